@@ -1,0 +1,68 @@
+"""How many threads to use: joblib's word, capped by the engine's limit; and that limit, for threadpoolctl."""
+
+from __future__ import annotations
+
+import functools
+import os
+from importlib.metadata import version
+from numbers import Integral
+
+import joblib
+import threadpoolctl
+from joblib.parallel import get_active_backend
+
+from wald import _core
+
+_version = functools.cache(version)  # threadpoolctl asks again and again
+
+
+def effective_threads(n_jobs: int | None) -> int:
+    """Turn ``n_jobs`` into a number of threads.
+
+    Parameters
+    ----------
+    n_jobs : int or None
+        As everywhere in scikit-learn: None means 1, or what an enclosing ``joblib.parallel_config`` says; -1
+        means every processor, -2 all but one, and so on.
+
+    Returns
+    -------
+    int
+        At least 1, and at most the engine's limit, which ``threadpoolctl.threadpool_limits`` sets. Inside a
+        joblib worker also at most the share of threads that joblib left to it (``inner_max_num_threads``).
+    """
+    if n_jobs is not None and (not isinstance(n_jobs, Integral) or isinstance(n_jobs, bool) or n_jobs == 0):
+        raise ValueError(f"n_jobs must be None or a non-zero integer (-1: all processors). Got {n_jobs!r}.")
+    wanted = int(joblib.effective_n_jobs(n_jobs))
+    return max(1, min(wanted, _core.get_num_threads(), _worker_share(wanted)))
+
+
+def _worker_share(default: int) -> int:
+    """Return the threads that joblib leaves to each of its workers, or `default` outside of a worker."""
+    if get_active_backend()[0].nesting_level:
+        try:
+            return int(os.environ["OMP_NUM_THREADS"])  # where joblib writes it for every library
+        except (KeyError, ValueError):
+            pass
+    return default
+
+
+class _WaldController(threadpoolctl.LibController):
+    """The engine's thread limit, as ``threadpoolctl`` sees it."""
+
+    user_api = "wald"
+    internal_api = "wald"
+    filename_prefixes = ("_core.",)
+    check_symbols = ("wald_get_num_threads", "wald_set_num_threads")
+
+    def get_num_threads(self) -> int:
+        return int(self.dynlib.wald_get_num_threads())
+
+    def set_num_threads(self, num_threads: int) -> None:
+        self.dynlib.wald_set_num_threads(max(1, num_threads))
+
+    def get_version(self) -> str:
+        return _version("wald")
+
+
+threadpoolctl.register(_WaldController)

@@ -1,0 +1,72 @@
+"""What all tests share."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from sklearn.datasets import load_digits
+
+try:
+    import matplotlib
+except ImportError:
+    pass
+else:
+    matplotlib.use("agg")
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests that need real data, before ``-m`` selects."""
+    for item in items:
+        if "wald_data" in getattr(item, "fixturenames", ()):
+            item.add_marker("data")
+
+
+@pytest.fixture(scope="session")
+def wald_data() -> Iterator[Path]:
+    """The folder of real data, also in the environment; the test is skipped when there is none."""
+    named = os.environ.get("WALD_DATA")
+    path = Path(named).expanduser() if named else ROOT.parent / "shared" / "data"
+    if not path.is_dir():
+        pytest.skip(f"no real data: WALD_DATA is {named!r}, which is no folder")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("WALD_DATA", str(path))
+        yield path
+
+
+class Digits(NamedTuple):
+    """scikit-learn's digits in three disjoint parts: for a model, for ``fit``, and unseen."""
+
+    X_train: NDArray[np.float64]
+    y_train: NDArray[np.int64]
+    X_fit: NDArray[np.float64]
+    y_fit: NDArray[np.int64]
+    X_test: NDArray[np.float64]
+    y_test: NDArray[np.int64]
+
+
+def _split(X: NDArray[np.float64], y: NDArray[np.int64]) -> Digits:
+    train, fit, test = np.split(np.random.default_rng(0).permutation(len(X)), [600, 1400])
+    return Digits(X[train], y[train], X[fit], y[fit], X[test], y[test])
+
+
+@pytest.fixture(scope="session")
+def digits() -> Digits:
+    """Ten classes, 600 + 800 + 397 rows of 64 pixels in [0, 1]. Shared: do not write into the arrays."""
+    X, y = load_digits(return_X_y=True)
+    return _split(X / 16, y)
+
+
+@pytest.fixture(scope="session")
+def binary_digits(digits: Digits) -> Digits:
+    """The same rows; is the digit 5 or more?"""
+    labels = {name: (getattr(digits, name) >= 5).astype(np.int64) for name in ("y_train", "y_fit", "y_test")}
+    return digits._replace(**labels)

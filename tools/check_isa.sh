@@ -1,0 +1,15 @@
+#!/bin/sh
+# A function that several files define is linked only once. None may come from a file compiled for a newer processor:
+# it would run on every machine. This lists the functions that such a file shares with any other one, and fails.
+set -eu
+
+weak() { nm --defined-only "$@" | awk '$2 == "W" { print $3 }' | sort; }
+
+for objects in build/cp*/CMakeFiles/_core.dir/cpp; do
+  [ -e "$objects/isa/avx2.cpp.o" ] || continue
+  shared=$({ weak "$objects"/*/*.o | uniq -d; weak "$objects"/isa/avx*.o | uniq; } | sort | uniq -d | c++filt)
+  [ -z "$shared" ] && continue
+  echo "Compiled for AVX and shared with other files; make these local to their file, or inline:"
+  echo "$shared"
+  exit 1
+done
