@@ -1,0 +1,90 @@
+"""Find a published file on this machine, or download it."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TypeVar
+from urllib.request import urlopen
+
+from sklearn.datasets import get_data_home
+
+T = TypeVar("T")
+
+_CHUNK = 1 << 18
+_TIMEOUT = 30  # seconds without a byte
+
+
+def obtain(
+    folder: str,
+    name: str,
+    read: Callable[[Path], T],
+    *,
+    mirrors: Sequence[str],
+    max_bytes: int,
+    data_home: str | os.PathLike[str] | None = None,
+    download_if_missing: bool = True,
+) -> T:
+    """Read a published file from ``$WALD_DATA``, from the user's cache, or from where it is published.
+
+    Parameters
+    ----------
+    folder, name : str
+        The file is ``folder/name`` in ``$WALD_DATA`` and in the cache.
+    read : callable
+        Reads the file and checks it: it raises ValueError for content that is not the published one.
+    mirrors : sequence of str
+        Addresses of folders that hold the file, tried in turn.
+    max_bytes : int
+        A download that goes on after this many bytes is given up.
+    data_home : path-like, optional
+        The cache; ``wald`` in scikit-learn's data folder by default.
+    download_if_missing : bool, default=True
+        Whether to download a file that is not on this machine.
+
+    Returns
+    -------
+    object
+        What `read` returned.
+    """
+    cache = Path(get_data_home()) / "wald" if data_home is None else Path(data_home).expanduser()
+    cached = cache / folder / name
+    places = [cached]
+    if data := os.environ.get("WALD_DATA"):
+        places.insert(0, Path(data).expanduser() / folder / name)
+    for place in places:
+        if place.is_file():
+            return read(place)
+
+    looked = " and ".join(map(str, places))
+    if not download_if_missing:
+        raise FileNotFoundError(f"There is no {looked}; download_if_missing=True would download it.")
+    failures = []
+    for mirror in mirrors:
+        try:
+            return _download(f"{mirror}/{name}", cached, read, max_bytes)
+        except (OSError, ValueError) as error:
+            failures.append(f"  {mirror}/{name}: {error}")
+    raise OSError(
+        f"There is no {looked}, and it could not be downloaded:\n" + "\n".join(failures) + "\n"
+        f"Put the file at {cached}, or let the environment variable WALD_DATA name a folder with it."
+    )
+
+
+def _download(url: str, target: Path, read: Callable[[Path], T], max_bytes: int) -> T:
+    """Download, check, and only then give the file its name, so that nobody ever sees a part of it."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    try:
+        with os.fdopen(handle, "wb") as file, urlopen(url, timeout=_TIMEOUT) as response:
+            while chunk := response.read(_CHUNK):
+                file.write(chunk)
+                if file.tell() > max_bytes:
+                    raise ValueError(f"it is longer than {max_bytes} bytes")
+        content = read(Path(temporary))
+        os.replace(temporary, target)
+        return content
+    finally:
+        Path(temporary).unlink(missing_ok=True)
