@@ -1,0 +1,39 @@
+"""Stopping rules, and the certificates that say how far they can be trusted.
+
+A rule turns what is known of some plan rows (a `Walk`) into a table of thresholds (a `Boundary`); `certify`
+scales the table by one number until the evidence of fresh rows ends, and says so in a `Certificate`.
+"""
+
+from wald.stopping.binomial import rows_needed
+from wald.stopping.boundary import Boundary
+from wald.stopping.bridge import bridge_boundary, crossing_probability
+from wald.stopping.certificate import Certificate, Stratum
+from wald.stopping.checks import check_stopping_rule
+from wald.stopping.constant import ConstantBoundary
+from wald.stopping.fixed_sequence import certify, measure, one_row_per_group, q_grid
+from wald.stopping.looks import Looks
+from wald.stopping.rules import Budget, Ladder, Lossless, Rule, check_rule
+from wald.stopping.walk import Moments, Walk
+
+__all__ = [
+    "Boundary",
+    "Budget",
+    "Certificate",
+    "ConstantBoundary",
+    "Ladder",
+    "Looks",
+    "Lossless",
+    "Moments",
+    "Rule",
+    "Stratum",
+    "Walk",
+    "bridge_boundary",
+    "certify",
+    "check_rule",
+    "check_stopping_rule",
+    "crossing_probability",
+    "measure",
+    "one_row_per_group",
+    "q_grid",
+    "rows_needed",
+]

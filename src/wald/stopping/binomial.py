@@ -1,0 +1,57 @@
+"""Exact binomial statements about k disagreements among n rows."""
+
+from __future__ import annotations
+
+import math
+
+from scipy import special
+
+from wald.stopping.validation import require_fraction
+
+
+def p_value(k: int, n: int, risk: float) -> float:
+    """Probability of at most `k` disagreements among `n` rows if each disagrees with probability `risk`.
+
+    A small value speaks against a disagreement of `risk` or more (an exact p-value in the sense of
+    Angelopoulos et al., "Learn then Test"). Counts are integers: a rate times n can round to the next one.
+
+    Examples
+    --------
+    >>> round(p_value(2, 200, 0.05), 8)
+    0.00233629
+    """
+    return float(special.bdtr(k, n, risk)) if n > 0 else 1.0
+
+
+def upper_bound(k: int, n: int, confidence: float) -> float:
+    """Upper confidence limit of Clopper and Pearson: the risk at which `p_value` is 1 - `confidence`."""
+    return float(special.betaincinv(k + 1, n - k, confidence)) if k < n else 1.0
+
+
+def interval(k: int, n: int, confidence: float) -> tuple[float, float]:
+    """Two-sided confidence interval of Clopper and Pearson."""
+    tail = (1.0 + confidence) / 2.0
+    return (1.0 - upper_bound(n - k, n, tail) if n > 0 else 0.0), upper_bound(k, n, tail)
+
+
+def rows_needed(risk: float, confidence: float) -> int:
+    """Certificate rows without which no promise is possible, even if none of them disagrees.
+
+    Parameters
+    ----------
+    risk, confidence : float
+        Strictly between 0 and 1.
+
+    Returns
+    -------
+    int
+        ceil(ln(1 - confidence) / ln(1 - risk)).
+
+    Examples
+    --------
+    >>> rows_needed(0.01, 0.95), rows_needed(0.001, 0.95)
+    (299, 2995)
+    """
+    require_fraction("rows_needed", "risk", risk)
+    require_fraction("rows_needed", "confidence", confidence)
+    return max(1, math.ceil(math.log1p(-confidence) / math.log1p(-risk)))

@@ -1,0 +1,113 @@
+"""The contract of a stopping rule, for whoever writes one."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import numpy as np
+
+from wald.stopping.boundary import Boundary
+from wald.stopping.rules import READOUTS, Rule
+from wald.stopping.walk import Walk
+
+
+def check_stopping_rule(rule: Rule) -> None:
+    """Raise AssertionError, saying what is wrong, unless `rule` keeps the contract of stopping rules.
+
+    The rule is tried on a small binary and a small multiclass walk, which it may refuse with ValueError,
+    though not both. It must be a value (copies and pickles compare equal), leave the walk as it is, answer
+    the same twice, and return a `Boundary` with a row per early stage that
+
+    * widens with `q`, if the rule is statistical: scales are positive beside every finite centre;
+    * is never bolder in float32 than in float64;
+    * lets no row leave at ``q = inf``;
+    * never differs from the full model, if the rule is lossless.
+
+    Examples
+    --------
+    >>> from wald.stopping import Ladder
+    >>> check_stopping_rule(Ladder())
+    """
+    assert isinstance(rule, Rule), "a rule needs readout, lossless, forced and boundary(walk)"
+    assert rule.readout in READOUTS, f"readout must be one of {READOUTS}, got {rule.readout!r}"
+    assert not (rule.lossless and rule.forced), "a rule that forces exits cannot be lossless"
+    assert copy.deepcopy(rule) == rule, "a copy must compare equal"
+    assert pickle.loads(pickle.dumps(rule)) == rule, "a pickle must compare equal"
+    refusals = 0
+    for walk in (example_walk(n_classes=2), example_walk(n_classes=3)):
+        before = pickle.dumps(walk)
+        try:
+            boundary = rule.boundary(walk)
+        except ValueError:
+            refusals += 1
+            continue
+        assert pickle.dumps(walk) == before, "boundary(walk) must not change the walk"
+        assert pickle.dumps(rule.boundary(walk)) == pickle.dumps(boundary), (
+            "the same walk must give the same table"
+        )
+        _check_table(rule, walk, boundary)
+        if rule.lossless:
+            codes, _ = walk.looks.answers(*boundary.thresholds(1.0, np.float64))
+            assert (codes == walk.full).all(), "a lossless rule must answer as the full model does"
+    assert refusals < 2, "the rule refuses binary and multiclass walks alike"
+
+
+def _check_table(rule: Rule, walk: Walk, boundary: Boundary) -> None:
+    assert isinstance(boundary, Boundary), "boundary(walk) must return a Boundary"
+    assert boundary.n_stages == walk.n_stages, "the table needs a row per early stage"
+    assert walk.binary or np.isneginf(boundary.low_center).all(), (
+        "multiclass has no low side: use Boundary.upper"
+    )
+    stuck_low = np.isfinite(boundary.low_center) & (boundary.low_scale == 0.0)
+    stuck_high = np.isfinite(boundary.high_center) & (boundary.high_scale == 0.0)
+    moved = not (stuck_low | stuck_high).any()
+    assert moved or rule.lossless or rule.forced, "q must move every threshold of a statistical rule"
+    low, high = boundary.thresholds(1.0, np.float64)
+    low32, high32 = boundary.thresholds(1.0, np.float32)
+    outwards = (low32 <= low) & (high32 >= high)
+    assert outwards.all(), "float32 thresholds must not be bolder"
+    _, stage = walk.looks.answers(*boundary.thresholds(np.inf, np.float64))
+    assert (stage == walk.n_stages).all(), "no row may leave at q = inf"
+
+
+def example_walk(n_classes: int = 2, n_rows: int = 300, seed: int = 0) -> Walk:
+    """Walk a made-up linear model on features in [-1, 1], with a partial readout and sure remainders.
+
+    Terms are exact in float64 up to a slack of 1e-9. Multiclass decides by the largest of `n_classes` scores.
+    """
+    rng = np.random.default_rng(seed)
+    n_terms, stages = 24, np.array([2, 6, 12, 18, 24])
+    n_outputs = 1 if n_classes == 2 else n_classes
+    intercept = 0.25 if n_classes == 2 else 0.0
+    weights = rng.normal(size=(n_terms, n_outputs)) * np.geomspace(1.0, 0.01, n_terms)[:, None]
+    terms = rng.uniform(-1.0, 1.0, size=(n_rows, n_terms, 1)) * weights
+    sums = intercept + terms.cumsum(axis=1)[:, stages - 1]
+    early, full = sums[:, :-1], sums[:, -1]
+    imputed = np.stack([terms[:, m:].sum(axis=1).mean(axis=0) for m in stages[:-1]])
+    scores = early + imputed
+    # The largest change of any output, or of any gap between two outputs, that the unseen terms can make.
+    gaps = weights[:, :, None] - weights[:, None, :] if n_classes > 2 else weights[:, :, None]
+    imputed_gaps = imputed[:, :, None] - imputed[:, None, :] if n_classes > 2 else imputed[:, :, None]
+    reach = np.stack([np.abs(gaps[m:]).sum(axis=0) for m in stages[:-1]])
+    common = {
+        "full_scores": full,
+        "stages": stages,
+        "stage_costs": stages.astype(np.float64),
+        "remainder_low": (-reach - imputed_gaps).min(axis=(1, 2)),
+        "remainder_high": (reach - imputed_gaps).max(axis=(1, 2)),
+        "slack": np.full(len(stages) - 1, 1e-9),
+        "n_classes": n_classes,
+        "intercept": intercept,
+    }
+    if n_classes == 2:
+        codes = (full[:, 0] > 0).astype(np.int32)
+        return Walk(full=codes, scores=scores[:, :, 0], imputed=imputed[:, 0], **common)
+    ranked, full_ranked = np.sort(scores, axis=2), np.sort(full, axis=1)
+    return Walk(
+        full=full.argmax(axis=1).astype(np.int32),
+        codes=scores.argmax(axis=2).astype(np.int32),
+        confidence=ranked[:, :, -1] - ranked[:, :, -2],
+        full_confidence=full_ranked[:, -1] - full_ranked[:, -2],
+        **common,
+    )

@@ -1,0 +1,144 @@
+"""What the engine saw, and where each row would leave."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+FloatArray = npt.NDArray[np.floating[Any]]
+CodeArray = npt.NDArray[np.int32]
+IndexArray = npt.NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Looks:
+    """What the engine saw on some rows at each of T early stages.
+
+    A binary model is described by `scores`, a multiclass one by `codes` and `confidence`.
+
+    Parameters
+    ----------
+    full : int32 array of shape (N,)
+        The full model's codes.
+    scores : float32 or float64 array of shape (N, T), optional
+        Binary: the readout's score at each stage, bit for bit as the engine computed it.
+    codes : int32 array of shape (N, T), optional
+        Multiclass: the label that each stage would answer.
+    confidence : float32 or float64 array of shape (N, T), optional
+        Multiclass: what is compared with the threshold at each stage.
+
+    Raises
+    ------
+    ValueError
+        If neither description is complete, or if shapes differ.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> looks = Looks(full=np.array([1, 0, 0]), scores=np.array([[0.2, 3.0], [-4.0, -1.0], [0.1, np.nan]]))
+    >>> codes, stage = looks.answers(np.array([-2.0, -2.0]), np.array([2.0, 2.0]))
+    >>> codes.tolist(), stage.tolist()
+    ([1, 0, 0], [1, 0, 2])
+    """
+
+    full: CodeArray
+    scores: FloatArray | None = None
+    codes: CodeArray | None = None
+    confidence: FloatArray | None = None
+
+    def __post_init__(self) -> None:
+        if self.scores is None and (self.codes is None or self.confidence is None):
+            raise ValueError("Looks needs 'scores' (binary), or 'codes' and 'confidence' (multiclass).")
+        shape = self.judged.shape
+        if len(shape) != 2 or self.full.shape != shape[:1]:
+            raise ValueError(
+                f"Looks needs (N, T) looks and (N,) full codes. Got {shape} and {self.full.shape}."
+            )
+        if not self.binary and self.codes is not None and self.codes.shape != shape:
+            raise ValueError(f"Codes and confidence must have one shape. Got {self.codes.shape} and {shape}.")
+
+    @property
+    def binary(self) -> bool:
+        """Whether a score with two sides is judged, rather than a confidence."""
+        return self.scores is not None
+
+    @property
+    def judged(self) -> FloatArray:
+        """What is compared with the thresholds: scores or confidence, of shape (N, T)."""
+        judged = self.confidence if self.scores is None else self.scores
+        assert judged is not None
+        return judged
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows N."""
+        return int(self.judged.shape[0])
+
+    @property
+    def n_stages(self) -> int:
+        """Number of early stages T."""
+        return int(self.judged.shape[1])
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The precision in which thresholds are compared."""
+        return self.judged.dtype
+
+    def take(self, rows: npt.NDArray[Any]) -> Looks:
+        """Keep some rows only, given by indices or by a mask."""
+        return Looks(
+            full=self.full[rows],
+            scores=None if self.scores is None else self.scores[rows],
+            codes=None if self.codes is None else self.codes[rows],
+            confidence=None if self.confidence is None else self.confidence[rows],
+        )
+
+    def answers(self, low: FloatArray, high: FloatArray) -> tuple[CodeArray, IndexArray]:
+        """Let every row leave at the first stage that allows it.
+
+        Binary: as code 1 when ``score > high``, as code 0 when ``score < low``. Multiclass: with the stage's
+        own code when ``confidence > high``. Both comparisons are strict, so NaN never leaves early.
+
+        Parameters
+        ----------
+        low, high : arrays of shape (T,), in the dtype of the looks
+            As `Boundary.thresholds` returns them. Multiclass does not use `low`.
+
+        Returns
+        -------
+        codes : int32 array of shape (N,)
+            The answers, in which the full model answers the rows that never left.
+        stage : intp array of shape (N,)
+            The stage at which a row left; T stands for the full model.
+
+        Raises
+        ------
+        TypeError
+            If the thresholds have another dtype: NumPy would then compare in a precision that the engine does
+            not use.
+        """
+        if low.dtype != self.dtype or high.dtype != self.dtype:
+            raise TypeError(
+                f"Thresholds must be {self.dtype}, as the looks are. Got {low.dtype} and {high.dtype}."
+            )
+        codes = self.full.astype(np.int32)
+        stage = np.full(self.n_rows, self.n_stages, dtype=np.intp)
+        leaves = self.judged > high
+        if self.scores is not None:
+            leaves |= self.scores < low
+        rows = np.flatnonzero(leaves.any(axis=1))
+        if rows.size:
+            first = leaves[rows].argmax(axis=1)
+            stage[rows] = first
+            codes[rows] = self._code(rows, first, high)
+        return codes, stage
+
+    def _code(self, rows: IndexArray, stage: IndexArray, high: FloatArray) -> npt.NDArray[Any]:
+        """Answer for the given rows as they leave at the given stages."""
+        if self.scores is not None:
+            return self.scores[rows, stage] > high[stage]
+        assert self.codes is not None
+        return self.codes[rows, stage]

@@ -1,0 +1,229 @@
+"""What a stopping rule is, and the three that need no model of the walk: `Ladder`, `Lossless`, `Budget`."""
+
+from __future__ import annotations
+
+import reprlib
+from dataclasses import dataclass
+from typing import ClassVar, Literal, Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from wald.stopping.boundary import Boundary
+from wald.stopping.validation import require, require_option, require_positive
+from wald.stopping.walk import Walk
+
+Readout = Literal["regressed", "partial"]
+READOUTS: tuple[Readout, ...] = ("regressed", "partial")
+
+# A stage whose estimate was perfect on the plan rows still gets this share of the goal's spread as its scale:
+# rows to come may differ, a scale of 0 could not be widened by q, and a smaller one would stretch the grid of
+# q over empty decades.
+_LEAST_RELATIVE_SCALE = 1e-4
+
+
+@runtime_checkable
+class Rule(Protocol):
+    """A stopping rule: a small value object that turns a `Walk` into a `Boundary`.
+
+    See `check_stopping_rule` for what is expected of one.
+    """
+
+    @property
+    def readout(self) -> Readout:
+        """The readout whose scores the rule judges."""
+
+    @property
+    def lossless(self) -> bool:
+        """Whether the rule is certified by proof: no early answer can differ from the full model's."""
+
+    @property
+    def forced(self) -> bool:
+        """Whether the rule makes rows leave however unclear they are, so that no risk can be promised."""
+
+    def boundary(self, walk: Walk) -> Boundary:
+        """Turn `walk` into the rule's table for its stages; q = 1 uses it as printed."""
+
+
+@dataclass(frozen=True)
+class Ladder:
+    """Leave when the estimate is `q` residual standard deviations from the threshold (the default rule).
+
+    Each stage is measured with its own yardstick, the standard deviation of its error on plan rows that its
+    readout was not fitted on. The one number `q` that is left to choose is chosen by the certificate.
+
+    Parameters
+    ----------
+    readout : {"regressed", "partial"}, default="regressed"
+
+    Examples
+    --------
+    >>> Ladder()
+    Ladder(readout='regressed')
+    """
+
+    readout: Readout = "regressed"
+    lossless: ClassVar[bool] = False
+    forced: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        require_option("Ladder", "readout", self.readout, READOUTS)
+
+    def boundary(self, walk: Walk) -> Boundary:
+        """Centres at the threshold (multiclass: at 0), scales of one residual standard deviation."""
+        spread = float(walk.goal.std()) or 1.0
+        scale = np.maximum(walk.residual_sd(), _LEAST_RELATIVE_SCALE * spread)
+        return Boundary.symmetric(walk.threshold, scale) if walk.binary else Boundary.upper(0.0, scale)
+
+
+@dataclass(frozen=True, repr=False)
+class Lossless:
+    """Leave when the unseen terms cannot change the answer any more, rounding errors included.
+
+    This is no statistics: the sure bounds of what is unseen come with the walk, the thresholds do not move
+    with `q`, and no certificate rows are needed. Where nothing is sure, nothing leaves.
+
+    Parameters
+    ----------
+    low, high : float or array-like of shape (n_features,), optional
+        Known range of the features, for linear models: 0 and 255 for grey levels, say. Kernels bring their
+        own bounds.
+
+    Raises
+    ------
+    ValueError
+        If a bound is NaN, or `low` exceeds `high`.
+
+    Examples
+    --------
+    >>> Lossless(low=0, high=255)
+    Lossless(low=0.0, high=255.0)
+    """
+
+    low: float | tuple[float, ...] | None = None
+    high: float | tuple[float, ...] | None = None
+    readout: ClassVar[Readout] = "partial"
+    lossless: ClassVar[bool] = True
+    forced: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        # Plain numbers and tuples compare and hash, which arrays do not.
+        for name in ("low", "high"):
+            object.__setattr__(self, name, _plain(name, getattr(self, name)))
+        if self.low is not None and self.high is not None and np.any(np.greater(self.low, self.high)):
+            raise ValueError("The 'low' parameter of Lossless must not exceed 'high'.")
+
+    def __repr__(self) -> str:
+        return f"Lossless(low={reprlib.repr(self.low)}, high={reprlib.repr(self.high)})"
+
+    def boundary(self, walk: Walk) -> Boundary:
+        """Thresholds that the remainder cannot cross, as centres with scale 0.
+
+        With full score F in ``z + [remainder_low, remainder_high]`` up to `slack`, ``z > threshold -
+        remainder_low + slack`` proves F > threshold, strictly: the model's own rule for ties is never asked.
+        Multiclass: the winner's margin cannot fall by more than ``-remainder_low``, so above it every rival
+        stays strictly beaten.
+        """
+        below = require(walk.remainder_low, "remainder_low", "Lossless")
+        slack = require(walk.slack, "slack", "Lossless")
+        high = _outwards(walk.threshold if walk.binary else 0.0, -below, slack)
+        if not walk.binary:
+            return Boundary.upper(high, 0.0)
+        above = require(walk.remainder_high, "remainder_high", "Lossless")
+        low = -_outwards(-walk.threshold, above, slack)
+        fixed = np.zeros(walk.n_stages)
+        return Boundary(low, fixed, high, fixed)
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Evaluate as much as a budget pays for, then answer: the papers' budgeted predictor.
+
+    Every row leaves at the deepest stage that costs at most `k`, whatever its score, so nothing can be
+    promised; the measured disagreement is reported instead. A score exactly on the threshold has no side: it
+    goes on to the next look.
+
+    Parameters
+    ----------
+    k : float
+        Budget per row, in the unit of the walk's `stage_costs`.
+    readout : {"regressed", "partial"}, default="partial"
+        "partial" is the papers' predictor, with unseen terms imputed by their mean.
+
+    References
+    ----------
+    R. Pelossof and Z. Ying, "Focus of Attention for Linear Predictors", arXiv 1212.6659: the budgeted
+    baseline.
+
+    Examples
+    --------
+    >>> Budget(50)
+    Budget(k=50, readout='partial')
+    """
+
+    k: float
+    readout: Readout = "partial"
+    lossless: ClassVar[bool] = False
+    forced: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        require_positive("Budget", "k", self.k)
+        require_option("Budget", "readout", self.readout, READOUTS)
+
+    def boundary(self, walk: Walk) -> Boundary:
+        """Put both thresholds on the decision threshold, from the deepest affordable stage on.
+
+        A budget that pays for the full model disables everything. One below the first look raises ValueError.
+        """
+        if walk.stage_costs[0] > self.k:
+            raise ValueError(
+                f"Budget({self.k:g}) is below the first look, which costs {walk.stage_costs[0]:g}."
+            )
+        deepest = np.flatnonzero(walk.stage_costs <= self.k).max()
+        closed = np.arange(walk.n_stages) < deepest
+        fixed = np.zeros(walk.n_stages)
+        if not walk.binary:
+            return Boundary.upper(np.where(closed, np.inf, -np.inf), fixed)  # any confidence will do
+        low, high = np.where(closed, -np.inf, walk.threshold), np.where(closed, np.inf, walk.threshold)
+        return Boundary(low, fixed, high, fixed)
+
+
+def check_rule(rule: Rule, risk: float | None) -> None:
+    """Raise ValueError if `rule` cannot keep a promise of `risk`.
+
+    ``risk=0`` takes a rule certified by proof, a risk between 0 and 1 takes any rule that does not force
+    exits, and ``risk=None`` promises nothing and takes every rule.
+
+    Examples
+    --------
+    >>> check_rule(Ladder(), risk=0)
+    Traceback (most recent call last):
+        ...
+    ValueError: risk=0 takes a rule certified by proof, such as Lossless(); Ladder(...) is not.
+    """
+    if risk is None:
+        return
+    if not 0.0 <= risk < 1.0:
+        raise ValueError(f"risk must be None, or at least 0 and below 1. Got {risk!r} instead.")
+    if rule.forced:
+        raise ValueError(f"{rule!r} forces exits, so no risk can be promised: measure it with risk=None.")
+    if risk == 0.0 and not rule.lossless:
+        raise ValueError(f"risk=0 takes a rule certified by proof, such as Lossless(); {rule!r} is not.")
+
+
+def _outwards(*terms: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    """Sum of three terms, moved up by more than the rounding errors of the sum."""
+    stacked = np.stack(np.broadcast_arrays(*(np.asarray(term, dtype=np.float64) for term in terms)))
+    unit = np.finfo(np.float64).eps
+    return np.asarray(stacked.sum(axis=0) + 2.0 * unit * np.abs(stacked).sum(axis=0), dtype=np.float64)
+
+
+def _plain(name: str, bound: npt.ArrayLike | None) -> float | tuple[float, ...] | None:
+    if bound is None:
+        return None
+    values = np.asarray(bound, dtype=np.float64)
+    if values.ndim > 1 or np.isnan(values).any():
+        raise ValueError(
+            f"The {name!r} parameter of Lossless must be a number or one number per feature, without NaN."
+        )
+    return float(values) if values.ndim == 0 else tuple(values.tolist())

@@ -1,0 +1,171 @@
+"""What a stopping rule may know about the plan rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from wald.stopping.boundary import Protect
+from wald.stopping.looks import CodeArray, FloatArray, Looks
+from wald.stopping.validation import require
+
+Float64Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """How partial sums move with the full sum, over a set of rows.
+
+    Attributes
+    ----------
+    mean, variance, covariance : float64 arrays of shape (T,)
+        Mean and variance of the partial sum S_t at every early stage, and its covariance with the full sum
+        S_n.
+    full_mean, full_variance : float
+        Mean and variance of S_n.
+    n_rows : int
+        Rows behind the figures.
+    """
+
+    mean: Float64Array
+    variance: Float64Array
+    covariance: Float64Array
+    full_mean: float
+    full_variance: float
+    n_rows: int
+
+    @property
+    def kappa(self) -> Float64Array:
+        """The clock cov(S_t, S_n) / var(S_n), of shape (T,): t / n for equal independent terms."""
+        return self.covariance / self.full_variance
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Walk:
+    """What a stopping rule may know: N plan rows on their way through T early stages, and the prices.
+
+    Parameters
+    ----------
+    full : int32 array of shape (N,)
+        The full model's codes.
+    full_scores : float64 array of shape (N, K)
+        The full model's scores, K of them per row.
+    stages : int array of shape (T + 1,)
+        Units seen at each stage; the last one is the full model.
+    stage_costs : float64 array of shape (T + 1,)
+        What a row that leaves at each stage has cost, in the unit in which budgets are given.
+    scores : float64 array of shape (N, T), optional
+        Binary: the readout's score z at each early stage.
+    codes : int32 array of shape (N, T), optional
+        Multiclass: the label that each stage would answer.
+    confidence : float64 array of shape (N, T), optional
+        Multiclass: its confidence.
+    full_confidence : float64 array of shape (N,), optional
+        Multiclass: the full model's own confidence.
+    threshold : float, default=0.0
+        Binary: the full model answers code 1 above it.
+    intercept : float, default=0.0
+        Partial readout: the model's intercept, which is no term.
+    imputed : float64 array of shape (T,), optional
+        Partial readout: the mean of the unseen terms, which z contains in their place, so that
+        ``z = intercept + (sum of the terms seen) + imputed``.
+    remainder_low, remainder_high : float64 arrays of shape (T,), optional
+        Sure bounds of (full score - z). Multiclass: of (margin of the full model - margin at the stage) for
+        any two classes. Infinite where nothing is sure.
+    slack : float64 array of shape (T,), optional
+        Bound of the rounding errors of z and of the full score together.
+    n_classes : int, default=2
+    protect : {"all", "positive", "negative", "each"}, default="all"
+        What the promise will be about.
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not fit.
+    """
+
+    full: CodeArray
+    full_scores: Float64Array
+    stages: npt.NDArray[np.integer]
+    stage_costs: Float64Array
+    scores: Float64Array | None = None
+    codes: CodeArray | None = None
+    confidence: Float64Array | None = None
+    full_confidence: Float64Array | None = None
+    threshold: float = 0.0
+    intercept: float = 0.0
+    imputed: Float64Array | None = None
+    remainder_low: Float64Array | None = None
+    remainder_high: Float64Array | None = None
+    slack: Float64Array | None = None
+    n_classes: int = 2
+    protect: Protect = "all"
+
+    def __post_init__(self) -> None:
+        looks = self.looks  # checks the shapes of what was seen
+        n_stages = looks.n_stages
+        if self.full_scores.ndim != 2 or len(self.full_scores) != looks.n_rows:
+            raise ValueError(
+                f"full_scores must have shape ({looks.n_rows}, K). Got {self.full_scores.shape}."
+            )
+        if self.stages.shape != (n_stages + 1,) or self.stage_costs.shape != (n_stages + 1,):
+            raise ValueError(
+                f"stages and stage_costs must have shape ({n_stages + 1},): the full model is a stage."
+            )
+        for name in ("imputed", "remainder_low", "remainder_high", "slack"):
+            column = getattr(self, name)
+            if column is not None and column.shape != (n_stages,):
+                raise ValueError(f"{name} must have shape ({n_stages},). Got {column.shape}.")
+
+    @property
+    def looks(self) -> Looks:
+        """The same walk as the engine's looks, in float64."""
+        return Looks(full=self.full, scores=self.scores, codes=self.codes, confidence=self.confidence)
+
+    @property
+    def binary(self) -> bool:
+        """Whether the rows carry scores with two sides."""
+        return self.scores is not None
+
+    @property
+    def n_stages(self) -> int:
+        """Number of early stages T."""
+        return self.looks.n_stages
+
+    @property
+    def goal(self) -> Float64Array:
+        """What every stage estimates, of shape (N,): the full score, or the full model's confidence."""
+        if self.binary:
+            return self.full_scores[:, 0]
+        return np.asarray(
+            require(self.full_confidence, "full_confidence", "A multiclass rule"), dtype=np.float64
+        )
+
+    def residual_sd(self) -> Float64Array:
+        """Return the standard deviation of (estimate - goal) at every early stage, of shape (T,)."""
+        return np.asarray((self.looks.judged - self.goal[:, None]).std(axis=0), dtype=np.float64)
+
+    @property
+    def offset(self) -> Float64Array:
+        """What z holds besides the terms seen: the intercept and the unseen terms' mean, of shape (T,)."""
+        return np.asarray(self.intercept + require(self.imputed, "imputed", "A rule on partial sums"))
+
+    def partial_sums(self) -> FloatArray:
+        """Return S_t, the sums of the terms seen, of shape (N, T): z without its `offset`."""
+        return require(self.scores, "scores", "A rule on partial sums") - self.offset
+
+    def moments(self, rows: npt.NDArray[np.bool_]) -> Moments:
+        """Take the moments of partial and full sums over `rows`, a mask of shape (N,)."""
+        partial = self.partial_sums()[rows]
+        full = self.full_scores[rows, 0] - self.intercept
+        centred = full - full.mean()
+        return Moments(
+            mean=partial.mean(axis=0),
+            variance=partial.var(axis=0),
+            covariance=centred @ partial / len(full),
+            full_mean=float(full.mean()),
+            full_variance=float(full.var()),
+            n_rows=len(full),
+        )

@@ -1,0 +1,250 @@
+"""From rows to a certificate: the walk over q, groups and classes, and the promise itself by simulation."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from wald.stopping import Boundary, Looks, certify, measure, one_row_per_group, q_grid
+from wald.stopping.binomial import upper_bound
+
+SD = np.array([1.0, 0.5, 0.25])
+LADDER = Boundary.symmetric(0.0, SD)
+
+
+def rows(n, seed=0, *, dtype=np.float64, mean=0.0):
+    """Rows whose estimates miss the full score by `SD` at each stage."""
+    rng = np.random.default_rng(seed)
+    full = rng.normal(mean, 2.0, size=n)
+    scores = full[:, None] + rng.normal(size=(n, 3)) * SD
+    return Looks(full=(full > 0).astype(np.int32), scores=scores.astype(dtype))
+
+
+def three_classes(n, seed=0):
+    """The same for the largest of three scores."""
+    rng = np.random.default_rng(seed)
+    full = rng.normal([0.0, 0.0, -0.5], size=(n, 1, 3))
+    seen = full + 0.3 * rng.normal(size=(n, 3, 3)) * SD[:, None]
+    ranked = np.sort(seen, axis=2)
+    return Looks(
+        full=full[:, 0].argmax(axis=1).astype(np.int32),
+        codes=seen.argmax(axis=2).astype(np.int32),
+        confidence=ranked[:, :, 2] - ranked[:, :, 1],
+    )
+
+
+GRID = q_grid(rows(2000, seed=1), LADDER)
+
+
+def disagreements(looks, boundary, q):
+    return int((looks.answers(*boundary.thresholds(q, looks.dtype))[0] != looks.full).sum())
+
+
+def test_the_grid_spans_from_nobody_to_nearly_everybody():
+    looks = rows(2000, seed=1)
+    assert GRID.shape == (200,)
+    np.testing.assert_allclose(GRID[1:] / GRID[:-1], GRID[1] / GRID[0])
+    assert GRID[0] == pytest.approx(2.0 * np.abs(looks.scores / SD).max())
+    _, stage = looks.answers(*LADDER.thresholds(GRID[0], np.float64))
+    assert (stage == 3).all()
+    _, stage = looks.answers(*LADDER.thresholds(GRID[-1], np.float64))
+    assert (stage == 0).mean() > 0.98
+
+
+def test_the_grid_of_senseless_looks_is_still_a_grid():
+    for value in (np.nan, np.inf, 0.0):
+        looks = Looks(full=np.zeros(5, np.int32), scores=np.full((5, 3), value))
+        grid = q_grid(looks, LADDER)
+        assert np.isfinite(grid).all()
+        assert (np.diff(grid) < 0).all()
+    closed = LADDER.restricted("positive").restricted("negative")
+    assert (np.diff(q_grid(rows(10), closed)) < 0).all()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("protect", ["all", "positive", "negative"])
+def test_it_keeps_the_last_scale_before_the_first_failure(dtype, protect):
+    looks, risk, confidence = rows(4000, dtype=dtype), 0.01, 0.9
+    certificate = certify(looks, LADDER, risk=risk, confidence=confidence, protect=protect, q_grid=GRID)
+    spoken_of = looks if protect == "all" else looks.take(looks.full == (protect == "positive"))
+    boundary = LADDER.restricted(protect)
+    expected = None
+    for q in GRID:
+        k = disagreements(spoken_of, boundary, q)
+        if stats.binom.cdf(k, spoken_of.n_rows, risk) > 1 - confidence:
+            break
+        expected = q, k
+    assert (certificate.q, certificate.n_disagreements) == expected
+    assert certificate.n_rows == spoken_of.n_rows
+    assert certificate.bound == upper_bound(expected[1], spoken_of.n_rows, confidence) <= risk
+    assert certificate.status == "certified"
+    assert certificate.verify()
+
+
+@pytest.mark.parametrize(
+    ("looks", "classes"), [(rows(6000, mean=1.0), None), (three_classes(6000), list("abc"))]
+)
+def test_each_class_passes_for_itself(looks, classes):
+    boundary = LADDER if looks.binary else Boundary.upper(0.0, SD)
+    certificate = certify(
+        looks, boundary, risk=0.02, confidence=0.95, protect="each", q_grid=GRID, classes=classes
+    )
+    assert certificate.verify()
+    counts = np.bincount(looks.full)
+    assert [stratum.n_rows for stratum in certificate.strata] == counts.tolist()
+    for code, stratum in enumerate(certificate.strata):
+        one = looks.take(looks.full == code)
+        assert stratum.n_disagreements == disagreements(one, boundary, certificate.q)
+        assert upper_bound(stratum.n_disagreements, stratum.n_rows, 0.95) <= 0.02
+    # A promise about each class asks for more than one about all rows.
+    assert certificate.q >= certify(looks, boundary, risk=0.02, confidence=0.95, q_grid=GRID).q
+
+
+def test_a_class_without_rows_is_missed():
+    certificate = certify(
+        three_classes(3000), Boundary.upper(0.0, SD), risk=0.01, confidence=0.95, protect="each",
+        q_grid=GRID, classes=list("abcd"),
+    )  # fmt: skip
+    assert str(certificate) == "no early exit: 299 certificate rows of class d needed, 0 given"
+    assert certificate.q == np.inf
+
+
+@pytest.mark.parametrize(("n", "status"), [(298, "too few rows"), (299, "certified")])
+def test_too_few_rows_say_so(n, status):
+    certificate = certify(rows(n), LADDER, risk=0.01, confidence=0.95, q_grid=GRID)
+    assert certificate.status == status
+    assert certificate.verify()
+
+
+def test_disagreements_at_the_most_cautious_scale_say_so():
+    looks = rows(5000)
+    certificate = certify(looks, LADDER, risk=0.01, confidence=0.95, q_grid=[0.5, 0.4])
+    assert certificate.status == "too many disagreements"
+    assert (certificate.q, certificate.bound) == (np.inf, 0.0)
+    assert certificate.n_disagreements == disagreements(looks, LADDER, 0.5)
+    assert certificate.verify()
+
+
+def test_the_first_failure_ends_the_walk():
+    """Bolder scales that would pass again are not looked at: fixed-sequence testing allows one failure."""
+    scores = np.array([[np.nan, 1.5], [3.0, -3.5]])[np.r_[np.zeros(980, int), np.ones(20, int)]]
+    looks = Looks(full=(scores[:, 1] > -9).astype(np.int32), scores=scores)
+    boundary = Boundary(np.zeros(2), np.ones(2), np.zeros(2), np.ones(2))
+    # At q = 3.2 the twenty rows leave wrongly at the second look, at q = 2 rightly at the first.
+    wrong = [disagreements(looks, boundary, q) for q in (5.0, 3.2, 2.0)]
+    assert wrong == [0, 20, 0]
+    certificate = certify(looks, boundary, risk=0.01, confidence=0.9, q_grid=[5.0, 3.2, 2.0])
+    assert certificate.q == 5.0
+
+
+def test_groups_give_one_row_each():
+    groups = np.random.default_rng(0).integers(0, 50, size=1000).astype(str)
+    chosen = one_row_per_group(groups, np.random.default_rng(1))
+    assert (np.diff(chosen) > 0).all()
+    assert sorted(groups[chosen]) == sorted(set(groups))
+    draws = [one_row_per_group(["a", "a", "a", "b"], np.random.default_rng(s))[0] for s in range(600)]
+    assert stats.chisquare(np.bincount(draws)).pvalue > 1e-4
+
+
+def test_groups_are_what_is_counted():
+    looks, groups = rows(8000), np.repeat(np.arange(400), 20)
+    given = {"risk": 0.05, "confidence": 0.95, "q_grid": GRID, "groups": groups}
+    certificate = certify(looks, LADDER, **given)
+    assert certificate.n_rows == 400
+    assert certificate.grouped
+    assert certificate == certify(looks, LADDER, **given)
+
+
+def test_measuring_uses_the_rule_as_printed():
+    looks = rows(3000)
+    certificate = measure(looks, LADDER, protect="positive")
+    positives = looks.take(looks.full == 1)
+    k = disagreements(positives, LADDER.restricted("positive"), 1.0)
+    assert (certificate.n_disagreements, certificate.n_rows, certificate.q) == (k, positives.n_rows, 1.0)
+    assert certificate.verify()
+
+
+@pytest.mark.parametrize(
+    ("looks", "changes", "message"),
+    [
+        (rows(9), {"risk": 0.0}, "'risk'"),
+        (rows(9), {"confidence": 1.0}, "'confidence'"),
+        (rows(9), {"q_grid": [1.0, 2.0]}, "fall strictly"),
+        (rows(9), {"q_grid": [1.0, 1.0]}, "fall strictly"),
+        (rows(9), {"q_grid": [np.inf, 1.0]}, "finite"),
+        (rows(9), {"q_grid": []}, "q_grid"),
+        (rows(9), {"groups": [1, 2]}, "each of the 9 rows"),
+        (rows(9), {"protect": "both"}, "protect must be one of"),
+        (three_classes(9), {"protect": "positive"}, "for binary models"),
+        (three_classes(9), {"protect": "each"}, "needs classes="),
+    ],
+)
+def test_senseless_requests_are_refused(looks, changes, message):
+    given = {"risk": 0.1, "confidence": 0.9, "q_grid": [2.0, 1.0], **changes}
+    with pytest.raises(ValueError, match=message):
+        certify(looks, LADDER, **given)
+
+
+def test_twenty_thousand_rows_take_less_than_a_second():
+    rng = np.random.default_rng(0)
+    full, sd = rng.normal(size=20_000), np.geomspace(1.0, 0.01, 20)
+    scores = (full[:, None] + sd * rng.normal(size=(20_000, 20))).astype(np.float32)
+    looks, boundary = Looks(full=(full > 0).astype(np.int32), scores=scores), Boundary.symmetric(0.0, sd)
+    grid = q_grid(looks, boundary)
+    start = time.process_time()
+    certify(looks, boundary, risk=0.7, confidence=0.95, q_grid=grid)  # never fails: all 200 scales
+    assert time.process_time() - start < 1.0
+
+
+# At 95 % confidence, 50 of 1000 promises may fail on average; more than 67 do with probability 0.7 %.
+MOST_VIOLATIONS = 67
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("protect", ["all", "positive", "negative", "each"])
+def test_promises_hold_as_often_as_they_say(protect):
+    """Calibrations are drawn from a large pool of rows, whose own rates are therefore the true risks."""
+    risk, pool, rng = 0.02, rows(100_000, seed=7, mean=1.0), np.random.default_rng(8)
+    boundary = LADDER.restricted(protect)
+    spoken_of = {"positive": [1], "negative": [0], "each": [0, 1], "all": [None]}[protect]
+    parts = [pool if code is None else pool.take(pool.full == code) for code in spoken_of]
+    grid = GRID[(GRID < 8.0) & (GRID > 0.2)]  # the part where something happens
+    true_risk = {q: max(disagreements(part, boundary, q) / part.n_rows for part in parts) for q in grid}
+    violations = early = 0
+    for _ in range(1000):
+        looks = pool.take(rng.integers(0, pool.n_rows, size=1500))
+        certificate = certify(looks, LADDER, risk=risk, confidence=0.95, protect=protect, q_grid=grid)
+        early += certificate.q < np.inf
+        violations += true_risk.get(certificate.q, 0.0) > risk
+    assert early > 900, "a promise that is never made is no test"
+    assert violations <= MOST_VIOLATIONS
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("fresh", [True, False], ids=["fresh rows", "plan rows"])
+def test_certifying_on_the_plan_rows_is_a_cheat(fresh):
+    """A readout knows the rows that it was fitted on; a certificate from these rows promises too much."""
+    rng, risk, n_rows, n_terms, n_seen = np.random.default_rng(9), 0.05, 400, 200, 150
+    weights = rng.normal(size=n_terms)
+    served = rng.normal(size=(20_000, n_terms))
+    n_trials, violations = 200, 0
+
+    def looks(terms, readout):
+        full = (terms @ weights > 0).astype(np.int32)
+        return Looks(full=full, scores=(terms[:, :n_seen] @ readout)[:, None])
+
+    for _ in range(n_trials):
+        plan, other = rng.normal(size=(2, n_rows, n_terms))
+        readout, *_ = np.linalg.lstsq(plan[:, :n_seen], plan @ weights, rcond=None)
+        residual = plan @ weights - plan[:, :n_seen] @ readout
+        boundary = Boundary.symmetric(0.0, [residual.std()])
+        grid = q_grid(looks(plan, readout), boundary)
+        rows_used = looks(other if fresh else plan, readout)
+        certificate = certify(rows_used, boundary, risk=risk, confidence=0.95, q_grid=grid)
+        truth = looks(served, readout)
+        violations += disagreements(truth, boundary, certificate.q) / truth.n_rows > risk
+    chance = stats.binom.sf(violations - 1, n_trials, 0.05)
+    assert chance > 0.005 if fresh else chance < 1e-6

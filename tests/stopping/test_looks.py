@@ -1,0 +1,90 @@
+"""First exits, compared with a loop that spells them out."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+
+from wald.stopping import Looks
+
+FLOATS = st.sampled_from([np.float32, np.float64])
+VALUES = st.sampled_from([-np.inf, -2.0, -1.0, 0.0, 1.0, 2.0, np.inf, np.nan])  # few, so that ties are common
+LEVELS = st.sampled_from([-np.inf, -1.0, 0.0, 1.0, np.inf])
+
+
+def first_exit(looks: Looks, low, high):
+    """Answer row by row, as the documentation says it."""
+    codes, stages = [], []
+    for i in range(looks.n_rows):
+        code, stage = looks.full[i], looks.n_stages
+        for t in reversed(range(looks.n_stages)):
+            if looks.judged[i, t] > high[t]:
+                code, stage = 1 if looks.binary else looks.codes[i, t], t
+            elif looks.binary and looks.judged[i, t] < low[t]:
+                code, stage = 0, t
+        codes.append(code)
+        stages.append(stage)
+    return codes, stages
+
+
+@st.composite
+def cases(draw):
+    dtype = draw(FLOATS)
+    n_rows, n_stages = draw(st.integers(0, 6)), draw(st.integers(0, 4))
+    judged = draw(arrays.arrays(dtype, (n_rows, n_stages), elements=VALUES))
+    full = draw(arrays.arrays(np.int32, n_rows, elements=st.integers(0, 2)))
+    levels = draw(arrays.arrays(dtype, (2, n_stages), elements=LEVELS))
+    if draw(st.booleans()):
+        looks = Looks(full=full, scores=judged)
+    else:
+        codes = draw(arrays.arrays(np.int32, (n_rows, n_stages), elements=st.integers(0, 2)))
+        looks = Looks(full=full, codes=codes, confidence=judged)
+    return looks, levels.min(axis=0), levels.max(axis=0)
+
+
+@given(cases())
+def test_answers_are_the_first_exit(case):
+    looks, low, high = case
+    codes, stage = looks.answers(low, high)
+    assert codes.dtype == np.int32
+    assert (codes.tolist(), stage.tolist()) == first_exit(looks, low, high)
+
+
+@given(cases(), st.randoms())
+def test_a_row_does_not_depend_on_the_others(case, random):
+    looks, low, high = case
+    rows = np.array(random.sample(range(looks.n_rows), looks.n_rows), dtype=np.intp)
+    codes, stage = looks.answers(low, high)
+    shuffled_codes, shuffled_stage = looks.take(rows).answers(low, high)
+    np.testing.assert_array_equal(shuffled_codes, codes[rows])
+    np.testing.assert_array_equal(shuffled_stage, stage[rows])
+
+
+def test_a_tie_with_the_threshold_goes_on():
+    looks = Looks(full=np.array([1, 0], np.int32), scores=np.array([[1.0], [-1.0]]))
+    _, stage = looks.answers(np.array([-1.0]), np.array([1.0]))
+    assert stage.tolist() == [1, 1]
+
+
+def test_thresholds_of_another_dtype_are_refused():
+    looks = Looks(full=np.zeros(1, np.int32), scores=np.zeros((1, 1), np.float32))
+    with pytest.raises(TypeError, match="float32"):
+        looks.answers(np.zeros(1), np.zeros(1))
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {},
+        {"codes": np.zeros((2, 1), np.int32)},
+        {"scores": np.zeros((3, 1))},
+        {"scores": np.zeros(2)},
+        {"codes": np.zeros((2, 2), np.int32), "confidence": np.zeros((2, 1))},
+    ],
+)
+def test_incomplete_looks_are_refused(parts):
+    with pytest.raises(ValueError, match=r"Looks needs|one shape"):
+        Looks(full=np.zeros(2, np.int32), **parts)

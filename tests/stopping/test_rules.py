@@ -1,0 +1,256 @@
+"""The rules as tables, and as values."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.dummy import DummyClassifier
+
+from wald.stopping import (
+    Boundary,
+    Budget,
+    ConstantBoundary,
+    Ladder,
+    Lossless,
+    bridge_boundary,
+    check_rule,
+    check_stopping_rule,
+)
+from wald.stopping.checks import example_walk
+
+RULES = [
+    Ladder(),
+    Ladder(readout="partial"),
+    Lossless(),
+    Lossless(low=np.zeros(3), high=1),
+    Budget(12),
+    Budget(12, readout="regressed"),
+    ConstantBoundary(),
+    ConstantBoundary(delta=0.01, sides="negative"),
+    ConstantBoundary(sides="positive", centre="none", variance="bridge"),
+]
+
+
+@pytest.mark.parametrize("rule", RULES, ids=repr)
+def test_every_rule_keeps_the_contract(rule):
+    check_stopping_rule(rule)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=repr)
+def test_rules_are_values_that_scikit_learn_can_clone(rule):
+    assert clone(DummyClassifier(constant=rule)).constant == rule
+    assert hash(rule) == hash(dataclasses.replace(rule))
+    assert eval(repr(rule)) == rule
+
+
+def test_ladder_measures_each_stage_with_its_own_residual():
+    walk = dataclasses.replace(example_walk(), threshold=0.3)
+    boundary = Ladder().boundary(walk)
+    np.testing.assert_allclose(boundary.high_scale, (walk.scores - walk.full_scores).std(axis=0))
+    assert (boundary.low_center == 0.3).all()
+    assert (boundary.high_center == 0.3).all()
+
+
+def test_ladder_measures_the_gap_of_several_classes():
+    walk = example_walk(n_classes=3)
+    boundary = Ladder().boundary(walk)
+    expected = (walk.confidence - walk.full_confidence[:, None]).std(axis=0)
+    np.testing.assert_allclose(boundary.high_scale, expected)
+    assert (boundary.high_center == 0.0).all()
+
+
+def test_a_perfect_stage_still_has_a_scale():
+    walk = example_walk()
+    walk = dataclasses.replace(walk, scores=np.repeat(walk.full_scores, 4, axis=1))
+    assert (Ladder().boundary(walk).high_scale > 0).all()
+    check = dataclasses.replace(walk, full_scores=np.ones_like(walk.full_scores), scores=np.ones((300, 4)))
+    assert (Ladder().boundary(check).high_scale > 0).all()
+
+
+@pytest.mark.parametrize("n_classes", [2, 5])
+def test_lossless_exits_early_and_never_differs(n_classes):
+    walk = example_walk(n_classes, n_rows=5000)
+    codes, stage = walk.looks.answers(*Lossless().boundary(walk).thresholds(1.0, np.float64))
+    np.testing.assert_array_equal(codes, walk.full)
+    assert (stage < walk.n_stages).mean() > 0.5
+
+
+def test_lossless_leaves_ties_to_the_model():
+    walk = example_walk(n_rows=3)
+    walk = dataclasses.replace(
+        walk,
+        scores=np.array([[1.0], [1.0 + 1e-9], [-1.0]]).repeat(4, axis=1),
+        remainder_low=np.full(4, -1.0),
+        remainder_high=np.full(4, 1.0),
+        slack=np.zeros(4),
+    )
+    _, stage = walk.looks.answers(*Lossless().boundary(walk).thresholds(1.0, np.float64))
+    assert stage.tolist() == [4, 0, 4]
+
+
+def test_lossless_without_sure_bounds_never_exits():
+    walk = dataclasses.replace(
+        example_walk(), remainder_low=np.full(4, -np.inf), remainder_high=np.full(4, np.inf)
+    )
+    low, high = Lossless().boundary(walk).thresholds(1.0, np.float64)
+    assert np.isneginf(low).all()
+    assert np.isposinf(high).all()
+    with pytest.raises(ValueError, match="needs 'remainder_low'"):
+        Lossless().boundary(dataclasses.replace(walk, remainder_low=None))
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize(("k", "stage"), [(2, 0), (11.5, 1), (12, 2), (23, 3), (24, 4), (1e9, 4)])
+def test_budget_answers_at_the_deepest_stage_it_pays_for(n_classes, k, stage):
+    walk = example_walk(n_classes)
+    _, stages = walk.looks.answers(*Budget(k).boundary(walk).thresholds(1.0, np.float64))
+    assert (stages == stage).all()
+
+
+def test_budget_carries_a_tie_to_the_next_look():
+    walk = example_walk(n_rows=2)
+    walk.scores[:] = [[0.0, 0.0, 2.0, 2.0], [0.0, -1.0, 2.0, 2.0]]
+    codes, stages = walk.looks.answers(*Budget(6).boundary(walk).thresholds(1.0, np.float64))
+    assert codes.tolist() == [1, 0]
+    assert stages.tolist() == [2, 1]
+
+
+def test_budget_below_the_first_look_is_refused():
+    with pytest.raises(ValueError, match="below the first look, which costs 2"):
+        Budget(1).boundary(example_walk())
+
+
+def test_constant_boundary_is_the_bridge_on_raw_sums():
+    walk = dataclasses.replace(example_walk(n_rows=2000), threshold=0.1)
+    boundary = ConstantBoundary(centre="none").boundary(walk)
+    low, high = boundary.thresholds(1.0, np.float64)
+    theta, offset = 0.1 - walk.intercept, walk.intercept + walk.imputed
+    negatives = walk.full_scores[walk.full == 0].std()
+    positives = walk.full_scores[walk.full == 1].std()
+    np.testing.assert_allclose(high - offset, bridge_boundary(theta, negatives, 0.05))
+    np.testing.assert_allclose(low - offset, -bridge_boundary(-theta, positives, 0.05))
+
+
+def test_detrending_takes_a_bent_path_off_the_walk():
+    """A detour that every row makes must not move any row's exit."""
+    walk = example_walk(n_rows=2000)
+    detour = np.array([3.0, -5.0, 7.0, 0.0])
+    bent = dataclasses.replace(walk, scores=walk.scores + detour)
+    plain_low, plain_high = ConstantBoundary().boundary(walk).thresholds(1.0, np.float64)
+    low, high = ConstantBoundary().boundary(bent).thresholds(1.0, np.float64)
+    np.testing.assert_allclose(low, plain_low + detour)
+    np.testing.assert_allclose(high, plain_high + detour)
+
+
+def test_bridge_variance_is_smaller_where_terms_move_together():
+    rng = np.random.default_rng(0)
+    terms = rng.normal(size=(4000, 24)) + 2.0 * rng.normal(size=(4000, 1))
+    stages = np.array([2, 6, 12, 18, 24])
+    sums = terms.cumsum(axis=1)[:, stages - 1]
+    walk = dataclasses.replace(
+        example_walk(n_rows=4000),
+        full=(sums[:, -1] > 0).astype(np.int32),
+        full_scores=sums[:, -1:],
+        scores=sums[:, :-1],
+        intercept=0.0,
+        imputed=np.zeros(4),
+    )
+    wide, narrow = (ConstantBoundary(variance=v).boundary(walk).high_scale[0] for v in ("class", "bridge"))
+    assert narrow < 0.5 * wide
+
+
+def test_constant_boundary_closes_a_side_without_protected_rows():
+    walk = example_walk()
+    boundary = ConstantBoundary().boundary(dataclasses.replace(walk, full=np.ones_like(walk.full)))
+    assert np.isposinf(boundary.high_center).all()
+    assert np.isfinite(boundary.low_center).all()
+
+
+@pytest.mark.parametrize(("sides", "closed"), [("negative", "high"), ("positive", "low")])
+def test_constant_boundary_closes_the_side_not_asked_for(sides, closed):
+    boundary = ConstantBoundary(sides=sides).boundary(example_walk())
+    assert np.isinf(getattr(boundary, f"{closed}_center")).all()
+
+
+def test_constant_boundary_refuses_several_classes():
+    with pytest.raises(ValueError, match=r"binary models.*Ladder\(\)"):
+        ConstantBoundary().boundary(example_walk(n_classes=3))
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Ladder(readout="best"), "'readout' parameter of Ladder"),
+        (lambda: Lossless(low=1, high=0), "must not exceed"),
+        (lambda: Lossless(low=[0, 2], high=[1, 1]), "must not exceed"),
+        (lambda: Lossless(low=np.nan), "without NaN"),
+        (lambda: Budget(0), "'k' parameter of Budget"),
+        (lambda: Budget(np.inf), "'k' parameter of Budget"),
+        (lambda: ConstantBoundary(kind="reflection"), "one of.*bridge"),
+        (lambda: ConstantBoundary(delta=1.0), "strictly between 0 and 1"),
+        (lambda: ConstantBoundary(sides="upper"), "'sides'"),
+        (lambda: ConstantBoundary(centre="mean"), "'centre'"),
+        (lambda: ConstantBoundary(variance="pooled"), "'variance'"),
+    ],
+)
+def test_parameters_are_checked(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+def test_a_risk_asks_for_a_rule_that_can_keep_it():
+    for rule in RULES:
+        check_rule(rule, None)
+    check_rule(Ladder(), 0.001)
+    check_rule(Lossless(), 0.0)
+    check_rule(Lossless(), 0.1)
+    with pytest.raises(ValueError, match="certified by proof"):
+        check_rule(Ladder(), 0.0)
+    with pytest.raises(ValueError, match="forces exits"):
+        check_rule(Budget(9), 0.1)
+    with pytest.raises(ValueError, match="risk must be"):
+        check_rule(Ladder(), 1.0)
+
+
+@dataclasses.dataclass(frozen=True)
+class Broken(Ladder):
+    """A rule with one thing wrong."""
+
+    fault: str = ""
+
+    @property
+    def lossless(self):
+        return self.fault == "lossless"
+
+    def boundary(self, walk):
+        boundary = super().boundary(walk)
+        if self.fault == "short":
+            return Boundary.symmetric(boundary.high_center[1:], 1.0)
+        if self.fault == "stuck":
+            return Boundary.symmetric(boundary.high_center, 0.0)
+        if self.fault == "meddles":
+            walk.stage_costs[0] += 1.0
+        if self.fault == "refuses":
+            raise ValueError("no")
+        if self.fault == "table":
+            return boundary.thresholds(1.0, np.float64)
+        return boundary
+
+
+@pytest.mark.parametrize(
+    ("fault", "message"),
+    [
+        ("short", "row per early stage"),
+        ("stuck", "q must move"),
+        ("meddles", "must not change the walk"),
+        ("refuses", "alike"),
+        ("table", "must return a Boundary"),
+        ("lossless", "as the full model does"),
+    ],
+)
+def test_the_checker_names_the_fault(fault, message):
+    with pytest.raises(AssertionError, match=message):
+        check_stopping_rule(Broken(fault=fault))
