@@ -1,0 +1,39 @@
+// Scratch memory that a thread keeps between calls, so that a prediction allocates nothing once it is warm.
+#pragma once
+
+#include "common.hpp"
+
+namespace wald {
+
+class Arena {
+public:
+    // Forgets everything handed out so far and makes room for `bytes` more.
+    void reset(std::size_t bytes) {
+        if (bytes > memory_.size()) memory_ = Aligned<std::byte>(bytes);
+        used_ = 0;
+    }
+    template <class T>
+    static std::size_t bytes(std::int64_t n) {
+        return static_cast<std::size_t>(round_up(n * static_cast<std::int64_t>(sizeof(T)), kPanelBytes)) + kPanelBytes;
+    }
+    // Not zeroed. Room for one panel more than asked, so that whole panels may be stored at the end.
+    template <class T>
+    T* take(std::int64_t n) {
+        const std::size_t size = bytes<T>(n);
+        if (used_ + size > memory_.size()) throw std::logic_error("wald: scratch memory was sized too small");
+        T* p = reinterpret_cast<T*>(memory_.data() + used_);
+        used_ += size;
+        return p;
+    }
+
+private:
+    Aligned<std::byte> memory_;
+    std::size_t used_ = 0;
+};
+
+inline Arena& thread_arena() {
+    static thread_local Arena arena;
+    return arena;
+}
+
+}  // namespace wald

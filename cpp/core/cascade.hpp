@@ -1,0 +1,375 @@
+// The one loop of the library: evaluate a block of terms for the rows still undecided, read out an estimate, let rows leave,
+// close the ranks, go on. It knows terms, readouts and thresholds; every stopping rule is a table of thresholds.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <memory>
+
+#include "arena.hpp"
+#include "decision.hpp"
+#include "kernels.hpp"
+#include "rows.hpp"
+#include "thread_pool.hpp"
+
+namespace wald {
+
+// The early stages: after terms[t] terms a row leaves when its score is above high[t] or below low[t] (one output), or its
+// confidence above high[t] (several).
+template <class T>
+struct Stages {
+    std::vector<std::int64_t> terms;
+    std::vector<Aligned<T>> weights;  // one output: (panels, lanes); several: (terms, padded outputs)
+    std::vector<Aligned<T>> bias;     // (padded outputs,)
+    std::vector<T> low, high;
+
+    int size() const { return static_cast<int>(terms.size()); }
+};
+
+// What happens to rows that are still there after the last stage that a call allows.
+enum class AtEnd : std::uint8_t { full, answer, pending };
+
+// What the engine saw at every stage, no row leaving: arrays of (rows, stages).
+template <class T>
+struct Seen {
+    T* scores = nullptr;           // one output
+    std::int32_t* codes = nullptr; // several outputs
+    T* confidence = nullptr;
+};
+
+template <class Terms, class Reference>
+class Cascade {
+public:
+    using T = typename Terms::Scalar;
+    static constexpr int L = kLanes<T>;
+
+    Cascade(std::shared_ptr<const Terms> terms, std::shared_ptr<const Reference> reference, Decision decision, Stages<T> stages,
+            double slack)
+        : terms_(std::move(terms)), reference_(std::move(reference)), decision_(decision), stages_(std::move(stages)),
+          slack_(slack), padded_outputs_(round_up(terms_->n_outputs(), L)) {
+        while (n_head_ < stages_.size() && (n_head_ == 0 || stages_.terms[n_head_] <= kHeadPanels * L)) ++n_head_;
+    }
+
+    int n_stages() const { return stages_.size(); }
+    std::int64_t terms_of(int stage) const { return stages_.terms[stage]; }
+
+    // Codes and stages of rows ids[0..n) (or 0..n) of `rows`, as the plan answers them.
+    void predict(const Rows& rows, const std::int64_t* ids, std::int64_t n, int n_stages, AtEnd at_end, double working,
+                 int n_threads, std::int32_t* codes, std::int32_t* stages) const {
+        const Call call{rows, ids, n_stages, at_end, working, codes, stages};
+        const int head = std::min(n_head_, n_stages);
+        const std::int64_t width = slots_of(head);
+        const std::int64_t tile = tile_rows(width, head > 0 ? kHeadRows : 0);
+        if (head == 0) {
+            each_piece(n, tail_rows(n, n_threads), n_threads, [&](std::int64_t begin, std::int64_t end, int) {
+                run_range(call, begin, end, 0);
+            });
+            return;
+        }
+        struct Kept {
+            std::vector<std::int64_t> positions;
+            std::vector<T> slots;
+        };
+        for (std::int64_t base = 0; base < n; base += kChunkRows) {
+            const std::int64_t stop = std::min(n, base + kChunkRows);
+            std::vector<Kept> kept(std::max(1, std::min(n_threads, thread_limit())));
+            each_piece(stop - base, tile, n_threads, [&](std::int64_t begin, std::int64_t end, int worker) {
+                Batch batch(*this, static_cast<int>(end - begin), width);
+                for (std::int64_t i = begin; i < end; ++i) batch.add(call, base + i);
+                batch.run(call, 0, head);
+                Kept& mine = kept[worker];
+                for (int r = 0; r < batch.live(); ++r) {
+                    mine.positions.push_back(batch.position(r));
+                    mine.slots.insert(mine.slots.end(), batch.slot(r), batch.slot(r) + width);
+                }
+            });
+            std::vector<std::pair<std::int64_t, const T*>> pool;
+            for (const Kept& k : kept)
+                for (std::size_t i = 0; i < k.positions.size(); ++i)
+                    pool.emplace_back(k.positions[i], k.slots.data() + i * width);
+            const std::int64_t left = static_cast<std::int64_t>(pool.size());
+            each_piece(left, tail_rows(left, n_threads), n_threads, [&](std::int64_t begin, std::int64_t end, int) {
+                Batch batch(*this, static_cast<int>(end - begin), tail_width(call));
+                for (std::int64_t i = begin; i < end; ++i) {
+                    const int r = batch.add(call, pool[i].first);
+                    if (r >= 0) std::copy(pool[i].second, pool[i].second + width, batch.slot(r));
+                }
+                batch.run(call, head, n_stages);
+                batch.finish(call);
+            });
+        }
+    }
+
+    // One row through every stage without a second thread or a second batch.
+    void predict_one(const Rows& rows, std::int64_t r, int n_stages, AtEnd at_end, double working, std::int32_t* code,
+                     std::int32_t* stage) const {
+        const Call call{rows, &r, n_stages, at_end, working, code, stage};
+        run_range(call, 0, 1, 0);
+    }
+
+    void look(const Rows& rows, const std::int64_t* ids, std::int64_t n, int n_threads, const Seen<T>& seen) const {
+        const Call call{rows, ids, stages_.size(), AtEnd::pending, 0.0, nullptr, nullptr, seen};
+        each_piece(n, tail_rows(n, n_threads), n_threads, [&](std::int64_t begin, std::int64_t end, int) {
+            run_range(call, begin, end, 0);
+        });
+    }
+
+    // Full scores (n, n_outputs) and how far each may be from the wrapped model's own (n,); NaN for rows that are not finite.
+    void full_scores(const Rows& rows, const std::int64_t* ids, std::int64_t n, double working, int n_threads, double* scores,
+                     double* errors) const {
+        const Call call{rows, ids, 0, AtEnd::full, working, nullptr, nullptr, {}, scores, errors};
+        each_piece(n, tail_rows(n, n_threads), n_threads, [&](std::int64_t begin, std::int64_t end, int) {
+            run_range(call, begin, end, 0);
+        });
+    }
+
+private:
+    static constexpr int kHeadPanels = 8;
+    static constexpr std::int64_t kHeadRows = 96, kTailRows = 512, kChunkRows = 16384;
+    static constexpr std::size_t kScratchBytes = 12u << 20;  // of one thread
+
+    struct Call {
+        const Rows& rows;
+        const std::int64_t* ids;
+        int n_stages;
+        AtEnd at_end;
+        double working;
+        std::int32_t* codes;
+        std::int32_t* stages;
+        Seen<T> seen = {};
+        double* scores = nullptr;  // wanted instead of codes: full scores and their errors
+        double* errors = nullptr;
+        std::int64_t row(std::int64_t position) const { return ids == nullptr ? position : ids[position]; }
+        bool looking() const { return codes == nullptr && scores == nullptr; }
+    };
+
+    std::int64_t slots_of(int n_stages) const {
+        return n_stages == 0 ? 0 : terms_->slot_width(stages_.terms[n_stages - 1]);
+    }
+    // Terms in a row's slot once the first n_stages stages are through.
+    std::int64_t evaluated(int n_stages) const { return n_stages == 0 ? 0 : terms_->evaluated(stages_.terms[n_stages - 1]); }
+    std::int64_t tail_width(const Call& call) const {
+        const std::int64_t early = slots_of(call.n_stages);
+        return call.at_end == AtEnd::full && !call.looking() ? std::max(early, terms_->full_width()) : early;
+    }
+    std::int64_t tile_rows(std::int64_t width, std::int64_t most) const {
+        const std::size_t row = Arena::bytes<T>(width) + Arena::bytes<T>(padded_outputs_) + terms_->row_bytes() + 64;
+        return std::clamp<std::int64_t>(static_cast<std::int64_t>(kScratchBytes / row), 1, std::max<std::int64_t>(1, most));
+    }
+    // As many rows at a time as the scratch memory holds, yet a share for every thread.
+    std::int64_t tail_rows(std::int64_t n, int n_threads) const {
+        const std::int64_t most = tile_rows(std::max(slots_of(stages_.size()), terms_->full_width()), kTailRows);
+        const std::int64_t share = (n + n_threads - 1) / std::max(1, n_threads);
+        return std::clamp<std::int64_t>(share, 1, most);
+    }
+    static void each_piece(std::int64_t n, std::int64_t size, int n_threads,
+                           const std::function<void(std::int64_t, std::int64_t, int)>& piece) {
+        parallel_for((n + size - 1) / size, n_threads, [&](std::int64_t i, int worker) {
+            piece(i * size, std::min(n, (i + 1) * size), worker);
+        });
+    }
+    void run_range(const Call& call, std::int64_t begin, std::int64_t end, int first_stage) const {
+        Batch batch(*this, static_cast<int>(end - begin), tail_width(call));
+        for (std::int64_t i = begin; i < end; ++i) batch.add(call, i);
+        batch.run(call, first_stage, call.n_stages);
+        if (!call.looking()) batch.finish(call);
+    }
+
+    // Rows that go through stages together. Live rows stand first, in their order of arrival.
+    class Batch {
+    public:
+        using Row = typename Terms::Row;
+
+        Batch(const Cascade& cascade, int capacity, std::int64_t width) : c_(cascade), width_(std::max<std::int64_t>(width, 1)) {
+            Arena& arena = thread_arena();
+            const std::int64_t n = capacity;
+            const std::int64_t work = std::max<std::int64_t>({c_.padded_outputs_, c_.decision_.n_classes, c_.terms_->full_work()});
+            arena.reset(static_cast<std::size_t>(n) * c_.terms_->row_bytes() + Arena::bytes<T>(n * width_) +
+                        Arena::bytes<T>(n * c_.padded_outputs_) + Arena::bytes<Row>(n) + 16 * kPanelBytes + 3 * Arena::bytes<void*>(n) +
+                        Arena::bytes<std::int64_t>(n) + Arena::bytes<T>(work) + 2 * Arena::bytes<double>(work));
+            rows_storage_ = arena.take<Row>(n);
+            rows_ = arena.take<const Row*>(n);
+            slots_ = arena.take<T*>(n);
+            scores_ = arena.take<T*>(n);
+            positions_ = arena.take<std::int64_t>(n);
+            slot_storage_ = arena.take<T>(n * width_);
+            score_storage_ = arena.take<T>(n * c_.padded_outputs_);
+            work_ = arena.take<T>(work);
+            full_ = arena.take<double>(work);
+            votes_ = arena.take<double>(work);
+            scratch_ = c_.terms_->scratch(arena, n);
+        }
+
+        // Reads a row in; -1 when it is not finite, and then answered.
+        int add(const Call& call, std::int64_t position) {
+            Row& row = rows_storage_[n_];
+            if (!c_.terms_->prepare(call.rows, call.row(position), row, scratch_)) {
+                refuse(call, position);
+                return -1;
+            }
+            rows_[n_] = &row;
+            slots_[n_] = slot_storage_ + n_ * width_;
+            scores_[n_] = score_storage_ + n_ * c_.padded_outputs_;
+            positions_[n_] = position;
+            return n_++;
+        }
+
+        int live() const { return n_; }
+        std::int64_t position(int r) const { return positions_[r]; }
+        T* slot(int r) const { return slots_[r]; }
+
+        void run(const Call& call, int first_stage, int last_stage) {
+            for (int t = first_stage; t < last_stage && n_ > 0; ++t) {
+                const std::int64_t begin = c_.evaluated(t), end = c_.stages_.terms[t];
+                if (end > begin) c_.terms_->evaluate(rows_, slots_, n_, begin, end);
+                if (c_.terms_->n_outputs() == 1) one_output(call, t, t + 1 == call.n_stages);
+                else several_outputs(call, t, t + 1 == call.n_stages);
+            }
+        }
+
+        // The rows that no early stage answered.
+        void finish(const Call& call) {
+            if (n_ == 0) return;
+            if (call.at_end != AtEnd::full) {
+                for (int r = 0; r < n_; ++r) answer(call, positions_[r], kPending, call.n_stages);
+                return;
+            }
+            const std::int64_t done = c_.evaluated(call.n_stages);
+            if (c_.terms_->full_width() > done) c_.terms_->evaluate(rows_, slots_, n_, done, c_.terms_->n_terms());
+            std::vector<std::int64_t> again;
+            const int outputs = c_.terms_->n_outputs();
+            for (int r = 0; r < n_; ++r) {
+                const double e = c_.terms_->full(call.rows, call.row(positions_[r]), *rows_[r], slots_[r], call.working, full_, work_);
+                if (call.scores != nullptr) {
+                    std::copy(full_, full_ + outputs, call.scores + positions_[r] * outputs);
+                    call.errors[positions_[r]] = e + c_.slack_;
+                    continue;
+                }
+                const std::int32_t code = c_.decision_.finish(full_, e + c_.slack_, votes_);
+                answer(call, positions_[r], code, c_.stages_.size());
+                if (code == kHandOver) again.push_back(positions_[r]);
+            }
+            if constexpr (!std::is_same_v<Terms, Reference>) {
+                if (!again.empty()) c_.redo(call, again);
+            }
+        }
+
+    private:
+        static void answer(const Call& call, std::int64_t position, std::int32_t code, int stage) {
+            call.codes[position] = code;
+            call.stages[position] = stage;
+        }
+        void refuse(const Call& call, std::int64_t position) {
+            if (call.scores != nullptr) {
+                const int outputs = c_.terms_->n_outputs();
+                std::fill_n(call.scores + position * outputs, outputs, std::numeric_limits<double>::quiet_NaN());
+                call.errors[position] = HUGE_VAL;
+                return;
+            }
+            if (!call.looking()) return answer(call, position, kNotFinite, c_.stages_.size());
+            const int T_ = c_.stages_.size();
+            for (int t = 0; t < T_; ++t) {
+                const std::int64_t at = position * T_ + t;
+                if (call.seen.scores != nullptr) call.seen.scores[at] = std::numeric_limits<T>::quiet_NaN();
+                else {
+                    call.seen.codes[at] = kNotFinite;
+                    call.seen.confidence[at] = std::numeric_limits<T>::quiet_NaN();
+                }
+            }
+        }
+        void keep(int r, int to) {
+            rows_[to] = rows_[r];
+            std::swap(slots_[to], slots_[r]);
+            positions_[to] = positions_[r];
+        }
+
+        void one_output(const Call& call, int t, bool last) {
+            const auto& k = kernels<T>();
+            const T* weights = c_.stages_.weights[t].data();
+            const T bias = c_.stages_.bias[t][0], low = c_.stages_.low[t], high = c_.stages_.high[t];
+            const T largest = std::numeric_limits<T>::max();
+            const int panels = static_cast<int>(round_up(c_.stages_.terms[t], L) / L);
+            int left = 0;
+            for (int r = 0; r < n_; ++r) {
+                const T z = k.readout(slots_[r], weights, panels) + bias;
+                if (call.looking()) {
+                    call.seen.scores[positions_[r] * c_.stages_.size() + t] = z;
+                    keep(r, left++);
+                    continue;
+                }
+                if (!(z >= -largest && z <= largest)) {
+                    answer(call, positions_[r], kNotFinite, t);
+                } else if (z > high) {
+                    answer(call, positions_[r], 1, t);
+                } else if (z < low) {
+                    answer(call, positions_[r], 0, t);
+                } else if (last && call.at_end == AtEnd::answer) {
+                    const T threshold = static_cast<T>(c_.decision_.threshold);
+                    answer(call, positions_[r], z > threshold || (z == threshold && c_.decision_.tie_positive), t);
+                } else {
+                    keep(r, left++);
+                }
+            }
+            n_ = left;
+        }
+
+        void several_outputs(const Call& call, int t, bool last) {
+            const std::int64_t T_ = c_.stages_.size();
+            const int outputs = static_cast<int>(c_.padded_outputs_);
+            kernels<T>().readouts(slots_, n_, c_.stages_.weights[t].data(), c_.stages_.bias[t].data(),
+                                  static_cast<int>(c_.stages_.terms[t]), outputs, scores_);
+            int left = 0;
+            for (int r = 0; r < n_; ++r) {
+                const Judgement<T> j = c_.decision_.judge(scores_[r], work_);
+                if (call.looking()) {
+                    call.seen.codes[positions_[r] * T_ + t] = j.code;
+                    call.seen.confidence[positions_[r] * T_ + t] = j.confidence;
+                    keep(r, left++);
+                    continue;
+                }
+                if (!(j.confidence <= std::numeric_limits<T>::max())) {  // NaN: not finite
+                    answer(call, positions_[r], kNotFinite, t);
+                } else if (j.confidence > c_.stages_.high[t] || (last && call.at_end == AtEnd::answer)) {
+                    answer(call, positions_[r], j.code, t);
+                } else {
+                    keep(r, left++);
+                }
+            }
+            n_ = left;
+        }
+
+        const Cascade& c_;
+        std::int64_t width_;
+        int n_ = 0;
+        typename Terms::Scratch scratch_;
+        Row* rows_storage_;
+        const Row** rows_;
+        T **slots_, **scores_;
+        std::int64_t* positions_;
+        T *slot_storage_, *score_storage_, *work_;
+        double *full_, *votes_;
+    };
+
+    // Rows whose single-precision score lies within rounding of a tie, once more in double.
+    void redo(const Call& call, const std::vector<std::int64_t>& positions) const {
+        std::vector<std::int64_t> ids(positions.size());
+        for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = call.row(positions[i]);
+        std::vector<std::int32_t> codes(ids.size()), stages(ids.size());
+        const Cascade<Reference, Reference> all(reference_, reference_, decision_, {}, slack_);
+        all.predict(call.rows, ids.data(), static_cast<std::int64_t>(ids.size()), 0, AtEnd::full, call.working, 1, codes.data(),
+                    stages.data());
+        for (std::size_t i = 0; i < ids.size(); ++i) call.codes[positions[i]] = codes[i];
+    }
+
+    std::shared_ptr<const Terms> terms_;
+    std::shared_ptr<const Reference> reference_;
+    Decision decision_;
+    Stages<T> stages_;
+    double slack_;
+    std::int64_t padded_outputs_;
+    int n_head_ = 0;
+};
+
+}  // namespace wald

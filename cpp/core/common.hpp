@@ -1,0 +1,56 @@
+// What every part of the engine shares: answer codes, row dtypes, aligned memory.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace wald {
+
+// A code >= 0 is the index of a label. The others say why there is none yet.
+inline constexpr std::int32_t kHandOver = -1;   // within rounding of a tie: the wrapped estimator decides
+inline constexpr std::int32_t kNotFinite = -2;  // NaN or infinity met on the way
+inline constexpr std::int32_t kPending = -3;    // needs a later stage than this call allows
+
+inline constexpr std::size_t kPanelBytes = 64;  // one cache line, one AVX-512 register
+template <class T>
+inline constexpr int kLanes = static_cast<int>(kPanelBytes / sizeof(T));
+
+enum class Dtype : std::uint8_t { f32, f64, u8 };
+
+inline constexpr std::int64_t round_up(std::int64_t n, std::int64_t multiple) {
+    return (n + multiple - 1) / multiple * multiple;
+}
+
+struct AlignedDelete {
+    void operator()(void* p) const noexcept { ::operator delete(p, std::align_val_t{kPanelBytes}); }
+};
+
+// A zeroed array on a cache-line boundary.
+template <class T>
+class Aligned {
+public:
+    Aligned() = default;
+    explicit Aligned(std::size_t n) : size_(n) {
+        if (n > PTRDIFF_MAX / sizeof(T)) throw std::bad_alloc();
+        data_.reset(static_cast<T*>(::operator new(n * sizeof(T) + kPanelBytes, std::align_val_t{kPanelBytes})));
+        std::memset(static_cast<void*>(data_.get()), 0, n * sizeof(T) + kPanelBytes);
+    }
+    T* data() { return data_.get(); }
+    const T* data() const { return data_.get(); }
+    std::size_t size() const { return size_; }
+    T& operator[](std::size_t i) { return data_[i]; }
+    const T& operator[](std::size_t i) const { return data_[i]; }
+
+private:
+    std::unique_ptr<T[], AlignedDelete> data_;
+    std::size_t size_ = 0;
+};
+
+}  // namespace wald

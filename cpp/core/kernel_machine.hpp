@@ -1,0 +1,312 @@
+// A kernel machine as terms: kernel values of support vectors, in the order of a plan, packed for the kernels.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "arena.hpp"
+#include "kernels.hpp"
+#include "rows.hpp"
+
+namespace wald {
+
+// What Python hands over, in the plan's order; checked by make_kernel_machine.
+struct KernelMachineSpec {
+    KernelParams params;
+    std::int64_t n_terms = 0, n_features = 0;  // features of a raw row
+    const double* vectors = nullptr;           // (n_terms, n_kept)
+    std::span<const std::uint8_t> linear;      // (n_terms,): 1 where the term is the plain dot product
+    std::span<const double> coef;              // (n_outputs, n_terms)
+    std::span<const double> intercept;         // (n_outputs,)
+    std::span<const std::int32_t> kept;        // the features that `vectors` has, ascending; empty: all
+    std::span<const double> scale, shift;      // (n_features,): x * scale + shift; empty: as it is
+    double swing = 0;                          // length of what the wrapped model's scaling adds and takes away again
+    std::span<const double> fill;              // (n_features,): stands in for NaN, after scale and shift; empty: none
+};
+
+template <class T>
+class KernelMachine {
+public:
+    using Scalar = T;
+    static constexpr int L = kLanes<T>;
+    struct Row {
+        PreparedRow<T> prepared;
+    };
+    // Where the rows of a batch are prepared, one behind the other: only what a row really needs is touched.
+    struct Scratch {
+        T* values;
+        std::int32_t* features;
+        T* dense;
+        bool expect_list = true;  // a guess carried from row to row: it changes how a row is read, never what comes out
+    };
+
+    explicit KernelMachine(const KernelMachineSpec& spec)
+        : params_(spec.params), n_terms_(spec.n_terms), n_features_(spec.n_features),
+          n_outputs_(static_cast<int>(spec.intercept.size())), padded_outputs_(static_cast<int>(round_up(n_outputs_, L))),
+          n_panels_(static_cast<int>(round_up(spec.n_terms, L) / L)),
+          n_kept_(spec.kept.empty() ? spec.n_features : static_cast<std::int64_t>(spec.kept.size())),
+          panels_data_(static_cast<std::size_t>(n_panels_) * n_kept_ * L), offset_(static_cast<std::size_t>(n_panels_) * L),
+          linear_(static_cast<std::size_t>(n_panels_) * L), has_linear_(n_panels_),
+          weights_(static_cast<std::size_t>(n_panels_) * L * (n_outputs_ == 1 ? 1 : padded_outputs_)),
+          bias_(padded_outputs_), largest_(static_cast<std::size_t>(n_panels_) * L),
+          scale_(spec.scale.begin(), spec.scale.end()), shift_(spec.shift.begin(), spec.shift.end()),
+          fill_(spec.fill.begin(), spec.fill.end()) {
+        if (!spec.kept.empty()) {
+            position_.assign(n_features_, -1);
+            for (std::size_t k = 0; k < spec.kept.size(); ++k) position_[spec.kept[k]] = static_cast<std::int32_t>(k);
+        }
+        for (int s = 1; s <= kSegments; ++s)  // whole panels of features, so that a row can be listed a panel at a time
+            panels_.segments[s] = s == kSegments ? n_kept_ : (n_kept_ * s / kSegments + L / 2) / L * L;
+        for (std::int64_t j = 0; j < n_terms_; ++j) pack(spec, j);
+        for (int k = 0; k < n_outputs_; ++k) {
+            bias_[k] = static_cast<T>(spec.intercept[k]);
+            largest_bias_ = std::max(largest_bias_, std::fabs(spec.intercept[k]));
+        }
+        swing_ = spec.swing;
+        panels_.data = panels_data_.data();
+        panels_.n_features = n_kept_;
+        panels_.offset = offset_.data();
+        panels_.linear = linear_.data();
+        panels_.has_linear = has_linear_.data();
+    }
+
+    std::int64_t n_features() const { return n_features_; }
+    std::int64_t n_terms() const { return n_terms_; }
+    int n_outputs() const { return n_outputs_; }
+    std::int64_t slot_width(std::int64_t terms) const { return round_up(terms, L); }
+    std::int64_t evaluated(std::int64_t terms) const { return round_up(terms, L); }  // whole panels
+    std::int64_t full_width() const { return static_cast<std::int64_t>(n_panels_) * L; }
+
+    std::size_t row_bytes() const {
+        return Arena::bytes<T>(n_features_) + Arena::bytes<T>(n_kept_ + L) + Arena::bytes<std::int32_t>(n_kept_ + L);
+    }
+    Scratch scratch(Arena& arena, std::int64_t rows) const {
+        Scratch s;
+        s.values = arena.take<T>(rows * (n_kept_ + L));
+        s.features = arena.take<std::int32_t>(rows * (n_kept_ + L));
+        s.dense = arena.take<T>(rows * n_features_);
+        return s;
+    }
+
+    // Reads a row; false when it holds NaN (that nothing stands in for), infinity, or values whose square overflows.
+    bool prepare(const Rows& rows, std::int64_t r, Row& row, Scratch& scratch) const {
+        PreparedRow<T>& p = row.prepared;
+        if (rows.layout == Rows::Layout::csr) {
+            prepare_csr(rows, r, row, scratch);
+        } else {
+            const T* x = dense_row(rows, r, scratch.dense);
+            if (position_.empty()) list_or_leave(x, row, scratch);
+            else list_kept(x, row, scratch);
+        }
+        return p.norm2 <= std::numeric_limits<T>::max();
+    }
+
+    // Terms [begin, end), rounded out to panels, of prepared rows into their slots.
+    void evaluate(const Row* const* rows, T* const* slots, int n, std::int64_t begin, std::int64_t end) const {
+        const int first = static_cast<int>(begin / L), last = static_cast<int>(round_up(end, L) / L);
+        const Kernels<T>& k = kernels<T>();
+        constexpr int kGroup = 512;
+        const PreparedRow<T>* lists[kGroup];
+        const PreparedRow<T>* denses[kGroup];
+        T *list_slots[kGroup], *dense_slots[kGroup];
+        for (int at = 0; at < n; at += kGroup) {
+            const int m = std::min(kGroup, n - at);
+            int n_lists = 0, n_dense = 0;
+            for (int r = at; r < at + m; ++r) {
+                const PreparedRow<T>* p = &rows[r]->prepared;
+                if (p->dense == nullptr) { lists[n_lists] = p; list_slots[n_lists++] = slots[r]; }
+                else { denses[n_dense] = p; dense_slots[n_dense++] = slots[r]; }
+            }
+            if (n_lists > 0) k.dots_sparse(panels_, first, last, lists, list_slots, n_lists);
+            if (n_dense > 0) k.dots_dense(panels_, first, last, denses, dense_slots, n_dense);
+            for (int r = at; r < at + m; ++r) k.activate(params_, panels_, first, last, rows[r]->prepared.norm2, slots[r]);
+        }
+    }
+
+    // The full scores from a slot that holds every term, and how far they may be from the wrapped model's own, which computes
+    // in `working` precision (unit roundoff).
+    double full(const Rows&, std::int64_t, const Row& row, const T* slot, double working, double* f, T* work) const {
+        const Kernels<T>& k = kernels<T>();
+        if (n_outputs_ == 1) {
+            f[0] = static_cast<double>(k.readout(slot, weights_.data(), n_panels_)) + static_cast<double>(bias_[0]);
+        } else {
+            const T* slots[1] = {slot};
+            T* out[1] = {work};
+            k.readouts(slots, 1, weights_.data(), bias_.data(), static_cast<int>(n_terms_), padded_outputs_, out);
+            for (int o = 0; o < n_outputs_; ++o) f[o] = static_cast<double>(work[o]);
+        }
+        return error(row.prepared.norm2, static_cast<double>(k.absolute(slot, largest_.data(), n_panels_)), working);
+    }
+    std::int64_t full_work() const { return padded_outputs_; }
+
+private:
+    void pack(const KernelMachineSpec& spec, std::int64_t j) {
+        const std::int64_t panel = j / L, lane = j % L;
+        const double* v = spec.vectors + j * n_kept_;
+        double norm2 = 0;
+        for (std::int64_t f = 0; f < n_kept_; ++f) {
+            panels_data_[(panel * n_kept_ + f) * L + lane] = static_cast<T>(v[f]);
+            norm2 += v[f] * v[f];
+        }
+        const bool linear = !spec.linear.empty() && spec.linear[j];
+        offset_[j] = static_cast<T>(-params_.gamma * norm2);
+        linear_[j] = linear ? T(1) : T(0);
+        has_linear_[panel] |= linear;
+        if (!linear) longest_ = std::max(longest_, std::sqrt(norm2));
+        double largest = 0;
+        for (int k = 0; k < n_outputs_; ++k) {
+            const double a = spec.coef[k * n_terms_ + j];
+            weights_[n_outputs_ == 1 ? j : j * padded_outputs_ + k] = static_cast<T>(a);
+            largest = std::max(largest, std::fabs(a));
+        }
+        largest_[j] = static_cast<T>(largest);
+        total_ += largest;
+    }
+
+    T mapped(double v, std::int64_t f) const {
+        if (v != v && !fill_.empty()) return static_cast<T>(fill_[f]);
+        return static_cast<T>(scale_.empty() ? v : v * scale_[f] + shift_[f]);
+    }
+
+    const T* dense_row(const Rows& rows, std::int64_t r, T* scratch) const {
+        const std::byte* p = rows.row(r);
+        const bool as_is = scale_.empty() && fill_.empty();
+        constexpr Dtype own = sizeof(T) == 4 ? Dtype::f32 : Dtype::f64;
+        if (as_is && rows.contiguous()) {
+            if (rows.dtype == own) return reinterpret_cast<const T*>(p);
+            if (rows.dtype == Dtype::u8) {
+                for (std::int64_t f = 0; f < n_features_; ++f) scratch[f] = static_cast<T>(std::to_integer<unsigned char>(p[f]));
+                return scratch;
+            }
+            using Other = std::conditional_t<sizeof(T) == 4, double, float>;
+            const Other* x = reinterpret_cast<const Other*>(p);
+            for (std::int64_t f = 0; f < n_features_; ++f) scratch[f] = static_cast<T>(x[f]);
+            return scratch;
+        }
+        for (std::int64_t f = 0; f < n_features_; ++f) {
+            const double v = load_element<double>(p + f * rows.column_stride, rows.dtype);
+            scratch[f] = as_is ? static_cast<T>(v) : mapped(v, f);
+        }
+        return scratch;
+    }
+
+    // Few non-zeros: their list; many: the row as it is.
+    void list_or_leave(const T* x, Row& row, Scratch& scratch) const {
+        PreparedRow<T>& p = row.prepared;
+        std::int64_t nonzeros = 0;
+        if (!scratch.expect_list) {
+            p.norm2 = kernels<T>().scan(x, n_features_, &nonzeros);
+            scratch.expect_list = is_sparse(nonzeros);
+        }
+        if (scratch.expect_list) {
+            p.norm2 = kernels<T>().list(x, panels_.segments, scratch.values, scratch.features, p.segment_ends);
+            scratch.expect_list = is_sparse(p.segment_ends[kSegments]);
+        }
+        if (scratch.expect_list) {
+            keep_list(row, scratch);
+        } else {
+            p.dense = x;
+            if (x == scratch.dense) scratch.dense += n_features_;
+        }
+    }
+    bool is_sparse(std::int64_t nonzeros) const { return nonzeros * 5 < n_features_ * 2; }
+
+    void list_kept(const T* x, Row& row, Scratch& scratch) const {
+        ListBuilder list(*this, row, scratch);
+        std::int64_t nonzeros = 0;
+        row.prepared.norm2 = kernels<T>().scan(x, n_features_, &nonzeros);
+        for (std::int64_t f = 0; f < n_features_; ++f)
+            if (x[f] != T(0) && position_[f] >= 0) list.add(position_[f], x[f]);
+        list.finish();
+    }
+
+    void prepare_csr(const Rows& rows, std::int64_t r, Row& row, Scratch& scratch) const {
+        T squares[L] = {};
+        ListBuilder list(*this, row, scratch);
+        for (std::int64_t k = rows.indptr[r]; k < rows.indptr[r + 1]; ++k) {
+            const std::int64_t f = rows.indices[k];
+            const T v = mapped(load_element<double>(rows.data + k * rows.element_bytes(), rows.dtype), f);
+            squares[f % L] = std::fma(v, v, squares[f % L]);
+            const std::int64_t at = position_.empty() ? f : position_[f];
+            if (v != T(0) && at >= 0) list.add(at, v);
+        }
+        list.finish();
+        for (int half = L / 2; half > 0; half /= 2)
+            for (int i = 0; i < half; ++i) squares[i] += squares[i + half];
+        row.prepared.norm2 = squares[0];
+    }
+
+    struct ListBuilder {
+        const KernelMachine& machine;
+        Row& row;
+        Scratch& scratch;
+        std::int32_t count = 0;
+        int segment = 0;
+        ListBuilder(const KernelMachine& m, Row& r, Scratch& s) : machine(m), row(r), scratch(s) {
+            row.prepared.segment_ends[0] = 0;
+        }
+        void add(std::int64_t at, T v) {
+            close_until(at);
+            scratch.values[count] = v;
+            scratch.features[count++] = static_cast<std::int32_t>(at);
+        }
+        void close_until(std::int64_t at) {
+            while (segment < kSegments && at >= machine.panels_.segments[segment + 1])
+                row.prepared.segment_ends[++segment] = count;
+        }
+        void finish() {
+            while (segment < kSegments) row.prepared.segment_ends[++segment] = count;
+            machine.keep_list(row, scratch);
+        }
+    };
+
+    void keep_list(Row& row, Scratch& scratch) const {
+        PreparedRow<T>& p = row.prepared;
+        p.dense = nullptr;
+        p.values = scratch.values;
+        p.features = scratch.features;
+        const std::int64_t used = round_up(p.segment_ends[kSegments], L);
+        scratch.values += used;
+        scratch.features += used;
+    }
+
+    // First-order rounding bounds, with some room to spare. `magnitude` is sum_j max_k |a_kj| |T_j|; u is our own roundoff, w the
+    // wrapped model's.
+    double error(double norm2, double magnitude, double working) const {
+        const double u = std::numeric_limits<T>::epsilon() / 2, w = working, d = static_cast<double>(n_features_);
+        const double n = static_cast<double>(n_terms_);
+        const double x = std::sqrt(norm2), s = longest_, both = x + s + 2 * swing_;
+        const double reading = (sizeof(T) == 4 ? 2 * u : 0) + (scale_.empty() ? 0 : 10 * (u + w));
+        // of gamma times the dot product; of the exponent -gamma |x - s|^2, its two norms summed over L lanes
+        const double dot = params_.gamma * ((d / kSegments + 8) * u * x * s + ((d + 20) * w + reading) * both * both);
+        const double exponent = 2 * dot + params_.gamma * ((d / L + 12) * u * x * x + 8 * u * s * s);
+        const double sums = (n / L + 24) * u + (n + 24) * w;
+        double e = magnitude * sums + largest_bias_ * 8 * (u + w);
+        if (params_.activation == Activation::rbf) {
+            if (!(exponent < 0.1)) return HUGE_VAL;
+            e += magnitude * 1.1 * exponent + total_ * 4 * std::numeric_limits<T>::min();
+        } else if (params_.activation == Activation::poly) {
+            const double base = params_.gamma * both * both + std::fabs(params_.coef0), p = params_.degree;
+            e += total_ * 1.1 * p * std::pow(base, std::max(0.0, p - 1)) * (dot + 8 * (u + w) * base);
+        } else {
+            const double base = params_.gamma * both * both + std::fabs(params_.coef0);
+            e += total_ * 1.1 * (dot + 8 * (u + w) * (base + 1));
+        }
+        return e * 1.05;
+    }
+
+    KernelParams params_;
+    std::int64_t n_terms_, n_features_;
+    int n_outputs_, padded_outputs_, n_panels_;
+    std::int64_t n_kept_;
+    Aligned<T> panels_data_, offset_, linear_;
+    Aligned<std::uint8_t> has_linear_;
+    Aligned<T> weights_, bias_, largest_;
+    std::vector<std::int32_t> position_;
+    std::vector<double> scale_, shift_, fill_;
+    double swing_ = 0, longest_ = 0, total_ = 0, largest_bias_ = 0;
+    Panels<T> panels_;
+};
+
+}  // namespace wald

@@ -1,0 +1,65 @@
+// The hot loops, as a table of functions that each instruction set fills in. Plain arrays and pointers only: a template of
+// the standard library that is instantiated here could be compiled for AVX-512 and then linked for everybody.
+//
+// Sums have one fixed order per instruction set. A dot product is cut into kSegments contiguous segments of features, one
+// chain of multiply-adds each, added from left to right; zeros may be skipped, since fma(0, s, acc) = acc.
+#pragma once
+
+#include "common.hpp"
+
+namespace wald {
+
+inline constexpr int kSegments = 4;
+
+enum class Activation : std::uint8_t { rbf, poly, sigmoid };
+
+struct KernelParams {
+    Activation activation = Activation::rbf;
+    double gamma = 1.0, coef0 = 0.0;
+    int degree = 3;
+};
+
+// A row ready for dot products: dense, or as a list of its non-zeros.
+template <class T>
+struct PreparedRow {
+    const T* dense = nullptr;                 // null: use the list
+    const T* values = nullptr;
+    const std::int32_t* features = nullptr;   // of the non-zeros, ascending
+    std::int32_t segment_ends[kSegments + 1] = {};  // positions in the list, [0] = 0
+    T norm2 = 0;
+};
+
+// Vectors to compare rows with, interleaved: [panel][feature][lane].
+template <class T>
+struct Panels {
+    const T* data = nullptr;
+    std::int64_t n_features = 0;
+    std::int64_t segments[kSegments + 1] = {};
+    const T* offset = nullptr;         // [panel][lane]: -gamma |s|^2 (rbf)
+    const T* linear = nullptr;         // [panel][lane]: 1 where the lane is the plain dot product
+    const std::uint8_t* has_linear = nullptr;  // [panel]
+};
+
+template <class T>
+struct Kernels {
+    // Squared norm of n contiguous values, and the number of non-zeros.
+    T (*scan)(const T* x, std::int64_t n, std::int64_t* nonzeros);
+    // Lists the non-zeros, segment by segment (boundaries are whole panels, but for the last), and returns the same squared norm.
+    // `values` and `features` have room for one panel more than the row.
+    T (*list)(const T* x, const std::int64_t* segments, T* values, std::int32_t* features, std::int32_t* segment_ends);
+    // Kernel values of panels [first, last) for rows that are all dense, or each a list, into slots[r] + panel * lanes.
+    void (*dots_dense)(const Panels<T>&, int first, int last, const PreparedRow<T>* const* rows, T* const* slots, int n);
+    void (*dots_sparse)(const Panels<T>&, int first, int last, const PreparedRow<T>* const* rows, T* const* slots, int n);
+    void (*activate)(const KernelParams&, const Panels<T>&, int first, int last, T norm2, T* slot);
+    // sum over n_panels of slot * weights, one output
+    T (*readout)(const T* slot, const T* weights, int n_panels);
+    // sum over |slot * weights|
+    T (*absolute)(const T* slot, const T* weights, int n_panels);
+    // n_outputs (a multiple of lanes) outputs: out = bias + sum_j slot[j] * weights[j * n_outputs]
+    void (*readouts)(const T* const* slots, int n, const T* weights, const T* bias, int n_terms, int n_outputs, T* const* out);
+};
+
+template <class T>
+const Kernels<T>& kernels();  // of the instruction set in use; see dispatch.cpp
+
+}  // namespace wald
