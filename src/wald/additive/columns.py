@@ -1,0 +1,194 @@
+"""What the affine steps of a pipeline do to each raw column, as one map."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.impute import SimpleImputer
+from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
+from sklearn.utils.validation import check_is_fitted
+
+__all__ = ["ColumnMap", "read_step"]
+
+# What each foldable step reads when it transforms a row.
+READ_BY_TRANSFORM: dict[type, tuple[str, ...]] = {
+    StandardScaler: ("mean_", "scale_", "with_mean", "with_std"),
+    MinMaxScaler: ("scale_", "min_", "clip"),
+    MaxAbsScaler: ("scale_", "clip"),
+    RobustScaler: ("center_", "scale_", "with_centering", "with_scaling"),
+    SimpleImputer: ("statistics_", "missing_values"),
+}
+
+DERIVED: Any = None  # default of a field that __post_init__ computes from the others
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnMap:
+    """An affine map of every column, and the value that stands in for NaN.
+
+    Parameters
+    ----------
+    scale, shift : float64 ndarray of shape (n_features,)
+        A raw value x becomes ``x * scale + shift``.
+    fill : float64 ndarray of shape (n_features,) or None, default=None
+        What a raw NaN becomes, after scale and shift. None: a NaN is an error.
+    swing : float64 ndarray of shape (n_features,), optional
+        ``|x * scale| + swing`` bounds every value that the folded steps pass through, carried to the end of
+        the map. Their roundings are relative to that, not to the final value, which may be small by
+        cancellation. ``|shift|`` when missing.
+    """
+
+    scale: NDArray[np.float64]
+    shift: NDArray[np.float64]
+    fill: NDArray[np.float64] | None = None
+    swing: NDArray[np.float64] = DERIVED
+
+    def __post_init__(self) -> None:
+        if self.swing is None:
+            object.__setattr__(self, "swing", np.abs(self.shift))
+
+    @classmethod
+    def identity(cls, n_features: int) -> ColumnMap:
+        """Build the map that changes nothing.
+
+        Parameters
+        ----------
+        n_features : int
+            Number of columns.
+
+        Returns
+        -------
+        ColumnMap
+            Scale 1, shift 0, NaN refused.
+        """
+        return cls(np.ones(n_features), np.zeros(n_features))
+
+    @property
+    def is_identity(self) -> bool:
+        """Whether the map leaves every value, NaN included, as it is."""
+        return self.fill is None and bool(np.all(self.scale == 1) and np.all(self.shift == 0))
+
+    def then(self, later: ColumnMap) -> ColumnMap:
+        """Compose with a map that is applied to the output of this one.
+
+        Parameters
+        ----------
+        later : ColumnMap
+            The second map.
+
+        Returns
+        -------
+        ColumnMap
+            One map that does both. A NaN passes through this one if it has no `fill`, and meets that of
+            `later`.
+        """
+        fill = later.fill if self.fill is None else self.fill * later.scale + later.shift
+        return ColumnMap(
+            scale=self.scale * later.scale,
+            shift=self.shift * later.scale + later.shift,
+            fill=fill,
+            swing=self.swing * np.abs(later.scale) + later.swing,
+        )
+
+    def apply(self, X: Any) -> NDArray[np.float64]:
+        """Map raw rows.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            Raw rows.
+
+        Returns
+        -------
+        float64 ndarray of shape (n_rows, n_features)
+            A new array.
+        """
+        mapped = X.toarray() if sparse.issparse(X) else np.asarray(X)
+        image: NDArray[np.float64] = mapped * self.scale + self.shift
+        return image if self.fill is None else np.where(np.isnan(mapped), self.fill, image)
+
+    def raw_fill(self) -> NDArray[np.float64] | None:
+        """Raw values that the map takes to `fill`.
+
+        Returns
+        -------
+        float64 ndarray of shape (n_features,) or None
+            None when there is no `fill`; 0 where the scale is 0.
+        """
+        if self.fill is None:
+            return None
+        raw = np.zeros_like(self.fill)
+        np.divide(self.fill - self.shift, self.scale, out=raw, where=self.scale != 0)
+        return raw
+
+
+def read_step(step: Any) -> ColumnMap | None:
+    """Read a fitted step of a pipeline as a map of its columns.
+
+    Parameters
+    ----------
+    step : object
+        A fitted transformer.
+
+    Returns
+    -------
+    ColumnMap or None
+        None when the step is not a map of single columns that can be read here.
+
+    Raises
+    ------
+    sklearn.exceptions.NotFittedError
+        If the step could be read but is not fitted.
+    """
+    # Subclasses may transform in their own way: they stay in front of the model.
+    if type(step) not in READ_BY_TRANSFORM:
+        return None
+    check_is_fitted(step)
+    if isinstance(step, SimpleImputer):
+        return _read_imputer(step)
+    if getattr(step, "clip", False):
+        return None
+    if isinstance(step, MinMaxScaler):
+        scale, shift = step.scale_, step.min_
+    else:
+        # x -> (x - centre) / spread; a scaler may keep statistics that it does not use.
+        centre = spread = None
+        if isinstance(step, StandardScaler):
+            centre, spread = step.mean_ if step.with_mean else None, step.scale_ if step.with_std else None
+        elif isinstance(step, RobustScaler):
+            centre = step.center_ if step.with_centering else None
+            spread = step.scale_ if step.with_scaling else None
+        else:
+            spread = step.scale_
+        scale = np.ones(step.n_features_in_) if spread is None else 1.0 / _floats(spread)
+        shift = np.zeros(step.n_features_in_) if centre is None else -_floats(centre) * scale
+    columns = ColumnMap(_floats(scale), _floats(shift))
+    readable = np.isfinite(columns.scale) & np.isfinite(columns.shift) & (columns.scale != 0)
+    return columns if readable.all() else None
+
+
+def _read_imputer(imputer: SimpleImputer) -> ColumnMap | None:
+    plain = isinstance(imputer.missing_values, float) and np.isnan(imputer.missing_values)
+    if not plain or imputer.add_indicator:
+        return None
+    try:
+        statistics = _floats(imputer.statistics_)
+    except (TypeError, ValueError):  # words
+        return None
+    if not np.isfinite(statistics).all():  # a column of NaN is dropped, and the columns behind it move up
+        return None
+    # What is filled in is the statistic, cast in ways that depend on the data seen in fit: one row tells.
+    probe = np.full((1, len(statistics)), np.nan)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about feature names, which do not matter to the answer
+        filled = np.asarray(imputer.transform(probe), dtype=np.float64)[0]
+    return ColumnMap(np.ones(len(filled)), np.zeros(len(filled)), filled)
+
+
+def _floats(values: ArrayLike) -> NDArray[np.float64]:
+    return np.array(values, dtype=np.float64)

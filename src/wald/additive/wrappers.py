@@ -1,0 +1,301 @@
+"""What stands around a model: pipelines, frozen estimators, decision thresholds and calibrators."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.frozen import FrozenEstimator
+from sklearn.isotonic import IsotonicRegression
+from sklearn.linear_model import LogisticRegression, SGDClassifier
+from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
+
+from .columns import READ_BY_TRANSFORM, ColumnMap, read_step
+from .decision import Decision
+from .thresholds import Response, Rule, above_half, at_least, decision_from, logistic, other_at_least
+
+__all__ = ["Peeled", "fold_steps", "peel", "rule_decision"]
+
+Attributes = list[tuple[Any, str]]
+
+
+@dataclass
+class Peeled:
+    """A model without what stood around it."""
+
+    model: Any
+    steps: list[tuple[str, Any]] = field(default_factory=list)  # transformers, the first to be applied first
+    rules: list[Any] = field(default_factory=list)  # thresholds and calibrators, outermost first
+    attributes: Attributes = field(default_factory=list)  # that hold the whole together
+
+
+def peel(estimator: Any) -> Peeled:
+    """Take a fitted estimator apart.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Any nesting of pipelines, frozen estimators, threshold classifiers and calibrated classifiers.
+
+    Returns
+    -------
+    Peeled
+        The innermost model, the steps in front of it, and the rules that read its score.
+
+    Raises
+    ------
+    sklearn.exceptions.NotFittedError
+        If a wrapper is not fitted.
+    TypeError
+        If a calibrated classifier is an ensemble, or a step cannot transform.
+    """
+    peeled = Peeled(estimator)
+    while True:
+        model = peeled.model
+        if isinstance(model, FrozenEstimator):
+            names, inner = ["estimator"], model.estimator
+        elif isinstance(model, Pipeline):
+            names, inner = ["steps"], model.steps[-1][1]
+            peeled.steps += _flatten(model.steps[:-1], peeled.attributes)
+        elif isinstance(model, FixedThresholdClassifier):
+            # As in its own predict: without a fit of its own it uses the estimator as given.
+            held = "estimator_" if hasattr(model, "estimator_") else "estimator"
+            names, inner = [held, "threshold", "pos_label", "response_method"], getattr(model, held)
+            peeled.rules.append(model)
+        elif isinstance(model, TunedThresholdClassifierCV):
+            check_is_fitted(model, "estimator_")
+            names, inner = ["estimator_", "best_threshold_", "response_method"], model.estimator_
+            peeled.rules.append(model)
+        elif isinstance(model, CalibratedClassifierCV):
+            pair = _only_calibrated(model)
+            names, inner, calibrator = ["calibrated_classifiers_"], pair.estimator, pair.calibrators[0]
+            peeled.attributes.append((pair, "estimator"))
+            peeled.attributes += [(calibrator, name) for name in vars(calibrator) if name.endswith("_")]
+            peeled.rules.append(model)
+        else:
+            return peeled
+        peeled.attributes += [(model, name) for name in names]
+        peeled.model = inner
+
+
+def _flatten(steps: list[tuple[str, Any]], attributes: Attributes) -> Iterator[tuple[str, Any]]:
+    for name, step in steps:
+        while isinstance(step, FrozenEstimator):
+            attributes.append((step, "estimator"))
+            step = step.estimator
+        if step is None or (isinstance(step, str) and step == "passthrough"):
+            continue
+        if isinstance(step, Pipeline):
+            attributes.append((step, "steps"))
+            yield from _flatten(step.steps, attributes)
+        elif hasattr(step, "transform"):
+            yield name, step
+        else:
+            raise TypeError(f"Step {name!r} of the pipeline, a {type(step).__name__}, has no transform.")
+
+
+def _only_calibrated(model: Any) -> Any:
+    check_is_fitted(model)
+    if len(model.calibrated_classifiers_) != 1:
+        raise TypeError(
+            f"This {type(model).__name__} averages {len(model.calibrated_classifiers_)} calibrated models, "
+            "which is not supported. Calibrate one: CalibratedClassifierCV(..., ensemble=False), or around "
+            "a FrozenEstimator."
+        )
+    return model.calibrated_classifiers_[0]
+
+
+def fold_steps(steps: list[tuple[str, Any]]) -> tuple[Any, ColumnMap | None, int, Attributes]:
+    """Fold the last steps of a pipeline into one map of the columns, as far back as possible.
+
+    Parameters
+    ----------
+    steps : list of (str, transformer)
+        Fitted steps.
+
+    Returns
+    -------
+    front : Pipeline or None
+        The steps that cannot be folded, and all before them.
+    columns : ColumnMap or None
+        The steps after it; None when they change nothing.
+    n_folded : int
+        The number of these steps.
+    attributes : list of (object, str)
+        Attributes that decide what the steps do.
+    """
+    columns: ColumnMap | None = None
+    attributes: Attributes = []
+    kept = len(steps)
+    while kept:
+        step = steps[kept - 1][1]
+        read = read_step(step)
+        if read is None:
+            break
+        columns = read if columns is None else read.then(columns)
+        attributes += [(step, name) for name in READ_BY_TRANSFORM[type(step)]]
+        kept -= 1
+    for _, step in steps[:kept]:
+        # What fit has learnt ends in an underscore; refitting a step replaces it.
+        attributes += [
+            (step, name)
+            for name in getattr(step, "__dict__", {})
+            if name.endswith("_") and not name.startswith("_")
+        ]
+    front = Pipeline(_uniquely_named(steps[:kept])) if kept else None
+    return front, None if columns is None or columns.is_identity else columns, len(steps) - kept, attributes
+
+
+def _uniquely_named(steps: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
+    names = [name for name, _ in steps]  # flattened pipelines may repeat one
+    return [(name if names.count(name) == 1 else f"{name}-{i}", step) for i, (name, step) in enumerate(steps)]
+
+
+def rule_decision(peeled: Peeled, single: bool) -> tuple[Decision, float]:
+    """Map the outermost threshold or calibrator of a binary classifier to a threshold on the model's score.
+
+    Parameters
+    ----------
+    peeled : Peeled
+        A model with at least one rule around it.
+    single : bool
+        Whether the model may compute its scores in float32.
+
+    Returns
+    -------
+    decision : Decision
+        Of kind ``"sign"``.
+    slack : float
+        Distance from the threshold within which the decision is not exact.
+
+    Raises
+    ------
+    TypeError
+        If the model has more than two classes, or the probability is none that can be mapped.
+    ValueError
+        If the rule is contradictory: a threshold that is no number, a calibrator that reverses the order.
+    """
+    outer, inner = peeled.rules[0], peeled.rules[1:]
+    classes = peeled.model.classes_
+    if len(classes) != 2:
+        raise TypeError(
+            f"{type(outer).__name__} around a model of {len(classes)} classes is not supported: its labels "
+            "do not follow from the model's own decision. Wrap the model itself, or a binary one."
+        )
+    if not np.array_equal(outer.classes_ if isinstance(outer, CalibratedClassifierCV) else classes, classes):
+        raise ValueError(f"{type(outer).__name__} and {type(peeled.model).__name__} know different classes.")
+    if isinstance(outer, CalibratedClassifierCV):
+        return decision_from(_response(peeled.rules, peeled.model, single), above_half)
+
+    method = _response_method(outer)
+    level, positive = _level(outer, method), _positive_code(outer, classes)
+    if np.isnan(level):
+        raise ValueError(f"The threshold of this {type(outer).__name__} is NaN.")
+    if method == "predict_proba":
+        rule: Rule = at_least(level) if positive == 1 else other_at_least(level)
+        return decision_from(_response(inner, peeled.model, single), rule)
+    if any(isinstance(between, CalibratedClassifierCV) for between in inner):
+        raise TypeError(
+            f"{type(outer).__name__} asks a CalibratedClassifierCV for a decision_function it has not."
+        )
+    # Scores of float32 are compared with the threshold rounded to float32.
+    rounded = single and np.isfinite(level) and float(np.float32(level)) != level
+    slack = 2.0**-24 * abs(level) if rounded else 0.0
+    # Class 1 if F >= level; or class 0 if -F >= level.
+    return Decision("sign", 2, level if positive == 1 else -level, tie_positive=positive == 1), slack
+
+
+def _response_method(outer: Any) -> str:
+    if outer.response_method != "auto":
+        return str(outer.response_method)
+    held = outer.estimator_ if hasattr(outer, "estimator_") else outer.estimator
+    return "predict_proba" if hasattr(held, "predict_proba") else "decision_function"
+
+
+def _level(outer: Any, method: str) -> float:
+    if isinstance(outer, TunedThresholdClassifierCV):
+        return float(outer.best_threshold_)
+    if isinstance(outer.threshold, str):  # "auto"
+        return 0.5 if method == "predict_proba" else 0.0
+    return float(outer.threshold)
+
+
+def _positive_code(outer: Any, classes: Any) -> int:
+    if isinstance(outer, FixedThresholdClassifier):
+        label = outer.pos_label
+    else:
+        # The label that the score counts as positive comes from the scorer, which has no public name for it.
+        scorer = getattr(outer, "_curve_scorer", None)
+        if scorer is None or not hasattr(scorer, "_get_pos_label"):
+            raise TypeError(
+                "wald cannot tell the positive class of this TunedThresholdClassifierCV. Wrap "
+                "FixedThresholdClassifier(model.estimator_, threshold=model.best_threshold_, pos_label=...) "
+                "instead."
+            )
+        label = scorer._get_pos_label()
+    if label is None:
+        return 1
+    found = np.flatnonzero(classes == label)
+    if not len(found):
+        raise ValueError(f"pos_label={label!r} of {type(outer).__name__} is none of the classes {classes}.")
+    return int(found[0])
+
+
+def _response(rules: list[Any], model: Any, single: bool) -> Response:
+    """Find who computes the probability of class 1: the outermost calibrator, or the model itself."""
+    calibrated = [rule for rule in rules if isinstance(rule, CalibratedClassifierCV)]
+    if len(calibrated) > 1:
+        raise TypeError(
+            "A CalibratedClassifierCV around another one is not supported: wrap the outer or the inner one."
+        )
+    return _calibrator_response(calibrated[0], single) if calibrated else _model_response(model, single)
+
+
+def _calibrator_response(model: Any, single: bool) -> Response:
+    calibrator = _only_calibrated(model).calibrators[0]
+    if isinstance(calibrator, IsotonicRegression):
+        # Between knots, interpolation never falls, in floating point too; it may overshoot the next knot.
+        return Response(
+            lambda scores: np.asarray(calibrator.predict(scores), float), calibrator.X_thresholds_
+        )
+    if not (hasattr(calibrator, "a_") and hasattr(calibrator, "b_")):
+        raise TypeError(
+            f"CalibratedClassifierCV(method={model.method!r}) is not supported: use method='sigmoid' or "
+            "'isotonic'."
+        )
+    slope, offset = -float(calibrator.a_), -float(calibrator.b_)
+    if not (np.isfinite(slope) and np.isfinite(offset)):
+        raise ValueError("The sigmoid calibrator of this CalibratedClassifierCV is not finite.")
+    if slope < 0:
+        raise ValueError(
+            "The calibrator of this CalibratedClassifierCV reverses the order of the scores: the higher the "
+            "score, the less probable the class it stands for. Check the rows and labels it was fitted on."
+        )
+    return logistic(slope, offset, single=single)
+
+
+def _model_response(model: Any, single: bool) -> Response:
+    name = type(model).__name__
+    logistic_model = (
+        isinstance(model, LinearDiscriminantAnalysis)
+        # Until scikit-learn 1.8, two classes may be fitted as a softmax, whose probability is another one.
+        or (isinstance(model, LogisticRegression) and getattr(model, "multi_class", None) != "multinomial")
+        or (isinstance(model, SGDClassifier) and model.loss == "log_loss")
+    )
+    own = getattr(type(model), "predict_proba", None)
+    if str(getattr(own, "__module__", "")).startswith("sklearn."):
+        if logistic_model:
+            return logistic(single=single)
+        if isinstance(model, SGDClassifier) and model.loss == "modified_huber":
+            return Response(lambda scores: (np.clip(scores, -1, 1) + 1) / 2)
+    raise TypeError(
+        f"A threshold on predict_proba of {name} is not supported: its probability is no known function of "
+        "its score. Use response_method='decision_function', or calibrate with "
+        "CalibratedClassifierCV(ensemble=False)."
+    )
