@@ -255,6 +255,7 @@ public:
     using Plain = std::shared_ptr<const Cascade<Single, Double>>;
     using Precise = std::shared_ptr<const Cascade<Double, Double>>;
     using Linear = std::shared_ptr<const Cascade<LinearModel, LinearModel>>;
+    using Walk = std::shared_ptr<const Cascade<LinearWalk, LinearModel>>;
 
     Engine(Model model, const std::string& decision, int n_classes, double threshold, bool tie_positive, bool break_ties,
            double slack, Longs terms, const std::vector<Matrix>& weights, const std::vector<Doubles>& bias, Doubles low, Doubles high)
@@ -270,7 +271,17 @@ public:
                     "a readout needs one weight per output and term");
             for (std::size_t i = 0; i < weights[t].size(); ++i) require(std::isfinite(weights[t].data()[i]), "readouts must be finite");
         }
-        if (model_.linear) {
+        if (model_.linear && model_.n_outputs() == 1) {
+            Stages<double> s = stages<double>(terms, weights, bias, low, high);
+            std::vector<std::vector<double>> rows;
+            std::vector<double> starts;
+            for (std::size_t t = 0; t < n; ++t) {
+                rows.emplace_back(weights[t].data(), weights[t].data() + weights[t].size());
+                starts.push_back(bias[t].data()[0]);
+            }
+            auto walk = std::make_shared<const LinearWalk>(model_.linear, s.terms, rows, starts);
+            cascade_ = std::make_shared<const Cascade<LinearWalk, LinearModel>>(walk, model_.linear, d, std::move(s), slack);
+        } else if (model_.linear) {
             cascade_ = std::make_shared<const Cascade<LinearModel, LinearModel>>(
                 model_.linear, model_.linear, d, stages<double>(terms, weights, bias, low, high), slack);
         } else if (model_.single) {
@@ -390,19 +401,21 @@ private:
         require(model_.linear != nullptr, "a kernel machine takes whole rows, not columns");
         if (full)
             for (const Column& c : b.columns) require(c.data != nullptr || b.rows.n_rows == 0, "the full model needs every column");
-        const std::int64_t terms = n_stages == 0 ? 0 : std::get<Linear>(cascade_)->terms_of(n_stages - 1);
+        const std::int64_t terms =
+            n_stages == 0 ? 0 : std::visit([&](const auto& c) { return c->terms_of(n_stages - 1); }, cascade_);
         for (std::int64_t k = 0; k < terms; ++k)
             require(b.columns[order_needed_[k]].data != nullptr || b.rows.n_rows == 0, "a column that an early stage reads is missing");
     }
 
     Model model_;
-    std::variant<Plain, Precise, Linear> cascade_;
+    std::variant<Plain, Precise, Linear, Walk> cascade_;
     std::vector<std::int32_t> order_needed_;
 };
 
-nb::tuple full_scores(const Model& m, BoundRows& b, double working, int n_threads) {
+nb::tuple full_scores(const Model& m, BoundRows& b, double working, int n_threads, bool single) {
     check_rows(b, m);
     const std::size_t n = static_cast<std::size_t>(b.size()), k = static_cast<std::size_t>(m.n_outputs());
+    require(!single || m.single, "the model was not packed in single precision");
     require(b.rows.layout != Rows::Layout::columns || m.linear, "a kernel machine takes whole rows, not columns");
     for (const Column& c : b.columns) require(c.data != nullptr || n == 0, "full scores need every column");
     auto scores = new_array<double>({n, k});
@@ -411,6 +424,9 @@ nb::tuple full_scores(const Model& m, BoundRows& b, double working, int n_thread
         nb::gil_scoped_release release;
         if (m.linear)
             Cascade<LinearModel, LinearModel>(m.linear, m.linear, {}, {}, 0.0)
+                .full_scores(b.view(), b.id_data(), b.size(), working, n_threads, scores.data(), errors.data());
+        else if (single)
+            Cascade<Single, Double>(m.single, m.twice, {}, {}, 0.0)
                 .full_scores(b.view(), b.id_data(), b.size(), working, n_threads, scores.data(), errors.data());
         else
             Cascade<Double, Double>(m.twice, m.twice, {}, {}, 0.0)
@@ -452,7 +468,7 @@ NB_MODULE(_core, m) {
                     "intercept"_a, "n_features"_a, "kept"_a.none(), "scale"_a.none(), "shift"_a.none(), "swing"_a, "fill"_a.none(), "single"_a)
         .def_static("linear", &linear_model, nb::kw_only(), "order"_a, "coef"_a, "intercept"_a, "fill"_a.none(), "magnitude"_a,
                     "bias_magnitude"_a, "depth"_a)
-        .def("scores", &full_scores, "rows"_a, "working"_a, "n_threads"_a)
+        .def("scores", &full_scores, "rows"_a, "working"_a, "n_threads"_a, "single"_a = false)
         .def_prop_ro("n_features", &Model::n_features)
         .def_prop_ro("n_terms", &Model::n_terms)
         .def_prop_ro("n_outputs", &Model::n_outputs);

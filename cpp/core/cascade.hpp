@@ -44,6 +44,8 @@ class Cascade {
 public:
     using T = typename Terms::Scalar;
     static constexpr int L = kLanes<T>;
+    // Terms that keep the estimates of all looks in the slot, instead of the terms' values.
+    static constexpr bool kWalks = requires(const Terms& t, const T* slot) { t.score(slot, 0); };
 
     Cascade(std::shared_ptr<const Terms> terms, std::shared_ptr<const Reference> reference, Decision decision, Stages<T> stages,
             double slack)
@@ -67,6 +69,9 @@ public:
                 run_range(call, begin, end, 0);
             });
             return;
+        }
+        if constexpr (kWalks) {
+            if (ids == nullptr && n > 1 && terms_->has_columns(rows, 0)) return by_columns(call, n, n_threads);
         }
         struct Kept {
             std::vector<std::int64_t> positions;
@@ -127,7 +132,9 @@ public:
 
 private:
     static constexpr int kHeadPanels = 8;
-    static constexpr std::int64_t kHeadRows = 96, kTailRows = 512, kChunkRows = 16384;
+    static constexpr int kHeadRows = 96;
+    static constexpr std::int64_t kTailRows = 512, kChunkRows = 16384;
+    static constexpr int kColumnRows = 256;
     static constexpr std::size_t kScratchBytes = 12u << 20;  // of one thread
 
     struct Call {
@@ -168,6 +175,43 @@ private:
                            const std::function<void(std::int64_t, std::int64_t, int)>& piece) {
         parallel_for((n + size - 1) / size, n_threads, [&](std::int64_t i, int worker) {
             piece(i * size, std::min(n, (i + 1) * size), worker);
+        });
+    }
+    // Looks over many rows at once, as long as most of a tile's rows are still there; the rest row by row.
+    void by_columns(const Call& call, std::int64_t n, int n_threads) const {
+        int most = 0;
+        while (most < call.n_stages && stages_.terms[most] <= Terms::kMostColumns && terms_->has_columns(call.rows, most)) ++most;
+        if (call.at_end == AtEnd::answer) most = std::min(most, call.n_stages - 1);
+        each_piece(n, kColumnRows, n_threads, [&](std::int64_t begin, std::int64_t end, int) {
+            double scores[kColumnRows];
+            std::int32_t live[kColumnRows];
+            const int rows = static_cast<int>(end - begin);
+            int left = rows, look = 0;
+            for (int r = 0; r < rows; ++r) live[r] = r;
+            for (; look < most && left * 8 > rows; ++look) {
+                terms_->column_scores(call.rows, begin, rows, look, scores);
+                const T low = stages_.low[look], high = stages_.high[look], largest = std::numeric_limits<T>::max();
+                int kept = 0;
+                for (int i = 0; i < left; ++i) {
+                    const int r = live[i];
+                    const T z = scores[r];
+                    const bool finite = z >= -largest && z <= largest;
+                    live[kept] = r;
+                    if (finite && !(z > high) && !(z < low)) {
+                        ++kept;
+                        continue;
+                    }
+                    call.codes[begin + r] = finite ? (z > high ? 1 : 0) : kNotFinite;
+                    call.stages[begin + r] = look;
+                }
+                left = kept;
+            }
+            for (int at = 0; at < left; at += kHeadRows) {
+                Batch batch(*this, std::min<int>(kHeadRows, left - at), tail_width(call));
+                for (int i = at; i < std::min<int>(left, at + kHeadRows); ++i) batch.add(call, begin + live[i]);
+                batch.run(call, look, call.n_stages, 0);
+                batch.finish(call);
+            }
         });
     }
     void run_range(const Call& call, std::int64_t begin, std::int64_t end, int first_stage) const {
@@ -213,6 +257,7 @@ private:
             slots_[n_] = slot_storage_ + n_ * width_;
             scores_[n_] = score_storage_ + n_ * c_.padded_outputs_;
             positions_[n_] = position;
+            c_.terms_->start(slots_[n_]);
             return n_++;
         }
 
@@ -220,9 +265,11 @@ private:
         std::int64_t position(int r) const { return positions_[r]; }
         T* slot(int r) const { return slots_[r]; }
 
-        void run(const Call& call, int first_stage, int last_stage) {
-            for (int t = first_stage; t < last_stage && n_ > 0; ++t) {
-                const std::int64_t begin = c_.evaluated(t), end = c_.stages_.terms[t];
+        // Goes through stages; `begin` says from which term on slots are empty, when that is not where the stage before ended.
+        void run(const Call& call, int first_stage, int last_stage, std::int64_t begin = -1) {
+            for (int t = first_stage; t < last_stage && n_ > 0; ++t, begin = -1) {
+                const std::int64_t end = c_.stages_.terms[t];
+                if (begin < 0) begin = c_.evaluated(t);
                 if (end > begin) c_.terms_->evaluate(rows_, slots_, n_, begin, end);
                 if (c_.terms_->n_outputs() == 1) one_output(call, t, t + 1 == call.n_stages);
                 else several_outputs(call, t, t + 1 == call.n_stages);
@@ -251,7 +298,7 @@ private:
                 answer(call, positions_[r], code, c_.stages_.size());
                 if (code == kHandOver) again.push_back(positions_[r]);
             }
-            if constexpr (!std::is_same_v<Terms, Reference>) {
+            if constexpr (std::is_same_v<T, float>) {
                 if (!again.empty()) c_.redo(call, again);
             }
         }
@@ -286,14 +333,17 @@ private:
         }
 
         void one_output(const Call& call, int t, bool last) {
-            const auto& k = kernels<T>();
-            const T* weights = c_.stages_.weights[t].data();
-            const T bias = c_.stages_.bias[t][0], low = c_.stages_.low[t], high = c_.stages_.high[t];
+            [[maybe_unused]] const auto& k = kernels<T>();
+            [[maybe_unused]] const T* weights = kWalks ? nullptr : c_.stages_.weights[t].data();
+            [[maybe_unused]] const T bias = kWalks ? T(0) : c_.stages_.bias[t][0];
+            const T low = c_.stages_.low[t], high = c_.stages_.high[t];
             const T largest = std::numeric_limits<T>::max();
-            const int panels = static_cast<int>(round_up(c_.stages_.terms[t], L) / L);
+            [[maybe_unused]] const int panels = static_cast<int>(round_up(c_.stages_.terms[t], L) / L);
             int left = 0;
             for (int r = 0; r < n_; ++r) {
-                const T z = k.readout(slots_[r], weights, panels) + bias;
+                T z;
+                if constexpr (kWalks) z = c_.terms_->score(slots_[r], t);
+                else z = k.readout(slots_[r], weights, panels) + bias;
                 if (call.looking()) {
                     call.seen.scores[positions_[r] * c_.stages_.size() + t] = z;
                     keep(r, left++);

@@ -57,7 +57,7 @@ public:
             for (std::size_t k = 0; k < spec.kept.size(); ++k) position_[spec.kept[k]] = static_cast<std::int32_t>(k);
         }
         for (int s = 1; s <= kSegments; ++s)  // whole panels of features, so that a row can be listed a panel at a time
-            panels_.segments[s] = s == kSegments ? n_kept_ : (n_kept_ * s / kSegments + L / 2) / L * L;
+            panels_.segments[s] = s == kSegments ? n_kept_ : std::min<std::int64_t>(n_kept_, (n_kept_ * s / kSegments + L / 2) / L * L);
         for (std::int64_t j = 0; j < n_terms_; ++j) pack(spec, j);
         for (int k = 0; k < n_outputs_; ++k) {
             bias_[k] = static_cast<T>(spec.intercept[k]);
@@ -102,6 +102,8 @@ public:
         return p.norm2 <= std::numeric_limits<T>::max();
     }
 
+    void start(T*) const {}
+
     // Terms [begin, end), rounded out to panels, of prepared rows into their slots.
     void evaluate(const Row* const* rows, T* const* slots, int n, std::int64_t begin, std::int64_t end) const {
         const int first = static_cast<int>(begin / L), last = static_cast<int>(round_up(end, L) / L);
@@ -136,7 +138,7 @@ public:
             k.readouts(slots, 1, weights_.data(), bias_.data(), static_cast<int>(n_terms_), padded_outputs_, out);
             for (int o = 0; o < n_outputs_; ++o) f[o] = static_cast<double>(work[o]);
         }
-        return error(row.prepared.norm2, static_cast<double>(k.absolute(slot, largest_.data(), n_panels_)), working);
+        return error(row.prepared, static_cast<double>(k.absolute(slot, largest_.data(), n_panels_)), working);
     }
     std::int64_t full_work() const { return padded_outputs_; }
 
@@ -273,13 +275,17 @@ private:
 
     // First-order rounding bounds, with some room to spare. `magnitude` is sum_j max_k |a_kj| |T_j|; u is our own roundoff, w the
     // wrapped model's.
-    double error(double norm2, double magnitude, double working) const {
+    double error(const PreparedRow<T>& row, double magnitude, double working) const {
         const double u = std::numeric_limits<T>::epsilon() / 2, w = working, d = static_cast<double>(n_features_);
         const double n = static_cast<double>(n_terms_);
-        const double x = std::sqrt(norm2), s = longest_, both = x + s + 2 * swing_;
+        // zeros are no roundings: the longest chain is the longest list
+        double chain = row.dense != nullptr ? d / kSegments + L : 0;
+        for (int i = 0; row.dense == nullptr && i < kSegments; ++i)
+            chain = std::max(chain, static_cast<double>(row.segment_ends[i + 1] - row.segment_ends[i]));
+        const double x = std::sqrt(static_cast<double>(row.norm2)), s = longest_, both = x + s + 2 * swing_;
         const double reading = (sizeof(T) == 4 ? 2 * u : 0) + (scale_.empty() ? 0 : 10 * (u + w));
         // of gamma times the dot product; of the exponent -gamma |x - s|^2, its two norms summed over L lanes
-        const double dot = params_.gamma * ((d / kSegments + 8) * u * x * s + ((d + 20) * w + reading) * both * both);
+        const double dot = params_.gamma * ((chain + 8) * u * x * s + ((d + 20) * w + reading) * both * both);
         const double exponent = 2 * dot + params_.gamma * ((d / L + 12) * u * x * x + 8 * u * s * s);
         const double sums = (n / L + 24) * u + (n + 24) * w;
         double e = magnitude * sums + largest_bias_ * 8 * (u + w);

@@ -55,6 +55,12 @@ struct Kernels {
     T (*readout)(const T* slot, const T* weights, int n_panels);
     // sum over |slot * weights|
     T (*absolute)(const T* slot, const T* weights, int n_panels);
+    // sums[i] += values[k] * weights[k * n_panels * lanes + i] for k < n, in that order, over n_panels panels of sums
+    void (*accumulate)(T* sums, const T* weights, int n_panels, const T* values, int n);
+    // One output for n_rows neighbouring rows of contiguous columns, the same chain of operations for each row:
+    // out[r] = bias, then += columns[k][r] * weights[k * step]
+    void (*columns_f32)(const float* const* columns, const T* weights, std::int64_t step, int n_columns, T bias, int n_rows, T* out);
+    void (*columns_f64)(const double* const* columns, const T* weights, std::int64_t step, int n_columns, T bias, int n_rows, T* out);
     // n_outputs (a multiple of lanes) outputs: out = bias + sum_j slot[j] * weights[j * n_outputs]
     void (*readouts)(const T* const* slots, int n, const T* weights, const T* bias, int n_terms, int n_outputs, T* const* out);
 };

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 
 #include "arena.hpp"
 #include "kernels.hpp"
@@ -64,32 +65,39 @@ public:
     }
 
     void evaluate(const Row* const* rows, double* const* slots, int n, std::int64_t begin, std::int64_t end) const {
-        if (n == 0) return;
-        const Rows& source = *rows[0]->rows;
+        for (int r = 0; r < n; ++r) {
+            gather(*rows[r], begin, end, slots[r] + begin);
+            std::fill(slots[r] + end, slots[r] + round_up(end, L), 0.0);
+        }
+    }
+    void start(double*) const {}
+    // Feature values of terms [begin, end) of one row.
+    void gather(const Row& row, std::int64_t begin, std::int64_t end, double* out) const {
+        const Rows& source = *row.rows;
         if (source.layout == Rows::Layout::csr) {
-            for (int r = 0; r < n; ++r) scatter(source, rows[r]->index, begin, end, slots[r]);
+            scatter(source, row.index, begin, end, out);
         } else if (source.layout == Rows::Layout::columns) {
             for (std::int64_t k = begin; k < end; ++k) {
                 const Column& c = source.columns[order_[k]];
-                for (int r = 0; r < n; ++r)
-                    slots[r][k] = filled(load_element<double>(c.data + rows[r]->index * c.stride, c.dtype), order_[k]);
+                out[k - begin] = filled(load_element<double>(c.data + row.index * c.stride, c.dtype), order_[k]);
             }
         } else if (source.dtype == Dtype::f32 && fill_.empty()) {
-            for (int r = 0; r < n; ++r) {
-                const std::byte* p = source.row(rows[r]->index);
-                for (std::int64_t k = begin; k < end; ++k)
-                    slots[r][k] = *reinterpret_cast<const float*>(p + order_[k] * source.column_stride);
-            }
+            const std::byte* p = source.row(row.index);
+            for (std::int64_t k = begin; k < end; ++k)
+                out[k - begin] = *reinterpret_cast<const float*>(p + order_[k] * source.column_stride);
         } else {
-            for (int r = 0; r < n; ++r) {
-                const std::byte* p = source.row(rows[r]->index);
-                for (std::int64_t k = begin; k < end; ++k)
-                    slots[r][k] = filled(load_element<double>(p + order_[k] * source.column_stride, source.dtype), order_[k]);
-            }
+            const std::byte* p = source.row(row.index);
+            for (std::int64_t k = begin; k < end; ++k)
+                out[k - begin] = filled(load_element<double>(p + order_[k] * source.column_stride, source.dtype), order_[k]);
         }
-        for (int r = 0; r < n; ++r)
-            for (std::int64_t k = end; k < round_up(end, L); ++k) slots[r][k] = 0.0;
     }
+    // Asks for the cache lines that gather will read, one in a run of neighbours.
+    void prefetch(const Row& row, std::int64_t begin, int n) const {
+        if (row.rows->layout != Rows::Layout::dense) return;
+        const std::byte* p = row.rows->row(row.index);
+        for (int k = 0; k < n; k += k + 16 < n ? 16 : 1 + (n - k)) __builtin_prefetch(p + order_[begin + k] * row.rows->column_stride);
+    }
+    bool as_is() const { return fill_.empty(); }
 
     // See KernelMachine::full.
     double full(const Rows& rows, std::int64_t r, const Row&, const double*, double working, double* f, double* work) const {
@@ -117,11 +125,11 @@ private:
     double filled(double v, std::int64_t f) const { return v != v && !fill_.empty() ? fill_[f] : v; }
 
     void scatter(const Rows& rows, std::int64_t r, std::int64_t begin, std::int64_t end, double* slot) const {
-        std::fill(slot + begin, slot + end, 0.0);
+        std::fill(slot, slot + (end - begin), 0.0);
         for (std::int64_t i = rows.indptr[r]; i < rows.indptr[r + 1]; ++i) {
             const std::int64_t at = position_[rows.indices[i]];
             if (at >= begin && at < end)
-                slot[at] = filled(load_element<double>(rows.data + i * rows.element_bytes(), rows.dtype), rows.indices[i]);
+                slot[at - begin] = filled(load_element<double>(rows.data + i * rows.element_bytes(), rows.dtype), rows.indices[i]);
         }
     }
 
@@ -160,6 +168,104 @@ private:
     double bias_magnitude_, depth_;
     std::int64_t padded_features_;
     Aligned<double> weights_, magnitude_;
+};
+
+// A linear model with one output, on its way through the looks of a plan. A slot holds the estimates of all looks at once: a
+// feature value, once read, is added to each of them, and nothing is computed twice.
+class LinearWalk {
+public:
+    using Scalar = double;
+    using Row = LinearModel::Row;
+    using Scratch = LinearModel::Scratch;
+    static constexpr int L = LinearModel::L;
+
+    // weights[t] has one entry for each of the first terms[t] terms.
+    LinearWalk(std::shared_ptr<const LinearModel> model, const std::vector<std::int64_t>& terms,
+               const std::vector<std::vector<double>>& weights, const std::vector<double>& bias)
+        : model_(std::move(model)), terms_(terms), bias_(static_cast<std::size_t>(round_up(static_cast<std::int64_t>(terms.size()), L))),
+          n_panels_(static_cast<int>(bias_.size() / L)) {
+        const std::int64_t deepest = terms.empty() ? 0 : terms.back();
+        weights_ = Aligned<double>(static_cast<std::size_t>(deepest) * bias_.size());
+        for (std::size_t t = 0; t < terms.size(); ++t) {
+            bias_[t] = bias[t];
+            for (std::int64_t k = 0; k < terms[t]; ++k) weights_[k * bias_.size() + t] = weights[t][k];
+        }
+    }
+
+    std::int64_t n_features() const { return model_->n_features(); }
+    std::int64_t n_terms() const { return model_->n_terms(); }
+    int n_outputs() const { return 1; }
+    std::int64_t slot_width(std::int64_t) const { return static_cast<std::int64_t>(bias_.size()); }
+    std::int64_t evaluated(std::int64_t terms) const { return terms; }
+    std::int64_t full_width() const { return 0; }
+    std::size_t row_bytes() const { return 0; }
+    Scratch scratch(Arena& arena, std::int64_t rows) const { return model_->scratch(arena, rows); }
+    std::int64_t full_work() const { return model_->full_work(); }
+    bool prepare(const Rows& rows, std::int64_t r, Row& row, Scratch& scratch) const { return model_->prepare(rows, r, row, scratch); }
+    double full(const Rows& rows, std::int64_t r, const Row& row, const double* slot, double working, double* f, double* work) const {
+        return model_->full(rows, r, row, slot, working, f, work);
+    }
+
+    void start(double* slot) const { std::copy(bias_.data(), bias_.data() + bias_.size(), slot); }
+    double score(const double* slot, int look) const { return slot[look]; }
+
+    void evaluate(const Row* const* rows, double* const* slots, int n, std::int64_t begin, std::int64_t end) const {
+        constexpr int kPiece = 128;
+        double values[kPiece + L];
+        double* const one[1] = {values};
+        for (std::int64_t at = begin; at < end; at += kPiece) {
+            const int m = static_cast<int>(std::min<std::int64_t>(kPiece, end - at));
+            for (int r = 0; r < n; ++r) {
+                if (r + kAhead < n) model_->prefetch(*rows[r + kAhead], at, m);
+                model_->gather(*rows[r], at, at + m, one[0]);
+                kernels<double>().accumulate(slots[r], weights_.data() + at * bias_.size(), n_panels_, values, m);
+            }
+        }
+    }
+
+    // Columns that lie in memory one value behind the other are looked at many rows at a time. `scores` has room for n rows.
+    bool has_columns(const Rows& rows, int look) const {
+        if (!model_->as_is()) return false;
+        if (rows.layout == Rows::Layout::dense) return rows.row_stride == rows.element_bytes() && rows.dtype != Dtype::u8 && rows.n_rows > 1;
+        if (rows.layout != Rows::Layout::columns) return false;
+        const std::vector<std::int32_t>& order = model_->order();
+        const Dtype dtype = rows.columns[order[0]].dtype;
+        if (dtype == Dtype::u8 || terms_[look] > kMostColumns) return false;
+        for (std::int64_t k = 0; k < terms_[look]; ++k) {
+            const Column& c = rows.columns[order[k]];
+            if (c.dtype != dtype || c.stride != (dtype == Dtype::f32 ? 4 : 8)) return false;
+        }
+        return true;
+    }
+    void column_scores(const Rows& rows, std::int64_t first, int n, int look, double* scores) const {
+        const std::vector<std::int32_t>& order = model_->order();
+        const void* at[kMostColumns];
+        const int m = static_cast<int>(terms_[look]);
+        Dtype dtype = rows.dtype;
+        for (int k = 0; k < m; ++k) {
+            if (rows.layout == Rows::Layout::dense) {
+                at[k] = rows.data + order[k] * rows.column_stride + first * rows.element_bytes();
+            } else {
+                const Column& c = rows.columns[order[k]];
+                dtype = c.dtype;
+                at[k] = c.data + first * c.stride;
+            }
+        }
+        const std::int64_t step = static_cast<std::int64_t>(bias_.size());
+        if (dtype == Dtype::f32)
+            kernels<double>().columns_f32(reinterpret_cast<const float* const*>(at), weights_.data() + look, step, m, bias_[look], n, scores);
+        else
+            kernels<double>().columns_f64(reinterpret_cast<const double* const*>(at), weights_.data() + look, step, m, bias_[look], n, scores);
+    }
+    static constexpr int kMostColumns = 64;
+
+private:
+    static constexpr int kAhead = 4;
+
+    std::shared_ptr<const LinearModel> model_;
+    std::vector<std::int64_t> terms_;
+    Aligned<double> bias_, weights_;  // (looks,), (terms, looks): padded to panels
+    int n_panels_;
 };
 
 }  // namespace wald

@@ -314,8 +314,63 @@ void readouts(const T* const* slots, int n, const T* weights, const T* bias, int
     for (; r < n; ++r) readout_tile<T, 1>(slots + r, weights, bias, n_terms, n_outputs, out + r);
 }
 
+template <class T, int NP>
+inline void accumulate_panels(T* sums, const T* weights, std::int64_t step, const T* values, int n) {
+    using P = Pack<T>;
+    P acc[NP];
+    for (int p = 0; p < NP; ++p) acc[p] = P::load(sums + p * P::kSize);
+    for (int k = 0; k < n; ++k, weights += step) {
+        const P v = P::set(values[k]);
+        for (int p = 0; p < NP; ++p) acc[p].fma(v, P::load(weights + p * P::kSize));
+    }
+    for (int p = 0; p < NP; ++p) acc[p].store(sums + p * P::kSize);
+}
+
+template <class T>
+void accumulate(T* sums, const T* weights, int n_panels, const T* values, int n) {
+    constexpr int L = Pack<T>::kSize;
+    const std::int64_t step = static_cast<std::int64_t>(n_panels) * L;
+    int p = 0;
+    for (; p + 4 <= n_panels; p += 4) accumulate_panels<T, 4>(sums + p * L, weights + p * L, step, values, n);
+    for (; p + 2 <= n_panels; p += 2) accumulate_panels<T, 2>(sums + p * L, weights + p * L, step, values, n);
+    for (; p < n_panels; ++p) accumulate_panels<T, 1>(sums + p * L, weights + p * L, step, values, n);
+}
+
+// Lanes are rows. Four panels of rows side by side hide the latency of their chains.
+template <class T, class S>
+void column_scores(const S* const* columns, const T* weights, std::int64_t step, int n_columns, T bias, int n_rows, T* out) {
+    using P = Pack<T>;
+    constexpr int L = P::kSize, side = 4;
+    int r = 0;
+    for (; r + side * L <= n_rows; r += side * L) {
+        P acc[side];
+        for (int i = 0; i < side; ++i) acc[i] = P::set(bias);
+        for (int k = 0; k < n_columns; ++k) {
+            const P w = P::set(weights[k * step]);
+            for (int i = 0; i < side; ++i) {
+                T x[L];
+                for (int j = 0; j < L; ++j) x[j] = static_cast<T>(columns[k][r + i * L + j]);
+                acc[i].fma(P::load(x), w);
+            }
+        }
+        for (int i = 0; i < side; ++i) acc[i].store(out + r + i * L);
+    }
+    for (; r < n_rows; r += L) {
+        const int lanes = n_rows - r < L ? n_rows - r : L;
+        P acc = P::set(bias);
+        T x[L] = {};
+        for (int k = 0; k < n_columns; ++k) {
+            for (int j = 0; j < lanes; ++j) x[j] = static_cast<T>(columns[k][r + j]);
+            acc.fma(P::load(x), P::set(weights[k * step]));
+        }
+        acc.store(x);
+        for (int j = 0; j < lanes; ++j) out[r + j] = x[j];
+    }
+}
+
 template <class T>
 inline constexpr wald::Kernels<T> table{&scan<T>,     &list_nonzeros<T>, &dots_dense<T>, &dots_sparse<T>,
-                                        &activate<T>, &readout<T>,       &absolute<T>,   &readouts<T>};
+                                        &activate<T>, &readout<T>,       &absolute<T>,   &accumulate<T>,
+                                        &column_scores<T, float>, &column_scores<T, double>, &readouts<T>};
 
 }  // namespace WALD_ISA

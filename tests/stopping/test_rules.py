@@ -46,10 +46,15 @@ def test_rules_are_values_that_scikit_learn_can_clone(rule):
     assert eval(repr(rule)) == rule
 
 
+def fourth_power_mean(error):
+    return (error**4).mean(axis=0) ** 0.25
+
+
 def test_ladder_measures_each_stage_with_its_own_residual():
     walk = dataclasses.replace(example_walk(), threshold=0.3)
     boundary = Ladder().boundary(walk)
-    np.testing.assert_allclose(boundary.high_scale, (walk.scores - walk.full_scores).std(axis=0))
+    expected = np.maximum(fourth_power_mean(walk.scores - walk.full_scores), 0.02 * walk.goal.std())
+    np.testing.assert_allclose(boundary.high_scale, expected)
     assert (boundary.low_center == 0.3).all()
     assert (boundary.high_center == 0.3).all()
 
@@ -57,7 +62,8 @@ def test_ladder_measures_each_stage_with_its_own_residual():
 def test_ladder_measures_the_gap_of_several_classes():
     walk = example_walk(n_classes=3)
     boundary = Ladder().boundary(walk)
-    expected = (walk.confidence - walk.full_confidence[:, None]).std(axis=0)
+    error = fourth_power_mean(walk.confidence - walk.full_confidence[:, None])
+    expected = np.maximum(error, 0.02 * walk.goal.std())
     np.testing.assert_allclose(boundary.high_scale, expected)
     assert (boundary.high_center == 0.0).all()
 

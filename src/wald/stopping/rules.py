@@ -16,10 +16,9 @@ from wald.stopping.walk import Walk
 Readout = Literal["regressed", "partial"]
 READOUTS: tuple[Readout, ...] = ("regressed", "partial")
 
-# A stage whose estimate was perfect on the plan rows still gets this share of the goal's spread as its scale:
-# rows to come may differ, a scale of 0 could not be widened by q, and a smaller one would stretch the grid of
-# q over empty decades.
-_LEAST_RELATIVE_SCALE = 1e-4
+# A stage whose estimate was nearly perfect on the plan rows still gets this share of the goal's spread as its
+# scale: rows to come may differ, and a scale of 0 could not be widened by q.
+_LEAST_RELATIVE_SCALE = 0.02
 
 
 @runtime_checkable
@@ -47,9 +46,9 @@ class Rule(Protocol):
 
 @dataclass(frozen=True)
 class Ladder:
-    """Leave when the estimate is `q` residual standard deviations from the threshold (the default rule).
+    """Leave when the estimate is `q` times the stage's usual error away from the threshold (the default rule).
 
-    Each stage is measured with its own yardstick, the standard deviation of its error on plan rows that its
+    Each stage is measured with its own yardstick, the fourth-power mean of its error on plan rows that its
     readout was not fitted on. The one number `q` that is left to choose is chosen by the certificate.
 
     Parameters
@@ -70,9 +69,9 @@ class Ladder:
         require_option("Ladder", "readout", self.readout, READOUTS)
 
     def boundary(self, walk: Walk) -> Boundary:
-        """Centres at the threshold (multiclass: at 0), scales of one residual standard deviation."""
+        """Centres at the threshold (multiclass: at 0), scales of one residual size."""
         spread = float(walk.goal.std()) or 1.0
-        scale = np.maximum(walk.residual_sd(), _LEAST_RELATIVE_SCALE * spread)
+        scale = np.maximum(walk.residual_size(), _LEAST_RELATIVE_SCALE * spread)
         return Boundary.symmetric(walk.threshold, scale) if walk.binary else Boundary.upper(0.0, scale)
 
 

@@ -1,0 +1,126 @@
+"""From a plan and rows kept apart to a certificate, and the thresholds that it allows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._fitting import full_codes, look
+from ._rows import n_rows_of, take
+from ._serving import pack, watching
+from .additive import AdditiveModel
+from .plan import Plan, live_shares
+from .stopping import Certificate, Looks, Rule, certify, measure, q_grid
+from .stopping.boundary import Protect
+
+#: Certificate rows go through the engine this many at a time.
+PIECE_ROWS = 32_768
+
+
+@dataclass(frozen=True, eq=False)
+class Promise:
+    """What is to be promised, and by which rule."""
+
+    rule: Rule
+    risk: float | None
+    confidence: float
+    protect: Protect
+    seed: int
+
+
+def seen_by(model: AdditiveModel, plan: Plan, Z: Any, raw: Any, n_threads: int) -> Looks:
+    """What the plan sees of rows at every look, beside the full model's own labels."""
+    packed = pack(model, plan.terms, plan.surrogates, plan.precision)
+    engine = watching(model, packed, plan.stage_terms, plan.readouts)
+    parts = []
+    n = n_rows_of(Z)
+    for start in range(0, max(1, n), PIECE_ROWS):
+        rows = np.arange(start, min(n, start + PIECE_ROWS))
+        some = Z[start : start + PIECE_ROWS]
+        full = full_codes(model, some, raw if len(rows) == n else take(raw, rows), packed, n_threads)
+        parts.append(look(engine, model, some, full, n_threads))
+    if len(parts) == 1:
+        return parts[0]
+
+    def joined(name: str) -> Any:
+        columns = [getattr(p, name) for p in parts]
+        return None if columns[0] is None else np.concatenate(columns)
+
+    return Looks(full=joined("full"), scores=joined("scores"), codes=joined("codes"), confidence=joined("confidence"))
+
+
+def certified(
+    model: AdditiveModel, plan: Plan, shape: Looks, rows: Looks | None, groups: NDArray[Any] | None, promise: Promise
+) -> tuple[Certificate, Plan]:
+    """Certify a plan and set its thresholds.
+
+    Parameters
+    ----------
+    model : AdditiveModel
+    plan : Plan
+    shape : Looks
+        Of the rows that gave the plan its shape: the grid of scales is anchored on them, and expected costs are taken from them.
+    rows : Looks or None
+        Of the certificate rows; None for rules that need none.
+    groups : ndarray or None
+        Group of each certificate row.
+    promise : Promise
+
+    Returns
+    -------
+    certificate : Certificate
+    plan : Plan
+        With the certified thresholds, or evaluating everything where that is cheaper or nothing could be certified.
+    """
+    certificate = _certificate(model, plan, shape, rows, groups, promise)
+    q = 1.0 if certificate.status in ("lossless", "measured") else certificate.q
+    live = live_shares(shape, plan.boundary, q, plan.precision)
+    settled = plan.at(q, live, evaluate_all=not np.isfinite(q))
+    if promise.risk is None or settled.evaluate_all:  # a rule used as printed is used
+        return certificate, settled
+    model_cost = plan.cost_model
+    expected = model_cost.expected(plan.stage_terms, plan.stage_costs, live, model.terms.n_outputs)
+    if promise.rule.lossless:  # what is left goes to the wrapped model, and not through the rest of the terms
+        expected += live[-1] * (model_cost.full - model_cost.unit * (plan.stage_costs[-1] - _last_early(plan)))
+    if expected < model_cost.full:
+        return certificate, settled
+    reason = "evaluating everything is not slower" if model_cost.stage else "evaluating everything costs no more"
+    unused = Certificate.full_evaluation(reason, promise.risk, promise.confidence)
+    return unused, plan.at(np.inf, live_shares(shape, plan.boundary, np.inf, plan.precision), evaluate_all=True)
+
+
+def _last_early(plan: Plan) -> float:
+    return float(plan.stage_costs[-2]) if plan.n_stages else 0.0
+
+
+def _certificate(
+    model: AdditiveModel, plan: Plan, shape: Looks, rows: Looks | None, groups: NDArray[Any] | None, promise: Promise
+) -> Certificate:
+    if promise.rule.lossless and promise.risk is not None:
+        return Certificate.lossless()
+    assert rows is not None
+    classes = model.classes if promise.protect == "each" else None
+    if promise.risk is None:
+        return measure(
+            rows,
+            plan.boundary,
+            confidence=promise.confidence,
+            protect=promise.protect,
+            groups=groups,
+            classes=classes,
+            random_state=promise.seed,
+        )
+    return certify(
+        rows,
+        plan.boundary,
+        risk=promise.risk,
+        confidence=promise.confidence,
+        protect=promise.protect,
+        q_grid=q_grid(shape, plan.boundary),
+        groups=groups,
+        classes=classes,
+        random_state=promise.seed,
+    )

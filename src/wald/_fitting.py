@@ -1,0 +1,328 @@
+"""From a decomposed model and plan rows to a plan: the questions that `plan` asks about a model, answered by the engine."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from . import _core
+from ._rows import Piece, pieces, take
+from ._serving import block_length, pack, watching
+from .additive import AdditiveModel, KernelTerms, LinearTerms
+from .plan import CostModel, Plan, Problem, Readout, Recipe, Sight, Units, build_plan, feature_units
+from .plan.moments import Floats
+from .plan.plan import Precision
+from .plan.surrogate import linear_surrogates
+from .plan.timing import measure_cost_model, seconds
+from .stopping import Budget, Looks, Lossless, Rule, Walk
+from .stopping.boundary import Protect
+
+#: More plan rows than this improve nothing that could be measured.
+MOST_ORDER_ROWS, MOST_SHAPE_ROWS = 24_000, 16_000
+#: Rows on which times are measured.
+TIMING_ROWS = 512
+#: Bytes of a cache line.
+LINE = 64
+
+
+@dataclass(frozen=True, eq=False)
+class Request:
+    """What the user asked of a plan; see `EarlyExitClassifier`."""
+
+    rule: Rule
+    risk: float | None
+    protect: Protect
+    order: Any
+    cost: Any
+    feature_costs: ArrayLike | Mapping[str, float] | None
+    feature_groups: Mapping[str, Sequence[int | str]] | None
+    names: NDArray[Any] | None
+    columnar: bool
+    n_threads: int
+    rng: np.random.Generator
+
+
+def full_scores(
+    packed: _core.Model, model: AdditiveModel, X: Any, n_threads: int, single: bool = False
+) -> tuple[Floats, Floats]:
+    """Full scores (n, K), in double precision unless ``single``, and their error bounds (n,)."""
+    parts = [packed.scores(p.rows, model.working_precision(p.dtype), n_threads, single) for p in pieces(X)]
+    return np.concatenate([s for s, _ in parts]), np.concatenate([e for _, e in parts])
+
+
+def full_codes(model: AdditiveModel, X: Any, raw: Any, packed: _core.Model, n_threads: int) -> NDArray[np.int32]:
+    """Reference labels as codes: our own, and the wrapped estimator's wherever rounding could decide."""
+    never = watching(model, packed, np.empty(0, dtype=np.int64), ())
+    codes = np.concatenate([answer(never, model, p, 0, "full", n_threads)[0] for p in pieces(X)])
+    unsure = np.flatnonzero(codes < 0)
+    if len(unsure):
+        codes[unsure] = codes_of(model, model.estimator.predict(take(raw, unsure)))
+    return codes
+
+
+def codes_of(model: AdditiveModel, labels: NDArray[Any]) -> NDArray[np.int32]:
+    """Labels as indices of the model's classes."""
+    return np.searchsorted(model.classes, labels).astype(np.int32)
+
+
+def answer(
+    served: _core.Engine, model: AdditiveModel, piece: Piece, n_stages: int, at_end: str, n_threads: int
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Codes and stages of a piece of rows."""
+    return served.predict(piece.rows, n_stages, at_end, model.working_precision(piece.dtype), n_threads)
+
+
+def look(served: _core.Engine, model: AdditiveModel, X: Any, full: NDArray[np.int32], n_threads: int) -> Looks:
+    """What the engine sees of rows at every stage, no row leaving, beside the full model's codes."""
+    seen = [served.look(p.rows, n_threads) for p in pieces(X)]
+    if model.decision.n_outputs == 1:
+        return Looks(full=full, scores=np.concatenate(seen))
+    return Looks(full=full, codes=np.concatenate([s[0] for s in seen]), confidence=np.concatenate([s[1] for s in seen]))
+
+
+def make_plan(model: AdditiveModel, X_order: Any, X_shape: Any, raw_shape: Any, request: Request) -> Plan:
+    """Build the plan of a model on plan rows.
+
+    Parameters
+    ----------
+    model : AdditiveModel
+    X_order, X_shape : array or CSR
+        Rows as the terms meet them (behind the model's front).
+    raw_shape : rows as the wrapped estimator takes them, the same as ``X_shape``
+    request : Request
+    """
+    X_order, X_shape = X_order[:MOST_ORDER_ROWS], X_shape[:MOST_SHAPE_ROWS]
+    raw_shape = take(raw_shape, np.arange(n_of(X_shape)))
+    natural = pack(model, np.empty(0, dtype=np.int64), np.empty((0, 0)), "float64")
+    scores, _ = full_scores(natural, model, X_order, request.n_threads)
+    _, confidence = judged(model, scores)
+    shape_scores, _ = full_scores(natural, model, X_shape, request.n_threads)
+    shape_codes = full_codes(model, X_shape, raw_shape, natural, request.n_threads)
+    units = _units(model, X_shape, request)
+    precision: Precision = _precision(model, X_shape, request)
+    full_time = math.nan
+    if request.cost == "time":
+        n_timed = min(n_of(X_shape), TIMING_ROWS if isinstance(model.terms, KernelTerms) else 8 * TIMING_ROWS)
+        some = take(raw_shape, np.arange(n_timed))
+        full_time = seconds(lambda: model.estimator.predict(some)) / n_timed
+
+    def sight(recipe: Recipe) -> Sight:
+        packed = pack(model, recipe.terms, recipe.surrogates, precision)
+        engine = watching(model, packed, recipe.stage_terms, recipe.readouts)
+        looks = look(engine, model, X_shape, shape_codes, request.n_threads)
+        walk = _walk(model, recipe, looks, shape_scores, request)
+        return Sight(walk, _dtype(looks), _cost_model(model, packed, recipe, X_shape, request, units, precision, full_time))
+
+    return build_plan(
+        Problem(
+            terms=model.terms,
+            units=units,
+            order_rows=X_order,
+            scores=scores,
+            confidence=np.abs(confidence),
+            order=request.order,
+            readout=request.rule.readout,
+            rule=request.rule,
+            risk=request.risk,
+            protect=request.protect,
+            block=block_length(model, precision),
+            looks_at_blocks=isinstance(model.terms, KernelTerms) and request.cost == "time",
+            surrogates=_surrogates(model, X_order, scores) if isinstance(model.terms, KernelTerms) else None,
+            sight=sight,
+            rng=request.rng,
+            extra_looks=(int(request.rule.k),) if isinstance(request.rule, Budget) else (),
+        )
+    )
+
+
+def n_of(X: Any) -> int:
+    """Number of rows of an array or CSR matrix."""
+    return int(X.shape[0])
+
+
+def judged(model: AdditiveModel, scores: Floats) -> tuple[NDArray[np.int32], Floats]:
+    """Codes and confidence of full scores; binary confidence is the distance to the threshold."""
+    codes, confidence = model.decision.judge(scores)
+    return codes, np.asarray(confidence, dtype=np.float64)
+
+
+def _dtype(looks: Looks) -> Precision:
+    return "float32" if looks.dtype == np.float32 else "float64"
+
+
+def _precision(model: AdditiveModel, X: Any, request: Request) -> Precision:
+    """Single precision, unless its rounding would send more than 1 row in 100 to a second evaluation, or a proof is wanted."""
+    if isinstance(model.terms, LinearTerms) or request.rule.lossless:
+        return "float64"
+    if isinstance(X, np.ndarray) and X.size and np.abs(X).max() > 1e15:
+        return "float64"
+    packed = pack(model, np.empty(0, dtype=np.int64), np.empty((0, 0)), "float32")
+    scores, errors = full_scores(packed, model, X[:1024], request.n_threads, single=True)
+    unsure = np.abs(judged(model, scores)[1]) <= errors
+    return "float32" if np.count_nonzero(unsure) <= 0.01 * len(unsure) else "float64"
+
+
+def _units(model: AdditiveModel, X: Any, request: Request) -> Units:
+    asked = request.feature_costs is not None or request.feature_groups is not None
+    if isinstance(model.terms, KernelTerms):
+        if asked:
+            raise ValueError(
+                "feature_costs and feature_groups need a linear model: a kernel machine reads every feature for its first term. "
+                "Its cost is counted in support vectors."
+            )
+        return Units.single(model.terms.n_terms)
+    if asked and model.front is not None:
+        raise ValueError("feature_costs and feature_groups speak of raw columns, which the pipeline transforms before the linear model sees them.")
+    run = 1
+    if request.cost == "time" and not request.columnar and not sparse.issparse(X) and not request.rule.lossless:
+        run = max(1, LINE // X.itemsize)
+    return feature_units(model.terms.n_terms, request.names, request.feature_groups, request.feature_costs, run)
+
+
+def _surrogates(model: AdditiveModel, X: Any, scores: Floats) -> Any:
+    terms = model.terms
+    assert isinstance(terms, KernelTerms)
+    if sparse.issparse(X) or sparse.issparse(terms.support_vectors) or X.shape[1] > 4096:
+        return None
+    n_directions = 1 if terms.n_outputs == 1 else min(model.decision.n_classes - 1, 15)
+
+    def directions(weights: Floats) -> tuple[Floats, Floats]:
+        mapped = np.asarray(X, dtype=np.float64) if terms.columns is None else terms.columns.apply(X)
+        found = linear_surrogates(mapped, scores, weights, n_directions)
+        return found, mapped @ found.T
+
+    return directions
+
+
+def _cost_model(
+    model: AdditiveModel, packed: _core.Model, recipe: Recipe, X: Any, request: Request, units: Units, precision: str, full_time: float
+) -> CostModel:
+    if isinstance(request.cost, CostModel):
+        return request.cost
+    if request.cost == "units":
+        return CostModel.of_units(float(units.costs.sum()))
+    n_timed = TIMING_ROWS if isinstance(model.terms, KernelTerms) else 8 * TIMING_ROWS
+    some = np.asfortranarray(X[:n_timed]) if request.columnar else X[:n_timed]
+    n_terms, n_outputs = len(recipe.terms), model.terms.n_outputs
+
+    def run(stage_terms: tuple[int, ...]) -> float:
+        zero = [Readout(np.zeros((n_outputs, m)), np.zeros(n_outputs)) for m in stage_terms]
+        short = watching(model, packed, np.array(stage_terms, dtype=np.int64), zero)
+        parts = list(pieces(some))
+        return seconds(lambda: [answer(short, model, p, len(stage_terms), "pending", 1) for p in parts]) / n_of(some)
+
+    density = 1.0 if sparse.issparse(some) else round(math.log2(np.count_nonzero(some) / max(1, some.size) + 1e-6))
+    key = (type(model.terms).__name__, getattr(model.terms, "kernel", ""), X.shape[1], n_outputs, precision, X.dtype.str, request.columnar, density, min(n_terms, 192))
+    return measure_cost_model(run, full_time, n_terms=max(1, n_terms), n_outputs=n_outputs, block=block_length(model, precision), key=key)
+
+
+# ---- what a rule may know ------------------------------------------------------------------------------------------
+
+
+def _walk(model: AdditiveModel, recipe: Recipe, looks: Looks, scores: Floats, request: Request) -> Walk:
+    partial = request.rule.readout == "partial"
+    imputed = low = high = slack = None
+    binary = looks.scores is not None
+    if partial and binary:
+        imputed = np.array([r.bias[0] for r in recipe.readouts]) - model.terms.intercept[0]
+    if isinstance(request.rule, Lossless):
+        low, high, slack = _remainders(model, recipe, request.rule)
+    return Walk(
+        full=looks.full,
+        full_scores=scores,
+        stages=recipe.stages,
+        stage_costs=recipe.stage_costs,
+        scores=None if looks.scores is None else looks.scores.astype(np.float64),
+        codes=looks.codes,
+        confidence=None if looks.confidence is None else looks.confidence.astype(np.float64),
+        full_confidence=None if binary else judged(model, scores)[1],
+        threshold=model.decision.threshold if binary else 0.0,
+        intercept=float(model.terms.intercept[0]),
+        imputed=imputed,
+        remainder_low=low,
+        remainder_high=high,
+        slack=slack,
+        n_classes=model.decision.n_classes,
+        protect=request.protect,
+    )
+
+
+def _remainders(model: AdditiveModel, recipe: Recipe, rule: Lossless) -> tuple[Floats, Floats, Floats]:
+    """Sure bounds of (full score - readout) at every look, and of rounding; of pairwise margins for several outputs."""
+    terms = model.terms
+    n = terms.n_terms
+    low, high = _term_ranges(model, rule)
+    order = np.concatenate([recipe.terms, np.setdiff1d(np.arange(n), recipe.terms)]).astype(np.int64)
+    margins = _margins(model)
+    weights = margins @ terms.coef
+    with np.errstate(invalid="ignore"):
+        ends = np.stack([np.where(weights == 0, 0.0, weights * low), np.where(weights == 0, 0.0, weights * high)])
+    least, most = ends.min(axis=0)[:, order], ends.max(axis=0)[:, order]
+
+    def unseen(values: Floats) -> Floats:
+        suffix = np.concatenate([np.cumsum(values[:, ::-1], axis=1)[:, ::-1], np.zeros((len(values), 1))], axis=1)
+        return suffix[:, recipe.stage_terms]
+
+    imputed = np.stack([margins @ (r.bias - terms.intercept) for r in recipe.readouts], axis=1) if recipe.readouts else np.zeros((len(margins), 0))
+    below = (unseen(least) - imputed).min(axis=0)
+    above = (unseen(most) - imputed).max(axis=0)
+    if model.decision.n_outputs > 1:
+        below, above = np.minimum(below, -above), np.maximum(above, -below)
+    slack = np.full(len(recipe.stage_terms), _rounding(model, low, high) + model.slack)
+    return below, above, slack
+
+
+def _margins(model: AdditiveModel) -> Floats:
+    """Rows that turn outputs into the margins that decide: the score, or every pair of classes."""
+    decision = model.decision
+    if decision.kind != "argmax":
+        return np.eye(decision.n_outputs)
+    first, second = np.triu_indices(decision.n_classes, 1)
+    margins = np.zeros((len(first), decision.n_classes))
+    margins[np.arange(len(first)), first] = 1.0
+    margins[np.arange(len(first)), second] = -1.0
+    return margins
+
+
+def _term_ranges(model: AdditiveModel, rule: Lossless) -> tuple[Floats, Floats]:
+    """Between which values every term surely lies."""
+    terms = model.terms
+    if isinstance(terms, KernelTerms):
+        bounded = terms.kernel == "rbf"
+        return np.full(terms.n_terms, 0.0 if bounded else -np.inf), np.full(terms.n_terms, 1.0 if bounded else np.inf)
+    if (rule.low is not None or rule.high is not None) and model.front is not None:
+        raise ValueError("Lossless(low=, high=) speaks of raw columns, which the pipeline transforms before the linear model sees them.")
+    ranges = []
+    for name, bound, missing in (("low", rule.low, -np.inf), ("high", rule.high, np.inf)):
+        values = np.asarray(missing if bound is None else bound, dtype=np.float64)
+        if values.ndim == 1 and len(values) != terms.n_terms:
+            raise ValueError(f"Lossless({name}=) must be a number or have one entry for each of the {terms.n_terms} features. Got {len(values)}.")
+        ranges.append(np.broadcast_to(values, (terms.n_terms,)).astype(np.float64))
+    low, high = ranges
+    if terms.fill is not None:
+        low, high = np.minimum(low, terms.fill), np.maximum(high, terms.fill)
+    return low, high
+
+
+def _rounding(model: AdditiveModel, low: Floats, high: Floats) -> float:
+    """Bound of all rounding between a readout and the wrapped model's own score, for rows within the ranges."""
+    u, terms = 2.0**-53, model.terms
+    working = model.working_precision(np.float32)
+    if isinstance(terms, LinearTerms):
+        size = np.maximum(np.abs(low), np.abs(high))
+        with np.errstate(invalid="ignore"):
+            total = float((np.where(terms.coef_bound == 0, 0.0, terms.coef_bound * size)).sum(axis=1).max() + terms.intercept_bound.max())
+        return 4.0 * total * ((terms.n_terms + 16) * u + (terms.depth + 16) * working)
+    # K = exp(-E) errs by K dE, dE <= c u gamma (|x| + |s|)^2 <= c u (8 gamma |s|^2 + 2 E), and E exp(-E) < 1/2.
+    vectors = terms.support_vectors
+    norms = vectors.multiply(vectors).sum(axis=1) if sparse.issparse(vectors) else np.einsum("ij,ij->i", vectors, vectors)
+    depth = vectors.shape[1] + terms.n_terms + 64
+    swing = 0.0 if terms.columns is None else float(np.sum(terms.columns.swing**2))
+    each = depth * (u + working) * (8.0 * terms.gamma * (float(np.max(norms)) + swing) + 4.0)
+    return 4.0 * (each * float(np.abs(terms.coef).sum(axis=1).max()) + depth * u * float(np.abs(terms.intercept).max()))

@@ -1,0 +1,210 @@
+"""Serving: rows in, codes and stages out. A `Served` never changes, so threads share it freely."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils import assert_all_finite
+
+from . import _core
+from ._rows import FRONT_ROWS, Columns, Piece, is_frame, n_rows_of, pieces, take, to_array
+from ._serving import serving
+from .additive import AdditiveModel, KernelTerms, LinearTerms
+from .plan import Plan
+
+#: Fewer rows than this are not worth waking a second thread for.
+INLINE_ROWS = 256
+#: A frame's first pass pulls the columns that all but this share of the rows need.
+LATE_SHARE = 0.05
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """The walk of one row through the plan.
+
+    Attributes
+    ----------
+    scores : ndarray of shape (T + 1,)
+        The estimate at each look (several outputs: its confidence), the last one from everything.
+    low, high : ndarray of shape (T,)
+        The row leaves at the first look whose score is below ``low`` or above ``high``.
+    costs : ndarray of shape (T + 1,)
+        What the row has cost at each look.
+    stage : int
+        The look at which it left; T is everything.
+    label : object
+    """
+
+    scores: NDArray[np.float64]
+    low: NDArray[np.floating[Any]]
+    high: NDArray[np.floating[Any]]
+    costs: NDArray[np.float64]
+    stage: int
+    label: Any
+
+    @property
+    def cost(self) -> float:
+        """What the row cost."""
+        return float(self.costs[self.stage])
+
+
+def check_finite(model: AdditiveModel, X: Any) -> None:
+    """Raise scikit-learn's own error for NaN (where nothing stands in for it) and infinity."""
+    rows = to_array(X)
+    assert_all_finite(
+        rows.data if sparse.issparse(rows) else rows,
+        allow_nan=model.allow_nan,
+        estimator_name="EarlyExitClassifier",
+        input_name="X",
+    )
+
+
+class Served:
+    """A model and its plan, compiled.
+
+    Parameters
+    ----------
+    model : AdditiveModel
+    plan : Plan
+    by_proof : bool
+        Whether only exits by proof are allowed, every other row going to the wrapped estimator.
+    """
+
+    def __init__(self, model: AdditiveModel, plan: Plan, by_proof: bool) -> None:
+        self.model, self.plan, self.by_proof = model, plan, by_proof
+        self._engine = serving(model, plan)
+        columns = model.terms.columns if isinstance(model.terms, KernelTerms) else None
+        self._centres = columns is not None and bool(np.any(columns.shift))
+        self._at_end = "pending" if by_proof else "full"
+        self._precision = {np.dtype(t): model.working_precision(t) for t in (np.float32, np.float64, np.uint8)}
+
+    def __getstate__(self) -> tuple[AdditiveModel, Plan, bool]:
+        return self.model, self.plan, self.by_proof
+
+    def __setstate__(self, state: tuple[AdditiveModel, Plan, bool]) -> None:
+        self.__init__(*state)  # type: ignore[misc]  # the engine is compiled anew, and never on first use
+
+    # ---- many rows -------------------------------------------------------------------------------------------------
+
+    def predict(self, X: Any, n_threads: int, budget: float | None) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Codes and stages of rows; what the engine leaves open is asked of the wrapped estimator."""
+        n_stages, at_end = self._reach(budget)
+        parts = list(self._answers(X, n_stages, at_end, n_threads))
+        codes = parts[0][0] if len(parts) == 1 else np.concatenate([c for c, _ in parts])
+        stages = parts[0][1] if len(parts) == 1 else np.concatenate([s for _, s in parts])
+        if codes.size and codes.min() < 0:
+            self._hand_over(X, codes)
+        return codes, stages
+
+    def _reach(self, budget: float | None) -> tuple[int, str]:
+        """How many stages a call may go through, and what happens to rows that are left then."""
+        if budget is not None:
+            deepest = self.plan.affordable(budget)
+            if deepest < self.plan.n_stages:
+                return deepest + 1, "answer"
+        elif self.plan.evaluate_all:
+            return 0, self._at_end
+        return self.plan.n_stages, self._at_end
+
+    def _answers(
+        self, X: Any, n_stages: int, at_end: str, n_threads: int
+    ) -> Iterator[tuple[NDArray[np.int32], NDArray[np.int32]]]:
+        if self.model.front is not None:
+            n = n_rows_of(X)
+            for start in range(0, max(1, n), FRONT_ROWS):
+                Z = self.model.front.transform(X if n <= FRONT_ROWS else take(X, np.arange(start, min(n, start + FRONT_ROWS))))
+                yield from self._direct(Z, n_stages, at_end, n_threads)
+        else:
+            yield from self._direct(X, n_stages, at_end, n_threads)
+
+    def _direct(
+        self, X: Any, n_stages: int, at_end: str, n_threads: int
+    ) -> Iterator[tuple[NDArray[np.int32], NDArray[np.int32]]]:
+        if sparse.issparse(X) and self._centres:
+            raise ValueError("X is sparse, and the pipeline centres its columns, which needs dense rows. Got a sparse matrix.")
+        if is_frame(X) and isinstance(self.model.terms, LinearTerms) and n_stages > 0:
+            yield self._by_columns(X, n_stages, at_end, n_threads)
+            return
+        for piece in pieces(X):
+            yield self._piece(piece, n_stages, at_end, n_threads)
+
+    def _piece(self, piece: Piece, n_stages: int, at_end: str, n_threads: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        if len(piece.rows) < INLINE_ROWS:
+            n_threads = 1
+        return self._engine.predict(piece.rows, n_stages, at_end, self._precision[piece.dtype], n_threads)
+
+    def _by_columns(self, X: Any, n_stages: int, at_end: str, n_threads: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """A frame's rows, from the columns that they need: first those of early looks, for the rows left those of late ones."""
+        plan, columns = self.plan, Columns(X)
+        late = np.flatnonzero(plan.live[:n_stages] < LATE_SHARE)
+        passes = [n_stages] if len(late) == 0 or late[0] == 0 else [int(late[0]), n_stages]
+        codes = np.full(columns.n_rows, _core.PENDING, dtype=np.int32)
+        stages = np.full(columns.n_rows, plan.n_stages, dtype=np.int32)
+        left = np.arange(columns.n_rows)
+        for reach in passes:
+            rows = columns.rows(plan.terms[: plan.stage_terms[reach - 1]].tolist())
+            rows.take(left)
+            last = "answer" if at_end == "answer" and reach == n_stages else "pending"
+            some, where = self._engine.predict(rows, reach, last, self._precision[columns.dtype], n_threads)
+            codes[left], stages[left] = some, where
+            left = left[some == _core.PENDING]
+            if not len(left):
+                return codes, stages
+        if at_end == "full":
+            for piece in pieces(take(X, left)):
+                some, where = self._piece(piece, n_stages, at_end, n_threads)
+                codes[left[piece.start : piece.stop]], stages[left[piece.start : piece.stop]] = some, where
+        return codes, stages
+
+    def _hand_over(self, X: Any, codes: NDArray[np.int32]) -> None:
+        """Ask the wrapped estimator for the rows without a code; raise if one of them is not finite."""
+        bad = np.flatnonzero(codes == _core.NOT_FINITE)
+        if len(bad) and self.model.front is None:
+            check_finite(self.model, take(X, bad))
+        left = np.flatnonzero(codes < 0)
+        codes[left] = self.ask(take(X, left))
+
+    def ask(self, X: Any) -> NDArray[np.int32]:
+        """Codes of the wrapped estimator's own labels."""
+        return np.searchsorted(self.model.classes, self.model.estimator.predict(X)).astype(np.int32)
+
+    # ---- one row ---------------------------------------------------------------------------------------------------
+
+    def predict_one(self, x: NDArray[Any], budget: float | None) -> tuple[int, int]:
+        """Code and stage of one row."""
+        n_stages, at_end = self._reach(budget)
+        if self.model.front is not None:
+            codes, stages = self.predict(x[None], 1, budget)
+            return int(codes[0]), int(stages[0])
+        if x.dtype not in self._precision:
+            raise TypeError(f"x must be a float32, float64 or uint8 array. Got {x.dtype}.")
+        code, stage = self._engine.predict_one(x, n_stages, at_end, self._precision[x.dtype])
+        if code < 0:
+            codes = np.array([code], dtype=np.int32)
+            self._hand_over(x[None], codes)
+            code = int(codes[0])
+        return code, stage
+
+    # ---- looking without leaving -----------------------------------------------------------------------------------
+
+    def look(self, X: Any, n_threads: int) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+        """What every look sees (n, T + 1), the full model last, and the stage at which each row leaves (n,)."""
+        if self.model.front is not None:
+            X = self.model.front.transform(X)
+        Z = to_array(X)
+        check_finite(self.model, Z)
+        parts = []
+        for piece in pieces(Z):
+            seen = self._engine.look(piece.rows, n_threads)
+            early = seen if self.model.decision.n_outputs == 1 else seen[1]
+            full = self.model.terms.scores(Z[piece.start : piece.stop])
+            last = full[:, 0] if self.model.decision.n_outputs == 1 else self.model.decision.judge(full)[1]
+            n_stages, at_end = self._reach(None)
+            stages = self._piece(piece, n_stages, at_end, n_threads)[1]
+            parts.append((np.column_stack([early.astype(np.float64), last]), stages))
+        return np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts])

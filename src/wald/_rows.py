@@ -1,0 +1,138 @@
+"""Rows as users have them, in the form that the engine reads: in place where it can, in bounded pieces where it cannot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils import check_array
+
+from . import _core
+
+NATIVE = (np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.uint8))
+#: Rows that must be converted are converted this many bytes at a time.
+PIECE_BYTES = 4 << 20
+#: Rows that a transformer must see first are transformed this many at a time.
+FRONT_ROWS = 16384
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """Rows ``start`` to ``stop`` in the engine's form, and the dtype in which the wrapped model would meet them."""
+
+    start: int
+    stop: int
+    rows: _core.Rows
+    dtype: np.dtype[Any]
+
+
+def is_frame(X: Any) -> bool:
+    """Whether X is a data frame of pandas, polars, Arrow or another library that narwhals knows."""
+    return not isinstance(X, np.ndarray) and nw.dependencies.is_into_dataframe(X)
+
+
+def is_columnar(X: Any) -> bool:
+    """Whether a column lies together in memory, so that it can be read without its neighbours."""
+    if isinstance(X, np.ndarray):
+        return X.ndim == 2 and X.flags.f_contiguous and not X.flags.c_contiguous
+    return is_frame(X)
+
+
+def n_rows_of(X: Any) -> int:
+    """Number of rows."""
+    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
+
+
+def take(X: Any, indices: NDArray[np.intp]) -> Any:
+    """Some rows, in the container that they came in."""
+    if is_frame(X):
+        return nw.from_native(X, eager_only=True)[indices].to_native()
+    if isinstance(X, list | tuple):
+        return [X[i] for i in indices]
+    return X[indices]
+
+
+def to_array(X: Any) -> Any:
+    """Turn rows into an array that can be indexed: CSR stays CSR, native dtypes stay as they are."""
+    if sparse.issparse(X):
+        return _canonical(X)
+    if is_frame(X):
+        X = nw.from_native(X, eager_only=True).to_numpy()
+    if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype in NATIVE:
+        return np.asarray(X)
+    return check_array(X, dtype=[np.float64, np.float32], ensure_all_finite=False, ensure_min_samples=0)
+
+
+def pieces(X: Any) -> Iterator[Piece]:
+    """Rows of an array, a CSR matrix, a frame or nested lists, piece by piece."""
+    if sparse.issparse(X):
+        csr = _canonical(X)
+        yield Piece(0, csr.shape[0], _csr_rows(csr), csr.dtype)
+    elif isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype in NATIVE and X.flags.aligned:
+        X = X.view(np.ndarray)
+        # scikit-learn turns whole numbers into float64
+        yield Piece(0, len(X), _core.Rows.dense(X), X.dtype if X.dtype.kind == "f" else np.dtype(np.float64))
+    elif is_frame(X) or (isinstance(X, np.ndarray) and X.ndim == 2):
+        frame = nw.from_native(X, eager_only=True) if is_frame(X) else X
+        step = max(1, PIECE_BYTES // (8 * max(1, X.shape[1])))
+        for start in range(0, max(1, len(frame)), step):
+            some = frame[start : start + step]
+            values = to_array(some if isinstance(some, np.ndarray) else some.to_numpy())
+            yield Piece(start, start + len(values), _core.Rows.dense(np.ascontiguousarray(values)), values.dtype)
+    else:
+        values = to_array(X)
+        yield Piece(0, len(values), _core.Rows.dense(np.ascontiguousarray(values)), values.dtype)
+
+
+class Columns:
+    """The columns of a frame, pulled one by one and kept."""
+
+    def __init__(self, X: Any) -> None:
+        self._frame = nw.from_native(X, eager_only=True)
+        self.n_rows, n_columns = self._frame.shape
+        self._names = self._frame.columns
+        self._columns: list[NDArray[Any] | None] = [None] * n_columns
+        self.dtype = np.dtype(np.float64)
+
+    def rows(self, needed: Sequence[int]) -> _core.Rows:
+        """The engine's view, in which the columns ``needed``, and those pulled before, are there."""
+        for c in needed:
+            if self._columns[c] is None:
+                self._columns[c] = self._pull(c)
+        return _core.Rows.columns(self.n_rows, self._columns)
+
+    def _pull(self, c: int) -> NDArray[Any]:
+        values = self._frame.get_column(self._names[c]).to_numpy()
+        if values.dtype == np.float32:
+            self.dtype = np.dtype(np.float32)  # the coarsest on the way
+        elif values.dtype not in NATIVE:
+            values = np.asarray(
+                check_array(values, ensure_2d=False, dtype=np.float64, ensure_all_finite=False, ensure_min_samples=0)
+            )
+        return values
+
+
+def _canonical(X: Any) -> Any:
+    csr = X.tocsr()
+    if csr.dtype not in (np.dtype(np.float32), np.dtype(np.float64)):
+        if csr.dtype.kind not in "biuf":
+            check_array(csr, accept_sparse="csr")  # says what is wrong with complex or object values
+        csr = csr.astype(np.float64)
+    if not csr.has_canonical_format:
+        csr = csr.copy()
+        csr.sum_duplicates()
+    return csr
+
+
+def _csr_rows(csr: Any) -> _core.Rows:
+    return _core.Rows.csr(
+        np.ascontiguousarray(csr.data),
+        np.ascontiguousarray(csr.indices, dtype=np.int32),
+        np.ascontiguousarray(csr.indptr, dtype=np.int64),
+        csr.shape[1],
+    )

@@ -1,0 +1,163 @@
+"""Which rows do what in `fit`: train the estimator, give the plan its shape, certify."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
+from sklearn.model_selection import train_test_split
+from sklearn.utils.metadata_routing import process_routing
+from sklearn.utils.validation import check_is_fitted
+
+from ._rows import n_rows_of, take
+from .additive import AdditiveModel, KernelTerms
+
+#: A few rows equal to support vectors happen by nature; more than this, and this share, are training rows.
+DUPLICATES, DUPLICATE_SHARE = 5, 0.005
+ORDER_SHARE = 0.6
+
+Rows = NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Row numbers that give order and readouts, the looks, and the certificate."""
+
+    order: Rows
+    shape: Rows
+    certificate: Rows
+
+
+def fitted_estimator(
+    owner: Any, X: Any, y: Any, groups: ArrayLike | None, params: Mapping[str, Any], rng: np.random.Generator
+) -> tuple[Any, Rows]:
+    """Give the fitted estimator whose labels are promised, and the rows it was not trained on."""
+    n = n_rows_of(X)
+    everything = np.arange(n)
+    if groups is not None and len(np.asarray(groups)) != n:
+        raise ValueError(f"groups must have one entry for each of the {n} rows. Got {len(np.asarray(groups))}.")
+    estimator = owner.estimator
+    if isinstance(estimator, FrozenEstimator):
+        if params:
+            raise ValueError(f"A frozen estimator is not fitted again, so that {', '.join(sorted(params))} would be ignored.")
+        check_is_fitted(estimator.estimator)
+        return estimator.estimator, everything
+    if y is None:
+        if _is_fitted(estimator):
+            raise ValueError(
+                f"{type(estimator).__name__} is fitted already, and fit without y would not know whether to keep it. Wrap it as "
+                "FrozenEstimator(estimator) (from sklearn.frozen) to keep it, or pass y to train a new one."
+            )
+        raise ValueError(f"This EarlyExitClassifier estimator requires y to be passed, but the target y is None: {type(estimator).__name__} is not fitted yet.")
+    if not hasattr(y, "shape"):
+        y = np.asarray(y)
+    if n_rows_of(y) != n:
+        raise ValueError(f"Found input variables with inconsistent numbers of samples: X has {n}, y has {n_rows_of(y)}.")
+    train, rest = _halves(n, y, groups, rng)
+    routed = process_routing(owner, "fit", **params).estimator.fit if _routing() else dict(params)
+    sliced = {name: take(v, train) if _per_row(v, n) else v for name, v in routed.items()}
+    weight = sliced.get("sample_weight")
+    if weight is not None and len(np.unique(np.asarray(take(y, train))[np.asarray(weight) != 0])) == 1:
+        raise ValueError("sample_weight leaves one class among the rows that train the estimator, a random half; it needs two.")
+    return clone(estimator).fit(take(X, train), take(y, train), **sliced), rest
+
+
+def _routing() -> bool:
+    import sklearn
+
+    return bool(sklearn.get_config()["enable_metadata_routing"])
+
+
+def _is_fitted(estimator: Any) -> bool:
+    try:
+        check_is_fitted(estimator)
+    except (NotFittedError, TypeError):
+        return False
+    return True
+
+
+def _per_row(value: Any, n: int) -> bool:
+    return hasattr(value, "__len__") and not isinstance(value, str | Mapping) and len(value) == n
+
+
+def _halves(n: int, y: Any, groups: ArrayLike | None, rng: np.random.Generator) -> tuple[Rows, Rows]:
+    everything = np.arange(n)
+    if groups is not None:
+        first, rest = _by_group(everything, groups, 0.5, rng)
+        return first, rest
+    if n < 2:
+        return everything, everything[:0]
+    seed = int(rng.integers(2**31 - 1))
+    try:
+        train, rest = train_test_split(everything, test_size=0.5, stratify=np.asarray(y), random_state=seed)
+    except ValueError:  # a class with one row, or no classes at all: the estimator will say what is wrong with y
+        train, rest = train_test_split(everything, test_size=0.5, random_state=seed)
+    return np.sort(train), np.sort(rest)
+
+
+def _by_group(rows: Rows, groups: ArrayLike, share: float, rng: np.random.Generator) -> tuple[Rows, Rows]:
+    """Split rows in two, every group on one side."""
+    _, member = np.unique(np.asarray(groups)[rows], return_inverse=True)
+    shuffled = rng.permutation(member.max() + 1 if len(member) else 0)
+    first = np.isin(member, shuffled[: round(share * len(shuffled))])
+    return rows[first], rows[~first]
+
+
+def split_rows(rows: Rows, groups: ArrayLike | None, certificate_fraction: float, rng: np.random.Generator) -> Split:
+    """Shuffle and split; groups stay together."""
+    if groups is not None:
+        certificate, plan = _by_group(rows, groups, certificate_fraction, rng)
+        order, shape = _by_group(plan, groups, ORDER_SHARE, rng)
+        return Split(rng.permutation(order), rng.permutation(shape), rng.permutation(certificate))
+    shuffled = rng.permutation(rows)
+    n_certificate = round(certificate_fraction * len(rows))
+    n_order = round(ORDER_SHARE * (len(rows) - n_certificate))
+    plan = shuffled[n_certificate:]
+    return Split(plan[:n_order], plan[n_order:], shuffled[:n_certificate])
+
+
+def read_front(model: AdditiveModel, X: Any) -> Any:
+    """Rows as the terms meet them."""
+    return X if model.front is None else model.front.transform(X)
+
+
+def warn_of_training_rows(model: AdditiveModel, Z: Any) -> None:
+    """Warn when rows are the model's own support vectors: their scores are more extreme than those of new rows."""
+    terms = model.terms
+    if not isinstance(terms, KernelTerms):
+        return
+    mapped = Z if terms.columns is None else terms.columns.apply(Z)
+    known = set(_row_keys(terms.support_vectors))
+    same = sum(key in known for key in _row_keys(mapped))
+    if same > max(DUPLICATES, DUPLICATE_SHARE * n_rows_of(Z)):
+        warnings.warn(
+            f"{same} of {n_rows_of(Z)} rows are support vectors of the model: they look like training rows, on which the model is surer "
+            "than on new ones. The certificate does not hold; call fit with rows that the model was not trained on.",
+            UserWarning,
+            stacklevel=3,
+        )
+
+
+def _row_keys(rows: Any) -> list[int]:
+    """A hash per row, from its values rounded to single precision."""
+    step = 4096
+    keys: list[int] = []
+    for start in range(0, rows.shape[0], step):
+        some = rows[start : start + step]
+        if sparse.issparse(some):
+            some = some.tocsr().sorted_indices()
+            values = some.data.astype(np.float32)
+            keys.extend(
+                hash((some.indices[a:b].tobytes(), values[a:b].tobytes())) for a, b in zip(some.indptr[:-1], some.indptr[1:], strict=True)
+            )
+        else:
+            keys.extend(hash(row.tobytes()) for row in np.ascontiguousarray(some, dtype=np.float32) + np.float32(0))
+    return keys

@@ -1,0 +1,178 @@
+"""The rows and the models that the demo shows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.datasets import load_digits
+from sklearn.linear_model import LogisticRegression
+from sklearn.svm import SVC
+from sklearn.utils import check_random_state
+
+from .._training import split_rows
+from ..datasets import fetch_mnist
+from .errors import DemoError
+
+Floats = NDArray[np.floating[Any]]
+
+#: The digit that the binary models tell from the rest; it is the hardest one.
+DIGIT = 8
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """A model that is to be wrapped.
+
+    Attributes
+    ----------
+    model : estimator
+        Not fitted yet.
+    name : str
+    question : str
+        What it answers.
+    binary : bool
+        Whether the question is about `DIGIT` alone.
+    cost : {"time", "units"}
+        What its plan minimizes.
+    unit : str
+        What its units are.
+    """
+
+    model: Any
+    name: str
+    question: str
+    binary: bool
+    cost: Literal["time", "units"]
+    unit: str
+
+    @property
+    def aim(self) -> str:
+        """What its plan minimizes, in words."""
+        return "least time" if self.cost == "time" else f"fewest {self.unit}"
+
+
+@dataclass(frozen=True, eq=False)
+class Material:
+    """Images of digits, and the tasks on them.
+
+    Attributes
+    ----------
+    X_train, y_train
+        Rows that train the models.
+    X_fit
+        Rows that plan and certify.
+    X_count
+        Rows on which everything that the demo prints and draws is counted.
+    counted : str
+        What these rows are, in words.
+    split : str
+        How many rows do what, in words.
+    risk, certificate_fraction : float
+        As `EarlyExitClassifier` takes them.
+    tasks : tuple of Task
+    """
+
+    X_train: Floats
+    y_train: NDArray[np.int64]
+    X_fit: Floats
+    X_count: Floats
+    counted: str
+    split: str
+    risk: float
+    certificate_fraction: float
+    tasks: tuple[Task, ...]
+
+    @property
+    def side(self) -> int:
+        """Pixels along one side of an image."""
+        return int(np.sqrt(self.X_train.shape[1]))
+
+    def targets(self, task: Task) -> NDArray[Any]:
+        """Labels of the training rows."""
+        return self.y_train == DIGIT if task.binary else self.y_train
+
+
+def load(data: str, seed: int) -> Material:
+    """Load the rows called ``data``.
+
+    Raises
+    ------
+    DemoError
+        If there are none of that name, or they cannot be had.
+    """
+    if data not in _LOADERS:
+        raise DemoError(f"there is no data called {data!r}; --data takes {' or '.join(_LOADERS)}.")
+    return _LOADERS[data](seed)
+
+
+def _digits(seed: int) -> Material:
+    X, y = load_digits(return_X_y=True)
+    order = np.random.default_rng(seed).permutation(len(X))
+    X, y = X[order] / 16, y[order]
+    fraction = 797 / 1197
+    return Material(
+        X_train=X[:600],
+        y_train=y[:600],
+        X_fit=X[600:],
+        X_count=X[600:][_certificate_rows(1197, fraction, seed)],
+        counted="the 797 certificate rows; the data set is too small for rows held out",
+        split="Digits of scikit-learn, 8 x 8 pixels: 600 train the models, 400 plan, 797 certify.",
+        risk=0.01,
+        certificate_fraction=fraction,
+        tasks=(
+            Task(SVC(C=5, gamma=0.5), "kernel SVM", f"{DIGIT} or not", True, "time", "support vectors"),
+            Task(SVC(C=5, gamma=0.5), "kernel SVM", "which of ten", False, "time", "support vectors"),
+            _linear_task(),
+        ),
+    )
+
+
+def _mnist(seed: int) -> Material:
+    del seed  # the publishers' own order and split
+    try:
+        X, y = fetch_mnist(subset="train", return_X_y=True)
+        X_test, _ = fetch_mnist(subset="test", return_X_y=True)
+    except OSError as error:
+        raise DemoError(
+            f"MNIST could not be had. {_one_line(error)} "
+            "With a network, wald downloads its 12 MB itself, once, and checks them."
+        ) from error
+    except ValueError as error:
+        raise DemoError(f"MNIST could not be read. {_one_line(error)}") from error
+    return Material(
+        X_train=X[:20_000],
+        y_train=y[:20_000],
+        X_fit=X[20_000:],
+        X_count=X_test,
+        counted="the 10 000 test rows, which are held out",
+        split="MNIST, 28 x 28 pixels: 20 000 train the models, 20 000 plan, 20 000 certify.",
+        risk=0.001,
+        certificate_fraction=0.5,
+        tasks=(
+            Task(SVC(C=5, gamma=0.02), "kernel SVM", f"{DIGIT} or not", True, "time", "support vectors"),
+            _linear_task(),
+        ),
+    )
+
+
+def _linear_task() -> Task:
+    model = LogisticRegression(max_iter=2000)
+    return Task(model, "linear model", f"{DIGIT} or not", True, "units", "pixels")
+
+
+def _certificate_rows(n_rows: int, fraction: float, seed: int) -> NDArray[np.intp]:
+    """Rows of ``fit`` that an `EarlyExitClassifier` with these parameters keeps for its certificate."""
+    rng = np.random.default_rng(check_random_state(seed).randint(2**31 - 1))
+    return split_rows(np.arange(n_rows), None, fraction, rng).certificate
+
+
+def _one_line(error: Exception) -> str:
+    said = " ".join(str(error).split())
+    return said if said.endswith((".", "!")) else f"{said}."
+
+
+_LOADERS: dict[str, Callable[[int], Material]] = {"digits": _digits, "mnist": _mnist}

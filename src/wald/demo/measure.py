@@ -1,0 +1,128 @@
+"""The figures: how fast, how many units, how often the same label; beside scikit-learn's own."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..early_exit import EarlyExitClassifier
+from .material import Floats, Task
+
+#: Every time is the median of so many runs.
+REPEATS = 9
+#: A run is repeated within itself until it takes this many seconds.
+SHORTEST = 0.005
+#: Rows of a run, and rows that are answered one by one.
+MANY, SINGLE = 1000, 50
+
+
+@dataclass(frozen=True)
+class Pair:
+    """The same figure of scikit-learn's model and of the wrapped one."""
+
+    sklearn: float
+    wald: float
+
+
+@dataclass(frozen=True, eq=False)
+class Exhibit:
+    """A fitted model, the same with early exit, and what was measured.
+
+    Attributes
+    ----------
+    task : Task
+    model : estimator
+    fast : EarlyExitClassifier
+    full : ndarray
+        The labels of `model` on the rows that are counted.
+    rows_per_second, seconds_of_one : Pair
+    n_timed : int
+        Rows of one timed run.
+    units : Pair
+        Units per row.
+    n_rows, n_different : int
+        Rows that were counted, and those whose two labels differ.
+    """
+
+    task: Task
+    model: Any
+    fast: EarlyExitClassifier
+    full: NDArray[Any]
+    rows_per_second: Pair
+    seconds_of_one: Pair
+    n_timed: int
+    units: Pair
+    n_rows: int
+    n_different: int
+
+
+def measure(task: Task, model: Any, fast: EarlyExitClassifier, X: Floats) -> Exhibit:
+    """Take the figures of a model and its wrapped self on the rows ``X``.
+
+    Parameters
+    ----------
+    task : Task
+    model : estimator
+        Fitted.
+    fast : EarlyExitClassifier
+        Wraps it.
+    X : ndarray of shape (n_rows, n_features)
+
+    Returns
+    -------
+    Exhibit
+    """
+    full = model.predict(X)
+    labels, cost = fast.predict(X, return_cost=True)
+    many, single = X[:MANY], list(X[:SINGLE])
+    slow_many, fast_many = _seconds(lambda: model.predict(many), lambda: fast.predict(many))
+    slow_one, fast_one = _seconds(
+        lambda: [model.predict(x[None]) for x in single], lambda: [fast.predict_one(x) for x in single]
+    )
+    return Exhibit(
+        task=task,
+        model=model,
+        fast=fast,
+        full=full,
+        rows_per_second=Pair(len(many) / slow_many, len(many) / fast_many),
+        seconds_of_one=Pair(slow_one / len(single), fast_one / len(single)),
+        n_timed=len(many),
+        units=Pair(_all_units(task, model, X), float(np.mean(cost))),
+        n_rows=len(X),
+        n_different=int(np.count_nonzero(labels != full)),
+    )
+
+
+def _all_units(task: Task, model: Any, X: Floats) -> float:
+    return float(len(model.support_)) if task.unit == "support vectors" else float(X.shape[1])
+
+
+def _seconds(*runs: Callable[[], object]) -> list[float]:
+    """Median times; the runs take turns, so that a busy machine disturbs them alike."""
+    numbers = [_enough(run) for run in runs]
+    times: list[list[float]] = [[] for _ in runs]
+    for _ in range(REPEATS):
+        for run, number, taken in zip(runs, numbers, times, strict=True):
+            taken.append(_timed(run, number) / number)
+    return [statistics.median(taken) for taken in times]
+
+
+def _enough(run: Callable[[], object]) -> int:
+    """How often to repeat a run to make it long enough to be timed."""
+    number = 1
+    while (taken := _timed(run, number)) < SHORTEST:
+        number = max(2 * number, round(number * SHORTEST / max(taken, 1e-7)))
+    return number
+
+
+def _timed(run: Callable[[], object], number: int) -> float:
+    start = time.perf_counter()
+    for _ in range(number):
+        run()
+    return time.perf_counter() - start

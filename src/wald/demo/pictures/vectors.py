@@ -1,0 +1,61 @@
+"""What the kernel machine compares a row with first."""
+
+from __future__ import annotations
+
+import numpy as np
+from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+
+from ...additive import KernelTerms, decompose
+from ..material import DIGIT, Material
+from ..measure import Exhibit
+from .style import BLUE, GREY, ORANGE, PAGE_WIDTH, boxed, grouped
+
+#: Terms that are shown.
+N_SHOWN = 16
+
+_FOR_AND_AGAINST = LinearSegmentedColormap.from_list("for and against", [ORANGE, "white", BLUE])
+
+
+def draw_vectors(exhibit: Exhibit, material: Material) -> Figure:
+    """Draw the first terms of the plan, in its order."""
+    plan, side = exhibit.fast.plan_, material.side
+    terms = decompose(exhibit.model).terms
+    assert isinstance(terms, KernelTerms)
+    figure = Figure(figsize=(PAGE_WIDTH, 2.75), layout="constrained")
+    panels = figure.subplots(2, N_SHOWN // 2)
+    shown = plan.terms[:N_SHOWN]
+    for place, (axes, term) in enumerate(zip(panels.flat, shown, strict=False), start=1):
+        if term < terms.n_terms:
+            colour = BLUE if terms.coef[0, term] > 0 else ORANGE
+            axes.imshow(terms.support_vectors[term].reshape(side, side), cmap="Greys", vmin=0, vmax=1)
+            boxed(axes, colour, 1.5)
+        else:
+            direction = plan.surrogates[term - terms.n_terms].reshape(side, side)
+            largest = np.abs(direction).max()
+            axes.imshow(direction, cmap=_FOR_AND_AGAINST, vmin=-largest, vmax=largest)
+            boxed(axes, GREY, 0.6)
+            axes.set_xlabel("linear term", labelpad=2)
+        axes.set_title(str(place), loc="left", pad=3)
+    for axes in panels.flat[len(shown) :]:
+        axes.set_axis_off()
+    figure.suptitle(
+        f"{exhibit.task.name}, {exhibit.task.question}: "
+        f"the first {len(shown)} of {grouped(plan.full_cost)} terms, in the plan's order",
+        x=0.005,
+        ha="left",
+    )
+    figure.legend(
+        handles=[
+            Patch(facecolor="white", edgecolor=BLUE, linewidth=1.5, label=f"support vector for {DIGIT}"),
+            Patch(facecolor="white", edgecolor=ORANGE, linewidth=1.5, label="support vector against"),
+            Patch(facecolor=BLUE, label=f"pixel for {DIGIT}"),
+            Patch(facecolor=ORANGE, label="pixel against (in a linear term)"),
+        ],
+        loc="outside lower center",
+        ncols=4,
+        handlelength=1.2,
+        handleheight=1.0,
+    )
+    return figure

@@ -1,0 +1,119 @@
+"""The figures in words: a table, what it was counted on, and the certificates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from rich import box
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from .material import Material
+from .measure import REPEATS, Exhibit, Pair
+
+
+def report(
+    exhibits: Sequence[Exhibit], material: Material, threads: int, pictures: Sequence[Path], console: Console
+) -> None:
+    """Print the table, its caption, the certificates and where the pictures are."""
+    figures = table(exhibits)
+    figures.width = console.measure(figures, options=console.options.update(width=200)).maximum
+    console.print(figures, crop=False)  # a narrow terminal wraps lines; figures are never cut
+    console.print(Text(caption(exhibits, material, threads), style="dim"))
+    console.print("\n[bold]Certificates[/bold]")
+    for exhibit in exhibits:
+        console.print(f"{exhibit.task.name}, {exhibit.task.question}:", highlight=False)
+        console.print(Padding(Text(promise(exhibit)), (0, 0, 0, 2)))
+    console.print("\n[bold]Pictures[/bold]")
+    for path in pictures:
+        console.print(Text(str(path)), soft_wrap=True)
+
+
+def table(exhibits: Sequence[Exhibit]) -> Table:
+    """Give three lines for every model: scikit-learn's, wald's, and their ratio."""
+    grid = Table(box=box.SIMPLE_HEAD, padding=(0, 1), pad_edge=False)
+    grid.add_column("model", no_wrap=True)
+    grid.add_column("", no_wrap=True)
+    for name in ("rows per\nsecond", "µs for\none row", "units\nper row", "same\nlabel"):
+        grid.add_column(name, justify="right", no_wrap=True)
+    for exhibit in exhibits:
+        task, units = exhibit.task, exhibit.units
+        total = _number(exhibit.fast.plan_.full_cost)
+        everything = exhibit.fast.plan_.evaluate_all
+        grid.add_row(
+            f"[bold]{task.name}[/bold]\n{task.question}\n[dim]{task.aim}[/dim]",
+            "scikit-learn\n" + ("wald [dim](everything)[/dim]" if everything else "wald") + "\n",
+            _lines(
+                exhibit.rows_per_second, _ratio(exhibit.rows_per_second.wald, exhibit.rows_per_second.sklearn)
+            ),
+            _lines(
+                Pair(1e6 * exhibit.seconds_of_one.sklearn, 1e6 * exhibit.seconds_of_one.wald),
+                _ratio(exhibit.seconds_of_one.sklearn, exhibit.seconds_of_one.wald),
+            ),
+            f"{_number(units.sklearn)}\n{_number(units.wald)} of {total}\n"
+            f"[dim]{_ratio(units.sklearn, units.wald)}[/dim]",
+            f"\n{_share(exhibit.n_rows - exhibit.n_different, exhibit.n_rows)}\n",
+            end_section=True,
+        )
+    return grid
+
+
+def caption(exhibits: Sequence[Exhibit], material: Material, threads: int) -> str:
+    """What the figures were counted on, and how."""
+    many = "1 thread" if threads == 1 else f"{threads} threads"
+    alone = " (scikit-learn's SVC uses one)" if threads > 1 else ""
+    sentences = [
+        material.split,
+        "Under each model, what its plan minimizes.",
+        "Units are support vectors, or pixels for the linear model.",
+        "Units and same label (as the full model) are counted on " + material.counted + ".",
+        f"Times are medians of {REPEATS} runs in turns, {many}{alone}:",
+        f"predict on {_number(exhibits[0].n_timed)} of these rows;",
+        "for one row wald's predict_one, which checks less, and scikit-learn's predict.",
+        "× says how many times faster, or fewer.",
+    ]
+    if any(e.fast.plan_.full_cost > e.units.sklearn for e in exhibits):
+        sentences.append("A kernel machine's plan may add linear terms, which count as one unit each.")
+    slower = [e.task for e in exhibits if e.rows_per_second.wald < e.rows_per_second.sklearn]
+    if any(task.cost == "units" for task in slower):
+        sentences.append(
+            "Where × is below 1, wald is slower: a plan for fewest pixels pays more for each pixel."
+        )
+    return " ".join(sentences)
+
+
+def promise(exhibit: Exhibit) -> str:
+    """The certificate in words; that everything is evaluated, where it is."""
+    certificate = exhibit.fast.certificate_
+    if exhibit.fast.plan_.evaluate_all:
+        return f"evaluates everything: {str(certificate).removeprefix('no early exit: ')}"
+    return str(certificate)
+
+
+def _lines(pair: Pair, ratio: str) -> str:
+    return f"{_number(pair.sklearn)}\n{_number(pair.wald)}\n[dim]{ratio}[/dim]"
+
+
+def _number(value: float) -> str:
+    """Three digits that count, and thousands set apart."""
+    if value >= 100:
+        rounded = int(value) if float(value).is_integer() and value < 1e5 else int(float(f"{value:.3g}"))
+        return f"{rounded:,}".replace(",", " ")
+    return np.format_float_positional(value, precision=3, fractional=False, trim="-")
+
+
+def _ratio(larger: float, smaller: float) -> str:
+    ratio = larger / smaller
+    return f"{np.format_float_positional(ratio, precision=2, fractional=False, trim='-').rstrip('.')} ×"
+
+
+def _share(part: int, whole: int) -> str:
+    """A share that is 100 % only if it is all of them."""
+    digits = 1
+    while part < whole and f"{100 * part / whole:.{digits}f}".startswith("100"):
+        digits += 1
+    return f"{100 * part / whole:.{max(digits, 2)}f} %" if part < whole else "100 %"

@@ -1,0 +1,119 @@
+"""From the command line's words to a table and three pictures."""
+
+from __future__ import annotations
+
+import importlib.util
+import tempfile
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
+from threadpoolctl import threadpool_limits
+
+from .._threads import effective_threads
+from ..early_exit import EarlyExitClassifier
+from .errors import DemoError
+from .material import Material, Task, load
+from .measure import Exhibit, measure
+from .report import report
+
+T = TypeVar("T")
+
+
+def run_demo(data: str, output: Path, jobs: int, seed: int, console: Console) -> None:
+    """Train, wrap, measure, print and draw.
+
+    Parameters
+    ----------
+    data : {"digits", "mnist"}
+    output : Path
+        Folder for the pictures; made if it does not exist.
+    jobs : int
+        Threads, as scikit-learn's ``n_jobs``.
+    seed : int
+    console : rich.console.Console
+        Where progress and table go.
+
+    Raises
+    ------
+    DemoError
+        For whatever the user can put right.
+    """
+    try:
+        threads = effective_threads(jobs)
+    except ValueError as error:
+        raise DemoError(f"--jobs: {error}") from error
+    if not 0 <= seed < 2**32:
+        raise DemoError(f"--seed must be at least 0 and below 2**32. Got {seed}.")
+    if importlib.util.find_spec("matplotlib") is None:
+        raise DemoError("the pictures need matplotlib, which is not installed: pip install 'wald[cli,plot]'")
+    material = load(data, seed)
+    _make_folder(output)
+    with _Steps(console, 3 * len(material.tasks) + 1) as steps, threadpool_limits(limits=threads):
+        exhibits = [_exhibit(task, material, threads, seed, steps) for task in material.tasks]
+        from .pictures import draw  # matplotlib is slow to load
+
+        pictures = steps.do("drawing", lambda: draw(exhibits, material, output))
+    report(exhibits, material, threads, pictures, console)
+
+
+def _exhibit(task: Task, material: Material, threads: int, seed: int, steps: _Steps) -> Exhibit:
+    what = f"{task.name}, {task.question}"
+    model = clone(task.model)
+    steps.do(f"{what}: training", lambda: model.fit(material.X_train, material.targets(task)))
+    fast = EarlyExitClassifier(
+        FrozenEstimator(model),
+        risk=material.risk,
+        cost=task.cost,
+        certificate_fraction=material.certificate_fraction,
+        n_jobs=threads,
+        random_state=seed,
+    )
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "no early exit")  # the table says it
+        steps.do(f"{what}: planning and certifying", lambda: fast.fit(material.X_fit))
+    return steps.do(f"{what}: measuring", lambda: measure(task, model, fast, material.X_count))
+
+
+def _make_folder(output: Path) -> None:
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=output):
+            pass
+    except OSError as error:
+        reason = error.strerror or error
+        raise DemoError(
+            f"cannot write into the folder {output} ({reason}); name another one with --output."
+        ) from error
+
+
+class _Steps:
+    """A progress bar with a name for what is being done."""
+
+    def __init__(self, console: Console, n_steps: int) -> None:
+        bar = BarColumn(bar_width=24)
+        self._progress = Progress(
+            bar, MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"), console=console
+        )
+        self._task = self._progress.add_task("", total=n_steps)
+
+    def __enter__(self) -> _Steps:
+        self._progress.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if error[0] is None:
+            self._progress.update(self._task, description="done")
+        self._progress.stop()
+
+    def do(self, name: str, step: Callable[[], T]) -> T:
+        """Show a step's name while it is being done."""
+        self._progress.update(self._task, description=name)
+        result = step()
+        self._progress.advance(self._task)
+        return result

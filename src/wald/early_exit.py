@@ -1,0 +1,442 @@
+"""The front door: a fitted classifier, wrapped so that its predictions stop as soon as they are clear."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Mapping, Sequence
+from numbers import Real
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from sklearn.utils import check_array, get_tags
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data
+
+from ._certifying import Promise, certified, seen_by
+from ._fitting import Request, make_plan
+from ._prediction import Served, Trace, check_finite
+from ._rows import is_columnar, take, to_array
+from ._threads import effective_threads
+from ._training import fitted_estimator, read_front, split_rows, warn_of_training_rows
+from .additive import decompose
+from .plan import CostModel
+from .stopping import Ladder, Lossless, Rule, check_rule
+from .stopping.boundary import PROTECT
+
+
+def _wrapped_has(method: str) -> Any:
+    def check(self: EarlyExitClassifier) -> bool:
+        getattr(getattr(self, "estimator_", self.estimator), method)  # raises the wrapped estimator's own AttributeError
+        return True
+
+    return check
+
+
+class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+    """Answer like a trained classifier, and stop evaluating each row as soon as its answer is clear.
+
+    A linear model or kernel machine is a sum of terms. ``fit`` decides, on rows that need no labels, in which order to evaluate
+    the terms, where to look, and from which estimate on a row may leave; and it certifies on rows kept apart how often that
+    differs from evaluating everything. ``predict`` then evaluates most rows in a small part of the terms.
+
+    Parameters
+    ----------
+    estimator : estimator
+        ``FrozenEstimator(model)`` wraps a fitted model. An unfitted estimator is cloned and fitted on a stratified half of the
+        rows, and planned and certified on the rest.
+    risk : float or None, default=0.001
+        Bound on the share of rows whose label differs from the wrapped model's. 0: none may differ, by proof; rows that are not
+        proven go to the wrapped model itself. None: promise nothing, use the rule as printed, and report the measured rate.
+    confidence : float, default=0.95
+        Probability, over the draw of the certificate rows, with which the bound holds.
+    order : {"greedy", "random", "sorted"} or array of unit indices, default="greedy"
+        In which order units (support vectors, features, or groups of features) are evaluated.
+    readout : {"regressed", "partial"}, default="regressed"
+        Estimate of the full score: the best linear one from the terms seen, or the papers' partial sum with the unseen terms at
+        their mean. A rule object brings its own.
+    rule : "ladder" or rule object from `wald.stopping`, default="ladder"
+        When rows leave. With a ``risk`` its boundary is scaled by one number and certified.
+    protect : {"all", "positive", "negative", "each"}, default="all"
+        Which rows the promise speaks of: all; those that the full model calls positive (exits are then to the negative class
+        only) or negative; or every class for itself. "positive" is ``classes_[1]``; both need two classes.
+    cost : {"time", "units"} or CostModel, default="time"
+        What the plan minimizes: measured time, or units (or ``feature_costs``). Whatever it is, evaluating everything is taken
+        when no plan is cheaper.
+    feature_costs : array-like of shape (n_features,) or dict from feature or group name to cost, default=None
+        Positive costs, for linear models. Costs are then reported, and budgets given, in their unit.
+    feature_groups : dict from name to columns, default=None
+        Columns (indices or names) that are bought together, for linear models.
+    certificate_fraction : float, default=0.5
+        Share of the rows kept for the certificate. Of the others 60 % give order and readouts, 40 % the looks.
+    n_jobs : int or None, default=None
+        Threads of ``predict`` and ``fit``, as in joblib.
+    random_state : int, RandomState instance or None, default=None
+        Splits the rows and draws random orders.
+
+    Attributes
+    ----------
+    plan_ : Plan
+        Order, looks, readouts, thresholds and costs.
+    certificate_ : Certificate
+        The promise; printed, it is one sentence. A ``budget`` given to ``predict`` is outside of it.
+    estimator_ : estimator
+        The fitted estimator whose labels are promised.
+    classes_ : ndarray of shape (n_classes,)
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Where the rows given to ``fit`` have names.
+
+    Notes
+    -----
+    The promise holds when the rows to be served are drawn like the rows given to ``fit``, and when these are not the rows that
+    the model was trained on. Features that no stage reads are not checked for NaN.
+
+    References
+    ----------
+    R. Pelossof and Z. Ying, "Focus of Attention for Linear Predictors", arXiv 1212.6659.
+    A. Angelopoulos, S. Bates, E. Candes, M. Jordan and L. Lei, "Learn then Test", Annals of Applied Statistics 19(2), 2025.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from sklearn.frozen import FrozenEstimator
+    >>> from sklearn.svm import SVC
+    >>> from wald import EarlyExitClassifier
+    >>> X, y = make_classification(6000, n_informative=8, class_sep=1.5, random_state=0)
+    >>> svc = SVC().fit(X[:1000], y[:1000])
+    >>> fast = EarlyExitClassifier(FrozenEstimator(svc), risk=0.01, cost="units", random_state=0)
+    >>> labels, cost = fast.fit(X[1000:5000]).predict(X[5000:], return_cost=True)
+    >>> bool((labels != svc.predict(X[5000:])).mean() <= 0.01), bool(cost.mean() < len(svc.support_) / 2)
+    (True, True)
+    """
+
+    _doc_link_module = "wald"
+
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        risk: float | None = 0.001,
+        confidence: float = 0.95,
+        order: Any = "greedy",
+        readout: str = "regressed",
+        rule: Any = "ladder",
+        protect: str = "all",
+        cost: Any = "time",
+        feature_costs: ArrayLike | Mapping[str, float] | None = None,
+        feature_groups: Mapping[str, Sequence[int | str]] | None = None,
+        certificate_fraction: float = 0.5,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.risk = risk
+        self.confidence = confidence
+        self.order = order
+        self.readout = readout
+        self.rule = rule
+        self.protect = protect
+        self.cost = cost
+        self.feature_costs = feature_costs
+        self.feature_groups = feature_groups
+        self.certificate_fraction = certificate_fraction
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    # ---- fitting ---------------------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any = None, *, groups: ArrayLike | None = None, **params: Any) -> Self:
+        """Plan and certify on rows that the model was not trained on.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_rows, n_features)
+            With a frozen estimator: rows like those to be served, without labels, not the training rows. Otherwise half of them
+            train the estimator.
+        y : array-like of shape (n_rows,), default=None
+            Labels, for an estimator that is not frozen.
+        groups : array-like of shape (n_rows,), default=None
+            Users, documents, days: rows of a group stay together in every split, and one random row of each is certified.
+        **params : dict
+            Routed to the estimator's ``fit``.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError, TypeError
+            For parameters out of range, and for models or rows that are not supported; the message says what is.
+        """
+        rule = self._checked_rule()
+        n_threads = effective_threads(self.n_jobs)
+        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
+        X = self._admit(X)
+        self.estimator_, rows = fitted_estimator(self, X, y, groups, params, rng)
+        model = decompose(self.estimator_)
+        if model.decision.n_outputs > 1 and self.protect in ("positive", "negative"):
+            raise ValueError(
+                f"protect={self.protect!r} needs two classes; the model has {model.decision.n_classes}. Use 'all' or 'each'."
+            )
+        self.classes_ = model.classes
+        Z = to_array(read_front(model, X))
+        check_finite(model, Z)
+        warn_of_training_rows(model, Z[rows])
+        split = split_rows(rows, groups, self.certificate_fraction, rng)
+        request = Request(
+            rule=rule,
+            risk=self.risk,
+            protect=self.protect,  # type: ignore[arg-type]  # checked above
+            order=self.order,
+            cost=self.cost,
+            feature_costs=self.feature_costs,
+            feature_groups=self.feature_groups,
+            names=getattr(self, "feature_names_in_", model.feature_names_in),
+            columnar=model.front is None and is_columnar(X),
+            n_threads=n_threads,
+            rng=rng,
+        )
+        raw_shape = take(X, split.shape)
+        plan = make_plan(model, Z[split.order], Z[split.shape], raw_shape, request)
+        self._shape = seen_by(model, plan, Z[split.shape], raw_shape, n_threads)
+        self._served = Served(model, plan, by_proof=self.risk == 0)
+        self._settle(Z[split.certificate], take(X, split.certificate), None if groups is None else np.asarray(groups)[split.certificate])
+        return self
+
+    def recertify(
+        self, X: Any, *, risk: float | None = None, confidence: float | None = None, groups: ArrayLike | None = None
+    ) -> EarlyExitClassifier:
+        """Certify the same plan on other rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_rows, n_features)
+            Fresh rows, all of which serve the certificate.
+        risk, confidence : float, default=None
+            Of the new promise; those of this object when None.
+        groups : array-like of shape (n_rows,), default=None
+            One random row of each group is certified.
+
+        Returns
+        -------
+        EarlyExitClassifier
+            A new object; this one stays as it is.
+        """
+        check_is_fitted(self)
+        other = copy.copy(self)
+        other.risk = self.risk if risk is None else risk
+        other.confidence = self.confidence if confidence is None else confidence
+        other._checked_rule()
+        X = other._validated(X)
+        Z = to_array(read_front(self._served.model, X))
+        check_finite(self._served.model, Z)
+        other._settle(Z, X, None if groups is None else np.asarray(groups))
+        return other
+
+    def _settle(self, Z: Any, X: Any, groups: NDArray[Any] | None) -> None:
+        """Certify the plan on rows kept apart, compile it with its thresholds, and warn if nothing may leave early."""
+        model, plan, n_threads = self._served.model, self._served.plan, effective_threads(self.n_jobs)
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1)) if groups is not None else 0
+        promise = Promise(self._checked_rule(), self.risk, self.confidence, self.protect, seed)  # type: ignore[arg-type]
+        counted = not promise.rule.lossless or self.risk is None
+        rows = seen_by(model, plan, Z, X, n_threads) if counted else None
+        self.certificate_, self.plan_ = certified(model, plan, self._shape, rows, groups, promise)
+        self._served = Served(model, self.plan_, by_proof=self.risk == 0)
+        if self.certificate_.status in ("too few rows", "too many disagreements"):
+            warnings.warn(str(self.certificate_), UserWarning, stacklevel=3)
+
+    def _checked_rule(self) -> Rule:
+        """Check the parameters that fit alone does not, and give the rule."""
+        if self.risk is not None and not (isinstance(self.risk, Real) and not isinstance(self.risk, bool) and 0 <= self.risk < 1):
+            raise ValueError(f"risk must be None or a number at least 0 and below 1. Got {self.risk!r} instead.")
+        for name, value in (("confidence", self.confidence), ("certificate_fraction", self.certificate_fraction)):
+            if not (isinstance(value, Real) and 0 < value < 1):
+                raise ValueError(f"{name} must be a number above 0 and below 1. Got {value!r} instead.")
+        if self.protect not in PROTECT:
+            raise ValueError(f"protect must be one of {PROTECT}. Got {self.protect!r} instead.")
+        if self.readout not in ("regressed", "partial"):
+            raise ValueError(f"readout must be 'regressed' or 'partial'. Got {self.readout!r} instead.")
+        if isinstance(self.order, str) and self.order not in ("greedy", "random", "sorted"):
+            raise ValueError(f"order must be 'greedy', 'random', 'sorted' or an array of units. Got {self.order!r} instead.")
+        if not (isinstance(self.cost, CostModel) or self.cost in ("time", "units")):
+            raise ValueError(f"cost must be 'time', 'units' or a CostModel. Got {self.cost!r} instead.")
+        if isinstance(self.rule, str):
+            if self.rule != "ladder":
+                raise ValueError(f"rule must be 'ladder' or a rule object from wald.stopping. Got {self.rule!r} instead.")
+            return Lossless() if self.risk == 0 else Ladder(readout=self.readout)  # type: ignore[arg-type]  # checked above
+        if not isinstance(self.rule, Rule):
+            raise TypeError(f"rule must be 'ladder' or a rule object from wald.stopping. Got {type(self.rule).__name__} instead.")
+        check_rule(self.rule, self.risk)
+        return self.rule
+
+    # ---- answering -------------------------------------------------------------------------------------------------
+
+    def predict(
+        self, X: Any, *, budget: float | None = None, return_cost: bool = False, check_input: bool = True
+    ) -> NDArray[Any] | tuple[NDArray[Any], NDArray[np.float64]]:
+        """Labels, most of them early.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_rows, n_features)
+        budget : float, default=None
+            Most that a row may cost, in the unit of the costs: rows that are still unclear then get the answer of the deepest look
+            that the budget pays for. Outside of the certificate.
+        return_cost : bool, default=False
+            Whether to return what each row cost.
+        check_input : bool, default=True
+            Whether feature names and their number are checked.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_rows,)
+        cost : float64 ndarray of shape (n_rows,)
+            Only with ``return_cost``: units evaluated, or the user's feature costs.
+
+        Raises
+        ------
+        ValueError
+            If rows do not fit the model, a value that is read is NaN or infinite, the budget is below the first look, or the model
+            has changed since ``fit``.
+        """
+        served = self._ready()
+        if check_input:
+            X = self._validated(X)
+        if budget is None and served.plan.evaluate_all:
+            labels = self.estimator_.predict(X)
+            return (labels, np.full(len(labels), served.plan.full_cost)) if return_cost else labels
+        codes, stages = served.predict(X, effective_threads(self.n_jobs), budget)
+        labels = self.classes_.take(codes)
+        return (labels, served.plan.stage_costs.take(stages)) if return_cost else labels
+
+    def predict_one(self, x: NDArray[Any], *, budget: float | None = None, return_cost: bool = False) -> Any:
+        """Label of one row, in microseconds.
+
+        Parameters
+        ----------
+        x : ndarray of shape (n_features,)
+            float32 or float64. Only length and dtype are checked, and NaN is noticed where it is read.
+        budget, return_cost
+            As in `predict`.
+
+        Returns
+        -------
+        label, or (label, cost)
+        """
+        served: Served = self._served
+        code, stage = served.predict_one(x, budget)
+        label = self.classes_[code]
+        return (label, float(served.plan.stage_costs[stage])) if return_cost else label
+
+    def stage_scores(self, X: Any) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+        """What the plan sees of rows at every look, and where they leave.
+
+        Returns
+        -------
+        scores : float64 ndarray of shape (n_rows, T + 1)
+            The estimate at each of the T early looks and the full score; with several outputs their confidence.
+        stage : int32 ndarray of shape (n_rows,)
+            The look at which the row leaves; T is everything.
+        """
+        served = self._ready()
+        return served.look(self._validated(X), effective_threads(self.n_jobs))
+
+    def trace(self, x: ArrayLike) -> Trace:
+        """The walk of one row: score, thresholds and cost at every look.
+
+        Parameters
+        ----------
+        x : array-like of shape (n_features,)
+
+        Returns
+        -------
+        Trace
+        """
+        row = np.asarray(x)[None] if not hasattr(x, "shape") or np.ndim(x) == 1 else x
+        scores, stage = self.stage_scores(row)
+        low, high = self.plan_.thresholds()
+        return Trace(scores[0], low, high, self.plan_.stage_costs, int(stage[0]), self.predict(row)[0])  # type: ignore[index]
+
+    @available_if(_wrapped_has("decision_function"))
+    def decision_function(self, X: Any) -> NDArray[Any]:
+        """The wrapped estimator's own scores, in full."""
+        self._ready()
+        return self.estimator_.decision_function(X)
+
+    @available_if(_wrapped_has("predict_proba"))
+    def predict_proba(self, X: Any) -> NDArray[Any]:
+        """The wrapped estimator's own probabilities, in full."""
+        self._ready()
+        return self.estimator_.predict_proba(X)
+
+    @available_if(_wrapped_has("predict_log_proba"))
+    def predict_log_proba(self, X: Any) -> NDArray[Any]:
+        """The wrapped estimator's own log-probabilities, in full."""
+        self._ready()
+        return self.estimator_.predict_log_proba(X)
+
+    # ---- housekeeping ----------------------------------------------------------------------------------------------
+
+    def _ready(self) -> Served:
+        if "_served" not in self.__dict__:
+            check_is_fitted(self, "_served")  # raises
+        served: Served = self._served
+        changed = served.model.changed()
+        if changed is not None:
+            raise ValueError(f"The wrapped model is not the one that was planned and certified: {changed} Call fit again.")
+        return served
+
+    def _admit(self, X: Any) -> Any:
+        """Take names and number of features from the rows of fit."""
+        if _is_raw(X):
+            return X
+        if sparse.issparse(X):
+            X = X.tocsr()
+        elif not (hasattr(X, "shape") and len(X.shape) == 2):
+            X = check_array(X, dtype=None, ensure_all_finite=False)
+        validate_data(self, X, skip_check_array=True)
+        return X
+
+    def _validated(self, X: Any) -> Any:
+        """Check names and number of features of rows to be answered."""
+        n_features = getattr(self, "n_features_in_", None)
+        if n_features is None:
+            return X
+        if type(X) is np.ndarray and X.ndim == 2 and X.shape[1] == n_features and not hasattr(self, "feature_names_in_"):
+            return X
+        if sparse.issparse(X):
+            X = X.tocsr()
+        elif not hasattr(X, "shape"):
+            X = check_array(X, dtype=[np.float64, np.float32], ensure_all_finite=False, ensure_min_samples=0)
+        elif len(X.shape) != 2:
+            check_array(X)  # says what is wrong
+        validate_data(self, X, reset=False, skip_check_array=True)
+        return X
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Route the parameters of ``fit`` to the wrapped estimator's."""
+        return MetadataRouter(owner=self.__class__.__name__).add(
+            estimator=self.estimator, method_mapping=MethodMapping().add(caller="fit", callee="fit")
+        )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self.estimator)
+        tags.input_tags.sparse = inner.input_tags.sparse
+        tags.input_tags.allow_nan = inner.input_tags.allow_nan
+        tags.input_tags.string = inner.input_tags.string
+        tags.classifier_tags = inner.classifier_tags
+        return tags
+
+
+def _is_raw(X: Any) -> bool:
+    """Whether X holds no numbers yet: texts for a vectorizer."""
+    if isinstance(X, np.ndarray):
+        return X.ndim == 1 and X.dtype.kind in "OUS"
+    return isinstance(X, list | tuple) and len(X) > 0 and isinstance(X[0], str | bytes | dict)

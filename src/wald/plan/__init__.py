@@ -1,0 +1,11 @@
+"""From terms to a plan: order, readouts, looks, and what they cost. Knows terms and costs, and nothing of scikit-learn."""
+
+from __future__ import annotations
+
+from .cost import CostModel
+from .ladder import Problem, Recipe, Sight, build_plan, live_shares
+from .plan import Plan
+from .readout import Readout
+from .units import Units, feature_units
+
+__all__ = ["CostModel", "Plan", "Problem", "Readout", "Recipe", "Sight", "Units", "build_plan", "feature_units", "live_shares"]

@@ -1,0 +1,360 @@
+"""Build a plan: order the units, fit readouts, choose the looks.
+
+Order of decisions, so that a certificate on other rows stays valid: everything here is chosen on plan rows alone, which are split
+in two. Orders and readouts are fitted on the first part; the looks, their scales and the candidate to keep are judged on the
+second, at the scale q that the certificate's own walk would give there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..stopping import Boundary, Looks, Rule, Walk, q_grid
+from ..stopping.boundary import Protect
+from .cost import CostModel, geometric, thinned
+from .moments import Floats, Moments, boundary_weights, gather_moments, row_chunks
+from .order import Ints, greedy_order, sorted_order
+from .plan import Plan, Precision
+from .readout import Readout, partial_readouts, regressed_readouts
+from .units import Units
+
+#: Terms beyond this number are not candidates for early stages; those with the largest contributions are.
+MAX_POOL = 6144
+#: Bytes that term values of the order rows may take while moments are gathered.
+VALUE_BYTES = 1 << 30
+#: Up to this many terms, orders on all rows alike and orders without surrogates are tried besides the default.
+SMALL = 3000
+
+
+class Terms(Protocol):
+    """What a plan must know of a model: its terms."""
+
+    @property
+    def n_terms(self) -> int: ...
+    @property
+    def n_outputs(self) -> int: ...
+    @property
+    def coef(self) -> Floats: ...
+    @property
+    def intercept(self) -> Floats: ...
+    def values(self, X: Any, which: Any = None) -> Floats: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Recipe:
+    """One way to order units and read out, with every look that a ladder may have."""
+
+    order: Ints
+    terms: Ints
+    stages: Ints
+    stage_terms: Ints
+    stage_costs: Floats
+    readouts: tuple[Readout, ...]
+    surrogates: Floats
+
+    def subset(self, keep: Sequence[int]) -> Recipe:
+        """Keep some of the early looks."""
+        last = [len(self.stage_terms)]
+        return Recipe(
+            self.order,
+            self.terms,
+            self.stages[[*keep, *last]],
+            self.stage_terms[list(keep)],
+            self.stage_costs[[*keep, *last]],
+            tuple(self.readouts[t] for t in keep),
+            self.surrogates,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Sight:
+    """What the engine saw of the shape rows at every look of a recipe, as a walk."""
+
+    walk: Walk
+    dtype: Precision
+    cost_model: CostModel
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Everything that a plan is made from.
+
+    Attributes
+    ----------
+    terms : Terms
+    units : Units
+    order_rows : array-like or CSR of shape (n, n_features)
+        Rows that give order and readouts.
+    scores : ndarray of shape (n, K)
+        Their full scores.
+    confidence : ndarray of shape (n,)
+        How clear the full model's own decision is on them.
+    order : {"greedy", "random", "sorted"} or ndarray of units
+    readout : {"regressed", "partial"}
+    rule : Rule
+    risk : float or None
+        At which candidates are compared; None: the rule is used as printed.
+    protect : {"all", "positive", "negative", "each"}
+    block : int
+        Terms that the engine evaluates at a time.
+    looks_at_blocks : bool
+        Whether looks come after whole blocks only.
+    surrogates : callable or None
+        From weights to directions (S, d) and their values on the order rows (n, S).
+    sight : callable
+        From a recipe to what the engine sees with it on the shape rows.
+    rng : Generator
+    """
+
+    terms: Terms
+    units: Units
+    order_rows: Any
+    scores: Floats
+    confidence: Floats
+    order: Literal["greedy", "random", "sorted"] | NDArray[Any]
+    readout: Literal["regressed", "partial"]
+    rule: Rule
+    risk: float | None
+    protect: Protect
+    block: int
+    looks_at_blocks: bool
+    surrogates: Callable[[Floats], tuple[Floats, Floats]] | None
+    sight: Callable[[Recipe], Sight]
+    rng: np.random.Generator
+    extra_looks: tuple[int, ...] = field(default=())
+
+
+def build_plan(problem: Problem) -> Plan:
+    """Choose order, readouts and looks; the thresholds are left to the certificate (``q = inf``)."""
+    best: tuple[float, Plan] | None = None
+    for recipe in _recipes(problem):
+        sight = problem.sight(recipe)
+        for keep in _ladders(recipe, sight.cost_model, problem):
+            candidate = recipe.subset(keep)
+            boundary = problem.rule.boundary(_of_stages(sight.walk, keep)).restricted(problem.protect)
+            live, _ = served_at_shape(_looks(sight, keep), boundary, problem.rule, problem.risk, sight.dtype)
+            expected = sight.cost_model.expected(candidate.stage_terms, candidate.stage_costs, live, problem.terms.n_outputs)
+            if best is None or expected < best[0]:
+                best = expected, _plan(candidate, boundary, live, sight)
+    assert best is not None
+    return best[1]
+
+
+def served_at_shape(
+    looks: Looks, boundary: Boundary, rule: Rule, risk: float | None, dtype: Precision
+) -> tuple[Floats, float]:
+    """Share of rows that reach each look, and the scale q, where the certificate's walk would end on these rows."""
+    q = 1.0
+    if risk is not None and not rule.lossless and not rule.forced:
+        q = np.inf
+        allowed = risk * looks.n_rows
+        for step in q_grid(looks, boundary)[::2]:
+            codes, _ = looks.answers(*boundary.thresholds(float(step), dtype))
+            if np.count_nonzero(codes != looks.full) > allowed:
+                break
+            q = float(step)
+    return live_shares(looks, boundary, q, dtype), q
+
+
+def live_shares(looks: Looks, boundary: Boundary, q: float, dtype: Precision) -> Floats:
+    """Share of the rows that reach each look, the full model's included."""
+    _, stage = looks.answers(*boundary.thresholds(q, dtype))
+    left = np.bincount(stage, minlength=looks.n_stages + 1)
+    return 1.0 - np.concatenate([[0], np.cumsum(left)[:-1]]) / max(1, looks.n_rows)
+
+
+def _plan(recipe: Recipe, boundary: Boundary, live: Floats, sight: Sight) -> Plan:
+    return Plan(
+        order=recipe.order,
+        terms=recipe.terms,
+        stages=recipe.stages,
+        stage_terms=recipe.stage_terms,
+        stage_costs=recipe.stage_costs,
+        readouts=recipe.readouts,
+        boundary=boundary,
+        q=np.inf,
+        live=live,
+        surrogates=recipe.surrogates,
+        precision=sight.dtype,
+        evaluate_all=False,
+        cost_model=sight.cost_model,
+    )
+
+
+# ---- recipes: orders and readouts ----------------------------------------------------------------------------------
+
+
+def _recipes(problem: Problem) -> Iterator[Recipe]:
+    """Candidates from plain to elaborate; those that need the same values of the terms share them."""
+    n_model = problem.terms.n_terms
+    near = boundary_weights(problem.confidence)
+    weightings = [near]
+    directions, extra = np.empty((0, 0)), np.empty((len(near), 0))
+    if problem.surrogates is not None and problem.readout == "regressed" and _is_greedy(problem):
+        directions, extra = problem.surrogates(near)
+    pool = _pool(problem)
+    small = len(pool) <= SMALL
+    if small and problem.readout == "regressed":
+        weightings.append(np.ones_like(near))
+
+    def chunks() -> Iterator[tuple[Floats, Floats, Floats]]:
+        for rows in row_chunks(len(near), 8 * (len(pool) + extra.shape[1])):
+            values = problem.terms.values(problem.order_rows[rows], pool)
+            yield np.hstack([values, extra[rows]]), problem.scores[rows], np.stack([w[rows] for w in weightings])
+
+    moments = gather_moments(chunks(), len(pool) + extra.shape[1], problem.terms.n_outputs, len(weightings))
+    for m in moments:
+        if extra.shape[1] == 0 or small:
+            yield _recipe(problem, m, pool, 0, directions)
+        if extra.shape[1]:
+            yield _recipe(problem, m, pool, n_model, directions)
+
+
+def _is_greedy(problem: Problem) -> bool:
+    return isinstance(problem.order, str) and problem.order == "greedy"
+
+
+def _pool(problem: Problem) -> Ints:
+    """Terms that early stages may use: all, or those that contribute most on the order rows."""
+    terms = problem.terms
+    most = min(MAX_POOL, max(64, VALUE_BYTES // (8 * max(1, len(problem.confidence)))))
+    if terms.n_terms <= most:
+        return np.arange(terms.n_terms)
+    largest = np.abs(terms.coef).max(axis=0)
+    first = np.argsort(-largest, kind="stable")[: 4 * most]
+    spread = np.zeros(terms.n_terms)
+    for start in range(0, len(first), 1024):
+        some = first[start : start + 1024]
+        spread[some] = largest[some] * terms.values(problem.order_rows[:2048], some).std(axis=0)
+    return np.sort(np.argsort(-spread, kind="stable")[:most])
+
+
+def _recipe(problem: Problem, moments: Moments, pool: Ints, first_surrogate: int, directions: Floats) -> Recipe:
+    """Order the units in the pool, with the surrogates in front if ``first_surrogate`` (their first term) is not 0."""
+    n_surrogates = len(directions) if first_surrogate else 0
+    position = np.full(problem.terms.n_terms, -1)
+    position[pool] = np.arange(len(pool))
+    units = [position[m] for m in problem.units.members]
+    known = [u for u, m in enumerate(units) if (m >= 0).all()]
+    members = [np.array([len(pool) + s]) for s in range(n_surrogates)] + [units[u] for u in known]
+    costs = np.concatenate([np.ones(n_surrogates), problem.units.costs[known]])
+    limit = max(1, len(problem.units.members) // 2) if _is_greedy(problem) else len(known)
+    if _is_greedy(problem):
+        chosen = greedy_order(moments, members, costs, min(len(members), limit + n_surrogates), range(n_surrogates))
+    else:
+        chosen = _given_order(problem, moments, members, costs, known, pool)
+    pooled_terms = np.concatenate([members[c] for c in chosen]) if len(chosen) else np.empty(0, dtype=np.int64)
+    names = np.concatenate([pool, problem.terms.n_terms + np.arange(len(directions))])
+    terms = names[pooled_terms].astype(np.int64)
+    sizes = np.cumsum([len(members[c]) for c in chosen]).astype(np.int64)
+    unit_costs = np.cumsum(costs[chosen])
+    looks = _all_looks(problem, len(chosen), len(problem.units.members) + n_surrogates)
+    stage_terms = sizes[np.array(looks, dtype=np.int64) - 1] if looks else np.empty(0, dtype=np.int64)
+    if problem.readout == "regressed":
+        readouts = regressed_readouts(moments, pooled_terms, stage_terms.tolist())
+    else:
+        mean = np.zeros(problem.terms.n_terms)
+        mean[pool] = moments.term_mean[: len(pool)]
+        readouts = partial_readouts(problem.terms.coef, problem.terms.intercept, mean, terms, stage_terms.tolist())
+    total = problem.units.costs.sum() + n_surrogates
+    return Recipe(
+        order=np.array([c - n_surrogates if c < n_surrogates else known[c - n_surrogates] for c in chosen], dtype=np.int64),
+        terms=terms,
+        stages=np.array([*looks, len(problem.units.members) + n_surrogates], dtype=np.int64),
+        stage_terms=stage_terms,
+        stage_costs=np.array([*(unit_costs[m - 1] for m in looks), total]),
+        readouts=tuple(readouts),
+        surrogates=directions[:n_surrogates] if n_surrogates else np.empty((0, 0)),
+    )
+
+
+def _given_order(
+    problem: Problem, moments: Moments, members: list[Ints], costs: Floats, known: list[int], pool: Ints
+) -> Ints:
+    if isinstance(problem.order, str):
+        if problem.order == "random":
+            return problem.rng.permutation(len(known))
+        return sorted_order(np.abs(problem.terms.coef).max(axis=0)[pool], moments, members, costs)
+    index = {u: i for i, u in enumerate(known)}
+    order = np.asarray(problem.order)
+    n_units = len(problem.units.members)
+    if order.ndim != 1 or order.dtype.kind not in "iu" or len(np.unique(order)) != len(order) or len(order) == 0:
+        raise ValueError("order must be 'greedy', 'random', 'sorted', or a 1-D array of different unit indices.")
+    if order.min() < 0 or order.max() >= n_units:
+        raise ValueError(f"order must hold unit indices from 0 to {n_units - 1}. Got {order.min()} to {order.max()}.")
+    missing = [int(u) for u in order if int(u) not in index]
+    if missing:
+        raise ValueError(f"order names {len(missing)} units that are no candidates: at most {len(pool)} terms can stand in early stages.")
+    return np.array([index[int(u)] for u in order], dtype=np.int64)
+
+
+def _all_looks(problem: Problem, n_ordered: int, n_units: int) -> list[int]:
+    """Every look that a ladder may have: a geometric ladder up to about half of the units."""
+    last = min(n_ordered, n_units - 1) if not _is_greedy(problem) else n_ordered
+    if problem.looks_at_blocks:
+        fine = geometric(problem.block, last, 1.19, problem.block)
+    else:
+        fine = geometric(1, last, 1.12)
+    return sorted({*fine, *(m for m in problem.extra_looks if 1 <= m <= n_ordered)})
+
+
+# ---- ladders: which of the looks to take ---------------------------------------------------------------------------
+
+
+def _ladders(recipe: Recipe, cost_model: CostModel, problem: Problem) -> list[list[int]]:
+    """Candidate subsets of the looks, as indices. Looking costs nothing in units: then all of them are taken."""
+    looks = recipe.stages[:-1].tolist()
+    everything = list(range(len(looks)))
+    if not looks or problem.rule.forced or (cost_model.readout == 0 and cost_model.stage == 0):
+        return [everything]
+    index = {m: t for t, m in enumerate(looks)}
+    candidates = [looks]
+    for ratio in (1.3, 1.45, 1.9):
+        for first in (0, 2 * problem.block, 3 * problem.block, 6 * problem.block):
+            ladder = thinned(looks, ratio, first)
+            if ladder and ladder not in candidates:
+                candidates.append(ladder)
+    return [[index[m] for m in ladder] for ladder in candidates]
+
+
+def _of_stages(walk: Walk, keep: Sequence[int]) -> Walk:
+    """The same walk with some of its early looks only."""
+    chosen = list(keep)
+
+    def of(column: Any) -> Any:
+        return None if column is None else column[..., chosen]
+
+    return Walk(
+        full=walk.full,
+        full_scores=walk.full_scores,
+        stages=walk.stages[[*chosen, -1]],
+        stage_costs=walk.stage_costs[[*chosen, -1]],
+        scores=of(walk.scores),
+        codes=of(walk.codes),
+        confidence=of(walk.confidence),
+        full_confidence=walk.full_confidence,
+        threshold=walk.threshold,
+        intercept=walk.intercept,
+        imputed=of(walk.imputed),
+        remainder_low=of(walk.remainder_low),
+        remainder_high=of(walk.remainder_high),
+        slack=of(walk.slack),
+        n_classes=walk.n_classes,
+        protect=walk.protect,
+    )
+
+
+def _looks(sight: Sight, keep: Sequence[int]) -> Looks:
+    walk, chosen = sight.walk, list(keep)
+    kind = np.dtype(sight.dtype)
+    return Looks(
+        full=walk.full,
+        scores=None if walk.scores is None else walk.scores[:, chosen].astype(kind),
+        codes=None if walk.codes is None else walk.codes[:, chosen],
+        confidence=None if walk.confidence is None else walk.confidence[:, chosen].astype(kind),
+    )

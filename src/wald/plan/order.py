@@ -1,0 +1,133 @@
+"""In which order to buy units: greedy forward selection on the covariance of the terms, and the simpler orders."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .moments import Floats, Moments
+
+Ints = NDArray[np.int64]
+
+#: Never pivot on a variance that has fallen below this share of its start: what is left is rounding.
+_FLOOR = 1e-7
+
+
+def greedy_order(moments: Moments, units: Sequence[Ints], costs: Floats, n_select: int, first: Sequence[int] = ()) -> Ints:
+    """Forward selection: the unit with the largest fall of the outputs' residual variance per unit of cost.
+
+    The gain of a unit u given those selected is ``c' S^-1 c / cost``, with ``S`` the residual covariance of its terms and
+    ``c`` their residual covariance with the outputs, every output weighed by its own variance. The residuals come from a
+    partial Cholesky factorization, so n units of one term cost O(n m^2) for m selected. Later picks are made in growing
+    blocks, whose residuals come from one matrix product.
+
+    Parameters
+    ----------
+    moments : Moments
+    units : sequence of int arrays
+        The terms of each unit.
+    costs : ndarray of shape (n_units,)
+        Positive.
+    n_select : int
+        How many units to order at the most.
+    first : sequence of int, default=()
+        Units that stand first whatever they gain.
+
+    Returns
+    -------
+    ndarray of shape (at most n_select,)
+        Units in the order of purchase. Selection stops early when no unit gains anything.
+    """
+    state = _Residuals(moments)
+    alive = np.ones(len(units), dtype=bool)
+    chosen: list[int] = []
+
+    def buy(batch: Sequence[int]) -> None:
+        state.sweep([np.asarray(units[u]) for u in batch])
+        chosen.extend(int(u) for u in batch)
+        alive[np.asarray(batch)] = False
+
+    if len(first):
+        buy(list(first))
+    single = all(len(u) == 1 for u in units)
+    terms = np.concatenate(units) if single else None
+    while len(chosen) < n_select and alive.any():
+        gains = state.term_gains()[terms] if terms is not None else state.unit_gains(units, alive)
+        gains = np.where(alive, gains / costs, -1.0)
+        block = 1 if len(chosen) < 256 else min(32, len(chosen) // 64)
+        block = min(block, n_select - len(chosen))
+        batch = np.argsort(-gains, kind="stable")[:block]
+        batch = batch[gains[batch] > 0]
+        if len(batch) == 0:
+            break
+        buy(batch.tolist())
+    return np.asarray(chosen, dtype=np.int64)
+
+
+class _Residuals:
+    """What the selected terms leave unexplained: variances of terms and their covariances with the outputs."""
+
+    def __init__(self, moments: Moments) -> None:
+        self._covariance = moments.terms
+        self._factor = np.empty((len(moments.terms), 64), order="F")
+        self._n = 0
+        self._start = np.diag(moments.terms).copy()
+        self.variance = self._start.copy()
+        scale = np.sqrt(np.maximum(moments.output_variance, np.finfo(float).tiny))
+        self.outputs = moments.outputs / scale
+
+    def sweep(self, batch: Sequence[Ints]) -> None:
+        terms = np.concatenate(batch)
+        factor = self._factor[:, : self._n]
+        columns = self._covariance[:, terms] - factor @ factor[terms].T
+        first_new = self._n
+        for k, j in enumerate(terms):
+            new = self._factor[:, first_new : self._n]
+            column = columns[:, k] - new @ new[j]
+            pivot = column[j]
+            if pivot > _FLOOR * self._start[j] and pivot > 0:
+                self._append(column / np.sqrt(pivot), int(j))
+            self.variance[j] = 0.0
+            self.outputs[j] = 0.0
+
+    def _append(self, column: Floats, j: int) -> None:
+        if self._n == self._factor.shape[1]:
+            grown = np.empty((len(column), 2 * self._n), order="F")
+            grown[:, : self._n] = self._factor
+            self._factor = grown
+        self._factor[:, self._n] = column
+        self._n += 1
+        self.variance -= column**2
+        self.outputs -= np.outer(column, self.outputs[j] / column[j])
+
+    def term_gains(self) -> Floats:
+        usable = self.variance > _FLOOR * self._start
+        power = np.einsum("jk,jk->j", self.outputs, self.outputs)
+        gains: Floats = np.where(usable, power / np.where(usable, self.variance, 1.0), 0.0)
+        return gains
+
+    def unit_gains(self, units: Sequence[Ints], alive: NDArray[np.bool_]) -> Floats:
+        gains = np.zeros(len(units))
+        for u in np.flatnonzero(alive):
+            terms = np.asarray(units[u])
+            terms = terms[self.variance[terms] > _FLOOR * self._start[terms]]
+            if len(terms) == 0:
+                continue
+            factor = self._factor[terms, : self._n]
+            residual = self._covariance[np.ix_(terms, terms)] - factor @ factor.T
+            residual[np.diag_indices_from(residual)] += _FLOOR * self._start[terms]
+            outputs = self.outputs[terms]
+            gains[u] = max(0.0, float(np.sum(outputs * np.linalg.solve(residual, outputs))))
+        return gains
+
+
+def sorted_order(weights: Floats, moments: Moments, units: Sequence[Ints], costs: Floats) -> Ints:
+    """Units by the spread of their contribution per cost: ``sum |a_j| sd(T_j) / cost``, largest first.
+
+    ``weights`` (U,) is the largest coefficient of each term over the outputs, in absolute value.
+    """
+    spread = np.abs(weights) * np.sqrt(np.maximum(np.diag(moments.terms), 0.0))
+    worth = np.array([spread[u].sum() for u in units]) / costs
+    return np.argsort(-worth, kind="stable")

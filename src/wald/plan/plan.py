@@ -1,0 +1,103 @@
+"""A plan: in which order units are bought, where to look, what to read out, and when to leave. Plain arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..stopping import Boundary
+from .cost import CostModel
+from .moments import Floats
+from .order import Ints
+from .readout import Readout
+
+Precision = Literal["float32", "float64"]
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """How rows are evaluated: ``T`` early stages, then the full model.
+
+    Attributes
+    ----------
+    order : int64 ndarray
+        Units in the order in which early stages buy them.
+    terms : int64 ndarray of shape (n_ordered_terms,)
+        The same as terms; from ``n_model_terms`` on they are surrogates.
+    stages : int64 ndarray of shape (T + 1,)
+        Units seen at each look; the last look is the full model's.
+    stage_terms : int64 ndarray of shape (T,)
+        Terms seen at each early look.
+    stage_costs : float64 ndarray of shape (T + 1,)
+        What a row has cost when it leaves at each look: units, or the user's feature costs.
+    readouts : tuple of T Readout
+        The estimate at each early look.
+    boundary : Boundary
+        Centres and scales of the thresholds.
+    q : float
+        The scale in use; infinite when nothing leaves early.
+    live : float64 ndarray of shape (T + 1,)
+        Share of the plan rows that reached each look at ``q``.
+    surrogates : float64 ndarray of shape (S, n_features)
+        Directions of linear terms that stand in front of a kernel machine.
+    precision : {"float32", "float64"}
+        In which early stages compute.
+    evaluate_all : bool
+        Whether every row goes to the wrapped model, early stages serving budgets only.
+    cost_model : CostModel
+        By which the plan was chosen.
+    """
+
+    order: Ints
+    terms: Ints
+    stages: Ints
+    stage_terms: Ints
+    stage_costs: Floats
+    readouts: tuple[Readout, ...]
+    boundary: Boundary
+    q: float
+    live: Floats
+    surrogates: Floats
+    precision: Precision
+    evaluate_all: bool
+    cost_model: CostModel
+
+    @property
+    def n_stages(self) -> int:
+        """Number of early stages T."""
+        return len(self.stage_terms)
+
+    @property
+    def full_cost(self) -> float:
+        """What a row costs that goes through everything."""
+        return float(self.stage_costs[-1])
+
+    def thresholds(self) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
+        """Low and high thresholds of the early stages, in the plan's precision."""
+        return self.boundary.thresholds(self.q, self.precision)
+
+    def at(self, q: float, live: Floats, evaluate_all: bool) -> Plan:
+        """Give the same plan with other thresholds."""
+        return replace(self, q=q, live=live, evaluate_all=evaluate_all)
+
+    def affordable(self, budget: float) -> int:
+        """Index of the deepest look that ``budget`` pays for.
+
+        Raises
+        ------
+        ValueError
+            If it pays for none.
+        """
+        if not budget >= self.stage_costs[0]:
+            raise ValueError(
+                f"budget must be at least {self.stage_costs[0]:g}, the cost of the plan's first look. Got {budget!r} instead."
+            )
+        return int(np.flatnonzero(self.stage_costs <= budget)[-1])
+
+    def __repr__(self) -> str:
+        way = "evaluate everything" if self.evaluate_all else f"q={self.q:.3g}"
+        looks = ", ".join(str(m) for m in self.stages)
+        return f"Plan({way}, looks after {looks} units, {self.precision})"

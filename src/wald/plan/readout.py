@@ -1,0 +1,79 @@
+"""Readouts: estimates of the full score from the first terms of a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cholesky, solve_triangular
+
+from .moments import Floats, Moments
+
+
+@dataclass(frozen=True, eq=False)
+class Readout:
+    """One stage's estimate ``z = bias + weights @ terms``: weights (K, m), bias (K,)."""
+
+    weights: Floats
+    bias: Floats
+
+
+def regressed_readouts(moments: Moments, order: NDArray[np.int64], n_terms: Sequence[int], ridge: float = 1e-5) -> list[Readout]:
+    """Least-squares estimates of the outputs from the first ``m`` terms, for every ``m`` in ``n_terms``.
+
+    ``B = argmin E || F - B [1, T_1..T_m] ||^2 + ridge``: the conditional mean of F under a joint Gaussian, the best linear
+    estimate without it. One Cholesky factor of the ordered covariance serves every stage, since a leading block of the factor
+    factors the leading block.
+
+    Parameters
+    ----------
+    moments : Moments
+    order : ndarray of int
+        Terms in the order of purchase, at least ``max(n_terms)`` of them.
+    n_terms : sequence of int
+    ridge : float, default=1e-5
+        Added to each term's variance, as a share of it.
+    """
+    last = max(n_terms, default=0)
+    order = np.asarray(order[:last])
+    covariance = moments.terms[np.ix_(order, order)].copy()
+    diagonal = np.diag(covariance).copy()
+    # a term that does not vary gets a unit pivot and, its covariances being zero, no weight
+    covariance[np.diag_indices_from(covariance)] = np.where(diagonal > 0, diagonal * (1 + ridge), 1.0)
+    factor = _factor(covariance, ridge)
+    target = solve_triangular(factor, moments.outputs[order], lower=True) if last else moments.outputs[order]
+    readouts = []
+    for m in n_terms:
+        if m == 0:
+            readouts.append(Readout(np.zeros((len(moments.output_mean), 0)), moments.output_mean.copy()))
+            continue
+        weights = solve_triangular(factor[:m, :m].T, target[:m], lower=False).T
+        readouts.append(Readout(np.ascontiguousarray(weights), moments.output_mean - weights @ moments.term_mean[order[:m]]))
+    return readouts
+
+
+def _factor(covariance: Floats, ridge: float) -> Floats:
+    """Cholesky, with more ridge while rounding makes the matrix indefinite."""
+    for attempt in range(8):
+        try:
+            factor: Floats = cholesky(covariance, lower=True)
+            return factor
+        except np.linalg.LinAlgError:
+            covariance[np.diag_indices_from(covariance)] *= 1 + ridge * 10.0 ** (attempt + 1)
+    raise np.linalg.LinAlgError("the covariance of the terms could not be factored; are the rows finite?")
+
+
+def partial_readouts(
+    coef: Floats, intercept: Floats, term_mean: Floats, order: NDArray[np.int64], n_terms: Sequence[int], *, impute: bool = True
+) -> list[Readout]:
+    """Partial sums ``b + sum_{j<=m} a_j T_j``, the unseen rest at its mean (``impute``) or left out, in the papers' manner."""
+    rest = np.setdiff1d(np.arange(coef.shape[1]), order)
+    full_order = np.concatenate([order, rest]).astype(np.int64)
+    readouts = []
+    for m in n_terms:
+        unseen = full_order[m:]
+        bias = intercept + (coef[:, unseen] @ term_mean[unseen] if impute else 0.0)
+        readouts.append(Readout(np.ascontiguousarray(coef[:, full_order[:m]]), np.asarray(bias, dtype=np.float64)))
+    return readouts

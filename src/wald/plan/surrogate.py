@@ -1,0 +1,34 @@
+"""Surrogate terms: cheap functions of a row that are no terms of the model, yet tell much about its score.
+
+A linear function costs a kernel machine about one kernel evaluation. The certificate does not care where an estimate came from.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .moments import Floats
+
+
+def linear_surrogates(X: Floats, scores: Floats, weights: Floats, n_directions: int) -> Floats:
+    """Directions whose products with a row explain the scores best, linearly.
+
+    The weighted ridge regression of the scores (N, K) on the rows (N, d) gives K directions; of their fitted values the leading
+    principal components are kept.
+
+    Returns
+    -------
+    ndarray of shape (n_directions, d)
+    """
+    total = weights.sum()
+    centred = (X - weights @ X / total) * np.sqrt(weights)[:, None]
+    target = (scores - weights @ scores / total) * np.sqrt(weights)[:, None]
+    target = target / np.maximum(np.sqrt((target**2).mean(axis=0)), np.finfo(float).tiny)
+    gram = centred.T @ centred
+    gram[np.diag_indices_from(gram)] += 1e-2 * np.trace(gram) / len(gram) + np.finfo(float).tiny
+    directions = np.linalg.solve(gram, centred.T @ target)
+    if directions.shape[1] > n_directions:
+        _, _, components = np.linalg.svd(centred @ directions, full_matrices=False)
+        directions = directions @ components[:n_directions].T
+    lengths = np.maximum(np.sqrt(np.einsum("dk,dk->k", directions, directions)), np.finfo(float).tiny)
+    return np.ascontiguousarray((directions / lengths).T)

@@ -1,0 +1,130 @@
+"""Units: terms that are paid for together, and what they cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .moments import Floats
+from .order import Ints
+
+
+@dataclass(frozen=True, eq=False)
+class Units:
+    """Which terms belong to each unit (``members``), and what each unit costs (``costs``, positive)."""
+
+    members: tuple[Ints, ...]
+    costs: Floats
+
+    @classmethod
+    def single(cls, n_terms: int) -> Units:
+        """One unit per term, each at cost 1."""
+        return cls(tuple(np.arange(n_terms)[:, None]), np.ones(n_terms))
+
+    @classmethod
+    def runs(cls, n_terms: int, length: int) -> Units:
+        """Neighbouring terms that share a cache line."""
+        members = tuple(np.arange(start, min(start + length, n_terms)) for start in range(0, n_terms, length))
+        return cls(members, np.array([float(len(m)) for m in members]))
+
+    @property
+    def n_terms(self) -> int:
+        """Number of terms over all units."""
+        return sum(len(m) for m in self.members)
+
+
+def feature_units(
+    n_features: int,
+    names: NDArray[Any] | None,
+    groups: Mapping[str, Sequence[int | str]] | None,
+    costs: ArrayLike | Mapping[str, float] | None,
+    run: int,
+) -> Units:
+    """Units of a linear model from the user's groups and costs.
+
+    Parameters
+    ----------
+    n_features : int
+    names : ndarray of str or None
+        Names of the features, if they have any.
+    groups : mapping of str to columns, or None
+        Columns (indices or names) that are bought together; every other column is a unit of its own.
+    costs : array-like of shape (n_features,), mapping from feature or group name to cost, or None
+        A group without a cost of its own costs the sum of its columns. A column without a cost costs 1.
+    run : int
+        Without groups and costs: how many neighbouring columns make a unit.
+
+    Raises
+    ------
+    ValueError
+        If a column is unknown, out of range or in two groups, or a cost is missing, not finite or not positive.
+    """
+    if groups is None and costs is None:
+        return Units.single(n_features) if run == 1 else Units.runs(n_features, run)
+    position = {} if names is None else {str(name): i for i, name in enumerate(names)}
+    owner: dict[int, str] = {}
+    members: list[Ints] = []
+    labels: list[str | None] = []
+    for label, columns in (groups or {}).items():
+        indices = sorted(_column(c, n_features, position, label) for c in columns)
+        for i in indices:
+            if i in owner:
+                raise ValueError(f"feature_groups puts column {i} into {owner[i]!r} and {label!r}; a column has one group.")
+            owner[i] = label
+        if not indices:
+            raise ValueError(f"feature_groups[{label!r}] has no columns.")
+        members.append(np.array(indices, dtype=np.int64))
+        labels.append(label)
+    for i in range(n_features):
+        if i not in owner:
+            members.append(np.array([i], dtype=np.int64))
+            labels.append(None)
+    single, by_name = _column_costs(n_features, costs, position, set(groups or {}))
+    unit_costs = [
+        by_name[label] if label is not None and label in by_name else float(single[m].sum())
+        for m, label in zip(members, labels, strict=True)
+    ]
+    return Units(tuple(members), np.array(unit_costs))
+
+
+def _column(column: int | str, n_features: int, position: Mapping[str, int], group: str) -> int:
+    if isinstance(column, str):
+        if column not in position:
+            raise ValueError(f"feature_groups[{group!r}] names {column!r}, which is no feature name of the fitted model.")
+        return position[column]
+    if isinstance(column, bool) or int(column) != column or not 0 <= column < n_features:
+        raise ValueError(f"feature_groups[{group!r}] holds {column!r}; columns are indices from 0 to {n_features - 1}, or names.")
+    return int(column)
+
+
+def _column_costs(
+    n_features: int, costs: ArrayLike | Mapping[str, float] | None, position: Mapping[str, int], groups: set[str]
+) -> tuple[Floats, dict[str, float]]:
+    single = np.ones(n_features)
+    by_group: dict[str, float] = {}
+    if isinstance(costs, Mapping):
+        for name, cost in costs.items():
+            if name in groups:
+                by_group[name] = _positive(cost, name)
+            elif name in position:
+                single[position[name]] = _positive(cost, name)
+            else:
+                raise ValueError(f"feature_costs names {name!r}, which is neither a feature name nor one of feature_groups.")
+    elif costs is not None:
+        single = np.asarray(costs, dtype=np.float64)
+        if single.shape != (n_features,):
+            raise ValueError(f"feature_costs must have shape ({n_features},), one cost per feature. Got {single.shape} instead.")
+        if not (np.isfinite(single).all() and (single > 0).all()):
+            bad = int(np.flatnonzero(~(np.isfinite(single) & (single > 0)))[0])
+            raise ValueError(f"feature_costs must be finite and positive. Got {single[bad]!r} for feature {bad}.")
+    return single, by_group
+
+
+def _positive(cost: float, name: str) -> float:
+    if not (np.isfinite(cost) and cost > 0):
+        raise ValueError(f"feature_costs must be finite and positive. Got {cost!r} for {name!r}.")
+    return float(cost)
