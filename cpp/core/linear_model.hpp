@@ -65,6 +65,7 @@ public:
     }
 
     void evaluate(const Row* const* rows, double* const* slots, int n, std::int64_t begin, std::int64_t end) const {
+        prefetch(rows, n, begin, end);
         for (int r = 0; r < n; ++r) {
             gather(*rows[r], begin, end, slots[r] + begin);
             std::fill(slots[r] + end, slots[r] + round_up(end, L), 0.0);
@@ -91,11 +92,20 @@ public:
                 out[k - begin] = filled(load_element<double>(p + order_[k] * source.column_stride, source.dtype), order_[k]);
         }
     }
-    // Asks for the cache lines that gather will read, one in a run of neighbours.
-    void prefetch(const Row& row, std::int64_t begin, int n) const {
-        if (row.rows->layout != Rows::Layout::dense) return;
-        const std::byte* p = row.rows->row(row.index);
-        for (int k = 0; k < n; k += k + 16 < n ? 16 : 1 + (n - k)) __builtin_prefetch(p + order_[begin + k] * row.rows->column_stride);
+    // Asks for the cache lines that gather will read, of all rows before the first is needed.
+    void prefetch(const Row* const* rows, int n, std::int64_t begin, std::int64_t end) const {
+        if (n < 2 || rows[0]->rows->layout != Rows::Layout::dense) return;
+        const std::int64_t stride = rows[0]->rows->column_stride;
+        for (int r = 0; r < n; ++r) {
+            const std::byte* p = rows[r]->rows->row(rows[r]->index);
+            std::uintptr_t last = 0;
+            for (std::int64_t k = begin; k < end; ++k) {
+                const std::byte* at = p + order_[k] * stride;
+                const std::uintptr_t line = reinterpret_cast<std::uintptr_t>(at) / kPanelBytes;
+                if (line != last) __builtin_prefetch(at);
+                last = line;
+            }
+        }
     }
     bool as_is() const { return fill_.empty(); }
 
@@ -212,12 +222,11 @@ public:
     void evaluate(const Row* const* rows, double* const* slots, int n, std::int64_t begin, std::int64_t end) const {
         constexpr int kPiece = 128;
         double values[kPiece + L];
-        double* const one[1] = {values};
         for (std::int64_t at = begin; at < end; at += kPiece) {
             const int m = static_cast<int>(std::min<std::int64_t>(kPiece, end - at));
+            model_->prefetch(rows, n, at, at + m);
             for (int r = 0; r < n; ++r) {
-                if (r + kAhead < n) model_->prefetch(*rows[r + kAhead], at, m);
-                model_->gather(*rows[r], at, at + m, one[0]);
+                model_->gather(*rows[r], at, at + m, values);
                 kernels<double>().accumulate(slots[r], weights_.data() + at * bias_.size(), n_panels_, values, m);
             }
         }
@@ -260,8 +269,6 @@ public:
     static constexpr int kMostColumns = 64;
 
 private:
-    static constexpr int kAhead = 4;
-
     std::shared_ptr<const LinearModel> model_;
     std::vector<std::int64_t> terms_;
     Aligned<double> bias_, weights_;  // (looks,), (terms, looks): padded to panels

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,9 +13,10 @@ from scipy import sparse
 
 from . import _core
 from ._rows import Piece, pieces, take
-from ._serving import block_length, pack, watching
+from ._serving import block_length, natural, pack, watching
 from .additive import AdditiveModel, KernelTerms, LinearTerms
-from .plan import CostModel, Plan, Problem, Readout, Recipe, Sight, Units, build_plan, feature_units
+from .plan import CostModel, Plan, Problem, Readout, Recipe, Sight, Surrogates, Units, build_plan, feature_units
+from .plan.landmarks import rbf_landmarks
 from .plan.moments import Floats
 from .plan.plan import Precision
 from .plan.surrogate import linear_surrogates
@@ -99,16 +100,16 @@ def make_plan(model: AdditiveModel, X_order: Any, X_shape: Any, raw_shape: Any, 
     """
     X_order, X_shape = X_order[:MOST_ORDER_ROWS], X_shape[:MOST_SHAPE_ROWS]
     raw_shape = take(raw_shape, np.arange(n_of(X_shape)))
-    natural = pack(model, np.empty(0, dtype=np.int64), np.empty((0, 0)), "float64")
-    scores, _ = full_scores(natural, model, X_order, request.n_threads)
+    own = natural(model, "float64")
+    scores, _ = full_scores(own, model, X_order, request.n_threads)
     _, confidence = judged(model, scores)
-    shape_scores, _ = full_scores(natural, model, X_shape, request.n_threads)
-    shape_codes = full_codes(model, X_shape, raw_shape, natural, request.n_threads)
+    shape_scores, _ = full_scores(own, model, X_shape, request.n_threads)
+    shape_codes = full_codes(model, X_shape, raw_shape, own, request.n_threads)
     units = _units(model, X_shape, request)
     precision: Precision = _precision(model, X_shape, request)
     full_time = math.nan
     if request.cost == "time":
-        n_timed = min(n_of(X_shape), TIMING_ROWS if isinstance(model.terms, KernelTerms) else 8 * TIMING_ROWS)
+        n_timed = _timed(model, X_shape)
         some = take(raw_shape, np.arange(n_timed))
         full_time = seconds(lambda: model.estimator.predict(some)) / n_timed
 
@@ -162,7 +163,7 @@ def _precision(model: AdditiveModel, X: Any, request: Request) -> Precision:
         return "float64"
     if isinstance(X, np.ndarray) and X.size and np.abs(X).max() > 1e15:
         return "float64"
-    packed = pack(model, np.empty(0, dtype=np.int64), np.empty((0, 0)), "float32")
+    packed = natural(model, "float32")
     scores, errors = full_scores(packed, model, X[:1024], request.n_threads, single=True)
     unsure = np.abs(judged(model, scores)[1]) <= errors
     return "float32" if np.count_nonzero(unsure) <= 0.01 * len(unsure) else "float64"
@@ -192,12 +193,16 @@ def _surrogates(model: AdditiveModel, X: Any, scores: Floats) -> Any:
         return None
     n_directions = 1 if terms.n_outputs == 1 else min(model.decision.n_classes - 1, 15)
 
-    def directions(weights: Floats) -> tuple[Floats, Floats]:
+    def surrogates(weights: Floats, best: NDArray[np.int64]) -> tuple[Surrogates, Floats]:
         mapped = np.asarray(X, dtype=np.float64) if terms.columns is None else terms.columns.apply(X)
-        found = linear_surrogates(mapped, scores, weights, n_directions)
-        return found, mapped @ found.T
+        if terms.kernel != "rbf":
+            directions = linear_surrogates(mapped, scores, weights, n_directions)
+            return Surrogates(directions, linear=True), mapped @ directions.T
+        landmarks = rbf_landmarks(mapped, scores, weights, terms.support_vectors[best], terms.gamma)
+        moved = replace(terms, support_vectors=landmarks, coef=np.zeros((1, len(landmarks))), columns=None)
+        return Surrogates(landmarks, linear=False), moved.values(mapped)
 
-    return directions
+    return surrogates
 
 
 def _cost_model(
@@ -207,19 +212,28 @@ def _cost_model(
         return request.cost
     if request.cost == "units":
         return CostModel.of_units(float(units.costs.sum()))
-    n_timed = TIMING_ROWS if isinstance(model.terms, KernelTerms) else 8 * TIMING_ROWS
-    some = np.asfortranarray(X[:n_timed]) if request.columnar else X[:n_timed]
+    some = X[: _timed(model, X)]
+    some = np.asfortranarray(some) if request.columnar else some
     n_terms, n_outputs = len(recipe.terms), model.terms.n_outputs
+    rows = list(pieces(some))
 
-    def run(stage_terms: tuple[int, ...]) -> float:
+    def ladder(stage_terms: tuple[int, ...]) -> Callable[[], object]:
         zero = [Readout(np.zeros((n_outputs, m)), np.zeros(n_outputs)) for m in stage_terms]
         short = watching(model, packed, np.array(stage_terms, dtype=np.int64), zero)
-        parts = list(pieces(some))
-        return seconds(lambda: [answer(short, model, p, len(stage_terms), "pending", 1) for p in parts]) / n_of(some)
+        return lambda: [answer(short, model, p, len(stage_terms), "pending", 1) for p in rows]
 
     density = 1.0 if sparse.issparse(some) else round(math.log2(np.count_nonzero(some) / max(1, some.size) + 1e-6))
-    key = (type(model.terms).__name__, getattr(model.terms, "kernel", ""), X.shape[1], n_outputs, precision, X.dtype.str, request.columnar, density, min(n_terms, 192))
-    return measure_cost_model(run, full_time, n_terms=max(1, n_terms), n_outputs=n_outputs, block=block_length(model, precision), key=key)
+    kind = (type(model.terms).__name__, getattr(model.terms, "kernel", ""))
+    key = (*kind, X.shape[1], n_outputs, precision, X.dtype.str, request.columnar, density, min(n_terms, 192))
+    block = block_length(model, precision)
+    return measure_cost_model(
+        ladder, n_of(some), full_time, n_terms=max(1, n_terms), n_outputs=n_outputs, block=block, key=key
+    )
+
+
+def _timed(model: AdditiveModel, X: Any) -> int:
+    """On how many rows times are measured: few suffice for kernels; cheap models are as slow as the memory that rows lie in."""
+    return min(n_of(X), TIMING_ROWS if isinstance(model.terms, KernelTerms) else MOST_SHAPE_ROWS)
 
 
 # ---- what a rule may know ------------------------------------------------------------------------------------------

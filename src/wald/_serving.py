@@ -11,8 +11,7 @@ from scipy import sparse
 
 from . import _core
 from .additive import AdditiveModel, KernelTerms, LinearTerms
-from .plan import Plan, Readout
-from .plan.moments import Floats
+from .plan import NO_SURROGATES, Plan, Readout, Surrogates
 
 #: A kernel machine that was trained on sparse rows keeps only the features that its support vectors have, from here on.
 SPARSE_FEATURES = 2048
@@ -27,7 +26,7 @@ def block_length(model: AdditiveModel, precision: str) -> int:
     return 16 if precision == "float32" else 8
 
 
-def pack(model: AdditiveModel, terms: NDArray[np.int64], surrogates: Floats, precision: str) -> _core.Model:
+def pack(model: AdditiveModel, terms: NDArray[np.int64], surrogates: Surrogates, precision: str) -> _core.Model:
     """Copy a model's terms into the engine, in the order of a plan.
 
     Parameters
@@ -35,7 +34,7 @@ def pack(model: AdditiveModel, terms: NDArray[np.int64], surrogates: Floats, pre
     model : AdditiveModel
     terms : int64 ndarray
         The terms of early stages in their order; surrogates follow the model's own numbers.
-    surrogates : float64 ndarray of shape (S, n_features)
+    surrogates : Surrogates
     precision : {"float32", "float64"}
         Of the early stages of a kernel machine; linear models always compute in double precision.
     """
@@ -56,7 +55,7 @@ def _pack_linear(terms: LinearTerms, order: NDArray[np.int64]) -> _core.Model:
     )
 
 
-def _pack_kernel(terms: KernelTerms, order: NDArray[np.int64], surrogates: Floats, single: bool) -> _core.Model:
+def _pack_kernel(terms: KernelTerms, order: NDArray[np.int64], surrogates: Surrogates, single: bool) -> _core.Model:
     n = terms.n_terms
     used = order[order < n]
     rest = np.setdiff1d(np.arange(n), used)
@@ -78,7 +77,7 @@ def _pack_kernel(terms: KernelTerms, order: NDArray[np.int64], surrogates: Float
     coef = np.zeros((terms.n_outputs, len(order)))
     coef[:, own] = terms.coef[:, order[own]]
     if not own.all():
-        packed[~own] = surrogates[order[~own] - n]
+        packed[~own] = surrogates.vectors[order[~own] - n]
     columns = terms.columns
     has_map = columns is not None and not columns.is_identity
     return _core.Model.kernel(
@@ -87,7 +86,7 @@ def _pack_kernel(terms: KernelTerms, order: NDArray[np.int64], surrogates: Float
         coef0=terms.coef0,
         degree=terms.degree,
         vectors=packed,
-        linear=(~own).astype(np.uint8),
+        linear=(~own & surrogates.linear).astype(np.uint8),
         coef=coef,
         intercept=np.ascontiguousarray(terms.intercept),
         n_features=n_features,
@@ -139,3 +138,8 @@ def serving(model: AdditiveModel, plan: Plan) -> _core.Engine:
     packed = pack(model, plan.terms, plan.surrogates, plan.precision)
     low, high = plan.thresholds()
     return engine(model, packed, plan.stage_terms, plan.readouts, low, high)
+
+
+def natural(model: AdditiveModel, precision: str) -> _core.Model:
+    """Copy a model's terms into the engine in their own order, for full scores."""
+    return pack(model, np.empty(0, dtype=np.int64), NO_SURROGATES, precision)

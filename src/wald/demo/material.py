@@ -65,7 +65,7 @@ class Material:
         Rows that train the models.
     X_fit
         Rows that plan and certify.
-    X_count
+    X_count, y_count
         Rows on which everything that the demo prints and draws is counted.
     counted : str
         What these rows are, in words.
@@ -80,6 +80,7 @@ class Material:
     y_train: NDArray[np.int64]
     X_fit: Floats
     X_count: Floats
+    y_count: NDArray[np.int64]
     counted: str
     split: str
     risk: float
@@ -114,11 +115,13 @@ def _digits(seed: int) -> Material:
     order = np.random.default_rng(seed).permutation(len(X))
     X, y = X[order] / 16, y[order]
     fraction = 797 / 1197
+    certificate = _certificate_rows(1197, fraction, seed)
     return Material(
         X_train=X[:600],
         y_train=y[:600],
         X_fit=X[600:],
-        X_count=X[600:][_certificate_rows(1197, fraction, seed)],
+        X_count=X[600:][certificate],
+        y_count=y[600:][certificate],
         counted="the 797 certificate rows; the data set is too small for rows held out",
         split="Digits of scikit-learn, 8 x 8 pixels: 600 train the models, 400 plan, 797 certify.",
         risk=0.01,
@@ -135,7 +138,7 @@ def _mnist(seed: int) -> Material:
     del seed  # the publishers' own order and split
     try:
         X, y = fetch_mnist(subset="train", return_X_y=True)
-        X_test, _ = fetch_mnist(subset="test", return_X_y=True)
+        X_test, y_test = fetch_mnist(subset="test", return_X_y=True)
     except OSError as error:
         raise DemoError(
             f"MNIST could not be had. {_one_line(error)} "
@@ -148,6 +151,7 @@ def _mnist(seed: int) -> Material:
         y_train=y[:20_000],
         X_fit=X[20_000:],
         X_count=X_test,
+        y_count=y_test,
         counted="the 10 000 test rows, which are held out",
         split="MNIST, 28 x 28 pixels: 20 000 train the models, 20 000 plan, 20 000 certify.",
         risk=0.001,

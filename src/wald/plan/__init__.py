@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from .cost import CostModel
 from .ladder import Problem, Recipe, Sight, build_plan, live_shares
-from .plan import Plan
+from .plan import NO_SURROGATES, Plan, Surrogates
 from .readout import Readout
 from .units import Units, feature_units
 
-__all__ = ["CostModel", "Plan", "Problem", "Readout", "Recipe", "Sight", "Units", "build_plan", "feature_units", "live_shares"]
+__all__ = ["NO_SURROGATES", "CostModel", "Plan", "Problem", "Readout", "Recipe", "Sight", "Surrogates", "Units", "build_plan", "feature_units", "live_shares"]

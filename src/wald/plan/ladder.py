@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 from ..stopping import Boundary, Looks, Rule, Walk, q_grid
 from ..stopping.boundary import Protect
 from .cost import CostModel, geometric, thinned
+from .landmarks import BLOCKS
 from .moments import Floats, Moments, boundary_weights, gather_moments, row_chunks
 from .order import Ints, greedy_order, sorted_order
-from .plan import Plan, Precision
+from .plan import NO_SURROGATES, Plan, Precision, Surrogates
 from .readout import Readout, partial_readouts, regressed_readouts
 from .units import Units
 
@@ -55,7 +56,7 @@ class Recipe:
     stage_terms: Ints
     stage_costs: Floats
     readouts: tuple[Readout, ...]
-    surrogates: Floats
+    surrogates: Surrogates
 
     def subset(self, keep: Sequence[int]) -> Recipe:
         """Keep some of the early looks."""
@@ -105,7 +106,7 @@ class Problem:
     looks_at_blocks : bool
         Whether looks come after whole blocks only.
     surrogates : callable or None
-        From weights to directions (S, d) and their values on the order rows (n, S).
+        From weights, and terms in the order of their worth, to surrogates and their values on the order rows (n, S).
     sight : callable
         From a recipe to what the engine sees with it on the shape rows.
     rng : Generator
@@ -123,7 +124,7 @@ class Problem:
     protect: Protect
     block: int
     looks_at_blocks: bool
-    surrogates: Callable[[Floats], tuple[Floats, Floats]] | None
+    surrogates: Callable[[Floats, Ints], tuple[Surrogates, Floats]] | None
     sight: Callable[[Recipe], Sight]
     rng: np.random.Generator
     extra_looks: tuple[int, ...] = field(default=())
@@ -190,29 +191,32 @@ def _plan(recipe: Recipe, boundary: Boundary, live: Floats, sight: Sight) -> Pla
 
 
 def _recipes(problem: Problem) -> Iterator[Recipe]:
-    """Candidates from plain to elaborate; those that need the same values of the terms share them."""
-    n_model = problem.terms.n_terms
+    """Candidates from plain to elaborate; all of them share the values of the terms."""
     near = boundary_weights(problem.confidence)
-    weightings = [near]
-    directions, extra = np.empty((0, 0)), np.empty((len(near), 0))
-    if problem.surrogates is not None and problem.readout == "regressed" and _is_greedy(problem):
-        directions, extra = problem.surrogates(near)
     pool = _pool(problem)
     small = len(pool) <= SMALL
-    if small and problem.readout == "regressed":
-        weightings.append(np.ones_like(near))
+    weightings = [near, np.ones_like(near)] if small and problem.readout == "regressed" else [near]
+    values = problem.terms.values(problem.order_rows, pool)
+    plain = _moments(values, np.empty((len(near), 0)), problem, weightings)
+    elaborate = problem.surrogates is not None and problem.readout == "regressed" and _is_greedy(problem)
+    for moments in plain if small or not elaborate else ():
+        yield _recipe(problem, moments, pool, NO_SURROGATES)
+    if problem.surrogates is not None and elaborate:
+        costs = np.ones(len(pool))
+        first = greedy_order(plain[0], list(np.arange(len(pool))[:, None]), costs, sum(BLOCKS))
+        surrogates, seen = problem.surrogates(near, pool[first])
+        yield _recipe(problem, _moments(values, seen, problem, [near])[0], pool, surrogates)
+
+
+def _moments(values: Floats, surrogates: Floats, problem: Problem, weightings: list[Floats]) -> list[Moments]:
+    """Moments of terms, surrogates behind them, and scores."""
+    width = values.shape[1] + surrogates.shape[1]
 
     def chunks() -> Iterator[tuple[Floats, Floats, Floats]]:
-        for rows in row_chunks(len(near), 8 * (len(pool) + extra.shape[1])):
-            values = problem.terms.values(problem.order_rows[rows], pool)
-            yield np.hstack([values, extra[rows]]), problem.scores[rows], np.stack([w[rows] for w in weightings])
+        for rows in row_chunks(len(values), 8 * width):
+            yield np.hstack([values[rows], surrogates[rows]]), problem.scores[rows], np.stack([w[rows] for w in weightings])
 
-    moments = gather_moments(chunks(), len(pool) + extra.shape[1], problem.terms.n_outputs, len(weightings))
-    for m in moments:
-        if extra.shape[1] == 0 or small:
-            yield _recipe(problem, m, pool, 0, directions)
-        if extra.shape[1]:
-            yield _recipe(problem, m, pool, n_model, directions)
+    return gather_moments(chunks(), width, problem.terms.n_outputs, len(weightings))
 
 
 def _is_greedy(problem: Problem) -> bool:
@@ -234,9 +238,9 @@ def _pool(problem: Problem) -> Ints:
     return np.sort(np.argsort(-spread, kind="stable")[:most])
 
 
-def _recipe(problem: Problem, moments: Moments, pool: Ints, first_surrogate: int, directions: Floats) -> Recipe:
-    """Order the units in the pool, with the surrogates in front if ``first_surrogate`` (their first term) is not 0."""
-    n_surrogates = len(directions) if first_surrogate else 0
+def _recipe(problem: Problem, moments: Moments, pool: Ints, surrogates: Surrogates) -> Recipe:
+    """Order the units in the pool, the surrogates in front of them."""
+    n_surrogates = len(surrogates.vectors)
     position = np.full(problem.terms.n_terms, -1)
     position[pool] = np.arange(len(pool))
     units = [position[m] for m in problem.units.members]
@@ -249,7 +253,7 @@ def _recipe(problem: Problem, moments: Moments, pool: Ints, first_surrogate: int
     else:
         chosen = _given_order(problem, moments, members, costs, known, pool)
     pooled_terms = np.concatenate([members[c] for c in chosen]) if len(chosen) else np.empty(0, dtype=np.int64)
-    names = np.concatenate([pool, problem.terms.n_terms + np.arange(len(directions))])
+    names = np.concatenate([pool, problem.terms.n_terms + np.arange(n_surrogates)])
     terms = names[pooled_terms].astype(np.int64)
     sizes = np.cumsum([len(members[c]) for c in chosen]).astype(np.int64)
     unit_costs = np.cumsum(costs[chosen])
@@ -269,7 +273,7 @@ def _recipe(problem: Problem, moments: Moments, pool: Ints, first_surrogate: int
         stage_terms=stage_terms,
         stage_costs=np.array([*(unit_costs[m - 1] for m in looks), total]),
         readouts=tuple(readouts),
-        surrogates=directions[:n_surrogates] if n_surrogates else np.empty((0, 0)),
+        surrogates=surrogates,
     )
 
 

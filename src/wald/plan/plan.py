@@ -18,6 +18,20 @@ Precision = Literal["float32", "float64"]
 
 
 @dataclass(frozen=True, eq=False)
+class Surrogates:
+    """Terms that are none of the model's, in front of a kernel machine: ``vectors`` (S, n_features) as the kernel sees rows.
+
+    ``linear``: each is the plain dot product with its vector; otherwise the kernel value.
+    """
+
+    vectors: Floats
+    linear: bool
+
+
+NO_SURROGATES = Surrogates(np.empty((0, 0)), linear=False)
+
+
+@dataclass(frozen=True, eq=False)
 class Plan:
     """How rows are evaluated: ``T`` early stages, then the full model.
 
@@ -41,8 +55,8 @@ class Plan:
         The scale in use; infinite when nothing leaves early.
     live : float64 ndarray of shape (T + 1,)
         Share of the plan rows that reached each look at ``q``.
-    surrogates : float64 ndarray of shape (S, n_features)
-        Directions of linear terms that stand in front of a kernel machine.
+    surrogates : Surrogates
+        Landmarks or linear terms that stand in front of a kernel machine's own.
     precision : {"float32", "float64"}
         In which early stages compute.
     evaluate_all : bool
@@ -60,7 +74,7 @@ class Plan:
     boundary: Boundary
     q: float
     live: Floats
-    surrogates: Floats
+    surrogates: Surrogates
     precision: Precision
     evaluate_all: bool
     cost_model: CostModel

@@ -22,14 +22,22 @@ def seconds(task: Callable[[], object], repeats: int = 3) -> float:
 
 
 def measure_cost_model(
-    run: Callable[[tuple[int, ...]], float], full: float, *, n_terms: int, n_outputs: int, block: int, key: Hashable
+    ladder: Callable[[tuple[int, ...]], Callable[[], object]],
+    n_rows: int,
+    full: float,
+    *,
+    n_terms: int,
+    n_outputs: int,
+    block: int,
+    key: Hashable,
 ) -> CostModel:
     """Fit a `CostModel` to a few timings; rounded, and measured once per process and ``key``.
 
     Parameters
     ----------
-    run : callable
-        From the terms seen at each look to seconds per row, when no row leaves before the end.
+    ladder : callable
+        From the terms seen at each look to a task: ``n_rows`` rows go through these looks, and none leaves before the end.
+    n_rows : int
     full : float
         Seconds per row of the wrapped model.
     n_terms, n_outputs, block : int
@@ -37,23 +45,43 @@ def measure_cost_model(
         What the engine's speed depends on.
     """
     if key not in _measured:
-        _measured[key] = _fit(run, n_terms, n_outputs, block)
+        few, many = min(4 * block, n_terms), min(12 * block, n_terms)
+        steps = tuple(range(block, few + 1, block)) or (few,)
+        ladders = [(), (few,), steps, (many,), (few, few), (many, many)]
+        times = _interleaved([ladder(terms) for terms in ladders])
+        _measured[key] = _fit(*(t / n_rows for t in times), few=few, many=many, n_steps=len(steps), n_outputs=n_outputs)
     row, unit, readout, stage = _measured[key]
     return CostModel(row, unit, readout, stage, full, block).rounded()
 
 
+def _interleaved(tasks: list[Callable[[], object]], rounds: int = 5) -> list[float]:
+    """Shortest run of each task, all of them in turn, so that a busy moment of the machine hits them alike."""
+    best = [float("inf")] * len(tasks)
+    for _ in range(rounds):
+        best = [min(b, seconds(task, 1)) for b, task in zip(best, tasks, strict=True)]
+    return best
+
+
 def _fit(
-    run: Callable[[tuple[int, ...]], float], n_terms: int, n_outputs: int, block: int
+    row: float,
+    at_few: float,
+    in_steps: float,
+    at_many: float,
+    twice_few: float,
+    twice_many: float,
+    *,
+    few: int,
+    many: int,
+    n_steps: int,
+    n_outputs: int,
 ) -> tuple[float, float, float, float]:
-    few, many = min(4 * block, n_terms), min(12 * block, n_terms)
-    row, at_few = run(()), run((few,))
-    steps = tuple(range(block, few + 1, block))
+    """Costs of a row, of a term, of a term and output in a readout, and of a look, from seconds per row."""
+    slope = (at_many - at_few) / (many - few) if many > few else (at_few - row) / max(1, few)
+    slope = max(slope, 1e-12)
+    readout = 0.0
+    if many > few:
+        again = (twice_many - at_many) - (twice_few - at_few)
+        readout = min(max(0.0, again / ((many - few) * n_outputs)), 0.3 * slope / n_outputs)  # noise must not eat the slope
     # what it costs to go the same way in single blocks, with a look after each
-    look = max(0.0, run(steps) - at_few) / (len(steps) - 1) if len(steps) > 1 else 0.0
-    if many == few:
-        return row, max(1e-12, at_few - row) / few, 0.0, look
-    at_many = run((many,))
-    twice_few, twice_many = run((few, few)), run((many, many))
-    readout = max(0.0, (twice_many - at_many) - (twice_few - at_few)) / ((many - few) * n_outputs)
-    unit = max(1e-12, (at_many - at_few) / (many - few) - readout * n_outputs)
-    return row, unit, readout, max(0.0, look - readout * few / 2 * n_outputs)
+    look = (in_steps - at_few) / (n_steps - 1) if n_steps > 1 else twice_few - at_few
+    return row, slope - readout * n_outputs, readout, max(0.0, look - readout * n_outputs * few / 2)

@@ -47,15 +47,14 @@ def share_map(exhibit: Exhibit, stages: NDArray[np.int32]) -> NDArray[np.float64
     return shares
 
 
-def pick_rows(exhibit: Exhibit, stages: NDArray[np.int32]) -> tuple[int, int]:
-    """Row numbers of an easy and of a hard image of the digit, both answered as by the full model.
+def pick_rows(exhibit: Exhibit, material: Material, stages: NDArray[np.int32]) -> tuple[int, int]:
+    """Row numbers of an easy and of a hard image of the digit, which the full model knows for what they are.
 
     The easy one left first; the hard one last among those that left early at all.
     """
-    plan = exhibit.fast.plan_
-    asked = np.flatnonzero(exhibit.full.astype(bool))
-    early = asked[stages[asked] < plan.n_stages]
-    pool = early if len(early) > 1 else asked
+    known = np.flatnonzero(exhibit.full.astype(bool) & (material.y_count == DIGIT))
+    early = known[stages[known] < exhibit.fast.plan_.n_stages]
+    pool = early if len(early) > 1 else known
     return int(pool[np.argmin(stages[pool])]), int(pool[np.argmax(stages[pool])])
 
 
@@ -64,7 +63,7 @@ def draw_pixels(exhibit: Exhibit, material: Material) -> Figure:
     X, side = material.X_count, material.side
     _, stages = exhibit.fast.stage_scores(X)
     costs = exhibit.fast.plan_.stage_costs[stages]
-    easy, hard = pick_rows(exhibit, stages)
+    easy, hard = pick_rows(exhibit, material, stages)
     mean = material.X_train[material.y_train == DIGIT].mean(axis=0)
     last = float(np.nanmax(order_map(exhibit)))
     norm = LogNorm(1, last + 1)
