@@ -34,7 +34,9 @@ LABELS_ARE_EARLY = {
 
 def explained(estimator):
     checks = LABELS_ARE_EARLY[type(estimator.estimator)] if estimator.cost == "units" else []
-    return dict.fromkeys(checks, "compares early labels with the full decision_function, or their accuracy at a risk of 0.3")
+    return dict.fromkeys(
+        checks, "compares early labels with the full decision_function, or their accuracy at a risk of 0.3"
+    )
 
 
 PLAIN = [EarlyExitClassifier(e, random_state=0) for e in (SVC(), LogisticRegression(), LinearSVC())]
@@ -44,7 +46,9 @@ scarce = pytest.mark.filterwarnings("ignore:no early exit")
 
 
 @scarce
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning", "ignore::FutureWarning", "ignore::RuntimeWarning")
+@pytest.mark.filterwarnings(
+    "ignore::sklearn.exceptions.SkipTestWarning", "ignore::FutureWarning", "ignore::RuntimeWarning"
+)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @parametrize_with_checks(
     PLAIN + BOLD + BOLDEST,
@@ -102,9 +106,11 @@ def test_risk_is_kept_and_work_is_saved(name, dtype):
     X = X.astype(dtype)
     fast = wrap(model, X[1000:5000])
     labels, cost = fast.predict(X[5000:], return_cost=True)
-    assert fast.certificate_.status == "certified" and fast.certificate_.verify()
+    assert fast.certificate_.status == "certified"
+    assert fast.certificate_.verify()
     assert np.mean(labels != model.predict(X[5000:])) <= 0.03
-    assert cost.dtype == np.float64 and cost.mean() < 0.9 * fast.plan_.full_cost
+    assert cost.dtype == np.float64
+    assert cost.mean() < 0.9 * fast.plan_.full_cost
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -125,7 +131,8 @@ def test_lossless_exits_of_a_linear_model_with_known_ranges():
     fast = wrap(model, X[1000:2000], risk=0, rule=Lossless(low=0, high=255))
     labels, cost = fast.predict(X, return_cost=True)
     np.testing.assert_array_equal(labels, model.predict(X))
-    assert cost.mean() < 0.8 * 30 and str(fast.certificate_) == "lossless: no row can differ"
+    assert cost.mean() < 0.8 * 30
+    assert str(fast.certificate_) == "lossless: no row can differ"
 
 
 @pytest.mark.parametrize("name", ["rbf", "one-vs-one", "logistic", "logistic multiclass", "scaled rbf"])
@@ -227,7 +234,8 @@ def test_budget_is_kept_by_every_row_and_checked():
     model, X = MODELS["rbf"]
     fast = wrap(model, X[1000:5000])
     labels, cost = fast.predict(X[5000:], budget=10, return_cost=True)
-    assert cost.max() <= 10 and np.mean(labels == model.predict(X[5000:])) > 0.8
+    assert cost.max() <= 10
+    assert np.mean(labels == model.predict(X[5000:])) > 0.8
     assert fast.predict_one(X[5000], budget=10, return_cost=True)[1] <= 10
     everything = fast.predict(X[5000:], budget=1e9, return_cost=True)
     np.testing.assert_array_equal(everything[1], fast.predict(X[5000:], return_cost=True)[1])
@@ -283,12 +291,14 @@ def test_greedy_regressed_needs_fewer_terms_than_the_papers_way():
 def test_rules_of_the_papers():
     model, X = MODELS["logistic"]
     measured = wrap(model, X[1000:5000], rule=ConstantBoundary(), risk=None, order="random")
-    assert measured.certificate_.status == "measured" and "not a promise" in str(measured.certificate_)
+    assert measured.certificate_.status == "measured"
+    assert "not a promise" in str(measured.certificate_)
     certified = wrap(model, X[1000:5000], rule=ConstantBoundary(), order="random")
     assert certified.certificate_.status == "certified"
     capped = wrap(model, X[1000:5000], rule=Budget(7), risk=None)
     _, cost = capped.predict(X[5000:], return_cost=True)
-    assert set(np.unique(cost)) <= {7.0, capped.plan_.full_cost} and cost.mean() < 8
+    assert set(np.unique(cost)) <= {7.0, capped.plan_.full_cost}
+    assert cost.mean() < 8
     for rule, risk in ((ConstantBoundary(), 0), (Budget(7), 0.1)):
         with pytest.raises(ValueError, match="risk"):
             wrap(model, X[1000:5000], rule=rule, risk=risk)
@@ -328,7 +338,8 @@ def test_groups_stay_together_and_certify_one_row_each():
     groups = np.repeat(np.arange(800), 5)
     fast = EarlyExitClassifier(FrozenEstimator(model), risk=0.02, random_state=0, cost="units")
     fast.fit(X[1000:5000], groups=groups)
-    assert fast.certificate_.grouped and fast.certificate_.n_rows == 400
+    assert fast.certificate_.grouped
+    assert fast.certificate_.n_rows == 400
     with pytest.raises(ValueError, match="groups must have one entry"):
         fast.fit(X[1000:5000], groups=groups[:10])
 
@@ -338,7 +349,9 @@ def test_recertify_keeps_the_plan_and_this_object():
     fast = wrap(model, X[1000:4000])
     before = str(fast.certificate_)
     other = fast.recertify(X[4000:], risk=0.1, confidence=0.9)
-    assert other.certificate_.risk == 0.1 and other.certificate_.n_rows == 2000 and str(fast.certificate_) == before
+    assert other.certificate_.risk == 0.1
+    assert other.certificate_.n_rows == 2000
+    assert str(fast.certificate_) == before
     np.testing.assert_array_equal(other.plan_.order, fast.plan_.order)
     assert other.plan_.q < fast.plan_.q
     assert other.predict(X, return_cost=True)[1].mean() < fast.predict(X, return_cost=True)[1].mean()
@@ -348,7 +361,8 @@ def test_a_cost_model_can_be_passed_in_and_full_evaluation_wins_where_it_is_chea
     model, X = MODELS["rbf"]
     dear = CostModel(row=1.0, unit=1.0, readout=0.0, stage=0.1, full=0.5)
     fast = wrap(model, X[1000:5000], cost=dear)
-    assert fast.plan_.evaluate_all and fast.plan_.cost_model == dear
+    assert fast.plan_.evaluate_all
+    assert fast.plan_.cost_model == dear
     labels, cost = fast.predict(X, return_cost=True)
     np.testing.assert_array_equal(labels, model.predict(X))
     assert (cost == fast.plan_.full_cost).all()
@@ -358,7 +372,8 @@ def test_same_seed_same_plan():
     model, X = MODELS["rbf"]
     first, second = (wrap(model, X[1000:5000]) for _ in range(2))
     np.testing.assert_array_equal(first.plan_.terms, second.plan_.terms)
-    assert first.plan_.q == second.plan_.q and str(first.certificate_) == str(second.certificate_)
+    assert first.plan_.q == second.plan_.q
+    assert str(first.certificate_) == str(second.certificate_)
 
 
 def test_trace_and_stage_scores_tell_the_walk_that_predict_takes():
@@ -368,12 +383,13 @@ def test_trace_and_stage_scores_tell_the_walk_that_predict_takes():
         scores, stage = fast.stage_scores(X[5000:5100])
         labels, cost = fast.predict(X[5000:5100], return_cost=True)
         np.testing.assert_array_equal(fast.plan_.stage_costs[stage], cost)
-        low, high = fast.plan_.thresholds()
+        _low, high = fast.plan_.thresholds()
         for i in range(20):
             walk = fast.trace(X[5000 + i])
             assert (walk.label, walk.cost) == (labels[i], cost[i])
             inside = (walk.scores[: walk.stage] <= high[: walk.stage]).all()
-            assert inside and scores.shape[1] == fast.plan_.n_stages + 1
+            assert inside
+            assert scores.shape[1] == fast.plan_.n_stages + 1
 
 
 # ---- trust -----------------------------------------------------------------------------------------------------------
@@ -483,7 +499,8 @@ def test_rows_that_do_not_fit(name):
     ):
         with pytest.raises(ValueError, match=message):
             fast.predict(bad)
-    assert fast.predict(X[:0]).shape == (0,) and fast.predict(X[:0]).dtype == fast.classes_.dtype
+    assert fast.predict(X[:0]).shape == (0,)
+    assert fast.predict(X[:0]).dtype == fast.classes_.dtype
     assert fast.predict(X[:1]).shape == (1,)
     readonly = X[:100].copy()
     readonly.flags.writeable = False

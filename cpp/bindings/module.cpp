@@ -81,6 +81,10 @@ std::int64_t byte_stride(const Any& a, int axis) {
     return a.stride(axis) * static_cast<std::int64_t>(a.itemsize());
 }
 
+void check_aligned(const Any& a) {
+    if (reinterpret_cast<std::uintptr_t>(a.data()) % a.itemsize() != 0) throw nb::type_error("rows must be aligned; copy them first");
+}
+
 BoundRows dense_rows(Any x) {
     require(x.ndim() == 2, "dense rows must be a 2-D array");
     BoundRows b;
@@ -88,6 +92,7 @@ BoundRows dense_rows(Any x) {
     b.rows.dtype = dtype_of(x.dtype());
     b.rows.n_rows = static_cast<std::int64_t>(x.shape(0));
     b.rows.n_columns = static_cast<std::int64_t>(x.shape(1));
+    check_aligned(x);
     b.rows.data = static_cast<const std::byte*>(x.data());
     b.rows.row_stride = byte_stride(x, 0);
     b.rows.column_stride = byte_stride(x, 1);
@@ -105,6 +110,7 @@ BoundRows column_rows(std::int64_t n_rows, const std::vector<std::optional<Any>>
         Column column;
         if (c) {
             require(c->ndim() == 1 && static_cast<std::int64_t>(c->shape(0)) == n_rows, "every column must be 1-D, n_rows long");
+            check_aligned(*c);
             column = {static_cast<const std::byte*>(c->data()), byte_stride(*c, 0), dtype_of(c->dtype())};
             b.owners.push_back(*c);
         }
@@ -135,6 +141,7 @@ BoundRows csr_rows(Any values, Indices indices, Longs indptr, std::int64_t n_col
     b.rows.dtype = dtype_of(values.dtype());
     b.rows.n_rows = n_rows;
     b.rows.n_columns = n_columns;
+    check_aligned(values);
     b.rows.data = static_cast<const std::byte*>(values.data());
     b.rows.indices = indices.data();
     b.rows.indptr = indptr.data();
@@ -149,6 +156,8 @@ void take(BoundRows& b, const Longs& ids) {
     b.subset = true;
 }
 
+bool fits_single(double v) { return std::fabs(v) <= std::numeric_limits<float>::max(); }
+
 // ---- models ---------------------------------------------------------------------------------------------------------
 
 using Single = KernelMachine<float>;
@@ -159,13 +168,17 @@ struct Model {
     std::shared_ptr<const Single> single;
     std::shared_ptr<const Double> twice;
     std::shared_ptr<const LinearModel> linear;
+    bool shifted = false;  // zeros that a CSR row does not store would have to be shifted too
 
     std::int64_t n_features() const { return linear ? linear->n_features() : twice->n_features(); }
     std::int64_t n_terms() const { return linear ? linear->n_terms() : twice->n_terms(); }
     int n_outputs() const { return linear ? linear->n_outputs() : twice->n_outputs(); }
 };
 
+void check_working(double working) { require(working >= 0 && std::isfinite(working), "working must be a unit roundoff"); }
+
 void check_rows(const BoundRows& b, const Model& model) {
+    require(b.rows.layout != Rows::Layout::csr || !model.shifted, "a model with a shift takes dense rows, not CSR");
     if (b.rows.n_columns != model.n_features())
         refuse("rows have " + std::to_string(b.rows.n_columns) + " columns, the model has " + std::to_string(model.n_features()));
 }
@@ -192,6 +205,7 @@ Model kernel_model(const std::string& kernel, double gamma, double coef0, int de
     const std::size_t d = static_cast<std::size_t>(n_features);
     require(n_features >= 1 && n_features < (std::int64_t{1} << 31) / 64, "n_features must lie in [1, 2^25)");
     require(s.n_terms >= 1 && s.n_terms < (1 << 26), "there must be at least one vector, and fewer than 2^26");
+    require(!kept || !s.kept.empty(), "kept must name at least one feature");
     require(vectors.shape(1) == (kept ? s.kept.size() : d), "vectors must have one column per (kept) feature");
     require(linear.size() == vectors.shape(0) && coef.shape(1) == vectors.shape(0), "linear and coef need one entry per vector");
     require(coef.shape(0) == intercept.size() && intercept.size() >= 1, "coef and intercept need one row per output");
@@ -202,7 +216,16 @@ Model kernel_model(const std::string& kernel, double gamma, double coef0, int de
     for (std::size_t i = 0; i < vectors.size(); ++i) require(std::isfinite(vectors.data()[i]), "vectors must be finite");
     for (double v : s.coef) require(std::isfinite(v), "coef must be finite");
     for (double v : s.intercept) require(std::isfinite(v), "intercept must be finite");
+    require(swing >= 0, "swing must not be negative");
+    if (single) {
+        bool fits = fits_single(gamma) && fits_single(coef0);
+        for (std::size_t i = 0; i < vectors.size(); ++i) fits = fits && fits_single(vectors.data()[i]);
+        for (double v : s.coef) fits = fits && fits_single(v);
+        for (double v : s.intercept) fits = fits && fits_single(v);
+        require(fits, "the model's numbers do not fit single precision");
+    }
     Model m;
+    m.shifted = std::any_of(s.shift.begin(), s.shift.end(), [](double v) { return v != 0; });
     nb::gil_scoped_release release;
     m.twice = std::make_shared<const Double>(s);
     if (single) m.single = std::make_shared<const Single>(s);
@@ -221,6 +244,8 @@ Model linear_model(Indices order, Matrix coef, Doubles intercept, std::optional<
     s.bias_magnitude = bias_magnitude;
     s.depth = depth;
     require(magnitude.size() == coef.shape(1), "magnitude needs one entry per feature");
+    for (double v : s.magnitude) require(v >= 0, "magnitude must not be negative");
+    require(bias_magnitude >= 0 && depth >= 0, "bias_magnitude and depth must not be negative");
     require(s.n_features >= 1 && s.n_features < (std::int64_t{1} << 31), "coef must have at least one column");
     require(coef.shape(0) == intercept.size() && intercept.size() >= 1, "coef and intercept need one row per output");
     require(s.fill.empty() || s.fill.size() == coef.shape(1), "fill needs one entry per feature");
@@ -242,7 +267,7 @@ Decision make_decision(const std::string& kind, int n_classes, double threshold,
     Decision d;
     require(kind == "sign" || kind == "argmax" || kind == "votes", "decision must be sign, argmax or votes");
     d.kind = kind == "sign" ? DecisionKind::sign : kind == "argmax" ? DecisionKind::argmax : DecisionKind::votes;
-    require(n_classes >= 2 && n_classes <= 10000, "there must be 2 to 10000 classes");
+    require(n_classes >= (kind == "votes" ? 3 : 2) && n_classes <= (kind == "sign" ? 2 : 10000), "sign has 2 classes, argmax 2 to 10000, votes 3 to 10000");
     d.n_classes = n_classes;
     d.threshold = threshold;
     d.tie_positive = tie_positive;
@@ -262,6 +287,7 @@ public:
         : model_(std::move(model)) {
         const Decision d = make_decision(decision, n_classes, threshold, tie_positive, break_ties);
         require(d.n_outputs() == model_.n_outputs(), "the decision and the model differ in their number of outputs");
+        require(slack >= 0, "slack must not be negative");
         const std::size_t n = terms.size();
         require(weights.size() == n && bias.size() == n && low.size() == n && high.size() == n, "every stage needs a readout and thresholds");
         for (std::size_t t = 0; t < n; ++t) {
@@ -269,7 +295,12 @@ public:
             require(bias[t].size() == static_cast<std::size_t>(model_.n_outputs()) && weights[t].shape(0) == bias[t].size() &&
                         weights[t].shape(1) == static_cast<std::size_t>(terms.data()[t]),
                     "a readout needs one weight per output and term");
-            for (std::size_t i = 0; i < weights[t].size(); ++i) require(std::isfinite(weights[t].data()[i]), "readouts must be finite");
+            require(!std::isnan(low.data()[t]) && !std::isnan(high.data()[t]), "thresholds must not be NaN");
+            for (const auto& [at, size] : {std::pair{weights[t].data(), weights[t].size()}, std::pair{bias[t].data(), bias[t].size()}})
+                for (std::size_t i = 0; i < size; ++i) {
+                    require(std::isfinite(at[i]), "readouts must be finite");
+                    require(!model_.single || fits_single(at[i]), "a readout does not fit single precision");
+                }
         }
         if (model_.linear && model_.n_outputs() == 1) {
             Stages<double> s = stages<double>(terms, weights, bias, low, high);
@@ -298,6 +329,7 @@ public:
         check_rows(b, model_);
         const AtEnd end = end_of(at_end);
         check_stages(n_stages, end);
+        check_working(working);
         check_columns(b, n_stages, end == AtEnd::full);
         const std::size_t n = static_cast<std::size_t>(b.size());
         auto codes = new_array<std::int32_t>({n});
@@ -317,10 +349,12 @@ public:
         rows.n_columns = static_cast<std::int64_t>(x.shape(0));
         if (rows.n_columns != model_.n_features())
             refuse("the row has " + std::to_string(rows.n_columns) + " features, the model has " + std::to_string(model_.n_features()));
+        check_aligned(x);
         rows.data = static_cast<const std::byte*>(x.data());
         rows.column_stride = byte_stride(x, 0);
         const AtEnd end = end_of(at_end);
         check_stages(n_stages, end);
+        check_working(working);
         std::int32_t code = 0, stage = 0;
         std::visit([&](const auto& c) { c->predict_one(rows, 0, n_stages, end, working, &code, &stage); }, cascade_);
         return nb::make_tuple(code, stage);
@@ -415,6 +449,7 @@ private:
 nb::tuple full_scores(const Model& m, BoundRows& b, double working, int n_threads, bool single) {
     check_rows(b, m);
     const std::size_t n = static_cast<std::size_t>(b.size()), k = static_cast<std::size_t>(m.n_outputs());
+    check_working(working);
     require(!single || m.single, "the model was not packed in single precision");
     require(b.rows.layout != Rows::Layout::columns || m.linear, "a kernel machine takes whole rows, not columns");
     for (const Column& c : b.columns) require(c.data != nullptr || n == 0, "full scores need every column");
@@ -448,6 +483,7 @@ WALD_EXPORT void wald_set_num_threads(int n) { set_thread_limit(n); }
 }
 
 NB_MODULE(_core, m) {
+    simd_level();  // refuses a wrong WALD_SIMD now, not at the first prediction
     m.attr("HAND_OVER") = kHandOver;
     m.attr("NOT_FINITE") = kNotFinite;
     m.attr("PENDING") = kPending;
@@ -459,14 +495,14 @@ NB_MODULE(_core, m) {
     nb::class_<BoundRows>(m, "Rows")
         .def_static("dense", &dense_rows, "x"_a)
         .def_static("columns", &column_rows, "n_rows"_a, "columns"_a)
-        .def_static("csr", &csr_rows, "values"_a, "indices"_a, "indptr"_a, "n_columns"_a)
-        .def("take", &take, "ids"_a)
+        .def_static("csr", &csr_rows, "values"_a, "indices"_a.noconvert(), "indptr"_a.noconvert(), "n_columns"_a)
+        .def("take", &take, "ids"_a.noconvert())
         .def("__len__", &BoundRows::size);
 
     nb::class_<Model>(m, "Model")
         .def_static("kernel", &kernel_model, nb::kw_only(), "kernel"_a, "gamma"_a, "coef0"_a, "degree"_a, "vectors"_a, "linear"_a, "coef"_a,
-                    "intercept"_a, "n_features"_a, "kept"_a.none(), "scale"_a.none(), "shift"_a.none(), "swing"_a, "fill"_a.none(), "single"_a)
-        .def_static("linear", &linear_model, nb::kw_only(), "order"_a, "coef"_a, "intercept"_a, "fill"_a.none(), "magnitude"_a,
+                    "intercept"_a, "n_features"_a, "kept"_a.none().noconvert(), "scale"_a.none(), "shift"_a.none(), "swing"_a, "fill"_a.none(), "single"_a)
+        .def_static("linear", &linear_model, nb::kw_only(), "order"_a.noconvert(), "coef"_a, "intercept"_a, "fill"_a.none(), "magnitude"_a,
                     "bias_magnitude"_a, "depth"_a)
         .def("scores", &full_scores, "rows"_a, "working"_a, "n_threads"_a, "single"_a = false)
         .def_prop_ro("n_features", &Model::n_features)

@@ -60,6 +60,7 @@ public:
     // Codes and stages of rows ids[0..n) (or 0..n) of `rows`, as the plan answers them.
     void predict(const Rows& rows, const std::int64_t* ids, std::int64_t n, int n_stages, AtEnd at_end, double working,
                  int n_threads, std::int32_t* codes, std::int32_t* stages) const {
+        n_threads = std::clamp(n_threads, 1, thread_limit());  // read once: another thread may change it
         const Call call{rows, ids, n_stages, at_end, working, codes, stages};
         const int head = std::min(n_head_, n_stages);
         const std::int64_t width = slots_of(head);
@@ -79,7 +80,7 @@ public:
         };
         for (std::int64_t base = 0; base < n; base += kChunkRows) {
             const std::int64_t stop = std::min(n, base + kChunkRows);
-            std::vector<Kept> kept(std::max(1, std::min(n_threads, thread_limit())));
+            std::vector<Kept> kept(n_threads);
             each_piece(stop - base, tile, n_threads, [&](std::int64_t begin, std::int64_t end, int worker) {
                 Batch batch(*this, static_cast<int>(end - begin), width);
                 for (std::int64_t i = begin; i < end; ++i) batch.add(call, base + i);
@@ -153,7 +154,7 @@ private:
     };
 
     std::int64_t slots_of(int n_stages) const {
-        return n_stages == 0 ? 0 : terms_->slot_width(stages_.terms[n_stages - 1]);
+        return n_stages == 0 ? (kWalks ? terms_->slot_width(0) : 0) : terms_->slot_width(stages_.terms[n_stages - 1]);
     }
     // Terms in a row's slot once the first n_stages stages are through.
     std::int64_t evaluated(int n_stages) const { return n_stages == 0 ? 0 : terms_->evaluated(stages_.terms[n_stages - 1]); }
@@ -177,7 +178,7 @@ private:
             piece(i * size, std::min(n, (i + 1) * size), worker);
         });
     }
-    // Looks over many rows at once, as long as most of a tile's rows are still there; the rest row by row.
+    // Looks over many rows at once, as long as more than a few of a tile's rows are still there; the rest row by row.
     void by_columns(const Call& call, std::int64_t n, int n_threads) const {
         int most = 0;
         while (most < call.n_stages && stages_.terms[most] <= Terms::kMostColumns && terms_->has_columns(call.rows, most)) ++most;
@@ -188,7 +189,7 @@ private:
             const int rows = static_cast<int>(end - begin);
             int left = rows, look = 0;
             for (int r = 0; r < rows; ++r) live[r] = r;
-            for (; look < most && left * 8 > rows; ++look) {
+            for (; look < most && left * 32 > rows; ++look) {
                 terms_->column_scores(call.rows, begin, rows, look, scores);
                 const T low = stages_.low[look], high = stages_.high[look], largest = std::numeric_limits<T>::max();
                 int kept = 0;
@@ -379,7 +380,7 @@ private:
                     keep(r, left++);
                     continue;
                 }
-                if (!(j.confidence <= std::numeric_limits<T>::max())) {  // NaN: not finite
+                if (!(std::fabs(j.confidence) <= std::numeric_limits<T>::max())) {  // NaN: not finite
                     answer(call, positions_[r], kNotFinite, t);
                 } else if (j.confidence > c_.stages_.high[t] || (last && call.at_end == AtEnd::answer)) {
                     answer(call, positions_[r], j.code, t);

@@ -57,7 +57,7 @@ private:
         T best = z[0], second = -std::numeric_limits<T>::infinity();
         for (int k = 1; k < n_classes; ++k) {
             if (z[k] > best) {
-                second = best;
+                second = std::isnan(second) ? second : best;
                 best = z[k];
                 code = k;
             } else if (!(z[k] <= second)) {  // NaN lands here and poisons the confidence
@@ -76,8 +76,8 @@ private:
         for (int i = 0; i < n_classes; ++i) {
             T mine = smallest[i];
             for (int j = i + 1; j < n_classes; ++j, ++at) {
-                mine = !(*at >= mine) ? *at : mine;
-                smallest[j] = !(-*at >= smallest[j]) ? -*at : smallest[j];
+                mine = *at < mine || std::isnan(*at) ? *at : mine;
+                smallest[j] = -*at < smallest[j] || std::isnan(*at) ? -*at : smallest[j];
             }
             smallest[i] = mine;
         }

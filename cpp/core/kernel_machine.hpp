@@ -225,11 +225,12 @@ private:
 
     void prepare_csr(const Rows& rows, std::int64_t r, Row& row, Scratch& scratch) const {
         T squares[L] = {};
+        const bool fused = kernels<T>().fused;
         ListBuilder list(*this, row, scratch);
         for (std::int64_t k = rows.indptr[r]; k < rows.indptr[r + 1]; ++k) {
             const std::int64_t f = rows.indices[k];
             const T v = mapped(load_element<double>(rows.data + k * rows.element_bytes(), rows.dtype), f);
-            squares[f % L] = std::fma(v, v, squares[f % L]);
+            squares[f % L] = fused ? std::fma(v, v, squares[f % L]) : squares[f % L] + v * v;
             const std::int64_t at = position_.empty() ? f : position_[f];
             if (v != T(0) && at >= 0) list.add(at, v);
         }
@@ -287,8 +288,8 @@ private:
         // of gamma times the dot product; of the exponent -gamma |x - s|^2, its two norms summed over L lanes
         const double dot = params_.gamma * ((chain + 8) * u * x * s + ((d + 20) * w + reading) * both * both);
         const double exponent = 2 * dot + params_.gamma * ((d / L + 12) * u * x * x + 8 * u * s * s);
-        const double sums = (n / L + 24) * u + (n + 24) * w;
-        double e = magnitude * sums + largest_bias_ * 8 * (u + w);
+        const double sums = ((n_outputs_ == 1 ? n / L : n) + 24) * u + (n + 24) * w;
+        double e = magnitude * sums + largest_bias_ * ((n_outputs_ == 1 ? 8 : n + 8) * u + 8 * w);  // several outputs: one chain that starts from the bias
         if (params_.activation == Activation::rbf) {
             if (!(exponent < 0.1)) return HUGE_VAL;
             e += magnitude * 1.1 * exponent + total_ * 4 * std::numeric_limits<T>::min();

@@ -94,16 +94,23 @@ public:
     }
     // Asks for the cache lines that gather will read, of all rows before the first is needed.
     void prefetch(const Row* const* rows, int n, std::int64_t begin, std::int64_t end) const {
-        if (n < 2 || rows[0]->rows->layout != Rows::Layout::dense) return;
-        const std::int64_t stride = rows[0]->rows->column_stride;
-        for (int r = 0; r < n; ++r) {
-            const std::byte* p = rows[r]->rows->row(rows[r]->index);
-            std::uintptr_t last = 0;
+        if (n < 2) return;
+        const Rows& source = *rows[0]->rows;
+        if (source.layout == Rows::Layout::columns) {
             for (std::int64_t k = begin; k < end; ++k) {
-                const std::byte* at = p + order_[k] * stride;
-                const std::uintptr_t line = reinterpret_cast<std::uintptr_t>(at) / kPanelBytes;
-                if (line != last) __builtin_prefetch(at);
-                last = line;
+                const Column& c = source.columns[order_[k]];
+                for (int r = 0; r < n; ++r) __builtin_prefetch(c.data + rows[r]->index * c.stride);
+            }
+        } else if (source.layout == Rows::Layout::dense) {
+            for (int r = 0; r < n; ++r) {
+                const std::byte* p = source.row(rows[r]->index);
+                std::uintptr_t last = 0;
+                for (std::int64_t k = begin; k < end; ++k) {
+                    const std::byte* at = p + order_[k] * source.column_stride;
+                    const std::uintptr_t line = reinterpret_cast<std::uintptr_t>(at) / kPanelBytes;
+                    if (line != last) __builtin_prefetch(at);
+                    last = line;
+                }
             }
         }
     }
@@ -150,16 +157,14 @@ private:
             else
                 for (std::int64_t f = 0; f < n_features_; ++f) x[f] = reinterpret_cast<const float*>(p)[f];
         } else {
+            const bool apart = rows.layout == Rows::Layout::columns;
+            const auto at = [&](std::int64_t f) {
+                return apart ? rows.columns[f].data + r * rows.columns[f].stride : rows.row(r) + f * rows.column_stride;
+            };
+            constexpr std::int64_t ahead = 32;  // every value may lie in a line of its own
             for (std::int64_t f = 0; f < n_features_; ++f) {
-                const std::byte* p;
-                Dtype dtype = rows.dtype;
-                if (rows.layout == Rows::Layout::columns) {
-                    p = rows.columns[f].data + r * rows.columns[f].stride;
-                    dtype = rows.columns[f].dtype;
-                } else {
-                    p = rows.row(r) + f * rows.column_stride;
-                }
-                x[f] = filled(load_element<double>(p, dtype), f);
+                if (f + ahead < n_features_) __builtin_prefetch(at(f + ahead));
+                x[f] = filled(load_element<double>(at(f), apart ? rows.columns[f].dtype : rows.dtype), f);
             }
         }
         for (std::int64_t f = n_features_; f < padded_features_; ++f) x[f] = 0;
@@ -220,7 +225,7 @@ public:
     double score(const double* slot, int look) const { return slot[look]; }
 
     void evaluate(const Row* const* rows, double* const* slots, int n, std::int64_t begin, std::int64_t end) const {
-        constexpr int kPiece = 128;
+        constexpr int kPiece = 32;  // 96 rows x 32 lines are prefetched at a time
         double values[kPiece + L];
         for (std::int64_t at = begin; at < end; at += kPiece) {
             const int m = static_cast<int>(std::min<std::int64_t>(kPiece, end - at));
@@ -236,7 +241,7 @@ public:
     bool has_columns(const Rows& rows, int look) const {
         if (!model_->as_is()) return false;
         if (rows.layout == Rows::Layout::dense) return rows.row_stride == rows.element_bytes() && rows.dtype != Dtype::u8 && rows.n_rows > 1;
-        if (rows.layout != Rows::Layout::columns) return false;
+        if (rows.layout != Rows::Layout::columns || terms_[look] == 0) return false;
         const std::vector<std::int32_t>& order = model_->order();
         const Dtype dtype = rows.columns[order[0]].dtype;
         if (dtype == Dtype::u8 || terms_[look] > kMostColumns) return false;
@@ -266,7 +271,7 @@ public:
         else
             kernels<double>().columns_f64(reinterpret_cast<const double* const*>(at), weights_.data() + look, step, m, bias_[look], n, scores);
     }
-    static constexpr int kMostColumns = 64;
+    static constexpr int kMostColumns = 256;
 
 private:
     std::shared_ptr<const LinearModel> model_;

@@ -34,7 +34,7 @@ struct Rows {
     std::int64_t row_stride = 0, column_stride = 0;  // bytes, possibly negative
     // columns: one entry per column; a column that was not asked for has no data
     std::span<const Column> columns;
-    // csr; indices are checked against n_columns while they are read
+    // csr; indices ascend within a row, below n_columns
     const std::int64_t* indptr = nullptr;
     const std::int32_t* indices = nullptr;
 

@@ -24,8 +24,9 @@ public:
         }
         {
             std::lock_guard<std::mutex> lock(mutex_);
-            while (static_cast<int>(n_workers_) < n_threads - 1) {
-                std::thread(&Pool::work, this, static_cast<int>(++n_workers_)).detach();
+            while (n_workers_ < n_threads - 1) {
+                std::thread(&Pool::work, this, n_workers_ + 1).detach();
+                ++n_workers_;
             }
             task_ = &task;
             n_ = n;

@@ -25,12 +25,14 @@ template <>
 struct Register<float> {
     typedef float type __attribute__((vector_size(WALD_REGISTER_BYTES)));
     typedef std::int32_t integer __attribute__((vector_size(WALD_REGISTER_BYTES)));
+    typedef std::uint32_t natural __attribute__((vector_size(WALD_REGISTER_BYTES)));
     typedef float unaligned __attribute__((vector_size(WALD_REGISTER_BYTES), aligned(4), may_alias));
 };
 template <>
 struct Register<double> {
     typedef double type __attribute__((vector_size(WALD_REGISTER_BYTES)));
     typedef std::int64_t integer __attribute__((vector_size(WALD_REGISTER_BYTES)));
+    typedef std::uint64_t natural __attribute__((vector_size(WALD_REGISTER_BYTES)));
     typedef double unaligned __attribute__((vector_size(WALD_REGISTER_BYTES), aligned(8), may_alias));
 };
 
@@ -57,6 +59,12 @@ inline Register<double>::type fused(Register<double>::type a, Register<double>::
     return a * b + c;
 #endif
 }
+
+#if defined(__AVX2__) || defined(__AVX512F__) || defined(__aarch64__)
+inline constexpr bool kFused = true;
+#else
+inline constexpr bool kFused = false;
+#endif
 
 template <class T>
 struct Pack {
@@ -142,7 +150,7 @@ inline Pack<T> exponential(Pack<T> x) {
     }
     P result;
     for (int i = 0; i < P::kRegisters; ++i) {
-        using I = typename P::I;
+        using I = typename Register<T>::natural;
         typename P::R magic_register = magic - typename P::R{};
         I power = (I)shifted.r[i] - (I)magic_register;
         I bits = single ? (power + 127) << 23 : (power + 1023) << 52;

@@ -62,7 +62,8 @@ def certified(
     model : AdditiveModel
     plan : Plan
     shape : Looks
-        Of the rows that gave the plan its shape: the grid of scales is anchored on them, and expected costs are taken from them.
+        Of the rows that gave the plan its shape: the grid of scales is anchored on them, and expected costs are taken
+        from them.
     rows : Looks or None
         Of the certificate rows; None for rules that need none.
     groups : ndarray or None

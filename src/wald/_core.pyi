@@ -40,9 +40,7 @@ class Rows:
         """View columns that lie apart, each float32, float64 or uint8; None where nobody will read."""
 
     @staticmethod
-    def csr(
-        values: NDArray[Any], indices: NDArray[np.int32], indptr: NDArray[np.int64], n_columns: int
-    ) -> Rows:
+    def csr(values: NDArray[Any], indices: NDArray[np.int32], indptr: NDArray[np.int64], n_columns: int) -> Rows:
         """View a CSR matrix whose indices ascend within every row."""
 
     def take(self, ids: NDArray[np.int64]) -> None:

@@ -1,4 +1,4 @@
-"""From a decomposed model and plan rows to a plan: the questions that `plan` asks about a model, answered by the engine."""
+"""From a model and plan rows to a plan: what `plan` asks about a model, answered by the engine."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from . import _core
+from ._remainders import remainders
 from ._rows import Piece, pieces, take
-from ._serving import block_length, natural, pack, watching
+from ._serving import AtEnd, block_length, natural, pack, watching
 from .additive import AdditiveModel, KernelTerms, LinearTerms
 from .plan import CostModel, Plan, Problem, Readout, Recipe, Sight, Surrogates, Units, build_plan, feature_units
-from .plan.landmarks import rbf_landmarks
+from .plan.landmarks import LEAST_ROWS, rbf_landmarks
 from .plan.moments import Floats
 from .plan.plan import Precision
 from .plan.surrogate import linear_surrogates
@@ -28,6 +29,8 @@ from .stopping.boundary import Protect
 MOST_ORDER_ROWS, MOST_SHAPE_ROWS = 24_000, 16_000
 #: Rows on which times are measured.
 TIMING_ROWS = 512
+#: Single precision is left when its rounding leaves more than this share of the full scores in doubt.
+MOST_REDONE = 0.05
 #: Bytes of a cache line.
 LINE = 64
 
@@ -73,7 +76,7 @@ def codes_of(model: AdditiveModel, labels: NDArray[Any]) -> NDArray[np.int32]:
 
 
 def answer(
-    served: _core.Engine, model: AdditiveModel, piece: Piece, n_stages: int, at_end: str, n_threads: int
+    served: _core.Engine, model: AdditiveModel, piece: Piece, n_stages: int, at_end: AtEnd, n_threads: int
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Codes and stages of a piece of rows."""
     return served.predict(piece.rows, n_stages, at_end, model.working_precision(piece.dtype), n_threads)
@@ -118,7 +121,9 @@ def make_plan(model: AdditiveModel, X_order: Any, X_shape: Any, raw_shape: Any, 
         engine = watching(model, packed, recipe.stage_terms, recipe.readouts)
         looks = look(engine, model, X_shape, shape_codes, request.n_threads)
         walk = _walk(model, recipe, looks, shape_scores, request)
-        return Sight(walk, _dtype(looks), _cost_model(model, packed, recipe, X_shape, request, units, precision, full_time))
+        return Sight(
+            walk, _dtype(looks), _cost_model(model, packed, recipe, X_shape, request, units, precision, full_time)
+        )
 
     return build_plan(
         Problem(
@@ -158,15 +163,18 @@ def _dtype(looks: Looks) -> Precision:
 
 
 def _precision(model: AdditiveModel, X: Any, request: Request) -> Precision:
-    """Single precision, unless its rounding would send more than 1 row in 100 to a second evaluation, or a proof is wanted."""
+    """Single precision, unless its rounding would leave too many full scores in doubt, or a proof is wanted."""
     if isinstance(model.terms, LinearTerms) or request.rule.lossless:
         return "float64"
     if isinstance(X, np.ndarray) and X.size and np.abs(X).max() > 1e15:
         return "float64"
-    packed = natural(model, "float32")
+    try:
+        packed = natural(model, "float32")
+    except ValueError:  # numbers beyond single precision
+        return "float64"
     scores, errors = full_scores(packed, model, X[:1024], request.n_threads, single=True)
     unsure = np.abs(judged(model, scores)[1]) <= errors
-    return "float32" if np.count_nonzero(unsure) <= 0.01 * len(unsure) else "float64"
+    return "float32" if np.count_nonzero(unsure) <= MOST_REDONE * len(unsure) else "float64"
 
 
 def _units(model: AdditiveModel, X: Any, request: Request) -> Units:
@@ -174,12 +182,14 @@ def _units(model: AdditiveModel, X: Any, request: Request) -> Units:
     if isinstance(model.terms, KernelTerms):
         if asked:
             raise ValueError(
-                "feature_costs and feature_groups need a linear model: a kernel machine reads every feature for its first term. "
+                "feature_costs and feature_groups need a linear model: a kernel machine reads every feature at once. "
                 "Its cost is counted in support vectors."
             )
         return Units.single(model.terms.n_terms)
     if asked and model.front is not None:
-        raise ValueError("feature_costs and feature_groups speak of raw columns, which the pipeline transforms before the linear model sees them.")
+        raise ValueError(
+            "feature_costs and feature_groups speak of raw columns, which the pipeline transforms before the model."
+        )
     run = 1
     if request.cost == "time" and not request.columnar and not sparse.issparse(X) and not request.rule.lossless:
         run = max(1, LINE // X.itemsize)
@@ -189,7 +199,7 @@ def _units(model: AdditiveModel, X: Any, request: Request) -> Units:
 def _surrogates(model: AdditiveModel, X: Any, scores: Floats) -> Any:
     terms = model.terms
     assert isinstance(terms, KernelTerms)
-    if sparse.issparse(X) or sparse.issparse(terms.support_vectors) or X.shape[1] > 4096:
+    if sparse.issparse(X) or sparse.issparse(terms.support_vectors) or X.shape[1] > 4096 or n_of(X) < LEAST_ROWS:
         return None
     n_directions = 1 if terms.n_outputs == 1 else min(model.decision.n_classes - 1, 15)
 
@@ -206,7 +216,14 @@ def _surrogates(model: AdditiveModel, X: Any, scores: Floats) -> Any:
 
 
 def _cost_model(
-    model: AdditiveModel, packed: _core.Model, recipe: Recipe, X: Any, request: Request, units: Units, precision: str, full_time: float
+    model: AdditiveModel,
+    packed: _core.Model,
+    recipe: Recipe,
+    X: Any,
+    request: Request,
+    units: Units,
+    precision: str,
+    full_time: float,
 ) -> CostModel:
     if isinstance(request.cost, CostModel):
         return request.cost
@@ -232,7 +249,7 @@ def _cost_model(
 
 
 def _timed(model: AdditiveModel, X: Any) -> int:
-    """On how many rows times are measured: few suffice for kernels; cheap models are as slow as the memory that rows lie in."""
+    """On how many rows times are measured: few suffice for kernels; cheap models are as slow as the rows' memory."""
     return min(n_of(X), TIMING_ROWS if isinstance(model.terms, KernelTerms) else MOST_SHAPE_ROWS)
 
 
@@ -246,7 +263,7 @@ def _walk(model: AdditiveModel, recipe: Recipe, looks: Looks, scores: Floats, re
     if partial and binary:
         imputed = np.array([r.bias[0] for r in recipe.readouts]) - model.terms.intercept[0]
     if isinstance(request.rule, Lossless):
-        low, high, slack = _remainders(model, recipe, request.rule)
+        low, high, slack = remainders(model, recipe, request.rule)
     return Walk(
         full=looks.full,
         full_scores=scores,
@@ -265,78 +282,3 @@ def _walk(model: AdditiveModel, recipe: Recipe, looks: Looks, scores: Floats, re
         n_classes=model.decision.n_classes,
         protect=request.protect,
     )
-
-
-def _remainders(model: AdditiveModel, recipe: Recipe, rule: Lossless) -> tuple[Floats, Floats, Floats]:
-    """Sure bounds of (full score - readout) at every look, and of rounding; of pairwise margins for several outputs."""
-    terms = model.terms
-    n = terms.n_terms
-    low, high = _term_ranges(model, rule)
-    order = np.concatenate([recipe.terms, np.setdiff1d(np.arange(n), recipe.terms)]).astype(np.int64)
-    margins = _margins(model)
-    weights = margins @ terms.coef
-    with np.errstate(invalid="ignore"):
-        ends = np.stack([np.where(weights == 0, 0.0, weights * low), np.where(weights == 0, 0.0, weights * high)])
-    least, most = ends.min(axis=0)[:, order], ends.max(axis=0)[:, order]
-
-    def unseen(values: Floats) -> Floats:
-        suffix = np.concatenate([np.cumsum(values[:, ::-1], axis=1)[:, ::-1], np.zeros((len(values), 1))], axis=1)
-        return suffix[:, recipe.stage_terms]
-
-    imputed = np.stack([margins @ (r.bias - terms.intercept) for r in recipe.readouts], axis=1) if recipe.readouts else np.zeros((len(margins), 0))
-    below = (unseen(least) - imputed).min(axis=0)
-    above = (unseen(most) - imputed).max(axis=0)
-    if model.decision.n_outputs > 1:
-        below, above = np.minimum(below, -above), np.maximum(above, -below)
-    slack = np.full(len(recipe.stage_terms), _rounding(model, low, high) + model.slack)
-    return below, above, slack
-
-
-def _margins(model: AdditiveModel) -> Floats:
-    """Rows that turn outputs into the margins that decide: the score, or every pair of classes."""
-    decision = model.decision
-    if decision.kind != "argmax":
-        return np.eye(decision.n_outputs)
-    first, second = np.triu_indices(decision.n_classes, 1)
-    margins = np.zeros((len(first), decision.n_classes))
-    margins[np.arange(len(first)), first] = 1.0
-    margins[np.arange(len(first)), second] = -1.0
-    return margins
-
-
-def _term_ranges(model: AdditiveModel, rule: Lossless) -> tuple[Floats, Floats]:
-    """Between which values every term surely lies."""
-    terms = model.terms
-    if isinstance(terms, KernelTerms):
-        bounded = terms.kernel == "rbf"
-        return np.full(terms.n_terms, 0.0 if bounded else -np.inf), np.full(terms.n_terms, 1.0 if bounded else np.inf)
-    if (rule.low is not None or rule.high is not None) and model.front is not None:
-        raise ValueError("Lossless(low=, high=) speaks of raw columns, which the pipeline transforms before the linear model sees them.")
-    ranges = []
-    for name, bound, missing in (("low", rule.low, -np.inf), ("high", rule.high, np.inf)):
-        values = np.asarray(missing if bound is None else bound, dtype=np.float64)
-        if values.ndim == 1 and len(values) != terms.n_terms:
-            raise ValueError(f"Lossless({name}=) must be a number or have one entry for each of the {terms.n_terms} features. Got {len(values)}.")
-        ranges.append(np.broadcast_to(values, (terms.n_terms,)).astype(np.float64))
-    low, high = ranges
-    if terms.fill is not None:
-        low, high = np.minimum(low, terms.fill), np.maximum(high, terms.fill)
-    return low, high
-
-
-def _rounding(model: AdditiveModel, low: Floats, high: Floats) -> float:
-    """Bound of all rounding between a readout and the wrapped model's own score, for rows within the ranges."""
-    u, terms = 2.0**-53, model.terms
-    working = model.working_precision(np.float32)
-    if isinstance(terms, LinearTerms):
-        size = np.maximum(np.abs(low), np.abs(high))
-        with np.errstate(invalid="ignore"):
-            total = float((np.where(terms.coef_bound == 0, 0.0, terms.coef_bound * size)).sum(axis=1).max() + terms.intercept_bound.max())
-        return 4.0 * total * ((terms.n_terms + 16) * u + (terms.depth + 16) * working)
-    # K = exp(-E) errs by K dE, dE <= c u gamma (|x| + |s|)^2 <= c u (8 gamma |s|^2 + 2 E), and E exp(-E) < 1/2.
-    vectors = terms.support_vectors
-    norms = vectors.multiply(vectors).sum(axis=1) if sparse.issparse(vectors) else np.einsum("ij,ij->i", vectors, vectors)
-    depth = vectors.shape[1] + terms.n_terms + 64
-    swing = 0.0 if terms.columns is None else float(np.sum(terms.columns.swing**2))
-    each = depth * (u + working) * (8.0 * terms.gamma * (float(np.max(norms)) + swing) + 4.0)
-    return 4.0 * (each * float(np.abs(terms.coef).sum(axis=1).max()) + depth * u * float(np.abs(terms.intercept).max()))

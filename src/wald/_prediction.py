@@ -12,8 +12,9 @@ from scipy import sparse
 from sklearn.utils import assert_all_finite
 
 from . import _core
-from ._rows import FRONT_ROWS, Columns, Piece, is_frame, n_rows_of, pieces, take, to_array
-from ._serving import serving
+from ._fitting import codes_of
+from ._rows import FRONT_ROWS, Columns, Piece, is_frame, n_rows_of, pieces, take, to_array, whole_block
+from ._serving import AtEnd, serving
 from .additive import AdditiveModel, KernelTerms, LinearTerms
 from .plan import Plan
 
@@ -80,7 +81,7 @@ class Served:
         self._engine = serving(model, plan)
         columns = model.terms.columns if isinstance(model.terms, KernelTerms) else None
         self._centres = columns is not None and bool(np.any(columns.shift))
-        self._at_end = "pending" if by_proof else "full"
+        self._at_end: AtEnd = "pending" if by_proof else "full"
         self._precision = {np.dtype(t): model.working_precision(t) for t in (np.float32, np.float64, np.uint8)}
 
     def __getstate__(self) -> tuple[AdditiveModel, Plan, bool]:
@@ -101,7 +102,7 @@ class Served:
             self._hand_over(X, codes)
         return codes, stages
 
-    def _reach(self, budget: float | None) -> tuple[int, str]:
+    def _reach(self, budget: float | None) -> tuple[int, AtEnd]:
         """How many stages a call may go through, and what happens to rows that are left then."""
         if budget is not None:
             deepest = self.plan.affordable(budget)
@@ -112,34 +113,46 @@ class Served:
         return self.plan.n_stages, self._at_end
 
     def _answers(
-        self, X: Any, n_stages: int, at_end: str, n_threads: int
+        self, X: Any, n_stages: int, at_end: AtEnd, n_threads: int
     ) -> Iterator[tuple[NDArray[np.int32], NDArray[np.int32]]]:
         if self.model.front is not None:
             n = n_rows_of(X)
             for start in range(0, max(1, n), FRONT_ROWS):
-                Z = self.model.front.transform(X if n <= FRONT_ROWS else take(X, np.arange(start, min(n, start + FRONT_ROWS))))
+                Z = self.model.front.transform(
+                    X if n <= FRONT_ROWS else take(X, np.arange(start, min(n, start + FRONT_ROWS)))
+                )
                 yield from self._direct(Z, n_stages, at_end, n_threads)
         else:
             yield from self._direct(X, n_stages, at_end, n_threads)
 
     def _direct(
-        self, X: Any, n_stages: int, at_end: str, n_threads: int
+        self, X: Any, n_stages: int, at_end: AtEnd, n_threads: int
     ) -> Iterator[tuple[NDArray[np.int32], NDArray[np.int32]]]:
         if sparse.issparse(X) and self._centres:
-            raise ValueError("X is sparse, and the pipeline centres its columns, which needs dense rows. Got a sparse matrix.")
+            raise ValueError(
+                "X is sparse, and the pipeline centres its columns, which needs dense rows. Got a sparse matrix."
+            )
         if is_frame(X) and isinstance(self.model.terms, LinearTerms) and n_stages > 0:
+            block = whole_block(X)
+            if block is not None:
+                yield from self._direct(block, n_stages, at_end, n_threads)
+                return
             yield self._by_columns(X, n_stages, at_end, n_threads)
             return
         for piece in pieces(X):
             yield self._piece(piece, n_stages, at_end, n_threads)
 
-    def _piece(self, piece: Piece, n_stages: int, at_end: str, n_threads: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    def _piece(
+        self, piece: Piece, n_stages: int, at_end: AtEnd, n_threads: int
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         if len(piece.rows) < INLINE_ROWS:
             n_threads = 1
         return self._engine.predict(piece.rows, n_stages, at_end, self._precision[piece.dtype], n_threads)
 
-    def _by_columns(self, X: Any, n_stages: int, at_end: str, n_threads: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """A frame's rows, from the columns that they need: first those of early looks, for the rows left those of late ones."""
+    def _by_columns(
+        self, X: Any, n_stages: int, at_end: AtEnd, n_threads: int
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """A frame's rows, from the columns that they need: first those of early looks, then of late ones."""
         plan, columns = self.plan, Columns(X)
         late = np.flatnonzero(plan.live[:n_stages] < LATE_SHARE)
         passes = [n_stages] if len(late) == 0 or late[0] == 0 else [int(late[0]), n_stages]
@@ -149,7 +162,7 @@ class Served:
         for reach in passes:
             rows = columns.rows(plan.terms[: plan.stage_terms[reach - 1]].tolist())
             rows.take(left)
-            last = "answer" if at_end == "answer" and reach == n_stages else "pending"
+            last: AtEnd = "answer" if at_end == "answer" and reach == n_stages else "pending"
             some, where = self._engine.predict(rows, reach, last, self._precision[columns.dtype], n_threads)
             codes[left], stages[left] = some, where
             left = left[some == _core.PENDING]
@@ -171,7 +184,7 @@ class Served:
 
     def ask(self, X: Any) -> NDArray[np.int32]:
         """Codes of the wrapped estimator's own labels."""
-        return np.searchsorted(self.model.classes, self.model.estimator.predict(X)).astype(np.int32)
+        return codes_of(self.model, self.model.estimator.predict(X))
 
     # ---- one row ---------------------------------------------------------------------------------------------------
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,8 @@ from . import _core
 from .additive import AdditiveModel, KernelTerms, LinearTerms
 from .plan import NO_SURROGATES, Plan, Readout, Surrogates
 
+#: What happens to rows that are left after the last stage of a call.
+AtEnd = Literal["full", "answer", "pending"]
 #: A kernel machine that was trained on sparse rows keeps only the features that its support vectors have, from here on.
 SPARSE_FEATURES = 2048
 #: Packed support vectors may take this much memory.
@@ -64,12 +66,12 @@ def _pack_kernel(terms: KernelTerms, order: NDArray[np.int64], surrogates: Surro
     vectors, kept = terms.support_vectors, None
     n_features = vectors.shape[1]
     if sparse.issparse(vectors) and n_features > SPARSE_FEATURES:
-        kept = np.unique(vectors.indices).astype(np.int32)
+        kept = np.unique(np.append(vectors.indices, 0)).astype(np.int32)
         vectors = vectors[:, kept]
     width = vectors.shape[1]
     if len(order) * width * 12 > PACKED_BYTES:
         raise ValueError(
-            f"{n} support vectors with {width} features take {len(order) * width * 12 / 2**30:.0f} GiB when packed, and at most "
+            f"{n} support vectors of {width} features take {len(order) * width * 12 / 2**30:.0f} GiB packed; at most "
             f"{PACKED_BYTES >> 30} GiB are allowed. Reduce the features, or train with fewer support vectors."
         )
     packed = np.zeros((len(order), width))

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import functools
 import os
-from importlib.metadata import version
 from numbers import Integral
 
 import joblib
@@ -12,8 +10,6 @@ import threadpoolctl
 from joblib.parallel import get_active_backend
 
 from wald import _core
-
-_version = functools.cache(version)  # threadpoolctl asks again and again
 
 
 def effective_threads(n_jobs: int | None) -> int:
@@ -62,7 +58,9 @@ class _WaldController(threadpoolctl.LibController):
         self.dynlib.wald_set_num_threads(max(1, num_threads))
 
     def get_version(self) -> str:
-        return _version("wald")
+        import wald
+
+        return str(wald.__version__)
 
 
 threadpoolctl.register(_WaldController)

@@ -47,26 +47,35 @@ def fitted_estimator(
     estimator = owner.estimator
     if isinstance(estimator, FrozenEstimator):
         if params:
-            raise ValueError(f"A frozen estimator is not fitted again, so that {', '.join(sorted(params))} would be ignored.")
+            raise ValueError(
+                f"A frozen estimator is not fitted again, so that {', '.join(sorted(params))} would be ignored."
+            )
         check_is_fitted(estimator.estimator)
         return estimator.estimator, everything
     if y is None:
         if _is_fitted(estimator):
             raise ValueError(
-                f"{type(estimator).__name__} is fitted already, and fit without y would not know whether to keep it. Wrap it as "
+                f"{type(estimator).__name__} is fitted already; without y, fit cannot tell whether to keep it. Wrap it as "
                 "FrozenEstimator(estimator) (from sklearn.frozen) to keep it, or pass y to train a new one."
             )
-        raise ValueError(f"This EarlyExitClassifier estimator requires y to be passed, but the target y is None: {type(estimator).__name__} is not fitted yet.")
+        raise ValueError(
+            "This EarlyExitClassifier estimator requires y to be passed, but the target y is None: "
+            f"{type(estimator).__name__} is not fitted yet."
+        )
     if not hasattr(y, "shape"):
         y = np.asarray(y)
     if n_rows_of(y) != n:
-        raise ValueError(f"Found input variables with inconsistent numbers of samples: X has {n}, y has {n_rows_of(y)}.")
+        raise ValueError(
+            f"Found input variables with inconsistent numbers of samples: X has {n}, y has {n_rows_of(y)}."
+        )
     train, rest = _halves(n, y, groups, rng)
     routed = process_routing(owner, "fit", **params).estimator.fit if _routing() else dict(params)
     sliced = {name: take(v, train) if _per_row(v, n) else v for name, v in routed.items()}
     weight = sliced.get("sample_weight")
     if weight is not None and len(np.unique(np.asarray(take(y, train))[np.asarray(weight) != 0])) == 1:
-        raise ValueError("sample_weight leaves one class among the rows that train the estimator, a random half; it needs two.")
+        raise ValueError(
+            "sample_weight leaves one class among the rows that train the estimator, a random half; it needs two."
+        )
     return clone(estimator).fit(take(X, train), take(y, train), **sliced), rest
 
 
@@ -139,7 +148,7 @@ def warn_of_training_rows(model: AdditiveModel, Z: Any) -> None:
     same = sum(key in known for key in _row_keys(mapped))
     if same > max(DUPLICATES, DUPLICATE_SHARE * n_rows_of(Z)):
         warnings.warn(
-            f"{same} of {n_rows_of(Z)} rows are support vectors of the model: they look like training rows, on which the model is surer "
+            f"{same} of {n_rows_of(Z)} rows are support vectors of the model: training rows, on which it is surer "
             "than on new ones. The certificate does not hold; call fit with rows that the model was not trained on.",
             UserWarning,
             stacklevel=3,
@@ -156,7 +165,8 @@ def _row_keys(rows: Any) -> list[int]:
             some = some.tocsr().sorted_indices()
             values = some.data.astype(np.float32)
             keys.extend(
-                hash((some.indices[a:b].tobytes(), values[a:b].tobytes())) for a, b in zip(some.indptr[:-1], some.indptr[1:], strict=True)
+                hash((some.indices[a:b].tobytes(), values[a:b].tobytes()))
+                for a, b in zip(some.indptr[:-1], some.indptr[1:], strict=True)
             )
         else:
             keys.extend(hash(row.tobytes()) for row in np.ascontiguousarray(some, dtype=np.float32) + np.float32(0))

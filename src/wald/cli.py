@@ -42,9 +42,7 @@ def build() -> "typer.Typer":
     import rich.console
     import typer
 
-    application = typer.Typer(
-        name="wald", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False
-    )
+    application = typer.Typer(name="wald", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 
     def show_version(wanted: bool) -> None:
         if wanted:

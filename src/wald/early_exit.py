@@ -31,7 +31,9 @@ from .stopping.boundary import PROTECT
 
 def _wrapped_has(method: str) -> Any:
     def check(self: EarlyExitClassifier) -> bool:
-        getattr(getattr(self, "estimator_", self.estimator), method)  # raises the wrapped estimator's own AttributeError
+        getattr(
+            getattr(self, "estimator_", self.estimator), method
+        )  # raises the wrapped estimator's own AttributeError
         return True
 
     return check
@@ -40,33 +42,35 @@ def _wrapped_has(method: str) -> Any:
 class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     """Answer like a trained classifier, and stop evaluating each row as soon as its answer is clear.
 
-    A linear model or kernel machine is a sum of terms. ``fit`` decides, on rows that need no labels, in which order to evaluate
-    the terms, where to look, and from which estimate on a row may leave; and it certifies on rows kept apart how often that
-    differs from evaluating everything. ``predict`` then evaluates most rows in a small part of the terms.
+    A linear model or kernel machine is a sum of terms. ``fit`` decides, on rows that need no labels, in which order to
+    evaluate the terms, where to look, and from which estimate on a row may leave; and it certifies on rows kept apart
+    how often that differs from evaluating everything. ``predict`` then evaluates most rows in a small part of the
+    terms.
 
     Parameters
     ----------
     estimator : estimator
-        ``FrozenEstimator(model)`` wraps a fitted model. An unfitted estimator is cloned and fitted on a stratified half of the
-        rows, and planned and certified on the rest.
+        ``FrozenEstimator(model)`` wraps a fitted model. An unfitted estimator is cloned and fitted on a stratified
+        half of the rows, and planned and certified on the rest.
     risk : float or None, default=0.001
-        Bound on the share of rows whose label differs from the wrapped model's. 0: none may differ, by proof; rows that are not
-        proven go to the wrapped model itself. None: promise nothing, use the rule as printed, and report the measured rate.
+        Bound on the share of rows whose label differs from the wrapped model's. 0: none may differ, by proof; rows
+        that are not proven go to the wrapped model itself. None: promise nothing, use the rule as printed, and report
+        the measured rate.
     confidence : float, default=0.95
         Probability, over the draw of the certificate rows, with which the bound holds.
     order : {"greedy", "random", "sorted"} or array of unit indices, default="greedy"
         In which order units (support vectors, features, or groups of features) are evaluated.
     readout : {"regressed", "partial"}, default="regressed"
-        Estimate of the full score: the best linear one from the terms seen, or the papers' partial sum with the unseen terms at
-        their mean. A rule object brings its own.
+        Estimate of the full score: the best linear one from the terms seen, or the papers' partial sum with the unseen
+        terms at their mean. A rule object brings its own.
     rule : "ladder" or rule object from `wald.stopping`, default="ladder"
         When rows leave. With a ``risk`` its boundary is scaled by one number and certified.
     protect : {"all", "positive", "negative", "each"}, default="all"
-        Which rows the promise speaks of: all; those that the full model calls positive (exits are then to the negative class
-        only) or negative; or every class for itself. "positive" is ``classes_[1]``; both need two classes.
+        Which rows the promise speaks of: all; those that the full model calls positive (exits are then to the negative
+        class only) or negative; or every class for itself. "positive" is ``classes_[1]``; both need two classes.
     cost : {"time", "units"} or CostModel, default="time"
-        What the plan minimizes: measured time, or units (or ``feature_costs``). Whatever it is, evaluating everything is taken
-        when no plan is cheaper.
+        What the plan minimizes: measured time, or units (or ``feature_costs``). Whatever it is, evaluating everything
+        is taken when no plan is cheaper.
     feature_costs : array-like of shape (n_features,) or dict from feature or group name to cost, default=None
         Positive costs, for linear models. Costs are then reported, and budgets given, in their unit.
     feature_groups : dict from name to columns, default=None
@@ -93,13 +97,13 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     Notes
     -----
-    The promise holds when the rows to be served are drawn like the rows given to ``fit``, and when these are not the rows that
-    the model was trained on. Features that no stage reads are not checked for NaN.
+    The promise holds when the rows to be served are drawn like the rows given to ``fit``, and when these are not the
+    rows that the model was trained on. Features that no stage reads are not checked for NaN.
 
     References
     ----------
-    R. Pelossof and Z. Ying, "Focus of Attention for Linear Predictors", arXiv 1212.6659.
-    A. Angelopoulos, S. Bates, E. Candes, M. Jordan and L. Lei, "Learn then Test", Annals of Applied Statistics 19(2), 2025.
+    R. Pelossof and Z. Ying, "Focus of Attention for Linear Predictors", arXiv 1212.6659. A. Angelopoulos, S. Bates, E.
+    Candes, M. Jordan and L. Lei, "Learn then Test", Annals of Applied Statistics 19(2), 2025.
 
     Examples
     --------
@@ -156,12 +160,13 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : {array-like, sparse matrix, data frame} of shape (n_rows, n_features)
-            With a frozen estimator: rows like those to be served, without labels, not the training rows. Otherwise half of them
-            train the estimator.
+            With a frozen estimator: rows like those to be served, without labels, not the training rows. Otherwise
+            half of them train the estimator.
         y : array-like of shape (n_rows,), default=None
             Labels, for an estimator that is not frozen.
         groups : array-like of shape (n_rows,), default=None
-            Users, documents, days: rows of a group stay together in every split, and one random row of each is certified.
+            Users, documents, days: rows of a group stay together in every split, and one random row of each is
+            certified.
         **params : dict
             Routed to the estimator's ``fit``.
 
@@ -182,7 +187,7 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         model = decompose(self.estimator_)
         if model.decision.n_outputs > 1 and self.protect in ("positive", "negative"):
             raise ValueError(
-                f"protect={self.protect!r} needs two classes; the model has {model.decision.n_classes}. Use 'all' or 'each'."
+                f"protect={self.protect!r} needs two classes, not {model.decision.n_classes}: use 'all' or 'each'."
             )
         self.classes_ = model.classes
         Z = to_array(read_front(model, X))
@@ -206,7 +211,11 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         plan = make_plan(model, Z[split.order], Z[split.shape], raw_shape, request)
         self._shape = seen_by(model, plan, Z[split.shape], raw_shape, n_threads)
         self._served = Served(model, plan, by_proof=self.risk == 0)
-        self._settle(Z[split.certificate], take(X, split.certificate), None if groups is None else np.asarray(groups)[split.certificate])
+        self._settle(
+            Z[split.certificate],
+            take(X, split.certificate),
+            None if groups is None else np.asarray(groups)[split.certificate],
+        )
         return self
 
     def recertify(
@@ -253,7 +262,9 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     def _checked_rule(self) -> Rule:
         """Check the parameters that fit alone does not, and give the rule."""
-        if self.risk is not None and not (isinstance(self.risk, Real) and not isinstance(self.risk, bool) and 0 <= self.risk < 1):
+        if self.risk is not None and not (
+            isinstance(self.risk, Real) and not isinstance(self.risk, bool) and 0 <= self.risk < 1
+        ):
             raise ValueError(f"risk must be None or a number at least 0 and below 1. Got {self.risk!r} instead.")
         for name, value in (("confidence", self.confidence), ("certificate_fraction", self.certificate_fraction)):
             if not (isinstance(value, Real) and 0 < value < 1):
@@ -263,15 +274,21 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         if self.readout not in ("regressed", "partial"):
             raise ValueError(f"readout must be 'regressed' or 'partial'. Got {self.readout!r} instead.")
         if isinstance(self.order, str) and self.order not in ("greedy", "random", "sorted"):
-            raise ValueError(f"order must be 'greedy', 'random', 'sorted' or an array of units. Got {self.order!r} instead.")
+            raise ValueError(
+                f"order must be 'greedy', 'random', 'sorted' or an array of units. Got {self.order!r} instead."
+            )
         if not (isinstance(self.cost, CostModel) or self.cost in ("time", "units")):
             raise ValueError(f"cost must be 'time', 'units' or a CostModel. Got {self.cost!r} instead.")
         if isinstance(self.rule, str):
             if self.rule != "ladder":
-                raise ValueError(f"rule must be 'ladder' or a rule object from wald.stopping. Got {self.rule!r} instead.")
+                raise ValueError(
+                    f"rule must be 'ladder' or a rule object from wald.stopping. Got {self.rule!r} instead."
+                )
             return Lossless() if self.risk == 0 else Ladder(readout=self.readout)  # type: ignore[arg-type]  # checked above
         if not isinstance(self.rule, Rule):
-            raise TypeError(f"rule must be 'ladder' or a rule object from wald.stopping. Got {type(self.rule).__name__} instead.")
+            raise TypeError(
+                f"rule must be 'ladder' or a rule object from wald.stopping. Got {type(self.rule).__name__} instead."
+            )
         check_rule(self.rule, self.risk)
         return self.rule
 
@@ -286,8 +303,8 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         ----------
         X : {array-like, sparse matrix, data frame} of shape (n_rows, n_features)
         budget : float, default=None
-            Most that a row may cost, in the unit of the costs: rows that are still unclear then get the answer of the deepest look
-            that the budget pays for. Outside of the certificate.
+            Most that a row may cost, in the unit of the costs: rows that are still unclear then get the answer of the
+            deepest look that the budget pays for. Outside of the certificate.
         return_cost : bool, default=False
             Whether to return what each row cost.
         check_input : bool, default=True
@@ -302,8 +319,8 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If rows do not fit the model, a value that is read is NaN or infinite, the budget is below the first look, or the model
-            has changed since ``fit``.
+            If rows do not fit the model, a value that is read is NaN or infinite, the budget is below the first look,
+            or the model has changed since ``fit``.
         """
         served = self._ready()
         if check_input:
@@ -361,25 +378,25 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         row = np.asarray(x)[None] if not hasattr(x, "shape") or np.ndim(x) == 1 else x
         scores, stage = self.stage_scores(row)
         low, high = self.plan_.thresholds()
-        return Trace(scores[0], low, high, self.plan_.stage_costs, int(stage[0]), self.predict(row)[0])  # type: ignore[index]
+        return Trace(scores[0], low, high, self.plan_.stage_costs, int(stage[0]), self.predict(row)[0])
 
-    @available_if(_wrapped_has("decision_function"))
+    @available_if(_wrapped_has("decision_function"))  # type: ignore[untyped-decorator]
     def decision_function(self, X: Any) -> NDArray[Any]:
         """The wrapped estimator's own scores, in full."""
         self._ready()
-        return self.estimator_.decision_function(X)
+        return np.asarray(self.estimator_.decision_function(X))
 
-    @available_if(_wrapped_has("predict_proba"))
+    @available_if(_wrapped_has("predict_proba"))  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> NDArray[Any]:
         """The wrapped estimator's own probabilities, in full."""
         self._ready()
-        return self.estimator_.predict_proba(X)
+        return np.asarray(self.estimator_.predict_proba(X))
 
-    @available_if(_wrapped_has("predict_log_proba"))
+    @available_if(_wrapped_has("predict_log_proba"))  # type: ignore[untyped-decorator]
     def predict_log_proba(self, X: Any) -> NDArray[Any]:
         """The wrapped estimator's own log-probabilities, in full."""
         self._ready()
-        return self.estimator_.predict_log_proba(X)
+        return np.asarray(self.estimator_.predict_log_proba(X))
 
     # ---- housekeeping ----------------------------------------------------------------------------------------------
 
@@ -389,7 +406,9 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         served: Served = self._served
         changed = served.model.changed()
         if changed is not None:
-            raise ValueError(f"The wrapped model is not the one that was planned and certified: {changed} Call fit again.")
+            raise ValueError(
+                f"The wrapped model is not the one that was planned and certified: {changed} Call fit again."
+            )
         return served
 
     def _admit(self, X: Any) -> Any:
@@ -408,7 +427,12 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         n_features = getattr(self, "n_features_in_", None)
         if n_features is None:
             return X
-        if type(X) is np.ndarray and X.ndim == 2 and X.shape[1] == n_features and not hasattr(self, "feature_names_in_"):
+        if (
+            type(X) is np.ndarray
+            and X.ndim == 2
+            and X.shape[1] == n_features
+            and not hasattr(self, "feature_names_in_")
+        ):
             return X
         if sparse.issparse(X):
             X = X.tocsr()

@@ -19,9 +19,7 @@ from sklearn.svm import LinearSVC
 
 from wald.additive import LinearTerms, decompose
 
-pytestmark = pytest.mark.filterwarnings(
-    "ignore::FutureWarning", "ignore::sklearn.exceptions.ConvergenceWarning"
-)
+pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::sklearn.exceptions.ConvergenceWarning")
 
 MODELS = [
     LogisticRegression(max_iter=50),
@@ -106,9 +104,7 @@ def test_a_score_of_zero_is_the_negative_class_and_ties_go_to_the_first():
     several = RidgeClassifier().fit(X, [0, 1, 2])
     several.coef_, several.intercept_ = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]]), np.zeros(3)
     read = decompose(several)
-    assert (
-        several.predict(rows).tolist() == read.decision.codes(read.terms.scores(rows)).tolist() == [0, 0, 1]
-    )
+    assert several.predict(rows).tolist() == read.decision.codes(read.terms.scores(rows)).tolist() == [0, 0, 1]
 
 
 def test_data_frames_and_other_layouts(rows):

@@ -40,9 +40,7 @@ def make(kind, X, y):
     if kind == "linear":
         return LogisticRegression().fit(X, y)
     if kind == "pipeline":
-        return make_pipeline(
-            SimpleImputer(), PCA(5), SimpleImputer(), StandardScaler(), LogisticRegression()
-        ).fit(X, y)
+        return make_pipeline(SimpleImputer(), PCA(5), SimpleImputer(), StandardScaler(), LogisticRegression()).fit(X, y)
     if kind == "svc":
         return SVC().fit(X, y)
     if kind == "sparse svc":
@@ -70,11 +68,7 @@ def test_copies(kind, duplicate, rows):
     np.testing.assert_array_equal(again.terms.scores(seen), read.terms.scores(seen))
     leaf = again.estimator
     while not hasattr(leaf, "intercept_"):
-        leaf = (
-            leaf[-1]
-            if hasattr(leaf, "steps")
-            else getattr(leaf, "estimator_", getattr(leaf, "estimator", None))
-        )
+        leaf = leaf[-1] if hasattr(leaf, "steps") else getattr(leaf, "estimator_", getattr(leaf, "estimator", None))
     leaf.intercept_ += 1
     assert "intercept_" in again.changed()
     assert read.changed() is None

@@ -55,9 +55,7 @@ def fit_steps(steps, X, y):
     fitted, seen = [], X
     for name, step in steps[:-1]:
         step = (
-            Pipeline([("again", FrozenEstimator(StandardScaler().fit(seen)))])
-            if isinstance(step, Pipeline)
-            else step
+            Pipeline([("again", FrozenEstimator(StandardScaler().fit(seen)))]) if isinstance(step, Pipeline) else step
         )
         step = step if step is None or isinstance(step, str) else clone(step).fit(seen)
         seen = seen if step is None or isinstance(step, str) else step.transform(seen)
@@ -75,9 +73,7 @@ def fit_steps(steps, X, y):
     dtype=st.sampled_from([np.float32, np.float64]),
     seed=st.integers(0, 5),
 )
-def test_affine_steps_are_folded(
-    rows, check_same_labels, before, imputer, after, final, n_classes, dtype, seed
-):
+def test_affine_steps_are_folded(rows, check_same_labels, before, imputer, after, final, n_classes, dtype, seed):
     X, y = rows(n_classes, dtype, n_rows=120, seed=seed)
     steps = [*before, *after, final]
     if imputer is not None:

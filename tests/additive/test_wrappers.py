@@ -51,9 +51,7 @@ def test_thresholds_on_probabilities(model, threshold, pos_label, dtype, rows, c
 
 @pytest.mark.parametrize("pos_label", [None, 1, 0])
 @pytest.mark.parametrize("threshold", ["auto", -0.5, 0.8, np.inf, -np.inf])
-@pytest.mark.parametrize(
-    "model", [LinearSVC(max_iter=5000), Perceptron(), SVC(), SVC(kernel="linear", C=0.1)], ids=str
-)
+@pytest.mark.parametrize("model", [LinearSVC(max_iter=5000), Perceptron(), SVC(), SVC(kernel="linear", C=0.1)], ids=str)
 def test_thresholds_on_scores_are_exact(model, threshold, pos_label, rows, check_same_labels):
     X, y = rows()
     pipeline = make_pipeline(StandardScaler(), model)
@@ -66,9 +64,7 @@ def test_ties_at_a_threshold_on_scores(pos_label):
     X = np.array([[-1.0], [1.0]])
     model = LinearSVC().fit(X, [0, 1])
     model.coef_, model.intercept_ = np.ones((1, 1)), np.zeros(1)
-    fixed = FixedThresholdClassifier(FrozenEstimator(model), threshold=0.5, pos_label=pos_label).fit(
-        X, [0, 1]
-    )
+    fixed = FixedThresholdClassifier(FrozenEstimator(model), threshold=0.5, pos_label=pos_label).fit(X, [0, 1])
     read = decompose(fixed)
     rows = np.array([[-0.75], [-0.5], [-0.25], [0.25], [0.5], [0.75]])
     assert read.decision.codes(read.terms.scores(rows)).tolist() == fixed.predict(rows).tolist()
@@ -100,13 +96,9 @@ def test_tuned(model, scoring, rows, check_same_labels):
 def test_calibrated(model, method, level, dtype, rows, check_same_labels):
     X, y = rows(dtype=dtype)
     y = NAMES[y]
-    calibrated = CalibratedClassifierCV(
-        half(make_pipeline(StandardScaler(), model), X, y), method=method
-    ).fit(X, y)
+    calibrated = CalibratedClassifierCV(half(make_pipeline(StandardScaler(), model), X, y), method=method).fit(X, y)
     if level is not None:
-        calibrated = FixedThresholdClassifier(
-            FrozenEstimator(calibrated), threshold=level, pos_label="yes"
-        ).fit(X, y)
+        calibrated = FixedThresholdClassifier(FrozenEstimator(calibrated), threshold=level, pos_label="yes").fit(X, y)
     read = check_same_labels(calibrated, X)
     assert read.slack <= (0 if method == "isotonic" else 1e-3 if dtype is np.float32 else 1e-12)
 

@@ -58,9 +58,7 @@ def test_parameters_are_checked():
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(
-    ("drift", "theta", "expected"), [(1.0, 0.0, 0.018), (1.0, 0.5, 0.011), (-0.5, 0.0, 0.010)]
-)
+@pytest.mark.parametrize(("drift", "theta", "expected"), [(1.0, 0.0, 0.018), (1.0, 0.5, 0.011), (-0.5, 0.0, 0.010)])
 def test_stop_error_of_brownian_motion(drift, theta, expected):
     """P(crossed | full sum below the threshold) at delta = 0.05: known values, all below delta."""
     rng = np.random.default_rng(0)

@@ -47,9 +47,7 @@ SENTENCES = [
         "no early exit: 299 certificate rows needed, 120 given",
     ),
     (
-        Certificate(
-            "too few rows", 0.01, 0.95, protect="each", strata=(*EACH, Stratum("rows of class c", 9, 0))
-        ),
+        Certificate("too few rows", 0.01, 0.95, protect="each", strata=(*EACH, Stratum("rows of class c", 9, 0))),
         "no early exit: 299 certificate rows of class c needed, 9 given",
     ),
     (

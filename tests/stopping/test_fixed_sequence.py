@@ -84,14 +84,10 @@ def test_it_keeps_the_last_scale_before_the_first_failure(dtype, protect):
     assert certificate.verify()
 
 
-@pytest.mark.parametrize(
-    ("looks", "classes"), [(rows(6000, mean=1.0), None), (three_classes(6000), list("abc"))]
-)
+@pytest.mark.parametrize(("looks", "classes"), [(rows(6000, mean=1.0), None), (three_classes(6000), list("abc"))])
 def test_each_class_passes_for_itself(looks, classes):
     boundary = LADDER if looks.binary else Boundary.upper(0.0, SD)
-    certificate = certify(
-        looks, boundary, risk=0.02, confidence=0.95, protect="each", q_grid=GRID, classes=classes
-    )
+    certificate = certify(looks, boundary, risk=0.02, confidence=0.95, protect="each", q_grid=GRID, classes=classes)
     assert certificate.verify()
     counts = np.bincount(looks.full)
     assert [stratum.n_rows for stratum in certificate.strata] == counts.tolist()

@@ -98,9 +98,7 @@ def test_lossless_leaves_ties_to_the_model():
 
 
 def test_lossless_without_sure_bounds_never_exits():
-    walk = dataclasses.replace(
-        example_walk(), remainder_low=np.full(4, -np.inf), remainder_high=np.full(4, np.inf)
-    )
+    walk = dataclasses.replace(example_walk(), remainder_low=np.full(4, -np.inf), remainder_high=np.full(4, np.inf))
     low, high = Lossless().boundary(walk).thresholds(1.0, np.float64)
     assert np.isneginf(low).all()
     assert np.isposinf(high).all()

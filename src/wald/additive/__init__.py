@@ -124,9 +124,7 @@ def _refusal(model: Any) -> Exception:
         return TypeError(f"{name} is a search, not a model: wrap its best_estimator_.")
     module = type(model).__module__
     if module.startswith(("sklearn.ensemble", "sklearn.tree", "lightgbm", "xgboost", "catboost")):
-        return TypeError(
-            f"{name} is not yet supported: wald does not read trees and ensembles so far. {SUPPORTED}"
-        )
+        return TypeError(f"{name} is not yet supported: wald does not read trees and ensembles so far. {SUPPORTED}")
     if hasattr(model, "estimators_"):
         return TypeError(f"{name} is not supported: wrap each of its estimators_ on its own. {SUPPORTED}")
     return TypeError(f"{name} is not supported. {SUPPORTED}")

@@ -138,9 +138,7 @@ class Decision:
         if scores.ndim == 1 and self.n_outputs == 1:
             scores = scores[:, np.newaxis]
         if scores.ndim != 2 or scores.shape[1] != self.n_outputs:
-            raise ValueError(
-                f"Scores must have shape (n_rows, {self.n_outputs}). Got {scores.shape} instead."
-            )
+            raise ValueError(f"Scores must have shape (n_rows, {self.n_outputs}). Got {scores.shape} instead.")
         return scores
 
     def _votes(self, scores: NDArray[np.floating]) -> NDArray[np.float64]:

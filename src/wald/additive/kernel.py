@@ -79,9 +79,7 @@ class KernelTerms:
         float64 ndarray of shape (n_rows, n_terms) or (n_rows, len(which))
             Kernel values of every row with the support vectors.
         """
-        vectors = (
-            self.support_vectors if which is None else self.support_vectors[np.asarray(which, dtype=np.intp)]
-        )
+        vectors = self.support_vectors if which is None else self.support_vectors[np.asarray(which, dtype=np.intp)]
         rows = self._mapped(X)
         if self.kernel == "rbf":
             return np.exp(-self.gamma * _squared_distances(rows, vectors))
@@ -136,9 +134,7 @@ class KernelTerms:
     def _mapped(self, X: Any) -> Any:
         if self.columns is not None:
             return self.columns.apply(X)
-        return (
-            X.tocsr().astype(np.float64) if sparse.issparse(X) else np.asarray(X, dtype=np.float64, order="C")
-        )
+        return X.tocsr().astype(np.float64) if sparse.issparse(X) else np.asarray(X, dtype=np.float64, order="C")
 
 
 def read_kernel(model: Any) -> tuple[LinearTerms | KernelTerms, Decision]:

@@ -147,8 +147,7 @@ class LinearTerms:
             Terms for the rows before the map.
         """
         shifted = [
-            math.fsum((*row * columns.shift, start))
-            for row, start in zip(self.coef, self.intercept, strict=True)
+            math.fsum((*row * columns.shift, start)) for row, start in zip(self.coef, self.intercept, strict=True)
         ]
         return LinearTerms(
             coef=self.coef * columns.scale,
@@ -201,9 +200,7 @@ def read_linear(model: Any) -> tuple[LinearTerms, Decision]:
     coef = np.array(np.atleast_2d(weights), dtype=np.float64)
     n_outputs = 1 if n_classes == 2 else n_classes
     if coef.shape[0] != n_outputs:
-        raise ValueError(
-            f"This {name} has {n_classes} classes and coef_ of shape {coef.shape}, which do not fit."
-        )
+        raise ValueError(f"This {name} has {n_classes} classes and coef_ of shape {coef.shape}, which do not fit.")
     # The intercept is one number, 0.0, in models that were fitted without.
     intercept = np.array(np.broadcast_to(np.asarray(model.intercept_, dtype=np.float64), (n_outputs,)))
     decision = Decision("sign" if n_classes == 2 else "argmax", n_classes)

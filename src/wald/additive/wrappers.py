@@ -144,9 +144,7 @@ def fold_steps(steps: list[tuple[str, Any]]) -> tuple[Any, ColumnMap | None, int
     for _, step in steps[:kept]:
         # What fit has learnt ends in an underscore; refitting a step replaces it.
         attributes += [
-            (step, name)
-            for name in getattr(step, "__dict__", {})
-            if name.endswith("_") and not name.startswith("_")
+            (step, name) for name in getattr(step, "__dict__", {}) if name.endswith("_") and not name.startswith("_")
         ]
     front = Pipeline(_uniquely_named(steps[:kept])) if kept else None
     return front, None if columns is None or columns.is_identity else columns, len(steps) - kept, attributes
@@ -201,9 +199,7 @@ def rule_decision(peeled: Peeled, single: bool) -> tuple[Decision, float]:
         rule: Rule = at_least(level) if positive == 1 else other_at_least(level)
         return decision_from(_response(inner, peeled.model, single), rule)
     if any(isinstance(between, CalibratedClassifierCV) for between in inner):
-        raise TypeError(
-            f"{type(outer).__name__} asks a CalibratedClassifierCV for a decision_function it has not."
-        )
+        raise TypeError(f"{type(outer).__name__} asks a CalibratedClassifierCV for a decision_function it has not.")
     # Scores of float32 are compared with the threshold rounded to float32.
     rounded = single and np.isfinite(level) and float(np.float32(level)) != level
     slack = 2.0**-24 * abs(level) if rounded else 0.0
@@ -261,13 +257,10 @@ def _calibrator_response(model: Any, single: bool) -> Response:
     calibrator = _only_calibrated(model).calibrators[0]
     if isinstance(calibrator, IsotonicRegression):
         # Between knots, interpolation never falls, in floating point too; it may overshoot the next knot.
-        return Response(
-            lambda scores: np.asarray(calibrator.predict(scores), float), calibrator.X_thresholds_
-        )
+        return Response(lambda scores: np.asarray(calibrator.predict(scores), float), calibrator.X_thresholds_)
     if not (hasattr(calibrator, "a_") and hasattr(calibrator, "b_")):
         raise TypeError(
-            f"CalibratedClassifierCV(method={model.method!r}) is not supported: use method='sigmoid' or "
-            "'isotonic'."
+            f"CalibratedClassifierCV(method={model.method!r}) is not supported: use method='sigmoid' or 'isotonic'."
         )
     slope, offset = -float(calibrator.a_), -float(calibrator.b_)
     if not (np.isfinite(slope) and np.isfinite(offset)):

@@ -47,9 +47,7 @@ def table(exhibits: Sequence[Exhibit]) -> Table:
         grid.add_row(
             f"[bold]{task.name}[/bold]\n{task.question}\n[dim]{task.aim}[/dim]",
             "scikit-learn\n" + ("wald [dim](everything)[/dim]" if everything else "wald") + "\n",
-            _lines(
-                exhibit.rows_per_second, _ratio(exhibit.rows_per_second.wald, exhibit.rows_per_second.sklearn)
-            ),
+            _lines(exhibit.rows_per_second, _ratio(exhibit.rows_per_second.wald, exhibit.rows_per_second.sklearn)),
             _lines(
                 Pair(1e6 * exhibit.seconds_of_one.sklearn, 1e6 * exhibit.seconds_of_one.wald),
                 _ratio(exhibit.seconds_of_one.sklearn, exhibit.seconds_of_one.wald),
@@ -80,9 +78,7 @@ def caption(exhibits: Sequence[Exhibit], material: Material, threads: int) -> st
         sentences.append("A kernel machine's plan may add linear terms, which count as one unit each.")
     slower = [e.task for e in exhibits if e.rows_per_second.wald < e.rows_per_second.sklearn]
     if any(task.cost == "units" for task in slower):
-        sentences.append(
-            "Where × is below 1, wald is slower: a plan for fewest pixels pays more for each pixel."
-        )
+        sentences.append("Where × is below 1, wald is slower: a plan for fewest pixels pays more for each pixel.")
     return " ".join(sentences)
 
 

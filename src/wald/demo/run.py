@@ -87,9 +87,7 @@ def _make_folder(output: Path) -> None:
             pass
     except OSError as error:
         reason = error.strerror or error
-        raise DemoError(
-            f"cannot write into the folder {output} ({reason}); name another one with --output."
-        ) from error
+        raise DemoError(f"cannot write into the folder {output} ({reason}); name another one with --output.") from error
 
 
 class _Steps:

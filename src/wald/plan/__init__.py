@@ -1,4 +1,4 @@
-"""From terms to a plan: order, readouts, looks, and what they cost. Knows terms and costs, and nothing of scikit-learn."""
+"""From terms to a plan: order, readouts, looks, and what they cost."""
 
 from __future__ import annotations
 
@@ -8,4 +8,17 @@ from .plan import NO_SURROGATES, Plan, Surrogates
 from .readout import Readout
 from .units import Units, feature_units
 
-__all__ = ["NO_SURROGATES", "CostModel", "Plan", "Problem", "Readout", "Recipe", "Sight", "Surrogates", "Units", "build_plan", "feature_units", "live_shares"]
+__all__ = [
+    "NO_SURROGATES",
+    "CostModel",
+    "Plan",
+    "Problem",
+    "Readout",
+    "Recipe",
+    "Sight",
+    "Surrogates",
+    "Units",
+    "build_plan",
+    "feature_units",
+    "live_shares",
+]

@@ -16,9 +16,9 @@ from .order import Ints
 class CostModel:
     """Expected cost of a row, by which plans are compared.
 
-    A row pays ``row`` once. At each look that it reaches it pays ``unit`` for every unit of cost bought there (in whole blocks
-    of ``block`` terms), ``readout`` for every term and output in the estimate, and ``stage``. A row that sees everything pays for
-    the rest the same way. Evaluating everything with the wrapped model itself costs ``full``.
+    A row pays ``row`` once. At each look that it reaches it pays ``unit`` for every unit of cost bought there (in
+    whole blocks of ``block`` terms), ``readout`` for every term and output in the estimate, and ``stage``. A row that
+    sees everything pays for the rest the same way. Evaluating everything with the wrapped model itself costs ``full``.
 
     Parameters
     ----------
@@ -59,7 +59,9 @@ class CostModel:
         def near(value: float) -> float:
             return 2.0 ** (round(4 * math.log2(value)) / 4) if value > 0 else 0.0
 
-        return CostModel(near(self.row), near(self.unit), near(self.readout), near(self.stage), near(self.full), self.block)
+        return CostModel(
+            near(self.row), near(self.unit), near(self.readout), near(self.stage), near(self.full), self.block
+        )
 
     def expected(self, stage_terms: Ints, stage_costs: Floats, live: Floats, n_outputs: int) -> float:
         """Expected cost of a row of a plan.
@@ -87,7 +89,7 @@ def geometric(first: int, last: int, ratio: float, multiple: int = 1) -> list[in
     stages: list[int] = []
     value = float(first)
     while value <= last:
-        stage = max(multiple, int(round(value / multiple)) * multiple)
+        stage = max(multiple, round(value / multiple) * multiple)
         if stage <= last and (not stages or stage > stages[-1]):
             stages.append(stage)
         value = max(value * ratio, value + multiple * 0.5)

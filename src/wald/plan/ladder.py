@@ -1,8 +1,8 @@
 """Build a plan: order the units, fit readouts, choose the looks.
 
-Order of decisions, so that a certificate on other rows stays valid: everything here is chosen on plan rows alone, which are split
-in two. Orders and readouts are fitted on the first part; the looks, their scales and the candidate to keep are judged on the
-second, at the scale q that the certificate's own walk would give there.
+Order of decisions, so that a certificate on other rows stays valid: everything here is chosen on plan rows alone,
+which are split in two. Orders and readouts are fitted on the first part; the looks, their scales and the candidate to
+keep are judged on the second, at the scale q that the certificate's own walk would give there.
 """
 
 from __future__ import annotations
@@ -33,17 +33,26 @@ SMALL = 3000
 
 
 class Terms(Protocol):
-    """What a plan must know of a model: its terms."""
+    """What a plan must know of a model: ``F(x) = intercept + coef @ values(x)``."""
 
     @property
-    def n_terms(self) -> int: ...
+    def n_terms(self) -> int:
+        """Number of terms."""
+
     @property
-    def n_outputs(self) -> int: ...
+    def n_outputs(self) -> int:
+        """Number of outputs K."""
+
     @property
-    def coef(self) -> Floats: ...
+    def coef(self) -> Floats:
+        """Weights (K, n_terms)."""
+
     @property
-    def intercept(self) -> Floats: ...
-    def values(self, X: Any, which: Any = None) -> Floats: ...
+    def intercept(self) -> Floats:
+        """Intercepts (K,)."""
+
+    def values(self, X: Any, which: Any = None) -> Floats:
+        """Values of the terms ``which`` (all by default) of rows."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,7 +148,9 @@ def build_plan(problem: Problem) -> Plan:
             candidate = recipe.subset(keep)
             boundary = problem.rule.boundary(_of_stages(sight.walk, keep)).restricted(problem.protect)
             live, _ = served_at_shape(_looks(sight, keep), boundary, problem.rule, problem.risk, sight.dtype)
-            expected = sight.cost_model.expected(candidate.stage_terms, candidate.stage_costs, live, problem.terms.n_outputs)
+            expected = sight.cost_model.expected(
+                candidate.stage_terms, candidate.stage_costs, live, problem.terms.n_outputs
+            )
             if best is None or expected < best[0]:
                 best = expected, _plan(candidate, boundary, live, sight)
     assert best is not None
@@ -214,7 +225,11 @@ def _moments(values: Floats, surrogates: Floats, problem: Problem, weightings: l
 
     def chunks() -> Iterator[tuple[Floats, Floats, Floats]]:
         for rows in row_chunks(len(values), 8 * width):
-            yield np.hstack([values[rows], surrogates[rows]]), problem.scores[rows], np.stack([w[rows] for w in weightings])
+            yield (
+                np.hstack([values[rows], surrogates[rows]]),
+                problem.scores[rows],
+                np.stack([w[rows] for w in weightings]),
+            )
 
     return gather_moments(chunks(), width, problem.terms.n_outputs, len(weightings))
 
@@ -267,7 +282,9 @@ def _recipe(problem: Problem, moments: Moments, pool: Ints, surrogates: Surrogat
         readouts = partial_readouts(problem.terms.coef, problem.terms.intercept, mean, terms, stage_terms.tolist())
     total = problem.units.costs.sum() + n_surrogates
     return Recipe(
-        order=np.array([c - n_surrogates if c < n_surrogates else known[c - n_surrogates] for c in chosen], dtype=np.int64),
+        order=np.array(
+            [c - n_surrogates if c < n_surrogates else known[c - n_surrogates] for c in chosen], dtype=np.int64
+        ),
         terms=terms,
         stages=np.array([*looks, len(problem.units.members) + n_surrogates], dtype=np.int64),
         stage_terms=stage_terms,
@@ -293,17 +310,16 @@ def _given_order(
         raise ValueError(f"order must hold unit indices from 0 to {n_units - 1}. Got {order.min()} to {order.max()}.")
     missing = [int(u) for u in order if int(u) not in index]
     if missing:
-        raise ValueError(f"order names {len(missing)} units that are no candidates: at most {len(pool)} terms can stand in early stages.")
+        raise ValueError(
+            f"order names {len(missing)} units that are no candidates: early stages can have {len(pool)} terms."
+        )
     return np.array([index[int(u)] for u in order], dtype=np.int64)
 
 
 def _all_looks(problem: Problem, n_ordered: int, n_units: int) -> list[int]:
     """Every look that a ladder may have: a geometric ladder up to about half of the units."""
     last = min(n_ordered, n_units - 1) if not _is_greedy(problem) else n_ordered
-    if problem.looks_at_blocks:
-        fine = geometric(problem.block, last, 1.19, problem.block)
-    else:
-        fine = geometric(1, last, 1.12)
+    fine = geometric(problem.block, last, 1.19, problem.block) if problem.looks_at_blocks else geometric(1, last, 1.12)
     return sorted({*fine, *(m for m in problem.extra_looks if 1 <= m <= n_ordered)})
 
 

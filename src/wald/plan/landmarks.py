@@ -1,7 +1,8 @@
-"""Landmarks: vectors, optimized by gradient, whose kernel values tell a kernel machine's score better than support vectors do.
+"""Landmarks: vectors moved by gradient until their kernel values tell a score best.
 
-A stage may read any cheap function of a row: the certificate does not care where an estimate came from. Support vectors were
-chosen to draw a boundary, and many are needed to say how far a row is from it; a few vectors that are free to move say it better.
+A stage may read any cheap function of a row: the certificate does not care where an estimate came from. Support vectors
+were chosen to draw a boundary, and many are needed to say how far a row is from it; a few vectors that are free to move
+say it better.
 """
 
 from __future__ import annotations
@@ -17,14 +18,16 @@ BLOCKS = (16, 16, 32, 64)
 #: Steps of L-BFGS for each block; more of them fit the plan rows alone.
 STEPS = 50
 RIDGE = 1e-5
+#: Fewer rows than this cannot tell landmarks apart.
+LEAST_ROWS = 64
 
 
 def rbf_landmarks(X: Floats, scores: Floats, weights: Floats, start: Floats, gamma: float) -> Floats:
     """Optimize landmarks for the estimates of the first stages.
 
-    Minimizes the weighted squared error of the best linear estimate of the scores from ``exp(-gamma |x - v_j|^2)`` over the
-    landmarks v_j. The readout is solved for at every step (variable projection), so that the gradient is that of the landmarks
-    alone.
+    Minimizes the weighted squared error of the best linear estimate of the scores from ``exp(-gamma |x - v_j|^2)``
+    over the landmarks v_j. The readout is solved for at every step (variable projection), so that the gradient is that
+    of the landmarks alone.
 
     Parameters
     ----------
@@ -53,7 +56,9 @@ def rbf_landmarks(X: Floats, scores: Floats, weights: Floats, start: Floats, gam
         if len(block) == 0:
             break
         objective = _Objective(rows, norms, target, share, known, gamma)
-        moved = minimize(objective, block.ravel(), jac=True, method="L-BFGS-B", options={"maxiter": STEPS, "maxcor": 10})
+        moved = minimize(
+            objective, block.ravel(), jac=True, method="L-BFGS-B", options={"maxiter": STEPS, "maxcor": 10}
+        )
         landmarks = moved.x.reshape(block.shape).astype(np.float32)
         known = np.hstack([known, objective.values(landmarks)])
         found = np.vstack([found, landmarks])
@@ -83,7 +88,8 @@ class _Objective:
         distance += np.einsum("md,md->m", landmarks, landmarks)
         np.maximum(distance, 0, out=distance)
         distance *= -self._gamma
-        return np.exp(distance, out=distance)
+        np.exp(distance, out=distance)
+        return np.asarray(distance)
 
     def __call__(self, flat: Floats) -> tuple[float, Floats]:
         landmarks = flat.reshape(-1, self._rows.shape[1]).astype(np.float32)
@@ -93,7 +99,7 @@ class _Objective:
         weighted = terms * self._share[:, None]
         gram = (weighted.T @ terms).astype(np.float64)
         gram[np.diag_indices_from(gram)] *= 1 + RIDGE
-        gram[np.diag_indices_from(gram)] += 1e-9 * np.trace(gram) / len(gram)
+        gram[np.diag_indices_from(gram)] += 1e-9 * np.trace(gram) / len(gram) + 1e-12
         readout = np.linalg.solve(gram, (weighted.T @ self._target).astype(np.float64)).astype(np.float32)
         error = terms @ readout - self._target
         loss = float(self._share @ np.einsum("nk,nk->n", error, error))

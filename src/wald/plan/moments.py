@@ -94,8 +94,8 @@ Weighting = Callable[[Floats], Floats]
 def boundary_weights(confidence: Floats, width: float = 0.5, floor: float = 0.02) -> Floats:
     """Weights that count rows near the decision boundary more: ``exp(-c^2 / 2 h^2) + floor``.
 
-    ``h`` is ``width`` times the median of the full model's confidence ``c`` (n,), so that the weights do not depend on the
-    unit of the scores.
+    ``h`` is ``width`` times the median of the full model's confidence ``c`` (n,), so that the weights do not depend on
+    the unit of the scores.
     """
     scale = width * max(float(np.median(confidence)), np.finfo(float).tiny)
     weights: Floats = np.exp(-0.5 * (confidence / scale) ** 2) + floor

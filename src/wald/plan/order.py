@@ -15,13 +15,15 @@ Ints = NDArray[np.int64]
 _FLOOR = 1e-7
 
 
-def greedy_order(moments: Moments, units: Sequence[Ints], costs: Floats, n_select: int, first: Sequence[int] = ()) -> Ints:
+def greedy_order(
+    moments: Moments, units: Sequence[Ints], costs: Floats, n_select: int, first: Sequence[int] = ()
+) -> Ints:
     """Forward selection: the unit with the largest fall of the outputs' residual variance per unit of cost.
 
-    The gain of a unit u given those selected is ``c' S^-1 c / cost``, with ``S`` the residual covariance of its terms and
-    ``c`` their residual covariance with the outputs, every output weighed by its own variance. The residuals come from a
-    partial Cholesky factorization, so n units of one term cost O(n m^2) for m selected. Later picks are made in growing
-    blocks, whose residuals come from one matrix product.
+    The gain of a unit u given those selected is ``c' S^-1 c / cost``, with ``S`` the residual covariance of its terms
+    and ``c`` their residual covariance with the outputs, every output weighed by its own variance. The residuals come
+    from a partial Cholesky factorization, so n units of one term cost O(n m^2) for m selected. Later picks are made in
+    growing blocks, whose residuals come from one matrix product.
 
     Parameters
     ----------
@@ -110,7 +112,7 @@ class _Residuals:
 
     def unit_gains(self, units: Sequence[Ints], alive: NDArray[np.bool_]) -> Floats:
         gains = np.zeros(len(units))
-        for u in np.flatnonzero(alive):
+        for u in np.flatnonzero(alive).tolist():
             terms = np.asarray(units[u])
             terms = terms[self.variance[terms] > _FLOOR * self._start[terms]]
             if len(terms) == 0:

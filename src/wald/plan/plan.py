@@ -19,9 +19,14 @@ Precision = Literal["float32", "float64"]
 
 @dataclass(frozen=True, eq=False)
 class Surrogates:
-    """Terms that are none of the model's, in front of a kernel machine: ``vectors`` (S, n_features) as the kernel sees rows.
+    """Terms that are none of the model's, in front of a kernel machine.
 
-    ``linear``: each is the plain dot product with its vector; otherwise the kernel value.
+    Attributes
+    ----------
+    vectors : float64 ndarray of shape (S, n_features)
+        As the kernel sees rows.
+    linear : bool
+        Whether each term is the plain dot product with its vector, and not the kernel value.
     """
 
     vectors: Floats
@@ -107,7 +112,7 @@ class Plan:
         """
         if not budget >= self.stage_costs[0]:
             raise ValueError(
-                f"budget must be at least {self.stage_costs[0]:g}, the cost of the plan's first look. Got {budget!r} instead."
+                f"budget must be at least {self.stage_costs[0]:g}, the cost of the first look. Got {budget!r} instead."
             )
         return int(np.flatnonzero(self.stage_costs <= budget)[-1])
 

@@ -20,12 +20,14 @@ class Readout:
     bias: Floats
 
 
-def regressed_readouts(moments: Moments, order: NDArray[np.int64], n_terms: Sequence[int], ridge: float = 1e-5) -> list[Readout]:
+def regressed_readouts(
+    moments: Moments, order: NDArray[np.int64], n_terms: Sequence[int], ridge: float = 1e-5
+) -> list[Readout]:
     """Least-squares estimates of the outputs from the first ``m`` terms, for every ``m`` in ``n_terms``.
 
-    ``B = argmin E || F - B [1, T_1..T_m] ||^2 + ridge``: the conditional mean of F under a joint Gaussian, the best linear
-    estimate without it. One Cholesky factor of the ordered covariance serves every stage, since a leading block of the factor
-    factors the leading block.
+    ``B = argmin E || F - B [1, T_1..T_m] ||^2 + ridge``: the conditional mean of F under a joint Gaussian, the best
+    linear estimate without it. One Cholesky factor of the ordered covariance serves every stage, since a leading block
+    of the factor factors the leading block.
 
     Parameters
     ----------
@@ -50,7 +52,9 @@ def regressed_readouts(moments: Moments, order: NDArray[np.int64], n_terms: Sequ
             readouts.append(Readout(np.zeros((len(moments.output_mean), 0)), moments.output_mean.copy()))
             continue
         weights = solve_triangular(factor[:m, :m].T, target[:m], lower=False).T
-        readouts.append(Readout(np.ascontiguousarray(weights), moments.output_mean - weights @ moments.term_mean[order[:m]]))
+        readouts.append(
+            Readout(np.ascontiguousarray(weights), moments.output_mean - weights @ moments.term_mean[order[:m]])
+        )
     return readouts
 
 
@@ -66,9 +70,15 @@ def _factor(covariance: Floats, ridge: float) -> Floats:
 
 
 def partial_readouts(
-    coef: Floats, intercept: Floats, term_mean: Floats, order: NDArray[np.int64], n_terms: Sequence[int], *, impute: bool = True
+    coef: Floats,
+    intercept: Floats,
+    term_mean: Floats,
+    order: NDArray[np.int64],
+    n_terms: Sequence[int],
+    *,
+    impute: bool = True,
 ) -> list[Readout]:
-    """Partial sums ``b + sum_{j<=m} a_j T_j``, the unseen rest at its mean (``impute``) or left out, in the papers' manner."""
+    """Partial sums ``b + sum_{j<=m} a_j T_j``, the unseen rest at its mean (``impute``) or left out."""
     rest = np.setdiff1d(np.arange(coef.shape[1]), order)
     full_order = np.concatenate([order, rest]).astype(np.int64)
     readouts = []

@@ -1,6 +1,7 @@
 """Surrogate terms: cheap functions of a row that are no terms of the model, yet tell much about its score.
 
-A linear function costs a kernel machine about one kernel evaluation. The certificate does not care where an estimate came from.
+A linear function costs a kernel machine about one kernel evaluation. The certificate does not care where an estimate
+came from.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from .moments import Floats
 def linear_surrogates(X: Floats, scores: Floats, weights: Floats, n_directions: int) -> Floats:
     """Directions whose products with a row explain the scores best, linearly.
 
-    The weighted ridge regression of the scores (N, K) on the rows (N, d) gives K directions; of their fitted values the leading
-    principal components are kept.
+    The weighted ridge regression of the scores (N, K) on the rows (N, d) gives K directions; of their fitted values
+    the leading principal components are kept.
 
     Returns
     -------

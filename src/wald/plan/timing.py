@@ -36,7 +36,8 @@ def measure_cost_model(
     Parameters
     ----------
     ladder : callable
-        From the terms seen at each look to a task: ``n_rows`` rows go through these looks, and none leaves before the end.
+        From the terms seen at each look to a task: ``n_rows`` rows go through these looks, and none leaves before the
+        end.
     n_rows : int
     full : float
         Seconds per row of the wrapped model.
@@ -81,7 +82,9 @@ def _fit(
     readout = 0.0
     if many > few:
         again = (twice_many - at_many) - (twice_few - at_few)
-        readout = min(max(0.0, again / ((many - few) * n_outputs)), 0.3 * slope / n_outputs)  # noise must not eat the slope
+        readout = min(
+            max(0.0, again / ((many - few) * n_outputs)), 0.3 * slope / n_outputs
+        )  # noise must not eat the slope
     # what it costs to go the same way in single blocks, with a look after each
     look = (in_steps - at_few) / (n_steps - 1) if n_steps > 1 else twice_few - at_few
     return row, slope - readout * n_outputs, readout, max(0.0, look - readout * n_outputs * few / 2)

@@ -73,7 +73,9 @@ def feature_units(
         indices = sorted(_column(c, n_features, position, label) for c in columns)
         for i in indices:
             if i in owner:
-                raise ValueError(f"feature_groups puts column {i} into {owner[i]!r} and {label!r}; a column has one group.")
+                raise ValueError(
+                    f"feature_groups puts column {i} into {owner[i]!r} and {label!r}; a column has one group."
+                )
             owner[i] = label
         if not indices:
             raise ValueError(f"feature_groups[{label!r}] has no columns.")
@@ -94,10 +96,14 @@ def feature_units(
 def _column(column: int | str, n_features: int, position: Mapping[str, int], group: str) -> int:
     if isinstance(column, str):
         if column not in position:
-            raise ValueError(f"feature_groups[{group!r}] names {column!r}, which is no feature name of the fitted model.")
+            raise ValueError(
+                f"feature_groups[{group!r}] names {column!r}, which is no feature name of the fitted model."
+            )
         return position[column]
     if isinstance(column, bool) or int(column) != column or not 0 <= column < n_features:
-        raise ValueError(f"feature_groups[{group!r}] holds {column!r}; columns are indices from 0 to {n_features - 1}, or names.")
+        raise ValueError(
+            f"feature_groups[{group!r}] holds {column!r}; columns are indices from 0 to {n_features - 1}, or names."
+        )
     return int(column)
 
 
@@ -113,11 +119,15 @@ def _column_costs(
             elif name in position:
                 single[position[name]] = _positive(cost, name)
             else:
-                raise ValueError(f"feature_costs names {name!r}, which is neither a feature name nor one of feature_groups.")
+                raise ValueError(
+                    f"feature_costs names {name!r}, which is neither a feature name nor one of feature_groups."
+                )
     elif costs is not None:
         single = np.asarray(costs, dtype=np.float64)
         if single.shape != (n_features,):
-            raise ValueError(f"feature_costs must have shape ({n_features},), one cost per feature. Got {single.shape} instead.")
+            raise ValueError(
+                f"feature_costs must have shape ({n_features},), one cost per feature. Got {single.shape} instead."
+            )
         if not (np.isfinite(single).all() and (single > 0).all()):
             bad = int(np.flatnonzero(~(np.isfinite(single) & (single > 0)))[0])
             raise ValueError(f"feature_costs must be finite and positive. Got {single[bad]!r} for feature {bad}.")

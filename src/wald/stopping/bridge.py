@@ -66,9 +66,7 @@ def bridge_boundary(theta: float, sigma: float, delta: float, start: float = 0.0
     """
     require_fraction("bridge_boundary", "delta", delta)
     if not sigma >= 0.0:
-        raise ValueError(
-            f"The 'sigma' parameter of bridge_boundary must not be negative. Got {sigma!r} instead."
-        )
+        raise ValueError(f"The 'sigma' parameter of bridge_boundary must not be negative. Got {sigma!r} instead.")
     half_way = 0.5 * (theta - start)
     product = -0.5 * sigma**2 * math.log(delta)
     root = math.sqrt(half_way**2 + product)

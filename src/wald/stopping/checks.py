@@ -43,9 +43,7 @@ def check_stopping_rule(rule: Rule) -> None:
             refusals += 1
             continue
         assert pickle.dumps(walk) == before, "boundary(walk) must not change the walk"
-        assert pickle.dumps(rule.boundary(walk)) == pickle.dumps(boundary), (
-            "the same walk must give the same table"
-        )
+        assert pickle.dumps(rule.boundary(walk)) == pickle.dumps(boundary), "the same walk must give the same table"
         _check_table(rule, walk, boundary)
         if rule.lossless:
             codes, _ = walk.looks.answers(*boundary.thresholds(1.0, np.float64))
@@ -56,9 +54,7 @@ def check_stopping_rule(rule: Rule) -> None:
 def _check_table(rule: Rule, walk: Walk, boundary: Boundary) -> None:
     assert isinstance(boundary, Boundary), "boundary(walk) must return a Boundary"
     assert boundary.n_stages == walk.n_stages, "the table needs a row per early stage"
-    assert walk.binary or np.isneginf(boundary.low_center).all(), (
-        "multiclass has no low side: use Boundary.upper"
-    )
+    assert walk.binary or np.isneginf(boundary.low_center).all(), "multiclass has no low side: use Boundary.upper"
     stuck_low = np.isfinite(boundary.low_center) & (boundary.low_scale == 0.0)
     stuck_high = np.isfinite(boundary.high_center) & (boundary.high_scale == 0.0)
     moved = not (stuck_low | stuck_high).any()

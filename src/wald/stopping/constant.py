@@ -89,9 +89,7 @@ class ConstantBoundary:
         low, down = self._side(walk, walk.full == 1, sign=-1.0)
         return Boundary(low, down, high, up).restricted(_PROTECTED_BY[self.sides])
 
-    def _side(
-        self, walk: Walk, protected: npt.NDArray[np.bool_], sign: float
-    ) -> tuple[Float64Array, Float64Array]:
+    def _side(self, walk: Walk, protected: npt.NDArray[np.bool_], sign: float) -> tuple[Float64Array, Float64Array]:
         """Centre and scale one side: the upper (sign 1), or the lower by mirroring the walk (-1)."""
         nothing = np.zeros(walk.n_stages)
         disabled = nothing + sign * np.inf, nothing

@@ -162,9 +162,7 @@ def certify(
         status = failure_of(strata, risk, confidence)
         return Certificate(status, risk, confidence, protect, strata=strata, grouped=grouped)
     bound = bound_of(kept, confidence)
-    return Certificate(
-        "certified", risk, confidence, protect, q=passed, strata=kept, bound=bound, grouped=grouped
-    )
+    return Certificate("certified", risk, confidence, protect, q=passed, strata=kept, bound=bound, grouped=grouped)
 
 
 def measure(
@@ -238,7 +236,5 @@ def _checked(q_grid: npt.ArrayLike) -> FloatArray:
     grid = np.asarray(q_grid, dtype=np.float64)
     usable = grid.ndim == 1 and grid.size > 0 and bool(np.isfinite(grid).all() and (grid > 0).all())
     if not usable or (np.diff(grid) >= 0).any():
-        raise ValueError(
-            "q_grid must hold finite positive numbers that fall strictly: from cautious to bold."
-        )
+        raise ValueError("q_grid must hold finite positive numbers that fall strictly: from cautious to bold.")
     return grid

@@ -54,9 +54,7 @@ class Looks:
             raise ValueError("Looks needs 'scores' (binary), or 'codes' and 'confidence' (multiclass).")
         shape = self.judged.shape
         if len(shape) != 2 or self.full.shape != shape[:1]:
-            raise ValueError(
-                f"Looks needs (N, T) looks and (N,) full codes. Got {shape} and {self.full.shape}."
-            )
+            raise ValueError(f"Looks needs (N, T) looks and (N,) full codes. Got {shape} and {self.full.shape}.")
         if not self.binary and self.codes is not None and self.codes.shape != shape:
             raise ValueError(f"Codes and confidence must have one shape. Got {self.codes.shape} and {shape}.")
 
@@ -121,9 +119,7 @@ class Looks:
             not use.
         """
         if low.dtype != self.dtype or high.dtype != self.dtype:
-            raise TypeError(
-                f"Thresholds must be {self.dtype}, as the looks are. Got {low.dtype} and {high.dtype}."
-            )
+            raise TypeError(f"Thresholds must be {self.dtype}, as the looks are. Got {low.dtype} and {high.dtype}.")
         codes = self.full.astype(np.int32)
         stage = np.full(self.n_rows, self.n_stages, dtype=np.intp)
         leaves = self.judged > high

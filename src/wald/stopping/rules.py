@@ -175,9 +175,7 @@ class Budget:
         A budget that pays for the full model disables everything. One below the first look raises ValueError.
         """
         if walk.stage_costs[0] > self.k:
-            raise ValueError(
-                f"Budget({self.k:g}) is below the first look, which costs {walk.stage_costs[0]:g}."
-            )
+            raise ValueError(f"Budget({self.k:g}) is below the first look, which costs {walk.stage_costs[0]:g}.")
         deepest = np.flatnonzero(walk.stage_costs <= self.k).max()
         closed = np.arange(walk.n_stages) < deepest
         fixed = np.zeros(walk.n_stages)
@@ -222,7 +220,5 @@ def _plain(name: str, bound: npt.ArrayLike | None) -> float | tuple[float, ...] 
         return None
     values = np.asarray(bound, dtype=np.float64)
     if values.ndim > 1 or np.isnan(values).any():
-        raise ValueError(
-            f"The {name!r} parameter of Lossless must be a number or one number per feature, without NaN."
-        )
+        raise ValueError(f"The {name!r} parameter of Lossless must be a number or one number per feature, without NaN.")
     return float(values) if values.ndim == 0 else tuple(values.tolist())

@@ -11,25 +11,19 @@ from wald.stopping.looks import FloatArray
 def require_option(owner: str, name: str, value: object, options: Sequence[str]) -> None:
     """Raise ValueError unless `value` is one of `options`."""
     if value not in options:
-        raise ValueError(
-            f"The {name!r} parameter of {owner} must be one of {set(options)!r}. Got {value!r} instead."
-        )
+        raise ValueError(f"The {name!r} parameter of {owner} must be one of {set(options)!r}. Got {value!r} instead.")
 
 
 def require_fraction(owner: str, name: str, value: float) -> None:
     """Raise ValueError unless `value` lies strictly between 0 and 1."""
     if not 0.0 < value < 1.0:  # also refuses NaN
-        raise ValueError(
-            f"The {name!r} parameter of {owner} must lie strictly between 0 and 1. Got {value!r} instead."
-        )
+        raise ValueError(f"The {name!r} parameter of {owner} must lie strictly between 0 and 1. Got {value!r} instead.")
 
 
 def require_positive(owner: str, name: str, value: float) -> None:
     """Raise ValueError unless `value` is finite and greater than 0."""
     if not (math.isfinite(value) and value > 0.0):
-        raise ValueError(
-            f"The {name!r} parameter of {owner} must be finite and positive. Got {value!r} instead."
-        )
+        raise ValueError(f"The {name!r} parameter of {owner} must be finite and positive. Got {value!r} instead.")
 
 
 def require(array: FloatArray | None, name: str, owner: str) -> FloatArray:

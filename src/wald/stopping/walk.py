@@ -107,13 +107,9 @@ class Walk:
         looks = self.looks  # checks the shapes of what was seen
         n_stages = looks.n_stages
         if self.full_scores.ndim != 2 or len(self.full_scores) != looks.n_rows:
-            raise ValueError(
-                f"full_scores must have shape ({looks.n_rows}, K). Got {self.full_scores.shape}."
-            )
+            raise ValueError(f"full_scores must have shape ({looks.n_rows}, K). Got {self.full_scores.shape}.")
         if self.stages.shape != (n_stages + 1,) or self.stage_costs.shape != (n_stages + 1,):
-            raise ValueError(
-                f"stages and stage_costs must have shape ({n_stages + 1},): the full model is a stage."
-            )
+            raise ValueError(f"stages and stage_costs must have shape ({n_stages + 1},): the full model is a stage.")
         for name in ("imputed", "remainder_low", "remainder_high", "slack"):
             column = getattr(self, name)
             if column is not None and column.shape != (n_stages,):
@@ -139,9 +135,7 @@ class Walk:
         """What every stage estimates, of shape (N,): the full score, or the full model's confidence."""
         if self.binary:
             return self.full_scores[:, 0]
-        return np.asarray(
-            require(self.full_confidence, "full_confidence", "A multiclass rule"), dtype=np.float64
-        )
+        return np.asarray(require(self.full_confidence, "full_confidence", "A multiclass rule"), dtype=np.float64)
 
     def residual_sd(self) -> Float64Array:
         """Return the standard deviation of (estimate - goal) at every early stage, of shape (T,)."""

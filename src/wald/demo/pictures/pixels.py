@@ -96,9 +96,7 @@ def _squares(order: NDArray[np.float64], side: int, norm: Normalize) -> PatchCol
     """Squares within the pixels that are read, so that their own grey is still seen."""
     which = np.flatnonzero(~np.isnan(order))
     corners = [(i % side - 0.35, i // side - 0.35) for i in which]
-    squares = PatchCollection(
-        [Rectangle(corner, 0.7, 0.7) for corner in corners], cmap=ORDER_COLOURS, norm=norm
-    )
+    squares = PatchCollection([Rectangle(corner, 0.7, 0.7) for corner in corners], cmap=ORDER_COLOURS, norm=norm)
     squares.set_array(order[which])
     return squares
 

@@ -53,9 +53,7 @@ def draw_tradeoff(exhibits: Sequence[Exhibit], material: Material) -> Figure:
     panels = figure.subplots(1, len(exhibits), squeeze=False, sharey=True)[0]
     highest = max(_draw(panel, exhibit, material) for panel, exhibit in zip(panels, exhibits, strict=True))
     n_rows = exhibits[0].n_rows
-    panels[0].set_ylabel(
-        f"labels that differ from the full model's,\nshare of {grouped(n_rows)} rows (log scale)"
-    )
+    panels[0].set_ylabel(f"labels that differ from the full model's,\nshare of {grouped(n_rows)} rows (log scale)")
     panels[0].set_yscale("symlog", linthresh=1 / n_rows, linscale=0.5)
     panels[0].set_ylim(-0.15 / n_rows, 2 * highest)
     panels[0].set_yticks([0, *(t for t in (1e-4, 1e-3, 1e-2, 1e-1) if 1 / n_rows <= t < 2 * highest)])

@@ -15,7 +15,8 @@ from .style import BLUE, GREY, ORANGE, PAGE_WIDTH, boxed, grouped
 #: Terms that are shown.
 N_SHOWN = 16
 
-_FOR_AND_AGAINST = LinearSegmentedColormap.from_list("for and against", [ORANGE, "white", BLUE])
+#: Landmarks are moved freely, and need not stay images: below zero they are orange.
+_INK = LinearSegmentedColormap.from_list("ink", [ORANGE, "white", "black"])
 
 
 def draw_vectors(exhibit: Exhibit, material: Material) -> Figure:
@@ -32,11 +33,10 @@ def draw_vectors(exhibit: Exhibit, material: Material) -> Figure:
             axes.imshow(terms.support_vectors[term].reshape(side, side), cmap="Greys", vmin=0, vmax=1)
             boxed(axes, colour, 1.5)
         else:
-            direction = plan.surrogates[term - terms.n_terms].reshape(side, side)
-            largest = np.abs(direction).max()
-            axes.imshow(direction, cmap=_FOR_AND_AGAINST, vmin=-largest, vmax=largest)
+            vector = plan.surrogates.vectors[term - terms.n_terms].reshape(side, side)
+            largest = np.abs(vector).max()
+            axes.imshow(vector, cmap=_INK, vmin=-largest, vmax=largest)
             boxed(axes, GREY, 0.6)
-            axes.set_xlabel("linear term", labelpad=2)
         axes.set_title(str(place), loc="left", pad=3)
     for axes in panels.flat[len(shown) :]:
         axes.set_axis_off()
@@ -50,8 +50,8 @@ def draw_vectors(exhibit: Exhibit, material: Material) -> Figure:
         handles=[
             Patch(facecolor="white", edgecolor=BLUE, linewidth=1.5, label=f"support vector for {DIGIT}"),
             Patch(facecolor="white", edgecolor=ORANGE, linewidth=1.5, label="support vector against"),
-            Patch(facecolor=BLUE, label=f"pixel for {DIGIT}"),
-            Patch(facecolor=ORANGE, label="pixel against (in a linear term)"),
+            Patch(facecolor="black", label="landmark: ink"),
+            Patch(facecolor=ORANGE, label="landmark: less than no ink"),
         ],
         loc="outside lower center",
         ncols=4,

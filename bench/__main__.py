@@ -1,0 +1,69 @@
+"""Run settings, print their figures, and keep them in ``README.md`` on request."""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import importlib
+import tempfile
+import time
+import warnings
+from pathlib import Path
+
+from .machine import description
+from .report import markdown_table, text_table, write
+from .settings import Run
+
+SETTINGS = {
+    "A": "kernel_binary",
+    "B": "kernel_multiclass",
+    "C": "linear_units",
+    "D": "frames",
+    "E": "never_slower",
+    "F": "memory",
+}
+REPEATS, QUICK_REPEATS = 7, 3
+
+
+def main() -> int:
+    """Run what the command line asks for; the exit status is 1 if a figure was missed."""
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    parser.add_argument("settings", nargs="*", metavar="A-F", help="settings to run (all)")
+    parser.add_argument("--quick", action="store_true", help="fewer rows and runs, to see that everything works")
+    parser.add_argument("--write", action="store_true", help="keep the results in bench/README.md")
+    parser.add_argument(
+        "--scratch",
+        type=Path,
+        default=Path(tempfile.gettempdir()),
+        help="a folder with 4 GB of space, for setting F",
+    )
+    args = parser.parse_args()
+    chosen = [letter.upper() for letter in args.settings] or list(SETTINGS)
+    if unknown := sorted(set(chosen) - set(SETTINGS)):
+        parser.error(f"unknown setting {', '.join(unknown)}; there are {', '.join(SETTINGS)}")
+    if args.write and args.quick:
+        parser.error("figures of --quick are not worth keeping: leave out --write")
+
+    how = Run(QUICK_REPEATS if args.quick else REPEATS, args.quick, args.scratch)
+    machine = description()
+    print(machine + (" [quick]" if args.quick else ""), flush=True)
+    missed = 0
+    for letter in chosen:
+        setting = importlib.import_module(f".{SETTINGS[letter]}", __package__)
+        print(f"\n{setting.TITLE}\n", flush=True)
+        start = time.perf_counter()
+        figures = setting.run(how)
+        missed += sum(figure.verdict == "NO" for figure in figures)
+        print(text_table(figures))
+        print(f"({time.perf_counter() - start:.0f} s)", flush=True)
+        if args.write:
+            today = datetime.datetime.now(tz=datetime.UTC).date()
+            heading = f'`make bench ARGS="{letter} --write"`, {today}, {machine}\n'
+            write(letter, f"{heading}\n{markdown_table(figures)}")
+    print(f"\n{missed} figures missed" if missed else "\nevery figure reached")
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    warnings.filterwarnings("default", category=UserWarning, module="wald")
+    raise SystemExit(main())

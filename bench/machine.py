@@ -1,0 +1,109 @@
+"""What this machine is, and the most that it can do."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .timing import Task
+
+PACKAGES = ("numpy", "scipy", "scikit-learn", "scikit-learn-intelex", "pandas", "polars")
+GEMM_ROWS, READ_BYTES, FMA_ROUNDS = 2048, 256 << 20, 10_000_000
+
+
+def description() -> str:
+    """Processor, cores, system and versions."""
+    versions = []
+    for name in PACKAGES:
+        try:
+            versions.append(f"{name} {version(name)}")
+        except PackageNotFoundError:
+            continue
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return (
+        f"{_processor()}, {cores} cores visible, {platform.system()} {platform.machine()}, "
+        f"Python {platform.python_version()}, " + ", ".join(versions)
+    )
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A task that does nothing but what the machine is best at, and how much of it (flops, bytes)."""
+
+    task: Task
+    work: float
+
+
+def limits(threads: int) -> dict[str, Limit]:
+    """What threads can reach, to be timed in turns with what is held against it.
+
+    Returns
+    -------
+    dict
+        ``"fma"``: fused multiply-adds in registers (missing where ``fma.c`` cannot be compiled);
+        ``"sgemm"``: NumPy's float32 matrix product; ``"read"``: memory.
+    """
+    A = np.random.default_rng(0).random((GEMM_ROWS, GEMM_ROWS), dtype=np.float32)
+    out = np.empty_like(A)
+    parts = np.array_split(np.ones(READ_BYTES // 8), threads)
+
+    def every_thread(call: Callable[[Any], object], arguments: Iterable[Any]) -> Callable[[], object]:
+        pool = ThreadPoolExecutor(threads)
+        return lambda: list(pool.map(call, arguments))
+
+    found = {
+        "sgemm": Limit(Task(lambda: np.matmul(A, A, out=out), threads), 2.0 * GEMM_ROWS**3),
+        "read": Limit(Task(every_thread(np.max, parts), threads), float(READ_BYTES)),
+    }
+    chains = _fma_chains()
+    if chains is not None:
+        run, flops = chains
+        found["fma"] = Limit(
+            Task(every_thread(run, [FMA_ROUNDS] * threads), threads), float(FMA_ROUNDS * flops * threads)
+        )
+    return found
+
+
+def _fma_chains() -> tuple[Callable[[int], float], int] | None:
+    """Compile ``fma.c`` for this very processor."""
+    source = Path(__file__).with_name("fma.c")
+    with tempfile.TemporaryDirectory() as folder:
+        library = Path(folder) / "fma.so"
+        command = [
+            os.environ.get("CC", "cc"),
+            "-O3",
+            "-march=native",
+            "-ffp-contract=fast",
+            "-shared",
+            "-fPIC",
+        ]
+        try:
+            subprocess.run([*command, str(source), "-o", str(library)], check=True, capture_output=True)
+        except (OSError, subprocess.CalledProcessError) as error:
+            print(f"no C compiler for fma.c: the matrix product stands for the peak ({error})", file=sys.stderr)
+            return None
+        loaded = ctypes.CDLL(str(library))  # stays loaded after its file is gone
+    loaded.fma_chains.argtypes, loaded.fma_chains.restype = [ctypes.c_long], ctypes.c_float
+    return loaded.fma_chains, ctypes.c_long.in_dll(loaded, "flops_per_round").value
+
+
+def _processor() -> str:
+    try:
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()

@@ -1,0 +1,97 @@
+"""F: a million rows mapped from disk, and how much memory answering them takes."""
+
+from __future__ import annotations
+
+import tempfile
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from wald import EarlyExitClassifier
+
+from .apart import apart
+from .models import BINARY_TRAIN, binary_svc, digits, wrap
+from .peers import THREADS
+from .report import Figure
+from .settings import Run
+
+TITLE = "F. Setting A's model on rows mapped from disk: growth of anonymous memory (RssAnon), labels excluded"
+SAMPLE_SECONDS = 0.001
+
+
+def run(how: Run) -> list[Figure]:
+    """Measure setting F."""
+    n_rows = how.rows(1_000_000, 100_000)
+    figures = []
+    with tempfile.TemporaryDirectory(dir=how.scratch) as folder:
+        for dtype in ("float32", "uint8"):
+            data = digits(dtype)
+            path = Path(folder) / f"{dtype}.npy"
+            _write_rows(path, data.X_test, n_rows)
+            fast = wrap(binary_svc(dtype), data.X[BINARY_TRAIN:])
+            for n in THREADS:
+                growth, seconds = apart(grown, fast, path, n)
+                figures.append(
+                    Figure(
+                        f"{dtype}, {n} thread{'s' * (n > 1)}",
+                        growth,
+                        " MiB",
+                        at_most=64,
+                        note=f"{n_rows} rows in {seconds:.3g} s, first call of a fresh process",
+                    )
+                )
+            path.unlink()
+    return figures
+
+
+def grown(fast: EarlyExitClassifier, path: Path, threads: int) -> tuple[float, float]:
+    """Growth of anonymous memory in MiB at its highest while rows are answered, and how long they took."""
+    rows = np.load(path, mmap_mode="r")
+    fast.n_jobs = threads
+    with Watch() as watch:
+        start = time.perf_counter()
+        labels = fast.predict(rows)
+        seconds = time.perf_counter() - start
+    return (watch.highest - watch.before - labels.nbytes) / 2**20, seconds
+
+
+class Watch:
+    """Looks at this process's anonymous memory a thousand times a second, and keeps the highest value."""
+
+    def __init__(self) -> None:
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._look)
+        self.before = self.highest = 0
+
+    def __enter__(self) -> Watch:
+        self._thread.start()
+        time.sleep(20 * SAMPLE_SECONDS)  # what the watching itself takes is there before
+        self.before = self.highest = anonymous_bytes()
+        return self
+
+    def __exit__(self, *failure: Any) -> None:
+        self.highest = max(self.highest, anonymous_bytes())
+        self._done.set()
+        self._thread.join()
+
+    def _look(self) -> None:
+        while not self._done.wait(SAMPLE_SECONDS):
+            self.highest = max(self.highest, anonymous_bytes())
+
+
+def anonymous_bytes() -> int:
+    """RssAnon of this process."""
+    for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines():
+        if line.startswith("RssAnon:"):
+            return int(line.split()[1]) * 1024
+    raise RuntimeError("/proc/self/status has no RssAnon: this setting needs Linux 4.5 or newer.")
+
+
+def _write_rows(path: Path, X: np.ndarray, n_rows: int) -> None:
+    out = np.lib.format.open_memmap(path, mode="w+", dtype=X.dtype, shape=(n_rows, X.shape[1]))
+    for start in range(0, n_rows, len(X)):
+        out[start : start + len(X)] = X[: n_rows - start]
+    out.flush()

@@ -1,0 +1,135 @@
+"""The rows and the trained models of all settings.
+
+Training takes minutes, so trained models are kept between runs: in ``$WALD_BENCH_CACHE``, by default
+``~/.cache/wald-bench``, one file for each model and version of its library.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Literal
+
+import joblib
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+from sklearn.svm import SVC
+
+from wald import EarlyExitClassifier
+from wald.datasets import fetch_mnist
+
+CACHE = Path(os.environ.get("WALD_BENCH_CACHE", Path.home() / ".cache" / "wald-bench"))
+C, GAMMA = 5, 0.02
+DIGIT = 8
+RISK = 0.001
+BINARY_TRAIN, MULTICLASS_TRAIN, LINEAR_TRAIN = 20_000, 15_000, 20_000
+#: The linear models: one digit against another, or (None) against the rest.
+PAIRS: tuple[tuple[int, int | None], ...] = ((0, None), (8, None), (2, 3), (4, 9))
+
+
+@dataclass(frozen=True, eq=False)
+class Digits:
+    """MNIST in the published order."""
+
+    X: NDArray[Any]
+    y: NDArray[np.int64]
+    X_test: NDArray[Any]
+    y_test: NDArray[np.int64]
+
+
+@cache
+def digits(dtype: str = "float32") -> Digits:
+    """MNIST as pixels / 255 in floating point, or as bytes."""
+    X, y = fetch_mnist(subset="train", dtype=dtype, return_X_y=True)
+    X_test, y_test = fetch_mnist(subset="test", dtype=dtype, return_X_y=True)
+    return Digits(X, y, X_test, y_test)
+
+
+def kept(name: str, make: Callable[[], Any], library: str = "scikit-learn") -> Any:
+    """A trained model, from the cache or trained now."""
+    path = CACHE / f"{name}-{library}-{version(library)}.joblib"
+    if not path.exists():
+        CACHE.mkdir(parents=True, exist_ok=True)
+        unfinished = path.with_suffix(f".{os.getpid()}")
+        joblib.dump(make(), unfinished)
+        unfinished.replace(path)
+    return joblib.load(path)
+
+
+def binary_svc(dtype: Literal["float32", "uint8"] = "float32") -> SVC:
+    """Setting A's model; on bytes the same one, gamma scaled accordingly."""
+    gamma = GAMMA if dtype == "float32" else GAMMA / 255**2
+
+    def train() -> SVC:
+        data = digits(dtype)
+        rows = slice(BINARY_TRAIN)
+        return SVC(C=C, gamma=gamma, cache_size=2000).fit(data.X[rows], data.y[rows] == DIGIT)
+
+    return kept(f"binary-svc-{dtype}", train)
+
+
+def multiclass_svc() -> SVC:
+    """Setting B's model."""
+    data, rows = digits(), slice(MULTICLASS_TRAIN)
+    return kept("multiclass-svc", lambda: SVC(C=C, gamma=GAMMA, cache_size=2000).fit(data.X[rows], data.y[rows]))
+
+
+def intelex_svc(which: Literal["binary", "multiclass"]) -> Any:
+    """scikit-learn-intelex's SVC, trained by itself on the same rows with the same parameters."""
+    from sklearnex import svm
+
+    data = digits()
+    rows = slice(BINARY_TRAIN if which == "binary" else MULTICLASS_TRAIN)
+    y = data.y[rows] == DIGIT if which == "binary" else data.y[rows]
+    return kept(
+        f"{which}-svc",
+        lambda: svm.SVC(C=C, gamma=GAMMA).fit(data.X[rows], y),
+        library="scikit-learn-intelex",
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Linear:
+    """A logistic regression, the rows to fit the early exit on, and the rows to test."""
+
+    name: str
+    model: LogisticRegression
+    X: NDArray[np.float32]
+    X_test: NDArray[np.float32]
+
+
+def linear(digit: int | None, other: int | None) -> Linear:
+    """One digit against another or, if None, against the rest; all ten classes for (None, None)."""
+    data = digits()
+    rows, test = np.arange(len(data.X)), np.arange(len(data.X_test))
+    if other is not None:
+        rows = np.flatnonzero(np.isin(data.y, (digit, other)))
+        test = np.flatnonzero(np.isin(data.y_test, (digit, other)))
+    trained, left = rows[rows < LINEAR_TRAIN], rows[rows >= LINEAR_TRAIN]
+    labels = data.y[trained] if digit is None else data.y[trained] == digit
+    name = "ten digits" if digit is None else f"{digit} against {'the rest' if other is None else other}"
+    model = kept(
+        f"logistic-{name.replace(' ', '-')}",
+        lambda: LogisticRegression(max_iter=200).fit(data.X[trained], labels),
+    )
+    return Linear(name, model, data.X[left], data.X_test[test])
+
+
+def wrap(model: Any, X: Any, *, n_jobs: int = 2, cost: str = "time") -> EarlyExitClassifier:
+    """Plan and certify, as every setting does it."""
+    fast = EarlyExitClassifier(
+        FrozenEstimator(model), risk=RISK, confidence=0.95, cost=cost, n_jobs=n_jobs, random_state=0
+    )
+    return fast.fit(X)
+
+
+def disagreement(fast: EarlyExitClassifier, model: Any, X: Any) -> tuple[float, float]:
+    """Percentage of rows that get another label, and what a row costs on average."""
+    labels, cost = fast.predict(X, return_cost=True)
+    return 100 * float(np.mean(labels != model.predict(X))), float(cost.mean())

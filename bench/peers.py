@@ -1,0 +1,63 @@
+"""What wald is compared with."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.svm import SVC
+
+from wald import EarlyExitClassifier
+
+from .timing import Task
+
+THREADS = (1, 2)
+#: Rows that the plain product takes at a time: its kernel matrix stays in the cache.
+PLAIN_ROWS = 500
+
+
+def plain_product(svc: SVC) -> Callable[[NDArray[Any]], NDArray[np.bool_]]:
+    """A binary RBF machine as one float32 matrix product, exp and another product, in NumPy."""
+    S = svc.support_vectors_.astype(np.float32)
+    coef, intercept, gamma = (
+        svc.dual_coef_[0].astype(np.float32),
+        np.float32(svc.intercept_[0]),
+        np.float32(svc._gamma),
+    )
+    norms = gamma * np.einsum("ij,ij->i", S, S)
+    scaled = np.ascontiguousarray(2 * gamma * S.T)
+
+    def predict(X: NDArray[Any]) -> NDArray[np.bool_]:
+        labels = np.empty(len(X), dtype=bool)
+        for start in range(0, len(X), PLAIN_ROWS):
+            rows = X[start : start + PLAIN_ROWS]
+            K = rows @ scaled
+            K -= norms
+            K -= (gamma * np.einsum("ij,ij->i", rows, rows))[:, None]
+            np.exp(K, out=K)
+            labels[start : start + PLAIN_ROWS] = K @ coef + intercept >= 0
+        return labels
+
+    return predict
+
+
+def with_threads(model: Any, threads: int) -> Any:
+    """The same fitted model with another ``n_jobs``."""
+    other = copy.copy(model)
+    other.n_jobs = threads
+    return other
+
+
+def ours(fast: EarlyExitClassifier, X: Any, threads: int) -> Task:
+    """``predict`` with so many threads."""
+    fast = with_threads(fast, threads)
+    return Task(lambda: fast.predict(X), threads)
+
+
+def intelex(model: Any, X: Any, threads: int) -> Task:
+    """scikit-learn-intelex's ``predict`` with so many threads."""
+    model = with_threads(model, threads)
+    return Task(lambda: model.predict(X), threads)

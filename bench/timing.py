@@ -1,0 +1,109 @@
+"""Medians of interleaved runs with pinned threads.
+
+Tasks that are compared take turns, so that a machine that slows down or warms up does so for all of them. A
+short task runs several times in each of its turns, after one run that does not count (the task before it has
+emptied the caches). A task longer than 5 s runs 3 times in all, its first run included.
+"""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+SLOW_SECONDS, SLOW_REPEATS = 5.0, 3
+#: A task shorter than this fills its turn with repetitions.
+TURN_SECONDS, MOST_IN_TURN = 0.1, 200
+
+
+@dataclass(frozen=True)
+class Task:
+    """Something to time, with so many threads allowed to every library in the process."""
+
+    call: Callable[[], object]
+    threads: int = 1
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What was measured of a task."""
+
+    median: float
+    low: float
+    high: float
+    repeats: int
+
+    @property
+    def spread(self) -> str:
+        """Median and quartiles in milliseconds, and how many runs they are from."""
+        return (
+            f"{1e3 * self.median:.4g} ms (quartiles {1e3 * self.low:.4g} to {1e3 * self.high:.4g}, {self.repeats} runs)"
+        )
+
+
+def measure(tasks: Mapping[str, Task], repeats: int = 7) -> dict[str, Sample]:
+    """Time tasks in turns.
+
+    Parameters
+    ----------
+    tasks : mapping from name to Task
+    repeats : int
+        Turns of each task; tasks of more than 5 s get 3 at the most.
+
+    Returns
+    -------
+    dict from name to Sample
+    """
+    first = {name: _once(task) for name, task in tasks.items()}
+    runs: dict[str, list[float]] = {name: [t] if t > SLOW_SECONDS else [] for name, t in first.items()}
+    for _ in range(repeats):
+        for name, task in tasks.items():
+            if first[name] > SLOW_SECONDS and len(runs[name]) >= min(repeats, SLOW_REPEATS):
+                continue
+            runs[name] += _turn(task, first[name])
+    return {name: _sample(np.array(times)) for name, times in runs.items()}
+
+
+def each_call(call: Callable[[int], object], n: int, passes: int) -> NDArray[np.float64]:
+    """Seconds of ``call(i)`` for every i, in several passes: array of shape (passes, n)."""
+    times = np.empty((passes, n))
+    clock = time.perf_counter
+    gc.disable()
+    try:
+        for row in times:
+            for i in range(n):
+                start = clock()
+                call(i)
+                row[i] = clock() - start
+    finally:
+        gc.enable()
+    return times
+
+
+def _once(task: Task) -> float:
+    with threadpool_limits(task.threads):
+        return _timed(task.call)
+
+
+def _turn(task: Task, about: float) -> list[float]:
+    with threadpool_limits(task.threads):
+        if about >= TURN_SECONDS:
+            return [_timed(task.call)]
+        task.call()
+        return [_timed(task.call) for _ in range(min(MOST_IN_TURN, max(2, int(TURN_SECONDS / about))))]
+
+
+def _timed(call: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
+
+
+def _sample(times: NDArray[np.float64]) -> Sample:
+    low, median, high = np.quantile(times, [0.25, 0.5, 0.75])
+    return Sample(float(median), float(low), float(high), len(times))
