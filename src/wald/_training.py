@@ -55,7 +55,7 @@ def fitted_estimator(
     if y is None:
         if _is_fitted(estimator):
             raise ValueError(
-                f"{type(estimator).__name__} is fitted already; without y, fit cannot tell whether to keep it. Wrap it as "
+                f"{type(estimator).__name__} is fitted already; without y, nothing says whether to keep it. Wrap it as "
                 "FrozenEstimator(estimator) (from sklearn.frozen) to keep it, or pass y to train a new one."
             )
         raise ValueError(
