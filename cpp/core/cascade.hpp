@@ -178,7 +178,7 @@ private:
             piece(i * size, std::min(n, (i + 1) * size), worker);
         });
     }
-    // Looks over many rows at once, as long as more than a few of a tile's rows are still there; the rest row by row.
+    // Looks over many rows at once, as long as many of a tile's rows are still there; the rest row by row.
     void by_columns(const Call& call, std::int64_t n, int n_threads) const {
         int most = 0;
         while (most < call.n_stages && stages_.terms[most] <= Terms::kMostColumns && terms_->has_columns(call.rows, most)) ++most;
@@ -189,7 +189,7 @@ private:
             const int rows = static_cast<int>(end - begin);
             int left = rows, look = 0;
             for (int r = 0; r < rows; ++r) live[r] = r;
-            for (; look < most && left * 32 > rows; ++look) {
+            for (; look < most && left * 8 > rows; ++look) {
                 terms_->column_scores(call.rows, begin, rows, look, scores);
                 const T low = stages_.low[look], high = stages_.high[look], largest = std::numeric_limits<T>::max();
                 int kept = 0;
