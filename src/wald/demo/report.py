@@ -75,7 +75,7 @@ def caption(exhibits: Sequence[Exhibit], material: Material, threads: int) -> st
         "× says how many times faster, or fewer.",
     ]
     if any(e.fast.plan_.full_cost > e.units.sklearn for e in exhibits):
-        sentences.append("A kernel machine's plan may add linear terms, which count as one unit each.")
+        sentences.append("A kernel machine's plan may add landmarks, vectors of its own, which count as one unit each.")
     slower = [e.task for e in exhibits if e.rows_per_second.wald < e.rows_per_second.sklearn]
     if any(task.cost == "units" for task in slower):
         sentences.append("Where × is below 1, wald is slower: a plan for fewest pixels pays more for each pixel.")

@@ -26,8 +26,11 @@ def draw_vectors(exhibit: Exhibit, material: Material) -> Figure:
     assert isinstance(terms, KernelTerms)
     figure = Figure(figsize=(PAGE_WIDTH, 2.75), layout="constrained")
     panels = figure.subplots(2, N_SHOWN // 2)
-    shown = plan.terms[:N_SHOWN]
-    for place, (axes, term) in enumerate(zip(panels.flat, shown, strict=False), start=1):
+    own = plan.terms < terms.n_terms
+    # one row of what stands first, and one of the model's own support vectors where landmarks stand before them
+    places = np.arange(N_SHOWN) if own[0] else np.r_[: N_SHOWN // 2, np.flatnonzero(own)[: N_SHOWN // 2]]
+    shown = plan.terms[places[places < len(plan.terms)]]
+    for place, axes, term in zip(places + 1, panels.flat, shown, strict=False):
         if term < terms.n_terms:
             colour = BLUE if terms.coef[0, term] > 0 else ORANGE
             axes.imshow(terms.support_vectors[term].reshape(side, side), cmap="Greys", vmin=0, vmax=1)
@@ -42,17 +45,19 @@ def draw_vectors(exhibit: Exhibit, material: Material) -> Figure:
         axes.set_axis_off()
     figure.suptitle(
         f"{exhibit.task.name}, {exhibit.task.question}: "
-        f"the first {len(shown)} of {grouped(plan.full_cost)} terms, in the plan's order",
+        f"what a row is compared with first, of {grouped(plan.full_cost)} in the plan's order",
         x=0.005,
         ha="left",
     )
+    handles = [
+        Patch(facecolor="white", edgecolor=BLUE, linewidth=1.5, label=f"support vector for {DIGIT}"),
+        Patch(facecolor="white", edgecolor=ORANGE, linewidth=1.5, label="support vector against"),
+    ]
+    if not own[0]:
+        handles.append(Patch(facecolor="black", label="landmark: ink"))
+        handles.append(Patch(facecolor=ORANGE, label="landmark: less than no ink"))
     figure.legend(
-        handles=[
-            Patch(facecolor="white", edgecolor=BLUE, linewidth=1.5, label=f"support vector for {DIGIT}"),
-            Patch(facecolor="white", edgecolor=ORANGE, linewidth=1.5, label="support vector against"),
-            Patch(facecolor="black", label="landmark: ink"),
-            Patch(facecolor=ORANGE, label="landmark: less than no ink"),
-        ],
+        handles=handles,
         loc="outside lower center",
         ncols=4,
         handlelength=1.2,
