@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Mapping, Sequence
-from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -19,14 +18,12 @@ from sklearn.utils.validation import check_is_fitted, check_random_state, valida
 
 from ._certifying import Promise, certified, seen_by
 from ._fitting import Request, make_plan
+from ._parameters import checked_rule
 from ._prediction import Served, Trace, check_finite
 from ._rows import is_columnar, take, to_array
 from ._threads import effective_threads
 from ._training import fitted_estimator, read_front, split_rows, warn_of_training_rows
 from .additive import decompose
-from .plan import CostModel
-from .stopping import Ladder, Lossless, Rule, check_rule
-from .stopping.boundary import PROTECT
 
 
 def _wrapped_has(method: str) -> Any:
@@ -179,7 +176,7 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         ValueError, TypeError
             For parameters out of range, and for models or rows that are not supported; the message says what is.
         """
-        rule = self._checked_rule()
+        rule = checked_rule(self)
         n_threads = effective_threads(self.n_jobs)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
         X = self._admit(X)
@@ -241,7 +238,7 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         other = copy.copy(self)
         other.risk = self.risk if risk is None else risk
         other.confidence = self.confidence if confidence is None else confidence
-        other._checked_rule()
+        checked_rule(other)
         X = other._validated(X)
         Z = to_array(read_front(self._served.model, X))
         check_finite(self._served.model, Z)
@@ -252,45 +249,13 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         """Certify the plan on rows kept apart, compile it with its thresholds, and warn if nothing may leave early."""
         model, plan, n_threads = self._served.model, self._served.plan, effective_threads(self.n_jobs)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1)) if groups is not None else 0
-        promise = Promise(self._checked_rule(), self.risk, self.confidence, self.protect, seed)  # type: ignore[arg-type]
+        promise = Promise(checked_rule(self), self.risk, self.confidence, self.protect, seed)  # type: ignore[arg-type]
         counted = not promise.rule.lossless or self.risk is None
         rows = seen_by(model, plan, Z, X, n_threads) if counted else None
         self.certificate_, self.plan_ = certified(model, plan, self._shape, rows, groups, promise)
         self._served = Served(model, self.plan_, by_proof=self.risk == 0)
         if self.certificate_.status in ("too few rows", "too many disagreements"):
             warnings.warn(str(self.certificate_), UserWarning, stacklevel=3)
-
-    def _checked_rule(self) -> Rule:
-        """Check the parameters that fit alone does not, and give the rule."""
-        if self.risk is not None and not (
-            isinstance(self.risk, Real) and not isinstance(self.risk, bool) and 0 <= self.risk < 1
-        ):
-            raise ValueError(f"risk must be None or a number at least 0 and below 1. Got {self.risk!r} instead.")
-        for name, value in (("confidence", self.confidence), ("certificate_fraction", self.certificate_fraction)):
-            if not (isinstance(value, Real) and 0 < value < 1):
-                raise ValueError(f"{name} must be a number above 0 and below 1. Got {value!r} instead.")
-        if self.protect not in PROTECT:
-            raise ValueError(f"protect must be one of {PROTECT}. Got {self.protect!r} instead.")
-        if self.readout not in ("regressed", "partial"):
-            raise ValueError(f"readout must be 'regressed' or 'partial'. Got {self.readout!r} instead.")
-        if isinstance(self.order, str) and self.order not in ("greedy", "random", "sorted"):
-            raise ValueError(
-                f"order must be 'greedy', 'random', 'sorted' or an array of units. Got {self.order!r} instead."
-            )
-        if not (isinstance(self.cost, CostModel) or self.cost in ("time", "units")):
-            raise ValueError(f"cost must be 'time', 'units' or a CostModel. Got {self.cost!r} instead.")
-        if isinstance(self.rule, str):
-            if self.rule != "ladder":
-                raise ValueError(
-                    f"rule must be 'ladder' or a rule object from wald.stopping. Got {self.rule!r} instead."
-                )
-            return Lossless() if self.risk == 0 else Ladder(readout=self.readout)  # type: ignore[arg-type]  # checked above
-        if not isinstance(self.rule, Rule):
-            raise TypeError(
-                f"rule must be 'ladder' or a rule object from wald.stopping. Got {type(self.rule).__name__} instead."
-            )
-        check_rule(self.rule, self.risk)
-        return self.rule
 
     # ---- answering -------------------------------------------------------------------------------------------------
 
