@@ -6,11 +6,12 @@ import time
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.svm import SVC
 
 from wald import EarlyExitClassifier
 
 from .machine import limits
-from .models import BINARY_TRAIN, binary_svc, digits, disagreement, intelex_svc, wrap
+from .models import BINARY_TRAIN, binary_svc, digits, disagreement, intelex_svc, vectors_of, wrap
 from .peers import THREADS, intelex, ours, plain_product
 from .report import Figure
 from .settings import Run
@@ -33,14 +34,14 @@ def run(how: Run) -> list[Figure]:
     return [
         Figure("fit on 40 000 rows", fit_seconds, " s", at_most=60, note="2 threads, once"),
         Figure("test disagreement", differ, " %", at_most=0.1, note=f"{len(X)} rows"),
-        Figure("support vectors per row", cost, "", at_most=105, note=f"of {len(svc.support_)}"),
+        Figure("support vectors per row", cost, "", at_most=105, note=vectors_of(fast, svc)),
         *_against_peers(fast, svc, X, how),
         *_against_machine(fast, X, how),
         *_one_row(fast, X, how),
     ]
 
 
-def _against_peers(fast: EarlyExitClassifier, svc: object, X: NDArray[np.float32], how: Run) -> list[Figure]:
+def _against_peers(fast: EarlyExitClassifier, svc: SVC, X: NDArray[np.float32], how: Run) -> list[Figure]:
     peer, product, X64 = intelex_svc("binary"), plain_product(svc), X.astype(np.float64)
     t = measure(
         {

@@ -9,7 +9,7 @@ import time
 from wald import EarlyExitClassifier
 
 from .apart import apart
-from .models import MULTICLASS_TRAIN, digits, disagreement, intelex_svc, multiclass_svc, wrap
+from .models import MULTICLASS_TRAIN, digits, disagreement, intelex_svc, multiclass_svc, vectors_of, wrap
 from .peers import THREADS, intelex, ours
 from .report import Figure
 from .settings import Run
@@ -50,7 +50,7 @@ def run(how: Run) -> list[Figure]:
             note="resident, rows and libraries included",
         ),
         Figure("test disagreement", differ, " %", at_most=0.2, note=f"{len(X)} rows"),
-        Figure("support vectors per row", cost, "", at_most=600, note=f"of {len(svc.support_)}"),
+        Figure("support vectors per row", cost, "", at_most=600, note=vectors_of(fast, svc)),
         Figure("svc.predict", t["svc"].median, " s", note=f"{t['svc'].repeats} runs; libsvm has one thread"),
         Figure(
             "faster than svc.predict, n_jobs=2",

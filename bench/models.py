@@ -133,3 +133,11 @@ def disagreement(fast: EarlyExitClassifier, model: Any, X: Any) -> tuple[float, 
     """Percentage of rows that get another label, and what a row costs on average."""
     labels, cost = fast.predict(X, return_cost=True)
     return 100 * float(np.mean(labels != model.predict(X))), float(cost.mean())
+
+
+def vectors_of(fast: EarlyExitClassifier, svc: SVC) -> str:
+    """How many vectors a row can be compared with, in words."""
+    directions = fast.plan_.full_cost - len(svc.support_)
+    return f"of {len(svc.support_)}" + (
+        f"; {directions:.0f} linear directions in front count alike" if directions else ""
+    )
