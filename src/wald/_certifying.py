@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -83,18 +83,14 @@ def certified(
     if promise.risk is None or settled.evaluate_all:  # a rule used as printed is used
         return certificate, settled
     model_cost = plan.cost_model
-    expected = model_cost.expected(plan.stage_terms, plan.stage_costs, live, model.terms.n_outputs)
     if promise.rule.lossless:  # what is left goes to the wrapped model, and not through the rest of the terms
-        expected += live[-1] * (model_cost.full - model_cost.unit * (plan.stage_costs[-1] - _last_early(plan)))
-    if expected < model_cost.full:
+        model_cost = replace(model_cost, finish=model_cost.full)
+    expected = model_cost.expected(plan.stage_terms, plan.stage_costs, live, model.terms.n_outputs)
+    if model_cost.worthwhile(expected):
         return certificate, settled
-    reason = "evaluating everything is not slower" if model_cost.stage else "evaluating everything costs no more"
+    reason = "evaluating everything is not slower" if model_cost.margin < 1 else "evaluating everything costs no more"
     unused = Certificate.full_evaluation(reason, promise.risk, promise.confidence)
     return unused, plan.at(np.inf, live_shares(shape, plan.boundary, np.inf, plan.precision), evaluate_all=True)
-
-
-def _last_early(plan: Plan) -> float:
-    return float(plan.stage_costs[-2]) if plan.n_stages else 0.0
 
 
 def _certificate(

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
+from threadpoolctl import threadpool_limits
 
 from . import _core
 from ._remainders import remainders
@@ -114,7 +115,7 @@ def make_plan(model: AdditiveModel, X_order: Any, X_shape: Any, raw_shape: Any, 
     if request.cost == "time":
         n_timed = _timed(model, X_shape)
         some = take(raw_shape, np.arange(n_timed))
-        full_time = seconds(lambda: model.estimator.predict(some)) / n_timed
+        full_time = min(_predict_time(model, some, threads) for threads in {1, request.n_threads}) / n_timed
 
     def sight(recipe: Recipe) -> Sight:
         packed = pack(model, recipe.terms, recipe.surrogates, precision)
@@ -243,9 +244,25 @@ def _cost_model(
     kind = (type(model.terms).__name__, getattr(model.terms, "kernel", ""))
     key = (*kind, X.shape[1], n_outputs, precision, X.dtype.str, request.columnar, density, min(n_terms, 192))
     block = block_length(model, precision)
+    step = len(units.members[0]) if isinstance(model.terms, LinearTerms) else block
+    whole = watching(model, packed, np.empty(0, dtype=np.int64), ())
     return measure_cost_model(
-        ladder, n_of(some), full_time, n_terms=max(1, n_terms), n_outputs=n_outputs, block=block, key=key
+        ladder,
+        lambda: [answer(whole, model, p, 0, "full", 1) for p in rows],
+        n_of(some),
+        full_time,
+        n_terms=max(1, n_terms),
+        n_outputs=n_outputs,
+        block=block,
+        step=step,
+        key=(*key, step),
     )
+
+
+def _predict_time(model: AdditiveModel, X: Any, n_threads: int) -> float:
+    """Seconds of the wrapped model itself."""
+    with threadpool_limits(n_threads):
+        return seconds(lambda: model.estimator.predict(X), repeats=2 if isinstance(model.terms, KernelTerms) else 7)
 
 
 def _timed(model: AdditiveModel, X: Any) -> int:

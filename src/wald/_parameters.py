@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import TYPE_CHECKING
+from typing import Any
 
 from .plan import CostModel
 from .stopping import Ladder, Lossless, Rule, check_rule
 from .stopping.boundary import PROTECT
 
-if TYPE_CHECKING:
-    from .early_exit import EarlyExitClassifier
 
-
-def checked_rule(owner: EarlyExitClassifier) -> Rule:
+def checked_rule(owner: Any) -> Rule:
     """Check the parameters that say what is wanted, and give the stopping rule."""
-    if owner.risk is not None and not (
-        isinstance(owner.risk, Real) and not isinstance(owner.risk, bool) and 0 <= owner.risk < 1
-    ):
+    if owner.risk is not None and not (_is_number(owner.risk) and 0 <= owner.risk < 1):
         raise ValueError(f"risk must be None or a number at least 0 and below 1. Got {owner.risk!r} instead.")
     for name, value in (("confidence", owner.confidence), ("certificate_fraction", owner.certificate_fraction)):
-        if not (isinstance(value, Real) and 0 < value < 1):
+        if not (_is_number(value) and 0 < value < 1):
             raise ValueError(f"{name} must be a number above 0 and below 1. Got {value!r} instead.")
     if owner.protect not in PROTECT:
         raise ValueError(f"protect must be one of {PROTECT}. Got {owner.protect!r} instead.")
@@ -35,10 +30,14 @@ def checked_rule(owner: EarlyExitClassifier) -> Rule:
     if isinstance(owner.rule, str):
         if owner.rule != "ladder":
             raise ValueError(f"rule must be 'ladder' or a rule object from wald.stopping. Got {owner.rule!r} instead.")
-        return Lossless() if owner.risk == 0 else Ladder(readout=owner.readout)  # type: ignore[arg-type]  # checked above
+        return Lossless() if owner.risk == 0 else Ladder(readout=owner.readout)
     if not isinstance(owner.rule, Rule):
         raise TypeError(
             f"rule must be 'ladder' or a rule object from wald.stopping. Got {type(owner.rule).__name__} instead."
         )
     check_rule(owner.rule, owner.risk)
     return owner.rule
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)

@@ -161,7 +161,8 @@ class Served:
         left = np.arange(columns.n_rows)
         for reach in passes:
             rows = columns.rows(plan.terms[: plan.stage_terms[reach - 1]].tolist())
-            rows.take(left)
+            if len(left) < columns.n_rows:
+                rows.take(left)
             last: AtEnd = "answer" if at_end == "answer" and reach == n_stages else "pending"
             some, where = self._engine.predict(rows, reach, last, self._precision[columns.dtype], n_threads)
             codes[left], stages[left] = some, where
@@ -169,9 +170,11 @@ class Served:
             if not len(left):
                 return codes, stages
         if at_end == "full":
-            for piece in pieces(take(X, left)):
-                some, where = self._piece(piece, n_stages, at_end, n_threads)
-                codes[left[piece.start : piece.stop]], stages[left[piece.start : piece.stop]] = some, where
+            rows = columns.rows(range(self.model.terms.n_terms))
+            rows.take(left)
+            codes[left], stages[left] = self._engine.predict(
+                rows, n_stages, at_end, self._precision[columns.dtype], n_threads
+            )
         return codes, stages
 
     def _hand_over(self, X: Any, codes: NDArray[np.int32]) -> None:

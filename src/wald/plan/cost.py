@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -16,9 +16,9 @@ from .order import Ints
 class CostModel:
     """Expected cost of a row, by which plans are compared.
 
-    A row pays ``row`` once. At each look that it reaches it pays ``unit`` for every unit of cost bought there (in
-    whole blocks of ``block`` terms), ``readout`` for every term and output in the estimate, and ``stage``. A row that
-    sees everything pays for the rest the same way. Evaluating everything with the wrapped model itself costs ``full``.
+    A row pays ``row`` once. At each look that it reaches it pays ``unit`` for every unit of cost bought there (in whole
+    blocks of ``block`` terms), ``readout`` for every term and output in the estimate, and ``stage``. A row that sees
+    everything pays ``finish`` for the last step. Evaluating everything with the wrapped model itself costs ``full``.
 
     Parameters
     ----------
@@ -28,6 +28,10 @@ class CostModel:
         Cost of one row under the wrapped model.
     block : int, default=1
         Terms that the engine evaluates at a time.
+    finish : float or None, default=None
+        Cost of everything that is left after the last look; None: ``unit`` for every unit left.
+    margin : float, default=1.0
+        A plan is worth taking when it is expected to cost less than this share of ``full``.
 
     Examples
     --------
@@ -41,11 +45,13 @@ class CostModel:
     stage: float
     full: float
     block: int = 1
+    finish: float | None = None
+    margin: float = 1.0
 
     def __post_init__(self) -> None:
-        for name in ("row", "unit", "readout", "stage", "full"):
+        for name in ("row", "unit", "readout", "stage", "full", "finish", "margin"):
             value = getattr(self, name)
-            if not (math.isfinite(value) and value >= 0):
+            if value is not None and not (math.isfinite(value) and value >= 0):
                 raise ValueError(f"CostModel.{name} must be finite and not negative. Got {value!r} instead.")
 
     @classmethod
@@ -53,14 +59,24 @@ class CostModel:
         """Count units (or the user's feature costs) and nothing else."""
         return cls(row=0.0, unit=1.0, readout=0.0, stage=0.0, full=total)
 
+    def worthwhile(self, expected: float) -> bool:
+        """Whether a plan of this expected cost is to be preferred to the wrapped model itself."""
+        return expected < self.margin * self.full
+
     def rounded(self) -> CostModel:
         """Round to powers of 2^(1/4), so that small changes in measured times leave the plan as it is."""
 
         def near(value: float) -> float:
             return 2.0 ** (round(4 * math.log2(value)) / 4) if value > 0 else 0.0
 
-        return CostModel(
-            near(self.row), near(self.unit), near(self.readout), near(self.stage), near(self.full), self.block
+        return replace(
+            self,
+            row=near(self.row),
+            unit=near(self.unit),
+            readout=near(self.readout),
+            stage=near(self.stage),
+            full=near(self.full),
+            finish=None if self.finish is None else near(self.finish),
         )
 
     def expected(self, stage_terms: Ints, stage_costs: Floats, live: Floats, n_outputs: int) -> float:
@@ -81,7 +97,8 @@ class CostModel:
             ends = -(-stage_costs // self.block) * self.block
             bought = np.diff(ends, prepend=0.0)
         looks = self.readout * np.asarray(stage_terms) * n_outputs + self.stage
-        return float(self.row + self.unit * (live @ bought) + live[:-1] @ looks)
+        last = self.unit * bought[-1] if self.finish is None else self.finish
+        return float(self.row + self.unit * (live[:-1] @ bought[:-1]) + live[:-1] @ looks + live[-1] * last)
 
 
 def geometric(first: int, last: int, ratio: float, multiple: int = 1) -> list[int]:

@@ -7,7 +7,10 @@ from collections.abc import Callable, Hashable
 
 from .cost import CostModel
 
-_measured: dict[Hashable, tuple[float, float, float, float]] = {}
+#: Times are measured on a machine that also does other things: a plan must look this much better than the model itself.
+MARGIN = 0.8
+
+_measured: dict[Hashable, tuple[float, ...]] = {}
 
 
 def seconds(task: Callable[[], object], repeats: int = 3) -> float:
@@ -23,12 +26,14 @@ def seconds(task: Callable[[], object], repeats: int = 3) -> float:
 
 def measure_cost_model(
     ladder: Callable[[tuple[int, ...]], Callable[[], object]],
+    finish: Callable[[], object],
     n_rows: int,
     full: float,
     *,
     n_terms: int,
     n_outputs: int,
     block: int,
+    step: int,
     key: Hashable,
 ) -> CostModel:
     """Fit a `CostModel` to a few timings; rounded, and measured once per process and ``key``.
@@ -38,21 +43,26 @@ def measure_cost_model(
     ladder : callable
         From the terms seen at each look to a task: ``n_rows`` rows go through these looks, and none leaves before the
         end.
+    finish : callable
+        Task: the same rows see everything at once.
     n_rows : int
     full : float
         Seconds per row of the wrapped model.
     n_terms, n_outputs, block : int
+    step : int
+        Terms that early looks buy at a time, at the least.
     key : hashable
         What the engine's speed depends on.
     """
     if key not in _measured:
-        few, many = min(4 * block, n_terms), min(12 * block, n_terms)
-        steps = tuple(range(block, few + 1, block)) or (few,)
+        few, many = min(4 * step, n_terms), min(12 * step, n_terms)
+        steps = tuple(range(step, few + 1, step)) or (few,)
         ladders = [(), (few,), steps, (many,), (few, few), (many, many)]
-        times = _interleaved([ladder(terms) for terms in ladders])
-        _measured[key] = _fit(*(t / n_rows for t in times), few=few, many=many, n_steps=len(steps), n_outputs=n_outputs)
-    row, unit, readout, stage = _measured[key]
-    return CostModel(row, unit, readout, stage, full, block).rounded()
+        *times, last = (t / n_rows for t in _interleaved([*(ladder(terms) for terms in ladders), finish]))
+        costs = _fit(*times, few=few, many=many, n_steps=len(steps), n_outputs=n_outputs)
+        _measured[key] = (last, *costs)
+    last, row, unit, readout, stage = _measured[key]
+    return CostModel(row, unit, readout, stage, full, block, max(0.0, last - row), MARGIN).rounded()
 
 
 def _interleaved(tasks: list[Callable[[], object]], rounds: int = 5) -> list[float]:
