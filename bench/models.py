@@ -138,6 +138,4 @@ def disagreement(fast: EarlyExitClassifier, model: Any, X: Any) -> tuple[float, 
 def vectors_of(fast: EarlyExitClassifier, svc: SVC) -> str:
     """How many vectors a row can be compared with, in words."""
     directions = fast.plan_.full_cost - len(svc.support_)
-    return f"of {len(svc.support_)}" + (
-        f"; {directions:.0f} landmarks in front count alike" if directions else ""
-    )
+    return f"of {len(svc.support_)}" + (f"; {directions:.0f} landmarks in front count alike" if directions else "")

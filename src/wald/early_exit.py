@@ -20,7 +20,7 @@ from ._certifying import Promise, certified, seen_by
 from ._fitting import Request, make_plan
 from ._parameters import checked_rule
 from ._prediction import Served, Trace, check_finite
-from ._rows import is_columnar, take, to_array
+from ._rows import has_names, is_columnar, take, to_array
 from ._threads import effective_threads
 from ._training import fitted_estimator, read_front, split_rows, warn_of_training_rows
 from .additive import decompose
@@ -392,12 +392,10 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         n_features = getattr(self, "n_features_in_", None)
         if n_features is None:
             return X
-        if (
-            type(X) is np.ndarray
-            and X.ndim == 2
-            and X.shape[1] == n_features
-            and not hasattr(self, "feature_names_in_")
-        ):
+        names = getattr(self, "feature_names_in_", None)
+        if type(X) is np.ndarray and X.ndim == 2 and X.shape[1] == n_features and names is None:
+            return X
+        if names is not None and has_names(X, names):
             return X
         if sparse.issparse(X):
             X = X.tocsr()
