@@ -20,51 +20,9 @@ from sklearn.model_selection import FixedThresholdClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.svm import SVC, LinearSVC, NuSVC
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from wald import CostModel, EarlyExitClassifier
 from wald.stopping import Budget, ConstantBoundary, Lossless
-
-# Labels come from early exits here, the scores from the whole model: where the two must agree, they differ by design.
-LABELS_ARE_EARLY = {
-    SVC: ["check_classifiers_train"],
-    LogisticRegression: ["check_classifiers_train", "check_classifiers_classes"],
-}
-
-
-def explained(estimator):
-    checks = LABELS_ARE_EARLY[type(estimator.estimator)] if estimator.cost == "units" else []
-    return dict.fromkeys(
-        checks, "compares early labels with the full decision_function, or their accuracy at a risk of 0.3"
-    )
-
-
-PLAIN = [EarlyExitClassifier(e, random_state=0) for e in (SVC(), LogisticRegression(), LinearSVC())]
-BOLD = [EarlyExitClassifier(e, risk=0.3, confidence=0.5, random_state=0) for e in (SVC(), LogisticRegression())]
-BOLDEST = [clone(e).set_params(cost="units") for e in BOLD]
-scarce = pytest.mark.filterwarnings("ignore:no early exit")
-
-
-@scarce
-@pytest.mark.filterwarnings(
-    "ignore::sklearn.exceptions.SkipTestWarning", "ignore::FutureWarning", "ignore::RuntimeWarning"
-)
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@parametrize_with_checks(
-    PLAIN + BOLD + BOLDEST,
-    expected_failed_checks=explained,
-)
-def test_scikit_learns_contract(estimator, check):
-    check(estimator)
-
-
-@pytest.mark.parametrize("estimator", BOLD[:1] + BOLDEST)
-def test_early_exits_really_happen_on_data_like_that_of_the_checks(estimator):
-    X, y = make_classification(300, 5, n_informative=3, n_redundant=0, random_state=0)
-    fast = clone(estimator).fit(X, y)
-    _, cost = fast.predict(X, return_cost=True)
-    assert cost.min() < fast.plan_.full_cost
-    assert fast.certificate_.status == "certified"
 
 
 def make(n=6000, d=20, classes=2, seed=0):

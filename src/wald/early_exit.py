@@ -249,7 +249,7 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         """Certify the plan on rows kept apart, compile it with its thresholds, and warn if nothing may leave early."""
         model, plan, n_threads = self._served.model, self._served.plan, effective_threads(self.n_jobs)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1)) if groups is not None else 0
-        promise = Promise(checked_rule(self), self.risk, self.confidence, self.protect, seed)  # type: ignore[arg-type]
+        promise = Promise(checked_rule(self), self.risk, self.confidence, self.protect, seed)  # type: ignore[arg-type]  # checked_rule has
         counted = not promise.rule.lossless or self.risk is None
         rows = seen_by(model, plan, Z, X, n_threads) if counted else None
         self.certificate_, self.plan_ = certified(model, plan, self._shape, rows, groups, promise)
@@ -345,6 +345,7 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         low, high = self.plan_.thresholds()
         return Trace(scores[0], low, high, self.plan_.stage_costs, int(stage[0]), self.predict(row)[0])
 
+    # available_if has no types
     @available_if(_wrapped_has("decision_function"))  # type: ignore[untyped-decorator]
     def decision_function(self, X: Any) -> NDArray[Any]:
         """The wrapped estimator's own scores, in full."""
