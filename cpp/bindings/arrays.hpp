@@ -1,0 +1,56 @@
+// NumPy arrays at the border: what is taken, what is refused, and new ones.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "../core/rows.hpp"
+
+namespace nb = nanobind;
+
+namespace wald::bindings {
+
+using Doubles = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Indices = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Longs = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Bytes = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Any = nb::ndarray<nb::ro, nb::device::cpu>;
+
+[[noreturn]] inline void refuse(const std::string& message) { throw nb::value_error(message.c_str()); }
+inline void require(bool holds, const char* message) {
+    if (!holds) refuse(message);
+}
+
+template <class Array>
+inline auto span_of(const Array& a) {
+    return std::span<const std::remove_const_t<typename Array::Scalar>>(a.data(), a.size());
+}
+template <class Array>
+inline auto span_of(const std::optional<Array>& a) {
+    using S = std::span<const std::remove_const_t<typename Array::Scalar>>;
+    return a ? S(a->data(), a->size()) : S();
+}
+
+inline Dtype dtype_of(const nb::dlpack::dtype& d) {
+    if (d == nb::dtype<float>()) return Dtype::f32;
+    if (d == nb::dtype<double>()) return Dtype::f64;
+    if (d == nb::dtype<std::uint8_t>()) return Dtype::u8;
+    throw nb::type_error("rows must be float32, float64 or uint8");
+}
+
+template <class T>
+nb::ndarray<nb::numpy, T> new_array(std::vector<std::size_t> shape) {
+    std::size_t n = 1;
+    for (std::size_t s : shape) n *= s;
+    T* data = new T[n > 0 ? n : 1];
+    nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<T*>(p); });
+    return nb::ndarray<nb::numpy, T>(data, shape.size(), shape.data(), owner);
+}
+
+}  // namespace wald::bindings
