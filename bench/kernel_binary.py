@@ -32,7 +32,7 @@ def run(how: Run) -> list[Figure]:
     X = data.X_test[: how.rows(10_000, 2_000)]
     differ, cost = disagreement(fast, svc, X)
     return [
-        Figure("fit on 40 000 rows", fit_seconds, " s", at_most=60, note="2 threads, once"),
+        Figure(f"fit on {len(data.X) - BINARY_TRAIN} rows", fit_seconds, " s", at_most=60, note="2 threads, once"),
         Figure("test disagreement", differ, " %", at_most=0.1, note=f"{len(X)} rows"),
         Figure("support vectors per row", cost, "", at_most=105, note=vectors_of(fast, svc)),
         *_against_peers(fast, svc, X, how),

@@ -36,7 +36,7 @@ def run(how: Run) -> list[Figure]:
     intelex_seconds, threads = min((t[f"intelex {n}"].median, n) for n in THREADS)
     return [
         Figure(
-            "fit on 45 000 rows",
+            f"fit on {len(data.X) - MULTICLASS_TRAIN} rows",
             fit_seconds,
             " s",
             at_most=180,

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+#: Set in the environment: train, fit and test on other rows.
+OTHER_SPLIT = "WALD_BENCH_OTHER_SPLIT"
+
 
 @dataclass(frozen=True)
 class Run:

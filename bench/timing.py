@@ -2,7 +2,7 @@
 
 Tasks that are compared take turns, so that a machine that slows down or warms up does so for all of them. A
 short task runs several times in each of its turns, after one run that does not count (the task before it has
-emptied the caches). A task longer than 5 s runs 3 times in all, its first run included.
+emptied the caches). The first run of a task longer than 5 s counts as one of its turns.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-SLOW_SECONDS, SLOW_REPEATS = 5.0, 3
+SLOW_SECONDS = 5.0
 #: A task shorter than this fills its turn with repetitions.
 TURN_SECONDS, MOST_IN_TURN = 0.1, 200
 
@@ -53,7 +53,7 @@ def measure(tasks: Mapping[str, Task], repeats: int = 7) -> dict[str, Sample]:
     ----------
     tasks : mapping from name to Task
     repeats : int
-        Turns of each task; tasks of more than 5 s get 3 at the most.
+        Turns of each task.
 
     Returns
     -------
@@ -63,7 +63,7 @@ def measure(tasks: Mapping[str, Task], repeats: int = 7) -> dict[str, Sample]:
     runs: dict[str, list[float]] = {name: [t] if t > SLOW_SECONDS else [] for name, t in first.items()}
     for _ in range(repeats):
         for name, task in tasks.items():
-            if first[name] > SLOW_SECONDS and len(runs[name]) >= min(repeats, SLOW_REPEATS):
+            if first[name] > SLOW_SECONDS and len(runs[name]) >= repeats:
                 continue
             runs[name] += _turn(task, first[name])
     return {name: _sample(np.array(times)) for name, times in runs.items()}
