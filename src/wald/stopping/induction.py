@@ -131,7 +131,7 @@ def _settle(evaluate: Callable[[Floats], Policy], prices: Floats, side: int, all
         changed[side] = price
         return changed, evaluate(changed)
 
-    low = high = float(prices[side])
+    low = high = min(float(prices[side]), HIGHEST)
     kept = at(high)
     factor = 1.1
     while kept[1].errors[side] > allowed:
@@ -145,7 +145,7 @@ def _settle(evaluate: Callable[[Floats], Policy], prices: Floats, side: int, all
             low = high = low / factor
             kept, factor = tried, min(factor**2, 1e20)
     while np.isfinite(high) and high > TOLERANCE * low and kept[1].errors[side] < SPENT * allowed:
-        middle = math.sqrt(low * high)
+        middle = math.sqrt(low) * math.sqrt(high)
         tried = at(middle)
         if tried[1].errors[side] > allowed:
             low = middle

@@ -88,7 +88,7 @@ def table(walk: Walk, sides: Sides, owner: str, upper: Callable[[Side], Columns 
     """
     if not walk.binary:
         raise ValueError(f"{owner} is for binary models; for several classes use Ladder().")
-    spread = float(walk.goal.std()) or 1.0
+    spread = (float(walk.goal.std()) if walk.goal.size else 0.0) or 1.0
 
     def columns(side: Side) -> Columns:
         disabled = np.full(walk.n_stages, side.sign * np.inf), np.zeros(walk.n_stages)
