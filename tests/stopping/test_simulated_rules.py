@@ -1,8 +1,8 @@
 """What every parametric rule promises, and what it does: independent, correlated and heavy-tailed walks.
 
 Shaped on 40 000 walks of 100 terms, counted on 100 000 fresh ones; drift 1, so that 16 % end below 0; delta 0.05.
-A promise holds for Gaussian walks, independent terms (all rules) or also those that share a factor (rules that
-measure the walk given its end, or regress); heavy tails are promised nothing.
+The promises hold for Gaussian walks, and, by caution or because they measure it, for walks that share a factor;
+heavy tails are promised nothing.
 """
 
 from __future__ import annotations
@@ -23,45 +23,44 @@ DELTA = 0.05
 # Two and a half deviations of a conditional rate among the 16 000 protected walks, and of shapes from 40 000 walks.
 NOISE = 0.005
 
-BOTH_MODELS, INDEPENDENT = ("independent", "correlated"), ("independent",)
 PROMISES = [
-    (ConstantBoundary("bridge"), "conditional", BOTH_MODELS),
-    (ConstantBoundary("bridge", error="joint"), "joint", BOTH_MODELS),
-    (ConstantBoundary("bridge", error="disagreement"), "disagreement", BOTH_MODELS),
-    (ConstantBoundary("bridge_simple", centre="mean"), "conditional", BOTH_MODELS),
-    (ConstantBoundary("bridge_simple", sides="positive"), "conditional", BOTH_MODELS),
-    (ConstantBoundary("reflection"), "conditional", BOTH_MODELS),
-    (ConstantBoundary("reflection", error="joint"), "joint", BOTH_MODELS),
-    (ConstantBoundary("reflection", error="disagreement", sides="positive"), "disagreement", BOTH_MODELS),
-    (ConstantBoundary("reflection_exact"), "conditional", BOTH_MODELS),
-    (ConstantBoundary("reflection_exact", error="joint"), "joint", BOTH_MODELS),
-    (ConstantBoundary("reflection_exact", error="disagreement"), "disagreement", BOTH_MODELS),
-    (ConstantBoundary("conditional"), "conditional", BOTH_MODELS),
-    (ConstantBoundary("conditional", centre="mean"), "conditional", BOTH_MODELS),
-    (ConstantBoundary("conditional", variance="all"), "conditional", BOTH_MODELS),
-    (CurvedBoundary(), "posterior", BOTH_MODELS),
-    (CurvedBoundary(error="joint"), "joint", BOTH_MODELS),
-    (CurvedBoundary(error="conditional"), "conditional", BOTH_MODELS),
-    (CurvedBoundary(error="disagreement"), "disagreement", BOTH_MODELS),
-    (CurvedBoundary(remainder="independent"), "posterior", BOTH_MODELS),
-    (OptimalBoundary(), "conditional", BOTH_MODELS),
-    (OptimalBoundary(sides="negative"), "conditional", BOTH_MODELS),
+    (ConstantBoundary("bridge"), "conditional"),
+    (ConstantBoundary("bridge", error="joint"), "joint"),
+    (ConstantBoundary("bridge", error="disagreement"), "disagreement"),
+    (ConstantBoundary("bridge_simple", centre="mean"), "conditional"),
+    (ConstantBoundary("bridge_simple", sides="positive"), "conditional"),
+    (ConstantBoundary("reflection"), "conditional"),
+    (ConstantBoundary("reflection", error="joint"), "joint"),
+    (ConstantBoundary("reflection", error="disagreement", sides="positive"), "disagreement"),
+    (ConstantBoundary("reflection_exact"), "conditional"),
+    (ConstantBoundary("reflection_exact", error="joint"), "joint"),
+    (ConstantBoundary("reflection_exact", error="disagreement"), "disagreement"),
+    (ConstantBoundary("conditional"), "conditional"),
+    (ConstantBoundary("conditional", centre="mean"), "conditional"),
+    (ConstantBoundary("conditional", variance="all"), "conditional"),
+    (CurvedBoundary(), "posterior"),
+    (CurvedBoundary(error="joint"), "joint"),
+    (CurvedBoundary(error="conditional"), "conditional"),
+    (CurvedBoundary(error="disagreement"), "disagreement"),
+    (CurvedBoundary(remainder="independent"), "posterior"),
+    (OptimalBoundary(), "conditional"),
+    (OptimalBoundary(sides="negative"), "conditional"),
 ]
-CASES = [(rule, error, kind) for rule, error, kinds in PROMISES for kind in kinds]
+CASES = [(rule, error, kind) for rule, error in PROMISES for kind in ("independent", "correlated")]
 
 
 @pytest.mark.parametrize(("rule", "error", "kind"), CASES, ids=[f"{r!r}-{k}" for r, _, k in CASES])
 def test_the_error_is_at_most_what_was_asked(rule, error, kind):
     errors = simulated(rule, kind=kind)
     assert np.max(getattr(errors, error)) <= DELTA + NOISE
-    assert errors.cost < 0.9  # a rule that never stops promises nothing
+    assert errors.cost < 0.95  # a rule that never stops promises nothing
 
 
 # What was seen for rules outside their model, as (exits as positive, exits as negative) of the conditional error:
 # printed formulas whose assumption fails, and every kind of formula under heavy tails.
 SEEN = [
     (ConstantBoundary("reflection_raw", error="joint"), "independent", (0.53, 0.003)),
-    (ConstantBoundary("reflection_raw"), "independent", (0.22, 0.001)),
+    (ConstantBoundary("reflection_raw"), "independent", (0.169, 0.0)),
     (ConstantBoundary("bridge", variance="class"), "independent", (0.30, 0.020)),
     (ConstantBoundary("bridge", variance="class"), "correlated", (0.105, 0.002)),
     (ConstantBoundary("bridge"), "heavy-tailed", (0.011, 0.006)),
@@ -100,8 +99,13 @@ def test_rare_rows_that_a_joint_error_gives_up():
 @pytest.mark.parametrize("kind", ["independent", "correlated", "heavy-tailed"])
 @pytest.mark.parametrize(
     "rule",
-    [ConstantBoundary("reflection_raw"), ConstantBoundary(), ConstantBoundary("conditional"), CurvedBoundary()]
-    + [OptimalBoundary()],
+    [
+        ConstantBoundary("reflection_raw"),
+        ConstantBoundary(),
+        ConstantBoundary("conditional"),
+        CurvedBoundary(),
+        OptimalBoundary(),
+    ],
     ids=repr,
 )
 def test_scaled_by_a_certificate_every_rule_keeps_its_risk(rule, kind):
