@@ -1,4 +1,4 @@
-"""The bridge boundary: reference values, and Brownian motion itself."""
+"""The bridge boundary: reference values, its mirror and its limits."""
 
 from __future__ import annotations
 
@@ -55,19 +55,3 @@ def test_parameters_are_checked():
             bridge_boundary(0.0, 1.0, delta)
     with pytest.raises(ValueError, match="'sigma'"):
         bridge_boundary(0.0, -1.0, 0.05)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(("drift", "theta", "expected"), [(1.0, 0.0, 0.018), (1.0, 0.5, 0.011), (-0.5, 0.0, 0.010)])
-def test_stop_error_of_brownian_motion(drift, theta, expected):
-    """P(crossed | full sum below the threshold) at delta = 0.05: known values, all below delta."""
-    rng = np.random.default_rng(0)
-    n_steps, level = 1000, bridge_boundary(theta, 1.0, 0.05)
-    protected = crossed = 0
-    for _ in range(20):
-        walks = rng.normal(drift / n_steps, n_steps**-0.5, size=(1000, n_steps)).cumsum(axis=1)
-        below = walks[:, -1] < theta
-        protected += below.sum()
-        crossed += (below & (walks[:, :-1].max(axis=1) > level)).sum()
-    assert crossed / protected == pytest.approx(expected, abs=0.006)
-    assert crossed / protected < 0.05

@@ -13,9 +13,10 @@ from wald.stopping import (
     Boundary,
     Budget,
     ConstantBoundary,
+    CurvedBoundary,
     Ladder,
     Lossless,
-    bridge_boundary,
+    OptimalBoundary,
     check_rule,
     check_stopping_rule,
 )
@@ -30,7 +31,15 @@ RULES = [
     Budget(12, readout="regressed"),
     ConstantBoundary(),
     ConstantBoundary(delta=0.01, sides="negative"),
-    ConstantBoundary(sides="positive", centre="none", variance="bridge"),
+    ConstantBoundary(kind="bridge_simple", centre="mean"),
+    ConstantBoundary(kind="reflection", error="joint"),
+    ConstantBoundary(kind="reflection_raw", error="joint", sides="negative"),
+    ConstantBoundary(kind="reflection_exact", error="disagreement", sides="positive", centre="none"),
+    ConstantBoundary(kind="conditional", delta=1e-250),
+    CurvedBoundary(),
+    CurvedBoundary(error="conditional", remainder="independent"),
+    OptimalBoundary(),
+    OptimalBoundary(delta=1e-12, sides="negative"),
 ]
 
 
@@ -127,63 +136,6 @@ def test_budget_below_the_first_look_is_refused():
         Budget(1).boundary(example_walk())
 
 
-def test_constant_boundary_is_the_bridge_on_raw_sums():
-    walk = dataclasses.replace(example_walk(n_rows=2000), threshold=0.1)
-    boundary = ConstantBoundary(centre="none").boundary(walk)
-    low, high = boundary.thresholds(1.0, np.float64)
-    theta, offset = 0.1 - walk.intercept, walk.intercept + walk.imputed
-    negatives = walk.full_scores[walk.full == 0].std()
-    positives = walk.full_scores[walk.full == 1].std()
-    np.testing.assert_allclose(high - offset, bridge_boundary(theta, negatives, 0.05))
-    np.testing.assert_allclose(low - offset, -bridge_boundary(-theta, positives, 0.05))
-
-
-def test_detrending_takes_a_bent_path_off_the_walk():
-    """A detour that every row makes must not move any row's exit."""
-    walk = example_walk(n_rows=2000)
-    detour = np.array([3.0, -5.0, 7.0, 0.0])
-    bent = dataclasses.replace(walk, scores=walk.scores + detour)
-    plain_low, plain_high = ConstantBoundary().boundary(walk).thresholds(1.0, np.float64)
-    low, high = ConstantBoundary().boundary(bent).thresholds(1.0, np.float64)
-    np.testing.assert_allclose(low, plain_low + detour)
-    np.testing.assert_allclose(high, plain_high + detour)
-
-
-def test_bridge_variance_is_smaller_where_terms_move_together():
-    rng = np.random.default_rng(0)
-    terms = rng.normal(size=(4000, 24)) + 2.0 * rng.normal(size=(4000, 1))
-    stages = np.array([2, 6, 12, 18, 24])
-    sums = terms.cumsum(axis=1)[:, stages - 1]
-    walk = dataclasses.replace(
-        example_walk(n_rows=4000),
-        full=(sums[:, -1] > 0).astype(np.int32),
-        full_scores=sums[:, -1:],
-        scores=sums[:, :-1],
-        intercept=0.0,
-        imputed=np.zeros(4),
-    )
-    wide, narrow = (ConstantBoundary(variance=v).boundary(walk).high_scale[0] for v in ("class", "bridge"))
-    assert narrow < 0.5 * wide
-
-
-def test_constant_boundary_closes_a_side_without_protected_rows():
-    walk = example_walk()
-    boundary = ConstantBoundary().boundary(dataclasses.replace(walk, full=np.ones_like(walk.full)))
-    assert np.isposinf(boundary.high_center).all()
-    assert np.isfinite(boundary.low_center).all()
-
-
-@pytest.mark.parametrize(("sides", "closed"), [("negative", "high"), ("positive", "low")])
-def test_constant_boundary_closes_the_side_not_asked_for(sides, closed):
-    boundary = ConstantBoundary(sides=sides).boundary(example_walk())
-    assert np.isinf(getattr(boundary, f"{closed}_center")).all()
-
-
-def test_constant_boundary_refuses_several_classes():
-    with pytest.raises(ValueError, match=r"binary models.*Ladder\(\)"):
-        ConstantBoundary().boundary(example_walk(n_classes=3))
-
-
 @pytest.mark.parametrize(
     ("make", "message"),
     [
@@ -193,11 +145,6 @@ def test_constant_boundary_refuses_several_classes():
         (lambda: Lossless(low=np.nan), "without NaN"),
         (lambda: Budget(0), "'k' parameter of Budget"),
         (lambda: Budget(np.inf), "'k' parameter of Budget"),
-        (lambda: ConstantBoundary(kind="reflection"), "one of.*bridge"),
-        (lambda: ConstantBoundary(delta=1.0), "strictly between 0 and 1"),
-        (lambda: ConstantBoundary(sides="upper"), "'sides'"),
-        (lambda: ConstantBoundary(centre="mean"), "'centre'"),
-        (lambda: ConstantBoundary(variance="pooled"), "'variance'"),
     ],
 )
 def test_parameters_are_checked(make, message):

@@ -1,9 +1,10 @@
-"""Real data for examples, tests and benchmarks.
+"""Data for examples, tests and benchmarks: real data sets, and made-up walks.
 
-Every loader looks in the folder that the environment variable ``WALD_DATA`` names, then in the user's cache,
+Every `fetch_` function looks in the folder that the environment variable ``WALD_DATA`` names, then in the user's cache,
 then downloads from the publishers' address, and checks what it reads.
 """
 
 from wald.datasets.mnist import fetch_mnist
+from wald.datasets.walks import make_walks
 
-__all__ = ["fetch_mnist"]
+__all__ = ["fetch_mnist", "make_walks"]

@@ -6,12 +6,29 @@ scales the table by one number until the evidence of fresh rows ends, and says s
 
 from wald.stopping.binomial import rows_needed
 from wald.stopping.boundary import Boundary
-from wald.stopping.bridge import bridge_boundary, crossing_probability
+from wald.stopping.brownian import (
+    conditional_crossing_probability,
+    crossing_probability,
+    discrete_boundary,
+    joint_crossing_probability,
+)
 from wald.stopping.certificate import Certificate, Stratum
 from wald.stopping.checks import check_stopping_rule
 from wald.stopping.constant import ConstantBoundary
+from wald.stopping.curved import CurvedBoundary
 from wald.stopping.fixed_sequence import certify, measure, one_row_per_group, q_grid
+from wald.stopping.levels import (
+    DegenerateBoundaryWarning,
+    OptimisticBoundaryWarning,
+    bridge_boundary,
+    conditional_boundary,
+    curved_boundary,
+    joint_boundary,
+    reflection_boundary,
+    simple_bridge_boundary,
+)
 from wald.stopping.looks import Looks
+from wald.stopping.optimal import OptimalBoundary
 from wald.stopping.rules import Budget, Ladder, Lossless, Rule, check_rule
 from wald.stopping.walk import Moments, Walk
 
@@ -20,10 +37,14 @@ __all__ = [
     "Budget",
     "Certificate",
     "ConstantBoundary",
+    "CurvedBoundary",
+    "DegenerateBoundaryWarning",
     "Ladder",
     "Looks",
     "Lossless",
     "Moments",
+    "OptimalBoundary",
+    "OptimisticBoundaryWarning",
     "Rule",
     "Stratum",
     "Walk",
@@ -31,9 +52,17 @@ __all__ = [
     "certify",
     "check_rule",
     "check_stopping_rule",
+    "conditional_boundary",
+    "conditional_crossing_probability",
     "crossing_probability",
+    "curved_boundary",
+    "discrete_boundary",
+    "joint_boundary",
+    "joint_crossing_probability",
     "measure",
     "one_row_per_group",
     "q_grid",
+    "reflection_boundary",
     "rows_needed",
+    "simple_bridge_boundary",
 ]

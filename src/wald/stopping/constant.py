@@ -3,113 +3,250 @@
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
+from scipy import special
 
-from wald.stopping.boundary import Boundary, Protect
-from wald.stopping.bridge import bridge_boundary
+from wald.stopping.boundary import Boundary
+from wald.stopping.levels import (
+    DegenerateBoundaryWarning,
+    OptimisticBoundaryWarning,
+    at_least,
+    bridge_boundary,
+    joint_level,
+    reflection_level,
+    simple_bridge_boundary,
+)
 from wald.stopping.rules import Readout
+from wald.stopping.sides import SIDES, Columns, Side, Sides, table
 from wald.stopping.validation import require_fraction, require_option
 from wald.stopping.walk import Float64Array, Moments, Walk
 
-_KINDS = ("bridge",)
+Kind = Literal["bridge", "bridge_simple", "reflection", "reflection_raw", "reflection_exact", "conditional"]
+Error = Literal["conditional", "joint", "posterior", "disagreement"]
+Centre = Literal["detrended", "mean", "none"]
+Variance = Literal["bridge", "class", "all"]
 
-# Exits as negative alone are what protecting the positives leaves open, and the reverse.
-_PROTECTED_BY: dict[str, Protect] = {"both": "all", "negative": "positive", "positive": "negative"}
+
+class _Formula(NamedTuple):
+    """What a kind can be combined with; the first of each is its default."""
+
+    errors: tuple[Error, ...]
+    centres: tuple[Centre, ...]
+    variances: tuple[Variance, ...]
+
+
+_EVERY: tuple[Error, ...] = ("conditional", "joint", "disagreement")
+_FORMULAS: dict[Kind, _Formula] = {
+    "bridge": _Formula(_EVERY, ("detrended", "mean", "none"), ("bridge", "class", "all")),
+    "bridge_simple": _Formula(_EVERY, ("detrended", "mean", "none"), ("bridge", "class", "all")),
+    "reflection": _Formula(_EVERY, ("mean",), ("all",)),
+    "reflection_raw": _Formula(_EVERY, ("none", "detrended"), ("all",)),
+    "reflection_exact": _Formula(_EVERY, ("none", "detrended", "mean"), ("bridge", "all")),
+    "conditional": _Formula(("conditional", "disagreement"), ("detrended", "none", "mean"), ("bridge", "all")),
+}
+_ERRORS: tuple[Error, ...] = ("conditional", "joint", "posterior", "disagreement")
+_CENTRES: tuple[Centre, ...] = ("detrended", "mean", "none")
+_VARIANCES: tuple[Variance, ...] = ("bridge", "class", "all")
+
+# Excesses up to these are left to the noise of the plan rows.
+_NOTABLE_FACTOR = 1.05
+_NOTABLE_VARIANCE = 1.25
 
 
 @dataclass(frozen=True)
 class ConstantBoundary:
     """Stop a partial sum at a constant level, which a protected row crosses with probability `delta`.
 
-    An exit as positive puts the rows at risk that the full model calls negative, and the reverse: each side
-    takes its moments from the class that it must protect. The promise of the formula is that of Brownian
-    motion with `sigma` known; scale it with a certificate where a promise matters.
+    An exit as positive puts the rows at risk that the full model calls negative, and the reverse. The promise
+    of every formula is that of Brownian motion with known moments; scale it with a certificate where a promise
+    matters.
 
     Parameters
     ----------
-    kind : {"bridge"}, default="bridge"
-        "bridge": the level of `wald.stopping.bridge_boundary`. No other kind is available yet.
+    kind : {"bridge", "bridge_simple", "reflection", "reflection_raw", "reflection_exact", "conditional"}
+        The formula of the level. With moments of the protected rows:
+
+        * "bridge" (default): `bridge_boundary`, a bound for every drift, 2 to 5 times too cautious;
+        * "bridge_simple": `simple_bridge_boundary`. A side with negative threshold is closed, with a warning.
+
+        With moments of all rows, whose full sums are taken to be normal:
+
+        * "reflection": `reflection_boundary` for the centred sums, a slanted boundary for the raw ones; exact;
+        * "reflection_raw": the same level for the raw sums, as printed. For a drift towards the boundary it
+          errs too often, with a warning;
+        * "reflection_exact": `joint_boundary`, exact for the raw sums;
+        * "conditional": the same for conditional errors only, `conditional_boundary`, and detrended.
+
     delta : float, default=0.05
-        Stop error P(early exit to the other side | protected class) that the formula allows.
+        Stop error that the formula allows.
+    error : {"conditional", "joint", "posterior", "disagreement"}, default="conditional"
+        Which error `delta` is:
+
+        * "conditional": P(early exit to the other side | protected row), on either side;
+        * "joint": P(early exit to the other side, protected row), on either side. The two sides add up. This
+          is what the formulas of reflection print;
+        * "disagreement": P(early answer is not the full model's), of the whole rule. With both sides open,
+          conditional errors of `delta` on each have a disagreement of `delta`; with one, it is the joint error;
+        * "posterior": P(protected row | early exit). No constant boundary has a formula for it: see
+          `CurvedBoundary`.
+
+        Errors are translated with the share p of protected rows, joint = p * conditional: counted for the
+        bridge, that of the normal distribution for the others.
     sides : {"both", "negative", "positive"}, default="both"
         The answers that may be given early. The paper's experiments stop as negative only.
-    centre : {"detrended", "none"}, default="detrended"
-        "detrended" takes the non-linear part of the protected class's mean path, mean(S_t) - kappa_t
-        mean(S_n) with kappa_t = cov(S_t, S_n) / var(S_n), off the walk, for which the bridge has no room;
-        "none" compares the raw sums.
-    variance : {"class", "bridge"}, default="class"
-        The sigma^2 of the formula: "class" is var(S_n) of the protected class, as the paper writes; "bridge"
-        is the variance of the walk given its end, which is smaller when terms are positively correlated.
+    centre : {"detrended", "mean", "none"}, optional
+        What is taken off the partial sums. "detrended": the non-linear part of the mean path, mean(S_t) -
+        kappa_t mean(S_n) with kappa_t = cov(S_t, S_n) / var(S_n), for which Brownian motion has no room;
+        "mean": the mean path, drift included, so that the threshold moves by mean(S_n); "none": nothing.
+        Default: "mean" for "reflection" (its only one), "none" for "reflection_raw" (or "detrended") and
+        "reflection_exact", "detrended" for the others.
+    variance : {"bridge", "class", "all"}, optional
+        The sigma^2 of the walk. "bridge": its variance given the full sum, `Moments.bridge_variance`, smaller
+        than var(S_n) where terms are positively correlated; "class": var(S_n) of the protected rows, as the
+        paper writes, for the bridge formulas only; "all": var(S_n) of all rows. Default: "bridge", but "all"
+        for "reflection" and "reflection_raw", which have no other.
 
     Raises
     ------
     ValueError
-        For parameters out of range, and from `boundary` for multiclass walks.
+        For parameters out of range, combinations without a formula, and from `boundary` for multiclass walks.
+
+    Warns
+    -----
+    DegenerateBoundaryWarning
+        From `boundary`: a level had to be moved up to max(0, theta), where the formulas begin, or a side
+        had to be closed.
+    OptimisticBoundaryWarning
+        From `boundary`: the drift makes "reflection_raw", or terms that make up for each other make the variance
+        asked for, too small.
 
     References
     ----------
-    R. Pelossof and Z. Ying, "Focus of Attention for Linear Predictors", arXiv 1212.6659: the constant
-    boundary from a Brownian bridge. Centring and the choices of variance are this library's reading.
+    R. Pelossof and Z. Ying, "Focus of Attention for Linear Predictors", arXiv 1212.6659: the bridge.
+    R. Pelossof and Z. Ying, "The Attentive Perceptron", 2010, eq. (4): reflection. The exact kinds, centring and
+    the variance of the bridge are this library's reading.
 
     Examples
     --------
-    >>> ConstantBoundary(delta=0.01, sides="negative")
-    ConstantBoundary(kind='bridge', delta=0.01, sides='negative', centre='detrended', variance='class')
+    >>> ConstantBoundary(delta=0.01, sides="negative").kind
+    'bridge'
+    >>> ConstantBoundary(kind="reflection", error="posterior")
+    Traceback (most recent call last):
+        ...
+    ValueError: ConstantBoundary(kind='reflection') has no formula for error='posterior'; it has 'conditional',
+    'joint', 'disagreement'. CurvedBoundary has one.
     """
 
-    kind: Literal["bridge"] = "bridge"
+    kind: Kind = "bridge"
     delta: float = 0.05
-    sides: Literal["both", "negative", "positive"] = "both"
-    centre: Literal["detrended", "none"] = "detrended"
-    variance: Literal["class", "bridge"] = "class"
+    error: Error = "conditional"
+    sides: Sides = "both"
+    centre: Centre | None = None
+    variance: Variance | None = None
     readout: ClassVar[Readout] = "partial"
     lossless: ClassVar[bool] = False
     forced: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        require_option("ConstantBoundary", "kind", self.kind, _KINDS)
+        require_option("ConstantBoundary", "kind", self.kind, tuple(_FORMULAS))
         require_fraction("ConstantBoundary", "delta", self.delta)
-        require_option("ConstantBoundary", "sides", self.sides, tuple(_PROTECTED_BY))
-        require_option("ConstantBoundary", "centre", self.centre, ("detrended", "none"))
-        require_option("ConstantBoundary", "variance", self.variance, ("class", "bridge"))
+        require_option("ConstantBoundary", "sides", self.sides, SIDES)
+        formula = _FORMULAS[self.kind]
+        self._require("error", self.error, _ERRORS, formula.errors)
+        if self.centre is not None:
+            self._require("centre", self.centre, _CENTRES, formula.centres)
+        if self.variance is not None:
+            self._require("variance", self.variance, _VARIANCES, formula.variances)
 
     def boundary(self, walk: Walk) -> Boundary:
-        """Centres on the protected classes' paths, scales of one level: the formula as printed at q = 1.
+        """Centres on the mean path, scales of one level: the formula as printed at q = 1.
 
-        A side whose protected class has no spread among the plan rows (fewer than two of them, say) is
-        disabled.
+        A side whose rows have no spread (fewer than two of them, say) is disabled, with a warning.
         """
-        if not walk.binary:
-            raise ValueError("ConstantBoundary is for binary models; for several classes use Ladder().")
-        high, up = self._side(walk, walk.full == 0, sign=1.0)
-        low, down = self._side(walk, walk.full == 1, sign=-1.0)
-        return Boundary(low, down, high, up).restricted(_PROTECTED_BY[self.sides])
+        return table(walk, self.sides, "ConstantBoundary", self._upper)
 
-    def _side(self, walk: Walk, protected: npt.NDArray[np.bool_], sign: float) -> tuple[Float64Array, Float64Array]:
-        """Centre and scale one side: the upper (sign 1), or the lower by mirroring the walk (-1)."""
-        nothing = np.zeros(walk.n_stages)
-        disabled = nothing + sign * np.inf, nothing
-        if np.count_nonzero(protected) < 2:
-            return disabled
-        moments = walk.moments(protected)
-        variance = self._variance(moments)
-        if variance == 0.0:
-            return disabled
-        detrended = self.centre == "detrended"
-        path = moments.mean - moments.kappa * moments.full_mean if detrended else nothing
-        # Sums start at 0, so the intercept belongs to the threshold; the table is for z, with its `offset`.
-        level = bridge_boundary(sign * (walk.threshold - walk.intercept), math.sqrt(variance), self.delta)
-        return path + walk.offset, nothing + level
+    def _require(self, name: str, value: str, known: tuple[str, ...], possible: tuple[str, ...]) -> None:
+        require_option("ConstantBoundary", name, value, known)
+        if value not in possible:
+            elsewhere = {"posterior": " CurvedBoundary has one.", "joint": " kind='reflection_exact' has one."}
+            raise ValueError(
+                f"ConstantBoundary(kind={self.kind!r}) has no formula for {name}={value!r}; it has"
+                f" {', '.join(map(repr, possible))}.{elsewhere.get(value, '')}"
+            )
 
-    def _variance(self, moments: Moments) -> float:
-        if self.variance == "class" or moments.full_variance == 0.0:
-            return moments.full_variance
-        # At clock kappa a bridge of variance V has variance V kappa (1 - kappa): fit V by least squares.
-        clock = moments.kappa * (1.0 - moments.kappa)
-        given_end = moments.variance - moments.covariance**2 / moments.full_variance
-        weight = float(clock @ clock)
-        return max(0.0, float(given_end @ clock) / weight) if weight > 0.0 else moments.full_variance
+    def _upper(self, side: Side) -> Columns | None:
+        conditional = self.kind in ("bridge", "bridge_simple")  # given the end, so protected rows tell enough
+        moments = side.moments(side.protected if conditional else None)
+        if moments is None:
+            return None
+        path, theta, drift = self._centred(moments, side.theta)
+        if self.kind == "bridge_simple" and theta < 0.0:
+            warnings.warn(
+                f"kind='bridge_simple' is no bound for the negative threshold {theta:g}, so its side is closed:"
+                f" kind='bridge' has the exact root.",
+                DegenerateBoundaryWarning,
+                stacklevel=5,
+            )
+            return path, np.full(path.shape, np.inf)
+        variance = self._variance(side, moments)
+        level = self._bridge(side, theta, variance) if conditional else self._normal(moments, theta, drift, variance)
+        return path, np.full(path.shape, level)
+
+    def _centred(self, moments: Moments, theta: float) -> tuple[Float64Array, float, float]:
+        """Path to take off the sums, and what it leaves: threshold and drift."""
+        centre = self.centre or _FORMULAS[self.kind].centres[0]
+        if centre == "mean":
+            return moments.mean, theta - moments.full_mean, 0.0
+        if centre == "detrended":
+            return moments.mean - moments.kappa * moments.full_mean, theta, moments.full_mean
+        return np.zeros_like(moments.mean), theta, moments.full_mean
+
+    def _variance(self, side: Side, moments: Moments) -> float:
+        bridge = moments.bridge_variance()
+        name = self.variance or _FORMULAS[self.kind].variances[0]
+        if name == "bridge":
+            return bridge
+        variance = float(side.walk.goal.var()) if name == "all" else moments.full_variance
+        if bridge > _NOTABLE_VARIANCE * variance:
+            warnings.warn(
+                f"Given their end, the walks vary {bridge / variance:.3g} times as much as variance={name!r} takes"
+                f" them to, so that they err more often than allowed: variance='bridge' measures it.",
+                OptimisticBoundaryWarning,
+                stacklevel=6,
+            )
+        return variance
+
+    @property
+    def _per_protected_row(self) -> bool:
+        """Whether `delta` is a conditional error; of both sides together it is a disagreement as well."""
+        return self.error == "conditional" or (self.error == "disagreement" and self.sides == "both")
+
+    def _bridge(self, side: Side, theta: float, variance: float) -> float:
+        delta = self.delta if self._per_protected_row else self.delta / float(side.protected.mean())
+        if delta >= 1.0:
+            return at_least(-math.inf, theta)
+        formula = bridge_boundary if self.kind == "bridge" else simple_bridge_boundary
+        return formula(theta, math.sqrt(variance), delta)
+
+    def _normal(self, moments: Moments, theta: float, drift: float, variance: float) -> float:
+        sigma = math.sqrt(moments.full_variance)
+        log_budget = math.log(self.delta)
+        if self._per_protected_row:
+            log_budget += float(special.log_ndtr((theta - drift) / sigma))
+        if self.kind in ("reflection_exact", "conditional"):
+            # A walk that its end determines is met as the limit of a small variance.
+            return joint_level(theta, sigma, log_budget, drift, math.sqrt(max(variance, 1e-12 * sigma**2)))
+        level = at_least(reflection_level(theta, sigma, log_budget, drift), theta)
+        factor = math.exp(min(700.0, 2.0 * drift * level / sigma**2))
+        if factor > _NOTABLE_FACTOR:
+            warnings.warn(
+                f"The sums drift towards the boundary, which makes the error of kind='reflection_raw'"
+                f" {factor:.3g} times as large as allowed. kind='reflection_exact' is exact.",
+                OptimisticBoundaryWarning,
+                stacklevel=6,
+            )
+        return level

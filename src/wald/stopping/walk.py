@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -40,6 +40,39 @@ class Moments:
     def kappa(self) -> Float64Array:
         """The clock cov(S_t, S_n) / var(S_n), of shape (T,): t / n for equal independent terms."""
         return self.covariance / self.full_variance
+
+    def mirrored(self) -> Moments:
+        """Moments of the sums with their signs changed."""
+        return replace(self, mean=-self.mean, full_mean=-self.full_mean)
+
+    def prediction(self) -> tuple[Float64Array, Float64Array, npt.NDArray[np.bool_]]:
+        """Predict the full sum from each partial sum, by least squares.
+
+        Returns
+        -------
+        slope, sd : float64 arrays of shape (T,)
+            Of S_n on S_t, and the standard deviation of what the prediction leaves open.
+        useful : bool array of shape (T,)
+            Whether the two are positively correlated. Where they are not, the slope is kept as 1.
+        """
+        useful = (self.covariance > 0.0) & (self.variance > 0.0)
+        spread = np.where(useful, self.variance, 1.0)
+        explained = np.where(useful, self.covariance**2 / spread, 0.0)
+        slope = np.where(useful, self.covariance / spread, 1.0)
+        return slope, np.sqrt(np.maximum(self.full_variance - explained, 0.0)), useful
+
+    def bridge_variance(self) -> float:
+        """Fit the variance of a bridge to the partial sums given the full sum.
+
+        At clock kappa a bridge of variance V has variance V kappa (1 - kappa); V is fitted by least squares
+        to var(S_t) - cov(S_t, S_n)^2 / var(S_n). For independent terms it is the variance of the walk, over
+        whatever rows it is fitted, as long as their choice depends on the full sum alone. Without a look
+        between start and end it is the full variance.
+        """
+        clock = self.kappa * (1.0 - self.kappa)
+        given_end = self.variance - self.covariance**2 / self.full_variance
+        weight = float(clock @ clock)
+        return max(0.0, float(given_end @ clock) / weight) if weight > 0.0 else self.full_variance
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -1,0 +1,105 @@
+"""The curved boundary: stop when what is still to come is too little to turn the answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+from scipy import special
+
+from wald.stopping.boundary import Boundary
+from wald.stopping.levels import curved_boundary
+from wald.stopping.rules import Readout
+from wald.stopping.sides import SIDES, Columns, Side, Sides, table
+from wald.stopping.validation import require_option
+from wald.stopping.walk import Walk
+
+Error = Literal["posterior", "conditional", "joint", "disagreement"]
+Remainder = Literal["independent", "regression"]
+_ERRORS: tuple[Error, ...] = ("posterior", "conditional", "joint", "disagreement")
+_REMAINDERS: tuple[Remainder, ...] = ("independent", "regression")
+
+
+@dataclass(frozen=True)
+class CurvedBoundary:
+    """Stop where the full sum, given the partial one, lies beyond the threshold with probability 1 - `delta`.
+
+    The full sum is taken to be normal around its prediction from the partial sum. Then the posterior error is
+    at most `delta`, whatever the number of looks. The boundary falls as the remainder shrinks; a constant one
+    stops more early and less late.
+
+    Parameters
+    ----------
+    delta : float, default=0.05
+        Error to allow; above 0 and below 1/2.
+    error : {"posterior", "conditional", "joint", "disagreement"}, default="posterior"
+        Which error `delta` is: P(protected row | early exit), or one of those of `ConstantBoundary`. A posterior
+        error of `delta` bounds the joint error of either side and the disagreement by `delta` as well; for the
+        conditional error it is divided by the share of the protected rows. These three are far on the safe side
+        where few rows leave early.
+    sides : {"both", "negative", "positive"}, default="both"
+        The answers that may be given early.
+    remainder : {"regression", "independent"}, default="regression"
+        "regression": the full sum is predicted by least squares from each partial sum, over all rows. Where the
+        two are not positively correlated, no row leaves. "independent", as printed: what is to come is taken to
+        be independent of what was seen, with mean(S_n) - mean(S_t) and var(S_n) - var(S_t). Where the latter is
+        negative, no row leaves; where terms are positively correlated it counts as remainder what is known
+        already.
+
+    Raises
+    ------
+    ValueError
+        For parameters out of range, and from `boundary` for multiclass walks.
+
+    Warns
+    -----
+    DegenerateBoundaryWarning
+        From `boundary`: the full sums have no spread, or there is no row to protect, and a side had to be closed.
+
+    References
+    ----------
+    R. Pelossof, M. Jones and Z. Ying, "Curtailed Online Boosting", 2009. The regression is this library's.
+
+    Examples
+    --------
+    >>> CurvedBoundary(delta=0.01)
+    CurvedBoundary(delta=0.01, error='posterior', sides='both', remainder='regression')
+    """
+
+    delta: float = 0.05
+    error: Error = "posterior"
+    sides: Sides = "both"
+    remainder: Remainder = "regression"
+    readout: ClassVar[Readout] = "partial"
+    lossless: ClassVar[bool] = False
+    forced: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.delta < 0.5:
+            raise ValueError(
+                f"The 'delta' parameter of CurvedBoundary must lie strictly between 0 and 0.5: beyond, the odds are"
+                f" against the answer. Got {self.delta!r} instead."
+            )
+        require_option("CurvedBoundary", "error", self.error, _ERRORS)
+        require_option("CurvedBoundary", "sides", self.sides, SIDES)
+        require_option("CurvedBoundary", "remainder", self.remainder, _REMAINDERS)
+
+    def boundary(self, walk: Walk) -> Boundary:
+        """Centres where the prediction is the threshold, scales of the level above: as printed at q = 1."""
+        return table(walk, self.sides, "CurvedBoundary", self._upper)
+
+    def _upper(self, side: Side) -> Columns | None:
+        moments = side.moments()
+        share = float(side.protected.mean()) if self.error == "conditional" else 1.0
+        if moments is None or share == 0.0:
+            return None
+        z = -float(special.ndtri(self.delta * share))
+        if self.remainder == "independent":
+            left = moments.full_variance - moments.variance
+            sd = np.sqrt(np.maximum(left, 0.0))
+            center = curved_boundary(side.theta, 0.5, moments.full_mean - moments.mean, sd)
+            return center, np.where(left >= 0.0, z * sd, np.inf)
+        slope, sd, useful = moments.prediction()
+        center = moments.mean + (side.theta - moments.full_mean) / slope
+        return center, np.where(useful, z * sd / slope, np.inf)

@@ -1,0 +1,116 @@
+"""One side of a two-sided rule: partial sums mirrored, so that a rule thinks of upper boundaries only."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from wald.stopping.boundary import Boundary
+from wald.stopping.levels import DegenerateBoundaryWarning
+from wald.stopping.walk import Float64Array, Moments, Walk
+
+Sides = Literal["both", "negative", "positive"]
+SIDES: tuple[Sides, ...] = ("both", "negative", "positive")
+
+# A level of 0 could not be moved by q: levels below this share of the full sums' spread are written as a moved
+# centre and a scale of this share, which come to the same at q = 1.
+_LEAST_RELATIVE_SCALE = 0.02
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """A binary walk as one side sees it: it exits upwards, and protects the rows that end below `theta`.
+
+    Parameters
+    ----------
+    walk : Walk
+    positive : bool
+        Whether the exits are answers of code 1. Otherwise every sum is mirrored.
+    """
+
+    walk: Walk
+    positive: bool
+
+    @property
+    def sign(self) -> float:
+        """1 for the upper side, -1 for the mirrored lower one."""
+        return 1.0 if self.positive else -1.0
+
+    @property
+    def theta(self) -> float:
+        """Decision threshold on the full sum, without the intercept: sums start at 0."""
+        return self.sign * (self.walk.threshold - self.walk.intercept)
+
+    @property
+    def protected(self) -> npt.NDArray[np.bool_]:
+        """Mask of the rows that an exit on this side would answer wrongly, of shape (N,)."""
+        return np.asarray(self.walk.full == (0 if self.positive else 1))
+
+    def moments(self, rows: npt.NDArray[np.bool_] | None = None) -> Moments | None:
+        """Take the moments of some rows (all by default); None if they say nothing: fewer than two, or no spread."""
+        chosen = np.ones(len(self.walk.full), dtype=bool) if rows is None else rows
+        if np.count_nonzero(chosen) < 2:
+            return None
+        moments = self.walk.moments(chosen)
+        # Equal sums can differ in their last bits.
+        if moments.full_variance <= (1e-12 * moments.full_mean) ** 2:
+            return None
+        return moments if self.positive else moments.mirrored()
+
+
+Columns = tuple[Float64Array, Float64Array]
+
+
+def table(walk: Walk, sides: Sides, owner: str, upper: Callable[[Side], Columns | None]) -> Boundary:
+    """Assemble a boundary for z from the boundaries of partial sums.
+
+    Parameters
+    ----------
+    walk : Walk
+    sides : {"both", "negative", "positive"}
+        The answers that may be given early.
+    owner : str
+        Name of the rule, for messages.
+    upper : callable
+        From a side to two arrays of shape (T,), centre and height of the upper boundary: a row exits when its
+        partial sum exceeds ``centre + height``. An infinite height disables the look. None: the moments say
+        nothing, and the whole side is disabled, with a warning.
+
+    Returns
+    -------
+    Boundary
+        In which q scales the height.
+    """
+    if not walk.binary:
+        raise ValueError(f"{owner} is for binary models; for several classes use Ladder().")
+    spread = (float(walk.goal.std()) if walk.goal.size else 0.0) or 1.0
+
+    def columns(side: Side) -> Columns:
+        disabled = np.full(walk.n_stages, side.sign * np.inf), np.zeros(walk.n_stages)
+        if sides not in ("both", "positive" if side.positive else "negative"):
+            return disabled
+        found = upper(side)
+        if found is None:
+            label = "positive" if side.positive else "negative"
+            warnings.warn(
+                f"{owner} lets no row exit as {label}: the plan rows that it takes moments of are fewer than two,"
+                f" or all their full scores are equal.",
+                DegenerateBoundaryWarning,
+                stacklevel=4,
+            )
+            return disabled
+        center, height = found
+        scale = np.maximum(height, _LEAST_RELATIVE_SCALE * spread)
+        with np.errstate(invalid="ignore"):  # where the look is disabled
+            moved = side.sign * (center + (height - scale)) + walk.offset
+        open_looks = np.isfinite(height)
+        return np.where(open_looks, moved, side.sign * np.inf), np.where(open_looks, scale, 0.0)
+
+    high, up = columns(Side(walk, positive=True))
+    low, down = columns(Side(walk, positive=False))
+    return Boundary(low, down, high, up)

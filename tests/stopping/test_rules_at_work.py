@@ -1,0 +1,92 @@
+"""The papers' rules around a real estimator: as printed and measured, and scaled and certified."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_classification
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+
+from wald import EarlyExitClassifier
+from wald.stopping import (
+    ConstantBoundary,
+    CurvedBoundary,
+    DegenerateBoundaryWarning,
+    OptimalBoundary,
+    OptimisticBoundaryWarning,
+)
+
+RULES = [
+    ConstantBoundary(),
+    ConstantBoundary("bridge_simple", centre="mean"),
+    ConstantBoundary("reflection", error="joint"),
+    ConstantBoundary("reflection_raw", error="joint"),
+    ConstantBoundary("reflection_exact", error="disagreement"),
+    ConstantBoundary("conditional", sides="negative"),
+    CurvedBoundary(),
+    CurvedBoundary(remainder="independent", error="conditional"),
+    OptimalBoundary(),
+]
+X, y = make_classification(6000, 20, n_informative=8, n_clusters_per_class=1, class_sep=1.5, random_state=0)
+MODEL = LogisticRegression().fit(X[:800], y[:800])
+
+
+def wrap(rule, **params):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", OptimisticBoundaryWarning)  # of the raw reflection
+        warnings.simplefilter("ignore", DegenerateBoundaryWarning)
+        return EarlyExitClassifier(
+            FrozenEstimator(MODEL), rule=rule, order="random", cost="units", random_state=0, **params
+        ).fit(X[800:4800])
+
+
+@pytest.mark.parametrize("rule", RULES, ids=repr)
+def test_as_printed_a_rule_is_measured(rule):
+    fast = wrap(rule, risk=None)
+    assert fast.certificate_.status == "measured"
+    assert "not a promise" in str(fast.certificate_)
+    labels, cost = fast.predict(X[4800:], return_cost=True)
+    disagreement = (labels != MODEL.predict(X[4800:])).mean()
+    counted = fast.certificate_.strata[0]
+    assert disagreement == pytest.approx(counted.n_disagreements / counted.n_rows, abs=0.03)
+    assert cost.mean() < 20
+    if getattr(rule, "sides", "both") == "negative":
+        assert (labels[cost < 20] == 0).all()
+
+
+@pytest.mark.parametrize("rule", RULES, ids=repr)
+def test_scaled_a_rule_is_certified(rule):
+    fast = wrap(rule, risk=0.03)
+    assert fast.certificate_.status == "certified"
+    labels, cost = fast.predict(X[4800:], return_cost=True)
+    assert (labels != MODEL.predict(X[4800:])).mean() <= 0.045
+    assert cost.mean() < 20
+
+
+def test_a_warning_reaches_the_user():
+    rule = ConstantBoundary("bridge_simple")
+    with pytest.warns(DegenerateBoundaryWarning, match="negative threshold"):
+        EarlyExitClassifier(FrozenEstimator(MODEL), rule=rule, risk=None, order="random", cost="units").fit(X[800:])
+
+
+def test_several_classes_are_refused_with_what_to_use_instead():
+    Xm, ym = make_classification(1500, 20, n_informative=8, n_classes=3, random_state=0)
+    model = LogisticRegression().fit(Xm[:500], ym[:500])
+    for rule in (ConstantBoundary(), CurvedBoundary(), OptimalBoundary()):
+        with pytest.raises(ValueError, match=r"for binary models; for several classes use Ladder\(\)"):
+            EarlyExitClassifier(FrozenEstimator(model), rule=rule, risk=None).fit(Xm[500:])
+
+
+def test_rows_of_one_class():
+    """Plan rows that the model all calls positive leave the bridge one side; nothing breaks."""
+    positives = X[800:][MODEL.predict(X[800:]) == 1]
+    with pytest.warns(DegenerateBoundaryWarning, match="lets no row exit as positive"):
+        fast = EarlyExitClassifier(
+            FrozenEstimator(MODEL), rule=ConstantBoundary(), risk=None, order="random", cost="units", random_state=0
+        ).fit(positives)
+    labels, cost = fast.predict(X[:500], return_cost=True)
+    assert (labels[cost < 20] == 0).all()
+    np.testing.assert_array_equal(labels[cost >= 20], MODEL.predict(X[:500])[cost >= 20])
