@@ -112,8 +112,8 @@ class CostTicks(Locator):
 
     def __call__(self) -> Any:
         """Ticks of the present view."""
-        low, high = sorted(self.axis.get_view_interval())
-        return self.tick_values(low, high)
+        assert self.axis is not None
+        return self.tick_values(*sorted(self.axis.get_view_interval()))
 
     def tick_values(self, vmin: float, vmax: float) -> Any:
         """Ticks between two values: at 1, 2 and 5, or at powers of ten where those would be many."""
@@ -172,6 +172,7 @@ class ShareTicks(Locator):
 
     def __call__(self) -> Any:
         """Ticks of the present view."""
+        assert self.axis is not None
         return self.tick_values(*sorted(self.axis.get_view_interval()))
 
     def tick_values(self, vmin: float, vmax: float) -> Any:

@@ -11,10 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from .._rows import take, to_array
-from ..additive import AdditiveModel, LinearTerms
 from ..early_exit import EarlyExitClassifier
-from ..plan import Plan
 from ..stopping.validation import require_option
+from ._pixels import contributions, easy_and_hard, pixels_of, places
 from ._source import Floats, model_of, require_chosen, require_fitted, require_matplotlib, require_rows
 
 ColourBy = Literal["order", "contribution"]
@@ -145,7 +144,7 @@ class AttentionMapDisplay:
         fast = require_fitted(estimator, caller)
         model, plan, n_rows = model_of(fast), fast.plan_, require_rows(X, caller)
         require_option(caller, "colour_by", colour_by, _COLOUR_BY)
-        terms = _pixels_of(model, caller)
+        terms = pixels_of(model, caller)
         shape = _shape(image_shape, terms.n_terms, caller)
         names = [""]
         if rows is not None:
@@ -171,7 +170,7 @@ class AttentionMapDisplay:
             codes = np.searchsorted(fast.classes_, answers)
             values = terms.values(images)
             seen = np.stack(
-                [_contributions(model, plan, v, s, int(c)) for v, s, c in zip(values, where, codes, strict=True)]
+                [contributions(model, plan, v, s, int(c)) for v, s, c in zip(values, where, codes, strict=True)]
             )
         if unit is None:
             unit = "pixels" if fast.feature_costs is None else "feature cost"
@@ -214,7 +213,7 @@ class AttentionMapDisplay:
         self.axes_ = _panels(ax, len(images), style)
         self.figure_ = self.axes_[0].figure
         height, width = self.image_shape
-        lightest, darkest = float(images.min()), float(images.max())
+        lightest, darkest = float(np.nanmin(images)), float(np.nanmax(images))
         look = {**self._colours(style, seen), **kwargs}
         self.images_, self.squares_ = [], []
         for panel, image, values in zip(self.axes_, images, seen, strict=True):
@@ -268,77 +267,19 @@ class AttentionMapDisplay:
         return bar
 
 
-def places(plan: Plan, n_pixels: int, stage: int) -> Floats:
-    """Place of every pixel in the order of looking, from 1; NaN for those not seen at an early look.
-
-    At the last look, pixels that early looks do not order share the last place.
-    """
-    place = np.full(n_pixels, np.nan)
-    n_seen = int(plan.stage_terms[min(stage, plan.n_stages - 1)]) if plan.n_stages else 0
-    place[plan.terms[:n_seen]] = np.arange(1, n_seen + 1)
-    if stage == plan.n_stages:
-        place[np.isnan(place)] = n_seen + 1
-    return place
-
-
-def easy_and_hard(stages: NDArray[np.int32], allowed: NDArray[np.bool_], n_stages: int) -> tuple[int, int]:
-    """Numbers of the allowed row that left first, and of the last among those that left early at all."""
-    known = np.flatnonzero(allowed)
-    early = known[stages[known] < n_stages]
-    pool = early if len(early) > 1 else known
-    return int(pool[np.argmin(stages[pool])]), int(pool[np.argmax(stages[pool])])
-
-
-def _pixels_of(model: AdditiveModel, caller: str) -> LinearTerms:
-    """Terms of a model that reads pixel by pixel."""
-    wrapped = type(model.estimator).__name__
-    if not isinstance(model.terms, LinearTerms):
-        raise ValueError(
-            f"{caller} needs a linear model: {wrapped} compares a row with its support vectors, each of which reads "
-            "every pixel. Draw a StoppingPathDisplay or a CostHistogramDisplay instead, or wrap a linear model."
-        )
-    if model.front is not None:
-        raise ValueError(
-            f"{caller} needs a model that reads pixels: this {wrapped} transforms them first, and its order is one of "
-            "transformed features. Only scalers and imputers are seen through."
-        )
-    return model.terms
-
-
 def _shape(image_shape: tuple[int, int] | None, n_pixels: int, caller: str) -> tuple[int, int]:
     if image_shape is None:
         side = math.isqrt(n_pixels)
         if side * side != n_pixels:
             raise ValueError(f"{caller} needs image_shape=(height, width): {n_pixels} pixels make no square.")
         return side, side
-    if len(image_shape) != 2 or image_shape[0] * image_shape[1] != n_pixels:
+    sides = [int(side) for side in image_shape]
+    if len(sides) != 2 or min(sides) < 1 or math.prod(sides) != n_pixels:
         raise ValueError(
             f"The 'image_shape' parameter of {caller} must be (height, width) with {n_pixels} pixels. "
             f"Got {image_shape!r} instead."
         )
-    return int(image_shape[0]), int(image_shape[1])
-
-
-def _contributions(model: AdditiveModel, plan: Plan, values: Floats, stage: int, code: int) -> Floats:
-    """What every pixel seen at a look adds to an answer in the estimate; NaN for the others."""
-    assert isinstance(model.terms, LinearTerms)
-    weights, which = model.terms.coef, np.arange(model.terms.n_terms)
-    if stage < plan.n_stages:
-        weights, which = plan.readouts[stage].weights, plan.terms[: plan.stage_terms[stage]]
-    seen = np.full(model.terms.n_terms, np.nan)
-    seen[which] = (_towards(model, code) @ weights) * values[which]
-    return seen
-
-
-def _towards(model: AdditiveModel, code: int) -> Floats:
-    """How the outputs speak for an answer: its score, less the mean of its rivals'."""
-    decision = model.decision
-    if decision.kind == "sign":
-        return np.array([1.0 if code else -1.0])
-    n_rivals = decision.n_classes - 1
-    if decision.kind == "argmax":
-        return np.where(np.arange(decision.n_classes) == code, 1.0, -1.0 / n_rivals)
-    return np.array([((i == code) - float(j == code)) / n_rivals for i, j in decision.pairs()])
+    return sides[0], sides[1]
 
 
 def _panels(ax: Any, n: int, style: Any) -> NDArray[Any]:

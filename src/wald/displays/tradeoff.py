@@ -189,12 +189,13 @@ class TradeoffDisplay:
         }
         if budgeted:
             shares = [share(codes) for codes in _codes_at(fast, looks)]
-            points = zip(plan.stage_costs.tolist(), [*shares, 0.0], strict=True)
+            points = list(zip(plan.stage_costs.tolist(), [*shares, 0.0], strict=True))
         else:
-            points = map(early, [np.inf, *q_grid(looks, plan.boundary).tolist(), 0.0])
-            here = early(np.inf if plan.evaluate_all else plan.q)
-            about["cost_in_use"], about["disagreement_in_use"] = here
-            about["interval_in_use"] = interval(round(here[1] * n_counted), n_counted, fast.confidence)
+            q_in_use = np.inf if plan.evaluate_all else plan.q
+            points = [early(q) for q in sorted({np.inf, q_in_use, *q_grid(looks, plan.boundary).tolist(), 0.0})]
+            about["cost_in_use"], differing = early(q_in_use)
+            about["disagreement_in_use"] = differing
+            about["interval_in_use"] = interval(round(differing * n_counted), n_counted, fast.confidence)
             if certificate.status == "certified" and certificate.void is None:
                 about["risk"] = certificate.risk
         cost, disagreement = np.array(list(dict.fromkeys(points))).T

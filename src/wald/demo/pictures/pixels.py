@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from ...displays import AttentionMapDisplay
-from ...displays.attention_map import easy_and_hard, places
+from ...displays._pixels import easy_and_hard, places
 from ..material import DIGIT, Material
 from ..measure import Exhibit
 from .style import PAGE_WIDTH, boxed, grouped
