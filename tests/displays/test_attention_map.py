@@ -106,6 +106,14 @@ def test_a_scaler_is_seen_through(binary_digits: Any) -> None:
     assert (~np.isnan(display.seen)).sum() == cost[0]
 
 
+def test_costs_of_features_are_no_pixels(binary_digits: Any) -> None:
+    fast = wrapped(LogisticRegression(max_iter=2000), binary_digits, feature_costs=np.full(64, 0.5))
+    display = AttentionMapDisplay.from_estimator(fast, binary_digits.X_test)
+    assert all("\ncost " in title and title.endswith(" of 32") for title in display.titles)
+    named = AttentionMapDisplay.from_estimator(fast, binary_digits.X_test, unit="cents")
+    assert all(title.endswith(" of 32 cents") for title in named.titles)
+
+
 def test_axes_of_ones_own(linear: Any, binary_digits: Any) -> None:
     _, panels = plt.subplots(2, 2)
     display = AttentionMapDisplay.from_estimator(linear, binary_digits.X_test, ax=panels[0])

@@ -4,8 +4,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
 
 from wald.displays import StoppingPathDisplay
+
+from .conftest import wrapped
 
 
 def test_walks_are_traces(fast: Any, digits: Any) -> None:
@@ -70,7 +73,11 @@ def test_a_confidence_has_an_upper_side_only(linear_ten: Any, digits: Any) -> No
     assert display.ax_.get_ylabel() == "confidence of the estimate"
 
 
-def test_a_plan_that_evaluates_everything_lets_nobody_leave(everything: Any, binary_digits: Any) -> None:
+@pytest.mark.parametrize("risk", [1e-4, 0])
+@pytest.mark.filterwarnings("ignore:no early exit")
+def test_a_plan_that_evaluates_everything_lets_nobody_leave(risk: float, binary_digits: Any) -> None:
+    everything = wrapped(LogisticRegression(max_iter=2000), binary_digits, risk=risk)
+    assert everything.plan_.evaluate_all
     display = StoppingPathDisplay.from_estimator(everything, binary_digits.X_test)
     assert (display.stages == everything.plan_.n_stages).all()
     assert np.isinf(display.high).all()

@@ -13,6 +13,9 @@ from sklearn.preprocessing import StandardScaler
 
 from wald import EarlyExitClassifier
 from wald.displays import TradeoffDisplay, tradeoff
+from wald.stopping import ConstantBoundary
+
+from .conftest import wrapped
 
 
 def names(display: Any) -> list[str]:
@@ -53,6 +56,16 @@ def test_every_point_is_what_thresholds_at_that_scale_give(linear: Any, binary_d
         else:  # between two scales of the grid
             assert display.cost.min() <= point[0] <= display.cost.max()
     assert (plan.full_cost, 0.0) in points
+
+
+def test_the_curve_starts_at_its_cheapest_point(binary_digits: Any) -> None:
+    fast = wrapped(LogisticRegression(max_iter=2000), binary_digits, risk=None, rule=ConstantBoundary())
+    plan = fast.plan_
+    assert (plan.boundary.low_center != plan.boundary.high_center).any()
+    display = TradeoffDisplay.from_estimator(fast, binary_digits.X_test)
+    assert (np.diff(display.cost) >= 0).all()
+    assert display.cost_in_use in display.cost
+    assert display.risk is None  # as printed: nothing is promised
 
 
 def test_rows_are_looked_at_once(linear: Any, binary_digits: Any, monkeypatch: pytest.MonkeyPatch) -> None:

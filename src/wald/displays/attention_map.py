@@ -14,7 +14,7 @@ from .._rows import take, to_array
 from ..early_exit import EarlyExitClassifier
 from ..stopping.validation import require_option
 from ._pixels import contributions, easy_and_hard, pixels_of, places
-from ._source import Floats, model_of, require_chosen, require_fitted, require_matplotlib, require_rows
+from ._source import Floats, model_of, require_chosen, require_fitted, require_matplotlib, require_rows, walks_of
 
 ColourBy = Literal["order", "contribution"]
 _COLOUR_BY: tuple[ColourBy, ...] = ("order", "contribution")
@@ -117,7 +117,7 @@ class AttentionMapDisplay:
             Colour pixels by their place in the order, or by what they add to the answer in the estimate on which the
             row left: the readout's weight times the pixel's value.
         unit : str, default=None
-            What costs count; "pixels" or "feature cost" when None.
+            What costs count; "pixels", or the user's feature costs, when None.
         name : str, default=None
             Name of the predictor, written on the left.
         ax : matplotlib Axes or sequence of n_images Axes, default=None
@@ -151,7 +151,7 @@ class AttentionMapDisplay:
             chosen = require_chosen(rows, n_rows, caller)
             X = take(X, chosen)
             names *= len(chosen)
-        _, stages = fast.stage_scores(X)
+        _, stages = walks_of(fast, X)
         answers = np.asarray(fast.predict(X))
         if rows is None:
             if label is None and len(fast.classes_) == 2:
@@ -172,11 +172,9 @@ class AttentionMapDisplay:
             seen = np.stack(
                 [contributions(model, plan, v, s, int(c)) for v, s, c in zip(values, where, codes, strict=True)]
             )
-        if unit is None:
-            unit = "pixels" if fast.feature_costs is None else "feature cost"
-        total = f"{plan.full_cost:g} {unit}"
+        before, after = ("", f" {unit or 'pixels'}") if unit or fast.feature_costs is None else ("cost ", "")
         titles = [
-            f"{which}answer {answer}\n{plan.stage_costs[stage]:g} of {total}"
+            f"{which}answer {answer}\n{before}{plan.stage_costs[stage]:g} of {plan.full_cost:g}{after}"
             for which, answer, stage in zip(names, answers.tolist(), where, strict=True)
         ]
         return cls(images=images, seen=seen, image_shape=shape, titles=titles, colour_by=colour_by, name=name).plot(

@@ -17,6 +17,7 @@ from ._source import (
     require_matplotlib,
     require_rows,
     unit_of,
+    walks_of,
 )
 
 #: The boundary is drawn up to this many times the reach of the walks.
@@ -152,7 +153,7 @@ class StoppingPathDisplay:
         n_rows = require_rows(X, caller)
         plan, decision = fast.plan_, model_of(fast).decision
         chosen = None if rows is None else require_chosen(rows, n_rows, caller)
-        scores, stages = fast.stage_scores(X)
+        scores, stages = walks_of(fast, X)
         labels = np.asarray(fast.predict(X))
         binary = decision.n_outputs == 1
         if chosen is None:

@@ -127,7 +127,8 @@ class TradeoffDisplay:
     ) -> Self:
         """Measure an early-exit classifier on rows, and draw it.
 
-        The rows go through the engine once; every scale of the plan's thresholds is then one point.
+        The rows go through the engine once; every scale of the plan's thresholds, from the cheapest on, is then one
+        point.
 
         Parameters
         ----------
@@ -193,6 +194,8 @@ class TradeoffDisplay:
         else:
             q_in_use = np.inf if plan.evaluate_all else plan.q
             points = [early(q) for q in sorted({np.inf, q_in_use, *q_grid(looks, plan.boundary).tolist(), 0.0})]
+            # thresholds whose centres differ cross at small scales, below which cost rises again
+            points = points[min(range(len(points)), key=lambda i: points[i][0]) :]
             about["cost_in_use"], differing = early(q_in_use)
             about["disagreement_in_use"] = differing
             about["interval_in_use"] = interval(round(differing * n_counted), n_counted, fast.confidence)
