@@ -286,7 +286,7 @@ class CostHistogramDisplay:
         style.cost_axis(ax, bars, self.full_cost, f"{self.unit} per row")
         ax.set_yticks(floors, [str(label) for label in np.asarray(self.classes).tolist()])
         ax.tick_params(axis="y", length=0)
-        ax.set_ylim(-2.2 * _BELOW, n_classes - 1 + 1.05 * _HEIGHT)
+        ax.set_ylim(-3 * _BELOW, n_classes - 1 + 1.05 * _HEIGHT)
         ax.set_ylabel("class")
         style.open_frame(ax)
         ax.spines["left"].set_visible(False)
