@@ -18,6 +18,7 @@ pytest.importorskip("matplotlib")
 pytest.importorskip("rich")
 testing = pytest.importorskip("typer.testing")
 
+from matplotlib.figure import Figure  # noqa: E402
 from sklearn.base import clone  # noqa: E402
 from sklearn.frozen import FrozenEstimator  # noqa: E402
 
@@ -120,24 +121,19 @@ def test_the_rows_that_are_counted_are_those_of_the_certificate(which: int) -> N
 
 
 @pytest.mark.parametrize("which", [0, 2])
-def test_the_curve_passes_through_what_predict_does(which: int) -> None:
+def test_the_curve_passes_through_what_was_measured(which: int) -> None:
     seen, material = exhibit(which)
-    looks = tradeoff.looks_of(seen, material.X_count)
-    here = tradeoff.early(seen, looks, [seen.fast.plan_.q])
-    assert here.cost[0] == pytest.approx(seen.units.wald)
-    assert here.share[0] == seen.n_different / seen.n_rows
-    same = tradeoff.fixed(seen, looks)
+    clear, same = tradeoff.draw_panel(Figure().subplots(), seen, material)
+    assert clear.cost_in_use == pytest.approx(seen.units.wald)
+    assert clear.disagreement_in_use == seen.n_different / seen.n_rows
     assert same.cost[-1] == seen.fast.plan_.full_cost
-    assert same.share[-1] == 0
+    assert same.disagreement[-1] == 0
 
 
 def test_the_maps_show_the_pixels_that_were_paid_for() -> None:
     seen, material = exhibit(2)
     _, stages = seen.fast.stage_scores(material.X_count)
     costs = seen.fast.plan_.stage_costs[stages]
-    for stage in np.unique(stages):
-        n_read = np.count_nonzero(~np.isnan(pixels.order_map(seen, int(stage))))
-        assert n_read == seen.fast.plan_.stage_costs[stage]
     assert pixels.share_map(seen, stages).sum() == pytest.approx(costs.mean())
     easy, hard = pixels.pick_rows(seen, material, stages)
     assert costs[easy] < costs[hard]

@@ -1,0 +1,13 @@
+"""Pictures of what early exit does, by scikit-learn's conventions for displays.
+
+A display holds plain numbers, which ``from_estimator`` (or ``from_predictions``) computes; ``plot`` draws them, again
+and onto other axes as often as wanted, and leaves what it drew in attributes that end in an underscore. matplotlib is
+loaded when something is drawn, and comes with the extra ``plot``.
+"""
+
+from .attention_map import AttentionMapDisplay
+from .cost_histogram import CostHistogramDisplay
+from .stopping_path import StoppingPathDisplay
+from .tradeoff import TradeoffDisplay
+
+__all__ = ["AttentionMapDisplay", "CostHistogramDisplay", "StoppingPathDisplay", "TradeoffDisplay"]

@@ -1,0 +1,69 @@
+"""What an early-exit linear model saw of an image."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..additive import AdditiveModel, LinearTerms
+from ..plan import Plan
+from ._source import Floats
+
+
+def places(plan: Plan, n_pixels: int, stage: int) -> Floats:
+    """Place of every pixel in the order of looking, from 1; NaN for those not seen at an early look.
+
+    At the last look, pixels that early looks do not order share the last place.
+    """
+    place = np.full(n_pixels, np.nan)
+    n_seen = int(plan.stage_terms[min(stage, plan.n_stages - 1)]) if plan.n_stages else 0
+    place[plan.terms[:n_seen]] = np.arange(1, n_seen + 1)
+    if stage == plan.n_stages:
+        place[np.isnan(place)] = n_seen + 1
+    return place
+
+
+def easy_and_hard(stages: NDArray[np.int32], allowed: NDArray[np.bool_], n_stages: int) -> tuple[int, int]:
+    """Numbers of the allowed row that left first, and of the last among those that left early at all."""
+    known = np.flatnonzero(allowed)
+    early = known[stages[known] < n_stages]
+    pool = early if len(early) > 1 else known
+    return int(pool[np.argmin(stages[pool])]), int(pool[np.argmax(stages[pool])])
+
+
+def pixels_of(model: AdditiveModel, caller: str) -> LinearTerms:
+    """Terms of a model that reads pixel by pixel."""
+    wrapped = type(model.estimator).__name__
+    if not isinstance(model.terms, LinearTerms):
+        raise ValueError(
+            f"{caller} needs a linear model: {wrapped} compares a row with its support vectors, each of which reads "
+            "every pixel. Draw a StoppingPathDisplay or a CostHistogramDisplay instead, or wrap a linear model."
+        )
+    if model.front is not None:
+        raise ValueError(
+            f"{caller} needs a model that reads pixels: this {wrapped} transforms them first, and its order is one of "
+            "transformed features. Only scalers and imputers are seen through."
+        )
+    return model.terms
+
+
+def contributions(model: AdditiveModel, plan: Plan, values: Floats, stage: int, code: int) -> Floats:
+    """What every pixel seen at a look adds to an answer in the estimate; NaN for the others."""
+    assert isinstance(model.terms, LinearTerms)
+    weights, which = model.terms.coef, np.arange(model.terms.n_terms)
+    if stage < plan.n_stages:
+        weights, which = plan.readouts[stage].weights, plan.terms[: plan.stage_terms[stage]]
+    seen = np.full(model.terms.n_terms, np.nan)
+    seen[which] = (_towards(model, code) @ weights) * values[which]
+    return seen
+
+
+def _towards(model: AdditiveModel, code: int) -> Floats:
+    """How the outputs speak for an answer: its score, less the mean of its rivals'."""
+    decision = model.decision
+    if decision.kind == "sign":
+        return np.array([1.0 if code else -1.0])
+    n_rivals = decision.n_classes - 1
+    if decision.kind == "argmax":
+        return np.where(np.arange(decision.n_classes) == code, 1.0, -1.0 / n_rivals)
+    return np.array([((i == code) - float(j == code)) / n_rivals for i, j in decision.pairs()])

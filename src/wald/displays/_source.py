@@ -1,0 +1,92 @@
+"""Where displays take their numbers from: a fitted `EarlyExitClassifier` and rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
+
+from .._certifying import seen_by
+from .._prediction import check_finite
+from .._rows import n_rows_of, to_array
+from .._threads import effective_threads
+from .._training import read_front
+from ..additive import AdditiveModel, KernelTerms
+from ..early_exit import EarlyExitClassifier
+from ..stopping import Looks
+
+Floats = NDArray[np.float64]
+
+
+def require_matplotlib(caller: str) -> None:
+    """Raise ImportError with the way out, before anything is computed for nothing."""
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError as error:
+        raise ImportError(f"{caller} requires matplotlib, which is not installed: pip install 'wald[plot]'") from error
+
+
+def require_fitted(estimator: Any, caller: str) -> EarlyExitClassifier:
+    """Return the estimator if a display can read it."""
+    if not isinstance(estimator, EarlyExitClassifier):
+        raise TypeError(f"{caller} needs a fitted EarlyExitClassifier. Got {type(estimator).__name__} instead.")
+    check_is_fitted(estimator, "plan_")
+    return estimator
+
+
+def require_rows(X: Any, caller: str) -> int:
+    """Return the number of rows, which must not be 0."""
+    n_rows = n_rows_of(X)
+    if n_rows == 0:
+        raise ValueError(f"{caller} needs at least one row. X has none.")
+    return n_rows
+
+
+def require_chosen(rows: ArrayLike, n_rows: int, caller: str) -> NDArray[np.intp]:
+    """Return chosen rows as indices."""
+    chosen = np.asarray(rows)
+    if chosen.ndim != 1 or chosen.size == 0 or chosen.dtype.kind not in "iu":
+        raise ValueError(f"The 'rows' parameter of {caller} must be a list of row numbers. Got {rows!r} instead.")
+    if chosen.min() < 0 or chosen.max() >= n_rows:
+        raise ValueError(f"The 'rows' parameter of {caller} must hold numbers from 0 to {n_rows - 1}. Got {rows!r}.")
+    return chosen.astype(np.intp)
+
+
+def model_of(estimator: EarlyExitClassifier) -> AdditiveModel:
+    """The wrapped model as terms."""
+    return estimator._ready().model
+
+
+def looks_of(estimator: EarlyExitClassifier, X: Any) -> Looks:
+    """What the plan sees of rows at every look, beside the full model's labels, in one pass."""
+    model = model_of(estimator)
+    X = estimator._validated(X)
+    Z = to_array(read_front(model, X))
+    check_finite(model, Z)
+    return seen_by(model, estimator.plan_, Z, X, effective_threads(estimator.n_jobs))
+
+
+def walks_of(estimator: EarlyExitClassifier, X: Any) -> tuple[Floats, NDArray[np.int32]]:
+    """Scores at every look, and where rows leave: nowhere early, if the plan evaluates everything."""
+    scores, stages = estimator.stage_scores(X)
+    plan = estimator.plan_
+    return scores, np.full_like(stages, plan.n_stages) if plan.evaluate_all else stages
+
+
+def name_of(estimator: EarlyExitClassifier) -> str:
+    """Class name of the wrapped estimator; of a pipeline's last step."""
+    inner = estimator.estimator_
+    while isinstance(inner, FrozenEstimator | Pipeline):
+        inner = inner.estimator if isinstance(inner, FrozenEstimator) else inner.steps[-1][1]
+    return type(inner).__name__
+
+
+def unit_of(estimator: EarlyExitClassifier) -> str:
+    """What the costs of the plan count, in words."""
+    if isinstance(model_of(estimator).terms, KernelTerms):
+        return "support vectors"
+    return "features" if estimator.feature_costs is None else "feature cost"

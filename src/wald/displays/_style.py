@@ -1,0 +1,207 @@
+"""How displays look: made for the column of a paper, in colours that the colour-blind tell apart.
+
+The only file here that loads matplotlib: it is imported where something is drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import matplotlib
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.ticker import FuncFormatter, Locator, NullLocator
+
+from ..stopping.binomial import upper_bound
+
+#: Okabe and Ito's colours, but for yellow, which cannot be read on white.
+OKABE_ITO = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+BLUE, ORANGE = OKABE_ITO[:2]
+GREY, PALE, BLACK = "#777777", "#e4e4e4", "#000000"
+#: Lines differ in print without colour, too.
+DASHES: tuple[Any, ...] = ("-", (0, (4, 1.5)), (0, (1, 1)), (0, (5, 1.5, 1, 1.5)))
+
+#: Inches.
+COLUMN_WIDTH, PAGE_WIDTH = 3.4, 7.0
+
+#: For figures that are our own; axes that are given keep their user's sizes.
+SETTINGS: Any = {
+    "font.size": 8,
+    "axes.titlesize": 8,
+    "axes.labelsize": 8,
+    "axes.linewidth": 0.6,
+    "xtick.labelsize": 8,
+    "ytick.labelsize": 8,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "figure.dpi": 150,
+    "savefig.facecolor": "white",
+}
+
+
+def new_axes(width: float = COLUMN_WIDTH, height: float = 2.6) -> Any:
+    """Axes on a figure of their own."""
+    with matplotlib.rc_context(SETTINGS):
+        return plt.subplots(figsize=(width, height), layout="constrained")[1]
+
+
+def new_row(n: int, width: float, height: float) -> Any:
+    """Axes beside each other on a figure of their own, as an array."""
+    with matplotlib.rc_context(SETTINGS):
+        return plt.subplots(1, n, figsize=(width, height), layout="constrained", squeeze=False)[1][0]
+
+
+def text_size(ax: Any) -> float:
+    """Size of the axes' labels, in points: everything else that is written goes by it."""
+    return float(ax.xaxis.label.get_fontsize())
+
+
+def open_frame(ax: Any) -> None:
+    """Take away the lines above and on the right."""
+    ax.spines[["top", "right"]].set_visible(False)
+
+
+def boxed(ax: Any, colour: str = GREY, width: float = 0.6) -> None:
+    """Take away the ticks and draw a frame, for images."""
+    ax.set(xticks=[], yticks=[])
+    for spine in ax.spines.values():
+        spine.set(visible=True, color=colour, linewidth=width)
+
+
+def legend(ax: Any, handles: Sequence[Any], names: Sequence[str], title: str | None = None) -> Any:
+    """Legend above the axes, where it hides nothing, in the size of their labels and as many columns as fit."""
+    for n_columns in (3, 2, 1):
+        made = ax.legend(
+            handles=handles,
+            labels=names,
+            title=title,
+            loc="lower left",
+            bbox_to_anchor=(0.0, 1.0),
+            ncols=n_columns,
+            alignment="left",
+            frameon=False,
+            fontsize=text_size(ax),
+            title_fontsize=text_size(ax),
+            handlelength=1.8,
+            handletextpad=0.6,
+            columnspacing=1.2,
+            borderaxespad=0.2,
+            borderpad=0.2,
+        )
+        if made.get_window_extent().width < 0.95 * ax.bbox.width:
+            break
+    return made
+
+
+def grouped(n: float) -> str:
+    """Write a number with its thousands set apart."""
+    return f"{round(n):,}".replace(",", " ") if n >= 1000 else f"{n:.3g}"
+
+
+def percent(share: float, digits: int = 2) -> str:
+    """Write a share in so many digits that count."""
+    return np.format_float_positional(100.0 * share, precision=digits, fractional=False, trim="-") + " %"
+
+
+class CostTicks(Locator):
+    """Round numbers on a logarithmic axis, and the cost of everything; labels get room beside each other."""
+
+    def __init__(self) -> None:
+        self.full: set[float] = set()
+
+    def __call__(self) -> Any:
+        """Ticks of the present view."""
+        assert self.axis is not None
+        return self.tick_values(*sorted(self.axis.get_view_interval()))
+
+    def tick_values(self, vmin: float, vmax: float) -> Any:
+        """Ticks between two values: at 1, 2 and 5, or at powers of ten where those would be many."""
+        first, last = int(np.floor(np.log10(vmin))), int(np.ceil(np.log10(vmax)))
+        steps = (1, 2, 5) if vmax / vmin < 300 else (1,)
+        round_numbers = [step * 10.0**power for power in range(first, last + 1) for step in steps]
+        full = [cost for cost in self.full if vmin <= cost <= vmax]
+        kept = full_kept = _apart(sorted(full, reverse=True), (vmax / vmin) ** 0.17)
+        for tick in round_numbers:
+            if vmin <= tick <= vmax and all(_ratio(tick, cost) > (vmax / vmin) ** 0.15 for cost in full_kept):
+                kept = [*kept, tick]
+        return np.array(sorted(kept))
+
+
+def _ratio(a: float, b: float) -> float:
+    return max(a / b, b / a)
+
+
+def _apart(values: Sequence[float], ratio: float) -> list[float]:
+    """Drop values that are too near to one kept before."""
+    kept: list[float] = []
+    for value in values:
+        if all(_ratio(value, other) > ratio for other in kept):
+            kept.append(value)
+    return kept
+
+
+def cost_axis(ax: Any, costs: Any, full_cost: float | None, label: str) -> None:
+    """Costs from left to right: on a logarithmic scale if they are positive, and marked where they are full."""
+    costs = np.asarray(costs, dtype=np.float64)
+    costs = np.append(costs, [] if full_cost is None else full_cost)
+    if ax.get_xlabel() not in ("", label):
+        label = "cost per row"
+    ax.set_xlabel(label)
+    low, high = float(costs.min()), float(costs.max())
+    first_time = not isinstance(ax.xaxis.get_major_locator(), CostTicks)
+    if low <= 0:
+        return
+    if first_time:
+        ax.set_xscale("log")
+        ax.xaxis.set_major_locator(CostTicks())
+        ax.xaxis.set_minor_locator(NullLocator())
+        ax.xaxis.set_major_formatter(FuncFormatter(lambda cost, _: grouped(cost)))
+    if full_cost is not None:
+        ax.xaxis.get_major_locator().full.add(full_cost)
+    left, right = (low / 1.15, high * 1.15) if first_time else ax.get_xlim()
+    ax.set_xlim(min(left, low / 1.15), max(right, high * 1.15))
+
+
+class ShareTicks(Locator):
+    """Powers of ten, and 0, of shares that were counted among ``n_rows``."""
+
+    def __init__(self, n_rows: int, confidence: float) -> None:
+        self.fewest = self.most = n_rows
+        self.confidence = confidence
+
+    def __call__(self) -> Any:
+        """Ticks of the present view."""
+        assert self.axis is not None
+        return self.tick_values(*sorted(self.axis.get_view_interval()))
+
+    def tick_values(self, vmin: float, vmax: float) -> Any:
+        """Ticks between two values."""
+        powers = 10.0 ** np.arange(np.ceil(np.log10(1 / self.most) - 1e-9), 1)
+        return np.append(0.0, powers[powers <= vmax])
+
+    def label(self, share: float) -> str:
+        """Write a share; 0 with what it rules out."""
+        if share > 0:
+            return f"{100 * share:g} %"
+        return f"0 seen\n(< {percent(upper_bound(0, self.fewest, self.confidence))})"
+
+
+def share_axis(ax: Any, n_rows: int, confidence: float, highest: float) -> None:
+    """Shares from below: logarithmic down to one row, and 0 with a place of its own under it."""
+    ticks = ax.yaxis.get_major_locator()
+    if isinstance(ticks, ShareTicks):
+        ticks.fewest, ticks.most = min(ticks.fewest, n_rows), max(ticks.most, n_rows)
+        highest = max(highest, ax.get_ylim()[1] / 2)
+    else:
+        ticks = ShareTicks(n_rows, confidence)
+    ax.set_yscale("symlog", linthresh=1 / ticks.most, linscale=0.7)
+    ax.yaxis.set_major_locator(ticks)
+    ax.yaxis.set_minor_locator(NullLocator())
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda share, _: ticks.label(share)))
+    ax.set_ylim(-0.2 / ticks.most, 2 * max(highest, 1 / ticks.most))
+
+
+def drawn(ax: Any, gid: str) -> int:
+    """How many artists of a kind the axes hold already."""
+    return sum(artist.get_gid() == gid for artist in ax.get_children())

@@ -1,0 +1,312 @@
+"""What rows cost, class by class."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..early_exit import EarlyExitClassifier
+from ._source import Floats, require_fitted, require_matplotlib, require_rows, unit_of
+
+#: Up to so many different costs get a bar each; more are binned.
+_MOST_VALUES = 40
+#: Share of the room of a class that its highest bar takes, and how far below the bars the marks stand.
+_HEIGHT, _BELOW = 0.7, 0.13
+
+
+class CostHistogramDisplay:
+    """Share of the rows of each class that cost so much, with mean and median.
+
+    It is recommended to create it with `from_estimator` or `from_predictions`.
+
+    Classes stand above each other over one logarithmic axis of costs. All bars have one scale: the legend says what
+    the highest stands for.
+
+    Parameters
+    ----------
+    counts : array-like of shape (n_classes, n_bars)
+        Rows of each class in each bar.
+    bars : array-like of shape (n_bars, 2)
+        From which cost to which each bar reaches.
+    mean, median : array-like of shape (n_classes,)
+        Of the cost per row; NaN for a class without rows.
+    classes : array-like of shape (n_classes,)
+        Their names.
+    full_cost : float or None, default=None
+        Cost of a row that goes through everything: its bar has another colour.
+    unit : str, default="cost"
+        What costs count.
+    name : str or None, default=None
+        For the legend.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    bars_ : list of matplotlib BarContainer
+        One for each class.
+    means_, medians_ : matplotlib Line2D
+        The marks.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.frozen import FrozenEstimator
+    >>> from sklearn.svm import SVC
+    >>> from wald import EarlyExitClassifier
+    >>> from wald.displays import CostHistogramDisplay
+    >>> X, y = load_digits(return_X_y=True)
+    >>> svc = SVC().fit(X[:600], y[:600])
+    >>> fast = EarlyExitClassifier(FrozenEstimator(svc), risk=0.02, cost="units", random_state=0).fit(X[600:1400])
+    >>> display = CostHistogramDisplay.from_estimator(fast, X[1400:], y[1400:])
+    >>> display.counts.sum()
+    np.int64(397)
+    """
+
+    def __init__(
+        self,
+        *,
+        counts: ArrayLike,
+        bars: ArrayLike,
+        mean: ArrayLike,
+        median: ArrayLike,
+        classes: ArrayLike,
+        full_cost: float | None = None,
+        unit: str = "cost",
+        name: str | None = None,
+    ) -> None:
+        self.counts = counts
+        self.bars = bars
+        self.mean = mean
+        self.median = median
+        self.classes = classes
+        self.full_cost = full_cost
+        self.unit = unit
+        self.name = name
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: EarlyExitClassifier,
+        X: Any,
+        y: ArrayLike | None = None,
+        *,
+        budget: float | None = None,
+        unit: str | None = None,
+        name: str | None = None,
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Answer rows, and draw what they cost: a bar for every look of the plan.
+
+        Parameters
+        ----------
+        estimator : EarlyExitClassifier
+            Fitted.
+        X : {array-like, sparse matrix, data frame} of shape (n_rows, n_features)
+        y : array-like of shape (n_rows,), default=None
+            Classes of the rows; their answers when None.
+        budget : float, default=None
+            As in ``predict``.
+        unit : str, default=None
+            What costs count; "support vectors", "features" or "feature cost" when None.
+        name : str, default=None
+            For the legend.
+        ax : matplotlib Axes, default=None
+            A new figure of column width when None.
+        **kwargs : dict
+            For matplotlib's ``bar``.
+
+        Returns
+        -------
+        CostHistogramDisplay
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is missing.
+        TypeError
+            If the estimator is another one.
+        ValueError
+            If there are no rows, or ``y`` has another length.
+        """
+        caller = f"{cls.__name__}.from_estimator"
+        require_matplotlib(caller)
+        fast = require_fitted(estimator, caller)
+        require_rows(X, caller)
+        answers, cost = fast.predict(X, budget=budget, return_cost=True)
+        return cls._counted(
+            caller,
+            answers if y is None else y,
+            cost,
+            values=fast.plan_.stage_costs,
+            classes=fast.classes_ if y is None else None,
+            full_cost=fast.plan_.full_cost,
+            unit=unit_of(fast) if unit is None else unit,
+            name=name,
+        ).plot(ax=ax, **kwargs)
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y: ArrayLike,
+        cost: ArrayLike,
+        *,
+        n_bins: int = 30,
+        full_cost: float | None = None,
+        unit: str = "cost",
+        name: str | None = None,
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw costs that any predictor reported.
+
+        Parameters
+        ----------
+        y : array-like of shape (n_rows,)
+            Classes of the rows.
+        cost : array-like of shape (n_rows,)
+            What each row cost.
+        n_bins : int, default=30
+            If more than 40 different costs occur, they are put into so many bins, evenly spaced in their logarithm.
+        full_cost : float, default=None
+            Cost of a row that goes through everything.
+        unit : str, default="cost"
+            What costs count.
+        name : str, default=None
+            For the legend.
+        ax : matplotlib Axes, default=None
+            A new figure of column width when None.
+        **kwargs : dict
+            For matplotlib's ``bar``.
+
+        Returns
+        -------
+        CostHistogramDisplay
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is missing.
+        ValueError
+            If lengths differ, there are no rows, a cost is not finite and positive, or ``n_bins`` is below 1.
+        """
+        caller = f"{cls.__name__}.from_predictions"
+        require_matplotlib(caller)
+        if n_bins < 1:
+            raise ValueError(f"The 'n_bins' parameter of {caller} must be at least 1. Got {n_bins!r} instead.")
+        values = np.unique(np.asarray(cost, dtype=np.float64))
+        edges = None
+        if len(values) > _MOST_VALUES and values[0] > 0 and np.isfinite(values[-1]):
+            edges = np.geomspace(values[0], values[-1], n_bins + 1)
+            edges[[0, -1]] = values[[0, -1]]  # whatever rounding did to them
+        return cls._counted(
+            caller, y, cost, values=values, edges=edges, full_cost=full_cost, unit=unit, name=name
+        ).plot(ax=ax, **kwargs)
+
+    @classmethod
+    def _counted(
+        cls,
+        caller: str,
+        y: ArrayLike,
+        cost: ArrayLike,
+        *,
+        values: Floats,
+        edges: Floats | None = None,
+        classes: NDArray[Any] | None = None,
+        **about: Any,
+    ) -> Self:
+        """Count rows by class, and by cost: at given values, or between given edges."""
+        labels, costs = np.asarray(y), np.asarray(cost, dtype=np.float64)
+        if costs.ndim != 1 or labels.shape != costs.shape or not costs.size:
+            raise ValueError(
+                f"{caller} needs one class and one cost for each of at least one row. "
+                f"Got shapes {labels.shape} and {costs.shape}."
+            )
+        if not (np.isfinite(costs) & (costs > 0)).all():
+            raise ValueError(f"{caller} needs costs that are finite and positive. Got {costs.min()!r} among them.")
+        classes = np.unique(labels) if classes is None else classes
+        of_class = [costs[labels == label] for label in classes]
+        if edges is None:
+            counts = np.array([[np.count_nonzero(some == value) for value in values] for some in of_class])
+            bars = _around(values)
+        else:
+            counts = np.array([np.histogram(some, edges)[0] for some in of_class])
+            bars = np.column_stack([edges[:-1], edges[1:]])
+        mean = np.array([some.mean() if some.size else np.nan for some in of_class])
+        median = np.array([np.median(some) if some.size else np.nan for some in of_class])
+        return cls(counts=counts, bars=bars, mean=mean, median=median, classes=classes, **about)
+
+    def plot(self, ax: Any = None, *, name: str | None = None, **kwargs: Any) -> Self:
+        """Draw bars, means and medians.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            A new figure of column width when None.
+        name : str, default=None
+            For the legend; ``self.name`` when None.
+        **kwargs : dict
+            For matplotlib's ``bar``.
+
+        Returns
+        -------
+        CostHistogramDisplay
+            Itself, with the attributes that end in an underscore.
+        """
+        require_matplotlib(f"{type(self).__name__}.plot")
+        from . import _style as style
+
+        counts, bars = np.asarray(self.counts, dtype=np.float64), np.asarray(self.bars, dtype=np.float64)
+        n_classes = len(counts)
+        ax = style.new_axes(height=1.0 + max(0.27, 0.6 - 0.05 * n_classes) * n_classes) if ax is None else ax
+        name = self.name if name is None else name
+        shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+        tallest = shares.max()
+        left, right = bars.T
+        is_full = np.zeros(len(bars), dtype=bool)
+        if self.full_cost is not None:
+            is_full = (left < self.full_cost) & (self.full_cost <= right)
+        look: dict[str, Any] = {
+            "color": np.where(is_full, style.ORANGE, style.BLUE).tolist(),
+            "linewidth": 0,
+            "align": "edge",
+            **kwargs,
+        }
+        floors = np.arange(n_classes)[::-1].astype(np.float64)  # the first class on top
+        self.bars_ = []
+        for floor, share in zip(floors, shares, strict=True):
+            ax.axhline(floor, color=style.GREY, linewidth=0.4, zorder=0)
+            self.bars_.append(ax.bar(left, _HEIGHT * share / max(tallest, 1e-12), right - left, bottom=floor, **look))
+        mark: dict[str, Any] = {"color": style.BLACK, "linestyle": "none", "markersize": 3.6, "markeredgewidth": 0.7}
+        (self.medians_,) = ax.plot(self.median, floors - _BELOW, marker="^", **mark)
+        (self.means_,) = ax.plot(self.mean, floors - _BELOW, marker="D", markerfacecolor="white", **mark)
+        style.cost_axis(ax, bars, self.full_cost, f"{self.unit} per row")
+        ax.set_yticks(floors, [str(label) for label in np.asarray(self.classes).tolist()])
+        ax.tick_params(axis="y", length=0)
+        ax.set_ylim(-3 * _BELOW, n_classes - 1 + 1.05 * _HEIGHT)
+        ax.set_ylabel("class")
+        style.open_frame(ax)
+        ax.spines["left"].set_visible(False)
+        self._draw_legend(ax, style, float(tallest), bool(is_full.any()), name)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+    def _draw_legend(self, ax: Any, style: Any, tallest: float, has_full: bool, name: str | None) -> None:
+        from matplotlib.patches import Patch
+
+        handles: list[Any] = [Patch(facecolor=style.BLUE, linewidth=0), self.medians_, self.means_]
+        names = [f"share (highest: {style.percent(tallest)})", "median", "mean"]
+        if has_full:
+            handles.insert(1, Patch(facecolor=style.ORANGE, linewidth=0))
+            names.insert(1, "share that costs all")
+        style.legend(ax, handles, names, name)
+
+
+def _around(values: Floats) -> Floats:
+    """Bars around values, of one width in the logarithm, that leave room between them."""
+    gaps = values[1:] / values[:-1]
+    half = float(np.clip(gaps.min(initial=2.0) ** 0.42, 1.015, 1.12))
+    return np.column_stack([values / half, values * half])

@@ -1,0 +1,294 @@
+"""The walks of some rows, and the boundary at which they leave."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..early_exit import EarlyExitClassifier
+from ._source import (
+    Floats,
+    model_of,
+    name_of,
+    require_chosen,
+    require_fitted,
+    require_matplotlib,
+    require_rows,
+    unit_of,
+    walks_of,
+)
+
+#: The boundary is drawn up to this many times the reach of the walks.
+_ROOM = 1.25
+
+
+class StoppingPathDisplay:
+    """Walks of chosen rows against the boundary: the estimate after each look, until it is clear.
+
+    It is recommended to create it with `from_estimator`.
+
+    Within the filled region a row goes on; a dot marks where it leaves, and a faint line what it would have seen if it
+    had gone on. A row that never leaves early ends at the full score. With more than two classes the walk is that of
+    the confidence, which has an upper threshold only.
+
+    Parameters
+    ----------
+    scores : array-like of shape (n_walks, T + 1)
+        The estimate at each of T early looks, and the full score.
+    costs : array-like of shape (T + 1,)
+        What a row has cost at each look.
+    low, high : array-like of shape (T,)
+        A row leaves below ``low`` or above ``high``; infinite where that side is closed.
+    stages : array-like of shape (n_walks,)
+        The look at which each row leaves; T is everything.
+    labels : array-like of shape (n_walks,) or None, default=None
+        Answers.
+    threshold : float or None, default=None
+        The full model's own, between its two classes; None for a confidence.
+    unit : str, default="cost"
+        What costs count.
+    name : str or None, default=None
+        Name of the predictor, for the legend.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    lines_ : list of matplotlib Line2D
+        The walks up to where they leave.
+    later_lines_ : list of matplotlib Line2D
+        What the rows that left would have seen.
+    exits_ : list of matplotlib Line2D
+        The dots.
+    region_ : matplotlib FillBetweenPolyCollection or None
+        Where rows go on; None without early looks.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.frozen import FrozenEstimator
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from wald import EarlyExitClassifier
+    >>> from wald.displays import StoppingPathDisplay
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = LogisticRegression(max_iter=5000).fit(X[:600] / 16, y[:600] == 8)
+    >>> fast = EarlyExitClassifier(FrozenEstimator(model), risk=0.02, cost="units", random_state=0)
+    >>> display = StoppingPathDisplay.from_estimator(fast.fit(X[600:1400] / 16), X[1400:] / 16, rows=[0, 1, 2])
+    >>> len(display.lines_)
+    3
+    """
+
+    def __init__(
+        self,
+        *,
+        scores: ArrayLike,
+        costs: ArrayLike,
+        low: ArrayLike,
+        high: ArrayLike,
+        stages: ArrayLike,
+        labels: ArrayLike | None = None,
+        threshold: float | None = None,
+        unit: str = "cost",
+        name: str | None = None,
+    ) -> None:
+        self.scores = scores
+        self.costs = costs
+        self.low = low
+        self.high = high
+        self.stages = stages
+        self.labels = labels
+        self.threshold = threshold
+        self.unit = unit
+        self.name = name
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: EarlyExitClassifier,
+        X: Any,
+        *,
+        rows: ArrayLike | None = None,
+        unit: str | None = None,
+        name: str | None = None,
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Follow rows through the plan, and draw their walks.
+
+        Parameters
+        ----------
+        estimator : EarlyExitClassifier
+            Fitted.
+        X : {array-like, sparse matrix, data frame} of shape (n_rows, n_features)
+        rows : array-like of int, default=None
+            Which rows to draw. When None: of every answer (more than two classes: of all) the first row to leave, the
+            median and the last among those that leave early, and one row that goes through everything.
+        unit : str, default=None
+            What costs count; "support vectors", "features" or "feature cost" when None.
+        name : str, default=None
+            For the legend; the class of the wrapped estimator when None.
+        ax : matplotlib Axes, default=None
+            A new figure of column width when None.
+        **kwargs : dict
+            For matplotlib's ``plot`` of the walks.
+
+        Returns
+        -------
+        StoppingPathDisplay
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is missing.
+        TypeError
+            If the estimator is another one.
+        ValueError
+            If ``rows`` are no rows of ``X``.
+        """
+        caller = f"{cls.__name__}.from_estimator"
+        require_matplotlib(caller)
+        fast = require_fitted(estimator, caller)
+        n_rows = require_rows(X, caller)
+        plan, decision = fast.plan_, model_of(fast).decision
+        chosen = None if rows is None else require_chosen(rows, n_rows, caller)
+        scores, stages = walks_of(fast, X)
+        labels = np.asarray(fast.predict(X))
+        binary = decision.n_outputs == 1
+        if chosen is None:
+            chosen = _typical(stages, labels if binary else np.zeros(n_rows), plan.n_stages)
+        low, high = plan.thresholds()
+        if not binary:  # a confidence has no lower side
+            low = np.full_like(low, -np.inf)
+        if plan.evaluate_all:
+            low, high = np.full_like(low, -np.inf), np.full_like(high, np.inf)
+        return cls(
+            scores=scores[chosen],
+            costs=plan.stage_costs,
+            low=low,
+            high=high,
+            stages=stages[chosen],
+            labels=labels[chosen],
+            threshold=decision.threshold if binary else None,
+            unit=unit_of(fast) if unit is None else unit,
+            name=name_of(fast) if name is None else name,
+        ).plot(ax=ax, **kwargs)
+
+    def plot(self, ax: Any = None, *, name: str | None = None, **kwargs: Any) -> Self:
+        """Draw region and walks.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            A new figure of column width when None.
+        name : str, default=None
+            For the legend; ``self.name`` when None.
+        **kwargs : dict
+            For matplotlib's ``plot`` of the walks.
+
+        Returns
+        -------
+        StoppingPathDisplay
+            Itself, with the attributes that end in an underscore.
+        """
+        require_matplotlib(f"{type(self).__name__}.plot")
+        from . import _style as style
+
+        ax = style.new_axes() if ax is None else ax
+        name = self.name if name is None else name
+        scores, costs = np.atleast_2d(np.asarray(self.scores, dtype=np.float64)), np.asarray(self.costs)
+        stages = np.asarray(self.stages, dtype=np.intp)
+        bottom, top = self._limits(scores)
+        self.region_ = self._draw_region(ax, style.PALE, bottom, top)
+        if self.threshold is not None and np.isfinite(self.threshold):
+            ax.axhline(self.threshold, color=style.GREY, linewidth=0.6, zorder=1)
+        self.lines_, self.later_lines_, self.exits_ = [], [], []
+        labels = np.full(len(scores), "") if self.labels is None else np.asarray(self.labels)
+        known = np.unique(labels).tolist()
+        for walk, stage, label in zip(scores, stages, labels.tolist(), strict=True):
+            which = known.index(label)
+            look: dict[str, Any] = {
+                "color": style.OKABE_ITO[which % len(style.OKABE_ITO)],
+                "linestyle": style.DASHES[which // len(style.OKABE_ITO) % len(style.DASHES)],
+                "linewidth": 1.1,
+                **kwargs,
+            }
+            (line,) = ax.plot(costs[: stage + 1], walk[: stage + 1], zorder=3, **look)
+            faint = {**look, "linewidth": 0.6, "alpha": 0.35}
+            (later,) = ax.plot(costs[stage:], walk[stage:], zorder=2, **faint)
+            marker = "o" if stage < len(costs) - 1 else "s"
+            (end,) = ax.plot(
+                costs[stage],
+                walk[stage],
+                marker,
+                color=line.get_color(),
+                markersize=4,
+                markeredgecolor="white",
+                markeredgewidth=0.5,
+                zorder=4,
+                clip_on=False,
+            )
+            self.lines_.append(line)
+            self.later_lines_.append(later)
+            self.exits_.append(end)
+        ax.set_ylim(bottom, top)
+        style.cost_axis(ax, costs, float(costs[-1]), f"{self.unit} seen")
+        ax.set_ylabel("confidence of the estimate" if self.threshold is None else "estimate of the score")
+        style.open_frame(ax)
+        self._draw_legend(ax, style, known, labels, name)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+    def _limits(self, scores: Floats) -> tuple[float, float]:
+        """Lowest and highest value to show: all of the walks, and the boundary as far as it is near them."""
+        finite = scores[np.isfinite(scores)]
+        bottom, top = (float(finite.min()), float(finite.max())) if finite.size else (-1.0, 1.0)
+        centre = 0.0 if self.threshold is None or not np.isfinite(self.threshold) else self.threshold
+        reach = max(top - centre, centre - bottom, 1e-12)
+        low, high = np.asarray(self.low, dtype=np.float64), np.asarray(self.high, dtype=np.float64)
+        near = [v for v in (*low, *high) if abs(v - centre) <= _ROOM * reach]
+        bottom, top = min([bottom, centre, *near]), max([top, centre, *near])
+        margin = 0.06 * (top - bottom)
+        return bottom - margin, top + margin
+
+    def _draw_region(self, ax: Any, colour: str, bottom: float, top: float) -> Any:
+        """Fill where rows go on. A closed side reaches to the edge, and so does what lies beyond it."""
+        costs, low = np.asarray(self.costs, dtype=np.float64), np.asarray(self.low, dtype=np.float64)
+        high = np.asarray(self.high, dtype=np.float64)
+        if not len(low):
+            return None
+        beyond = 10 * (top - bottom)  # out of sight, and small enough to be drawn
+        low, high = np.clip(low, bottom - beyond, None), np.clip(high, None, top + beyond)
+        region = ax.fill_between(costs[:-1], low, high, color=colour, linewidth=0, zorder=0)
+        for side, closed in ((low, np.isinf(self.low)), (high, np.isinf(self.high))):
+            if not closed.all():
+                edge = np.where(closed, np.nan, side)
+                ax.plot(costs[:-1], edge, color="#999999", linewidth=0.8, marker=".", markersize=2.5, zorder=1)
+        return region
+
+    def _draw_legend(self, ax: Any, style: Any, known: list[Any], labels: NDArray[Any], name: str | None) -> None:
+        from matplotlib.patches import Patch
+
+        handles = []
+        if self.labels is not None:
+            for label in known:
+                handles.append(self.lines_[int(np.flatnonzero(labels == label)[0])])
+        names = [f"answer {label}" for label in known][: len(handles)]
+        if self.region_ is not None:
+            handles.append(Patch(facecolor=style.PALE, linewidth=0))
+            names.append("not yet clear")
+        if handles:
+            style.legend(ax, handles, names, name)
+
+
+def _typical(stages: NDArray[np.int32], answers: NDArray[Any], n_stages: int) -> NDArray[np.intp]:
+    """Row numbers: of every answer the first, the median and the last to leave early; and one that does not."""
+    chosen: list[int] = []
+    for answer in np.unique(answers):
+        early = np.flatnonzero((answers == answer) & (stages < n_stages))
+        early = early[np.argsort(stages[early], kind="stable")]
+        if len(early):
+            chosen += [int(early[0]), int(early[len(early) // 2]), int(early[-1])]
+    chosen += np.flatnonzero(stages == n_stages)[:1].tolist()
+    return np.array(list(dict.fromkeys(chosen)), dtype=np.intp)

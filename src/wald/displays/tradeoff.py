@@ -1,0 +1,367 @@
+"""Disagreement against cost: what other thresholds would have given, and what those in use give."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..early_exit import EarlyExitClassifier
+from ..stopping import Looks, q_grid
+from ..stopping.binomial import interval
+from ..stopping.boundary import Protect
+from ..stopping.validation import require_fraction
+from ._source import looks_of, model_of, name_of, require_fitted, require_matplotlib, require_rows, unit_of
+
+_GID, _RISK_GID = "wald-tradeoff", "wald-risk"
+_IN_USE = "in use"
+_EVENT: dict[Protect, str] = {
+    "all": "disagreement with full model",
+    "positive": "disagreement on positives",
+    "negative": "disagreement on negatives",
+    "each": "disagreement with full model",
+}
+
+
+class TradeoffDisplay:
+    """Disagreement with the full model against cost per row, for one predictor or for several on one axes.
+
+    It is recommended to create it with `from_estimator` or `from_predictions`.
+
+    Both axes are logarithmic. A share of 0 has a place of its own below that of one row, and its tick says what it
+    rules out: the upper confidence limit of Clopper and Pearson.
+
+    Parameters
+    ----------
+    cost : array-like of shape (n_points,)
+        Mean cost of a row at every setting of the predictor.
+    disagreement : array-like of shape (n_points,)
+        Share of the counted rows whose label differs from the full model's.
+    n_rows : int
+        Rows that were counted.
+    cost_in_use, disagreement_in_use : float or None, default=None
+        The point of the setting in use.
+    interval_in_use : tuple of 2 float or None, default=None
+        Confidence interval of ``disagreement_in_use``.
+    risk : float or None, default=None
+        Certified bound of the disagreement in use.
+    confidence : float, default=0.95
+        Of the interval, and of what a share of 0 rules out.
+    full_cost : float or None, default=None
+        Cost of a row that goes through everything.
+    unit : str, default="cost"
+        What costs count.
+    event : str, default="disagreement with full model"
+        What is counted, for the axis.
+    name : str or None, default=None
+        Name of the predictor, for the legend.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    line_ : matplotlib Line2D
+        The curve.
+    point_ : matplotlib ErrorbarContainer or None
+        The setting in use with its interval.
+    risk_line_ : matplotlib Line2D or None
+        The certified bound; None where there is none, or the axes have the same one from another display.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.frozen import FrozenEstimator
+    >>> from sklearn.svm import SVC
+    >>> from wald import EarlyExitClassifier
+    >>> from wald.displays import TradeoffDisplay
+    >>> X, y = load_digits(return_X_y=True)
+    >>> svc = SVC().fit(X[:600], y[:600] == 8)
+    >>> fast = EarlyExitClassifier(FrozenEstimator(svc), risk=0.02, cost="units", random_state=0).fit(X[600:1400])
+    >>> display = TradeoffDisplay.from_estimator(fast, X[1400:], name="early exit")
+    >>> other = TradeoffDisplay.from_estimator(fast, X[1400:], budgeted=True, name="budgeted", ax=display.ax_)
+    >>> [text.get_text() for text in other.ax_.get_legend().get_texts()]
+    ['early exit (certified ≤ 2 %)', 'budgeted', 'in use (95 % CI)']
+    """
+
+    def __init__(
+        self,
+        *,
+        cost: ArrayLike,
+        disagreement: ArrayLike,
+        n_rows: int,
+        cost_in_use: float | None = None,
+        disagreement_in_use: float | None = None,
+        interval_in_use: tuple[float, float] | None = None,
+        risk: float | None = None,
+        confidence: float = 0.95,
+        full_cost: float | None = None,
+        unit: str = "cost",
+        event: str = _EVENT["all"],
+        name: str | None = None,
+    ) -> None:
+        self.cost = cost
+        self.disagreement = disagreement
+        self.n_rows = n_rows
+        self.cost_in_use = cost_in_use
+        self.disagreement_in_use = disagreement_in_use
+        self.interval_in_use = interval_in_use
+        self.risk = risk
+        self.confidence = confidence
+        self.full_cost = full_cost
+        self.unit = unit
+        self.event = event
+        self.name = name
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: EarlyExitClassifier,
+        X: Any,
+        *,
+        budgeted: bool = False,
+        unit: str | None = None,
+        name: str | None = None,
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Measure an early-exit classifier on rows, and draw it.
+
+        The rows go through the engine once; every scale of the plan's thresholds, from the cheapest on, is then one
+        point.
+
+        Parameters
+        ----------
+        estimator : EarlyExitClassifier
+            Fitted.
+        X : {array-like, sparse matrix, data frame} of shape (n_rows, n_features)
+            Rows that neither trained nor planned it. With ``protect="positive"`` (or ``"negative"``) disagreement is
+            counted among the rows that the full model calls so, cost on all.
+        budgeted : bool, default=False
+            Instead let every row leave at the same look of the same plan: what early exit is worth beyond the plan.
+        unit : str, default=None
+            What costs count; "support vectors", "features" or "feature cost" when None.
+        name : str, default=None
+            For the legend; the class of the wrapped estimator, and whether it is ``budgeted``, when None.
+        ax : matplotlib Axes, default=None
+            A new figure of column width when None.
+        **kwargs : dict
+            For matplotlib's ``plot`` of the curve.
+
+        Returns
+        -------
+        TradeoffDisplay
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is missing.
+        TypeError
+            If the estimator is another one.
+        ValueError
+            If there are no rows to count.
+        """
+        caller = f"{cls.__name__}.from_estimator"
+        require_matplotlib(caller)
+        fast = require_fitted(estimator, caller)
+        require_rows(X, caller)
+        plan, certificate, looks = fast.plan_, fast.certificate_, looks_of(fast, X)
+        counted = np.ones(looks.n_rows, dtype=bool)
+        if fast.protect in ("positive", "negative"):
+            counted = looks.full == (fast.protect == "positive")
+            if not counted.any():
+                raise ValueError(f"{caller}: the full model calls none of the {looks.n_rows} rows {fast.protect}.")
+
+        def share(codes: Any) -> float:
+            return float(np.mean((codes != looks.full)[counted]))
+
+        def early(q: float) -> tuple[float, float]:
+            codes, stage = looks.answers(*plan.boundary.thresholds(q, plan.precision))
+            return float(plan.stage_costs[stage].mean()), share(codes)
+
+        n_counted = int(np.count_nonzero(counted))
+        about: dict[str, Any] = {
+            "n_rows": n_counted,
+            "confidence": fast.confidence,
+            "full_cost": plan.full_cost,
+            "unit": unit_of(fast) if unit is None else unit,
+            "event": _EVENT[fast.protect],  # type: ignore[index]  # checked in fit
+            "name": name_of(fast) + (", budgeted" if budgeted else "") if name is None else name,
+        }
+        if budgeted:
+            shares = [share(codes) for codes in _codes_at(fast, looks)]
+            points = list(zip(plan.stage_costs.tolist(), [*shares, 0.0], strict=True))
+        else:
+            q_in_use = np.inf if plan.evaluate_all else plan.q
+            points = [early(q) for q in sorted({np.inf, q_in_use, *q_grid(looks, plan.boundary).tolist(), 0.0})]
+            # thresholds whose centres differ cross at small scales, below which cost rises again
+            points = points[min(range(len(points)), key=lambda i: points[i][0]) :]
+            about["cost_in_use"], differing = early(q_in_use)
+            about["disagreement_in_use"] = differing
+            about["interval_in_use"] = interval(round(differing * n_counted), n_counted, fast.confidence)
+            if certificate.status == "certified" and certificate.void is None:
+                about["risk"] = certificate.risk
+        cost, disagreement = np.array(list(dict.fromkeys(points))).T
+        return cls(cost=cost, disagreement=disagreement, **about).plot(ax=ax, **kwargs)
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_full: ArrayLike,
+        y_pred: ArrayLike,
+        cost: ArrayLike,
+        *,
+        confidence: float = 0.95,
+        full_cost: float | None = None,
+        unit: str = "cost",
+        name: str | None = None,
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Count the disagreements of any predictor, and draw them.
+
+        Parameters
+        ----------
+        y_full : array-like of shape (n_rows,)
+            The full model's labels.
+        y_pred : array-like of shape (n_rows,) or (n_points, n_rows)
+            The predictor's labels, at one setting or at several in the order of the curve.
+        cost : array-like of shape (n_rows,), (n_points, 1) or (n_points, n_rows)
+            What rows cost.
+        confidence, full_cost, unit
+            As in the class.
+        name : str, default=None
+            "Classifier" when None.
+        ax : matplotlib Axes, default=None
+        **kwargs : dict
+            For matplotlib's ``plot`` of the curve.
+
+        Returns
+        -------
+        TradeoffDisplay
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is missing.
+        ValueError
+            If shapes do not fit, or there are no rows.
+        """
+        caller = f"{cls.__name__}.from_predictions"
+        require_matplotlib(caller)
+        require_fraction(caller, "confidence", confidence)
+        full, answers = np.asarray(y_full), np.atleast_2d(np.asarray(y_pred))
+        costs = np.atleast_2d(np.asarray(cost, dtype=np.float64))
+        if full.ndim != 1 or full.size == 0 or answers.ndim != 2 or answers.shape[1] != len(full):
+            raise ValueError(
+                f"{caller} needs y_full of shape (n_rows,) and y_pred of shape (n_points, n_rows), n_rows at least 1. "
+                f"Got {full.shape} and {np.shape(y_pred)}."
+            )
+        if costs.shape not in (answers.shape, (len(answers), 1)):
+            raise ValueError(
+                f"The 'cost' parameter of {caller} must have shape {answers.shape} or {(len(answers), 1)}, as y_pred "
+                f"has. Got {np.shape(cost)}."
+            )
+        return cls(
+            cost=costs.mean(axis=1),
+            disagreement=(answers != full).mean(axis=1),
+            n_rows=len(full),
+            confidence=confidence,
+            full_cost=full_cost,
+            unit=unit,
+            name="Classifier" if name is None else name,
+        ).plot(ax=ax, **kwargs)
+
+    def plot(self, ax: Any = None, *, name: str | None = None, **kwargs: Any) -> Self:
+        """Draw curve, setting in use and certified bound.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes that hold other tradeoffs get the next colour. A new figure of column width when None.
+        name : str, default=None
+            For the legend; ``self.name`` when None.
+        **kwargs : dict
+            For matplotlib's ``plot`` of the curve.
+
+        Returns
+        -------
+        TradeoffDisplay
+            Itself, with the attributes that end in an underscore.
+        """
+        require_matplotlib(f"{type(self).__name__}.plot")
+        from . import _style as style
+
+        ax = style.new_axes(height=2.9) if ax is None else ax
+        name = self.name if name is None else name
+        cost, disagreement = np.asarray(self.cost, dtype=np.float64), np.asarray(self.disagreement, dtype=np.float64)
+        which = style.drawn(ax, _GID)
+        look: dict[str, Any] = {
+            "color": style.OKABE_ITO[which % len(style.OKABE_ITO)],
+            "linestyle": style.DASHES[which % len(style.DASHES)],
+            "linewidth": 1.4,
+            "marker": "o" if len(cost) == 1 else None,
+            "markersize": 4,
+        }
+        label = name if name is None or self.risk is None else f"{name} (certified ≤ {100 * self.risk:g} %)"
+        (self.line_,) = ax.plot(cost, disagreement, gid=_GID, label=label, **{**look, **kwargs})
+        self.point_ = self.risk_line_ = None
+        if self.cost_in_use is not None and self.disagreement_in_use is not None:
+            self.point_ = self._draw_point(ax, self.line_.get_color())
+        if self.risk is not None:
+            self.risk_line_ = self._draw_risk(ax, style)
+        highest = max([*disagreement, self.risk or 0.0, *(self.interval_in_use or (0.0,))])
+        style.share_axis(ax, self.n_rows, self.confidence, highest)
+        style.cost_axis(ax, cost, self.full_cost, f"{self.unit} per row, mean")
+        ax.set_ylabel(self.event)
+        style.open_frame(ax)
+        handles, names = ax.get_legend_handles_labels()
+        if names:  # curves first
+            in_order = sorted(range(len(names)), key=lambda i: names[i].startswith(_IN_USE))
+            style.legend(ax, [handles[i] for i in in_order], [names[i] for i in in_order])
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+    def _draw_point(self, ax: Any, colour: Any) -> Any:
+        here = np.array([self.disagreement_in_use])
+        low, high = self.interval_in_use or (here[0], here[0])
+        first = not any(text == self._point_label() for text in ax.get_legend_handles_labels()[1])
+        return ax.errorbar(
+            [self.cost_in_use],
+            here,
+            yerr=[here - low, high - here],
+            fmt="o",
+            color=colour,
+            markersize=4.5,
+            markeredgecolor="white",
+            markeredgewidth=0.6,
+            elinewidth=1,
+            capsize=2,
+            zorder=5,
+            label=self._point_label() if first else None,
+        )
+
+    def _point_label(self) -> str:
+        if self.interval_in_use is None:
+            return _IN_USE
+        return f"{_IN_USE} ({100 * self.confidence:g} % CI)"
+
+    def _draw_risk(self, ax: Any, style: Any) -> Any:
+        """Draw a line in the colour of the curve; one that several curves share is grey."""
+        gid = f"{_RISK_GID}-{self.risk}"
+        there = [artist for artist in ax.get_children() if artist.get_gid() == gid]
+        for artist in there:
+            artist.set_color(style.GREY)
+        if there:
+            return None
+        dots = (0, (1, 1.5))
+        return ax.axhline(self.risk, color=self.line_.get_color(), linestyle=dots, linewidth=0.9, zorder=1, gid=gid)
+
+
+def _codes_at(fast: EarlyExitClassifier, looks: Looks) -> Any:
+    """What every early look would answer (T, n_rows)."""
+    if looks.scores is None:
+        assert looks.codes is not None
+        return looks.codes.T
+    decision = model_of(fast).decision
+    return [decision.codes(scores) for scores in looks.scores.T]

@@ -1,0 +1,131 @@
+"""What all displays have in common."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import subprocess
+import sys
+from typing import Any
+
+import matplotlib
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+
+from wald import EarlyExitClassifier, displays
+
+ALL = [getattr(displays, name) for name in displays.__all__]
+
+
+@pytest.fixture(params=ALL, ids=lambda display: display.__name__)
+def display(request: pytest.FixtureRequest) -> Any:
+    return request.param
+
+
+def text_of(figure: Any) -> list[str]:
+    return [text.get_text() for text in figure.findobj(matplotlib.text.Text) if text.get_text()]
+
+
+def test_init_keeps_what_it_is_given(display: Any) -> None:
+    given = {name: object() for name in inspect.signature(display).parameters}
+    assert vars(display(**given)) == given
+
+
+def test_plot_draws_again_on_other_axes(display: Any, linear: Any, binary_digits: Any) -> None:
+    first = display.from_estimator(linear, binary_digits.X_test)
+    figure, ax = plt.subplots()
+    assert first.plot(ax) is first
+    assert first.figure_ is figure
+    drawn = first.axes_ if hasattr(first, "axes_") else [first.ax_]
+    assert all(axes.figure is figure for axes in drawn)
+
+
+def test_name_can_be_given_late(display: Any, linear: Any, binary_digits: Any) -> None:
+    made = display.from_estimator(linear, binary_digits.X_test, name="early")
+    assert any("early" in text for text in text_of(made.figure_))
+    assert any("late" in text for text in text_of(made.plot(name="late").figure_))
+    assert made.name == "early"
+
+
+@pytest.mark.parametrize("form", ["pdf", "svg"])
+def test_pictures_can_be_written_as_vectors(
+    display: Any, form: str, linear: Any, binary_digits: Any, tmp_path: Any
+) -> None:
+    made = display.from_estimator(linear, binary_digits.X_test)
+    made.figure_.savefig(tmp_path / f"picture.{form}")
+    assert (tmp_path / f"picture.{form}").stat().st_size > 2000
+
+
+def test_new_figures_fit_a_column_and_settings_stay(display: Any, linear: Any, binary_digits: Any) -> None:
+    before = dict(matplotlib.rcParams)
+    made = display.from_estimator(linear, binary_digits.X_test)
+    assert made.figure_.get_size_inches()[0] == pytest.approx(3.4)
+    assert dict(matplotlib.rcParams) == before
+
+
+def written_in(figure: Any) -> dict[Any, Any]:
+    """Boxes of all words that are seen; matplotlib keeps ticks beyond the limits, and does not draw them."""
+    hidden: set[Any] = set()
+    for axis in [axis for ax in figure.axes for axis in (ax.xaxis, ax.yaxis)]:
+        low, high = sorted(axis.get_view_interval())
+        margin = 1e-9 * (high - low)
+        for tick in (*axis.get_major_ticks(), *axis.get_minor_ticks()):
+            if not axis.axes.axison or not low - margin <= tick.get_loc() <= high + margin:
+                hidden |= {tick.label1, tick.label2}
+        if not axis.axes.axison:
+            hidden |= {axis.label, axis.offsetText}
+    texts = [text for text in figure.findobj(matplotlib.text.Text) if text.get_visible() and text.get_text()]
+    return {text: text.get_window_extent() for text in texts if text not in hidden}
+
+
+def test_no_text_leaves_the_figure_or_meets_another(display: Any, fast: Any, digits: Any) -> None:
+    if display is displays.AttentionMapDisplay and "SVC" in repr(fast):
+        pytest.skip("kernel machines have no attention map")
+    figure = display.from_estimator(fast, digits.X_test).figure_
+    figure.canvas.draw()
+    boxes = written_in(figure)
+    assert len(boxes) > 4
+    for text, box in boxes.items():
+        inside = box.x0 >= -1 and box.y0 >= -1 and box.x1 <= figure.bbox.x1 + 1 and box.y1 <= figure.bbox.y1 + 1
+        assert inside, text.get_text()
+    for one, other in itertools.combinations(boxes, 2):
+        a, b = boxes[one], boxes[other]
+        width, height = min(a.x1, b.x1) - max(a.x0, b.x0), min(a.y1, b.y1) - max(a.y0, b.y0)
+        # the boxes of lines above each other share what letters do not fill
+        assert width <= 1 or height <= 4, (one.get_text(), other.get_text())
+
+
+def test_other_estimators_are_refused(display: Any, digits: Any) -> None:
+    with pytest.raises(TypeError, match=rf"{display.__name__}.from_estimator needs .*EarlyExitClassifier.*Logistic"):
+        display.from_estimator(LogisticRegression(), digits.X_test)
+    with pytest.raises(NotFittedError):
+        display.from_estimator(EarlyExitClassifier(FrozenEstimator(LogisticRegression())), digits.X_test)
+
+
+def test_no_rows(display: Any, linear: Any) -> None:
+    with pytest.raises(ValueError, match="at least one row"):
+        display.from_estimator(linear, np.empty((0, 64)))
+
+
+def test_wrong_number_of_features(display: Any, linear: Any) -> None:
+    with pytest.raises(ValueError, match="features"):
+        display.from_estimator(linear, np.zeros((3, 5)))
+
+
+def test_without_matplotlib(display: Any, linear: Any, digits: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ImportError, match=rf"{display.__name__}\.from_estimator requires matplotlib.*wald\[plot\]"):
+        display.from_estimator(linear, digits.X_test)
+    given = dict.fromkeys(inspect.signature(display).parameters)
+    with pytest.raises(ImportError, match=rf"{display.__name__}\.plot requires matplotlib.*wald\[plot\]"):
+        display(**given).plot()
+
+
+def test_matplotlib_is_loaded_late() -> None:
+    code = "import sys, wald.displays; print('matplotlib' in sys.modules)"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "False"
