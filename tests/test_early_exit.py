@@ -326,6 +326,15 @@ def test_a_cost_model_can_be_passed_in_and_full_evaluation_wins_where_it_is_chea
     assert (cost == fast.plan_.full_cost).all()
 
 
+@pytest.mark.parametrize("risk", [0, 0.02])
+def test_a_trace_costs_what_predict_says_where_everything_is_evaluated(risk):
+    model, X = MODELS["rbf"]
+    dear = CostModel(row=1.0, unit=1.0, readout=0.0, stage=0.1, full=0.5)
+    fast = wrap(model, X[1000:5000], risk=risk, cost=dear)
+    assert fast.plan_.evaluate_all
+    assert fast.trace(X[0]).cost == fast.predict(X[:1], return_cost=True)[1][0] == fast.plan_.full_cost
+
+
 def test_same_seed_same_plan():
     model, X = MODELS["rbf"]
     first, second = (wrap(model, X[1000:5000]) for _ in range(2))

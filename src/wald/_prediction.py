@@ -222,5 +222,7 @@ class Served:
             last = full[:, 0] if self.model.decision.n_outputs == 1 else self.model.decision.judge(full)[1]
             n_stages, at_end = self._reach(None)
             stages = self._piece(piece, n_stages, at_end, n_threads)[1]
+            if self.plan.evaluate_all:
+                stages = np.full_like(stages, self.plan.n_stages)
             parts.append((np.column_stack([early.astype(np.float64), last]), stages))
         return np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts])

@@ -70,13 +70,6 @@ def looks_of(estimator: EarlyExitClassifier, X: Any) -> Looks:
     return seen_by(model, estimator.plan_, Z, X, effective_threads(estimator.n_jobs))
 
 
-def walks_of(estimator: EarlyExitClassifier, X: Any) -> tuple[Floats, NDArray[np.int32]]:
-    """Scores at every look, and where rows leave: nowhere early, if the plan evaluates everything."""
-    scores, stages = estimator.stage_scores(X)
-    plan = estimator.plan_
-    return scores, np.full_like(stages, plan.n_stages) if plan.evaluate_all else stages
-
-
 def name_of(estimator: EarlyExitClassifier) -> str:
     """Class name of the wrapped estimator; of a pipeline's last step."""
     inner = estimator.estimator_

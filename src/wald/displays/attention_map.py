@@ -14,7 +14,7 @@ from .._rows import take, to_array
 from ..early_exit import EarlyExitClassifier
 from ..stopping.validation import require_option
 from ._pixels import contributions, easy_and_hard, pixels_of, places
-from ._source import Floats, model_of, require_chosen, require_fitted, require_matplotlib, require_rows, walks_of
+from ._source import Floats, model_of, require_chosen, require_fitted, require_matplotlib, require_rows
 
 ColourBy = Literal["order", "contribution"]
 _COLOUR_BY: tuple[ColourBy, ...] = ("order", "contribution")
@@ -151,7 +151,7 @@ class AttentionMapDisplay:
             chosen = require_chosen(rows, n_rows, caller)
             X = take(X, chosen)
             names *= len(chosen)
-        _, stages = walks_of(fast, X)
+        _, stages = fast.stage_scores(X)
         answers = np.asarray(fast.predict(X))
         if rows is None:
             if label is None and len(fast.classes_) == 2:

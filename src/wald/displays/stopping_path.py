@@ -17,7 +17,6 @@ from ._source import (
     require_matplotlib,
     require_rows,
     unit_of,
-    walks_of,
 )
 
 #: The boundary is drawn up to this many times the reach of the walks.
@@ -153,7 +152,7 @@ class StoppingPathDisplay:
         n_rows = require_rows(X, caller)
         plan, decision = fast.plan_, model_of(fast).decision
         chosen = None if rows is None else require_chosen(rows, n_rows, caller)
-        scores, stages = walks_of(fast, X)
+        scores, stages = fast.stage_scores(X)
         labels = np.asarray(fast.predict(X))
         binary = decision.n_outputs == 1
         if chosen is None:
