@@ -146,7 +146,7 @@ def _encode(owner: EarlyExitClassifier) -> tuple[dict[str, Any], Arrays]:
     fields = {
         "library": wald.__version__,
         "fingerprint": _fingerprint(owner, served.model),
-        "by_proof": served.by_proof,
+        "by_proof": bool(served.by_proof),
         "parameters": encode_parameters(owner, arrays),
         "model": encode_model(served.model, arrays),
         "plan": encode_plan(served.plan, arrays),

@@ -21,7 +21,16 @@ _WORDS = {math.inf: "inf", -math.inf: "-inf"}
 
 
 class FileFormatError(ValueError):
-    """A file is no file of wald's, is damaged, or says something that cannot be. The message says what and where."""
+    """A file is no file of wald's, is damaged, or says something that cannot be. The message says what and where.
+
+    Examples
+    --------
+    >>> Section({"n_classes": -2}, "header.model.decision").integer("n_classes", 2, 10_000)
+    Traceback (most recent call last):
+        ...
+    wald.persistence.header.FileFormatError: header.model.decision.n_classes should be a whole number from 2 to 10000,
+    and is -2
+    """
 
 
 def parse(raw: bytes) -> dict[str, Any]:
@@ -161,7 +170,7 @@ def plain_text(value: Any, where: str) -> str:
     """Check that a value is a short text of real characters."""
     if not isinstance(value, str) or len(value) > MOST_CHARACTERS:
         raise FileFormatError(f"{where} should be a text of at most {MOST_CHARACTERS} characters")
-    if any("\ud800" <= character <= "\udfff" for character in value):
+    if not value.isascii() and any("\ud800" <= character <= "\udfff" for character in value):
         raise FileFormatError(f"{where} holds half of a surrogate pair")
     return value
 

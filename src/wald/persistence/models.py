@@ -118,13 +118,17 @@ def _encode_linear(terms: LinearTerms, arrays: Arrays) -> dict[str, Any]:
         "coef_bound": terms.coef_bound,
         "intercept_bound": terms.intercept_bound,
     }
+    by_columns = not terms.coef.flags.c_contiguous  # products take another way then, and round otherwise
+    if by_columns:
+        arrays["coef"] = terms.coef.T
     if terms.fill is not None:
         arrays["fill"] = terms.fill
-    return {"depth": int(terms.depth), "fill": terms.fill is not None}
+    return {"depth": int(terms.depth), "fill": terms.fill is not None, "by_columns": by_columns}
 
 
 def _decode_linear(section: Section, stock: Stock, n_outputs: int) -> tuple[LinearTerms, int]:
-    coef = stock.floats("coef", n_outputs, None)
+    by_columns = section.flag("by_columns")
+    coef = stock.floats("coef", None, n_outputs).T if by_columns else stock.floats("coef", n_outputs, None)
     n_features = coef.shape[1]
     require(1 <= n_features <= MOST_FEATURES, "the array 'coef' has no columns, or too many")
     terms = LinearTerms(

@@ -22,19 +22,38 @@ class SavedModel(ClassifierMixin, BaseEstimator):
     """The full model of a file, without the estimator that it was read from.
 
     ``estimator_`` of a classifier that `load` returned is one. It evaluates every term in float64 by the engine's
-    own arithmetic, and decides ties by that score, where the estimator would decide by its own rounding.
+    own arithmetic, and decides ties by that score, where the estimator would decide by its own rounding. A row's answer
+    depends on the row alone. There are no probabilities, and there is nothing to fit.
 
     Parameters
     ----------
     fingerprint : str
         Of the wrapped model, when it was saved.
     n_jobs : int or None, default=None
-        Threads, as in joblib.
+        Threads, as in joblib; at first those of the classifier.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
     n_features_in_ : int
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from sklearn.datasets import make_classification
+    >>> from sklearn.frozen import FrozenEstimator
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> import wald
+    >>> X, y = make_classification(2000, random_state=0)
+    >>> linear = LogisticRegression().fit(X[:500], y[:500])
+    >>> fast = wald.EarlyExitClassifier(FrozenEstimator(linear), risk=0.05, random_state=0).fit(X[500:])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     wald.save(fast, Path(folder) / "fast.wald")
+    ...     loaded = wald.load(Path(folder) / "fast.wald")
+    >>> saved = loaded.estimator_
+    >>> bool((saved.predict(X) == linear.predict(X)).all()), hasattr(saved, "predict_proba")
+    (True, False)
     """
 
     def __init__(self, fingerprint: str, n_jobs: int | None = None) -> None:

@@ -38,6 +38,11 @@ def registry() -> Mapping[str, type]:
     return {c.__name__: c for c in (*rules, CostModel, Certificate, Stratum)}
 
 
+@cache
+def _hints(kind: type) -> dict[str, Any]:
+    return typing.get_type_hints(kind)
+
+
 def encode(value: Any, arrays: Arrays, name: str) -> Any:
     """Turn a value into JSON, and its tuples of floats into arrays.
 
@@ -58,7 +63,7 @@ def encode(value: Any, arrays: Arrays, name: str) -> Any:
         return value
     if isinstance(value, Integral) and abs(int(value)) <= MOST:
         return int(value)
-    if isinstance(value, Real) and not math.isnan(value):
+    if isinstance(value, Real) and not isinstance(value, Integral) and not math.isnan(value):
         plain = number(float(value))
         return {FLOAT: plain} if isinstance(plain, str) else plain
     if isinstance(value, tuple):
@@ -127,7 +132,7 @@ def _decoded(raw: Any, stock: Stock, where: str) -> Any:
 def _instance(section: Section, stock: Stock, where: str) -> Any:
     kind = registry()[section.choice(TYPE, sorted(registry()))]
     given = section.take("fields")
-    fields, hints = Section(given, where), typing.get_type_hints(kind)
+    fields, hints = Section(given, where), _hints(kind)
     # a field that a later version added is missing in older files, and has its default
     names = [field.name for field in dataclasses.fields(kind) if field.init and field.name in given]
     values = {name: decode(fields.take(name), stock, f"{where}.{name}", hints[name]) for name in names}
@@ -159,7 +164,10 @@ def fits(value: Any, hint: Any) -> bool:
         return isinstance(value, int | float) and not isinstance(value, bool)
     if hint is int:
         return isinstance(value, int) and not isinstance(value, bool)
-    return isinstance(hint, type) and isinstance(value, hint)
+    try:
+        return isinstance(hint, type) and isinstance(value, hint)
+    except TypeError:  # a protocol that cannot be asked
+        return False
 
 
 def check_certificate(certificate: Certificate) -> None:
