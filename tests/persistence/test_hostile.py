@@ -262,6 +262,14 @@ def test_arrays(name, array, change, message, path):
     refused(path, put_together(fields, arrays), message)
 
 
+def test_numbers_near_the_end_of_float64_raise_no_warning(path):
+    fields, arrays = taken_apart(file_of("scaled rbf", path))
+    arrays["swing"][:] = 1e300
+    arrays["stage_costs"][-1] = 1.7e308
+    path.write_bytes(put_together(fields, arrays))
+    assert wald.load(path).plan_.full_cost == 1.7e308
+
+
 @pytest.mark.parametrize(
     "shape", [[2**40], [2**48, 2**48], [2**63], [2**70], [-1], [1.0], [True], "ab", [1, 1, 1], [], [[1]], None]
 )

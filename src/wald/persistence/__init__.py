@@ -125,8 +125,9 @@ def load(path: str | os.PathLike[str], *, estimator: Any = None) -> EarlyExitCla
     """
     try:
         header, arrays = container.read(path)
-        parts = _decode(header, Stock(arrays))
-        return _assembled(parts, estimator, path)
+        with np.errstate(all="ignore"):  # of numbers near the end of float64; warnings may be errors
+            parts = _decode(header, Stock(arrays))
+            return _assembled(parts, estimator, path)
     except FileFormatError as error:
         raise FileFormatError(f"{os.fspath(path)}: {error}.") from None
 
