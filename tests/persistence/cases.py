@@ -1,0 +1,131 @@
+"""Fitted classifiers of every kind that a file can hold, small and made once."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.datasets import make_classification
+from sklearn.frozen import FrozenEstimator
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.model_selection import FixedThresholdClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
+from sklearn.svm import SVC, LinearSVC
+
+from wald import CostModel, EarlyExitClassifier
+from wald.stopping import Budget, ConstantBoundary, Ladder, Lossless
+
+
+def rows(n: int = 2600, d: int = 14, classes: int = 2) -> tuple[Any, Any]:
+    return make_classification(
+        n, d, n_informative=8, n_classes=classes, n_clusters_per_class=1, class_sep=1.5, random_state=0
+    )
+
+
+X2, y2 = rows()
+X3, y3 = rows(classes=4)
+HOLES = np.where(np.random.default_rng(0).random(X2.shape) < 0.05, np.nan, X2)
+THIN = sparse.random(2600, 60, 0.2, random_state=0, format="csr")
+WIDE = sparse.random(2600, 3000, 0.005, random_state=1, format="csr")
+SPARSE_LABELS = {
+    X.shape[1]: np.asarray(X @ np.random.default_rng(2).normal(size=X.shape[1]) > 0.1, dtype=int) for X in (THIN, WIDE)
+}
+
+
+def wrap(model: Any, X: Any, **params: Any) -> EarlyExitClassifier:
+    params = {"risk": 0.05, "random_state": 0, "cost": "units"} | params
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # too few certificate rows, where that is the case
+        return EarlyExitClassifier(FrozenEstimator(model), **params).fit(X)
+
+
+def dense(model: Any, X: Any = X2, y: Any = y2, fit_rows: slice = slice(300, 2300), **params: Any) -> Callable[[], Any]:
+    return lambda: (wrap(model.fit(X[:300], y[:300]), X[fit_rows], **params), X[2000:])
+
+
+def thin(model: Any, X: Any) -> Callable[[], Any]:
+    y = SPARSE_LABELS[X.shape[1]]
+    return lambda: (wrap(model.fit(X[:300], y[:300]), X[300:2300], risk=0.2), X[2000:])
+
+
+def frame(**params: Any) -> Callable[[], Any]:
+    def made() -> Any:
+        import pandas
+
+        columns = pandas.DataFrame(X2, columns=[f"größe {i}" for i in range(14)])
+        model = LogisticRegression().fit(columns[:300], y2[:300])
+        return wrap(model, columns[300:2300], **params), columns[2000:]
+
+    return made
+
+
+def landmarks() -> Any:
+    """Noise makes many support vectors, and landmarks that tell more than these."""
+    rng = np.random.default_rng(0)
+    X = rng.random((5000, 6))
+    y = np.sin(4 * X[:, 0]) + X[:, 1] + rng.normal(size=5000) * 0.4 > 1
+    return wrap(SVC(gamma=0.5).fit(X[:1500], y[:1500]), X[1500:4500]), X[4300:]
+
+
+WORDS = np.array(["ja", "nein"])
+MAKERS: dict[str, Callable[[], Any]] = {
+    "logistic": dense(LogisticRegression()),
+    "logistic multiclass": dense(LogisticRegression(), X3, y3),
+    "ridge": dense(RidgeClassifier(), X3, y3),
+    "single precision": dense(LogisticRegression(), X2.astype(np.float32)),
+    "rbf": dense(SVC()),
+    "rbf in float64": dense(SVC(), X2 * 1e16),
+    "evaluates everything by proof": dense(SVC(gamma=0.5), rule=Lossless()),
+    "rbf with landmarks": landmarks,
+    "measured times": dense(SVC(C=100, gamma=0.3), cost="time"),
+    "poly": dense(SVC(kernel="poly", degree=2, coef0=1.0)),
+    "sigmoid": dense(SVC(kernel="sigmoid", gamma=0.01)),
+    "one-vs-one": dense(SVC(), X3, y3),
+    "break ties": dense(SVC(break_ties=True), X3, y3),
+    "linear kernel": dense(SVC(kernel="linear"), X3, y3),
+    "sparse": thin(SVC(), THIN),
+    "sparse and wide": thin(SVC(), WIDE),
+    "sparse linear": thin(LinearSVC(), THIN),
+    "scaled rbf": dense(make_pipeline(StandardScaler(), SVC())),
+    "scaled logistic": dense(make_pipeline(MinMaxScaler(), LogisticRegression())),
+    "imputed rbf": dense(make_pipeline(SimpleImputer(), StandardScaler(), SVC()), HOLES),
+    "imputed logistic": dense(make_pipeline(SimpleImputer(), LogisticRegression()), HOLES),
+    "threshold": dense(FixedThresholdClassifier(LogisticRegression(), threshold=0.3)),
+    "calibrated": dense(CalibratedClassifierCV(LinearSVC(), ensemble=False)),
+    "evaluates everything": dense(SVC(), fit_rows=slice(300, 340), risk=0.001),
+    "evaluates everything multiclass": dense(SVC(), X3, y3, fit_rows=slice(300, 340), risk=0.001),
+    "each class": dense(SVC(), X3, y3, protect="each", risk=0.1),
+    "positives": dense(SVC(), protect="positive"),
+    "budget": dense(LogisticRegression(), rule=Budget(7), risk=None),
+    "constant": dense(LogisticRegression(), rule=ConstantBoundary(delta=0.1, sides="negative"), order="random"),
+    "ladder": dense(LogisticRegression(), rule=Ladder("partial")),
+    "ranges": dense(LogisticRegression(), rule=Lossless(low=[-9.0] * 14, high=9), risk=None),
+    "own order": dense(LogisticRegression(), order=np.arange(14)[::-1]),
+    "own cost model": dense(SVC(), cost=CostModel(row=1.0, unit=1.0, readout=0.0, stage=0.1, full=1e3)),
+    "feature costs": dense(LogisticRegression(), feature_costs=np.linspace(1, 14, 14)),
+    "frame": frame(),
+    "groups": frame(feature_groups={"lab": ["größe 0", 2]}, feature_costs={"lab": 9.0, "größe 5": 3.0}),
+    "words": dense(SVC(), X2, WORDS[y2]),
+    "words as objects": dense(SVC(), X2, WORDS[y2].astype(object)),
+    "booleans": dense(LogisticRegression(), X2, y2 > 0),
+    "small labels": dense(LogisticRegression(), X3, (10 * y3).astype(np.uint8)),
+    "floats": dense(LogisticRegression(), X3, y3 * 1.0),
+}
+
+
+@cache
+def made(name: str) -> tuple[EarlyExitClassifier, Any]:
+    """A classifier, and rows that it has not all seen."""
+    if name in ("frame", "groups"):
+        import pytest
+
+        pytest.importorskip("pandas")
+    fast, X = MAKERS[name]()
+    return fast, X
