@@ -3,7 +3,6 @@
 # No postponed annotations here: typer reads those of functions that are made where typer is loaded.
 
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 if TYPE_CHECKING:
@@ -39,8 +38,10 @@ def build() -> "typer.Typer":
     ModuleNotFoundError
         If typer or rich is missing.
     """
-    import rich.console
+    import rich  # noqa: F401  # what is missing is said before anything else happens
     import typer
+
+    from .commands import bench, demo, fit, inspect, predict, reproduce
 
     application = typer.Typer(name="wald", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 
@@ -59,24 +60,8 @@ def build() -> "typer.Typer":
     ) -> None:
         """Stop computing a prediction when the answer is already clear, with a certificate."""
 
-    @application.command()
-    def demo(
-        data: Annotated[
-            str, typer.Option(help="digits (those that scikit-learn ships) or mnist (a minute or two).")
-        ] = "digits",
-        output: Annotated[Path, typer.Option(help="Folder for the pictures.")] = Path("wald-demo"),
-        jobs: Annotated[int, typer.Option(help="Threads, as scikit-learn's n_jobs; -1 takes all.")] = 1,
-        seed: Annotated[int, typer.Option(help="Of everything that is drawn at random.")] = 0,
-    ) -> None:
-        """Wrap a kernel machine and a linear model, and show what early exit does to them."""
-        from wald.demo import DemoError, run_demo
-
-        try:
-            run_demo(data, output, jobs, seed, rich.console.Console())
-        except DemoError as error:
-            typer.echo(f"wald demo: {error}", err=True)
-            raise typer.Exit(2) from None
-
+    for command in (fit.fit, predict.predict, inspect.inspect, bench.bench, reproduce.reproduce, demo.demo):
+        application.command()(command)
     return application
 
 
