@@ -23,7 +23,10 @@ def main() -> None:
             file=sys.stderr,
         )
         raise SystemExit(2) from None
-    application()
+    try:
+        application()
+    except KeyboardInterrupt:
+        raise SystemExit(130) from None
 
 
 def build() -> "typer.Typer":
@@ -58,7 +61,10 @@ def build() -> "typer.Typer":
             bool, typer.Option("--version", callback=show_version, is_eager=True, help="Show the version.")
         ] = False,
     ) -> None:
-        """Stop computing a prediction when the answer is already clear, with a certificate."""
+        """Stop computing a prediction when the answer is already clear, with a certificate.
+
+        Exit codes: 0 done; 1 the answer is no, or a promise does not hold; 2 something to put right.
+        """
 
     for command in (fit.fit, predict.predict, inspect.inspect, bench.bench, reproduce.reproduce, demo.demo):
         application.command()(command)

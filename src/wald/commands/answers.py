@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import typer
 from rich.console import Console, RenderableType
+from rich.table import Table
 
 from .errors import UserError
 
@@ -83,9 +84,11 @@ def note(text: str) -> None:
 
 
 def show(*things: RenderableType) -> None:
-    """Print results for people. Lines are as long as they are where nobody looks at a terminal."""
+    """Print results for people."""
     console = _Console(soft_wrap=True)
     for thing in things:
+        if isinstance(thing, Table):  # figures are never cut, however narrow the terminal
+            thing.width = console.measure(thing, options=console.options.update(width=200)).maximum
         console.print(thing, highlight=False, markup=False)
 
 

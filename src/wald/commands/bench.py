@@ -32,6 +32,8 @@ from .turns import median_seconds
 LEAST_REPEATS = 7
 #: Rows that are answered one by one in a timed run.
 SINGLE = 50
+#: Rows of the middle case.
+HUNDRED = 100
 #: A promise counts as broken when so many differences had less than this probability under it.
 DOUBT = 0.001
 
@@ -81,7 +83,7 @@ def bench(
             raise UserError(f"--repeats must be at least {LEAST_REPEATS}. Got {repeats}.")
         threads = options.threads(jobs)
         wrapped = load_model(model, trust_pickle, trust_type or ())
-        fast = load_fast(file, wrapped).set_params(n_jobs=threads)
+        fast = load_fast(file, threads, wrapped)
         rows = read_whole(data, wanted_by(fast), options.reading(format, drop, header, zero_based)).rows
         with threadpool_limits(threads), mistaken(str(data), ValueError, TypeError):
             full = wrapped.predict(rows)
@@ -115,16 +117,16 @@ def bench(
 def _timed(wrapped: Any, fast: Any, rows: Any, repeats: int, tell: Callable[[float], object]) -> list[Case]:
     n = rows.shape[0]
     ones = [take(rows, np.array([i])) for i in range(min(SINGLE, n))]
-    hundred = [take(rows, np.arange(min(100, n)))]
     runs = [
         ("one (predict)", ones, fast.predict, ones),
-        (str(min(100, n)), hundred, fast.predict, hundred),
         ("all", [rows], fast.predict, [rows]),
     ]
     if not sparse.issparse(rows):  # which predict_one does not take
-        runs.insert(
-            1, ("one (predict_one)", ones, fast.predict_one, [np.ascontiguousarray(to_array(x)[0]) for x in ones])
-        )
+        plain = [np.ascontiguousarray(to_array(one)[0]) for one in ones]
+        runs.insert(1, ("one (predict_one)", ones, fast.predict_one, plain))
+    if n > HUNDRED:
+        some = [take(rows, np.arange(HUNDRED))]
+        runs.insert(-1, (str(HUNDRED), some, fast.predict, some))
     cases = []
     for i, (name, batches, quick, same) in enumerate(runs):
         model_seconds, wald_seconds = median_seconds(

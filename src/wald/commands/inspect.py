@@ -30,7 +30,7 @@ def inspect(
     """
     with answering("inspect", debug):
         wrapped = None if model is None else load_model(model, trust_pickle, trust_type or ())
-        fast = load_fast(file, wrapped)
+        fast = load_fast(file, 1, wrapped)
         certificate, plan, facts = certificate_facts(fast.certificate_), plan_facts(fast.plan_), model_facts(fast)
         if json:
             as_json({"file": str(file), "model": facts, "certificate": certificate, "plan": plan})

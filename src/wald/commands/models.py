@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import warnings
 import zipfile
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
 import wald
 
-from ..additive import decompose
+from ..additive import AdditiveModel, decompose
+from ..early_exit import EarlyExitClassifier
+from ..persistence import FileFormatError, SavedModel
+from ..persistence import _require_no_front as require_no_front
 from .answers import mistaken, reason
 from .errors import UserError
 from .rows import Wanted
@@ -42,7 +48,7 @@ def load_model(path: Path, trust_pickle: bool = False, trusted: Sequence[str] = 
     with mistaken(str(path), OSError):
         path.open("rb").close()
     model = _skops(path, trusted) if zipfile.is_zipfile(path) else _pickle(path, trust_pickle)
-    if isinstance(model, wald.EarlyExitClassifier):
+    if isinstance(model, EarlyExitClassifier):
         raise UserError(f"{path} holds an EarlyExitClassifier; give the model that it wraps.")
     if not hasattr(model, "predict"):
         raise UserError(f"{path} holds an object of type {type(model).__name__}, which is no classifier.")
@@ -53,20 +59,46 @@ def wanted_of(path: Path, model: Any) -> Wanted:
     """What the rows of a model must be; it is refused here if wald does not read it."""
     with mistaken(str(path), ValueError, TypeError, NotFittedError):
         additive = decompose(model)
+        require_no_front(additive)
     if additive.n_features_in is None:
         raise UserError(f"{path}: {type(model).__name__} does not read tables of numbers; wrap it from Python.")
-    return Wanted.by(additive, additive.n_features_in, additive.feature_names_in)
+    return _wanted(additive, additive.n_features_in, additive.feature_names_in, model)
 
 
-def load_fast(path: Path, estimator: Any = None) -> Any:
+def load_fast(path: Path, n_jobs: int, estimator: Any = None) -> EarlyExitClassifier:
     """Load what ``wald fit`` wrote; ``estimator`` is the wrapped model itself, where it is at hand."""
-    with mistaken(str(path)):
-        return wald.load(path, estimator=estimator)
+    with mistaken(str(path), OSError):
+        path.open("rb").close()
+    try:
+        fast = wald.load(path, estimator=estimator)
+    except FileFormatError as error:
+        raise UserError(reason(error)) from error
+    except (ValueError, TypeError) as error:
+        hint = " On the command line: --model MODEL." if estimator is None else ""
+        raise UserError(reason(error) + hint) from error
+    fast.set_params(n_jobs=n_jobs)
+    if isinstance(fast.estimator_, SavedModel):
+        fast.estimator_.set_params(n_jobs=n_jobs)
+    return fast
 
 
-def wanted_by(fast: Any) -> Wanted:
+def wanted_by(fast: EarlyExitClassifier) -> Wanted:
     """What the rows of a loaded file must be."""
-    return Wanted.by(fast._served.model, fast.n_features_in_, getattr(fast, "feature_names_in_", None))
+    names = getattr(fast, "feature_names_in_", None)
+    return _wanted(fast._served.model, int(fast.n_features_in_), names, fast, fast.estimator_)
+
+
+def _wanted(model: AdditiveModel, n_features: int, names: NDArray[Any] | None, *predictors: Any) -> Wanted:
+    row = sparse.csr_array((1, n_features))
+    takes_sparse = True
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about names, which a sparse row has not
+        try:
+            for predictor in predictors:
+                predictor.predict(row)
+        except (ValueError, TypeError):  # an SVC trained on dense rows, a scaler that centres
+            takes_sparse = False
+    return Wanted(n_features, None if names is None else tuple(map(str, names)), model.allow_nan, takes_sparse)
 
 
 def _skops(path: Path, trusted: Sequence[str]) -> Any:

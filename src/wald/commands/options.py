@@ -31,13 +31,15 @@ Drop = Annotated[
 Header = Annotated[
     bool | None,
     typer.Option(
-        "--header/--no-header", show_default=False, help="Whether a CSV begins with names [default: see for itself]."
+        "--header/--no-header",
+        show_default=False,
+        help="Whether a CSV begins with names; if not said, the first line tells.",
     ),
 ]
 ZeroBased = Annotated[
     bool | None,
     typer.Option(
-        "--zero-based/--one-based", show_default=False, help="First index of svmlight [default: 0 if it occurs]."
+        "--zero-based/--one-based", show_default=False, help="First index of svmlight; if not said, 0 if it occurs."
     ),
 ]
 Jobs = Annotated[int, typer.Option(metavar="N", help="Threads, as scikit-learn's n_jobs; -1 takes all.")]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 import typer
+from numpy.typing import NDArray
 
 from . import options
 from .answers import answering, as_json, mistaken, note, progress_console
@@ -52,7 +52,7 @@ def predict(
         if not piped:
             options.require_writable(output, force, file, data, model)
         wrapped = None if model is None else load_model(model, trust_pickle, trust_type or ())
-        fast = load_fast(file, wrapped).set_params(n_jobs=options.threads(jobs))
+        fast = load_fast(file, options.threads(jobs), wrapped)
         if budget is not None:
             with mistaken("--budget"):
                 fast.plan_.affordable(budget)
@@ -82,5 +82,5 @@ def predict(
             note(f"{n_rows} rows, {number(total / n_rows)} of {number(fast.plan_.full_cost)} units per row.")
 
 
-def _counted(classes: Sequence[Any], labels: Any) -> Any:
+def _counted(classes: NDArray[Any], labels: NDArray[Any]) -> NDArray[np.int64]:
     return np.bincount(np.searchsorted(classes, labels), minlength=len(classes))

@@ -16,10 +16,10 @@ def reproduce(
     name: Annotated[str | None, typer.Argument(metavar="NAME", help="Which; without it, they are listed.")] = None,
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", metavar="FOLDER", help="For pictures, figures and findings [default: ./NAME]."),
+        typer.Option("-o", "--output", metavar="FOLDER", help="For pictures, figures and findings; by default NAME."),
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Smaller and coarser, in a minute or two.")] = False,
-    seeds: Annotated[int, typer.Option(metavar="N", help="How often every experiment is repeated.")] = 10,
+    seeds: Annotated[int, typer.Option(metavar="N", min=2, help="How often every experiment is repeated.")] = 10,
     json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
@@ -36,7 +36,7 @@ def reproduce(
         if name not in known:
             raise UserError(f"there is no experiment {name!r}; there is {', '.join(known)}.")
         try:
-            with mistaken(name):
+            with mistaken(name, ValueError, OSError):
                 page = experiments.run(name, output or Path(name), quick=quick, seeds=seeds, console=progress_console())
         except ModuleNotFoundError as error:
             raise _lacking(error) from error

@@ -18,7 +18,9 @@ AT_ONCE = 4 << 20
 
 
 def read_svmlight(path: Path, wanted: Wanted, reading: Reading, whole: bool) -> Iterator[Part]:
-    """Rows of an svmlight file, as CSR matrices of the model's width; labels are passed over.
+    """Rows of an svmlight file, of the model's width; labels are passed over.
+
+    They are CSR matrices, or arrays for a model that takes no others.
 
     Parameters
     ----------
@@ -38,9 +40,11 @@ def read_svmlight(path: Path, wanted: Wanted, reading: Reading, whole: bool) -> 
     rows = _rows(path, wanted, reading.zero_based)
     if rows.shape[0] == 0:
         raise UserError(f"{path} is empty.")
-    step = rows.shape[0] if whole else max(1, AT_ONCE // max(1, math.ceil(rows.nnz / rows.shape[0])))
+    width = math.ceil(rows.nnz / rows.shape[0]) if wanted.sparse else wanted.n_features
+    step = rows.shape[0] if whole else max(1, AT_ONCE // max(1, width))
     for start in range(0, rows.shape[0], step):
-        yield Part(rows[start : start + step], None, min(1.0, (start + step) / rows.shape[0]))
+        some = rows[start : start + step]
+        yield Part(some if wanted.sparse else some.toarray(), None, min(1.0, (start + step) / rows.shape[0]))
 
 
 def _rows(path: Path, wanted: Wanted, zero_based: bool | None) -> Any:
@@ -57,7 +61,7 @@ def _rows(path: Path, wanted: Wanted, zero_based: bool | None) -> Any:
 
 def _find_mistake(path: Path, wanted: Wanted, zero_based: bool | None) -> None:
     """Raise for the first entry that is wrong, with its line."""
-    lowest = 1 if zero_based is False else 0
+    lowest = 0 if zero_based or (zero_based is None and _has_zero(path)) else 1
     with path.open("rb") as file:
         for at, line in enumerate(file, 1):
             cells = line.partition(b"#")[0].split()
@@ -78,10 +82,15 @@ def _find_mistake(path: Path, wanted: Wanted, zero_based: bool | None) -> None:
                 if int(index) <= last:
                     raise UserError(f"{place}: the index {index} comes after {last}; they must rise, from {lowest} on.")
                 last = int(index)
-                if last - lowest >= wanted.n_features + (zero_based is None):
+                if last - lowest >= wanted.n_features:
                     raise UserError(f"{place}: the index {index} is beyond the model's {wanted.n_features} features.")
                 if not math.isfinite(number) and not (wanted.allow_nan and math.isnan(number)):
                     raise not_finite(f"{place}, index {index}", number)
+
+
+def _has_zero(path: Path) -> bool:
+    with path.open("rb") as file:
+        return any(cell.startswith(b"0:") for line in file for cell in line.partition(b"#")[0].split())
 
 
 def _float(text: str) -> float | None:

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...additive import AdditiveModel
 from ..errors import UserError
 
 #: So many names are listed before "and more".
@@ -29,16 +28,14 @@ class Wanted:
         Where the model knows its columns by name: then they may stand in any order.
     allow_nan : bool
         Whether a missing value has an answer.
+    sparse : bool
+        Whether it takes CSR matrices.
     """
 
     n_features: int
     names: tuple[str, ...] | None = None
     allow_nan: bool = False
-
-    @classmethod
-    def by(cls, model: AdditiveModel, n_features: int, names: NDArray[Any] | None) -> Wanted:
-        """Read it off a model; ``n_features`` and ``names`` are those of what wraps it."""
-        return cls(n_features, None if names is None else tuple(map(str, names)), model.allow_nan)
+    sparse: bool = True
 
 
 @dataclass(frozen=True)
