@@ -6,6 +6,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 from . import _threads as _threads  # registers the engine's threads with threadpoolctl
 from .early_exit import EarlyExitClassifier
+from .persistence import load, save
 from .plan import CostModel
 from .stopping import Certificate
 
@@ -14,4 +15,4 @@ try:
 except PackageNotFoundError:  # a source tree that was not installed
     __version__ = "0+unknown"
 
-__all__ = ["Certificate", "CostModel", "EarlyExitClassifier", "__version__"]
+__all__ = ["Certificate", "CostModel", "EarlyExitClassifier", "__version__", "load", "save"]

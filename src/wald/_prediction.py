@@ -74,11 +74,13 @@ class Served:
     plan : Plan
     by_proof : bool
         Whether only exits by proof are allowed, every other row going to the wrapped estimator.
+    packed : Model or None, default=None
+        The model's terms in the plan's order, where somebody has packed them already.
     """
 
-    def __init__(self, model: AdditiveModel, plan: Plan, by_proof: bool) -> None:
+    def __init__(self, model: AdditiveModel, plan: Plan, by_proof: bool, packed: _core.Model | None = None) -> None:
         self.model, self.plan, self.by_proof = model, plan, by_proof
-        self._engine = serving(model, plan)
+        self._engine = serving(model, plan, packed)
         columns = model.terms.columns if isinstance(model.terms, KernelTerms) else None
         self._centres = columns is not None and bool(np.any(columns.shift))
         self._at_end: AtEnd = "pending" if by_proof else "full"

@@ -74,12 +74,12 @@ def _pack_kernel(terms: KernelTerms, order: NDArray[np.int64], surrogates: Surro
             f"{n} support vectors of {width} features take {len(order) * width * 12 / 2**30:.0f} GiB packed; at most "
             f"{PACKED_BYTES >> 30} GiB are allowed. Reduce the features, or train with fewer support vectors."
         )
-    packed = np.zeros((len(order), width))
-    packed[own] = vectors[order[own]].toarray() if sparse.issparse(vectors) else vectors[order[own]]
-    coef = np.zeros((terms.n_outputs, len(order)))
-    coef[:, own] = terms.coef[:, order[own]]
+    rows = np.where(own, order, 0)  # a surrogate's row is overwritten: one gather, and no second copy
+    packed = vectors[rows].toarray() if sparse.issparse(vectors) else np.take(vectors, rows, axis=0)
+    coef = np.take(terms.coef, rows, axis=1)
     if not own.all():
         packed[~own] = surrogates.vectors[order[~own] - n]
+        coef[:, ~own] = 0.0
     columns = terms.columns
     has_map = columns is not None and not columns.is_identity
     return _core.Model.kernel(
@@ -135,9 +135,10 @@ def watching(
     return engine(model, packed, stage_terms, readouts, -never, never)
 
 
-def serving(model: AdditiveModel, plan: Plan) -> _core.Engine:
-    """Build the engine of a plan with its thresholds."""
-    packed = pack(model, plan.terms, plan.surrogates, plan.precision)
+def serving(model: AdditiveModel, plan: Plan, packed: _core.Model | None = None) -> _core.Engine:
+    """Build the engine of a plan with its thresholds, on terms that may be packed already."""
+    if packed is None:
+        packed = pack(model, plan.terms, plan.surrogates, plan.precision)
     low, high = plan.thresholds()
     return engine(model, packed, plan.stage_terms, plan.readouts, low, high)
 

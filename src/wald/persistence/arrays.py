@@ -1,0 +1,95 @@
+"""The arrays of a file, taken one by one and checked."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .header import MOST_CHARACTERS, FileFormatError
+
+Arrays = dict[str, NDArray[Any]]
+Floats = NDArray[np.float64]
+
+
+class Stock:
+    """Arrays that are taken by name.
+
+    Parameters
+    ----------
+    arrays : mapping from name to ndarray
+
+    Raises
+    ------
+    FileFormatError
+        From every method, if an array is missing or not what it should be.
+    """
+
+    def __init__(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        self._left = dict(arrays)
+
+    def take(self, name: str, dtypes: Sequence[str], *shape: int | None) -> NDArray[Any]:
+        """An array of one of some dtypes and of a shape, in which None is any length."""
+        if name not in self._left:
+            raise FileFormatError(f"the array {name!r} is missing")
+        array = self._left.pop(name)
+        if array.dtype.name not in dtypes:
+            raise FileFormatError(f"the array {name!r} should be {' or '.join(dtypes)}, and is {array.dtype.name}")
+        fits = len(array.shape) == len(shape)
+        if not fits or any(want is not None and want != n for n, want in zip(array.shape, shape, strict=True)):
+            wanted = ", ".join("any" if n is None else str(n) for n in shape)
+            raise FileFormatError(f"the array {name!r} should have the shape ({wanted}), and has {array.shape}")
+        return array
+
+    def floats(self, name: str, *shape: int | None, low: float = -math.inf, finite: bool = True) -> Floats:
+        """Numbers in float64 of at least ``low``, none of them NaN."""
+        array = self.take(name, ("float64",), *shape)
+        if finite and not np.isfinite(array).all():
+            raise FileFormatError(f"the array {name!r} holds NaN or infinity")
+        if not finite and np.isnan(array).any():
+            raise FileFormatError(f"the array {name!r} holds NaN")
+        if low > -math.inf and array.size and array.min() < low:
+            raise FileFormatError(f"the array {name!r} holds numbers below {low}")
+        return array
+
+    def integers(self, name: str, dtypes: Sequence[str], *shape: int | None, low: int, high: int) -> NDArray[Any]:
+        """Whole numbers from ``low`` to below ``high``."""
+        array = self.take(name, dtypes, *shape)
+        if array.size and (array.min() < low or array.max() >= high):
+            raise FileFormatError(f"the array {name!r} holds numbers outside of {low} to {high - 1}")
+        return array
+
+    def labels(self, name: str, dtypes: Sequence[str], *shape: int | None) -> NDArray[Any]:
+        """Texts of real characters, or an array of one of some dtypes."""
+        array = self._left.get(name)
+        if array is None or array.dtype.kind != "U":
+            return self.take(name, dtypes, *shape)
+        points = array.reshape(-1).view(np.uint32)
+        if points.size and (points.max() > 0x10FFFF or ((points >= 0xD800) & (points <= 0xDFFF)).any()):
+            raise FileFormatError(f"the array {name!r} holds what is no character")
+        return self.take(name, (array.dtype.name,), *shape)
+
+    def done(self) -> None:
+        """Refuse what nobody took."""
+        if self._left:
+            raise FileFormatError(f"there is an unknown array {min(self._left)!r}")
+
+
+def text_array(texts: Any, what: str) -> NDArray[np.str_]:
+    """Turn texts into an array that a file can hold, or raise ValueError."""
+    plain = np.array([str(text) for text in texts], dtype=np.str_)
+    # NumPy's arrays drop zeros at the end of a text
+    if plain.dtype.itemsize > 4 * MOST_CHARACTERS or plain.tolist() != [str(text) for text in texts]:
+        raise ValueError(
+            f"{what} cannot be saved: texts must have at most {MOST_CHARACTERS} characters and not end in a zero."
+        )
+    return plain
+
+
+def require(holds: Any, problem: str) -> None:
+    """Raise FileFormatError, saying what is wrong, unless a condition holds."""
+    if not holds:
+        raise FileFormatError(problem)

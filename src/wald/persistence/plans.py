@@ -1,0 +1,138 @@
+"""A plan, and what it saw of the rows that gave it its shape, as numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..additive import AdditiveModel, KernelTerms
+from ..plan import CostModel, Plan, Readout, Surrogates
+from ..stopping import Boundary, Certificate, Looks
+from . import values
+from .arrays import Arrays, Stock, require
+from .header import Section, number
+
+COLUMNS = ("low_center", "low_scale", "high_center", "high_scale")
+LONG, CODE = ("int64",), ("int32",)
+MOST_STAGES, MOST_BLOCK = 10_000, 4096
+
+
+def encode_plan(plan: Plan, arrays: Arrays) -> dict[str, Any]:
+    """Describe a plan, and put its numbers into ``arrays``. The weights of all readouts are one array."""
+    n_outputs = len(plan.readouts[0].bias) if plan.readouts else 1
+    arrays |= {
+        "order": plan.order,
+        "terms": plan.terms,
+        "stages": plan.stages,
+        "stage_terms": plan.stage_terms,
+        "stage_costs": plan.stage_costs,
+        "live": plan.live,
+        "readout.weights": np.concatenate([np.empty(0), *(np.ravel(r.weights) for r in plan.readouts)]),
+        "readout.bias": np.array([r.bias for r in plan.readouts]).reshape(plan.n_stages, n_outputs),
+        "surrogates": plan.surrogates.vectors,
+    }
+    arrays |= {f"boundary.{name}": getattr(plan.boundary, name) for name in COLUMNS}
+    return {
+        "q": number(plan.q),
+        "precision": plan.precision,
+        "evaluate_all": bool(plan.evaluate_all),
+        "linear_surrogates": bool(plan.surrogates.linear),
+        "cost_model": values.encode(plan.cost_model, arrays, "cost_model"),
+    }
+
+
+def decode_plan(section: Section, stock: Stock, model: AdditiveModel) -> Plan:
+    """Build the plan of a model again."""
+    n_terms, n_outputs = model.terms.n_terms, model.terms.n_outputs
+    surrogates = _decode_surrogates(section, stock, model)
+    n_surrogates = len(surrogates.vectors)
+    n_all = n_terms + n_surrogates
+    terms = stock.integers("terms", LONG, None, low=0, high=n_all)
+    order = stock.integers("order", LONG, None, low=-n_surrogates, high=n_terms)
+    for name, column in (("terms", terms), ("order", order)):
+        require(len(np.unique(column)) == len(column), f"the array {name!r} names something twice")
+    stage_terms = stock.integers("stage_terms", LONG, None, low=0, high=len(terms) + 1)
+    n_stages = len(stage_terms)
+    require(n_stages <= MOST_STAGES, f"there are {n_stages} stages; at most {MOST_STAGES} are allowed")
+    stages = stock.integers("stages", LONG, n_stages + 1, low=0, high=n_all + 1)
+    require(n_stages == 0 or stages[-2] <= len(order), "the array 'stages' goes beyond the order")
+    costs = stock.floats("stage_costs", n_stages + 1, low=0.0)
+    for name, column in (("stage_terms", stage_terms), ("stages", stages), ("stage_costs", costs[:-1])):
+        require(np.all(column[:-1] <= column[1:]), f"the array {name!r} falls")
+    # the last cost is summed up in another order
+    require(n_stages == 0 or costs[-2] <= costs[-1] * (1 + 1e-9), "the array 'stage_costs' falls at its end")
+    live = stock.floats("live", n_stages + 1, low=0.0)
+    require(np.all(live <= 1) and np.all(live[:-1] >= live[1:]), "the array 'live' does not fall from 1 to 0")
+    cost_model = values.decode(section.take("cost_model"), stock, "cost_model", CostModel)
+    require(1 <= cost_model.block <= MOST_BLOCK, "cost_model.block is out of range")
+    plan = Plan(
+        order=order,
+        terms=terms,
+        stages=stages,
+        stage_terms=stage_terms,
+        stage_costs=costs,
+        readouts=_decode_readouts(stock, stage_terms.tolist(), n_outputs),
+        boundary=Boundary(*(stock.floats(f"boundary.{n}", n_stages, finite="scale" in n) for n in COLUMNS)),
+        q=section.number("q", 0.0, finite=False),
+        live=live,
+        surrogates=surrogates,
+        precision=section.choice("precision", ("float32", "float64")),
+        evaluate_all=section.flag("evaluate_all"),
+        cost_model=cost_model,
+    )
+    section.done()
+    require(isinstance(model.terms, KernelTerms) or plan.precision == "float64", "a linear model computes in float64")
+    return plan
+
+
+def _decode_surrogates(section: Section, stock: Stock, model: AdditiveModel) -> Surrogates:
+    vectors = stock.floats("surrogates", None, None)
+    kernel = isinstance(model.terms, KernelTerms)
+    width = model.terms.support_vectors.shape[1] if isinstance(model.terms, KernelTerms) else 0
+    require(vectors.shape == (0, 0) or (kernel and vectors.shape[1] == width), "the array 'surrogates' does not fit")
+    return Surrogates(vectors, linear=section.flag("linear_surrogates"))
+
+
+def _decode_readouts(stock: Stock, stage_terms: list[int], n_outputs: int) -> tuple[Readout, ...]:
+    weights = stock.floats("readout.weights", n_outputs * sum(stage_terms))
+    bias = stock.floats("readout.bias", len(stage_terms), n_outputs if stage_terms else None)
+    parts = np.split(weights, np.cumsum([n_outputs * m for m in stage_terms]))
+    return tuple(
+        Readout(part.reshape(n_outputs, m), start) for part, m, start in zip(parts[:-1], stage_terms, bias, strict=True)
+    )
+
+
+# ---- what the plan saw -----------------------------------------------------------------------------------------------
+
+
+def encode_looks(looks: Looks, arrays: Arrays) -> None:
+    """Put what was seen into ``arrays``."""
+    for name in ("full", "scores", "codes", "confidence"):
+        column = getattr(looks, name)
+        if column is not None:
+            arrays[f"looks.{name}"] = column
+
+
+def decode_looks(stock: Stock, model: AdditiveModel, plan: Plan) -> Looks:
+    """Give what the plan saw of the rows that gave it its shape."""
+    n_classes = model.decision.n_classes
+    full = stock.integers("looks.full", CODE, None, low=0, high=n_classes)
+    if model.decision.n_outputs == 1:  # what was seen may be NaN, which never leaves
+        return Looks(full=full, scores=stock.take("looks.scores", (plan.precision,), len(full), plan.n_stages))
+    return Looks(
+        full=full,
+        codes=stock.integers("looks.codes", CODE, len(full), plan.n_stages, low=0, high=n_classes),
+        confidence=stock.take("looks.confidence", (plan.precision,), len(full), plan.n_stages),
+    )
+
+
+def check_promise(certificate: Certificate, plan: Plan, by_proof: bool) -> None:
+    """Refuse a certificate that speaks of another plan."""
+    values.check_certificate(certificate)
+    early = certificate.status in ("certified", "lossless", "measured")
+    q = certificate.q if certificate.status == "certified" else 1.0 if early else np.inf
+    agree = plan.q == q and plan.evaluate_all == (not early)
+    require(agree, f"a plan with q={plan.q:g} does not go with a certificate of status {certificate.status!r}")
+    proof = certificate.status in ("lossless", "full")
+    require(proof or not by_proof, f"exits by proof do not go with a certificate of status {certificate.status!r}")

@@ -1,0 +1,128 @@
+"""What answers in the place of a scikit-learn estimator that stayed behind."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, NoReturn, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+
+from .. import _core
+from .._prediction import check_finite
+from .._rows import pieces
+from .._serving import pack
+from .._threads import effective_threads
+from ..additive import AdditiveModel, KernelTerms
+from ..plan import Plan
+
+
+class SavedModel(ClassifierMixin, BaseEstimator):
+    """The full model of a file, without the estimator that it was read from.
+
+    ``estimator_`` of a classifier that `load` returned is one. It evaluates every term in float64 by the engine's
+    own arithmetic, and decides ties by that score, where the estimator would decide by its own rounding.
+
+    Parameters
+    ----------
+    fingerprint : str
+        Of the wrapped model, when it was saved.
+    n_jobs : int or None, default=None
+        Threads, as in joblib.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    n_features_in_ : int
+    """
+
+    def __init__(self, fingerprint: str, n_jobs: int | None = None) -> None:
+        self.fingerprint = fingerprint
+        self.n_jobs = n_jobs
+
+    @classmethod
+    def of(cls, model: AdditiveModel, plan: Plan, fingerprint: str, n_jobs: int | None) -> Self:
+        """Stand in for the estimator of a model; its terms are packed in the plan's order, so that both can share."""
+        saved = cls(fingerprint, n_jobs)
+        saved._model, saved._plan = replace(model, estimator=None), plan
+        saved._compile()
+        return saved
+
+    def _compile(self) -> None:
+        model, plan = self._model, self._plan
+        self.classes_ = model.classes
+        if model.n_features_in is not None:
+            self.n_features_in_ = model.n_features_in
+        self.packed: _core.Model = pack(model, plan.terms, plan.surrogates, plan.precision)
+
+    # compiled handles do not travel, and are built anew at once
+    def __getstate__(self) -> tuple[str, int | None, AdditiveModel, Plan]:
+        return self.fingerprint, self.n_jobs, self._model, self._plan
+
+    def __setstate__(self, state: tuple[str, int | None, AdditiveModel, Plan]) -> None:
+        self.fingerprint, self.n_jobs, self._model, self._plan = state
+        self._compile()
+
+    def fit(self, X: Any, y: Any = None) -> NoReturn:
+        """Refuse: a file holds what predictions need, and nothing to train again."""
+        raise TypeError("A saved model cannot be fitted: wrap the estimator that it was made from.")
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Labels, from every term.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_rows, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+        """
+        labels: NDArray[Any] = self.classes_.take(self._model.decision.codes(self._scores(X)))
+        return labels
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Scores, from every term.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_rows, n_features)
+
+        Returns
+        -------
+        float64 ndarray of shape (n_rows,), (n_rows, n_classes) or (n_rows, n_classes * (n_classes - 1) / 2)
+            Two classes; one score a class; one a pair of classes, as ``SVC(decision_function_shape="ovo")`` has them.
+            They are those of the innermost model, before any threshold or calibration.
+        """
+        scores = self._scores(X)
+        return scores[:, 0] if self._model.decision.n_outputs == 1 else scores
+
+    def _scores(self, X: Any) -> NDArray[np.float64]:
+        n_threads = effective_threads(self.n_jobs)
+        scores = np.concatenate([self.packed.scores(piece.rows, 0.0, n_threads)[0] for piece in pieces(X)])
+        if np.isnan(scores).any():
+            check_finite(self._model, X)
+        return scores
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name in ("predict_proba", "predict_log_proba"):
+            raise AttributeError(
+                f"A saved model has no {name}: probabilities are the estimator's own. Pass it to "
+                "wald.load(path, estimator=...)."
+            )
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    def __sklearn_clone__(self) -> Self:
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        terms = self._model.terms
+        centred = isinstance(terms, KernelTerms) and terms.columns is not None and bool(np.any(terms.columns.shift))
+        tags.input_tags.sparse = not centred
+        tags.input_tags.allow_nan = self._model.allow_nan
+        return tags
