@@ -8,17 +8,16 @@ from typing import Any
 import joblib
 import numpy as np
 import pytest
-from commands.running import done
 from sklearn.datasets import dump_svmlight_file
 from sklearn.svm import SVC
-
-skops = pytest.importorskip("skops.io")
-pandas = pytest.importorskip("pandas")
 
 
 @pytest.fixture(scope="session")
 def files(tmp_path_factory: pytest.TempPathFactory, digits: Any) -> Path:
     """A folder; do not write into it."""
+    skops, pandas = pytest.importorskip("skops.io"), pytest.importorskip("pandas")
+    from commands.running import done  # skips where there is no command line
+
     folder = tmp_path_factory.mktemp("commands")
     names = [f"pixel{i}" for i in range(64)]
     fit, test = (pandas.DataFrame(X, columns=names) for X in (digits.X_fit, digits.X_test))

@@ -9,6 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 from commands.running import done, refusal, said
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
 
 import wald
 from wald.commands.rows import delimited
@@ -78,6 +83,41 @@ def test_csv_by_name_in_parts(files: Path, tmp_path: Path, monkeypatch: pytest.M
     result = done("predict", tmp_path / "named.wald", files / "test.csv", "-o", "-")  # its columns are reversed
     assert table(result.stdout)[1:] == [[str(label)] for label in expected(files)]
     assert result.stderr.startswith("397 rows, ")
+
+
+def wrapped(model: Any, tmp_path: Path, files: Path) -> Any:
+    """What ``wald fit`` makes of a model, and what the model itself answers."""
+    io = pytest.importorskip("skops.io")
+    io.dump(model, tmp_path / "model.skops")
+    words = ("-o", tmp_path / "model.wald", "--risk", 0.05, "--cost", "units", "--trust-type", "numpy.dtype")
+    done("fit", tmp_path / "model.skops", files / "fit.npy", *words)
+    return wald.load(tmp_path / "model.wald")
+
+
+def test_sparse_rows_for_a_model_that_centres(files: Path, tmp_path: Path, digits: Any) -> None:
+    model = make_pipeline(StandardScaler(), SVC()).fit(digits.X_train, digits.y_train)
+    fast = wrapped(model, tmp_path, files)
+    result = done("predict", tmp_path / "model.wald", files / "test.svm", "-o", "-")
+    assert table(result.stdout)[1:] == [[str(label)] for label in fast.predict(np.load(files / "test.npy"))]
+    risk_0 = ("--risk", 0, "--cost", "units", "--force")
+    done("fit", tmp_path / "model.skops", files / "fit.npy", "-o", tmp_path / "model.wald", *risk_0)
+    words = ("predict", tmp_path / "model.wald", files / "test.svm", "-o", "-", "--model", tmp_path / "model.skops")
+    assert table(done(*words).stdout)[1:] == [[str(label)] for label in model.predict(np.load(files / "test.npy"))]
+
+
+def test_missing_cells_for_a_model_with_an_imputer(files: Path, tmp_path: Path, digits: Any) -> None:
+    pytest.importorskip("polars")
+    model = make_pipeline(SimpleImputer(), LogisticRegression(C=0.01)).fit(digits.X_train, digits.y_train)
+    fast = wrapped(model, tmp_path, files)
+    rows = digits.X_test.copy()
+    rows[::3, ::5] = np.nan
+    text = "\n".join(",".join("" if np.isnan(v) else repr(float(v)) for v in row) for row in rows)
+    (tmp_path / "holes.csv").write_text(text + "\n")
+    result = done("predict", tmp_path / "model.wald", tmp_path / "holes.csv", "-o", "-", "--no-header")
+    assert table(result.stdout)[1:] == [[str(label)] for label in fast.predict(rows)]
+    out = tmp_path / "labels.csv"
+    message = refusal("predict", files / "svc.wald", tmp_path / "holes.csv", "-o", out, "--no-header")
+    assert "line 1, column 1: no number (NaN)" in message
 
 
 def test_json(files: Path, tmp_path: Path) -> None:

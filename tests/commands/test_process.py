@@ -31,6 +31,32 @@ def test_json_alone_is_on_stdout(files: Path) -> None:
     assert json.loads(result.stdout)["certificate"]["holds"] is True
 
 
+def test_help_names_every_command_and_code() -> None:
+    result = process("--help")
+    assert result.returncode == 0
+    for word in ("fit", "predict", "inspect", "bench", "reproduce", "demo", "Exit codes"):
+        assert word in result.stdout
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there are no pseudo-terminals elsewhere")
+def test_progress_is_shown_on_terminals_only(files: Path, tmp_path: Path) -> None:
+    words = ["predict", files / "svc.wald", files / "test.npy", "-o", tmp_path / "labels.csv"]
+    piped = process(*words)
+    assert piped.stderr.startswith("397 rows, ")
+    ours, theirs = os.openpty()
+    terminal = ENVIRONMENT | {"TERM": "xterm", "COLUMNS": "80"}
+    command = [*COMMAND, *map(str, words), "--force"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=theirs, env=terminal) as running:
+        os.close(theirs)
+        stdout = running.communicate(timeout=120)[0]
+    shown = os.read(ours, 1 << 16).decode()
+    os.close(ours)
+    assert running.returncode == 0
+    assert stdout == b""
+    assert "predicting" in shown
+    assert "100%" in shown
+
+
 def test_a_mistake_is_one_line_on_stderr(files: Path, tmp_path: Path) -> None:
     result = process("predict", files / "svc.wald", tmp_path / "none.csv", "-o", tmp_path / "labels.csv")
     assert result.returncode == 2

@@ -38,6 +38,11 @@ def library(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
     return str(request.param)
 
 
+needs_frames = pytest.mark.skipif(
+    not any(importlib.util.find_spec(name) for name in ("polars", "pandas")), reason="neither polars nor pandas"
+)
+
+
 @pytest.fixture
 def text(tmp_path: Path) -> Callable[..., Path]:
     def write(content: str | bytes, name: str = "rows.csv") -> Path:
@@ -181,6 +186,7 @@ def test_npy_drop_and_groups_by_position(tmp_path: Path) -> None:
     np.testing.assert_array_equal(part.groups, np.arange(40))
 
 
+@needs_frames
 def test_rows_without_names_for_a_model_with_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     np.save(tmp_path / "rows.npy", ROWS)
     frame = read_whole(tmp_path / "rows.npy", BY_NAME, Reading()).rows
@@ -206,6 +212,7 @@ def test_svmlight(tmp_path: Path, zero_based: bool, told: bool, monkeypatch: pyt
     assert wide.shape == (40, 7)
 
 
+@needs_frames
 def test_format_overrides_the_suffix(text: Any) -> None:
     path = text(csv_of(ROWS), "rows.txt")
     np.testing.assert_array_equal(read_whole(path, BY_PLACE, Reading(format="csv")).rows, ROWS)
@@ -257,6 +264,7 @@ def test_lines_are_counted_across_blocks(text: Any, library: str, monkeypatch: p
     assert "line 42, column 1 ('a')" in refusal(text(csv_of(ROWS) + "oops,2,3\n"))
 
 
+@needs_frames
 @pytest.mark.parametrize("option", ["--drop", "--groups"])
 def test_columns_that_are_not_there(text: Any, option: str) -> None:
     reading = Reading(drop=("id",)) if option == "--drop" else Reading(groups="id")
