@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from sklearn.datasets import dump_svmlight_file
 
 pytest.importorskip("typer")
@@ -76,6 +78,19 @@ def test_csv_gives_the_same_bits(text: Any, library: str, header: str | None) ->
     assert part.rows.dtype == np.float64
 
 
+NUMBERS = st.floats(-1e300, 1e300).flatmap(
+    lambda x: st.sampled_from([repr(x), f"{x:.3e}", f" {x!r} ", f'"{x!r}"', f"{x:+.17g}", "NA", ""])
+)
+
+
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(cells=st.lists(st.tuples(NUMBERS, NUMBERS, NUMBERS), min_size=1, max_size=5))
+def test_every_way_of_writing_a_number_is_read_as_python_reads_it(text: Any, library: str, cells: Any) -> None:
+    path = text("a,b,c\r\n" + "\r\n".join(",".join(row) for row in cells))
+    meant = [[float("nan") if cell in ("", "NA") else float(cell.strip('"')) for cell in row] for row in cells]
+    np.testing.assert_array_equal(read_whole(path, HOLES, Reading()).rows, meant)
+
+
 def test_csv_in_blocks(text: Any, library: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(delimited, "BLOCK", 200)
     parts = list(read(text(csv_of(ROWS)), BY_PLACE, Reading()))
@@ -104,15 +119,15 @@ def test_quoted_cells_may_hold_line_ends(text: Any, library: str, monkeypatch: p
 
 
 def test_groups_are_taken_aside(text: Any, library: str) -> None:
-    path = text("user,a,b,c\nu1,1,2,3\nu2,4,5,6\n")
+    path = text("user,a,b,c\nNA,1,2,3\nu2,4,5,6\n")
     part = read_whole(path, BY_PLACE, Reading(groups="user"))
     assert part.groups is not None
-    assert part.groups.tolist() == ["u1", "u2"]
+    assert part.groups.tolist() == ["NA", "u2"]
     np.testing.assert_array_equal(part.rows, [[1, 2, 3], [4, 5, 6]])
 
 
 def test_missing_cells_where_the_model_has_an_answer(text: Any, library: str) -> None:
-    path = text("1, 2 ,\n\nNA,5,nan\nnull,8,9\n")
+    path = text("\n\n1, 2 ,\n\nNA,5,nan\nnull,8,9\n")
     expected = [[1, 2, np.nan], [np.nan, 5, np.nan], [np.nan, 8, 9]]
     np.testing.assert_array_equal(read_whole(path, HOLES, Reading(header=False)).rows, expected)
 
@@ -224,7 +239,7 @@ WORDS = (
     ("a,b,c\n1,2,3\n4,x,6\n", BY_PLACE, "line 3, column 2 ('b'): 'x' is not a number"),
     ("1,2,3\n4,5,1_0\n", BY_PLACE, "line 2, column 3: '1_0' is not a number"),
     ("a,b,c\n1,2,3\n\n4,,6\n", BY_PLACE, "line 4, column 2 ('b'): no number (NaN)"),
-    ("a,b,c\n1,2,inf\n", BY_PLACE, "line 2, column 3 ('c'): inf is not finite"),
+    ("\n\na,b,c\n\n1,2,inf\n", BY_PLACE, "line 5, column 3 ('c'): inf is not finite"),
     ("a,b,c\n1,2,-inf\n", HOLES, "line 2, column 3 ('c'): -inf is not finite"),
     ("a,b,c\n1,2\n", BY_PLACE, "line 2 has 2 cells; the lines above have 3"),
     ("a,b,c\n1,2\n", HOLES, "line 2 has 2 cells; the lines above have 3"),
@@ -242,6 +257,7 @@ WORDS = (
     ("a,b,b,c\n1,2,3,4\n", BY_NAME, "more than one column called 'b'"),
     ("1,2,3\n", BY_NAME, "--no-header"),
     ("", BY_PLACE, "is empty"),
+    ("\n \n\n", BY_PLACE, "is empty"),
     ("a,b,c\n", BY_PLACE, "has column names, and no rows"),
     ("a,b,c\n1,2,3\n".encode("utf-16"), BY_PLACE, "UTF-16"),
     ("a,b,c\n1,2,3\n4,\xe9,6\n".encode("latin-1"), BY_PLACE, "line 3: byte 0xe9 is not UTF-8"),

@@ -43,12 +43,11 @@ def inspect(
 
 def _described(model: dict[str, Any], plan: dict[str, Any]) -> str:
     kind = f"{model['kernel']} kernel machine" if model["kernel"] else "linear model"
+    own = f" and {plan['n_surrogates']} vectors of the plan's own" if plan["n_surrogates"] else ""
     words = (
-        f"{kind}, {len(model['classes'])} classes, {model['n_features']} features, {model['terms']} {model['unit']}; "
-        f"{number(plan['expected_cost'])} of {number(plan['full_cost'])} units per row expected"
+        f"{kind}, {len(model['classes'])} classes, {model['n_features']} features, {model['terms']} "
+        f"{model['unit']}{own}; {number(plan['expected_cost'])} of {number(plan['full_cost'])} units per row expected"
     )
-    if plan["n_surrogates"]:
-        words += f", of which up to {plan['n_surrogates']} are the plan's own"
     return words + ("; every row is evaluated in full" if plan["evaluate_all"] else "") + "."
 
 

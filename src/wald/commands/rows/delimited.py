@@ -64,10 +64,12 @@ def read_delimited(path: Path, wanted: Wanted, reading: Reading, separator: str)
         file.seek(0)
         if file.read(3) != b"\xef\xbb\xbf":  # a byte order mark
             file.seek(0)
-        first = _block(file, 1)
+        line = 1
+        while (first := _block(file, 1)) and not first.strip():
+            line += first.count(b"\n")
         if not first:
             raise UserError(f"{path} is empty.")
-        cells = next(_records(path, first, 1, separator), (1, []))[1]
+        cells = next(_records(path, first, line, separator))[1]
         header = reading.header if reading.header is not None else not _is_data(cells)
         if not header:
             if wanted.names is not None and reading.header is None:
@@ -79,7 +81,7 @@ def read_delimited(path: Path, wanted: Wanted, reading: Reading, separator: str)
         names = tuple(cells) if header else None
         selection = select(path, names or len(cells), wanted, reading)
         table = _Table(path, separator, names, len(cells), selection, wanted.allow_nan)
-        line, n_rows = 1 + first.count(b"\n") * header, 0
+        line, n_rows = line + first.count(b"\n") * header, 0
         while block := _block(file, BLOCK):
             values, groups = _values(table, block, line, parse)
             line += block.count(b"\n")
@@ -190,6 +192,8 @@ def _with_polars(table: _Table, block: bytes) -> tuple[Floats, NDArray[Any] | No
             io.BytesIO(block), has_header=False, schema=schema, separator=table.separator, null_values=list(MISSING)
         )
     except polars.exceptions.PolarsError:
+        return None
+    if groups is not None and frame[str(groups)].null_count():  # its name may be one of those in MISSING
         return None
     values = frame.select(str(c) for c in features).to_numpy()
     return values, None if groups is None else frame[str(groups)].to_numpy().astype(object)
