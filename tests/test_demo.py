@@ -23,10 +23,11 @@ from sklearn.base import clone  # noqa: E402
 from sklearn.frozen import FrozenEstimator  # noqa: E402
 
 from wald import EarlyExitClassifier, cli  # noqa: E402
+from wald.commands.figures import number, share  # noqa: E402
 from wald.demo.material import Material, load  # noqa: E402
 from wald.demo.measure import Exhibit, measure  # noqa: E402
 from wald.demo.pictures import draw, pixels, tradeoff  # noqa: E402
-from wald.demo.report import _number, _share, promise, report, table  # noqa: E402
+from wald.demo.report import promise, report, table  # noqa: E402
 
 PICTURES = ("cost-against-disagreement.png", "pixels-read.png", "first-support-vectors.png")
 
@@ -171,10 +172,10 @@ def test_figures_are_never_cut(columns: int, capsys: pytest.CaptureFixture[str])
 
 
 def test_numbers() -> None:
-    assert [_number(v) for v in (0.9478, 17.02, 64.0, 784.0, 2189.0, 839_412.3)] == [
+    assert [number(v) for v in (0.9478, 17.02, 64.0, 784.0, 2189.0, 839_412.3)] == [
         *("0.948", "17", "64", "784", "2 189", "839 000")
     ]
-    assert [_share(a, b) for a, b in ((9, 9), (794, 797), (99_999, 100_000))] == [*("100 %", "99.62 %", "99.999 %")]
+    assert [share(a, b) for a, b in ((9, 9), (794, 797), (99_999, 100_000))] == [*("100 %", "99.62 %", "99.999 %")]
 
 
 def test_version() -> None:

@@ -3,7 +3,6 @@
 # No postponed annotations here: typer reads those of functions that are made where typer is loaded.
 
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 if TYPE_CHECKING:
@@ -24,7 +23,10 @@ def main() -> None:
             file=sys.stderr,
         )
         raise SystemExit(2) from None
-    application()
+    try:
+        application()
+    except KeyboardInterrupt:
+        raise SystemExit(130) from None
 
 
 def build() -> "typer.Typer":
@@ -39,8 +41,10 @@ def build() -> "typer.Typer":
     ModuleNotFoundError
         If typer or rich is missing.
     """
-    import rich.console
+    import rich  # noqa: F401  # what is missing is said before anything else happens
     import typer
+
+    from .commands import bench, demo, fit, inspect, predict, reproduce
 
     application = typer.Typer(name="wald", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 
@@ -57,26 +61,13 @@ def build() -> "typer.Typer":
             bool, typer.Option("--version", callback=show_version, is_eager=True, help="Show the version.")
         ] = False,
     ) -> None:
-        """Stop computing a prediction when the answer is already clear, with a certificate."""
+        """Stop computing a prediction when the answer is already clear, with a certificate.
 
-    @application.command()
-    def demo(
-        data: Annotated[
-            str, typer.Option(help="digits (those that scikit-learn ships) or mnist (a minute or two).")
-        ] = "digits",
-        output: Annotated[Path, typer.Option(help="Folder for the pictures.")] = Path("wald-demo"),
-        jobs: Annotated[int, typer.Option(help="Threads, as scikit-learn's n_jobs; -1 takes all.")] = 1,
-        seed: Annotated[int, typer.Option(help="Of everything that is drawn at random.")] = 0,
-    ) -> None:
-        """Wrap a kernel machine and a linear model, and show what early exit does to them."""
-        from wald.demo import DemoError, run_demo
+        Exit codes: 0 done; 1 the answer is no, or a promise does not hold; 2 something to put right.
+        """
 
-        try:
-            run_demo(data, output, jobs, seed, rich.console.Console())
-        except DemoError as error:
-            typer.echo(f"wald demo: {error}", err=True)
-            raise typer.Exit(2) from None
-
+    for command in (fit.fit, predict.predict, inspect.inspect, bench.bench, reproduce.reproduce, demo.demo):
+        application.command()(command)
     return application
 
 

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import statistics
-import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..commands.turns import median_seconds
 from ..early_exit import EarlyExitClassifier
 from .material import Floats, Task
 
 #: Every time is the median of so many runs.
 REPEATS = 9
-#: A run is repeated within itself until it takes this many seconds.
-SHORTEST = 0.005
 #: Rows of a run, and rows that are answered one by one.
 MANY, SINGLE = 1000, 50
 
@@ -81,9 +77,11 @@ def measure(task: Task, model: Any, fast: EarlyExitClassifier, X: Floats) -> Exh
     full = model.predict(X)
     labels, cost = fast.predict(X, return_cost=True)
     many, single = X[:MANY], list(X[:SINGLE])
-    slow_many, fast_many = _seconds(lambda: model.predict(many), lambda: fast.predict(many))
-    slow_one, fast_one = _seconds(
-        lambda: [model.predict(x[None]) for x in single], lambda: [fast.predict_one(x) for x in single]
+    slow_many, fast_many = median_seconds(lambda: model.predict(many), lambda: fast.predict(many), repeats=REPEATS)
+    slow_one, fast_one = median_seconds(
+        lambda: [model.predict(x[None]) for x in single],
+        lambda: [fast.predict_one(x) for x in single],
+        repeats=REPEATS,
     )
     return Exhibit(
         task=task,
@@ -101,28 +99,3 @@ def measure(task: Task, model: Any, fast: EarlyExitClassifier, X: Floats) -> Exh
 
 def _all_units(task: Task, model: Any, X: Floats) -> float:
     return float(len(model.support_)) if task.unit == "support vectors" else float(X.shape[1])
-
-
-def _seconds(*runs: Callable[[], object]) -> list[float]:
-    """Median times; the runs take turns, so that a busy machine disturbs them alike."""
-    numbers = [_enough(run) for run in runs]
-    times: list[list[float]] = [[] for _ in runs]
-    for _ in range(REPEATS):
-        for run, number, taken in zip(runs, numbers, times, strict=True):
-            taken.append(_timed(run, number) / number)
-    return [statistics.median(taken) for taken in times]
-
-
-def _enough(run: Callable[[], object]) -> int:
-    """How often to repeat a run to make it long enough to be timed."""
-    number = 1
-    while (taken := _timed(run, number)) < SHORTEST:
-        number = max(2 * number, round(number * SHORTEST / max(taken, 1e-7)))
-    return number
-
-
-def _timed(run: Callable[[], object], number: int) -> float:
-    start = time.perf_counter()
-    for _ in range(number):
-        run()
-    return time.perf_counter() - start

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
 from rich import box
 from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from ..commands.figures import number, ratio, share
 from .material import Material
 from .measure import REPEATS, Exhibit, Pair
 
@@ -42,19 +42,18 @@ def table(exhibits: Sequence[Exhibit]) -> Table:
         grid.add_column(name, justify="right", no_wrap=True)
     for exhibit in exhibits:
         task, units = exhibit.task, exhibit.units
-        total = _number(exhibit.fast.plan_.full_cost)
+        total = number(exhibit.fast.plan_.full_cost)
         everything = exhibit.fast.plan_.evaluate_all
         grid.add_row(
             f"[bold]{task.name}[/bold]\n{task.question}\n[dim]{task.aim}[/dim]",
             "scikit-learn\n" + ("wald [dim](everything)[/dim]" if everything else "wald") + "\n",
-            _lines(exhibit.rows_per_second, _ratio(exhibit.rows_per_second.wald, exhibit.rows_per_second.sklearn)),
+            _lines(exhibit.rows_per_second, ratio(exhibit.rows_per_second.wald, exhibit.rows_per_second.sklearn)),
             _lines(
                 Pair(1e6 * exhibit.seconds_of_one.sklearn, 1e6 * exhibit.seconds_of_one.wald),
-                _ratio(exhibit.seconds_of_one.sklearn, exhibit.seconds_of_one.wald),
+                ratio(exhibit.seconds_of_one.sklearn, exhibit.seconds_of_one.wald),
             ),
-            f"{_number(units.sklearn)}\n{_number(units.wald)} of {total}\n"
-            f"[dim]{_ratio(units.sklearn, units.wald)}[/dim]",
-            f"\n{_share(exhibit.n_rows - exhibit.n_different, exhibit.n_rows)}\n",
+            f"{number(units.sklearn)}\n{number(units.wald)} of {total}\n[dim]{ratio(units.sklearn, units.wald)}[/dim]",
+            f"\n{share(exhibit.n_rows - exhibit.n_different, exhibit.n_rows)}\n",
             end_section=True,
         )
     return grid
@@ -70,7 +69,7 @@ def caption(exhibits: Sequence[Exhibit], material: Material, threads: int) -> st
         "Units are support vectors, or pixels for the linear model.",
         "Units and same label (as the full model) are counted on " + material.counted + ".",
         f"Times are medians of {REPEATS} runs in turns, {many}{alone}:",
-        f"predict on {_number(exhibits[0].n_timed)} of these rows;",
+        f"predict on {number(exhibits[0].n_timed)} of these rows;",
         "for one row wald's predict_one, which checks less, and scikit-learn's predict.",
         "× says how many times faster, or fewer.",
     ]
@@ -90,26 +89,5 @@ def promise(exhibit: Exhibit) -> str:
     return str(certificate)
 
 
-def _lines(pair: Pair, ratio: str) -> str:
-    return f"{_number(pair.sklearn)}\n{_number(pair.wald)}\n[dim]{ratio}[/dim]"
-
-
-def _number(value: float) -> str:
-    """Three digits that count, and thousands set apart."""
-    if value >= 100:
-        rounded = int(value) if float(value).is_integer() and value < 1e5 else int(float(f"{value:.3g}"))
-        return f"{rounded:,}".replace(",", " ")
-    return np.format_float_positional(value, precision=3, fractional=False, trim="-")
-
-
-def _ratio(larger: float, smaller: float) -> str:
-    ratio = larger / smaller
-    return f"{np.format_float_positional(ratio, precision=2, fractional=False, trim='-').rstrip('.')} ×"
-
-
-def _share(part: int, whole: int) -> str:
-    """A share that is 100 % only if it is all of them."""
-    digits = 1
-    while part < whole and f"{100 * part / whole:.{digits}f}".startswith("100"):
-        digits += 1
-    return f"{100 * part / whole:.{max(digits, 2)}f} %" if part < whole else "100 %"
+def _lines(pair: Pair, factor: str) -> str:
+    return f"{number(pair.sklearn)}\n{number(pair.wald)}\n[dim]{factor}[/dim]"

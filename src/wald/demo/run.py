@@ -5,24 +5,20 @@ from __future__ import annotations
 import importlib.util
 import tempfile
 import warnings
-from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from threadpoolctl import threadpool_limits
 
 from .._threads import effective_threads
+from ..commands.progress import Steps
 from ..early_exit import EarlyExitClassifier
 from .errors import DemoError
 from .material import Material, Task, load
 from .measure import Exhibit, measure
 from .report import report
-
-T = TypeVar("T")
 
 
 def run_demo(data: str, output: Path, jobs: int, seed: int, console: Console) -> None:
@@ -54,7 +50,7 @@ def run_demo(data: str, output: Path, jobs: int, seed: int, console: Console) ->
         raise DemoError("the pictures need matplotlib, which is not installed: pip install 'wald[cli,plot]'")
     material = load(data, seed)
     _make_folder(output)
-    with _Steps(console, 3 * len(material.tasks) + 1) as steps, threadpool_limits(limits=threads):
+    with Steps(console, 3 * len(material.tasks) + 1) as steps, threadpool_limits(limits=threads):
         exhibits = [_exhibit(task, material, threads, seed, steps) for task in material.tasks]
         from .pictures import draw  # matplotlib is slow to load
 
@@ -62,7 +58,7 @@ def run_demo(data: str, output: Path, jobs: int, seed: int, console: Console) ->
     report(exhibits, material, threads, pictures, console)
 
 
-def _exhibit(task: Task, material: Material, threads: int, seed: int, steps: _Steps) -> Exhibit:
+def _exhibit(task: Task, material: Material, threads: int, seed: int, steps: Steps) -> Exhibit:
     what = f"{task.name}, {task.question}"
     model = clone(task.model)
     steps.do(f"{what}: training", lambda: model.fit(material.X_train, material.targets(task)))
@@ -88,30 +84,3 @@ def _make_folder(output: Path) -> None:
     except OSError as error:
         reason = error.strerror or error
         raise DemoError(f"cannot write into the folder {output} ({reason}); name another one with --output.") from error
-
-
-class _Steps:
-    """A progress bar with a name for what is being done."""
-
-    def __init__(self, console: Console, n_steps: int) -> None:
-        bar = BarColumn(bar_width=24)
-        self._progress = Progress(
-            bar, MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"), console=console
-        )
-        self._task = self._progress.add_task("", total=n_steps)
-
-    def __enter__(self) -> _Steps:
-        self._progress.start()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        if error[0] is None:
-            self._progress.update(self._task, description="done")
-        self._progress.stop()
-
-    def do(self, name: str, step: Callable[[], T]) -> T:
-        """Show a step's name while it is being done."""
-        self._progress.update(self._task, description=name)
-        result = step()
-        self._progress.advance(self._task)
-        return result

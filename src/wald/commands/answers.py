@@ -1,0 +1,134 @@
+"""How commands answer: results on stdout, all else on stderr, and an exit code.
+
+0: done. 1: the answer is no, or a promise that does not hold. 2: the user's mistake, told in one message. 130 and 141:
+stopped by Ctrl-C, or by a reader that went away; quietly.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import sys
+import traceback
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import numpy as np
+import typer
+from rich.console import Console, RenderableType
+from rich.table import Table
+
+from .errors import UserError
+
+NO, MISTAKE, INTERRUPTED, BROKEN_PIPE = 1, 2, 130, 141
+
+
+@contextmanager
+def answering(command: str, debug: bool = False) -> Iterator[None]:
+    """Run a command's work: mistakes and warnings in a line each, and a traceback only for our own errors.
+
+    Parameters
+    ----------
+    command : str
+        Its name, which messages begin with.
+    debug : bool, default=False
+        Whether mistakes come with their traceback.
+    """
+    try:
+        with _warnings_as_lines(command):
+            yield
+            sys.stdout.flush()
+    except UserError as mistake:
+        if debug:
+            traceback.print_exc()
+        else:
+            note(f"wald {command}: {mistake}")
+        raise typer.Exit(MISTAKE) from None
+    except KeyboardInterrupt:
+        raise typer.Exit(INTERRUPTED) from None
+    except BrokenPipeError:
+        with suppress(OSError, ValueError):  # what is still buffered would fail once more at exit
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit(BROKEN_PIPE) from None
+
+
+@contextmanager
+def mistaken(where: str, *errors: type[Exception]) -> Iterator[None]:
+    """Tell errors that the library raises about what the user gave as mistakes.
+
+    Parameters
+    ----------
+    where : str
+        What the message begins with: a file, or an option.
+    *errors : exception types
+        ValueError, TypeError and OSError when none are given.
+    """
+    try:
+        yield
+    except errors or (ValueError, TypeError, OSError) as error:  # noqa: B030  # a tuple either way
+        raise UserError(f"{where}: {reason(error)}") from error
+
+
+def reason(error: BaseException) -> str:
+    """An error's own words, in one line."""
+    words = (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__
+    return " ".join(words.split())
+
+
+def note(text: str) -> None:
+    """Say something that is no result."""
+    typer.echo(text, err=True)
+
+
+def show(*things: RenderableType) -> None:
+    """Print results for people."""
+    console = _Console(soft_wrap=True)
+    for thing in things:
+        if isinstance(thing, Table):  # figures are never cut, however narrow the terminal
+            thing.width = console.measure(thing, options=console.options.update(width=200)).maximum
+        console.print(thing, highlight=False, markup=False)
+
+
+def as_json(facts: Mapping[str, Any]) -> None:
+    """Print results for machines. What is not finite becomes null, which JSON has and infinity it has not."""
+    typer.echo(json.dumps(_plain(facts), indent=2, allow_nan=False))
+
+
+def progress_console() -> Console:
+    """Where progress is shown: on stderr."""
+    return Console(stderr=True)
+
+
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        raise  # called where the error is being handled; `answering` knows what to do
+
+
+@contextmanager
+def _warnings_as_lines(command: str) -> Iterator[None]:
+    told: set[str] = set()
+
+    def tell(message: Warning | str, *_: Any, **__: Any) -> None:
+        line = " ".join(str(message).split())
+        if line not in told:
+            told.add(line)
+            note(f"wald {command}: warning: {line}")
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("always", UserWarning)
+        warnings.showwarning = tell
+        yield
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(name): _plain(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple | np.ndarray):
+        return [_plain(inner) for inner in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,205 @@
+"""``wald bench``: how much faster than the wrapped model, on your own rows, and how often the labels differ."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from numpy.typing import NDArray
+from rich import box
+from rich.table import Table
+from scipy import sparse
+from threadpoolctl import threadpool_limits
+
+from .._rows import take, to_array
+from ..stopping import Certificate
+from ..stopping.binomial import p_value
+from . import options
+from .answers import NO, answering, as_json, mistaken, note, progress_console, show
+from .errors import UserError
+from .figures import number, ratio, share
+from .models import load_fast, load_model, wanted_by
+from .progress import share_done
+from .rows import read_whole
+from .turns import median_seconds
+
+#: A median of fewer times says little.
+LEAST_REPEATS = 7
+#: Rows that are answered one by one in a timed run.
+SINGLE = 50
+#: Rows of the middle case.
+HUNDRED = 100
+#: A promise counts as broken when so many differences had less than this probability under it.
+DOUBT = 0.001
+
+
+@dataclass(frozen=True)
+class Case:
+    """The same rows through the wrapped model and through wald."""
+
+    name: str
+    n_rows: int
+    model_seconds: float
+    wald_seconds: float
+
+    def facts(self) -> dict[str, Any]:
+        """Seconds per call of ``n_rows`` rows."""
+        ratio = self.model_seconds / self.wald_seconds
+        return {
+            "rows": self.name,
+            "n_rows": self.n_rows,
+            "model_seconds": self.model_seconds,
+            "wald_seconds": self.wald_seconds,
+            "ratio": ratio,
+        }
+
+
+def bench(
+    file: options.FileArgument,
+    data: options.DataArgument,
+    model: Annotated[Path, typer.Option(metavar="MODEL", help="The wrapped model's own file, as given to wald fit.")],
+    repeats: Annotated[int, typer.Option(help=f"Times that each median is of, at least {LEAST_REPEATS}.")] = 9,
+    drop: options.Drop = None,
+    format: options.Format = None,
+    header: options.Header = None,
+    zero_based: options.ZeroBased = None,
+    trust_pickle: options.TrustPickle = False,
+    trust_type: options.TrustType = None,
+    jobs: options.Jobs = 1,
+    json: options.Json = False,
+    debug: options.Debug = False,
+) -> None:
+    """Time FILE against the model it wraps, in turns, on the same rows and threads, and compare the labels.
+
+    Give rows that neither the model nor wald fit has seen. Exit code 1: more labels differ than the promise allows.
+    """
+    with answering("bench", debug):
+        if repeats < LEAST_REPEATS:
+            raise UserError(f"--repeats must be at least {LEAST_REPEATS}. Got {repeats}.")
+        threads = options.threads(jobs)
+        wrapped = load_model(model, trust_pickle, trust_type or ())
+        fast = load_fast(file, threads, wrapped)
+        rows = read_whole(data, wanted_by(fast), options.reading(format, drop, header, zero_based)).rows
+        with threadpool_limits(threads), mistaken(str(data), ValueError, TypeError):
+            full = wrapped.predict(rows)
+            labels, cost = fast.predict(rows, return_cost=True)
+            with share_done(progress_console(), "timing in turns") as tell:
+                cases = _timed(wrapped, fast, rows, repeats, tell)
+        differs = labels != full
+        broken = broken_promise(fast.certificate_, full, differs, fast.classes_)
+        facts = {
+            "file": str(file),
+            "model": type(wrapped).__name__,
+            "n_rows": len(labels),
+            "n_different": int(np.count_nonzero(differs)),
+            "mean_cost": float(cost.mean()),
+            "full_cost": fast.plan_.full_cost,
+            "certificate": str(fast.certificate_),
+            "broken": broken,
+            "threads": threads,
+            "repeats": repeats,
+            "cases": [case.facts() for case in cases],
+        }
+        if json:
+            as_json(facts)
+        else:
+            show(_table(cases, type(wrapped).__name__), *_words(facts))
+        if broken is not None:
+            note(f"wald bench: {broken}")
+            raise typer.Exit(NO)
+
+
+def _timed(wrapped: Any, fast: Any, rows: Any, repeats: int, tell: Callable[[float], object]) -> list[Case]:
+    n = rows.shape[0]
+    ones = [take(rows, np.array([i])) for i in range(min(SINGLE, n))]
+    runs = [
+        ("one (predict)", ones, fast.predict, ones),
+        ("all", [rows], fast.predict, [rows]),
+    ]
+    if not sparse.issparse(rows):  # which predict_one does not take
+        plain = [np.ascontiguousarray(to_array(one)[0]) for one in ones]
+        runs.insert(1, ("one (predict_one)", ones, fast.predict_one, plain))
+    if n > HUNDRED:
+        some = [take(rows, np.arange(HUNDRED))]
+        runs.insert(-1, (str(HUNDRED), some, fast.predict, some))
+    cases = []
+    for i, (name, batches, quick, same) in enumerate(runs):
+        model_seconds, wald_seconds = median_seconds(
+            partial(_through, wrapped.predict, batches),
+            partial(_through, quick, same),
+            repeats=repeats,
+            tell=lambda done, i=i: tell((i + done) / len(runs)),  # type: ignore[misc]  # mypy does not see through defaults
+        )
+        cases.append(Case(name, batches[0].shape[0], model_seconds / len(batches), wald_seconds / len(batches)))
+    return cases
+
+
+def _through(predict: Callable[[Any], object], batches: Sequence[Any]) -> None:
+    for batch in batches:
+        predict(batch)
+
+
+def broken_promise(
+    certificate: Certificate, full: NDArray[Any], differs: NDArray[np.bool_], classes: NDArray[Any]
+) -> str | None:
+    """Say which promise these rows speak against, if any.
+
+    Parameters
+    ----------
+    certificate : Certificate
+    full : ndarray of shape (n_rows,)
+        The wrapped model's labels.
+    differs : bool ndarray of shape (n_rows,)
+        Whether wald's are others.
+    classes : ndarray
+
+    Returns
+    -------
+    str or None
+        None also where nothing was promised.
+    """
+    if certificate.status == "measured":
+        return None
+    risk = (certificate.risk or 0.0) if certificate.status == "certified" else 0.0
+    chosen = {"all": [None], "positive": [classes[-1]], "negative": [classes[0]], "each": list(classes)}
+    for label in chosen[certificate.protect] if risk else [None]:
+        member = np.ones(len(full), dtype=bool) if label is None else full == label
+        n, k = int(member.sum()), int((member & differs).sum())
+        if k and 1.0 - p_value(k - 1, n, risk) < DOUBT:
+            where = "" if label is None else f" that the model calls {label}"
+            return (
+                f"{k} of {n} rows{where} differ, more than the promise allows ({certificate}). Are these rows like "
+                "those given to wald fit?"
+            )
+    return None
+
+
+def _table(cases: list[Case], model: str) -> Table:
+    grid = Table(box=box.SIMPLE_HEAD, padding=(0, 1), pad_edge=False)
+    grid.add_column("rows", no_wrap=True)
+    for name in (f"{model}, µs", "wald, µs", "faster"):
+        grid.add_column(name, justify="right", no_wrap=True)
+    for case in cases:
+        grid.add_row(
+            case.name if case.name != "all" else f"all {number(case.n_rows)}",
+            number(1e6 * case.model_seconds),
+            number(1e6 * case.wald_seconds),
+            ratio(case.model_seconds, case.wald_seconds),
+        )
+    return grid
+
+
+def _words(facts: dict[str, Any]) -> list[str]:
+    n, k = facts["n_rows"], facts["n_different"]
+    many = "1 thread" if facts["threads"] == 1 else f"{facts['threads']} threads"
+    return [
+        f"Same label on {share(n - k, n)} of {n} rows ({k} differ); {number(facts['mean_cost'])} of "
+        f"{number(facts['full_cost'])} units per row.",
+        f"Medians of {facts['repeats']} runs in turns, {many}. predict_one checks less than predict.",
+        facts["certificate"],
+    ]

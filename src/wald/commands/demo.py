@@ -1,0 +1,28 @@
+"""``wald demo``: the words of the command; the work is in `wald.demo`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from . import options
+from .answers import answering
+
+
+def demo(
+    data: Annotated[
+        str, typer.Option(help="digits (those that scikit-learn ships) or mnist (a minute or two).")
+    ] = "digits",
+    output: Annotated[Path, typer.Option("-o", "--output", help="Folder for the pictures.")] = Path("wald-demo"),
+    jobs: options.Jobs = 1,
+    seed: Annotated[int, typer.Option(help="Of everything that is drawn at random.")] = 0,
+    debug: options.Debug = False,
+) -> None:
+    """Wrap a kernel machine and a linear model, and show what early exit does to them."""
+    with answering("demo", debug):
+        from ..demo import run_demo
+
+        run_demo(data, output, jobs, seed, Console())

@@ -1,0 +1,105 @@
+"""``wald fit``: a trained model and rows it has not seen, to a file that predicts with early exit."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from sklearn.frozen import FrozenEstimator
+
+import wald
+
+from .._parameters import checked_rule
+from ..stopping import Certificate
+from . import options
+from .answers import NO, answering, as_json, mistaken, note, progress_console, show
+from .errors import UserError
+from .facts import certificate_facts, model_facts, plan_facts
+from .models import load_model, wanted_of
+from .progress import Steps
+from .rows import read_whole
+
+#: Statuses of a promise that was asked for and cannot be made.
+FAILED = ("too few rows", "too many disagreements")
+
+
+def fit(
+    model: Annotated[
+        Path, typer.Argument(metavar="MODEL", help="A fitted scikit-learn classifier, saved with skops.io.dump.")
+    ],
+    data: options.DataArgument,
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="Where to write the result.")],
+    risk: Annotated[float, typer.Option(help="Bound on the share of labels that may differ; 0: none may.")] = 0.001,
+    confidence: Annotated[float, typer.Option(help="Probability with which the bound holds.")] = 0.95,
+    cost: Annotated[str, typer.Option(help="What the plan minimizes: time or units.")] = "time",
+    protect: Annotated[
+        str, typer.Option(help="The rows that the promise is about: all, positive, negative or each class.")
+    ] = "all",
+    groups: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Rows with the same value belong together (users, documents).")
+    ] = None,
+    drop: options.Drop = None,
+    format: options.Format = None,
+    header: options.Header = None,
+    zero_based: options.ZeroBased = None,
+    trust_pickle: options.TrustPickle = False,
+    trust_type: options.TrustType = None,
+    jobs: options.Jobs = 1,
+    seed: Annotated[int, typer.Option(help="Of everything that is drawn at random.")] = 0,
+    force: options.Force = False,
+    json: options.Json = False,
+    debug: options.Debug = False,
+) -> None:
+    """Plan and certify early exit for a trained MODEL, on rows DATA that it was not trained on.
+
+    Labels are not needed; columns that are no features are left out with --drop. Exit code 1: the rows cannot back
+    the promise; the file is written all the same, and evaluates everything.
+    """
+    with answering("fit", debug):
+        if not 0 <= seed < 2**32:
+            raise UserError(f"--seed must be at least 0 and below 2**32. Got {seed}.")
+        options.require_writable(output, force, model, data)
+        fast = wald.EarlyExitClassifier(
+            None,
+            risk=risk,
+            confidence=confidence,
+            cost=cost,
+            protect=protect,
+            n_jobs=options.threads(jobs),
+            random_state=seed,
+        )
+        with mistaken("options"):
+            checked_rule(fast)
+        reading = options.reading(format, drop, header, zero_based, groups)
+        with Steps(progress_console(), 4) as steps:
+            wrapped = steps.do("reading the model", lambda: load_model(model, trust_pickle, trust_type or ()))
+            wanted = wanted_of(model, wrapped)
+            part = steps.do("reading rows", lambda: read_whole(data, wanted, reading))
+            fast.set_params(estimator=FrozenEstimator(wrapped))
+            with warnings.catch_warnings(), mistaken(str(data), ValueError, TypeError):
+                warnings.filterwarnings("ignore", "no early exit")  # the sentence says it
+                steps.do("planning and certifying", lambda: fast.fit(part.rows, groups=part.groups))
+            with mistaken(str(output)):
+                steps.do("writing", lambda: wald.save(fast, output))
+        if json:
+            as_json(
+                {
+                    "file": str(output),
+                    "n_rows": part.rows.shape[0],
+                    "certificate": certificate_facts(fast.certificate_),
+                    "plan": plan_facts(fast.plan_),
+                    "model": model_facts(fast),
+                }
+            )
+        else:
+            show(str(fast.certificate_))
+        if failed(fast.certificate_):
+            note("wald fit: the rows cannot back the promise; the file evaluates every row in full.")
+            raise typer.Exit(NO)
+
+
+def failed(certificate: Certificate) -> bool:
+    """Whether a promise was asked for and could not be made."""
+    return certificate.status in FAILED

@@ -1,0 +1,76 @@
+"""``wald inspect``: what is in a file: the promise, and the plan, look by look."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import typer
+from rich import box
+from rich.table import Table
+
+from . import options
+from .answers import NO, answering, as_json, note, show
+from .facts import certificate_facts, model_facts, plan_facts
+from .figures import number, share
+from .models import load_fast, load_model
+
+
+def inspect(
+    file: options.FileArgument,
+    model: options.Model = None,
+    trust_pickle: options.TrustPickle = False,
+    trust_type: options.TrustType = None,
+    json: options.Json = False,
+    debug: options.Debug = False,
+) -> None:
+    """Show the certificate and the plan in FILE.
+
+    Exit code 1: the certificate is void, or does not follow from its own counts.
+    """
+    with answering("inspect", debug):
+        wrapped = None if model is None else load_model(model, trust_pickle, trust_type or ())
+        fast = load_fast(file, 1, wrapped)
+        certificate, plan, facts = certificate_facts(fast.certificate_), plan_facts(fast.plan_), model_facts(fast)
+        if json:
+            as_json({"file": str(file), "model": facts, "certificate": certificate, "plan": plan})
+        else:
+            show(certificate["sentence"], _described(facts, plan), _table(facts, plan))
+        if not certificate["holds"]:
+            note("wald inspect: the certificate does not hold.")
+            raise typer.Exit(NO)
+
+
+def _described(model: dict[str, Any], plan: dict[str, Any]) -> str:
+    kind = f"{model['kernel']} kernel machine" if model["kernel"] else "linear model"
+    own = f" and {plan['n_surrogates']} vectors of the plan's own" if plan["n_surrogates"] else ""
+    words = (
+        f"{kind}, {len(model['classes'])} classes, {model['n_features']} features, {model['terms']} "
+        f"{model['unit']}{own}; {number(plan['expected_cost'])} of {number(plan['full_cost'])} units per row expected"
+    )
+    return words + ("; every row is evaluated in full" if plan["evaluate_all"] else "") + "."
+
+
+def _table(model: dict[str, Any], plan: dict[str, Any]) -> Table:
+    """One line per look; the last is the full model."""
+    looks = plan["looks"]
+    below = any(math.isfinite(look["below"]) for look in looks)
+    above = "leaves above" if model["binary"] else "leaves at confidence"
+    grid = Table(box=box.SIMPLE_HEAD, padding=(0, 1), pad_edge=False)
+    for name in ("look", "units", "cost", *(["leaves below"] if below else []), above, "rows that get here"):
+        grid.add_column(name, justify="right", no_wrap=True)
+    for i, look in enumerate(looks):
+        last = i == len(looks) - 1
+        limits = [look["below"], look["above"]] if below else [look["above"]]
+        grid.add_row(
+            "all" if last else str(i + 1),
+            number(look["units"]),
+            number(look["cost"]),
+            *("" if last else _limit(limit) for limit in limits),
+            share(round(1e6 * look["reached_by"]), 10**6),
+        )
+    return grid
+
+
+def _limit(value: float) -> str:
+    return f"{value:.4g}" if math.isfinite(value) else "never"

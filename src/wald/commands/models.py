@@ -1,0 +1,133 @@
+"""Model files: skops, which names every type it would build; pickle and joblib only when they are trusted."""
+
+from __future__ import annotations
+
+import warnings
+import zipfile
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.exceptions import NotFittedError
+
+import wald
+
+from ..additive import AdditiveModel, decompose
+from ..early_exit import EarlyExitClassifier
+from ..persistence import FileFormatError, SavedModel
+from ..persistence import _require_no_front as require_no_front
+from .answers import mistaken, reason
+from .errors import UserError
+from .rows import Wanted
+
+
+def load_model(path: Path, trust_pickle: bool = False, trusted: Sequence[str] = ()) -> Any:
+    """Load a scikit-learn model.
+
+    Parameters
+    ----------
+    path : Path
+        Written by ``skops.io.dump``, ``joblib.dump`` or ``pickle.dump``; told apart by its contents.
+    trust_pickle : bool, default=False
+        Whether code in the file may run, as it does in pickle and joblib.
+    trusted : sequence of str, default=()
+        Types beyond those that skops knows to be harmless, by their full names.
+
+    Returns
+    -------
+    estimator
+
+    Raises
+    ------
+    UserError
+        If the file cannot be read, or must not be.
+    """
+    with mistaken(str(path), OSError):
+        path.open("rb").close()
+    model = _skops(path, trusted) if zipfile.is_zipfile(path) else _pickle(path, trust_pickle)
+    if isinstance(model, EarlyExitClassifier):
+        raise UserError(f"{path} holds an EarlyExitClassifier; give the model that it wraps.")
+    if not hasattr(model, "predict"):
+        raise UserError(f"{path} holds an object of type {type(model).__name__}, which is no classifier.")
+    return model
+
+
+def wanted_of(path: Path, model: Any) -> Wanted:
+    """What the rows of a model must be; it is refused here if wald does not read it."""
+    with mistaken(str(path), ValueError, TypeError, NotFittedError):
+        additive = decompose(model)
+        require_no_front(additive)
+    if additive.n_features_in is None:
+        raise UserError(f"{path}: {type(model).__name__} does not read tables of numbers; wrap it from Python.")
+    return _wanted(additive, additive.n_features_in, additive.feature_names_in, model)
+
+
+def load_fast(path: Path, n_jobs: int, estimator: Any = None) -> EarlyExitClassifier:
+    """Load what ``wald fit`` wrote; ``estimator`` is the wrapped model itself, where it is at hand."""
+    with mistaken(str(path), OSError):
+        path.open("rb").close()
+    try:
+        fast = wald.load(path, estimator=estimator)
+    except FileFormatError as error:
+        raise UserError(reason(error)) from error
+    except (ValueError, TypeError) as error:
+        hint = " On the command line: --model MODEL." if estimator is None else ""
+        raise UserError(reason(error) + hint) from error
+    fast.set_params(n_jobs=n_jobs)
+    if isinstance(fast.estimator_, SavedModel):
+        fast.estimator_.set_params(n_jobs=n_jobs)
+    return fast
+
+
+def wanted_by(fast: EarlyExitClassifier) -> Wanted:
+    """What the rows of a loaded file must be."""
+    names = getattr(fast, "feature_names_in_", None)
+    return _wanted(fast._served.model, int(fast.n_features_in_), names, fast, fast.estimator_)
+
+
+def _wanted(model: AdditiveModel, n_features: int, names: NDArray[Any] | None, *predictors: Any) -> Wanted:
+    row = sparse.csr_array((1, n_features))
+    takes_sparse = True
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about names, which a sparse row has not
+        try:
+            for predictor in predictors:
+                predictor.predict(row)
+        except (ValueError, TypeError):  # an SVC trained on dense rows, a scaler that centres
+            takes_sparse = False
+    return Wanted(n_features, None if names is None else tuple(map(str, names)), model.allow_nan, takes_sparse)
+
+
+def _skops(path: Path, trusted: Sequence[str]) -> Any:
+    if find_spec("skops") is None:
+        raise UserError(f"{path} needs skops, which is not installed: pip install 'wald[cli]'")
+    from skops import io
+
+    try:
+        unknown = [name for name in io.get_untrusted_types(file=path) if name not in trusted]
+        if not unknown:
+            return io.load(path, trusted=list(trusted))
+    except Exception as error:  # whatever a damaged file makes skops stumble over
+        raise UserError(f"{path} cannot be read as a skops file: {reason(error)}") from error
+    options = " ".join(f"--trust-type {name}" for name in unknown)
+    raise UserError(
+        f"{path} holds types that are not known to be harmless: {', '.join(unknown)}. If you trust them, say so: "
+        f"{options}"
+    )
+
+
+def _pickle(path: Path, trust_pickle: bool) -> Any:
+    if not trust_pickle:
+        raise UserError(
+            f"{path} is no skops file, and loading pickle or joblib runs whatever code is in it. If it is one, and you "
+            "trust where it comes from, say --trust-pickle; better, save the model with skops.io.dump."
+        )
+    import joblib
+
+    try:
+        return joblib.load(path)
+    except Exception as error:  # unpickling runs code that may raise anything
+        raise UserError(f"{path} cannot be unpickled: {type(error).__name__}: {reason(error)}") from error

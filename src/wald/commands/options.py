@@ -1,0 +1,84 @@
+"""Words that several commands know."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .._threads import effective_threads
+from .answers import mistaken
+from .errors import UserError
+from .rows import FORMATS, Reading
+
+FILE = "What wald fit wrote."
+DATA = "Rows: CSV or TSV (UTF-8), Parquet, NPY or svmlight, by suffix."
+
+DataArgument = Annotated[Path, typer.Argument(metavar="DATA", help=DATA)]
+FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help=FILE)]
+
+Format = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME", help=f"What DATA is, whatever its suffix: {', '.join(dict.fromkeys(FORMATS.values()))}."
+    ),
+]
+Drop = Annotated[
+    list[str] | None,
+    typer.Option(metavar="COLUMN", help="A column that is no feature, by name or position from 0; may be repeated."),
+]
+Header = Annotated[
+    bool | None,
+    typer.Option(
+        "--header/--no-header",
+        show_default=False,
+        help="Whether a CSV begins with names; if not said, the first line tells.",
+    ),
+]
+ZeroBased = Annotated[
+    bool | None,
+    typer.Option(
+        "--zero-based/--one-based", show_default=False, help="First index of svmlight; if not said, 0 if it occurs."
+    ),
+]
+Jobs = Annotated[int, typer.Option(metavar="N", help="Threads, as scikit-learn's n_jobs; -1 takes all.")]
+Model = Annotated[
+    Path | None,
+    typer.Option(metavar="MODEL", help="The wrapped model's own file, which a FILE made with --risk 0 needs."),
+]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite the output file.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON on stdout, for machines.")]
+Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of a mistake.")]
+TrustPickle = Annotated[
+    bool, typer.Option("--trust-pickle", help="Load a model from pickle or joblib, which runs the code in it.")
+]
+TrustType = Annotated[
+    list[str] | None, typer.Option(metavar="NAME", help="A type in a skops file to trust; may be repeated.")
+]
+
+
+def reading(
+    format: str | None, drop: list[str] | None, header: bool | None, zero_based: bool | None, groups: str | None = None
+) -> Reading:
+    """Gather what was said about DATA."""
+    return Reading(format, tuple(drop or ()), groups, header, zero_based)
+
+
+def threads(jobs: int) -> int:
+    """Threads that ``--jobs`` stands for."""
+    with mistaken("--jobs"):
+        return effective_threads(jobs)
+
+
+def require_writable(path: Path, force: bool, *inputs: Path | None) -> None:
+    """Refuse an output file that exists, that is an input, or whose folder is missing, before any work is done."""
+    if path.is_dir():
+        raise UserError(f"-o: {path} is a folder; name a file.")
+    if not path.parent.is_dir():
+        raise UserError(f"-o: there is no folder {path.parent}.")
+    if path.exists():
+        if any(given is not None and given.exists() and path.samefile(given) for given in inputs):
+            raise UserError(f"-o: {path} is one of the files to be read.")
+        if not force:
+            raise UserError(f"-o: {path} exists; overwrite it with --force, or name another file.")

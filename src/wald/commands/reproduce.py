@@ -1,0 +1,50 @@
+"""``wald reproduce``: a paper's experiments, run again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from . import options
+from .answers import answering, as_json, mistaken, progress_console, show
+from .errors import UserError
+
+
+def reproduce(
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="Which; without it, they are listed.")] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="FOLDER", help="For pictures, figures and findings; by default NAME."),
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Smaller and coarser, in a minute or two.")] = False,
+    seeds: Annotated[int, typer.Option(metavar="N", min=2, help="How often every experiment is repeated.")] = 10,
+    json: options.Json = False,
+    debug: options.Debug = False,
+) -> None:
+    """Run the experiments of a paper again, and write pictures, figures and findings into a folder."""
+    with answering("reproduce", debug):
+        try:
+            from .. import experiments
+        except ModuleNotFoundError as error:
+            raise _lacking(error) from error
+        known = list(experiments.names())
+        if name is None:
+            as_json({"names": known}) if json else show(*known)
+            return
+        if name not in known:
+            raise UserError(f"there is no experiment {name!r}; there is {', '.join(known)}.")
+        try:
+            with mistaken(name, ValueError, OSError):
+                page = experiments.run(name, output or Path(name), quick=quick, seeds=seeds, console=progress_console())
+        except ModuleNotFoundError as error:
+            raise _lacking(error) from error
+        as_json({"name": name, "findings": str(page)}) if json else show(str(page))
+
+
+def _lacking(error: ModuleNotFoundError) -> Exception:
+    """A missing extra is the user's to install; a missing module of our own is not."""
+    if error.name is None or error.name.partition(".")[0] == "wald":
+        return error
+    return UserError(f"experiments need {error.name}, which is not installed: pip install 'wald[cli,plot]'")

@@ -1,0 +1,144 @@
+"""Parquet files, some rows at a time, with polars or pyarrow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..answers import reason
+from ..errors import UserError
+from .wanted import Part, Reading, Wanted, first_bad, listed, not_finite, select
+
+#: Values that are read at once.
+AT_ONCE = 4 << 20
+#: What the libraries call single precision.
+SINGLE = ("Float32", "float")
+
+
+T = TypeVar("T")
+Batch = tuple[NDArray[Any], NDArray[Any] | None]
+
+
+class _File(Protocol):
+    names: list[str]
+    n_rows: int
+
+    def kind(self, column: str) -> str: ...
+
+    def is_number(self, column: str) -> bool: ...
+
+    def batches(self, features: list[str], groups: str | None, single: bool, size: int) -> Iterator[Batch]: ...
+
+
+def read_parquet(path: Path, wanted: Wanted, reading: Reading) -> Iterator[Part]:
+    """Rows of a Parquet file, as float32 arrays where all columns are that, and float64 otherwise.
+
+    Parameters
+    ----------
+    path : Path
+    wanted : Wanted
+    reading : Reading
+
+    Yields
+    ------
+    Part
+    """
+    file = _opened(path)
+    selection = select(path, file.names, wanted, reading)
+    if file.n_rows == 0:
+        raise UserError(f"{path} is empty: it has columns, and no rows.")
+    features = [file.names[c] for c in selection.features]
+    unfit = [name for name in features if not file.is_number(name)]
+    if unfit:
+        first = unfit[0]
+        raise UserError(
+            f"{path}: {listed(unfit)} hold no numbers (the first: {file.kind(first)}). Leave out what is no feature "
+            "with --drop COLUMN."
+        )
+    single = all(file.kind(name) in SINGLE for name in features)
+    groups = None if selection.groups is None else file.names[selection.groups]
+    start = 0
+    batches = file.batches(features, groups, single, max(1, AT_ONCE // max(1, len(features))))
+    while (batch := _sound(path, lambda: next(batches, None))) is not None:
+        values, members = batch
+        bad = first_bad(values, wanted.allow_nan)
+        if bad is not None:
+            place = f"{path}, row {start + bad[0]} (from 0), column {features[bad[1]]!r}"
+            raise not_finite(place, float(values[bad]))
+        start += len(values)
+        yield Part(values, members, start / file.n_rows)
+
+
+def _opened(path: Path) -> _File:
+    if find_spec("polars") is not None:
+        return _sound(path, lambda: _Polars(path))
+    if find_spec("pyarrow") is not None:
+        return _sound(path, lambda: _Arrow(path))
+    raise UserError("Parquet files are read with polars or pyarrow, and neither is installed: pip install polars.")
+
+
+def _sound(path: Path, step: Callable[[], T]) -> T:
+    try:
+        return step()
+    except Exception as error:  # both libraries have many kinds, for what are all damages of the file
+        raise UserError(f"{path} cannot be read as Parquet: {reason(error)}") from error
+
+
+class _Polars:
+    def __init__(self, path: Path) -> None:
+        import polars
+
+        self._frame = polars.scan_parquet(path, glob=False)
+        self._schema = self._frame.collect_schema()
+        self.names = list(self._schema.names())
+        self.n_rows = int(self._frame.select(polars.len()).collect().item())
+
+    def kind(self, column: str) -> str:
+        return str(self._schema[column])
+
+    def is_number(self, column: str) -> bool:
+        return bool(self._schema[column].is_numeric()) or self.kind(column) == "Boolean"
+
+    def batches(self, features: list[str], groups: str | None, single: bool, size: int) -> Iterator[Batch]:
+        import polars
+
+        kind = polars.Float32 if single else polars.Float64
+        columns = list(dict.fromkeys([*features, *([groups] if groups else [])]))
+        for start in range(0, self.n_rows, size):
+            batch = self._frame.select(columns).slice(start, size).collect()
+            values = np.ascontiguousarray(batch.select(polars.col(features).cast(kind)).to_numpy())
+            yield values, None if groups is None else batch[groups].to_numpy()
+
+
+class _Arrow:
+    def __init__(self, path: Path) -> None:
+        from pyarrow.parquet import ParquetFile
+
+        self._file = ParquetFile(path)
+        self._schema = self._file.schema_arrow
+        self.names = list(self._schema.names)
+        self.n_rows = int(self._file.metadata.num_rows)
+
+    def kind(self, column: str) -> str:
+        return str(self._schema.field(column).type)
+
+    def is_number(self, column: str) -> bool:
+        from pyarrow import types
+
+        kind = self._schema.field(column).type
+        return any(fits(kind) for fits in (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal))
+
+    def batches(self, features: list[str], groups: str | None, single: bool, size: int) -> Iterator[Batch]:
+        import pyarrow
+
+        kind = pyarrow.float32() if single else pyarrow.float64()
+        columns = list(dict.fromkeys([*features, *([groups] if groups else [])]))
+        for batch in self._file.iter_batches(size, columns=columns):
+            cast = [batch.column(name).cast(kind, safe=False) for name in features]
+            values = np.column_stack([column.to_numpy(zero_copy_only=False) for column in cast])
+            yield values, None if groups is None else batch.column(groups).to_numpy(zero_copy_only=False)

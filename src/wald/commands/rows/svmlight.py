@@ -1,0 +1,100 @@
+"""Sparse rows in the format of svmlight and libsvm. The file is read as a whole: its indices say where they begin."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.datasets import load_svmlight_file
+
+from ..errors import UserError
+from .wanted import Part, Reading, Wanted, not_finite
+
+#: Non-zeros that are handed on at once.
+AT_ONCE = 4 << 20
+
+
+def read_svmlight(path: Path, wanted: Wanted, reading: Reading, whole: bool) -> Iterator[Part]:
+    """Rows of an svmlight file, of the model's width; labels are passed over.
+
+    They are CSR matrices, or arrays for a model that takes no others.
+
+    Parameters
+    ----------
+    path : Path
+    wanted : Wanted
+    reading : Reading
+    whole : bool
+        Whether to give all rows in one part.
+
+    Yields
+    ------
+    Part
+    """
+    for option, given in (("--drop", reading.drop), ("--groups", reading.groups)):
+        if given:
+            raise UserError(f"{option} speaks of columns, and {path} is svmlight, whose labels are passed over anyway.")
+    rows = _rows(path, wanted, reading.zero_based)
+    if rows.shape[0] == 0:
+        raise UserError(f"{path} is empty.")
+    width = math.ceil(rows.nnz / rows.shape[0]) if wanted.sparse else wanted.n_features
+    step = rows.shape[0] if whole else max(1, AT_ONCE // max(1, width))
+    for start in range(0, rows.shape[0], step):
+        some = rows[start : start + step]
+        yield Part(some if wanted.sparse else some.toarray(), None, min(1.0, (start + step) / rows.shape[0]))
+
+
+def _rows(path: Path, wanted: Wanted, zero_based: bool | None) -> Any:
+    try:
+        based = "auto" if zero_based is None else zero_based
+        rows, _ = load_svmlight_file(str(path), n_features=wanted.n_features, zero_based=based)
+    except (ValueError, OverflowError) as error:
+        _find_mistake(path, wanted, zero_based)
+        raise UserError(f"{path}: {' '.join(str(error).split())}") from error
+    if not (np.isnan(rows.data) if wanted.allow_nan else np.isfinite(rows.data)).all():
+        _find_mistake(path, wanted, zero_based)
+    return rows
+
+
+def _find_mistake(path: Path, wanted: Wanted, zero_based: bool | None) -> None:
+    """Raise for the first entry that is wrong, with its line."""
+    lowest = 0 if zero_based or (zero_based is None and _has_zero(path)) else 1
+    with path.open("rb") as file:
+        for at, line in enumerate(file, 1):
+            cells = line.partition(b"#")[0].split()
+            last = lowest - 1
+            for position, cell in enumerate(cells):
+                place = f"{path}, line {at}"
+                text = cell.decode("utf-8", "replace")
+                index, colon, value = text.partition(":")
+                if index == "qid" and colon:
+                    continue
+                if position == 0:
+                    if _float(text) is None:
+                        raise UserError(f"{place}: the label {text!r} is not a number.")
+                    continue
+                number = _float(value)
+                if not (colon and index.isdecimal()) or number is None:
+                    raise UserError(f"{place}: {text!r} is not INDEX:VALUE.")
+                if int(index) <= last:
+                    raise UserError(f"{place}: the index {index} comes after {last}; they must rise, from {lowest} on.")
+                last = int(index)
+                if last - lowest >= wanted.n_features:
+                    raise UserError(f"{place}: the index {index} is beyond the model's {wanted.n_features} features.")
+                if not math.isfinite(number) and not (wanted.allow_nan and math.isnan(number)):
+                    raise not_finite(f"{place}, index {index}", number)
+
+
+def _has_zero(path: Path) -> bool:
+    with path.open("rb") as file:
+        return any(cell.startswith(b"0:") for line in file for cell in line.partition(b"#")[0].split())
+
+
+def _float(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None

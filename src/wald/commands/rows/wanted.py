@@ -1,0 +1,183 @@
+"""What a model takes, and which columns of a file that is."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import UserError
+
+#: So many names are listed before "and more".
+LISTED = 5
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a model takes.
+
+    Attributes
+    ----------
+    n_features : int
+    names : tuple of str or None
+        Where the model knows its columns by name: then they may stand in any order.
+    allow_nan : bool
+        Whether a missing value has an answer.
+    sparse : bool
+        Whether it takes CSR matrices.
+    """
+
+    n_features: int
+    names: tuple[str, ...] | None = None
+    allow_nan: bool = False
+    sparse: bool = True
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How the user wants a file to be read.
+
+    Attributes
+    ----------
+    format : str or None
+        One of `FORMATS`; None: by the suffix.
+    drop : tuple of str
+        Columns that are no features: names, or positions from 0.
+    groups : str or None
+        The column that tells which rows belong together; no feature either.
+    header : bool or None
+        Whether a text table begins with names; None: unless its first line is all numbers.
+    zero_based : bool or None
+        Whether svmlight indices begin at 0; None: they do if 0 occurs.
+    """
+
+    format: str | None = None
+    drop: tuple[str, ...] = ()
+    groups: str | None = None
+    header: bool | None = None
+    zero_based: bool | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Some rows of a file.
+
+    Attributes
+    ----------
+    rows : ndarray, CSR matrix or data frame
+        In the form that the model takes.
+    groups : ndarray or None
+        The group of each row, where they were asked for.
+    done : float
+        Share of the file that has been read.
+    """
+
+    rows: Any
+    groups: NDArray[Any] | None
+    done: float
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Positions of the model's columns in a file, in the model's order, and of the groups."""
+
+    features: tuple[int, ...]
+    groups: int | None
+
+
+def select(path: Path, columns: Sequence[str] | int, wanted: Wanted, reading: Reading) -> Selection:
+    """Find the model's columns.
+
+    Parameters
+    ----------
+    path : Path
+        For messages.
+    columns : sequence of str, or int
+        The file's names, or their number where it has none.
+    wanted : Wanted
+    reading : Reading
+
+    Raises
+    ------
+    UserError
+        If columns are missing, too many, named twice, or nowhere to be found.
+    """
+    n = columns if isinstance(columns, int) else len(columns)
+    names = None if isinstance(columns, int) else list(columns)
+    groups = None if reading.groups is None else _position(path, reading.groups, names, n, "--groups")
+    aside = {_position(path, name, names, n, "--drop") for name in reading.drop} | ({groups} - {None})
+    rest = [c for c in range(n) if c not in aside]
+    if names is not None and wanted.names is not None:
+        return Selection(_by_name(path, [names[c] for c in rest], rest, wanted.names), groups)
+    if len(rest) < wanted.n_features:
+        raise UserError(f"{path} has {_count(len(rest), 'column')} of features; the model takes {wanted.n_features}.")
+    if len(rest) > wanted.n_features:
+        hint = "a label or number" if names is None else listed([names[c] for c in rest[wanted.n_features :]])
+        raise UserError(
+            f"{path} has {_count(len(rest), 'column')} of features; the model takes {wanted.n_features}. Leave out "
+            f"what is no feature ({hint}?) with --drop COLUMN."
+        )
+    return Selection(tuple(rest), groups)
+
+
+def _by_name(path: Path, names: list[str], positions: list[int], wanted: tuple[str, ...]) -> tuple[int, ...]:
+    twice = [name for name, times in Counter(names).items() if times > 1 and name in wanted]
+    if twice:
+        raise UserError(f"{path} has more than one column called {listed(twice)}.")
+    where = dict(zip(names, positions, strict=True))
+    missing = [name for name in wanted if name not in where]
+    if missing:
+        raise UserError(
+            f"{path} lacks {len(missing)} of the model's {_count(len(wanted), 'column')}: {listed(missing)}. It has "
+            f"{listed(names) or 'none'}."
+        )
+    known = set(wanted)
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        drops = " ".join(f"--drop {name!r}" for name in unknown[:LISTED])
+        raise UserError(f"{path} has columns that the model does not know: {listed(unknown)}. Leave them out: {drops}.")
+    return tuple(where[name] for name in wanted)
+
+
+def _position(path: Path, wanted: str, names: list[str] | None, n: int, option: str) -> int:
+    if names is not None and wanted in names:
+        return names.index(wanted)
+    if wanted.isdecimal() and int(wanted) < n:
+        return int(wanted)
+    known = f"columns 0 to {n - 1}, without names" if names is None else f"the columns {listed(names)}"
+    raise UserError(f"{option}: {path} has no column {wanted!r}; it has {known}.")
+
+
+def listed(names: Sequence[str]) -> str:
+    """The first few names."""
+    return ", ".join(map(repr, names[:LISTED])) + (f" and {len(names) - LISTED} more" if len(names) > LISTED else "")
+
+
+def _count(n: int, thing: str) -> str:
+    return f"{n} {thing}{'' if n == 1 else 's'}"
+
+
+def first_bad(values: NDArray[Any], allow_nan: bool) -> tuple[int, int] | None:
+    """Row and column of the first infinity, or NaN where it is not allowed; None if there is none."""
+    if values.dtype.kind != "f":
+        return None
+    step = max(1, (1 << 22) // max(1, values.shape[1]))  # no second array of the size of the rows
+    for start in range(0, len(values), step):
+        some = values[start : start + step]
+        bad = np.isinf(some) if allow_nan else ~np.isfinite(some)
+        if bad.any():
+            row, column = np.argwhere(bad)[0]
+            return start + int(row), int(column)
+    return None
+
+
+def not_finite(place: str, value: float) -> UserError:
+    """Say that there is no number where one is needed."""
+    if np.isnan(value):
+        return UserError(f"{place}: no number (NaN), and the model has no answer to missing values; fill it in.")
+    return UserError(f"{place}: {value} is not finite.")

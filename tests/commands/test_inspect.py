@@ -1,0 +1,65 @@
+"""``wald inspect``: the plan and the certificate as they are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from commands.running import done, refusal, said
+
+import wald
+from wald.commands.facts import expected_cost
+
+
+@pytest.mark.parametrize("name", ["svc", "words"])
+def test_json_is_the_plan(files: Path, name: str) -> None:
+    facts, fast = said("inspect", files / f"{name}.wald"), wald.load(files / f"{name}.wald")
+    plan, looks = fast.plan_, facts["plan"]["looks"]
+    low, high = plan.thresholds()
+    assert [look["units"] for look in looks] == plan.stages.tolist()
+    assert [look["cost"] for look in looks] == plan.stage_costs.tolist()
+    assert [look["reached_by"] for look in looks] == plan.live.tolist()
+    for side, limits in (("below", low), ("above", high)):
+        seen = [np.nan if look[side] is None else look[side] for look in looks]
+        np.testing.assert_array_equal(seen, [*np.where(np.isfinite(limits), limits, np.nan), np.nan])
+    assert facts["certificate"]["sentence"] == str(fast.certificate_)
+    assert facts["certificate"]["n_disagreements"] == fast.certificate_.n_disagreements
+    assert facts["model"]["kernel"] == "rbf"
+
+
+def test_expected_cost_is_the_mean_over_the_plan_rows(files: Path) -> None:
+    plan = wald.load(files / "svc.wald").plan_
+    leaving = [a - b for a, b in zip(plan.live, [*plan.live[1:], 0.0], strict=True)]
+    assert sum(leaving) == pytest.approx(1)
+    assert expected_cost(plan) == pytest.approx(sum(a * b for a, b in zip(leaving, plan.stage_costs, strict=True)))
+    assert expected_cost(plan) < plan.full_cost / 2
+
+
+@pytest.mark.parametrize("name", ["svc", "words"])
+def test_the_table_has_a_line_per_look(files: Path, name: str) -> None:
+    fast = wald.load(files / f"{name}.wald")
+    lines = done("inspect", files / f"{name}.wald").stdout.splitlines()
+    assert lines[0] == str(fast.certificate_)
+    assert "rbf kernel machine" in lines[1]
+    assert "…" not in "".join(lines)
+    looks = [line.split() for line in lines if line.split() and (line.split()[0].isdigit() or line.split()[0] == "all")]
+    assert [row[1] for row in looks] == [str(units) for units in fast.plan_.stages]
+
+
+def test_a_void_certificate_is_exit_code_1(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fast = wald.load(files / "svc.wald")
+    fast.certificate_ = fast.certificate_.voided("made on training rows")
+    monkeypatch.setattr("wald.commands.inspect.load_fast", lambda *_: fast)
+    result = done("inspect", files / "svc.wald", code=1)
+    assert result.stdout.startswith("void: made on training rows")
+    assert "does not hold" in result.stderr
+    assert said("inspect", files / "svc.wald", code=1)["certificate"]["void"] == "made on training rows"
+
+
+def test_files_that_are_none(files: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty.wald").touch()
+    assert "empty.wald" in refusal("inspect", tmp_path / "empty.wald")
+    assert "svc.skops" in refusal("inspect", files / "svc.skops")
+    assert "No such file" in refusal("inspect", tmp_path / "none.wald")
+    assert "another model" in refusal("inspect", files / "svc.wald", "--model", files / "words.skops")

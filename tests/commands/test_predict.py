@@ -1,0 +1,163 @@
+"""``wald predict``: the labels of Python's ``predict``, whatever the formats, in parts."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from commands.running import done, refusal, said
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+
+import wald
+from wald.commands.rows import delimited
+
+
+def expected(files: Path, name: str = "svc", **words: Any) -> Any:
+    return wald.load(files / f"{name}.wald").predict(np.load(files / "test.npy"), **words)
+
+
+def table(text: str) -> list[list[str]]:
+    return list(csv.reader(text.splitlines()))
+
+
+@pytest.mark.parametrize("data", ["test.npy", "test.svm"])
+@pytest.mark.parametrize("suffix", [".npy", ".parquet", ".csv"])
+def test_labels(files: Path, tmp_path: Path, data: str, suffix: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("wald.commands.rows.arrays.AT_ONCE", 64 * 50)
+    monkeypatch.setattr("wald.commands.rows.svmlight.AT_ONCE", 64 * 20)
+    polars = pytest.importorskip("polars") if suffix == ".parquet" else None
+    path = tmp_path / f"labels{suffix}"
+    done("predict", files / "svc.wald", files / data, "-o", path)
+    labels = expected(files)
+    if suffix == ".npy":
+        np.testing.assert_array_equal(np.load(path), labels)
+    elif suffix == ".csv":
+        assert table(path.read_text()) == [["label"], *([str(label)] for label in labels)]
+    else:
+        assert polars is not None
+        np.testing.assert_array_equal(polars.read_parquet(path)["label"].to_numpy(), labels)
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("suffix", [".npy", ".parquet", ".csv"])
+def test_costs_and_words(files: Path, tmp_path: Path, suffix: str) -> None:
+    polars = pytest.importorskip("polars") if suffix == ".parquet" else None
+    path = tmp_path / f"labels{suffix}"
+    done("predict", files / "words.wald", files / "test.npy", "-o", path, "--cost", "--budget", 40)
+    labels, costs = expected(files, "words", budget=40, return_cost=True)
+    if suffix == ".npy":
+        read = np.load(path, allow_pickle=False)
+        seen = read["label"].tolist(), read["cost"].tolist()
+    elif suffix == ".csv":
+        rows = table(path.read_text())
+        assert rows[0] == ["label", "cost"]
+        seen = [row[0] for row in rows[1:]], [float(row[1]) for row in rows[1:]]
+    else:
+        assert polars is not None
+        frame = polars.read_parquet(path)
+        seen = frame["label"].to_list(), frame["cost"].to_list()
+    assert seen == (labels.tolist(), costs.tolist())
+    assert costs.max() <= 40
+
+
+def test_parquet_without_polars(files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    monkeypatch.setattr("wald.commands.labels.find_spec", lambda name: name if name == "pyarrow" else None)
+    done("predict", files / "svc.wald", files / "test.npy", "-o", tmp_path / "labels.parquet", "--cost")
+    labels, costs = expected(files, return_cost=True)
+    assert parquet.read_table(tmp_path / "labels.parquet").to_pydict() == {
+        "label": labels.tolist(),
+        "cost": costs.tolist(),
+    }
+
+
+def test_csv_by_name_in_parts(files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = ("--drop", "label", "--drop", "writer", "--risk", 0.05, "--cost", "units")
+    done("fit", files / "named.skops", files / "fit.csv", "-o", tmp_path / "named.wald", *words)
+    monkeypatch.setattr(delimited, "BLOCK", 1 << 13)
+    result = done("predict", tmp_path / "named.wald", files / "test.csv", "-o", "-")  # its columns are reversed
+    assert table(result.stdout)[1:] == [[str(label)] for label in expected(files)]
+    assert result.stderr.startswith("397 rows, ")
+
+
+def wrapped(model: Any, tmp_path: Path, files: Path) -> Any:
+    """What ``wald fit`` makes of a model, and what the model itself answers."""
+    io = pytest.importorskip("skops.io")
+    io.dump(model, tmp_path / "model.skops")
+    words = ("-o", tmp_path / "model.wald", "--risk", 0.05, "--cost", "units", "--trust-type", "numpy.dtype")
+    done("fit", tmp_path / "model.skops", files / "fit.npy", *words)
+    return wald.load(tmp_path / "model.wald")
+
+
+def test_sparse_rows_for_a_model_that_centres(files: Path, tmp_path: Path, digits: Any) -> None:
+    model = make_pipeline(StandardScaler(), SVC()).fit(digits.X_train, digits.y_train)
+    fast = wrapped(model, tmp_path, files)
+    result = done("predict", tmp_path / "model.wald", files / "test.svm", "-o", "-")
+    assert table(result.stdout)[1:] == [[str(label)] for label in fast.predict(np.load(files / "test.npy"))]
+    risk_0 = ("--risk", 0, "--cost", "units", "--force")
+    done("fit", tmp_path / "model.skops", files / "fit.npy", "-o", tmp_path / "model.wald", *risk_0)
+    words = ("predict", tmp_path / "model.wald", files / "test.svm", "-o", "-", "--model", tmp_path / "model.skops")
+    assert table(done(*words).stdout)[1:] == [[str(label)] for label in model.predict(np.load(files / "test.npy"))]
+
+
+def test_missing_cells_for_a_model_with_an_imputer(files: Path, tmp_path: Path, digits: Any) -> None:
+    pytest.importorskip("polars")
+    model = make_pipeline(SimpleImputer(), LogisticRegression(C=0.01)).fit(digits.X_train, digits.y_train)
+    fast = wrapped(model, tmp_path, files)
+    rows = digits.X_test.copy()
+    rows[::3, ::5] = np.nan
+    text = "\n".join(",".join("" if np.isnan(v) else repr(float(v)) for v in row) for row in rows)
+    (tmp_path / "holes.csv").write_text(text + "\n")
+    result = done("predict", tmp_path / "model.wald", tmp_path / "holes.csv", "-o", "-", "--no-header")
+    assert table(result.stdout)[1:] == [[str(label)] for label in fast.predict(rows)]
+    out = tmp_path / "labels.csv"
+    message = refusal("predict", files / "svc.wald", tmp_path / "holes.csv", "-o", out, "--no-header")
+    assert "line 1, column 1: no number (NaN)" in message
+
+
+def test_json(files: Path, tmp_path: Path) -> None:
+    facts = said("predict", files / "words.wald", files / "test.npy", "-o", tmp_path / "labels.npy")
+    labels, costs = expected(files, "words", return_cost=True)
+    assert facts["n_rows"] == 397
+    assert facts["mean_cost"] == pytest.approx(costs.mean())
+    assert facts["labels"] == {name: int((labels == name).sum()) for name in ("even", "odd")}
+
+
+def test_mistakes(files: Path, tmp_path: Path) -> None:
+    out = tmp_path / "labels.csv"
+    file, data = files / "svc.wald", files / "test.npy"
+    assert "--json and -o -" in refusal("predict", file, data, "-o", "-", "--json")
+    assert "must end in" in refusal("predict", file, data, "-o", tmp_path / "labels.xlsx")
+    assert "--budget: budget must be at least" in refusal("predict", file, data, "-o", out, "--budget", 0)
+    assert "No such file" in refusal("predict", tmp_path / "none.wald", data, "-o", out)
+    assert "test.npy" in refusal("predict", data, data, "-o", out)
+    assert "another model" in refusal("predict", file, data, "-o", out, "--model", files / "words.skops")
+    (tmp_path / "cut.wald").write_bytes(file.read_bytes()[:-100])
+    assert "cut.wald" in refusal("predict", tmp_path / "cut.wald", data, "-o", out)
+    assert not out.exists()
+    out.write_text("mine")
+    assert "--force" in refusal("predict", file, data, "-o", out)
+    done("predict", file, data, "-o", out, "--force")
+    assert out.read_text().startswith("label\n")
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".npy"])
+def test_what_fails_half_way_leaves_nothing(files: Path, tmp_path: Path, suffix: str, monkeypatch: Any) -> None:
+    monkeypatch.setattr("wald.commands.rows.arrays.AT_ONCE", 64 * 50)
+    rows = np.load(files / "test.npy")
+    rows[-1, 5] = np.nan
+    (tmp_path / "in").mkdir()
+    np.save(tmp_path / "in" / "rows.npy", rows)
+    out = tmp_path / f"labels{suffix}"
+    out.write_text("mine")
+    message = refusal("predict", files / "svc.wald", tmp_path / "in" / "rows.npy", "-o", out, "--force")
+    assert "row 396 (from 0), column 5 (from 0)" in message
+    assert out.read_text() == "mine"
+    assert {path.name for path in tmp_path.iterdir()} == {"in", out.name}

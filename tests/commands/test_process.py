@@ -1,0 +1,108 @@
+"""The command line as a process of its own: its streams, its exit codes, its signals."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import wald
+
+COMMAND = [sys.executable, "-m", "wald.cli"]
+ENVIRONMENT = os.environ | {"PYTHONPATH": str(Path(wald.__file__).parents[1]), "COLUMNS": "40"}
+
+
+def process(*words: object) -> subprocess.CompletedProcess[str]:
+    command = [*COMMAND, *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, env=ENVIRONMENT, timeout=120, check=False)
+
+
+def test_json_alone_is_on_stdout(files: Path) -> None:
+    result = process("inspect", files / "svc.wald", "--json")
+    assert result.returncode == 0
+    assert result.stderr == ""
+    assert json.loads(result.stdout)["certificate"]["holds"] is True
+
+
+def test_help_names_every_command_and_code() -> None:
+    result = process("--help")
+    assert result.returncode == 0
+    for word in ("fit", "predict", "inspect", "bench", "reproduce", "demo", "Exit codes"):
+        assert word in result.stdout
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there are no pseudo-terminals elsewhere")
+def test_progress_is_shown_on_terminals_only(files: Path, tmp_path: Path) -> None:
+    words = ["predict", files / "svc.wald", files / "test.npy", "-o", tmp_path / "labels.csv"]
+    piped = process(*words)
+    assert piped.stderr.startswith("397 rows, ")
+    ours, theirs = os.openpty()
+    terminal = ENVIRONMENT | {"TERM": "xterm", "COLUMNS": "80"}
+    command = [*COMMAND, *map(str, words), "--force"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=theirs, env=terminal) as running:
+        os.close(theirs)
+        stdout = running.communicate(timeout=120)[0]
+    shown = os.read(ours, 1 << 16).decode()
+    os.close(ours)
+    assert running.returncode == 0
+    assert stdout == b""
+    assert "predicting" in shown
+    assert "100%" in shown
+
+
+def test_a_mistake_is_one_line_on_stderr(files: Path, tmp_path: Path) -> None:
+    result = process("predict", files / "svc.wald", tmp_path / "none.csv", "-o", tmp_path / "labels.csv")
+    assert result.returncode == 2
+    assert result.stdout == ""
+    path = tmp_path / "none.csv"
+    assert result.stderr == f"wald predict: {path}: No such file or directory\n"
+
+
+def test_figures_are_not_cut_on_a_narrow_terminal(files: Path) -> None:
+    result = process("inspect", files / "svc.wald")
+    assert "…" not in result.stdout
+    assert "rows that get here" in result.stdout
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes break otherwise elsewhere")
+@pytest.mark.parametrize("command", ["inspect", "predict"])
+def test_a_reader_that_goes_away(files: Path, tmp_path: Path, command: str) -> None:
+    np.save(tmp_path / "many.npy", np.tile(np.load(files / "test.npy"), (200, 1)))
+    words = ["inspect", files / "svc.wald"]
+    if command == "predict":
+        words = ["predict", files / "svc.wald", tmp_path / "many.npy", "-o", "-"]
+    reader, writer = os.pipe()
+    os.close(reader)
+    with subprocess.Popen(
+        [*COMMAND, *map(str, words)], stdout=writer, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT
+    ) as running:
+        os.close(writer)
+        _, said = running.communicate(timeout=120)
+    assert running.returncode == 141
+    assert said == ""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals are sent otherwise elsewhere")
+def test_ctrl_c_is_quiet_and_leaves_nothing(files: Path, tmp_path: Path) -> None:
+    np.save(tmp_path / "many.npy", np.tile(np.load(files / "test.npy"), (2000, 1)))
+    out = tmp_path / "out"
+    out.mkdir()
+    words = ["predict", files / "svc.wald", tmp_path / "many.npy", "-o", out / "labels.csv"]
+    with subprocess.Popen(
+        [*COMMAND, *map(str, words)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT
+    ) as running:
+        end = time.monotonic() + 60
+        while not list(out.iterdir()) and time.monotonic() < end:  # it has begun to write
+            time.sleep(0.005)
+        running.send_signal(signal.SIGINT)
+        stdout, stderr = running.communicate(timeout=120)
+    assert running.returncode == 130
+    assert stdout == stderr == ""
+    assert list(out.iterdir()) == []
