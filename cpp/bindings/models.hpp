@@ -38,7 +38,8 @@ inline void check_rows(const BoundRows& b, const Model& model) {
         refuse("rows have " + std::to_string(b.rows.n_columns) + " columns, the model has " + std::to_string(model.n_features()));
 }
 
-inline Model kernel_model(const std::string& kernel, double gamma, double coef0, int degree, Matrix vectors, Bytes linear, Matrix coef,
+inline Model kernel_model(const std::string& kernel, double gamma, double coef0, int degree, Matrix vectors, std::optional<Matrix> landmarks,
+                   Longs order, Bytes linear, Matrix coef,
                    Doubles intercept, std::int64_t n_features, std::optional<Indices> kept, std::optional<Doubles> scale,
                    std::optional<Doubles> shift, double swing, std::optional<Doubles> fill, bool single) {
     KernelMachineSpec s;
@@ -46,9 +47,12 @@ inline Model kernel_model(const std::string& kernel, double gamma, double coef0,
     s.params = {kernel == "rbf" ? Activation::rbf : kernel == "poly" ? Activation::poly : Activation::sigmoid, gamma, coef0, degree};
     require(std::isfinite(gamma) && gamma >= 0 && std::isfinite(coef0), "gamma must be finite and not negative, coef0 finite");
     require(degree >= 0 && degree <= 1000, "degree must lie in [0, 1000]");
-    s.n_terms = static_cast<std::int64_t>(vectors.shape(0));
+    s.n_terms = static_cast<std::int64_t>(order.size());
+    s.n_vectors = static_cast<std::int64_t>(vectors.shape(0));
+    s.order = span_of(order);
     s.n_features = n_features;
     s.vectors = vectors.data();
+    s.landmarks = landmarks ? landmarks->data() : nullptr;
     s.linear = span_of(linear);
     s.coef = span_of(coef);
     s.intercept = span_of(intercept);
@@ -62,19 +66,26 @@ inline Model kernel_model(const std::string& kernel, double gamma, double coef0,
     require(s.n_terms >= 1 && s.n_terms < (1 << 26), "there must be at least one vector, and fewer than 2^26");
     require(!kept || !s.kept.empty(), "kept must name at least one feature");
     require(vectors.shape(1) == (kept ? s.kept.size() : d), "vectors must have one column per (kept) feature");
-    require(linear.size() == vectors.shape(0) && coef.shape(1) == vectors.shape(0), "linear and coef need one entry per vector");
+    require(!landmarks || landmarks->shape(1) == vectors.shape(1), "landmarks must have as many columns as vectors");
+    const std::int64_t n_all = s.n_vectors + (landmarks ? static_cast<std::int64_t>(landmarks->shape(0)) : 0);
+    for (std::int64_t j : s.order) require(j >= 0 && j < n_all, "order must name vectors and landmarks");
+    require(linear.size() == order.size() && coef.shape(1) == order.size(), "linear and coef need one entry per term");
     require(coef.shape(0) == intercept.size() && intercept.size() >= 1, "coef and intercept need one row per output");
     for (std::size_t k = 0; k < s.kept.size(); ++k)
         require(s.kept[k] >= 0 && s.kept[k] < n_features && (k == 0 || s.kept[k] > s.kept[k - 1]), "kept features must ascend");
     require(s.scale.size() == s.shift.size() && (s.scale.empty() || s.scale.size() == d), "scale and shift need one entry per feature");
     require(s.fill.empty() || s.fill.size() == d, "fill needs one entry per feature");
-    for (std::size_t i = 0; i < vectors.size(); ++i) require(std::isfinite(vectors.data()[i]), "vectors must be finite");
+    const auto each_number = [&](const auto& visit) {
+        for (std::size_t i = 0; i < vectors.size(); ++i) visit(vectors.data()[i]);
+        for (std::size_t i = 0; landmarks && i < landmarks->size(); ++i) visit(landmarks->data()[i]);
+    };
+    each_number([](double v) { require(std::isfinite(v), "vectors and landmarks must be finite"); });
     for (double v : s.coef) require(std::isfinite(v), "coef must be finite");
     for (double v : s.intercept) require(std::isfinite(v), "intercept must be finite");
     require(swing >= 0, "swing must not be negative");
     if (single) {
         bool fits = fits_single(gamma) && fits_single(coef0);
-        for (std::size_t i = 0; i < vectors.size(); ++i) fits = fits && fits_single(vectors.data()[i]);
+        each_number([&](double v) { fits = fits && fits_single(v); });
         for (double v : s.coef) fits = fits && fits_single(v);
         for (double v : s.intercept) fits = fits && fits_single(v);
         require(fits, "the model's numbers do not fit single precision");

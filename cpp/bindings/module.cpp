@@ -41,7 +41,7 @@ NB_MODULE(_core, m) {
         .def("__len__", &BoundRows::size);
 
     nb::class_<Model>(m, "Model")
-        .def_static("kernel", &kernel_model, nb::kw_only(), "kernel"_a, "gamma"_a, "coef0"_a, "degree"_a, "vectors"_a, "linear"_a, "coef"_a,
+        .def_static("kernel", &kernel_model, nb::kw_only(), "kernel"_a, "gamma"_a, "coef0"_a, "degree"_a, "vectors"_a, "landmarks"_a.none(), "order"_a.noconvert(), "linear"_a, "coef"_a,
                     "intercept"_a, "n_features"_a, "kept"_a.none().noconvert(), "scale"_a.none(), "shift"_a.none(), "swing"_a, "fill"_a.none(), "single"_a)
         .def_static("linear", &linear_model, nb::kw_only(), "order"_a.noconvert(), "coef"_a, "intercept"_a, "fill"_a.none(), "magnitude"_a,
                     "bias_magnitude"_a, "depth"_a)

@@ -15,7 +15,10 @@ namespace wald {
 struct KernelMachineSpec {
     KernelParams params;
     std::int64_t n_terms = 0, n_features = 0;  // features of a raw row
-    const double* vectors = nullptr;           // (n_terms, n_kept)
+    const double* vectors = nullptr;           // (n_vectors, n_kept)
+    const double* landmarks = nullptr;         // (any, n_kept): numbered from n_vectors on
+    std::int64_t n_vectors = 0;
+    std::span<const std::int64_t> order;       // (n_terms,): which vector or landmark is compared with in each term
     std::span<const std::uint8_t> linear;      // (n_terms,): 1 where the term is the plain dot product
     std::span<const double> coef;              // (n_outputs, n_terms)
     std::span<const double> intercept;         // (n_outputs,)
@@ -145,7 +148,8 @@ public:
 private:
     void pack(const KernelMachineSpec& spec, std::int64_t j) {
         const std::int64_t panel = j / L, lane = j % L;
-        const double* v = spec.vectors + j * n_kept_;
+        const std::int64_t which = spec.order[j];
+        const double* v = which < spec.n_vectors ? spec.vectors + which * n_kept_ : spec.landmarks + (which - spec.n_vectors) * n_kept_;
         double norm2 = 0;
         for (std::int64_t f = 0; f < n_kept_; ++f) {
             panels_data_[(panel * n_kept_ + f) * L + lane] = static_cast<T>(v[f]);

@@ -60,6 +60,8 @@ class Model:
         coef0: float,
         degree: int,
         vectors: NDArray[np.float64],
+        landmarks: NDArray[np.float64] | None,
+        order: NDArray[np.int64],
         linear: NDArray[np.uint8],
         coef: NDArray[np.float64],
         intercept: NDArray[np.float64],
@@ -78,8 +80,11 @@ class Model:
         kernel : {"rbf", "poly", "sigmoid"}
         gamma, coef0 : float
         degree : int
-        vectors : float64 ndarray of shape (n_terms, n_kept)
-            In the plan's order.
+        vectors : float64 ndarray of shape (n_vectors, n_kept)
+        landmarks : float64 ndarray of shape (n_landmarks, n_kept) or None
+            Numbered from n_vectors on.
+        order : int64 ndarray of shape (n_terms,)
+            The vector or landmark of every term, in the plan's order.
         linear : uint8 ndarray of shape (n_terms,)
             1 where the term is the plain dot product.
         coef : float64 ndarray of shape (n_outputs, n_terms)

@@ -74,12 +74,7 @@ def _pack_kernel(terms: KernelTerms, order: NDArray[np.int64], surrogates: Surro
             f"{n} support vectors of {width} features take {len(order) * width * 12 / 2**30:.0f} GiB packed; at most "
             f"{PACKED_BYTES >> 30} GiB are allowed. Reduce the features, or train with fewer support vectors."
         )
-    rows = np.where(own, order, 0)  # a surrogate's row is overwritten: one gather, and no second copy
-    packed = vectors[rows].toarray() if sparse.issparse(vectors) else np.take(vectors, rows, axis=0)
-    coef = np.take(terms.coef, rows, axis=1)
-    if not own.all():
-        packed[~own] = surrogates.vectors[order[~own] - n]
-        coef[:, ~own] = 0.0
+    coef = np.where(own, np.take(terms.coef, np.where(own, order, 0), axis=1), 0.0)
     columns = terms.columns
     has_map = columns is not None and not columns.is_identity
     return _core.Model.kernel(
@@ -87,7 +82,9 @@ def _pack_kernel(terms: KernelTerms, order: NDArray[np.int64], surrogates: Surro
         gamma=terms.gamma,
         coef0=terms.coef0,
         degree=terms.degree,
-        vectors=packed,
+        vectors=np.ascontiguousarray(vectors.toarray() if sparse.issparse(vectors) else vectors),
+        landmarks=None if own.all() else np.ascontiguousarray(surrogates.vectors),
+        order=order,
         linear=(~own & surrogates.linear).astype(np.uint8),
         coef=coef,
         intercept=np.ascontiguousarray(terms.intercept),

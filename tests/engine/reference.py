@@ -45,6 +45,8 @@ class Machine:
             "coef0": self.coef0,
             "degree": self.degree,
             "vectors": self.vectors,
+            "landmarks": None,
+            "order": np.arange(self.n_terms),
             "linear": self.linear,
             "coef": self.coef,
             "intercept": self.intercept,

@@ -139,6 +139,12 @@ def test_take(ids):
         {"vectors": MACHINE.vectors * np.where(np.arange(6) == 5, np.nan, 1)},
         {"vectors": np.full((10, 6), np.inf)},
         {"vectors": MACHINE.vectors.astype(complex)},
+        {"landmarks": np.zeros((1, 5))},
+        {"landmarks": np.full((1, 6), np.nan)},
+        {"order": np.arange(1, 11)},
+        {"order": np.arange(-1, 9)},
+        {"order": np.arange(9)},
+        {"order": np.arange(10.0)},
         {"linear": MACHINE.linear[:-1]},
         {"linear": np.zeros((10, 1), dtype=np.uint8)},
         {"coef": MACHINE.coef[:, :-1].copy()},
@@ -175,7 +181,7 @@ def test_kernel(change, single):
 
 @pytest.mark.parametrize(
     "change",
-    [{"vectors": np.full((10, 6), 1e300)}, {"coef": np.full((1, 10), 1e300)}, {"gamma": 1e300}],
+    [{"vectors": np.full((10, 6), 1e300)}, {"landmarks": np.full((1, 6), 1e300)}, {"coef": np.full((1, 10), 1e300)}, {"gamma": 1e300}],
     ids=named,
 )
 def test_numbers_beyond_single_precision(change):

@@ -191,3 +191,18 @@ def test_no_rows(kind, decision):
         scores, errors = packed.scores(nothing, 0.0, 2)
         assert scores.shape == (0, decision.n_outputs)
         assert errors.shape == (0,)
+
+
+@pytest.mark.parametrize("single", [False, True])
+def test_vectors_and_landmarks_are_gathered_in_the_order_of_the_plan(single):
+    rng = np.random.default_rng(3)
+    model = cases.machine(rng, "rbf", 7, 40, 2, kept=False, mapped=False, filled=False, surrogates=False)
+    plan = cases.plan(rng, model, Decision("argmax", 2))
+    scattered = rng.permutation(40)
+    pieces = np.empty_like(model.vectors)
+    pieces[scattered] = model.vectors
+    X = cases.rows(rng, 30, 7, np.float32)
+    whole = plan.engine(model.pack(single)).look(_core.Rows.dense(X), 1)
+    apart = model.pack(single, vectors=pieces[:25].copy(), landmarks=pieces[25:].copy(), order=scattered)
+    for seen, expected in zip(plan.engine(apart).look(_core.Rows.dense(X), 1), whole, strict=True):
+        np.testing.assert_array_equal(seen, expected)
