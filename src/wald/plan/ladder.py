@@ -331,12 +331,14 @@ def _qwyc_units(problem: Problem, values: Floats, pool: Ints) -> Ints:
     if problem.terms.n_outputs > 1:
         raise ValueError("order='qwyc' is for binary models; for several classes use 'greedy'.")
     alpha = problem.rule.alpha if isinstance(problem.rule, Qwyc) else problem.risk or 0.0
-    added = np.zeros((len(values), problem.terms.n_terms))
-    added[:, pool] = values * problem.terms.coef[0, pool]
-    known = np.zeros(problem.terms.n_terms, dtype=bool)
-    known[pool] = True
-    units = [u for u, members in enumerate(problem.units.members) if known[members].all()]
-    sums = np.column_stack([added[:, problem.units.members[u]].sum(axis=1) for u in units])
+    position = np.full(problem.terms.n_terms, -1)
+    position[pool] = np.arange(len(pool))
+    coef = problem.terms.coef[0]
+    units = [u for u, members in enumerate(problem.units.members) if (position[members] >= 0).all()]
+    sums = np.empty((len(values), len(units)))
+    for column, u in enumerate(units):
+        members = problem.units.members[u]
+        sums[:, column] = values[:, position[members]] @ coef[members]
     order = qwyc_order(sums, problem.scores[:, 0], problem.threshold, problem.units.costs[units], alpha)
     return np.array(units, dtype=np.int64)[order]
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from wald.stopping.binomial import p_value, rows_needed
 from wald.stopping.boundary import Boundary, Protect
-from wald.stopping.fixed_sequence import one_row_per_group
+from wald.stopping.fixed_sequence import ungrouped
 from wald.stopping.looks import Looks
 from wald.stopping.survivors import allowed
 from wald.stopping.validation import require_fraction, require_option
@@ -161,8 +161,7 @@ def calibrate(
         raise ValueError("calibrate is for binary models; certify others.")
     if boundary.n_stages != looks.n_stages:
         raise ValueError(f"The boundary has {boundary.n_stages} stages, the looks {looks.n_stages}.")
-    if groups is not None:
-        looks = looks.take(one_row_per_group(groups, np.random.default_rng(random_state)))
+    looks = ungrouped(looks, groups, random_state)
     protected = looks.take(looks.full == (1 if protect == "positive" else 0))
     boundary = boundary.restricted(protect)
     n, n_all = protected.n_rows, looks.n_rows

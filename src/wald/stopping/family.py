@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-import numpy as np
 import numpy.typing as npt
 
 from wald.stopping.boundary import Boundary, Protect
 from wald.stopping.certificate import Certificate
-from wald.stopping.fixed_sequence import certify, one_row_per_group
+from wald.stopping.fixed_sequence import certify
 from wald.stopping.looks import Looks
 from wald.stopping.validation import require_fraction, require_option
 
@@ -29,7 +28,7 @@ def certify_family(
     protect: Protect = "all",
     groups: npt.ArrayLike | None = None,
     classes: npt.ArrayLike | None = None,
-    random_state: int | np.random.Generator = 0,
+    random_state: int = 0,
 ) -> tuple[Certificate, ...]:
     """Certify a finite family of candidates on the same rows: all promises made hold at once.
 
@@ -95,9 +94,6 @@ def certify_family(
         raise ValueError(f"certify_family needs looks and q_grids for each of the {m} candidates.")
     if correction == "fixed_sequence" and q_grids is not None:
         raise ValueError("certify_family takes q_grids with correction='bonferroni' only: certify walks one grid.")
-    if groups is not None:
-        rows = one_row_per_group(groups, np.random.default_rng(random_state))
-        seen, groups = [s.take(rows) for s in seen], np.arange(len(rows))
     each = 1.0 - (1.0 - confidence) / m if correction == "bonferroni" else confidence
     certificates: list[Certificate] = []
     for candidate, boundary, grid in zip(seen, boundaries, grids, strict=True):
@@ -115,6 +111,7 @@ def certify_family(
                 q_grid=grid,
                 groups=groups,
                 classes=classes,
+                random_state=random_state,
             )
         )
     return tuple(certificates)

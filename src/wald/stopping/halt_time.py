@@ -11,7 +11,7 @@ from scipy import special
 from wald.stopping.binomial import p_value, rows_needed, upper_bound
 from wald.stopping.boundary import Boundary
 from wald.stopping.certificate import Stratum
-from wald.stopping.fixed_sequence import one_row_per_group
+from wald.stopping.fixed_sequence import ungrouped
 from wald.stopping.looks import Looks
 from wald.stopping.validation import require_fraction
 
@@ -158,10 +158,7 @@ def certify_by_halt_time(
     if boundary.n_stages != looks.n_stages:
         raise ValueError(f"The boundary has {boundary.n_stages} stages, the looks {looks.n_stages}.")
     rng = np.random.default_rng(random_state)
-    if groups is not None:
-        if len(np.asarray(groups)) != looks.n_rows:
-            raise ValueError(f"groups must name the group of each of the {looks.n_rows} rows.")
-        looks = looks.take(one_row_per_group(groups, rng))
+    looks = ungrouped(looks, groups, rng)
     shuffled = rng.permutation(looks.n_rows)
     n_screened = round(screening_fraction * looks.n_rows)
     screened, tested = looks.take(shuffled[:n_screened]), looks.take(shuffled[n_screened:])

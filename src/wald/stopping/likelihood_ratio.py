@@ -102,8 +102,8 @@ class LikelihoodRatio:
             raise ValueError("LikelihoodRatio is for binary models; for several classes use Ladder().")
         open_low, open_high = open_sides(self.sides, walk.protect)
         low, high = np.full(walk.n_stages, -np.inf), np.full(walk.n_stages, np.inf)
-        reject = math.log((1.0 - self.beta) / self.alpha) if self.alpha > 0.0 else math.inf
-        accept = math.log(self.beta / (1.0 - self.alpha)) if self.beta > 0.0 else -math.inf
+        reject = math.log1p(-self.beta) - math.log(self.alpha) if self.alpha > 0.0 else math.inf
+        accept = math.log(self.beta) - math.log1p(-self.alpha) if self.beta > 0.0 else -math.inf
         for t in range(walk.n_stages):
             seen = walk.scores[:, t]
             usable = np.isfinite(seen)

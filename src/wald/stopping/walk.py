@@ -144,7 +144,8 @@ class Walk:
     @property
     def least_scale(self) -> float:
         """Least scale that a threshold should have, for `q` to move it: a small share of the goal's spread."""
-        return _LEAST_RELATIVE_SCALE * (float(self.goal.std()) or 1.0)
+        spread = float(self.goal.std()) if self.goal.size else 0.0
+        return _LEAST_RELATIVE_SCALE * (spread or 1.0)
 
     def residual_sd(self) -> Float64Array:
         """Return the standard deviation of (estimate - goal) at every early stage, of shape (T,)."""
