@@ -52,12 +52,12 @@ def test_ranks_are_those_of_the_definitions(n, delta, confidence):
     k = math.ceil((n + 1) * (1 - Fraction(delta)))
     assert left == (None if k > n else n - k) or abs((n + 1) * delta - round((n + 1) * delta)) < 1e-9
     left = allowed_mistakes("pac", n, delta, confidence)
-    good = [k for k in range(1, n + 1) if stats.binom.cdf(k - 1, n, 1 - delta) >= confidence] if n < 60 else None
-    if good is not None:
-        assert left == (n - good[0] if good else None)
-    if left is not None:
-        assert stats.binom.cdf(left, n, delta) <= (1 - confidence) * (1 + 1e-9)
-        assert left == n or stats.binom.cdf(left + 1, n, delta) > (1 - confidence) * (1 - 1e-9)
+    # k = n - left is the smallest with P(Bin(n, 1 - delta) <= k - 1) >= confidence, up to rounding.
+    if left is None:
+        assert stats.binom.cdf(n - 1, n, 1 - delta) <= confidence * (1 + 1e-9)
+    else:
+        assert stats.binom.cdf(n - left - 1, n, 1 - delta) >= confidence * (1 - 1e-9)
+        assert left == n or stats.binom.cdf(n - left - 2, n, 1 - delta) <= confidence * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("method", METHODS)
