@@ -21,7 +21,7 @@ from .landmarks import BLOCKS
 from .moments import Floats, Moments, boundary_weights, gather_moments, row_chunks
 from .order import Ints, greedy_order, sorted_order
 from .plan import NO_SURROGATES, Plan, Precision, Surrogates
-from .qwyc import qwyc_order
+from .qwyc import qwyc_order, unit_sums
 from .readout import Readout, partial_readouts, regressed_readouts
 from .units import Units
 
@@ -331,16 +331,9 @@ def _qwyc_units(problem: Problem, values: Floats, pool: Ints) -> Ints:
     if problem.terms.n_outputs > 1:
         raise ValueError("order='qwyc' is for binary models; for several classes use 'greedy'.")
     alpha = problem.rule.alpha if isinstance(problem.rule, Qwyc) else problem.risk or 0.0
-    position = np.full(problem.terms.n_terms, -1)
-    position[pool] = np.arange(len(pool))
-    coef = problem.terms.coef[0]
-    units = [u for u, members in enumerate(problem.units.members) if (position[members] >= 0).all()]
-    sums = np.empty((len(values), len(units)))
-    for column, u in enumerate(units):
-        members = problem.units.members[u]
-        sums[:, column] = values[:, position[members]] @ coef[members]
+    units, sums = unit_sums(values, pool, problem.terms.coef[0], problem.units.members)
     order = qwyc_order(sums, problem.scores[:, 0], problem.threshold, problem.units.costs[units], alpha)
-    return np.array(units, dtype=np.int64)[order]
+    return units[order]
 
 
 def _all_looks(problem: Problem, n_ordered: int, n_units: int) -> list[int]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -68,6 +70,32 @@ def qwyc_order(values: ArrayLike, scores: ArrayLike, threshold: float, costs: Ar
     searched = by_spread[:MAX_SEARCHED]
     order = _search(values[:, searched].T, full > threshold, price[searched], alpha)
     return np.concatenate([searched[order], by_spread[MAX_SEARCHED:]])
+
+
+def unit_sums(values: Floats, pool: Ints, coef: Floats, members: Sequence[Ints]) -> tuple[Ints, Floats]:
+    """What each unit adds to the score of each row, for the units whose terms are all in the pool.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_rows, n_pool)
+        Values of the terms in the pool.
+    pool : int array of shape (n_pool,)
+    coef : ndarray of shape (n_terms,)
+    members : sequence of int arrays
+        The terms of each unit.
+
+    Returns
+    -------
+    units : int64 array of shape (n_known,)
+    sums : ndarray of shape (n_rows, n_known)
+    """
+    position = np.full(len(coef), -1)
+    position[pool] = np.arange(len(pool))
+    units = np.array([u for u, terms in enumerate(members) if (position[terms] >= 0).all()], dtype=np.int64)
+    sums = np.empty((len(values), len(units)))
+    for column, u in enumerate(units):
+        sums[:, column] = values[:, position[members[u]]] @ coef[members[u]]
+    return units, sums
 
 
 def _search(values: Floats, positive: NDArray[np.bool_], costs: Floats, alpha: float) -> Ints:
