@@ -144,6 +144,7 @@ def make_plan(model: AdditiveModel, X_order: Any, X_shape: Any, raw_shape: Any, 
             sight=sight,
             rng=request.rng,
             extra_looks=(int(request.rule.k),) if isinstance(request.rule, Budget) else (),
+            threshold=model.decision.threshold,
         )
     )
 

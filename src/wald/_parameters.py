@@ -21,9 +21,9 @@ def checked_rule(owner: Any) -> Rule:
         raise ValueError(f"protect must be one of {PROTECT}. Got {owner.protect!r} instead.")
     if owner.readout not in ("regressed", "partial"):
         raise ValueError(f"readout must be 'regressed' or 'partial'. Got {owner.readout!r} instead.")
-    if isinstance(owner.order, str) and owner.order not in ("greedy", "random", "sorted"):
+    if isinstance(owner.order, str) and owner.order not in ("greedy", "qwyc", "random", "sorted"):
         raise ValueError(
-            f"order must be 'greedy', 'random', 'sorted' or an array of units. Got {owner.order!r} instead."
+            f"order must be 'greedy', 'qwyc', 'random', 'sorted' or an array of units. Got {owner.order!r} instead."
         )
     if not (isinstance(owner.cost, CostModel) or owner.cost in ("time", "units")):
         raise ValueError(f"cost must be 'time', 'units' or a CostModel. Got {owner.cost!r} instead.")

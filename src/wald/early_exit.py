@@ -55,8 +55,9 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         the measured rate.
     confidence : float, default=0.95
         Probability, over the draw of the certificate rows, with which the bound holds.
-    order : {"greedy", "random", "sorted"} or array of unit indices, default="greedy"
-        In which order units (support vectors, features, or groups of features) are evaluated.
+    order : {"greedy", "qwyc", "random", "sorted"} or array of unit indices, default="greedy"
+        In which order units (support vectors, features, or groups of features) are evaluated. "qwyc", for two classes,
+        takes the unit that decides most rows per cost (see `wald.stopping.Qwyc`).
     readout : {"regressed", "partial"}, default="regressed"
         Estimate of the full score: the best linear one from the terms seen, or the papers' partial sum with the unseen
         terms at their mean. A rule object brings its own.

@@ -8,19 +8,20 @@ keep are judged on the second, at the scale q that the certificate's own walk wo
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..stopping import Boundary, Looks, Rule, Walk, q_grid
+from ..stopping import Boundary, Looks, Qwyc, Rule, Walk, q_grid
 from ..stopping.boundary import Protect
 from .cost import CostModel, geometric, thinned
 from .landmarks import BLOCKS
 from .moments import Floats, Moments, boundary_weights, gather_moments, row_chunks
 from .order import Ints, greedy_order, sorted_order
 from .plan import NO_SURROGATES, Plan, Precision, Surrogates
+from .qwyc import qwyc_order, unit_sums
 from .readout import Readout, partial_readouts, regressed_readouts
 from .units import Units
 
@@ -104,7 +105,7 @@ class Problem:
         Their full scores.
     confidence : ndarray of shape (n,)
         How clear the full model's own decision is on them.
-    order : {"greedy", "random", "sorted"} or ndarray of units
+    order : {"greedy", "qwyc", "random", "sorted"} or ndarray of units
     readout : {"regressed", "partial"}
     rule : Rule
     risk : float or None
@@ -119,6 +120,10 @@ class Problem:
     sight : callable
         From a recipe to what the engine sees with it on the shape rows.
     rng : Generator
+    extra_looks : tuple of int
+        Numbers of units after which a ladder may look, besides those of its own.
+    threshold : float
+        Binary models answer positive above it.
     """
 
     terms: Terms
@@ -126,7 +131,7 @@ class Problem:
     order_rows: Any
     scores: Floats
     confidence: Floats
-    order: Literal["greedy", "random", "sorted"] | NDArray[Any]
+    order: Literal["greedy", "qwyc", "random", "sorted"] | NDArray[Any]
     readout: Literal["regressed", "partial"]
     rule: Rule
     risk: float | None
@@ -137,6 +142,7 @@ class Problem:
     sight: Callable[[Recipe], Sight]
     rng: np.random.Generator
     extra_looks: tuple[int, ...] = field(default=())
+    threshold: float = 0.0
 
 
 def build_plan(problem: Problem) -> Plan:
@@ -208,6 +214,8 @@ def _recipes(problem: Problem) -> Iterator[Recipe]:
     small = len(pool) <= SMALL
     weightings = [near, np.ones_like(near)] if small and problem.readout == "regressed" else [near]
     values = problem.terms.values(problem.order_rows, pool)
+    if isinstance(problem.order, str) and problem.order == "qwyc":
+        problem = replace(problem, order=_qwyc_units(problem, values, pool))
     plain = _moments(values, np.empty((len(near), 0)), problem, weightings)
     elaborate = problem.surrogates is not None and problem.readout == "regressed" and _is_greedy(problem)
     for moments in plain if small or not elaborate else ():
@@ -305,7 +313,9 @@ def _given_order(
     order = np.asarray(problem.order)
     n_units = len(problem.units.members)
     if order.ndim != 1 or order.dtype.kind not in "iu" or len(np.unique(order)) != len(order) or len(order) == 0:
-        raise ValueError("order must be 'greedy', 'random', 'sorted', or a 1-D array of different unit indices.")
+        raise ValueError(
+            "order must be 'greedy', 'qwyc', 'random', 'sorted', or a 1-D array of different unit indices."
+        )
     if order.min() < 0 or order.max() >= n_units:
         raise ValueError(f"order must hold unit indices from 0 to {n_units - 1}. Got {order.min()} to {order.max()}.")
     missing = [int(u) for u in order if int(u) not in index]
@@ -314,6 +324,16 @@ def _given_order(
             f"order names {len(missing)} units that are no candidates: early stages can have {len(pool)} terms."
         )
     return np.array([index[int(u)] for u in order], dtype=np.int64)
+
+
+def _qwyc_units(problem: Problem, values: Floats, pool: Ints) -> Ints:
+    """Order the units in the pool by what they decide on the order rows."""
+    if problem.terms.n_outputs > 1:
+        raise ValueError("order='qwyc' is for binary models; for several classes use 'greedy'.")
+    alpha = problem.rule.alpha if isinstance(problem.rule, Qwyc) else problem.risk or 0.0
+    units, sums = unit_sums(values, pool, problem.terms.coef[0], problem.units.members)
+    order = qwyc_order(sums, problem.scores[:, 0], problem.threshold, problem.units.costs[units], alpha)
+    return units[order]
 
 
 def _all_looks(problem: Problem, n_ordered: int, n_units: int) -> list[int]:

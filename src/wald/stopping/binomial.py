@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 from scipy import special
 
@@ -54,4 +55,6 @@ def rows_needed(risk: float, confidence: float) -> int:
     """
     require_fraction("rows_needed", "risk", risk)
     require_fraction("rows_needed", "confidence", confidence)
-    return max(1, math.ceil(math.log1p(-confidence) / math.log1p(-risk)))
+    # Exact beyond the largest number, where a subnormal risk would lead.
+    miss, hit = math.log1p(-confidence), math.log1p(-risk)
+    return max(1, math.ceil(miss / hit if -hit > 1e-300 else Fraction(miss) / Fraction(hit)))

@@ -20,8 +20,9 @@ from wald.stopping.levels import (
     reflection_level,
     simple_bridge_boundary,
 )
+from wald.stopping.printed import SIDES, Sides
 from wald.stopping.rules import Readout
-from wald.stopping.sides import SIDES, Columns, Side, Sides, table
+from wald.stopping.sides import Columns, Side, table
 from wald.stopping.validation import require_fraction, require_option
 from wald.stopping.walk import Float64Array, Moments, Walk
 

@@ -10,8 +10,9 @@ from scipy import special
 
 from wald.stopping.boundary import Boundary
 from wald.stopping.levels import curved_boundary
+from wald.stopping.printed import SIDES, Sides
 from wald.stopping.rules import Readout
-from wald.stopping.sides import SIDES, Columns, Side, Sides, table
+from wald.stopping.sides import Columns, Side, table
 from wald.stopping.validation import require_option
 from wald.stopping.walk import Walk
 

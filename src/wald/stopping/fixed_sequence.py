@@ -76,6 +76,15 @@ def one_row_per_group(groups: npt.ArrayLike, rng: np.random.Generator) -> npt.ND
     return np.sort(shuffled[first])
 
 
+def ungrouped(looks: Looks, groups: npt.ArrayLike | None, random_state: int | np.random.Generator) -> Looks:
+    """Keep one random row of every group, or all rows without groups; raises ValueError if the groups do not fit."""
+    if groups is None:
+        return looks
+    if len(np.asarray(groups)) != looks.n_rows:
+        raise ValueError(f"groups must name the group of each of the {looks.n_rows} rows.")
+    return looks.take(one_row_per_group(groups, np.random.default_rng(random_state)))
+
+
 def certify(
     looks: Looks,
     boundary: Boundary,
@@ -205,10 +214,7 @@ def _select(
     random_state: int | np.random.Generator,
 ) -> tuple[Looks, Members]:
     """Select the rows that the promise speaks of, with a mask over them for every stratum."""
-    if groups is not None:
-        if len(np.asarray(groups)) != looks.n_rows:
-            raise ValueError(f"groups must name the group of each of the {looks.n_rows} rows.")
-        looks = looks.take(one_row_per_group(groups, np.random.default_rng(random_state)))
+    looks = ungrouped(looks, groups, random_state)
     if protect in ("positive", "negative"):
         if not looks.binary:
             raise ValueError(f'protect="{protect}" is for binary models; others take "all" or "each".')

@@ -16,10 +16,6 @@ from wald.stopping.walk import Walk
 Readout = Literal["regressed", "partial"]
 READOUTS: tuple[Readout, ...] = ("regressed", "partial")
 
-# A stage whose estimate was nearly perfect on the plan rows still gets this share of the goal's spread as its
-# scale: rows to come may differ, and a scale of 0 could not be widened by q.
-_LEAST_RELATIVE_SCALE = 0.02
-
 
 @runtime_checkable
 class Rule(Protocol):
@@ -70,8 +66,7 @@ class Ladder:
 
     def boundary(self, walk: Walk) -> Boundary:
         """Centres at the threshold (multiclass: at 0), scales of one residual size."""
-        spread = float(walk.goal.std()) or 1.0
-        scale = np.maximum(walk.residual_size(), _LEAST_RELATIVE_SCALE * spread)
+        scale = np.maximum(walk.residual_size(), walk.least_scale)
         return Boundary.symmetric(walk.threshold, scale) if walk.binary else Boundary.upper(0.0, scale)
 
 

@@ -5,21 +5,14 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from wald.stopping.boundary import Boundary
 from wald.stopping.levels import DegenerateBoundaryWarning
+from wald.stopping.printed import Sides
 from wald.stopping.walk import Float64Array, Moments, Walk
-
-Sides = Literal["both", "negative", "positive"]
-SIDES: tuple[Sides, ...] = ("both", "negative", "positive")
-
-# A level of 0 could not be moved by q: levels below this share of the full sums' spread are written as a moved
-# centre and a scale of this share, which come to the same at q = 1.
-_LEAST_RELATIVE_SCALE = 0.02
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +81,6 @@ def table(walk: Walk, sides: Sides, owner: str, upper: Callable[[Side], Columns 
     """
     if not walk.binary:
         raise ValueError(f"{owner} is for binary models; for several classes use Ladder().")
-    spread = (float(walk.goal.std()) if walk.goal.size else 0.0) or 1.0
 
     def columns(side: Side) -> Columns:
         disabled = np.full(walk.n_stages, side.sign * np.inf), np.zeros(walk.n_stages)
@@ -105,7 +97,8 @@ def table(walk: Walk, sides: Sides, owner: str, upper: Callable[[Side], Columns 
             )
             return disabled
         center, height = found
-        scale = np.maximum(height, _LEAST_RELATIVE_SCALE * spread)
+        # A level of 0 could not be moved by q: it is written as a moved centre and a small scale, the same at q = 1.
+        scale = np.maximum(height, walk.least_scale)
         with np.errstate(invalid="ignore"):  # where the look is disabled
             moved = side.sign * (center + (height - scale)) + walk.offset
         open_looks = np.isfinite(height)

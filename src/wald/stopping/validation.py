@@ -31,3 +31,9 @@ def require(array: FloatArray | None, name: str, owner: str) -> FloatArray:
     if array is None:
         raise ValueError(f"{owner} needs {name!r}, which this walk does not carry.")
     return array
+
+
+def require_share(owner: str, name: str, value: float) -> None:
+    """Raise ValueError unless `value` is at least 0 and below 1."""
+    if not 0.0 <= value < 1.0:  # also refuses NaN
+        raise ValueError(f"The {name!r} parameter of {owner} must be at least 0 and below 1. Got {value!r} instead.")

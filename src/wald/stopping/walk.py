@@ -13,6 +13,10 @@ from wald.stopping.validation import require
 
 Float64Array = npt.NDArray[np.float64]
 
+# A stage whose estimate was nearly perfect on the plan rows still gets this share of the goal's spread as its
+# scale: rows to come may differ, and a scale of 0 could not be widened by q.
+_LEAST_RELATIVE_SCALE = 0.02
+
 
 @dataclass(frozen=True, eq=False)
 class Moments:
@@ -169,6 +173,12 @@ class Walk:
         if self.binary:
             return self.full_scores[:, 0]
         return np.asarray(require(self.full_confidence, "full_confidence", "A multiclass rule"), dtype=np.float64)
+
+    @property
+    def least_scale(self) -> float:
+        """Least scale that a threshold should have, for `q` to move it: a small share of the goal's spread."""
+        spread = float(self.goal.std()) if self.goal.size else 0.0
+        return _LEAST_RELATIVE_SCALE * (spread or 1.0)
 
     def residual_sd(self) -> Float64Array:
         """Return the standard deviation of (estimate - goal) at every early stage, of shape (T,)."""

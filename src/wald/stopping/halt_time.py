@@ -1,0 +1,238 @@
+"""Control of the disagreement among the rows that leave early, however early: conditional on the halting time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special
+
+from wald.stopping.binomial import p_value, rows_needed, upper_bound
+from wald.stopping.boundary import Boundary
+from wald.stopping.certificate import Stratum
+from wald.stopping.fixed_sequence import ungrouped
+from wald.stopping.looks import Looks
+from wald.stopping.validation import require_fraction
+
+# Scales are screened at a level that many times stricter than they are tested at: the boldest that just passes on one
+# part passes on the other about nine times in ten then, where the same level would be a toss-up.
+_SCREENING = 200.0
+
+
+@dataclass(frozen=True, eq=False)
+class HaltTimeCertificate:
+    """A promise about the rows that leave by each stage, with the counts behind it. Printed, it is one sentence.
+
+    Attributes
+    ----------
+    boundary : Boundary
+        Serve with ``boundary.thresholds(1.0, dtype)``: the scales are inside, and what may not leave is closed.
+    risk, confidence : float
+        ``P(disagreement | leaves by stage t) <= risk`` for all t at once, with this confidence.
+    q : float64 array of shape (T,)
+        The scale of each stage; infinite where it is closed.
+    strata : tuple of Stratum
+        For every stage: test rows that leave by then, and how many of them disagree.
+    n_tested : int
+        Test rows.
+    grouped : bool
+        Whether the rows were one random row of each group.
+    """
+
+    boundary: Boundary
+    risk: float
+    confidence: float
+    q: npt.NDArray[np.float64]
+    strata: tuple[Stratum, ...]
+    n_tested: int
+    grouped: bool = False
+
+    @property
+    def first_stage(self) -> int | None:
+        """First stage at which rows may leave; None if there is none."""
+        is_open = np.flatnonzero(np.isfinite(self.q))
+        return int(is_open[0]) if is_open.size else None
+
+    @property
+    def bounds(self) -> npt.NDArray[np.float64]:
+        """Upper confidence limit (Clopper-Pearson) of the disagreement by each stage; 0 where no row may leave."""
+        first = self.first_stage
+        return np.array(
+            [
+                0.0 if first is None or t < first else upper_bound(s.n_disagreements, s.n_rows, self.confidence)
+                for t, s in enumerate(self.strata)
+            ]
+        )
+
+    def verify(self) -> bool:
+        """Recompute every p-value from the counts; True if they keep the promise."""
+        first = self.first_stage
+        level = 1.0 - self.confidence
+        tested = () if first is None else self.strata[first:]
+        return all(p_value(s.n_disagreements, s.n_rows, self.risk) <= level for s in tested)
+
+    def __str__(self) -> str:
+        first = self.first_stage
+        if first is None:
+            needed = rows_needed(self.risk, self.confidence)
+            return f"no early exit: no stage passed on {self.n_tested} test rows, of which {needed} at least must leave"
+        worst = max(self.strata[first:], key=lambda s: upper_bound(s.n_disagreements, s.n_rows, self.confidence))
+        aside = " (one per group)" if self.grouped else ""
+        return (
+            f"disagreement <= {100 * self.risk:g} % among the rows that leave by any stage, with "
+            f"{100 * self.confidence:g} % confidence: at worst {worst.n_disagreements} of {worst.n_rows} "
+            f"{worst.name}{aside}"
+        )
+
+
+def certify_by_halt_time(
+    looks: Looks,
+    boundary: Boundary,
+    *,
+    risk: float,
+    confidence: float,
+    screening_fraction: float = 0.5,
+    groups: npt.ArrayLike | None = None,
+    random_state: int | np.random.Generator = 0,
+) -> HaltTimeCertificate:
+    """Find a scale for each stage such that the rows that leave by any stage differ by at most `risk`.
+
+    A promise about all rows leaves room for earliest exits that are often wrong, as the rows that are evaluated
+    further make up for them. This one holds for every halting time: ``P(disagreement | leaves by stage t) <= risk``
+    for all t.
+
+    The rows are split at random. On one part each stage in turn takes the boldest scale at which the rows that have
+    left by then pass a test. On the other part stages are opened one by one from the last to the first: each
+    opening must pass the exact binomial test for that stage and for all later ones, and the first that does not ends
+    the walk. Stages before it stay closed. Then the promise holds for all t at once with probability `confidence`,
+    with no correction for the number of stages, as every test needs all of the conditions (an intersection-union
+    test) and the walk has a fixed order.
+
+    Parameters
+    ----------
+    looks : Looks
+        The certificate rows, through the engine, in the dtype that will be served. Nothing else may have seen them.
+    boundary : Boundary
+        Both sides of a stage share one scale.
+    risk, confidence : float
+        Strictly between 0 and 1.
+    screening_fraction : float, default=0.5
+        Share of the rows on which the scales are chosen; the others test them.
+    groups : array-like of shape (N,), optional
+        Use one random row of every group.
+    random_state : int or Generator, default=0
+        For the split and for `groups`.
+
+    Returns
+    -------
+    HaltTimeCertificate
+        All stages closed if not even the last one passes.
+
+    Raises
+    ------
+    ValueError
+        For parameters out of range, or looks that do not fit the boundary.
+
+    References
+    ----------
+    L. Ringel, R. Cohen, D. Freedman, M. Elad and Y. Romano, "Early Time Classification with Accumulated Accuracy Gap
+    Control", ICML 2024. Their loss is the loss of accuracy; here it is the disagreement, which needs no labels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> full = rng.normal(size=8000)
+    >>> seen = full[:, None] + rng.normal(size=(8000, 2)) * [0.4, 0.1]
+    >>> looks = Looks(full=(full > 0).astype(np.int32), scores=seen)
+    >>> certificate = certify_by_halt_time(looks, Boundary.symmetric(0.0, [0.4, 0.1]), risk=0.02, confidence=0.95)
+    >>> print(certificate)
+    disagreement <= 2 % among the rows that leave by any stage, with 95 % confidence: at worst 58 of 3824 rows
+    leaving by stage 1
+    >>> [(rows.n_rows, rows.n_disagreements) for rows in certificate.strata]
+    [(1980, 14), (3824, 58)]
+    """
+    for name, share in (("risk", risk), ("confidence", confidence), ("screening_fraction", screening_fraction)):
+        require_fraction("certify_by_halt_time", name, share)
+    if boundary.n_stages != looks.n_stages:
+        raise ValueError(f"The boundary has {boundary.n_stages} stages, the looks {looks.n_stages}.")
+    rng = np.random.default_rng(random_state)
+    looks = ungrouped(looks, groups, rng)
+    shuffled = rng.permutation(looks.n_rows)
+    n_screened = round(screening_fraction * looks.n_rows)
+    screened, tested = looks.take(shuffled[:n_screened]), looks.take(shuffled[n_screened:])
+
+    candidates = _screen(screened, boundary, risk, (1.0 - confidence) / _SCREENING)
+    q = np.full(boundary.n_stages, np.inf)
+    scaled = _scaled(boundary, q)
+    strata = _cumulated(tested, scaled)
+    for t in np.flatnonzero(np.isfinite(candidates))[::-1]:
+        bolder = np.where(np.arange(q.size) >= t, candidates, np.inf)
+        opened = _scaled(boundary, bolder)
+        counts = _cumulated(tested, opened)
+        if any(p_value(s.n_disagreements, s.n_rows, risk) > 1.0 - confidence for s in counts[t:]):
+            break
+        q, scaled, strata = bolder, opened, counts
+    return HaltTimeCertificate(scaled, risk, confidence, q, strata, tested.n_rows, groups is not None)
+
+
+def _screen(looks: Looks, boundary: Boundary, risk: float, level: float) -> npt.NDArray[np.float64]:
+    """Per stage, the boldest scale at which the rows that leave by then keep `risk`; infinite if there is none.
+
+    Exact: the only scales that matter are the rows' own ratios ``distance beyond the centre / scale``.
+    """
+    q = np.full(boundary.n_stages, np.inf)
+    alive = np.ones(looks.n_rows, dtype=bool)
+    n_left = n_wrong = 0
+    for t in range(boundary.n_stages):
+        ratio, wrong = _ratios(looks, boundary, t)
+        rows = np.flatnonzero(alive & (ratio > 0.0))  # smaller ones would be on the wrong side of the centre
+        rows = rows[np.argsort(-ratio[rows], kind="stable")]
+        ranked = ratio[rows]
+        n = n_left + np.arange(1, rows.size + 1)
+        k = n_wrong + np.cumsum(wrong[rows])
+        below = np.append(ranked[1:], 0.0)  # letting the first i leave takes the next one's ratio as scale
+        good = np.flatnonzero((special.bdtr(k, n, risk) <= level) & (below < ranked) & np.isfinite(ranked))
+        if good.size:
+            i = good[-1]
+            q[t] = below[i]
+            n_left, n_wrong = int(n[i]), int(k[i])
+            alive[rows[: i + 1]] = False
+    return q
+
+
+def _ratios(looks: Looks, boundary: Boundary, t: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
+    """Scale below which each row leaves at stage `t`, and whether it would be wrong to."""
+    seen = looks.judged[:, t].astype(np.float64)
+
+    def beyond(sign: float, center: float, scale: float) -> npt.NDArray[np.float64]:
+        if not (np.isfinite(center) and scale > 0.0):
+            return np.full(seen.size, -np.inf)
+        return np.nan_to_num(sign * (seen - center) / scale, nan=-np.inf, posinf=np.inf, neginf=-np.inf)
+
+    up = beyond(1.0, boundary.high_center[t], boundary.high_scale[t])
+    if looks.codes is not None and not looks.binary:
+        return up, looks.codes[:, t] != looks.full
+    down = beyond(-1.0, boundary.low_center[t], boundary.low_scale[t])
+    return np.maximum(up, down), (up > down) != (looks.full == 1)
+
+
+def _scaled(boundary: Boundary, q: npt.NDArray[np.float64]) -> Boundary:
+    """Put a scale per stage into the table; an infinite one closes its stage."""
+    is_open = np.isfinite(q)
+    factor = np.where(is_open, q, 0.0)
+    return Boundary(
+        np.where(is_open, boundary.low_center, -np.inf),
+        factor * boundary.low_scale,
+        np.where(is_open, boundary.high_center, np.inf),
+        factor * boundary.high_scale,
+    )
+
+
+def _cumulated(looks: Looks, boundary: Boundary) -> tuple[Stratum, ...]:
+    """Count the rows that leave by each stage, and those among them that disagree."""
+    codes, stage = looks.answers(*boundary.thresholds(1.0, looks.dtype))
+    n = np.cumsum(np.bincount(stage, minlength=looks.n_stages + 1))
+    k = np.cumsum(np.bincount(stage[codes != looks.full], minlength=looks.n_stages + 1))
+    return tuple(Stratum(f"rows leaving by stage {t}", int(n[t]), int(k[t])) for t in range(looks.n_stages))

@@ -1,0 +1,62 @@
+"""From thresholds as a rule prints them to a table that `q` can move; and which sides a rule may use."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from wald.stopping.boundary import Boundary, Protect
+from wald.stopping.walk import Float64Array, Walk
+
+Sides = Literal["both", "negative", "positive"]
+SIDES: tuple[Sides, ...] = ("both", "negative", "positive")
+
+
+def open_sides(sides: Sides, protect: Protect) -> tuple[bool, bool]:
+    """Whether rows may leave as negative, and as positive, by a rule's own `sides` and by the promise.
+
+    Examples
+    --------
+    >>> open_sides("both", "positive"), open_sides("positive", "all"), open_sides("positive", "positive")
+    ((True, False), (False, True), (False, False))
+    """
+    return sides != "positive" and protect != "negative", sides != "negative" and protect != "positive"
+
+
+def printed_table(walk: Walk, low: npt.ArrayLike, high: npt.ArrayLike) -> Boundary:
+    """Make the table whose thresholds at ``q = 1`` are `low` and `high`.
+
+    Each threshold is measured from the decision threshold (multiclass: from 0), which is its centre, so that ``q``
+    multiplies its distance. A threshold closer than the walk's `least_scale`, or beyond the decision threshold,
+    keeps the least scale instead, and its centre gives way.
+
+    Parameters
+    ----------
+    walk : Walk
+    low, high : array-like of shape (T,)
+        ``low <= high``; -inf and +inf close a side of a stage. Multiclass: `low` is closed throughout.
+
+    Returns
+    -------
+    Boundary
+        Its thresholds at ``q = 1`` are never bolder than the given ones, and equal them but for rounding.
+    """
+    low, high = np.asarray(low, dtype=np.float64), np.asarray(high, dtype=np.float64)
+    middle = np.clip(walk.threshold if walk.binary else 0.0, low, high)
+    high_center, high_scale = _side(high, middle, walk.least_scale)
+    low_center, low_scale = _side(-low, -middle, walk.least_scale)
+    return Boundary(-low_center, low_scale, high_center, high_scale)
+
+
+def _side(threshold: Float64Array, middle: Float64Array, least: float) -> tuple[Float64Array, Float64Array]:
+    """Centre and scale of an upper side."""
+    is_open = np.isfinite(threshold)
+    target = np.where(is_open, threshold, 0.0)
+    scale = np.maximum(target - np.where(is_open, middle, 0.0), least)
+    center = target - scale
+    # Rounding must not put centre + scale below the threshold: a row that lies on it would leave.
+    short = center + scale < target
+    scale[short] += 4.0 * np.finfo(np.float64).eps * (np.abs(target) + scale)[short]
+    return np.where(is_open, center, np.inf), np.where(is_open, scale, 0.0)

@@ -1,0 +1,122 @@
+"""Plan rows on their way through the looks, and thresholds placed on those still there."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from wald.stopping.walk import Float64Array, Walk
+
+
+class Survivors:
+    """The plan rows that have not left yet.
+
+    Parameters
+    ----------
+    walk : Walk
+    """
+
+    def __init__(self, walk: Walk) -> None:
+        self._walk = walk
+        self._judged = walk.looks.judged
+        self._alive = np.ones(len(self._judged), dtype=bool)
+
+    @property
+    def n_rows(self) -> int:
+        """How many are left."""
+        return int(np.count_nonzero(self._alive))
+
+    def scores(self, t: int) -> Float64Array:
+        """What is judged of them at look `t`, NaN (which never leaves) set aside."""
+        seen = self._judged[self._alive, t]
+        return np.asarray(seen[~np.isnan(seen)], dtype=np.float64)
+
+    def wrong(self, t: int) -> tuple[Float64Array, Float64Array]:
+        """Scores of those for which leaving low, and of those for which leaving high, would be wrong."""
+        low, high = self._wrong(t)
+        return self._judged[low, t], self._judged[high, t]
+
+    def leave(self, t: int, low: float, high: float) -> tuple[int, int]:
+        """Let rows leave at look `t`; count those that leave wrongly on the low and on the high side."""
+        seen = self._judged[:, t]
+        down, up = (seen < low) & self._walk.binary, seen > high
+        wrong_low, wrong_high = self._wrong(t)
+        counts = np.count_nonzero(wrong_low & down & ~up), np.count_nonzero(wrong_high & up)
+        self._alive &= ~(down | up)
+        return int(counts[0]), int(counts[1])
+
+    def _wrong(self, t: int) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+        walk = self._walk
+        usable = self._alive & ~np.isnan(self._judged[:, t])
+        if walk.codes is None:
+            return usable & (walk.full == 1), usable & (walk.full == 0)
+        return np.zeros_like(usable), usable & (walk.codes[:, t] != walk.full)
+
+
+def allowed(share: float, n: int) -> int:
+    """Largest count k of `n` rows with ``k / n <= share``: no rounding of `share` times `n` adds or loses one.
+
+    Examples
+    --------
+    >>> allowed(0.29, 100), int(0.29 * 100)
+    (29, 28)
+    """
+    if n == 0:
+        return 0
+    k = min(n, int(share * n) + 1)
+    while k > 0 and k / n > share:
+        k -= 1
+    return k
+
+
+def loosest(scores: Float64Array, budget: int) -> float:
+    """Smallest threshold above which no more than `budget` of the `scores` lie; -inf if any threshold will do.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> loosest(np.array([3.0, 1.0, 2.0]), 1), loosest(np.array([3.0]), 1)
+    (2.0, -inf)
+    """
+    if budget >= scores.size:
+        return -np.inf
+    position = scores.size - 1 - budget
+    return float(np.partition(scores, position)[position])
+
+
+def loosest_pair(
+    scores: Float64Array, wrong_low: Float64Array, wrong_high: Float64Array, budget: int
+) -> tuple[float, float]:
+    """Place the two thresholds, splitting the `budget` between the sides such that most of the `scores` leave."""
+    ranked = np.sort(scores)
+    n_high = np.arange(budget + 1)  # mistakes that the high side may make; the low side has what is left
+    high = _ladder(wrong_high, budget)
+    low = -_ladder(-wrong_low, budget)[::-1]
+    leave = len(ranked) - np.searchsorted(ranked, high, side="right") + np.searchsorted(ranked, low, side="left")
+    best = n_high[np.argmax(np.minimum(leave, len(ranked)))]
+    return float(low[best]), float(high[best])
+
+
+def _ladder(wrong: Float64Array, budget: int) -> Float64Array:
+    """`loosest` for the budgets 0 to `budget`, of shape (budget + 1,)."""
+    ladder = np.full(budget + 1, -np.inf)
+    worst = np.sort(wrong)[::-1][: budget + 1]
+    ladder[: len(worst)] = worst
+    return ladder
+
+
+def settled(low: float, high: float, theta: float) -> tuple[float, float]:
+    """Settle a pair of thresholds that were placed without regard of each other.
+
+    A side that no row holds back (`high` = -inf, `low` = +inf) opens from the decision threshold `theta` on. Where
+    the two overlap, every row may leave: both move to one point, the nearest to `theta` in the overlap.
+
+    Examples
+    --------
+    >>> settled(-2.0, 3.0, 0.0), settled(4.0, 1.0, 0.0), settled(-np.inf, -np.inf, 0.5)
+    ((-2.0, 3.0), (1.0, 1.0), (-inf, 0.5))
+    """
+    if high < low:
+        middle = min(max(theta, high), low)
+        return middle, middle
+    return (theta if low == np.inf else low), (theta if high == -np.inf else high)
