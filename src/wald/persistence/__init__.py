@@ -142,7 +142,7 @@ def _encode(owner: EarlyExitClassifier) -> tuple[dict[str, Any], Arrays]:
         raise TypeError(f"save takes a fitted EarlyExitClassifier. Got {type(owner).__name__} instead.")
     check_is_fitted(owner, "_served")
     served = owner._ready()
-    _require_no_front(served.model)
+    require_no_front(served.model)
     arrays: Arrays = {}
     fields = {
         "library": wald.__version__,
@@ -158,7 +158,7 @@ def _encode(owner: EarlyExitClassifier) -> tuple[dict[str, Any], Arrays]:
     return fields, arrays
 
 
-def _require_no_front(model: AdditiveModel) -> None:
+def require_no_front(model: AdditiveModel) -> None:
     if model.front is None:
         return
     steps = ", ".join(f"{name!r} ({type(step).__name__})" for name, step in getattr(model.front, "steps", []))
