@@ -4,6 +4,8 @@ Every loader looks in the folder that the environment variable ``WALD_DATA`` nam
 then downloads from the publishers' address, and checks what it reads.
 """
 
+from wald.datasets.gisette import make_gisette_like
 from wald.datasets.mnist import fetch_mnist
+from wald.datasets.newsgroups import fetch_20newsgroups_binary
 
-__all__ = ["fetch_mnist"]
+__all__ = ["fetch_20newsgroups_binary", "fetch_mnist", "make_gisette_like"]
