@@ -21,7 +21,7 @@ _ROWS, _COLUMNS = slice(4, 18), slice(6, 22)
 _CHUNK = 256
 
 _DESCR = """\
-A stand-in for Gisette, not Gisette itself: handwritten digits, four against nine, 5 000 features of which half are noise.
+A stand-in for Gisette, not Gisette itself: handwritten digits, four against nine; 5 000 features, half of them noise.
 
 The published set of the NIPS 2003 feature selection challenge (I. Guyon, S. Gunn, A. Ben-Hur and G. Dror) was made from
 MNIST, and this follows what its makers say about it: pixels of the middle top of the image and products of pairs of

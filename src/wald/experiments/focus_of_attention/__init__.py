@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from .._common import Record, progress, write_csv
+from . import material as data
 from .findings import write_findings
-from .material import DATA, materials
 from .simulation import simulate_costs, simulate_errors
 from .tradeoff import Tables, describe, trial
 
@@ -24,7 +24,7 @@ _QUICK_WALKS = (5000, 500)
 
 def run(folder: Path, *, quick: bool, seeds: int, console: Any) -> Path:
     """Run everything and return the page of findings; see `wald.experiments.run`."""
-    n_models = sum(n for _, n, _ in DATA)
+    n_models = sum(n for _, n, _ in data.DATA)
     tables: Tables = {}
     models: list[Record] = []
 
@@ -38,7 +38,7 @@ def run(folder: Path, *, quick: bool, seeds: int, console: Any) -> Path:
             step(f"walks, seed {seed}")
             keep({"simulated_errors": simulate_errors(seed, n_walks=error_walks)})
             keep({"simulated_costs": simulate_costs(seed, n_walks=cost_walks)})
-        for name, train in materials(quick):
+        for name, train in data.materials(quick):
             step(f"{name}: training")
             material = train()
             models.append(describe(material))

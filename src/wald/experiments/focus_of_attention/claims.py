@@ -9,7 +9,7 @@ import numpy as np
 
 from .._common import Estimate, Record, number, over_seeds, per_seed, percent, select
 from .simulation import COST_DELTAS, DELTAS, DRIFTS, LENGTHS, exponents
-from .tradeoff import BEYOND, SHARES, Tables
+from .tradeoff import BEYOND, RECALLS, SHARES, Tables
 
 #: The asked error and the mean cost whose figures stand for the others in a sentence.
 ASKED, SHARE = 0.05, 0.5
@@ -38,15 +38,6 @@ def signed(value: float) -> str:
 def data_sets(tables: Tables) -> list[str]:
     """Names of the data sets, in the order in which they were run."""
     return list(dict.fromkeys(str(r["data"]) for r in tables["curves"]))
-
-
-def difference(tables: Tables, data: str, share: float, column: str, first: str, second: str) -> Estimate:
-    """First predictor's figure less the second's at the same mean cost: paired by seed, averaged over models."""
-    figures = [
-        np.array(per_seed(select(tables["curves"], data=data, share=share, predictor=predictor), column))
-        for predictor in (first, second)
-    ]
-    return over_seeds(figures[0] - figures[1])
 
 
 def all_claims(tables: Tables) -> list[Claim]:
@@ -79,7 +70,9 @@ def conservative(records: Sequence[Record]) -> Claim:
     edge = seen("edge", ASKED)
     return Claim(
         "The constant boundary is conservative: the stop error seen is below the one asked for.",
-        f"Asked {percent(ASKED)}, seen {'; '.join(f'{interval(e, percent)} at drift {d}' for d, e in zip(drifts, at, strict=True))}. "
+        f"Asked {percent(ASKED)}, seen "
+        + "; ".join(f"{interval(e, percent)} at drift {signed(float(d))}" for d, e in zip(drifts, at, strict=True))
+        + " (mean of the full sum, in its standard deviations). "
         f"Over all {len(drifts) * len(DELTAS)} cells the error asked for is {number(min(factors), 2)} to "
         f"{number(max(factors), 2)} times the one seen. Where every full sum lies on the threshold, which is what the "
         f"formula bounds, it is {interval(edge, percent)}: the bound is nearly tight there.",
@@ -94,7 +87,8 @@ def law(records: Sequence[Record]) -> Claim:
     bound = n.high <= 0.5 + NEAR and caution.high <= 0.5 + NEAR
     return Claim(
         "E[T] = O(√(n log 1/√δ)) for rows that drift to the boundary.",
-        f"n from {number(min(LENGTHS))} to {number(max(LENGTHS))}, δ from {COST_DELTAS[0]:g} to {COST_DELTAS[-1]:g}, "
+        f"n from {number(min(LENGTHS))} to {number(max(LENGTHS))}, δ from "
+        f"{number(max(COST_DELTAS))} to {number(min(COST_DELTAS))}, "
         f"terms with a mean of half their standard deviation: E[T] grows as n to the {interval(n)} and as ln(1/√δ) to "
         f"the {interval(caution)}.",
         "holds" if holds else "holds as a bound" if bound else "does not hold",
@@ -108,7 +102,7 @@ def premise(records: Sequence[Record]) -> Claim:
     at = over_seeds(per_seed(select(records, regime="thinning", n=longest, delta=ASKED), "mean_terms"))
     share = Estimate(at.mean / longest, at.low / longest, at.high / longest, at.n)
     return Claim(
-        "The same law is quoted as n to √n features.",
+        "In the authors' short form: from n to O(√n) features.",
         f"It needs terms whose mean does not shrink as n grows. Where more terms say no more in all (mean of a term as "
         f"1/√n, full sum 2 standard deviations from the threshold), E[T] grows as n to the {interval(n)}: at δ = "
         f"{ASKED:g} and n = {number(longest)}, {interval(share, percent)} of the terms are evaluated.",
@@ -158,9 +152,7 @@ def mostly_negatives(tables: Tables) -> Claim:
         cost = [over_seeds(per_seed(model, f"terms_of_{side}s")).mean for side in ("positive", "negative")]
         negative.append(cost)
     said = "; ".join(f"{d} {interval(e, percent)}" for d, e in zip(data_sets(tables), rejected, strict=True))
-    costs = "; ".join(
-        f"{d} {number(p)} and {number(n)}" for d, (p, n) in zip(data_sets(tables), negative, strict=True)
-    )
+    costs = "; ".join(f"{d} {number(p)} and {number(n)}" for d, (p, n) in zip(data_sets(tables), negative, strict=True))
     return Claim(
         "One-sided, it rejects mostly negatives.",
         f"At {percent(SHARE)} of the terms, rejected rows that the full model calls negative: {said}. At 0.1 % "
@@ -171,34 +163,19 @@ def mostly_negatives(tables: Tables) -> Claim:
 
 def precision_and_recall(tables: Tables) -> Claim:
     """Attentive against budgeted in average precision at equal mean cost."""
-    said, verdicts = [], []
-    for data in data_sets(tables):
-        text, verdict = _contest(tables, data, "average_precision", "attentive", "budgeted", larger_is_better=True)
-        own = "attentive, ranked by its estimate"
-        repaired, _ = _contest(tables, data, "average_precision", own, "budgeted", larger_is_better=True)
-        said.append(f"**{data}**: {text}; with rejected rows ranked by their estimate instead, {repaired}")
-        verdicts.append(verdict)
     return Claim(
         "At equal mean cost attentive beats budgeted in precision and recall, on all three data sets.",
-        "Average precision, difference by seed, at " + _list_of_shares(SHARES) + f" of the terms. {'. '.join(said)}.",
-        _overall(verdicts),
+        f"Average precision, the table below. {_summary(tables, _FIGURES[0])}.",
+        _overall(tables, _FIGURES[0]),
     )
 
 
 def stop_error(tables: Tables) -> Claim:
     """Attentive against budgeted in stop error at equal mean cost."""
-    said, verdicts = [], []
-    for data in data_sets(tables):
-        text, verdict = _contest(tables, data, "disagreement", "attentive", "budgeted", larger_is_better=False)
-        tuned, _ = _contest(
-            tables, data, "disagreement", "attentive", "budgeted, best threshold", larger_is_better=False
-        )
-        said.append(f"**{data}**: {text}; against budgeted with its best threshold, {tuned}")
-        verdicts.append(verdict)
     return Claim(
         "At equal mean cost attentive has the lower stop error, but where errors are many.",
-        f"Share of rows answered otherwise than by the full model. {'. '.join(said)}.",
-        _overall(verdicts),
+        f"Answers other than the full model's, the table below. {_summary(tables, _FIGURES[3])}.",
+        _overall(tables, _FIGURES[3]),
     )
 
 
@@ -209,11 +186,11 @@ def steep_fall(tables: Tables) -> Claim:
         chosen = select(tables["fall"], data=data, share=SHARE)
         column = {name: np.array(per_seed(chosen, name)) for name in chosen[0] if str(name).startswith(("p", "r"))}
         falls.append(over_seeds(column["precision_of_full_beyond"] - column["precision_beyond"]))
-        said.append(
-            f"{data}: at recall {number(column['recall'].mean(), 2)} from {number(column['precision_before'].mean(), 2)} "
-            f"to {number(column['precision_beyond'].mean(), 2)} (full there "
-            f"{number(column['precision_of_full_beyond'].mean(), 2)})"
+        at, before, beyond, full = (
+            number(column[name].mean(), 2)
+            for name in ("recall", "precision_before", "precision_beyond", "precision_of_full_beyond")
         )
+        said.append(f"{data}: at recall {at} from {before} to {beyond} (full there {full})")
     return Claim(
         "The attentive precision-recall curve falls steeply, for rejected rows share one score.",
         f"At {percent(SHARE)} of the terms precision falls within {number(BEYOND)} of recall; {'; '.join(said)}.",
@@ -221,45 +198,109 @@ def steep_fall(tables: Tables) -> Claim:
     )
 
 
-def _contest(
-    tables: Tables, data: str, column: str, first: str, second: str, *, larger_is_better: bool
-) -> tuple[str, str]:
-    """At which costs the first predictor is better, worse, or neither beyond doubt."""
-    better, worse = [], []
-    differences = []
-    for share in SHARES:
-        estimate = difference(tables, data, share, column, first, second)
-        differences.append(estimate.mean)
-        gain = (estimate.low, estimate.high) if larger_is_better else (-estimate.high, -estimate.low)
-        if gain[0] > 0:
-            better.append(share)
-        elif gain[1] < 0:
-            worse.append(share)
-    parts = []
-    if better:
-        parts.append(f"better at {_list_of_shares(better)}")
-    if worse:
-        parts.append(f"worse at {_list_of_shares(worse)}")
-    text = ", ".join(parts) or "nowhere a difference beyond doubt"
-    text += f" (from {signed(min(differences))} to {signed(max(differences))})"
-    if not worse:
-        return text, "holds" if better else "undecided"
-    return text, "in part" if better else "fails"
+# ---- attentive against budgeted --------------------------------------------------------------------------------------
 
 
-def _overall(verdicts: Sequence[str]) -> str:
-    if all(verdict == "holds" for verdict in verdicts):
+class Figure(NamedTuple):
+    """A figure by which two predictors are compared at every mean cost, or at every recall."""
+
+    words: str
+    column: str
+    first: str
+    second: str
+    larger_is_better: bool
+    by_recall: bool = False
+
+    @property
+    def compared(self) -> tuple[float, ...]:
+        """The mean costs, or recalls."""
+        return RECALLS if self.by_recall else SHARES
+
+
+_FIGURES = (
+    Figure("average precision", "average_precision", "attentive", "budgeted", True),
+    Figure(
+        "the same, rejected rows ranked by their estimate",
+        "average_precision",
+        "attentive, ranked by its estimate",
+        "budgeted",
+        True,
+    ),
+    Figure(f"precision at {percent(SHARE)} of the terms, by recall", "precision", "attentive", "budgeted", True, True),
+    Figure("stop error", "disagreement", "attentive", "budgeted", False),
+    Figure(
+        "the same, budgeted with its best threshold", "disagreement", "attentive", "budgeted, best threshold", False
+    ),
+)
+
+
+def contests(tables: Tables) -> list[tuple[str, str, str, str, str]]:
+    """Lines of the table: data set, figure, where attentive is better, where worse, and the differences."""
+    lines = []
+    for data in data_sets(tables):
+        for figure in _FIGURES:
+            better, worse, gaps = contest(tables, data, figure)
+            lines.append(
+                (
+                    data,
+                    figure.words,
+                    list_of(better, figure.compared) or "nowhere",
+                    list_of(worse, figure.compared) or "nowhere",
+                    f"{signed(min(gaps))} to {signed(max(gaps))}",
+                )
+            )
+    return lines
+
+
+def contest(tables: Tables, data: str, figure: Figure) -> tuple[list[float], list[float], list[float]]:
+    """Costs (or recalls) at which the first predictor is better, and worse, beyond doubt; all mean differences."""
+    if figure.by_recall:
+        chosen = select(tables["precision_recall"], data=data, share=SHARE)
+    else:
+        chosen = select(tables["curves"], data=data)
+    by = "recall" if figure.by_recall else "share"
+    better, worse, gaps = [], [], []
+    for place in figure.compared:
+        first, second = (
+            np.array(per_seed(select(chosen, predictor=predictor, **{by: place}), figure.column))
+            for predictor in (figure.first, figure.second)
+        )
+        gap = over_seeds(first - second)
+        gaps.append(gap.mean)
+        low, high = (gap.low, gap.high) if figure.larger_is_better else (-gap.high, -gap.low)
+        if low > 0:
+            better.append(place)
+        elif high < 0:
+            worse.append(place)
+    return better, worse, gaps
+
+
+def _summary(tables: Tables, figure: Figure) -> str:
+    said = []
+    for data in data_sets(tables):
+        better, worse, _ = contest(tables, data, figure)
+        said.append(f"{data}: better at {len(better)} and worse at {len(worse)} of {len(SHARES)} mean costs")
+    return "; ".join(said)
+
+
+def _overall(tables: Tables, figure: Figure) -> str:
+    found = [contest(tables, data, figure)[:2] for data in data_sets(tables)]
+    if all(better and not worse for better, worse in found):
         return "holds"
-    if all(verdict == "fails" for verdict in verdicts):
-        return "does not hold"
-    return "does not hold everywhere"
+    return "does not hold everywhere" if any(better for better, _ in found) else "does not hold"
 
 
-def _list_of_shares(shares: Sequence[float]) -> str:
-    """Write shares in per cent, neighbours among those compared as a range."""
+def list_of(shares: Sequence[float], compared: Sequence[float]) -> str:
+    """Write shares in per cent, neighbours among those compared as a range.
+
+    Examples
+    --------
+    >>> list_of([0.1, 0.2, 0.5], [0.1, 0.2, 0.3, 0.5])
+    '10–20 %, 50 %'
+    """
     runs: list[list[float]] = []
     for share in shares:
-        if runs and SHARES.index(share) == SHARES.index(runs[-1][-1]) + 1:
+        if runs and compared.index(share) == compared.index(runs[-1][-1]) + 1:
             runs[-1].append(share)
         else:
             runs.append([share])

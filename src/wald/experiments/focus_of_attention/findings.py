@@ -8,21 +8,23 @@ from pathlib import Path
 import numpy as np
 
 from .._common import Estimate, Record, number, over_seeds, per_seed, percent, select
-from .claims import all_claims, data_sets, interval
+from .claims import all_claims, contests, data_sets, interval, list_of
 from .material import DESCRIPTIONS
 from .predictors import EVERY
-from .tradeoff import RISK, Tables
+from .tradeoff import RISK, SHARES, Tables
 
 #: Of the attentive predictor's terms, what the ladder may need.
 AIM = 0.2
+#: Pictures that stand on the page itself.
+_SHOWN = ("stop-error-against-terms", "terms-at-one-in-a-thousand")
 
 _HEAD = """\
 # *Focus of Attention for Linear Predictors*, run again
 
 R. Pelossof and Z. Ying, arXiv 1212.6659. Every figure on this page was computed by the run that wrote it, with
-{seeds} seeds, which draw splits, orders and walks; in brackets are 95 % intervals over the seeds (Student's t; MNIST's three models
-are averaged within a seed first). Models were trained once each. Rows that train, that plan, that choose thresholds and
-that are reported on are disjoint.
+{seeds} seeds, which draw splits, orders and walks; in brackets are 95 % intervals over the seeds (Student's t; MNIST's
+three models are averaged within a seed first). Models were trained once each. Rows that train, that plan, that choose
+thresholds and that are reported on are disjoint.
 """
 
 _QUICK = """
@@ -50,14 +52,18 @@ def write_findings(
         _READINGS,
         "## The paper's claims\n",
         _table(("", "the paper", "here", "verdict"), [(i + 1, *c) for i, c in enumerate(all_claims(tables))]),
+        "### Attentive against budgeted\n",
+        f"Differences at the same mean cost ({list_of(SHARES, SHARES)} of the terms), paired by seed; better and worse "
+        "where the interval, each for itself, leaves out 0.\n",
+        _table(("data set", "figure", "attentive better", "attentive worse", "difference"), contests(tables)),
+        _why_attentive_loses(models),
         "## The ladder\n",
         _ladder(tables, models),
+        *(f"![{name.replace('-', ' ')}]({name}.png)\n" for name in _SHOWN),
         "## Files\n",
         "\n".join(f"- [{path.name}]({path.name})" for path in files if path.suffix != ".svg") + "\n",
         "Every picture is there as SVG too.\n",
     ]
-    for name in ("stop-error-against-terms", "terms-at-one-in-a-thousand"):
-        parts.insert(-3, f"![{name.replace('-', ' ')}]({name}.png)\n")
     path = folder / "findings.md"
     path.write_text("\n".join(parts), encoding="utf-8")
     return path
@@ -85,6 +91,20 @@ def _models(models: Sequence[Record]) -> str:
     return _table(head, lines) + "\n" + said + "\n"
 
 
+def _why_attentive_loses(models: Sequence[Record]) -> str:
+    """The cost below which the one-sided predictor must reject positives."""
+    shares: dict[str, list[float]] = {}
+    for model in models:
+        shares.setdefault(str(model["data"]), []).append(float(model["positives"]))
+    said = ", ".join(f"{name} {percent(float(np.mean(each)), 2)}" for name, each in shares.items())
+    return (
+        "Why attentive loses at small costs: it can leave early only by rejecting, and a row that is not rejected "
+        f"costs every term. Keeping all positives costs at least their share ({said} of the rows) of all terms, before "
+        "any negative is looked at; below that, positives must be rejected. The budgeted predictor spends the same on "
+        "every row.\n"
+    )
+
+
 # ---- the ladder ------------------------------------------------------------------------------------------------------
 
 
@@ -100,7 +120,7 @@ def _ladder(tables: Tables, models: Sequence[Record]) -> str:
     ]
     for data in data_sets(tables):
         text.append(_verdict(tables, models, data))
-    return "\n".join(text)
+    return "\n".join(text) + "\n"
 
 
 def _at_risk_line(records: Sequence[Record], model: Record) -> list[str]:
@@ -140,7 +160,8 @@ def _verdict(tables: Tables, models: Sequence[Record], data: str) -> str:
         mean = float(np.mean([r.mean for r in ratios]))
         least = f"1/{number(1 / mean, 2)}" if len(own) == 1 else f"1/{number(1 / mean, 2)} on average"
         return f"- **{data}**: at most a fifth {of}: **reached**{doubt}; {least}."
-    return f"- **{data}**: at most a fifth {of}: **not reached**{doubt}; {percent(worst.mean, 2)}. {_why(tables, models, data)}"
+    found = f"- **{data}**: at most a fifth {of}: **not reached**{doubt}; {interval(worst, percent)}."
+    return f"{found} {_why(tables, models, data)}"
 
 
 def _why(tables: Tables, models: Sequence[Record], data: str) -> str:
@@ -157,15 +178,15 @@ def _why(tables: Tables, models: Sequence[Record], data: str) -> str:
     model = select(models, data=data)[0]
     text = (
         f"Why: the ladder gains where some terms tell much about the others. For 90 % of the score's variance its best "
-        f"linear estimate needs {knows(data)} of these terms ({others}). The terms are correlated like "
+        f"linear estimate needs {knows(data)} of the terms here ({others}). The terms are correlated like "
         f"{number(mean(data, 'effective_terms'), 2)} independent ones ("
         + "; ".join(f"{n} {number(mean(n, 'effective_terms'), 2)}" for n in data_sets(tables) if n != data)
-        + "), so that no order makes the first ones speak for the rest, and 0.1 % leaves little room for error."
+        + "), so that no order lets the first ones speak for the rest."
     )
     if model["kernel"] == "linear":
         text += (
             f" Support vectors are the wrong terms here: a row has {number(float(model['nonzeros_per_row']))} values "
-            f"that are not zero, so that the weight vector, to which the library reduces `SVC(kernel=\"linear\")` by "
+            f'that are not zero, so that the weight vector, to which the library reduces `SVC(kernel="linear")` by '
             f"itself, costs as much as one of the {number(float(model['support_vectors']))} support vectors."
         )
     return text

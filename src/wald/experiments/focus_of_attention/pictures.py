@@ -23,7 +23,7 @@ from .._style import (
     write_picture,
 )
 from .simulation import COST_DELTAS, DELTAS, DRIFTS
-from .tradeoff import CURVE_SHARES, RECALLS, RISK, SHARES, Tables
+from .tradeoff import CURVE_SHARES, LADDER_SHARES, RECALLS, RISK, SHARES, Tables
 
 #: How each predictor is drawn: name in the tables, words, colour, line, marker.
 _LINES = (
@@ -32,6 +32,8 @@ _LINES = (
     ("attentive", "attentive", ORANGE, "-", "o"),
     ("ladder", "ladder", BLUE, "-", "D"),
 )
+#: Drawn for 0 and less on a logarithmic scale.
+_LEAST = 1e-9
 
 
 def draw_all(folder: Path, tables: Tables, models: Sequence[Record]) -> list[Path]:
@@ -60,6 +62,7 @@ def draw_errors(records: Sequence[Record]) -> Figure:
     ticks = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2)
     per_cent_axis(axes.xaxis, ticks[3:])
     per_cent_axis(axes.yaxis, ticks)
+    axes.set_ylim(4e-4, 0.45)
     axes.set_xlabel("stop error asked for, δ (log scale)")
     axes.set_ylabel("stop error seen, share of negatives (log scale)")
     axes.legend(loc="upper left", handlelength=1.8, borderaxespad=0.2)
@@ -71,24 +74,27 @@ def draw_costs(records: Sequence[Record]) -> Figure:
     figure = Figure(figsize=(PAGE_WIDTH, 3.1), layout="constrained")
     left, right = figure.subplots(1, 2)
     lengths = sorted({int(r["n"]) for r in records})
-    for delta, colour, marker in zip((COST_DELTAS[0], COST_DELTAS[2], COST_DELTAS[-1]), (SKY, BLUE, BLACK), "soD"):
+    for delta, colour, marker in zip(
+        (COST_DELTAS[0], COST_DELTAS[2], COST_DELTAS[-1]), (SKY, BLUE, BLACK), "soD", strict=True
+    ):
         for regime, style in (("steady", "-"), ("thinning", "--")):
             chosen = select(records, regime=regime, delta=delta)
             means = [over_seeds(per_seed(select(chosen, n=n), "mean_terms")) for n in lengths]
-            _line(left, lengths, means, colour, style, marker, f"δ = {delta:g}" if regime == "steady" else None)
+            _line(left, lengths, means, colour, style, marker, f"δ = {number(delta)}" if regime == "steady" else None)
     left.plot([], [], color=GREY, linestyle="--", label="means thin out\nas 1/√n")
     left.plot(lengths, lengths, color=GREY, linestyle=(0, (1, 1.5)), label="all terms")
     left.set(xscale="log", yscale="log", xlabel="terms n (log scale)", ylabel="terms evaluated, mean (log scale)")
     left.legend(loc="upper left", handlelength=1.8, borderaxespad=0.2)
     shown = [n for n in lengths if n in (100, 1000, 10_000, 100_000)]
-    for n, colour, marker in zip(shown, (ORANGE, SKY, BLUE, BLACK), "^soD"):
+    for n, colour, marker in zip(shown, (ORANGE, SKY, BLUE, BLACK), "^soD", strict=False):
         chosen = select(records, regime="steady", n=n)
         means = [over_seeds(per_seed(select(chosen, delta=delta), "mean_terms")) for delta in COST_DELTAS]
-        _line(right, [_caution(d) for d in COST_DELTAS], means, colour, "-", marker, f"n = {number(n)}")
-    right.set(xscale="log", yscale="log", xlabel="ln(1/√δ) (log scale)")
+        _line(right, [_caution(d) for d in COST_DELTAS], means, colour, "-", marker, None)
+        right.text(7.6, means[-1].mean, f"n = {number(n)}", va="center")
+    right.set(xscale="log", yscale="log", xlabel="ln(1/√δ) (log scale)", ylabel="terms evaluated, mean (log scale)")
     right.set_xticks([1, 2, 5], ["1", "2", "5"])
     right.xaxis.minorticks_off()
-    right.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), handlelength=1.8)
+    right.set_xlim(0.7, 18)
     return figure
 
 
@@ -99,13 +105,15 @@ def draw_tradeoff(records: Sequence[Record]) -> Figure:
     panels = figure.subplots(1, len(data), squeeze=False, sharey=True)[0]
     for axes, name in zip(panels, data, strict=True):
         for predictor, label, colour, style, marker in _LINES:
-            chosen = [select(records, data=name, predictor=predictor, share=share) for share in SHARES]
+            shares = SHARES if predictor != "ladder" else (*LADDER_SHARES, *SHARES)
+            chosen = [select(records, data=name, predictor=predictor, share=share) for share in shares]
             cost = [over_seeds(per_seed(some, "cost_share")).mean for some in chosen]
-            _line(axes, cost, [over_seeds(per_seed(some, "disagreement")) for some in chosen], colour, style, marker, label)
+            error = [over_seeds(per_seed(some, "disagreement")) for some in chosen]
+            _line(axes, cost, error, colour, style, marker, label)
         axes.axhline(RISK, color=GREY, linestyle=(0, (1, 1.5)), linewidth=1, label="0.1 %")
         axes.set_xscale("log")
-        per_cent_axis(axes.xaxis, (0.02, 0.05, 0.1, 0.2, 0.5, 1.0))
-        axes.set_xlim(0.013, 1.05)
+        per_cent_axis(axes.xaxis, (0.002, 0.01, 0.05, 0.2, 1.0))
+        axes.set_xlim(0.0016, 1.1)
         axes.set_xlabel("support vectors evaluated,\nmean, share of all (log scale)")
         axes.set_title(name, loc="left")
     panels[0].set_yscale("symlog", linthresh=1e-4, linscale=0.5)
@@ -134,11 +142,11 @@ def draw_precision_recall(records: Sequence[Record]) -> Figure:
                 chosen = select(records, data=name, share=share, predictor=predictor)
                 precision = [over_seeds(per_seed(select(chosen, recall=r), "precision")) for r in RECALLS]
                 _line(axes, RECALLS, precision, colour, style, marker, label, every=3)
-            axes.set_title(f"{name}, {100 * share:g} % of the terms", loc="left")
+        row[0].set_ylabel(f"precision at {100 * share:g} %\nof the terms")
+    for axes, name in zip(panels[0], data, strict=True):
+        axes.set_title(name, loc="left")
     for axes in panels[-1]:
         axes.set_xlabel("recall")
-    for row in panels:
-        row[0].set_ylabel("precision")
     panels[0, 0].set(xlim=(0, 1.02), ylim=(0, 1.04))
     _legend_below(figure, panels[0, 0])
     return figure
@@ -146,37 +154,39 @@ def draw_precision_recall(records: Sequence[Record]) -> Figure:
 
 def draw_at_risk(records: Sequence[Record], models: Sequence[Record]) -> Figure:
     """Mean number of support vectors at 0.1 % disagreement, for every model."""
-    figure = Figure(figsize=(PAGE_WIDTH, 0.42 * len(models) + 1.1), layout="constrained")
+    figure = Figure(figsize=(PAGE_WIDTH, 0.45 * len(models) + 1.1), layout="constrained")
     axes = figure.subplots()
     lines = (
-        ("full", "full", BLACK, "|"),
+        ("full", "full", BLACK, "^"),
         ("budgeted", "budgeted", SKY, "s"),
         ("attentive", "attentive", ORANGE, "o"),
         ("ladder", "ladder", BLUE, "D"),
         ("ladder, certified", "ladder, certified at 95 %", BLUE, "o"),
     )
-    for predictor, label, colour, marker in lines:
+    least, most = float("inf"), 0.0
+    for place, (predictor, label, colour, marker) in enumerate(lines):
         shown: list[Estimate] = []
         for model in models:
             chosen = select(records, data=model["data"], model=model["model"], predictor=predictor)
             shown.append(over_seeds(per_seed(chosen, "terms")))
-        hollow = predictor.endswith("certified")
+        least, most = min([least, *(e.mean for e in shown)]), max([most, *(e.mean for e in shown)])
         axes.errorbar(
             [e.mean for e in shown],
-            range(len(models)),
-            xerr=[[min(e.mean - e.low, 0.999 * e.mean) for e in shown], [e.high - e.mean for e in shown]],
+            [y + 0.14 * (place - 2) for y in range(len(models))],
+            xerr=[[e.mean - max(e.low, _LEAST) for e in shown], [e.high - e.mean for e in shown]],
             fmt=marker,
             color=colour,
-            markersize=10 if marker == "|" else 5,
-            markerfacecolor="white" if hollow else colour,
+            markersize=4.5,
+            markerfacecolor="white" if predictor.endswith("certified") else colour,
             elinewidth=1,
             label=label,
-            zorder=3 if not hollow else 2,
         )
     names = [f"{model['data']},\n{model['model']}" for model in models]
     axes.set_yticks(range(len(models)), names)
     axes.set_ylim(len(models) - 0.5, -0.5)
+    axes.grid(axis="y", visible=False)
     axes.set_xscale("log")
+    axes.set_xlim(0.4 * least, 1.3 * most)
     axes.xaxis.set_major_formatter(lambda value, _: number(value))
     axes.set_xlabel("support vectors evaluated per row, mean, at 0.1 % disagreement (log scale)")
     _legend_below(figure, axes)
@@ -197,8 +207,9 @@ def _line(
     axes.plot(
         x, [e.mean for e in estimates], style, color=colour, marker=marker, label=label, markevery=every, markersize=3
     )
-    low, high = ([getattr(e, end) for e in estimates] for end in ("low", "high"))
-    axes.fill_between(x, low, high, color=colour, alpha=0.18, linewidth=0)
+    # where a scale is logarithmic, an interval that reaches below 0 goes down to the edge of the picture
+    low = [max(e.low, _LEAST) for e in estimates]
+    axes.fill_between(x, low, [e.high for e in estimates], color=colour, alpha=0.15, linewidth=0)
 
 
 def _legend_below(figure: Figure, axes: Any) -> None:

@@ -65,7 +65,7 @@ def errors_seen(
         for i, delta in enumerate(deltas):
             codes, _ = looks.answers(*boundary.thresholds(bridge_boundary(0.0, 1.0, delta), looks.dtype))
             stopped[i] += codes.sum()
-    return (stopped / n_walks).tolist()
+    return [float(share) for share in stopped / n_walks]
 
 
 def mean_terms(
@@ -92,7 +92,7 @@ def mean_terms(
         alive = alive[seen[alive].max(axis=1) == n_terms]
         if not len(alive):
             break
-    return seen.mean(axis=0).tolist()
+    return [float(mean) for mean in seen.mean(axis=0)]
 
 
 def simulate_errors(seed: int, *, n_terms: int = 1000, n_walks: int = 20_000) -> list[Record]:

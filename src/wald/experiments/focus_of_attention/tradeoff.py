@@ -19,9 +19,11 @@ Floats = NDArray[np.floating[Any]]
 RISK = 0.001
 #: Mean costs at which predictors are compared, as shares of all terms.
 SHARES = (0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
-#: Those of them at which whole precision and recall curves are kept.
+#: Mean costs at which the ladder alone is looked at besides.
+LADDER_SHARES = (0.003, 0.005, 0.01)
+#: Those at which whole precision and recall curves are kept.
 CURVE_SHARES = (0.1, 0.3, 0.5)
-RECALLS = tuple(round(0.05 * i, 2) for i in range(1, 20)) + (0.98,)
+RECALLS = (*(round(0.05 * i, 2) for i in range(1, 20)), 0.98)
 #: How far beyond the recall at which rejected rows come in the attentive predictor is compared with the full one.
 BEYOND = 0.02
 #: Plan rows from which the terms' correlations are taken.
@@ -94,7 +96,10 @@ def trial(material: Material, seed: int, n_jobs: int | None = None) -> Tables:
                     for r, p in zip(RECALLS, precision, strict=True)
                 ]
         tables["fall"].append({"share": share, **_fall(outcomes["attentive"], test)})
-    key = {"data": material.data, "model": material.model_name, "seed": seed}
+    for share in LADDER_SHARES:
+        outcome = runs["ladder"].outcome(chooser["ladder"].setting_at_cost(share * material.n_terms))
+        tables["curves"].append({"share": share, "predictor": "ladder", **_figures(outcome, test, material.n_terms)})
+    key: Record = {"data": material.data, "model": material.model_name, "seed": seed}
     return {name: [{**key, **record} for record in records] for name, records in tables.items()}
 
 
@@ -197,4 +202,4 @@ def effective_terms(values: Floats) -> float:
     n = some.shape[1]
     # chance alone correlates two terms by 1 / N in the square
     squares = float(((some.T @ some) ** 2).sum()) - n * (n - 1) / (len(some) - 1)
-    return n**2 / max(squares, float(n))
+    return float(n**2 / max(squares, float(n)))
