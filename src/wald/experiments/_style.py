@@ -47,6 +47,7 @@ def write_picture(folder: Path, name: str, draw: Callable[[], Figure]) -> list[P
         matplotlib.rcParams.update(_SETTINGS)
         figure = draw()
         figure.savefig(paths[0])
+        figure.set_layout_engine("none")  # what has found its place stays there
         figure.savefig(paths[1], metadata={"Date": None})
     return paths
 

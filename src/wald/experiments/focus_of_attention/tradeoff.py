@@ -143,7 +143,8 @@ def _fall(outcome: Outcome, rows: Rows) -> Record:
     beyond = (min(1.0, recall + BEYOND),)
     return {
         "recall": recall,
-        "precision_before": float(rows.labels[kept].mean()) if kept.any() else float("nan"),
+        # of no rows at all, precision is 1, as it is for scikit-learn
+        "precision_before": float(rows.labels[kept].mean()) if kept.any() else 1.0,
         "precision_beyond": precision_at(outcome.ranking, rows.labels, beyond)[0],
         "precision_of_full_beyond": precision_at(rows.scores, rows.labels, beyond)[0],
     }
