@@ -200,12 +200,19 @@ def test_a_fifth(ladder, said):
         for seed in range(3)
         for predictor, terms in (("ladder", ladder), ("attentive", 100))
     ]
-    known = [{**key, "seed": s, "support_vectors": 120, "terms_for_90": 80, "effective_terms": 70} for s in range(3)]
+    known = {
+        "support_vectors": 120,
+        "terms_for_90": 80,
+        "open_at_part": 0.4,
+        "wrong_at_part": 0.2,
+        "effective_terms": 70,
+    }
     models = [{**key, "kernel": "linear", "support_vectors": 120, "nonzeros_per_row": 50.0}]
-    tables = {"at_risk": at_risk, "known": known, "curves": [{"data": "A"}]}
+    tables = {"at_risk": at_risk, "known": [{**key, "seed": s, **known} for s in range(3)], "curves": [{"data": "A"}]}
     verdict = findings._verdict(tables, models, "A")
     assert said in verdict
     assert ("Why:" in verdict) == (ladder == 60)
     if ladder == 60:
         assert "80 of 120 (67 %)" in verdict
+        assert "40 % and 20 %" in verdict
         assert "one of the 120 support vectors" in verdict

@@ -26,6 +26,8 @@ CURVE_SHARES = (0.1, 0.3, 0.5)
 RECALLS = (*(round(0.05 * i, 2) for i in range(1, 20)), 0.98)
 #: How far beyond the recall at which rejected rows come in the attentive predictor is compared with the full one.
 BEYOND = 0.02
+#: Share of the terms after which it is asked how good the ladder's estimate is.
+PART = 0.2
 #: Plan rows from which the terms' correlations are taken.
 _CORRELATED = 2000
 
@@ -191,7 +193,14 @@ def _known(material: Material, plan: Rows, ladder: Run) -> Record:
         else float(material.n_terms)
         for level in (90, 99)
     }
-    return {"support_vectors": material.n_terms, **reached, "effective_terms": effective_terms(plan.values)}
+    early = max(0, int(np.searchsorted(ladder.costs, PART * material.n_terms, side="right")) - 1)
+    return {
+        "support_vectors": material.n_terms,
+        **reached,
+        "open_at_part": float(1.0 - known[early]),
+        "wrong_at_part": float(((ladder.estimates[:, early] > 0) != (ladder.looks.full == 1)).mean()),
+        "effective_terms": effective_terms(plan.values),
+    }
 
 
 def effective_terms(values: Floats) -> float:
