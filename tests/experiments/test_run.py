@@ -187,7 +187,7 @@ def curves(gap: dict[float, float]) -> dict[str, list[dict[str, object]]]:
 def test_attentive_against_budgeted(gap, verdict):
     tables = curves(gap)
     assert claims.precision_and_recall(tables).verdict == verdict
-    better, worse, _ = claims.contest(tables, "A", claims._FIGURES[0])
+    better, worse, _ = claims.contest(tables, "A", claims.FIGURES[0])
     assert worse == [share for share in claims.SHARES if gap.get(share, 0.1) < 0]
     assert sorted(better + worse) == list(claims.SHARES)
 
@@ -198,7 +198,7 @@ def test_a_fifth(ladder, said):
     at_risk = [
         {**key, "seed": seed, "predictor": predictor, "terms": terms + seed}
         for seed in range(3)
-        for predictor, terms in (("ladder", ladder), ("attentive", 100))
+        for predictor, terms in (("ladder", ladder), ("ladder, certified", 2 * ladder), ("attentive", 100))
     ]
     known = {
         "support_vectors": 120,
