@@ -105,10 +105,10 @@ def _why_attentive_loses(tables: Tables, models: Sequence[Record]) -> str:
     return (
         "Where attentive is worse: it can leave early only by rejecting, and a row that is not rejected costs every "
         "term. Keeping all positives therefore costs at least their share of the rows, before any negative is looked "
-        "at; below that, positives must be rejected, while the budgeted predictor spends the same on every row. Average "
-        "precision suffers besides from the one score that rejected rows share (8). Share of positives; highest mean "
-        "cost at which attentive is worse in average precision; and in the figures that do not rank rejected rows alike:"
-        "\n\n" + "\n".join(f"- {line}" for line in said) + "\n"
+        "at; below that, positives must be rejected, while the budgeted predictor spends the same on every row. "
+        "Average precision suffers besides from the one score that rejected rows share (8). Share of positives; "
+        "highest mean cost at which attentive is worse in average precision; and in the figures that do not rank "
+        "rejected rows alike:\n\n" + "\n".join(f"- {line}" for line in said) + "\n"
     )
 
 
@@ -195,8 +195,8 @@ def _why(tables: Tables, models: Sequence[Record], data: str) -> str:
     figures = (
         f"for 90 % of the score's variance the best linear estimate in the ladder's order needs {knows(data)} of the "
         f"terms here ({others(knows)}); with a fifth of the terms, the share of the variance that is open and the "
-        f"share of rows whose estimate has the wrong sign are {at_part(data)} ({others(at_part)}); the terms are correlated "
-        f"like {independent(data)} independent ones ({others(independent)})"
+        f"share of rows whose estimate has the wrong sign are {at_part(data)} ({others(at_part)}); the terms are "
+        f"correlated like {independent(data)} independent ones ({others(independent)})"
     )
     least_known = max(data_sets(tables), key=lambda name: mean(name, "open_at_part")) == data
     if least_known:
