@@ -181,7 +181,12 @@ def test_kernel(change, single):
 
 @pytest.mark.parametrize(
     "change",
-    [{"vectors": np.full((10, 6), 1e300)}, {"landmarks": np.full((1, 6), 1e300)}, {"coef": np.full((1, 10), 1e300)}, {"gamma": 1e300}],
+    [
+        {"vectors": np.full((10, 6), 1e300)},
+        {"landmarks": np.full((1, 6), 1e300)},
+        {"coef": np.full((1, 10), 1e300)},
+        {"gamma": 1e300},
+    ],
     ids=named,
 )
 def test_numbers_beyond_single_precision(change):

@@ -26,7 +26,9 @@ def test_reference_p_values(k, n, risk, expected):
 def test_p_value_is_the_binomial_distribution(data, risk):
     n = data.draw(st.integers(1, 20_000))
     k = data.draw(st.integers(0, n))
-    assert p_value(k, n, risk) == pytest.approx(stats.binom.cdf(k, n, risk), rel=1e-8, abs=1e-100)  # both round in the far tail
+    assert p_value(k, n, risk) == pytest.approx(
+        stats.binom.cdf(k, n, risk), rel=1e-8, abs=1e-100
+    )  # both round in the far tail
 
 
 @given(st.data(), CONFIDENCES)

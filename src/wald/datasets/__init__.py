@@ -4,7 +4,9 @@ Every `fetch_` function looks in the folder that the environment variable ``WALD
 then downloads from the publishers' address, and checks what it reads.
 """
 
+from wald.datasets.gisette import make_gisette_like
 from wald.datasets.mnist import fetch_mnist
+from wald.datasets.newsgroups import fetch_20newsgroups_binary
 from wald.datasets.walks import make_walks
 
-__all__ = ["fetch_mnist", "make_walks"]
+__all__ = ["fetch_20newsgroups_binary", "fetch_mnist", "make_gisette_like", "make_walks"]

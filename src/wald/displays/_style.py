@@ -5,7 +5,8 @@ The only file here that loads matplotlib: it is imported where something is draw
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import matplotlib
@@ -38,6 +39,27 @@ SETTINGS: Any = {
     "figure.dpi": 150,
     "savefig.facecolor": "white",
 }
+
+#: For pictures of a page's width that are written to files.
+PAGE_SETTINGS: Any = {
+    **SETTINGS,
+    "axes.titlesize": 9,
+    "figure.titlesize": 10,
+    "legend.frameon": False,
+    "legend.fontsize": 8,
+    "savefig.dpi": 250,
+    "svg.hashsalt": "wald",  # the same picture is the same file
+}
+
+
+@contextmanager
+def page_style(**more: Any) -> Iterator[None]:
+    """Draw pages in the common style, whatever the user's own settings are."""
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        settings: Any = PAGE_SETTINGS | more
+        matplotlib.rcParams.update(settings)
+        yield
 
 
 def new_axes(width: float = COLUMN_WIDTH, height: float = 2.6) -> Any:

@@ -4,31 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-import matplotlib
 from matplotlib.figure import Figure
 
-from ...displays._style import BLUE, GREY, ORANGE, PAGE_WIDTH, SETTINGS, boxed, grouped
+from ...displays._style import BLUE, GREY, ORANGE, PAGE_WIDTH, boxed, grouped, page_style
 from ..errors import DemoError
 
 __all__ = ["BLUE", "GREY", "ORANGE", "PAGE_WIDTH", "boxed", "grouped", "written"]
 
-_SETTINGS: Any = {
-    **SETTINGS,
-    "axes.titlesize": 9,
-    "legend.frameon": False,
-    "legend.fontsize": 8,
-    "figure.titlesize": 10,
-    "savefig.dpi": 250,
-}
-
 
 def written(path: Path, draw: Callable[[], Figure]) -> Path:
     """Draw a picture in the common style and write it."""
-    with matplotlib.rc_context():
-        matplotlib.rcdefaults()
-        matplotlib.rcParams.update(_SETTINGS)
+    with page_style():
         figure = draw()
         try:
             figure.savefig(path)

@@ -1,0 +1,138 @@
+"""What experiments share: progress, CSV files, means over seeds with intervals."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.stats import t as student
+
+#: Of every interval that an experiment reports.
+CONFIDENCE = 0.95
+
+#: A line of a table, from the names of its columns to what stands there.
+Record = Mapping[str, str | int | float]
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mean over seeds, and its 95 % interval by Student's t.
+
+    Examples
+    --------
+    >>> estimate = over_seeds([1.0, 2.0, 3.0])
+    >>> estimate.mean, round(estimate.low, 2), round(estimate.high, 2), estimate.n
+    (2.0, -0.48, 4.48, 3)
+    """
+
+    mean: float
+    low: float
+    high: float
+    n: int
+
+
+def over_seeds(values: ArrayLike) -> Estimate:
+    """Mean of one figure per seed, with its interval.
+
+    Parameters
+    ----------
+    values : array-like of shape (n_seeds,)
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two.
+    """
+    figures = np.asarray(values, dtype=np.float64)
+    if figures.ndim != 1 or len(figures) < 2:
+        raise ValueError(f"An interval needs the figures of at least two seeds. Got shape {figures.shape}.")
+    mean = float(figures.mean())
+    half = float(student.ppf((1 + CONFIDENCE) / 2, len(figures) - 1) * figures.std(ddof=1) / np.sqrt(len(figures)))
+    return Estimate(mean, mean - half, mean + half, len(figures))
+
+
+def select(records: Iterable[Record], **wanted: str | int | float) -> list[Record]:
+    """Keep the records that have the given values."""
+    return [r for r in records if all(r[name] == value for name, value in wanted.items())]
+
+
+def per_seed(records: Iterable[Record], column: str) -> list[float]:
+    """One figure per seed, in the order of the seeds: the mean of a column over all else (models, say)."""
+    figures: dict[int, list[float]] = {}
+    for record in records:
+        figures.setdefault(int(record["seed"]), []).append(float(record[column]))
+    return [float(np.mean(figures[seed])) for seed in sorted(figures)]
+
+
+def write_csv(path: Path, records: Sequence[Record]) -> Path:
+    """Write records that share their columns, numbers with seven digits that count."""
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, fieldnames=list(records[0]), lineterminator="\n")
+        writer.writeheader()
+        for record in records:
+            writer.writerow({k: f"{v:.7g}" if isinstance(v, float) else v for k, v in record.items()})
+    return path
+
+
+class Steps(Protocol):
+    """Told the name of every step before it is taken."""
+
+    def __call__(self, name: str) -> None:
+        """Say what is done from now on."""
+
+
+@contextmanager
+def progress(console: Any, n_steps: int) -> Iterator[Steps]:
+    """Show a bar on a rich console, or nothing where there is none.
+
+    Parameters
+    ----------
+    console : rich.console.Console or None
+    n_steps : int
+        How often the steps will be told.
+    """
+    if console is None:
+        yield lambda name: None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (
+        BarColumn(bar_width=24),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.description}", markup=False),
+    )
+    with Progress(*columns, console=console) as bar:
+        task, begun = bar.add_task("", total=n_steps), 0
+
+        def step(name: str) -> None:
+            nonlocal begun
+            bar.update(task, description=name, completed=begun)
+            begun += 1
+
+        yield step
+        bar.update(task, description="done", completed=n_steps)
+
+
+def number(value: float, digits: int = 3) -> str:
+    """Write a number with so many digits that count, and thousands set apart.
+
+    Examples
+    --------
+    >>> number(0.04712), number(1234.5), number(12.0)
+    ('0.0471', '1 234', '12')
+    """
+    if abs(value) >= 100:
+        return f"{round(value):,}".replace(",", " ")
+    return np.format_float_positional(value, precision=digits, fractional=False, trim="-")
+
+
+def percent(share: float, digits: int = 3) -> str:
+    """Write a share in per cent."""
+    return f"{number(100 * share, digits)} %"

@@ -1,0 +1,275 @@
+"""The contenders: budgeted, attentive and our ladder, each over support vectors as terms, all judged by one walk.
+
+A predictor is fitted on plan rows. Shown other rows it gives a `Run`, which says for every setting of its one number
+what each row costs, how it is answered and how it is ranked.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.frozen import FrozenEstimator
+
+from ...early_exit import EarlyExitClassifier
+from ...stopping import Boundary, Budget, Looks, Walk, q_grid
+from .material import Material, Rows
+
+Floats = NDArray[np.floating[Any]]
+
+#: The attentive predictor looks after so many terms (and would look after each in the paper): memory.
+EVERY = 8
+#: Settings of the attentive predictor that are tried between the boldest and the most cautious.
+N_SETTINGS = 48
+#: Up to this share of disagreements, every setting that makes a difference is tried besides.
+FINE = 0.003
+#: Steps between two of them to a wanted mean cost.
+N_HALVINGS = 16
+#: Share of the plan rows that ``fit`` wants for a certificate, which is then made anew on rows of its own.
+LEAST_CERTIFICATE = 0.1
+
+
+class Outcome(NamedTuple):
+    """What became of every row: terms evaluated, code answered, score to rank by, whether it left early."""
+
+    cost: NDArray[np.float64]
+    codes: NDArray[np.int32]
+    ranking: NDArray[np.float64]
+    early: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """A predictor's walk over some rows.
+
+    Attributes
+    ----------
+    looks : Looks
+        Scores at every early look, and the full model's codes.
+    boundary : Boundary
+        Its thresholds, up to the setting q.
+    costs : ndarray of shape (T + 1,)
+        Terms evaluated at each look; the last is all of them.
+    scores : ndarray of shape (N,)
+        Full scores.
+    settings : ndarray
+        Of q, from cautious to bold.
+    estimates : ndarray of shape (N, T)
+        Estimate of the full score at each look.
+    """
+
+    looks: Looks
+    boundary: Boundary
+    costs: NDArray[np.float64]
+    scores: NDArray[np.float64]
+    settings: NDArray[np.float64]
+    estimates: Floats
+
+    def outcome(self, q: float) -> Outcome:
+        """Let the rows leave at setting `q`; who leaves is ranked by the estimate at that look."""
+        codes, stage = self.looks.answers(*self.boundary.thresholds(q, self.looks.dtype))
+        early = stage < self.looks.n_stages
+        ranking = self.scores.astype(np.float64)
+        ranking[early] = self.estimates[early, stage[early]]
+        return Outcome(self.costs[stage], codes, ranking, early)
+
+    def disagreement(self, q: float) -> float:
+        """Share of the rows that are answered otherwise than by the full model."""
+        return float((self.outcome(q).codes != self.looks.full).mean())
+
+    @cached_property
+    def _mean_costs(self) -> NDArray[np.float64]:
+        return np.array([self.outcome(q).cost.mean() for q in self.settings])
+
+    def setting_at_cost(self, mean_cost: float) -> float:
+        """The setting that costs so much on these rows, to within half a term where settings can be told apart."""
+        i = int(np.argmax(self._mean_costs <= mean_cost))  # costs fall along the settings
+        if self._mean_costs[i] > mean_cost:
+            return float(self.settings[-1])
+        if i == 0:
+            return float(self.settings[0])
+        cautious, bold = self.settings[i - 1], self.settings[i]
+        for _ in range(N_HALVINGS):
+            q = 0.5 * (cautious + bold)
+            cost = self.outcome(q).cost.mean()
+            if abs(cost - mean_cost) <= 0.5:
+                return float(q)
+            cautious, bold = (q, bold) if cost > mean_cost else (cautious, q)
+        return float(bold)
+
+    def setting_at_risk(self, risk: float) -> float:
+        """The boldest setting up to which all tried ones disagree on at most this share of these rows."""
+        best = np.inf
+        for q in self.settings:
+            if self.disagreement(q) > risk:
+                break
+            best = float(q)
+        return best
+
+
+class PartialSums:
+    """Support vectors in one random order, and the running sums over them.
+
+    Parameters
+    ----------
+    material : Material
+    plan : Rows
+        They give the means of the terms: over all rows, and over those that the full model calls positive.
+    seed : int
+    every : int, default=EVERY
+        Looks come after every so many terms.
+    """
+
+    def __init__(self, material: Material, plan: Rows, seed: int, every: int = EVERY) -> None:
+        order = np.random.default_rng([seed, 4]).permutation(material.n_terms)
+        self.order, self.coef, self.intercept = order, material.coef[order], material.intercept
+        n = material.n_terms
+        self.looks = np.arange(every, n, every) if n > every else np.arange(1, n)
+        self.costs = np.append(self.looks, n).astype(np.float64)
+        # in the order; the sums of what is seen, and of what is not
+        self._mean = self.coef * plan.values.mean(axis=0, dtype=np.float64)[order]
+        positive = plan.full == 1
+        self._positive = self.coef * plan.values[positive].mean(axis=0, dtype=np.float64)[order]
+
+    def at_looks(self, rows: Rows) -> NDArray[np.float32]:
+        """Sums of the terms seen at every look (N, T), without the intercept."""
+        weighted = rows.values[:, self.order[: self.looks[-1]]] * self.coef[: self.looks[-1]].astype(np.float32)
+        starts = np.concatenate([[0], self.looks[:-1]])
+        blocks = np.add.reduceat(weighted, starts, axis=1, dtype=np.float64)
+        return np.cumsum(blocks, axis=1).astype(np.float32)
+
+    def after(self, rows: Rows, k: int) -> NDArray[np.float64]:
+        """Sums of the first `k` terms (N,)."""
+        return np.asarray(rows.values[:, self.order[:k]] @ self.coef[:k].astype(np.float32), dtype=np.float64)
+
+    def rest_of_mean(self, k: Any) -> Any:
+        """What the terms after the first `k` are worth in the mean over all plan rows."""
+        seen = np.concatenate([[0.0], np.cumsum(self._mean)])
+        return seen[-1] - seen[k]
+
+    @property
+    def positive_path(self) -> NDArray[np.float64]:
+        """A_t: where the sums of the full model's positives are in the mean at every look."""
+        return np.cumsum(self._positive)[self.looks - 1]
+
+    # ---- the budgeted predictor ----------------------------------------------------------------------------------
+
+    def budgeted(self, rows: Rows, k: int, threshold: float = 0.0) -> Outcome:
+        """Evaluate the first `k` terms of every row, put the others at their mean, and answer."""
+        n = len(self.coef)
+        score = self.after(rows, k) + self.rest_of_mean(k) + self.intercept
+        costs = np.array([float(k), float(n)])
+        walk = Walk(
+            full=rows.full,
+            full_scores=rows.scores[:, None],
+            stages=costs.astype(np.int64),
+            stage_costs=costs,
+            scores=score[:, None],
+            threshold=threshold,
+        )
+        codes, stage = walk.looks.answers(*Budget(float(k)).boundary(walk).thresholds(1.0, np.float64))
+        early = stage == 0
+        return Outcome(costs[stage], codes, np.where(early, score, rows.scores), early)
+
+    def tuned_threshold(self, rows: Rows, k: int) -> float:
+        """The threshold on the first `k` terms' score with the fewest disagreements on these rows."""
+        return best_threshold(self.after(rows, k) + self.rest_of_mean(k) + self.intercept, rows.full == 1)[0]
+
+    def budget_at_risk(self, rows: Rows, risk: float, *, tuned: bool) -> int:
+        """The smallest number of terms, among the looks, that disagrees on at most this share of the rows."""
+        scores = self.at_looks(rows) + (self.rest_of_mean(self.looks) + self.intercept)
+        positive = rows.full == 1
+        for t, k in enumerate(self.looks):
+            wrong = best_threshold(scores[:, t], positive)[1] if tuned else ((scores[:, t] > 0) != positive).sum()
+            if wrong <= risk * len(positive):
+                return int(k)
+        return len(self.coef)
+
+    # ---- the attentive predictor ---------------------------------------------------------------------------------
+
+    def attentive(self, rows: Rows, like: Run | None = None) -> Run:
+        """One-sided, centred on the positives' mean path: a row is rejected when its sum is far enough below it.
+
+        The setting q is tau, plus a constant that keeps it positive: tau is swept over all levels that the rows'
+        sums reach, and those are negative for the boldest.
+
+        Parameters
+        ----------
+        rows : Rows
+        like : Run, optional
+            On other rows: its boundary and settings are kept, so that its settings mean the same here.
+        """
+        sums, path = self.at_looks(rows), self.positive_path
+        looks = Looks(full=rows.full, scores=sums)
+        estimates = sums + (self.rest_of_mean(self.looks) + self.intercept)
+        if like is not None:
+            return Run(looks, like.boundary, self.costs, rows.scores, like.settings, estimates)
+        centred = sums - path
+        shift = float(centred.max())
+        nothing = np.zeros(len(path))
+        boundary = Boundary(path + shift, nothing + 1.0, nothing + np.inf, nothing)
+        level = shift - centred.min(axis=1).astype(np.float64)  # a row leaves when q is below it
+        misses = np.sort(level[rows.full == 1])[::-1][: int(FINE * len(level)) + 2]
+        swept = np.quantile(level, np.linspace(0, 1, N_SETTINGS))
+        slack = 1e-6 * np.abs(level).max()  # thresholds are rounded to single precision
+        settings = np.unique(np.concatenate([misses + slack, swept, [level.max() + slack]]))[::-1]
+        return Run(looks, boundary, self.costs, rows.scores, np.maximum(settings, 0.0), estimates)
+
+
+def best_threshold(scores: Floats, positive: NDArray[np.bool_]) -> tuple[float, int]:
+    """Threshold (answer positive above it) with the fewest errors, and their number."""
+    order = np.argsort(scores, kind="stable")
+    ranked, truth = scores[order].astype(np.float64), positive[order]
+    # the first i rows are answered negative
+    wrong = np.concatenate([[0], np.cumsum(truth)]) + np.concatenate([np.cumsum(~truth[::-1])[::-1], [0]])
+    wrong[1:-1][ranked[1:] == ranked[:-1]] = len(wrong)  # no threshold lies between equal scores
+    i = int(wrong.argmin())
+    if i == 0:
+        return float(ranked[0] - 1.0), int(wrong[0])
+    return float(ranked[-1] if i == len(ranked) else 0.5 * (ranked[i - 1] + ranked[i])), int(wrong[i])
+
+
+class LadderPredictor:
+    """The library's own default, wrapped around the model as a user would.
+
+    Parameters
+    ----------
+    material : Material
+    plan, certificate : Rows
+        Rows to plan with; rows to certify with, all of them.
+    risk : float
+    seed : int
+    n_jobs : int or None
+    """
+
+    def __init__(
+        self, material: Material, plan: Rows, certificate: Rows, risk: float, seed: int, n_jobs: int | None = None
+    ) -> None:
+        fast = EarlyExitClassifier(
+            FrozenEstimator(material.model),
+            risk=risk,
+            cost="units",
+            certificate_fraction=LEAST_CERTIFICATE,
+            n_jobs=n_jobs,
+            random_state=seed,
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # too few rows for a certificate: it is made anew
+            self.fast = fast.fit(plan.X).recertify(certificate.X)
+
+    @property
+    def certified_setting(self) -> float:
+        """The q of the certificate; infinite where none could be given."""
+        return float(self.fast.certificate_.q)
+
+    def run(self, rows: Rows) -> Run:
+        """What the plan sees of the rows, through the engine."""
+        plan = self.fast.plan_
+        scores = self.fast.stage_scores(rows.X)[0][:, :-1]
+        looks = Looks(full=rows.full, scores=scores.astype(plan.precision))
+        settings = np.append(q_grid(looks, plan.boundary), 0.0)
+        return Run(looks, plan.boundary, plan.stage_costs, rows.scores, settings, scores)
