@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from hypothesis import settings
 from numpy.typing import NDArray
 from sklearn.datasets import load_digits
 
@@ -20,6 +21,10 @@ else:
     matplotlib.use("agg")
 
 ROOT = Path(__file__).parents[1]
+
+# The same examples in every run: what is green stays green until the code changes.
+settings.register_profile("wald", derandomize=True, deadline=None)
+settings.load_profile("wald")
 
 
 @pytest.hookimpl(tryfirst=True)

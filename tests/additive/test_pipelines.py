@@ -63,7 +63,7 @@ def fit_steps(steps, X, y):
     return Pipeline([*fitted, (steps[-1][0], clone(steps[-1][1]).fit(seen, y))])
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     before=st.lists(st.sampled_from(SCALERS), max_size=3),
     imputer=st.none() | st.sampled_from(IMPUTERS),
@@ -214,7 +214,7 @@ def test_column_map():
     assert both.apply(X.astype(np.float32)).dtype == np.float64
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(offset=st.sampled_from([0.0, 1e3, 1e6]), seed=st.integers(0, 9), kernel=st.booleans())
 def test_the_error_bound_holds_where_centring_cancels(rows, offset, seed, kernel):
     X, y = rows(dtype=np.float32, seed=seed, n_rows=100)

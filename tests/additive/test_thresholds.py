@@ -30,7 +30,7 @@ def check(response, rule, scores):
     return decision, slack
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(LEVELS, st.sampled_from([1e-6, 0.3, 1.0, 50.0]), st.floats(-5, 5), st.booleans())
 def test_logistic(level, slope, offset, single):
     scores = (np.linspace(-60, 60, 2001) - offset) / slope
@@ -48,7 +48,7 @@ def test_constant_probability():
         assert (decision.threshold, slack) == (threshold, 0.0)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(
     st.lists(st.tuples(st.integers(-20, 20), st.sampled_from([0, 1])), min_size=1, max_size=30),
     LEVELS,

@@ -83,7 +83,7 @@ NUMBERS = st.floats(-1e300, 1e300).flatmap(
 )
 
 
-@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(cells=st.lists(st.tuples(NUMBERS, NUMBERS, NUMBERS), min_size=1, max_size=5))
 def test_every_way_of_writing_a_number_is_read_as_python_reads_it(text: Any, library: str, cells: Any) -> None:
     path = text("a,b,c\r\n" + "\r\n".join(",".join(row) for row in cells))

@@ -27,7 +27,7 @@ def answers(engine, packed, X, n_threads=1, build=_core.Rows.dense):
     return np.hstack([np.ascontiguousarray(a).view(np.uint8).reshape(len(X), -1) for a in given_by])
 
 
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=40)
 @given(
     seed=cases.seeds,
     kind=st.sampled_from(["double", "single", "linear"]),

@@ -30,7 +30,7 @@ def wrong_by(scores, exact):
     return np.abs(scores.astype(np.longdouble) - exact).max(axis=1).astype(float)
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=150)
 @given(
     seed=cases.seeds,
     kernel=st.sampled_from(cases.KERNELS),
@@ -57,7 +57,7 @@ def test_kernel_machine_bounds_hold(seed, kernel, d, n, outputs, gamma, reach, s
             assert (wrong_by(scores, exact)[finite] <= errors[finite]).all()
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=60)
 @given(
     seed=cases.seeds,
     d=st.sampled_from([1, 2, 15, 64, 784]),

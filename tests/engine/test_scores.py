@@ -32,7 +32,7 @@ def check_look(model, plan, seen, X):
             assert (worth[np.arange(len(X)), codes] >= worth.max(axis=1) - 2 * tolerance).all()
 
 
-@settings(max_examples=120, deadline=None, derandomize=True)
+@settings(max_examples=120)
 @given(
     seed=cases.seeds,
     kernel=st.sampled_from(cases.KERNELS),
@@ -59,7 +59,7 @@ def test_kernel_machine(seed, kernel, d, n, n_rows, decision, single, dtype, opt
     np.testing.assert_allclose(scores, model.scores(X), rtol=1e-9, atol=1e-9 * 10.0 ** max(0, model.degree - 3))
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=60)
 @given(
     seed=cases.seeds,
     d=st.sampled_from(cases.WIDTHS),

@@ -34,7 +34,7 @@ def one_score(rng, kind="double", **options):
     return plan, packed, X, plan.engine(packed).look(_core.Rows.dense(X), 1)[:, 0]
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=60)
 @given(
     seed=cases.seeds,
     kind=st.sampled_from(["double", "single", "linear"]),
@@ -64,7 +64,7 @@ def test_predict_follows_the_reference_loop(seed, kind, decision, stages, n_rows
     np.testing.assert_array_equal(np.array(alone).T, [codes, stage])
 
 
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=40)
 @given(
     seed=cases.seeds,
     kind=st.sampled_from(["double", "single", "linear"]),

@@ -67,10 +67,10 @@ def bridge_boundary(theta: float, sigma: float, delta: float, start: float = 0.0
     require_fraction("bridge_boundary", "delta", delta)
     _require_not_negative("bridge_boundary", "sigma", sigma)
     half_way = 0.5 * (theta - start)
-    product = -0.5 * sigma**2 * math.log(delta)
-    root = math.sqrt(half_way**2 + product)
-    # Below 0 the sum would cancel; the two roots of the quadratic multiply to -product.
-    return start + (half_way + root if half_way >= 0.0 else product / (root - half_way))
+    reach = sigma * math.sqrt(-0.5 * math.log(delta))
+    root = math.hypot(half_way, reach)
+    # Below 0 the sum would cancel; the two roots of the quadratic multiply to -reach^2.
+    return start + (half_way + root if half_way >= 0.0 else reach * (reach / (root - half_way)))
 
 
 def simple_bridge_boundary(theta: float, sigma: float, delta: float) -> float:
