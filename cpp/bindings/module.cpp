@@ -6,6 +6,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "../core/dispatch.hpp"
+#include "chain.hpp"
 #include "engine.hpp"
 
 namespace nb = nanobind;
@@ -60,4 +61,6 @@ NB_MODULE(_core, m) {
         .def("look", &Engine::look, "rows"_a, "n_threads"_a)
         .def_prop_ro("n_stages", &Engine::n_stages)
         .def_prop_ro("single", &Engine::single);
+
+    bind_chain(m);
 }

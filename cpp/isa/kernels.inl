@@ -368,10 +368,34 @@ void column_scores(const S* const* columns, const T* weights, std::int64_t step,
     }
 }
 
+// The best predecessor of every lane. Indices are kept as lanes of the score's own width, so that one comparison serves both.
+template <class T>
+void max_plus(const T* alpha, const T* steps, int n, int n_panels, T* out, std::int32_t* from) {
+    using P = Pack<T>;
+    using I = typename P::I;
+    constexpr int L = P::kSize;
+    const std::int64_t step = static_cast<std::int64_t>(n_panels) * L;
+    for (int k = 0; k < n_panels; ++k) {
+        P best = P::set(alpha[0]) + P::load(steps + k * L);
+        I at[P::kRegisters] = {};
+        for (int p = 1; p < n; ++p) {
+            const P score = P::set(alpha[p]) + P::load(steps + p * step + k * L);
+            for (int i = 0; i < P::kRegisters; ++i) {
+                const I larger = score.r[i] > best.r[i];
+                best.r[i] = larger ? score.r[i] : best.r[i];
+                at[i] = larger ? (p - I{}) : at[i];
+            }
+        }
+        best.store(out + k * L);
+        for (int i = 0; i < P::kRegisters; ++i)
+            for (int j = 0; j < P::kPerRegister; ++j) from[k * L + i * P::kPerRegister + j] = static_cast<std::int32_t>(at[i][j]);
+    }
+}
+
 template <class T>
 inline constexpr wald::Kernels<T> table{&scan<T>,     &list_nonzeros<T>, &dots_dense<T>, &dots_sparse<T>,
                                         &activate<T>, &readout<T>,       &absolute<T>,   &accumulate<T>,
                                         &column_scores<T, float>, &column_scores<T, double>, &readouts<T>,
-                                        kFused};
+                                        &max_plus<T>, kFused};
 
 }  // namespace WALD_ISA

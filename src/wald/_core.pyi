@@ -257,3 +257,104 @@ class Engine:
     @property
     def single(self) -> bool:
         """Whether early stages compute in float32."""
+
+@final
+class ChainGroup:
+    """Features of one group, and the row that each part has among them (-1: none)."""
+
+    @staticmethod
+    def dense(values: NDArray[np.float32], row: NDArray[np.int64]) -> ChainGroup:
+        """Features (rows, n_features), C order."""
+
+    @staticmethod
+    def csr(
+        values: NDArray[np.float32],
+        indices: NDArray[np.int32],
+        indptr: NDArray[np.int64],
+        n_features: int,
+        row: NDArray[np.int64],
+    ) -> ChainGroup:
+        """CSR features, indices ascending within a row."""
+
+@final
+class Chain:
+    """Weights of a linear chain, and inference with them."""
+
+    def __init__(self, n_labels: int, sizes: Sequence[int], own: bool) -> None: ...
+    def scores(self, groups: Sequence[ChainGroup], n_threads: int) -> NDArray[np.float32]:
+        """Node scores (parts, n_labels)."""
+
+    def predict(
+        self, groups: Sequence[ChainGroup], offsets: NDArray[np.int64], n_threads: int
+    ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+        """Labels (parts,) and scores (sequences,) of the best paths."""
+
+    def decode(
+        self, node: NDArray[np.float32], offsets: NDArray[np.int64], n_threads: int
+    ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+        """The same from node scores."""
+
+    def max_marginals(
+        self, node: NDArray[np.float32], offsets: NDArray[np.int64], n_threads: int
+    ) -> NDArray[np.float32]:
+        """Score (parts, n_labels) of the best path through each label."""
+
+    def marginals(
+        self, node: NDArray[np.float32], offsets: NDArray[np.int64], scale: float, n_threads: int
+    ) -> NDArray[np.float32]:
+        """Probabilities (parts, n_labels) under exp(scale * score)."""
+
+    def best_paths(
+        self, node: NDArray[np.float32], offsets: NDArray[np.int64], k: int, n_threads: int
+    ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+        """Labels (parts * k,), the k paths of a sequence one behind the other, and scores (sequences, k)."""
+
+    def arrays(self) -> tuple[NDArray[np.float32], NDArray[np.float32], list[NDArray[np.float32]]]:
+        """Biases (states, K), steps (K, K), and a block (features, K) of each state and group."""
+
+    def fill(
+        self, biases: NDArray[np.float32], steps: NDArray[np.float32], blocks: Sequence[NDArray[np.float32]]
+    ) -> None:
+        """Take over such arrays."""
+
+@final
+class ChainLesson:
+    """Labelled sequences, and the states under which they are seen."""
+
+    def __init__(
+        self,
+        model: Chain,
+        groups: Sequence[ChainGroup],
+        labels: NDArray[np.int32],
+        offsets: NDArray[np.int64],
+        states: str,
+        seed: int,
+    ) -> None: ...
+
+@final
+class ChainPerceptron:
+    """The structured perceptron."""
+
+    def __init__(self, start: Chain, margin: float) -> None: ...
+    def epoch(self, lesson: ChainLesson, order: NDArray[np.int64], turn: int) -> int:
+        """Take one turn over the sequences; how many labels were wrong, margin included."""
+
+    def current(self) -> Chain:
+        """Weights as they are."""
+
+    def averaged(self) -> Chain:
+        """Weights, averaged over all steps."""
+
+@final
+class ChainFrankWolfe:
+    """The structural SVM by block-coordinate Frank-Wolfe."""
+
+    def __init__(self, start: Chain, strength: float, n_sequences: int, copies: int) -> None: ...
+    def epoch(self, lesson: ChainLesson, order: NDArray[np.int64]) -> float:
+        """Take one turn over sequence * copies + copy; the gaps met on the way."""
+
+    def gap(self, lesson: ChainLesson) -> float:
+        """Duality gap."""
+
+    def current(self) -> Chain:
+        """Weights as they are."""

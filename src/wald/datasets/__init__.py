@@ -4,6 +4,7 @@ Every loader looks in the folder that the environment variable ``WALD_DATA`` nam
 then downloads from the publishers' address, and checks what it reads.
 """
 
+from wald.datasets.chains import make_chains
 from wald.datasets.mnist import fetch_mnist
 
-__all__ = ["fetch_mnist"]
+__all__ = ["fetch_mnist", "fetch_ocr", "make_chains"]

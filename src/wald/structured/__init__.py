@@ -1,0 +1,21 @@
+"""Structured predictors whose features come in groups with costs."""
+
+from wald.structured.chain import ChainClassifier, ChainSession
+from wald.structured.features import ExtractionError, LazyFeatures
+from wald.structured.groups import FeatureGroup
+from wald.structured.images import HOG
+from wald.structured.protocol import Session, StructuredModel, check_model
+from wald.structured.sequences import Sequences
+
+__all__ = [
+    "HOG",
+    "ChainClassifier",
+    "ChainSession",
+    "ExtractionError",
+    "FeatureGroup",
+    "LazyFeatures",
+    "Sequences",
+    "Session",
+    "StructuredModel",
+    "check_model",
+]
