@@ -6,5 +6,6 @@ then downloads from the publishers' address, and checks what it reads.
 
 from wald.datasets.chains import make_chains
 from wald.datasets.mnist import fetch_mnist
+from wald.datasets.ocr import fetch_ocr
 
 __all__ = ["fetch_mnist", "fetch_ocr", "make_chains"]

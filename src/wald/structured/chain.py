@@ -343,7 +343,7 @@ class ChainClassifier(BaseEstimator):
         for name, options in (("learner", ("perceptron", "svm")), ("states", ("random", "full"))):
             if getattr(self, name) not in options:
                 raise ValueError(f"{name} must be one of {options}. Got {getattr(self, name)!r}.")
-        if not isinstance(self.max_iter, int | np.integer) or self.max_iter < 1:
+        if self.max_iter < 1 or self.max_iter != int(self.max_iter):
             raise ValueError(f"max_iter must be an integer of at least 1. Got {self.max_iter!r}.")
         for name, least in (("margin", 0.0), ("tol", 0.0)):
             if not (np.isfinite(getattr(self, name)) and getattr(self, name) >= least):

@@ -107,7 +107,8 @@ class LazyFeatures:
             values = np.ascontiguousarray(values, dtype=np.float32)
         if values.ndim != 2 or values.shape[0] != len(parts):
             raise ExtractionError(
-                f"The extractor of group {name!r} must give one row for each of {len(parts)} parts. Got shape {values.shape}."
+                f"The extractor of group {name!r} must give one row for each of {len(parts)} parts. "
+                f"Got shape {values.shape}."
             )
         expected = (
             self._sizes[g] if self._sizes is not None else None if self._values[g] is None else self._values[g].shape[1]

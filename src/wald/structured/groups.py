@@ -39,7 +39,7 @@ class FeatureGroup:
     cost: float | None = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.name, str) or not self.name:
+        if not self.name or not isinstance(self.name, str):
             raise ValueError(f"FeatureGroup needs a name. Got {self.name!r}.")
         if self.extract is not None and not callable(self.extract):
             raise TypeError(f"The extractor of group {self.name!r} must be callable or None. Got {self.extract!r}.")

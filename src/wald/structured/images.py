@@ -45,7 +45,7 @@ class HOG:
             raise ValueError(f"cell, block and orientations must be at least 1. Got {self}.")
         if min(self.shape) < self.cell * self.block:
             raise ValueError(
-                f"An image of {self.shape[0]} x {self.shape[1]} pixels has no block of {self.block} cells of {self.cell}."
+                f"shape must hold a block of {self.block} cells of {self.cell} pixels a side. Got {self.shape}."
             )
 
     def __call__(self, images: ArrayLike) -> NDArray[np.float32]:
@@ -64,8 +64,7 @@ class HOG:
 
     def _cells(self, images: NDArray[np.float32]) -> NDArray[np.float32]:
         """Orientation histograms (n, rows of cells, columns of cells, orientations)."""
-        n, rows, columns = images.shape
-        down, across = rows // self.cell, columns // self.cell
+        down, across = self.shape[0] // self.cell, self.shape[1] // self.cell
         vertical, horizontal = np.zeros_like(images), np.zeros_like(images)
         vertical[:, 1:-1] = images[:, 2:] - images[:, :-2]
         horizontal[:, :, 1:-1] = images[:, :, 2:] - images[:, :, :-2]
@@ -76,8 +75,10 @@ class HOG:
         kind = np.minimum((angle * (self.orientations / 180)).astype(np.int64), self.orientations - 1)
         image, row, column = np.indices(magnitude.shape, sparse=True)
         cell = ((image * down + row // self.cell) * across + column // self.cell) * self.orientations + kind
-        counts = np.bincount(cell.ravel(), weights=magnitude.ravel(), minlength=n * down * across * self.orientations)
-        return (counts / self.cell**2).reshape(n, down, across, self.orientations).astype(np.float32)
+        counts = np.bincount(
+            cell.ravel(), weights=magnitude.ravel(), minlength=len(images) * down * across * self.orientations
+        )
+        return (counts / self.cell**2).reshape(len(images), down, across, self.orientations).astype(np.float32)
 
 
 def _normalized(block: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -93,18 +93,20 @@ def check_model(model: Any, X: Any, y: Any) -> None:
     names, costs = list(model.group_names_), np.asarray(model.group_costs_)
     assert len(names) >= 2, "there must be a cheap group and a costly one"
     assert costs.shape == (len(names),), f"group_costs_ must have {len(names)} entries, got shape {costs.shape}"
-    assert np.isfinite(costs).all() and (costs[1:] > 0).all(), "costly groups must have finite, positive costs"
+    assert (np.isfinite(costs) & (costs >= 0)).all(), "group_costs_ must be finite and not negative"
+    assert (costs[1:] > 0).all(), "costly groups must have positive costs"
     session = model.open(X)
     assert isinstance(session, Session), (
         "open(X) must give offsets, seconds, extracted, state, decode, confidence and codes"
     )
     offsets = np.asarray(session.offsets)
-    assert offsets[0] == 0 and (np.diff(offsets) > 0).all() and len(offsets) >= 3, (
-        "offsets must rise from 0 over two examples"
-    )
+    assert len(offsets) >= 3, "the check needs two examples"
+    assert offsets[0] == 0, "offsets must start at 0"
+    assert (np.diff(offsets) > 0).all(), "every example needs a part"
     n_parts, n_costly = int(offsets[-1]), len(names) - 1
     everything = session.state()
-    assert everything.shape == (n_parts, n_costly) and everything.all(), "state() must be all True, (n_parts, K)"
+    assert everything.shape == (n_parts, n_costly), f"state() must have shape ({n_parts}, {n_costly})"
+    assert everything.all(), "state() must have everything"
     assert not np.asarray(session.extracted)[1:].any(), "nothing costly may be extracted before it is asked for"
     truth = session.codes(y)
     assert truth.shape == (n_parts,), "codes(y) must have one entry per part"
@@ -142,7 +144,8 @@ def _check_answers(model: Any, X: Any, session: Session, everything: State, trut
     )
     confidence = session.confidence(everything)
     assert confidence.shape == full.shape, "confidence must have one entry per part"
-    assert np.isfinite(confidence).all() and (confidence >= 0).all(), "confidence must be finite and not negative"
+    assert np.isfinite(confidence).all(), "confidence must be finite"
+    assert (confidence >= 0).all(), "confidence must not be negative"
     known = truth >= 0
     loss = np.asarray(model.loss(truth[known], full[known]))
     assert loss.shape == (np.count_nonzero(known),), "loss must have one entry per part"
