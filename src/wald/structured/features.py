@@ -54,8 +54,10 @@ class LazyFeatures:
         for g in range(len(self.groups)):
             wanted = self._rows[g] < 0 if g == 0 else state[:, g - 1] & (self._rows[g] < 0)
             parts = np.flatnonzero(wanted)
-            if len(parts) or self._values[g] is None:
+            if len(parts):
                 self._add(g, parts)
+            elif self._values[g] is None and self._sizes is not None:
+                self._values[g] = np.empty((0, self._sizes[g]), dtype=np.float32)
 
     def packed(self, state: NDArray[np.bool_]) -> list[_core.ChainGroup]:
         """Groups as the engine reads them, each with the parts that have it in this state."""
@@ -87,7 +89,7 @@ class LazyFeatures:
         values = self._checked(g, values, parts)
         known = self._values[g]
         self._rows[g][parts] = np.arange(len(parts)) + (0 if known is None else known.shape[0])
-        if known is None:
+        if known is None or known.shape[0] == 0:
             self._values[g] = values
         elif sparse.issparse(values):
             self._values[g] = sparse.vstack([known, values], format="csr")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -56,7 +57,7 @@ class HOG:
         cells = self._cells(flat.reshape(-1, *self.shape))
         n, down, across, _ = cells.shape
         blocks = [
-            cells[:, i : i + self.block, j : j + self.block].reshape(n, -1)
+            cells[:, i : i + self.block, j : j + self.block].reshape(n, self.block**2 * self.orientations)
             for i in range(down - self.block + 1)
             for j in range(across - self.block + 1)
         ]
@@ -73,7 +74,7 @@ class HOG:
         magnitude = np.hypot(vertical, horizontal)
         angle = np.rad2deg(np.arctan2(vertical, horizontal)) % 180
         kind = np.minimum((angle * (self.orientations / 180)).astype(np.int64), self.orientations - 1)
-        image, row, column = np.indices(magnitude.shape, sparse=True)
+        image, row, column = np.ix_(*map(np.arange, magnitude.shape))
         cell = ((image * down + row // self.cell) * across + column // self.cell) * self.orientations + kind
         counts = np.bincount(
             cell.ravel(), weights=magnitude.ravel(), minlength=len(images) * down * across * self.orientations
