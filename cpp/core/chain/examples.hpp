@@ -2,7 +2,6 @@
 #pragma once
 
 #include <span>
-#include <vector>
 
 #include "decode.hpp"
 
@@ -21,60 +20,74 @@ inline std::uint64_t mixed(std::uint64_t seed, std::uint64_t a, std::uint64_t b,
 }
 inline double uniform(std::uint64_t h) { return static_cast<double>(h >> 11) * 0x1.0p-53; }
 
-enum class States : std::uint8_t { full, random };
+using States = std::vector<std::uint8_t>;
 
 struct Examples {
-    std::vector<Group> groups;
+    Features features;
     const std::int32_t* labels = nullptr;
     std::span<const std::int64_t> offsets;  // of the first part of every sequence, and the end
-    States states = States::full;
+    int n_groups = 1;
+    bool random = false;  // states; otherwise every part has everything
     std::uint64_t seed = 0;
 
     std::int64_t size() const { return static_cast<std::int64_t>(offsets.size()) - 1; }
+    std::int64_t length(std::int64_t sequence) const { return offsets[sequence + 1] - offsets[sequence]; }
+    std::uint8_t everything() const { return static_cast<std::uint8_t>((1 << (n_groups - 1)) - 1); }
 
-    // The states of a sequence's parts at a turn. Random: one sequence in ten has nothing costly, one everything, and the others
-    // each part with a probability that is itself uniform.
-    void draw(std::int64_t sequence, std::uint64_t turn, int n_groups, std::vector<int>& out) const {
-        const std::int64_t first = offsets[sequence], n = offsets[sequence + 1] - first;
-        const int everything = (1 << (n_groups - 1)) - 1;
-        out.assign(static_cast<std::size_t>(n), everything);
-        if (states == States::full || n_groups == 1) return;
+    // The states of a sequence's parts at a turn. Random: one sequence in ten has nothing costly, one in ten everything; in the
+    // others a part has a group with a probability that is itself uniform, drawn once for the sequence.
+    void draw(std::int64_t sequence, std::uint64_t turn, States& out) const {
+        const std::int64_t n = length(sequence);
+        out.assign(static_cast<std::size_t>(n), everything());
+        if (!random || n_groups == 1) return;
         const auto at = static_cast<std::uint64_t>(sequence);
         const double kind = uniform(mixed(seed, turn, at, ~0ull));
         const double p = kind < 0.1 ? 0 : kind < 0.2 ? 1 : uniform(mixed(seed, turn, at, ~1ull));
         for (std::int64_t t = 0; t < n; ++t)
             for (int g = 1; g < n_groups; ++g)
-                if (uniform(mixed(seed, turn, at, static_cast<std::uint64_t>(t * n_groups + g))) >= p) out[t] &= ~(1 << (g - 1));
+                if (uniform(mixed(seed, turn, at, static_cast<std::uint64_t>(t * n_groups + g))) >= p)
+                    out[static_cast<std::size_t>(t)] &= static_cast<std::uint8_t>(~(1 << (g - 1)));
     }
 };
 
-// One sequence, scored: what learners decode.
-class Scored {
+// One sequence as a learner sees it: scored, with a margin for every wrong label, and decoded.
+class Guess {
 public:
-    // `margin` is added to every label but the true one.
-    void read(const Weights& w, const Examples& data, std::int64_t sequence, const std::vector<int>& states, float margin) {
-        first_ = data.offsets[sequence];
-        length_ = data.offsets[sequence + 1] - first_;
-        const std::size_t n = static_cast<std::size_t>(length_) * w.padded();
+    void make(const Weights& w, const Examples& data, std::int64_t sequence, const States& states, float margin) {
+        const std::int64_t first = data.offsets[sequence], length = data.length(sequence);
+        const std::size_t n = static_cast<std::size_t>(length) * w.padded();
         if (node_.size() < n) node_ = Aligned<float>(n);
-        for (std::int64_t t = 0; t < length_; ++t) {
+        w.score(data.features, first, length, states.data(), node_.data());
+        truth_ = data.labels + first;
+        for (std::int64_t t = 0; t < length; ++t) {
             float* at = node_.data() + t * w.padded();
-            w.score(data.groups, first_ + t, states[t], at);
-            if (margin == 0) continue;
+            const float right = at[truth_[t]];
             for (int k = 0; k < w.n_labels(); ++k) at[k] += margin;
-            at[data.labels[first_ + t]] -= margin;
+            at[truth_[t]] = right;
         }
-        lattice_ = {node_.data(), w.steps(), length_, w.n_labels(), w.padded()};
+        lattice_ = {node_.data(), w.steps(), length, w.n_labels(), w.padded()};
+        labels_.resize(static_cast<std::size_t>(length));
+        decoder_.best(lattice_, labels_.data());
     }
-    const Lattice& lattice() const { return lattice_; }
-    std::int64_t length() const { return length_; }
-    float node(std::int64_t t, int k) const { return node_[t * lattice_.padded + k]; }
-    float step(int from, int to) const { return lattice_.steps[static_cast<std::int64_t>(from) * lattice_.padded + to]; }
+    std::int64_t length() const { return lattice_.length; }
+    const std::vector<std::int32_t>& labels() const { return labels_; }
+    const std::int32_t* truth() const { return truth_; }
+    // By how much a path beats the truth, margins included.
+    double excess(const std::int32_t* path) const {
+        double sum = 0;
+        for (std::int64_t t = 0; t < length(); ++t) {
+            sum += static_cast<double>(lattice_.at(t, path[t])) - lattice_.at(t, truth_[t]);
+            if (t > 0) sum += static_cast<double>(lattice_.step(path[t - 1], path[t])) - lattice_.step(truth_[t - 1], truth_[t]);
+        }
+        return sum;
+    }
 
 private:
     Aligned<float> node_;
-    std::int64_t first_ = 0, length_ = 0;
     Lattice lattice_{};
+    Decoder decoder_;
+    std::vector<std::int32_t> labels_;
+    const std::int32_t* truth_ = nullptr;
 };
 
 }  // namespace wald::chain

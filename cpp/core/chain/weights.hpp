@@ -1,92 +1,137 @@
-// What a linear chain knows: node weights by group of features and by state, and transitions between labels.
+// What a linear chain knows: node weights by group of features and by state, the ends of a sequence, and steps between labels.
 #pragma once
 
-#include <bit>
 #include <vector>
 
 #include "../kernels.hpp"
 
 namespace wald::chain {
 
-// Features of one group: a matrix, dense or CSR, with a row for each part that has them.
-struct Group {
+// One part's features in one group: all of them, or the entries of a sparse row.
+struct Row {
     const float* values = nullptr;
-    std::int64_t n_features = 0;
-    const std::int64_t* indptr = nullptr;  // CSR; null: dense
-    const std::int32_t* indices = nullptr;
-    const std::int64_t* row = nullptr;     // of each part; -1: the part does not have this group
+    const std::int32_t* indices = nullptr;  // ascending; null: the row is dense
+    std::int64_t n = -1;                    // values; negative: not extracted
+
+    bool known() const { return n >= 0; }
 };
 
-// The weights of one state and group: [feature][label], labels padded to whole panels.
+// Of every group, the rows of all parts.
+using Features = std::vector<const Row*>;
+
+struct Shape {
+    int n_labels = 0;
+    std::vector<std::int64_t> sizes;  // features of each group
+    bool own = true;
+
+    bool operator==(const Shape&) const = default;
+};
+
+// All weights lie in one table, a row of labels (padded to whole panels) for each of: states (biases), the first and the last
+// place of a sequence, labels to step from, and the features of every block.
+//
+// The first group is always there; each of the others may be there or not. A state says which, a bit for each. With `own` weights
+// a state has a block for every group that it has; otherwise states share one block per group.
 class Weights {
 public:
-    static constexpr int L = kLanes<float>;
-
     Weights() = default;
-    // The first group is always there; each of the others may be there or not. With `own` weights a state (which groups are
-    // there) has weights of its own for all groups that it has; otherwise states share them.
-    Weights(int n_labels, std::vector<std::int64_t> sizes, bool own)
-        : n_labels_(n_labels), padded_(static_cast<int>(round_up(n_labels, L))), sizes_(std::move(sizes)), own_(own),
-          steps_(static_cast<std::size_t>(n_labels_) * padded_) {
-        for (int s = 0; s < (own_ ? n_states() : 1); ++s)
+    explicit Weights(Shape shape) : shape_(std::move(shape)), padded_(static_cast<int>(round_up(shape_.n_labels, kLanes<float>))) {
+        n_rows_ = n_states() + 2 + n_labels();
+        for (int s = 0; s < (own() ? n_states() : 1); ++s)
             for (int g = 0; g < n_groups(); ++g) {
-                const bool there = !own_ || has(s, g);
-                blocks_.emplace_back(there ? static_cast<std::size_t>(sizes_[g]) * padded_ : 0);
+                blocks_.push_back(n_rows_);
+                if (!own() || has(s, g)) n_rows_ += shape_.sizes[g];
             }
-        for (int s = 0; s < n_states(); ++s) bias_.emplace_back(static_cast<std::size_t>(padded_));
+        table_ = Aligned<float>(static_cast<std::size_t>(n_rows_) * padded_);
     }
 
-    int n_labels() const { return n_labels_; }
+    const Shape& shape() const { return shape_; }
+    int n_labels() const { return shape_.n_labels; }
     int padded() const { return padded_; }
-    int n_panels() const { return padded_ / L; }
-    int n_groups() const { return static_cast<int>(sizes_.size()); }
+    int n_panels() const { return padded_ / kLanes<float>; }
+    int n_groups() const { return static_cast<int>(shape_.sizes.size()); }
     int n_states() const { return 1 << (n_groups() - 1); }
-    bool own() const { return own_; }
-    std::int64_t size(int group) const { return sizes_[group]; }
-    const std::vector<std::int64_t>& sizes() const { return sizes_; }
+    bool own() const { return shape_.own; }
     static bool has(int state, int group) { return group == 0 || (state >> (group - 1) & 1) != 0; }
 
-    int block_index(int state, int group) const { return own_ ? state * n_groups() + group : group; }
-    float* block(int state, int group) { return blocks_[block_index(state, group)].data(); }
-    const float* block(int state, int group) const { return blocks_[block_index(state, group)].data(); }
-    std::vector<Aligned<float>>& blocks() { return blocks_; }
-    const std::vector<Aligned<float>>& blocks() const { return blocks_; }
-    std::vector<Aligned<float>>& biases() { return bias_; }
-    const std::vector<Aligned<float>>& biases() const { return bias_; }
-    float* bias(int state) { return bias_[state].data(); }
-    const float* bias(int state) const { return bias_[state].data(); }
-    float* steps() { return steps_.data(); }  // [from][to]
-    const float* steps() const { return steps_.data(); }
-    std::size_t n_steps() const { return steps_.size(); }
+    std::int64_t n_rows() const { return n_rows_; }
+    std::int64_t bias_row(int state) const { return state; }
+    std::int64_t first_row() const { return n_states(); }
+    std::int64_t last_row() const { return n_states() + 1; }
+    std::int64_t step_row(int from) const { return n_states() + 2 + from; }
+    std::int64_t block_row(int state, int group) const { return blocks_[static_cast<std::size_t>(own() ? state * n_groups() + group : group)]; }
 
-    // Node scores of one part in a state, into `padded` floats.
-    void score(const std::vector<Group>& groups, std::int64_t part, int state, float* out) const {
-        std::memcpy(out, bias(state), sizeof(float) * static_cast<std::size_t>(padded_));
-        for (int g = 0; g < n_groups(); ++g) {
-            if (!has(state, g)) continue;
-            each_run(groups[g], part, [&](std::int64_t first, const float* values, int n) {
-                kernels<float>().accumulate(out, block(state, g) + first * padded_, n_panels(), values, n);
-            });
+    Aligned<float>& table() { return table_; }
+    const Aligned<float>& table() const { return table_; }
+    const float* row(std::int64_t r) const { return table_.data() + r * padded_; }
+    const float* steps() const { return row(step_row(0)); }  // [from][to]
+
+    // Node scores (length, padded) of the sequence that starts at part `first`; `states` are those of its parts.
+    void score(const Features& x, std::int64_t first, std::int64_t length, const std::uint8_t* states, float* out) const {
+        for (std::int64_t t = 0; t < length; ++t, out += padded_) {
+            const int state = states[t];
+            std::memcpy(out, row(bias_row(state)), sizeof(float) * static_cast<std::size_t>(padded_));
+            if (t == 0) add(out, row(first_row()));
+            if (t == length - 1) add(out, row(last_row()));
+            for (int g = 0; g < n_groups(); ++g) {
+                if (!has(state, g)) continue;
+                const Row& r = x[g][first + t];
+                const float* block = row(block_row(state, g));
+                if (r.indices == nullptr) kernels<float>().accumulate(out, block, n_panels(), r.values, static_cast<int>(r.n));
+                else
+                    for (std::int64_t i = 0; i < r.n; ++i)
+                        kernels<float>().accumulate(out, block + std::int64_t{r.indices[i]} * padded_, n_panels(), r.values + i, 1);
+            }
         }
     }
 
-    // Calls run(first feature, values, how many) for stretches of neighbouring features of a part.
-    template <class Run>
-    static void each_run(const Group& group, std::int64_t part, Run&& run) {
-        const std::int64_t r = group.row[part];
-        if (group.indptr == nullptr) {
-            run(std::int64_t{0}, group.values + r * group.n_features, static_cast<int>(group.n_features));
-            return;
+    // Calls visit(row of the table, value) for everything that speaks for a label at place t of a sequence.
+    template <class Visit>
+    void each_input(const Features& x, std::int64_t first, std::int64_t length, std::int64_t t, int state, Visit&& visit) const {
+        visit(bias_row(state), 1.0f);
+        if (t == 0) visit(first_row(), 1.0f);
+        if (t == length - 1) visit(last_row(), 1.0f);
+        for (int g = 0; g < n_groups(); ++g) {
+            if (!has(state, g)) continue;
+            const Row& r = x[g][first + t];
+            const std::int64_t block = block_row(state, g);
+            for (std::int64_t i = 0; i < r.n; ++i)
+                if (r.values[i] != 0) visit(block + (r.indices == nullptr ? i : r.indices[i]), r.values[i]);
         }
-        for (std::int64_t i = group.indptr[r]; i < group.indptr[r + 1]; ++i) run(std::int64_t{group.indices[i]}, group.values + i, 1);
     }
 
 private:
-    int n_labels_ = 0, padded_ = 0;
-    std::vector<std::int64_t> sizes_;
-    bool own_ = true;
-    Aligned<float> steps_;
-    std::vector<Aligned<float>> blocks_, bias_;
+    void add(float* out, const float* more) const {
+        for (int k = 0; k < padded_; ++k) out[k] += more[k];
+    }
+
+    Shape shape_;
+    int padded_ = 0;
+    std::int64_t n_rows_ = 0;
+    std::vector<std::int64_t> blocks_;  // first row of every block
+    Aligned<float> table_;
+};
+
+// Weights that learn, with what their average over all steps needs. Each step's weights count in the average as much as the
+// learner says; a change is missing from the terms of all steps before.
+struct Averaged {
+    Weights w;
+    Aligned<double> missed;
+    double before = 0;  // how much all steps before this one count together
+
+    explicit Averaged(Weights start) : w(std::move(start)), missed(w.table().size()) {}
+
+    void add(std::int64_t row, int label, float by) {
+        const auto at = static_cast<std::size_t>(row * w.padded() + label);
+        w.table()[at] += by;
+        missed[at] += before * static_cast<double>(by);
+    }
+    // `all`: how much all steps count together.
+    Weights mean(double all) const {
+        Weights out = w;
+        for (std::size_t i = 0; i < missed.size(); ++i) out.table()[i] = static_cast<float>(out.table()[i] - missed[i] / all);
+        return out;
+    }
 };
 
 }  // namespace wald::chain

@@ -15,8 +15,7 @@ from .._threads import effective_threads
 from .features import LazyFeatures
 from .groups import FeatureGroup
 from .sequences import Sequences, labels_of
-
-State = NDArray[np.bool_]
+from .session import ChainSession
 
 #: Copies of a sequence under fixed states that the structural SVM learns from: everything, nothing costly, random.
 COPIES = 3
@@ -25,9 +24,9 @@ COPIES = 3
 class ChainClassifier(BaseEstimator):
     """Label the parts of sequences with a linear chain, from cheap and costly groups of features.
 
-    The score of a labelling adds up a score for every part and one for every pair of neighbours. The first group
-    belongs to every part; each other group may be there or not, part by part (a *state*), and one model serves every
-    state.
+    The score of a labelling adds up a score for every part, one for every pair of neighbours, and one for the labels at
+    the two ends. The first group belongs to every part; each other group may be there or not, part by part (a *state*),
+    and one model serves every state.
 
     Parameters
     ----------
@@ -42,19 +41,20 @@ class ChainClassifier(BaseEstimator):
     C : float, default=0.1
         SVM: penalty of a sequence's hinge loss; larger fits closer.
     tol : float, default=0.0
-        SVM: stop when the duality gap, looked at every ten turns, is below this.
+        SVM: stop when the duality gap, looked at every ten turns, is below this. 0: take all turns.
     states : {"random", "full"}, default="random"
         What is seen of a sequence while learning: random states, so that predictions are good under every state; or
         everything.
     own_weights : bool, default=True
         Whether parts of different states have weights of their own, also for groups that both have.
     average : bool, default=True
-        Perceptron: average the weights over all steps.
+        Average the weights over all steps; for the SVM, with weights that rise with the steps.
     shuffle : bool, default=True
         Whether sequences come in a new order at every turn.
     n_jobs : int, default=None
         Threads of predictions.
     random_state : int, RandomState instance or None, default=None
+        Draws the order of the sequences and their states.
 
     Attributes
     ----------
@@ -66,6 +66,15 @@ class ChainClassifier(BaseEstimator):
     duality_gap_ : float
         SVM: of the weights that are kept; primal minus dual objective.
     n_iter_ : int
+        Turns taken.
+
+    Notes
+    -----
+    Random states are drawn anew at every turn: one sequence in ten has nothing costly, one in ten everything, and in
+    the others each part has each group with a probability that is itself uniform. The structural SVM, which needs its
+    examples fixed, sees every sequence three times: with everything, with nothing costly, and in one random state.
+
+    Features should be of the order of 1: learners do not scale them, and the margin is measured in them.
 
     References
     ----------
@@ -133,22 +142,23 @@ class ChainClassifier(BaseEstimator):
         ValueError, TypeError
             For parameters out of range, and sequences or labels that do not fit; the message names the sequence.
         ExtractionError
-            If an extractor fails; the message names group and parts.
+            If an extractor fails; the message names group and part.
         """
         self._check()
         sequences = Sequences.of(X, lengths)
         labels = labels_of(y, sequences)
+        self.__dict__.pop("_learner", None)
         self.classes_, codes = np.unique(labels, return_inverse=True)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
-        features = LazyFeatures(self._groups(), sequences)
-        lesson = self._begin(features, codes.astype(np.int32), rng)
+        lesson = self._begin(LazyFeatures(self._groups(), sequences), codes.astype(np.int32), rng)
+        self.n_iter_ = 0
         if self.learner == "svm":
             self._fit_svm(lesson, sequences.n_sequences, rng)
         else:
-            self._learner = _core.ChainPerceptron(self._chain, float(self.margin))
-            self.n_iter_ = 0
+            self._learner = _core.ChainPerceptron(self._chain)
             for _ in range(self.max_iter):
                 self._turn(lesson, sequences.n_sequences, rng)
+            self._keep(self._learner)
         return self
 
     def partial_fit(
@@ -169,7 +179,7 @@ class ChainClassifier(BaseEstimator):
 
         Notes
         -----
-        An object that was pickled goes on from the weights that it predicts with.
+        An object that was pickled goes on from the weights that it predicts with, and averages from there.
         """
         self._check()
         if self.learner != "perceptron":
@@ -178,61 +188,66 @@ class ChainClassifier(BaseEstimator):
             )
         sequences = Sequences.of(X, lengths)
         labels = labels_of(y, sequences)
-        rng = np.random.default_rng(
-            [check_random_state(self.random_state).randint(2**31 - 1), getattr(self, "n_iter_", 0)]
-        )
-        if not hasattr(self, "classes_"):
-            if classes is None:
-                raise ValueError("The first call of partial_fit needs classes=, all labels there are.")
-            self.classes_ = np.unique(np.asarray(classes))
-        known = np.isin(labels, self.classes_)
-        if not known.all():
-            raise ValueError(f"y holds {labels[~known][0]!r}, which is none of the classes {self.classes_.tolist()!r}.")
-        codes = np.searchsorted(self.classes_, labels).astype(np.int32)
         started = hasattr(self, "_chain")
+        if not started and classes is None:
+            raise ValueError("The first call of partial_fit needs classes=, all labels there are.")
+        known_classes = self.classes_ if started else np.unique(np.asarray(classes))
+        known = np.isin(labels, known_classes)
+        if not known.all():
+            raise ValueError(f"y holds {labels[~known][0]!r}, which is none of the classes {known_classes.tolist()!r}.")
+        codes = np.searchsorted(known_classes, labels).astype(np.int32)
+        turn = self.n_iter_ if started else 0
+        rng = np.random.default_rng([check_random_state(self.random_state).randint(2**31 - 1), turn])
         features = LazyFeatures(self._groups(), sequences, self._sizes if started else None)
-        lesson = self._lesson(features, codes, rng) if started else self._begin(features, codes, rng)
+        if started:
+            lesson = self._lesson(features, codes, rng)
+        else:
+            self.classes_, self.n_iter_ = known_classes, 0
+            lesson = self._begin(features, codes, rng)
         if not hasattr(self, "_learner"):
-            self._learner = _core.ChainPerceptron(self._chain, float(self.margin))
-            self.n_iter_ = getattr(self, "n_iter_", 0)
+            self._learner = _core.ChainPerceptron(self._chain)
         self._turn(lesson, sequences.n_sequences, rng)
+        self._keep(self._learner)
         return self
 
     def _begin(self, features: LazyFeatures, codes: NDArray[np.int32], rng: np.random.Generator) -> _core.ChainLesson:
-        features.buy(np.ones((features.sequences.n_parts, len(features.groups) - 1), dtype=bool))
         self._sizes = features.sizes
         self.group_names_ = [g.name for g in features.groups]
-        seconds = features.seconds / np.maximum(1, features.extracted)
+        seconds = features.seconds / features.extracted
         self.group_costs_ = np.array(
             [s if g.cost is None else g.cost for g, s in zip(features.groups, seconds, strict=True)]
         )
         self._chain = _core.Chain(len(self.classes_), self._sizes, bool(self.own_weights))
-        self.__dict__.pop("_learner", None)
         return self._lesson(features, codes, rng)
 
     def _lesson(self, features: LazyFeatures, codes: NDArray[np.int32], rng: np.random.Generator) -> _core.ChainLesson:
-        everything = np.ones((features.sequences.n_parts, len(features.groups) - 1), dtype=bool)
-        packed = features.packed(everything)
+        features.buy(np.ones((features.sequences.n_parts, len(features.groups) - 1), dtype=bool))
+        seed = int(rng.integers(2**62))
         return _core.ChainLesson(
-            self._chain, packed, codes, features.sequences.offsets, self.states, int(rng.integers(2**62))
+            self._chain, features.stores, codes, features.sequences.offsets, self.states == "random", seed
         )
 
     def _turn(self, lesson: _core.ChainLesson, n_sequences: int, rng: np.random.Generator) -> None:
-        self._learner.epoch(lesson, self._order(n_sequences, rng), self.n_iter_)
+        self._learner.epoch(lesson, self._order(n_sequences, rng), self.n_iter_, float(self.margin))
         self.n_iter_ += 1
-        self._chain = self._learner.averaged() if self.average else self._learner.current()
 
     def _fit_svm(self, lesson: _core.ChainLesson, n_sequences: int, rng: np.random.Generator) -> None:
         copies = COPIES if self.states == "random" and len(self._sizes) > 1 else 1
-        strength = 1.0 / (self.C * n_sequences * copies)
-        learner = _core.ChainFrankWolfe(self._chain, strength, n_sequences, copies)
-        for turn in range(self.max_iter):
-            learner.epoch(lesson, self._order(n_sequences * copies, rng))
-            self.n_iter_ = turn + 1
-            if self.tol > 0 and self.n_iter_ % 10 == 0 and learner.gap(lesson) < self.tol:
+        average = bool(self.average)
+        learner = _core.ChainFrankWolfe(self._chain, lesson, 1.0 / (self.C * n_sequences * copies), copies)
+        for turn in range(1, self.max_iter + 1):
+            learner.epoch(self._order(n_sequences * copies, rng))
+            self.n_iter_ = turn
+            if self.tol > 0 and turn % 10 == 0 and learner.gap(average) < self.tol:
                 break
-        self.duality_gap_ = learner.gap(lesson)
-        self._chain = learner.current()
+        self.duality_gap_ = learner.gap(average)
+        self._keep(learner)
+
+    def _keep(self, learner: _core.ChainPerceptron | _core.ChainFrankWolfe) -> None:
+        chain = learner.averaged() if self.average else learner.current()
+        if not chain.finite():
+            raise ValueError("The weights overflow float32: scale the features, to the order of 1.")
+        self._chain = chain
 
     def _order(self, n: int, rng: np.random.Generator) -> NDArray[np.int64]:
         return (rng.permutation(n) if self.shuffle else np.arange(n)).astype(np.int64)
@@ -318,18 +333,8 @@ class ChainClassifier(BaseEstimator):
 
     def __getstate__(self) -> dict[str, Any]:
         state = dict(super().__getstate__())
-        state.pop("_learner", None)
-        if "_chain" in state:
-            state["_chain"] = state["_chain"].arrays()
+        state.pop("_learner", None)  # twice as large as the model, and needed by partial_fit alone
         return state
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        state = dict(state)
-        arrays = state.pop("_chain", None)
-        super().__setstate__(state)
-        if arrays is not None:
-            self._chain = _core.Chain(len(self.classes_), self._sizes, bool(self.own_weights))
-            self._chain.fill(*arrays)
 
     def _groups(self) -> tuple[FeatureGroup, ...]:
         return (FeatureGroup("parts"),) if self.groups is None else tuple(self.groups)
@@ -350,80 +355,3 @@ class ChainClassifier(BaseEstimator):
                 raise ValueError(f"{name} must be finite and not negative. Got {getattr(self, name)!r}.")
         if not (np.isfinite(self.C) and self.C > 0):
             raise ValueError(f"C must be finite and positive. Got {self.C!r}.")
-
-
-class ChainSession:
-    """Sequences on their way through a chain: what was bought of them, and what it says.
-
-    Predictions are codes, indices of the model's ``classes_``, one per part.
-
-    Attributes
-    ----------
-    sequences : Sequences
-    features : LazyFeatures
-    """
-
-    def __init__(self, chain: _core.Chain, classes: NDArray[Any], features: LazyFeatures, n_threads: int) -> None:
-        self._chain, self._classes, self.features, self._n_threads = chain, classes, features, n_threads
-        self.sequences = features.sequences
-
-    @property
-    def offsets(self) -> NDArray[np.int64]:
-        """First part of every sequence, and the end: (n_sequences + 1,)."""
-        return self.sequences.offsets
-
-    @property
-    def seconds(self) -> NDArray[np.float64]:
-        """Time that the extraction of each group has taken so far."""
-        return self.features.seconds
-
-    @property
-    def extracted(self) -> NDArray[np.int64]:
-        """Parts that each group was extracted for so far."""
-        return self.features.extracted
-
-    def codes(self, y: Any) -> NDArray[np.int32]:
-        """Labels as codes (n_parts,); -1 for labels that the model has not met."""
-        labels = labels_of(y, self.sequences)
-        at = np.minimum(np.searchsorted(self._classes, labels), len(self._classes) - 1)
-        return np.where(self._classes[at] == labels, at, -1).astype(np.int32)
-
-    def state(self, state: ArrayLike | None = None) -> State:
-        """Check a state (n_parts, n_groups - 1), or make the one that has everything."""
-        shape = (self.sequences.n_parts, len(self.features.groups) - 1)
-        if state is None:
-            return np.ones(shape, dtype=bool)
-        array = np.asarray(state)
-        if array.dtype != bool or array.shape != shape:
-            raise ValueError(f"state must be a boolean array of shape {shape}. Got {array.dtype}, shape {array.shape}.")
-        return array
-
-    def decode(self, state: State) -> NDArray[np.int32]:
-        """Codes (n_parts,) of the best labelling under a state."""
-        return self._chain.predict(self.features.packed(state), self.offsets, self._n_threads)[0]
-
-    def node_scores(self, state: State) -> NDArray[np.float32]:
-        """Scores (n_parts, n_classes) of labels, neighbours left aside."""
-        return self._chain.scores(self.features.packed(state), self._n_threads)
-
-    def max_marginals(self, state: State) -> NDArray[np.float32]:
-        """Score (n_parts, n_classes) of the best labelling through each label."""
-        return self._chain.max_marginals(self.node_scores(state), self.offsets, self._n_threads)
-
-    def marginals(self, state: State, scale: float = 1.0) -> NDArray[np.float32]:
-        """Probabilities (n_parts, n_classes) under ``exp(scale * score)``."""
-        return self._chain.marginals(self.node_scores(state), self.offsets, scale, self._n_threads)
-
-    def confidence(self, state: State) -> NDArray[np.float32]:
-        """By how much the best labelling beats the best one with another label at each part: (n_parts,)."""
-        scores = self.max_marginals(state)
-        if scores.shape[1] == 1:
-            return np.zeros(len(scores), dtype=np.float32)
-        two = np.partition(scores, -2, axis=1)[:, -2:]
-        return np.asarray(two[:, 1] - two[:, 0])
-
-    def best_paths(self, state: State, k: int) -> tuple[list[NDArray[np.int32]], NDArray[np.float32]]:
-        """Codes (k, length) of each sequence's best labellings, and their scores (n_sequences, k)."""
-        flat, scores = self._chain.best_paths(self.node_scores(state), self.offsets, k, self._n_threads)
-        cuts = np.split(flat, self.offsets[1:-1] * k)
-        return [path.reshape(k, -1) for path in cuts], scores

@@ -71,9 +71,10 @@ class StructuredModel(Protocol):
 def check_model(model: Any, X: Any, y: Any) -> None:
     """Raise AssertionError, saying what is wrong, unless a fitted model can be driven by policies.
 
-    Checked on the given examples: groups and costs agree; nothing costly is extracted before it is asked for, and then
-    only for the parts asked for; an answer depends on the example's own state alone, not on the examples beside it nor
-    on what was asked before; ``confidence`` is finite and not negative; the loss is 0 for the truth and lies in [0, 1].
+    Checked on the given examples: names, costs and shapes agree; a state of another shape is refused; nothing costly is
+    extracted before it is asked for, and then only for the parts asked for, once; an answer depends on the example's
+    own state alone, not on the states of the examples beside it nor on what was asked before; ``confidence`` is finite
+    and not negative; the loss is 0 for the truth and lies in [0, 1]; ``predict`` has one answer per example.
 
     Parameters
     ----------
@@ -89,65 +90,85 @@ def check_model(model: Any, X: Any, y: Any) -> None:
     >>> groups = [FeatureGroup("half", lambda parts: parts[:, ::2]), FeatureGroup("all")]
     >>> check_model(ChainClassifier(groups, max_iter=5, random_state=0).fit(X, y), X, y)
     """
-    assert isinstance(model, StructuredModel), "a model needs group_names_, group_costs_, open, loss and predict"
+    _promise(isinstance(model, StructuredModel), "a model needs group_names_, group_costs_, open, loss and predict")
     names, costs = list(model.group_names_), np.asarray(model.group_costs_)
-    assert len(names) >= 2, "there must be a cheap group and a costly one"
-    assert costs.shape == (len(names),), f"group_costs_ must have {len(names)} entries, got shape {costs.shape}"
-    assert (np.isfinite(costs) & (costs >= 0)).all(), "group_costs_ must be finite and not negative"
-    assert (costs[1:] > 0).all(), "costly groups must have positive costs"
+    _promise(len(names) >= 2, "there must be a cheap group and a costly one")
+    _promise(costs.shape == (len(names),), f"group_costs_ must have {len(names)} entries, not shape {costs.shape}")
+    _promise((np.isfinite(costs) & (costs >= 0)).all(), "group_costs_ must be finite and not negative")
+    _promise((costs[1:] > 0).all(), "costly groups must have positive costs")
     session = model.open(X)
-    assert isinstance(session, Session), (
-        "open(X) must give offsets, seconds, extracted, state, decode, confidence and codes"
+    _promise(
+        isinstance(session, Session), "open(X) must give offsets, seconds, extracted, state, decode, confidence, codes"
     )
     offsets = np.asarray(session.offsets)
-    assert len(offsets) >= 3, "the check needs two examples"
-    assert offsets[0] == 0, "offsets must start at 0"
-    assert (np.diff(offsets) > 0).all(), "every example needs a part"
-    n_parts, n_costly = int(offsets[-1]), len(names) - 1
+    _promise(len(offsets) >= 3, "the check needs two examples")
+    _promise(offsets[0] == 0, "offsets must start at 0")
+    _promise((np.diff(offsets) > 0).all(), "every example needs a part")
+    everything = _check_state(session, (int(offsets[-1]), len(names) - 1))
+    _check_purchases(session, everything)
+    _check_answers(model, X, session, everything, session.codes(y))
+    _promise(len(model.predict(X)) == len(offsets) - 1, "predict(X) must have one answer per example")
+
+
+def _check_state(session: Session, shape: tuple[int, int]) -> State:
     everything = session.state()
-    assert everything.shape == (n_parts, n_costly), f"state() must have shape ({n_parts}, {n_costly})"
-    assert everything.all(), "state() must have everything"
-    assert not np.asarray(session.extracted)[1:].any(), "nothing costly may be extracted before it is asked for"
-    truth = session.codes(y)
-    assert truth.shape == (n_parts,), "codes(y) must have one entry per part"
-    _check_purchases(model, X, session, everything)
-    _check_answers(model, X, session, everything, truth)
+    _promise(everything.shape == shape and everything.dtype == bool, f"state() must be boolean, of shape {shape}")
+    _promise(everything.all(), "state() must have everything")
+    try:
+        session.state(everything[:-1])
+    except (ValueError, TypeError):
+        return everything
+    raise AssertionError("state(...) must refuse an array of another shape with ValueError")
 
 
-def _check_purchases(model: Any, X: Any, session: Session, everything: State) -> None:
+def _check_purchases(session: Session, everything: State) -> None:
+    def bought() -> NDArray[np.int64]:
+        extracted = np.asarray(session.extracted)
+        _promise(extracted.shape == (everything.shape[1] + 1,), "extracted must have one entry per group")
+        return np.array(extracted[1:])  # a copy: the session may go on counting in its own array
+
+    _promise(not bought().any(), "nothing costly may be extracted before it is asked for")
     nothing = np.zeros_like(everything)
-    cheap = session.decode(nothing)
-    assert not np.asarray(session.extracted)[1:].any(), "decoding without costly groups must extract none of them"
+    cheap = np.array(session.decode(nothing))
+    _promise(not bought().any(), "decoding without costly groups must extract none of them")
     some = nothing.copy()
     some[::2] = True
     session.decode(some)
-    bought = np.asarray(session.extracted)[1:]
-    assert (bought == some.sum(axis=0)).all(), (
-        f"a state with {some.sum(axis=0)} parts must extract as many, not {bought}"
-    )
+    _promise((bought() == some.sum(axis=0)).all(), f"a state with {some.sum(axis=0)} parts must extract as many")
+    session.confidence(some)
+    _promise((bought() == some.sum(axis=0)).all(), "confidence must extract nothing that its state does not have")
     session.decode(everything)
-    bought = np.asarray(session.extracted)[1:]
-    assert (bought == len(everything)).all(), "what was extracted before must not be extracted again"
-    assert (session.decode(nothing) == cheap).all(), "an answer must depend on the state, not on what was asked before"
+    _promise((bought() == len(everything)).all(), "what was extracted before must not be extracted again")
+    _promise(
+        (session.decode(nothing) == cheap).all(), "an answer must depend on the state, not on what was asked before"
+    )
+    seconds = np.asarray(session.seconds)
+    _promise(seconds.shape == (everything.shape[1] + 1,), "seconds must have one entry per group")
+    _promise((seconds >= 0).all(), "seconds must not be negative")
 
 
 def _check_answers(model: Any, X: Any, session: Session, everything: State, truth: NDArray[np.int32]) -> None:
     full = session.decode(everything)
-    assert full.shape == (len(everything),), "decode must give one code per part"
-    assert (model.open(X).decode(everything) == full).all(), "another session must give the same answer"
+    n_parts = (len(everything),)
+    _promise(full.shape == n_parts and full.dtype.kind == "i", "decode must give one integer code per part")
+    _promise(truth.shape == n_parts and truth.dtype.kind == "i", "codes(y) must give one integer code per part")
+    _promise((model.open(X).decode(everything) == full).all(), "another session must give the same answer")
     mixed = everything.copy()
-    first = slice(0, int(session.offsets[1]))
-    mixed[first] = False
+    others = int(session.offsets[1])
+    mixed[:others] = False
     beside = session.decode(mixed)
-    assert (beside[first.stop :] == full[first.stop :]).all(), (
-        "an example's answer must not depend on the others' states"
-    )
+    _promise((beside[others:] == full[others:]).all(), "an example's answer must not depend on the others' states")
     confidence = session.confidence(everything)
-    assert confidence.shape == full.shape, "confidence must have one entry per part"
-    assert np.isfinite(confidence).all(), "confidence must be finite"
-    assert (confidence >= 0).all(), "confidence must not be negative"
+    _promise(confidence.shape == n_parts, "confidence must have one entry per part")
+    _promise(np.isfinite(confidence).all(), "confidence must be finite")
+    _promise((confidence >= 0).all(), "confidence must not be negative")
     known = truth >= 0
     loss = np.asarray(model.loss(truth[known], full[known]))
-    assert loss.shape == (np.count_nonzero(known),), "loss must have one entry per part"
-    assert ((loss >= 0) & (loss <= 1)).all(), "loss must lie between 0 and 1"
-    assert not np.asarray(model.loss(full, full)).any(), "the loss of the truth must be 0"
+    _promise(loss.shape == (np.count_nonzero(known),), "loss must have one entry per part")
+    _promise(((loss >= 0) & (loss <= 1)).all(), "loss must lie between 0 and 1")
+    _promise(not np.asarray(model.loss(full, full)).any(), "the loss of the truth must be 0")
+
+
+def _promise(holds: Any, what: str) -> None:
+    if not holds:
+        raise AssertionError(what)
