@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import subprocess
 import sys
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import sparse
 from structured import brute
 
 from wald import _core
@@ -139,8 +141,6 @@ def features(rng, sizes, n):
 
 
 def stores(values, sparse_groups=()):
-    from scipy import sparse
-
     out = []
     for g, rows in enumerate(values):
         store, parts = _core.ChainGroup(len(rows), rows.shape[1]), np.arange(len(rows))
@@ -167,7 +167,7 @@ def test_node_scores(own, sizes):
     values = features(rng, sizes, n)
     states = rng.integers(0, layout.n_states, n).astype(np.uint8)
     found = chain.scores(stores(values), states, ends, None, 1)
-    for a, b in zip(ends[:-1], ends[1:], strict=True):
+    for a, b in itertools.pairwise(ends):
         inputs = layout.inputs([v[a:b] for v in values], states[a:b])
         np.testing.assert_allclose(found[a:b], inputs @ table, atol=1e-5)
     for sparse_groups in ([0], range(len(sizes))):

@@ -6,6 +6,7 @@ import gzip
 import os
 import zlib
 from pathlib import Path
+from string import ascii_lowercase
 from typing import Any
 
 import numpy as np
@@ -94,17 +95,19 @@ def _read(path: Path) -> tuple[NDArray[Any], NDArray[np.float32], NDArray[np.int
     if bad is not None:
         raise ValueError(f"{path}, line {bad + 1}: {_FIELDS} fields expected. Got {len(fields[bad])}.")
     table = np.array(fields)
-    letters = table[:, 1].astype("U1")
-    if not np.isin(letters, list("abcdefghijklmnopqrstuvwxyz")).all():
-        raise ValueError(f"{path}: letters must be a to z.")
+    _every(path, np.isin(table[:, 1], [letter.encode() for letter in ascii_lowercase]), "letters must be a to z")
     try:
         following, folds = table[:, 2].astype(np.int64), table[:, 5].astype(np.int64)
     except ValueError as error:
         raise ValueError(f"{path}: next_id and fold must be integers: {error}") from error
-    binary = np.isin(table[:, 6:], (b"0", b"1"))
-    if not binary.all():
-        raise ValueError(f"{path}, line {int(np.flatnonzero(~binary.all(axis=1))[0]) + 1}: pixels must be 0 or 1.")
+    _every(path, (folds >= 0) & (folds <= 9), "fold must lie between 0 and 9")
+    _every(path, np.isin(table[:, 6:], (b"0", b"1")).all(axis=1), "pixels must be 0 or 1")
     ends = np.flatnonzero(following == -1) + 1
     if len(ends) != _WORDS or ends[-1] != _LETTERS:
         raise ValueError(f"{path} must hold {_WORDS} words. Got {len(ends)}.")
-    return letters, (table[:, 6:] == b"1").astype(np.float32), ends, folds
+    return table[:, 1].astype("U1"), (table[:, 6:] == b"1").astype(np.float32), ends, folds
+
+
+def _every(path: Path, good: NDArray[np.bool_], what: str) -> None:
+    if not good.all():
+        raise ValueError(f"{path}, line {int(np.argmin(good)) + 1}: {what}.")

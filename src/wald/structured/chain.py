@@ -36,9 +36,9 @@ class ChainClassifier(BaseEstimator):
         The averaged structured perceptron with a margin, or the structural SVM by block-coordinate Frank-Wolfe.
     max_iter : int, default=60
         Turns over the sequences.
-    margin : float, default=4.0
+    margin : float, default=16.0
         Perceptron: how much better than a labelling with h wrong labels the truth must score, for each of these h.
-    C : float, default=0.1
+    C : float, default=1.0
         SVM: penalty of a sequence's hinge loss; larger fits closer.
     tol : float, default=0.0
         SVM: stop when the duality gap, looked at every ten turns, is below this. 0: take all turns.
@@ -98,8 +98,8 @@ class ChainClassifier(BaseEstimator):
         *,
         learner: str = "perceptron",
         max_iter: int = 60,
-        margin: float = 4.0,
-        C: float = 0.1,
+        margin: float = 16.0,
+        C: float = 1.0,
         tol: float = 0.0,
         states: str = "random",
         own_weights: bool = True,

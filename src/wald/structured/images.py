@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,6 +29,15 @@ class HOG:
         Cells along a block's side.
     orientations : int, default=9
 
+    Raises
+    ------
+    ValueError, TypeError
+        If the sizes are no integers, or no block fits into an image.
+
+    References
+    ----------
+    N. Dalal and B. Triggs, "Histograms of Oriented Gradients for Human Detection", CVPR 2005, section 6.
+
     Examples
     --------
     >>> import numpy as np
@@ -41,7 +51,12 @@ class HOG:
     orientations: int = 9
 
     def __post_init__(self) -> None:
-        if min(self.cell, self.block, self.orientations) < 1:
+        sizes = (self.cell, self.block, self.orientations)
+        if not (isinstance(self.shape, tuple) and len(self.shape) == 2):
+            raise ValueError(f"shape must be (rows, columns). Got {self.shape!r}.")
+        if not all(isinstance(n, numbers.Integral) for n in (*self.shape, *sizes)):
+            raise TypeError(f"shape, cell, block and orientations must be integers. Got {self}.")
+        if min(sizes) < 1:
             raise ValueError(f"cell, block and orientations must be at least 1. Got {self}.")
         if min(self.shape) < self.cell * self.block:
             raise ValueError(
