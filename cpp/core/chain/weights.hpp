@@ -68,21 +68,16 @@ public:
 
     // Node scores (length, padded) of the sequence that starts at part `first`; `states` are those of its parts.
     void score(const Features& x, std::int64_t first, std::int64_t length, const std::uint8_t* states, float* out) const {
-        for (std::int64_t t = 0; t < length; ++t, out += padded_) {
-            const int state = states[t];
-            std::memcpy(out, row(bias_row(state)), sizeof(float) * static_cast<std::size_t>(padded_));
-            if (t == 0) add(out, row(first_row()));
-            if (t == length - 1) add(out, row(last_row()));
-            for (int g = 0; g < n_groups(); ++g) {
-                if (!has(state, g)) continue;
-                const Row& r = x[g][first + t];
-                const float* block = row(block_row(state, g));
-                if (r.indices == nullptr) kernels<float>().accumulate(out, block, n_panels(), r.values, static_cast<int>(r.n));
-                else
-                    for (std::int64_t i = 0; i < r.n; ++i)
-                        kernels<float>().accumulate(out, block + std::int64_t{r.indices[i]} * padded_, n_panels(), r.values + i, 1);
-            }
-        }
+        for (std::int64_t t = 0; t < length; ++t)
+            std::memcpy(out + t * padded_, row(bias_row(states[t])), sizeof(float) * static_cast<std::size_t>(padded_));
+        add(out, row(first_row()));
+        add(out + (length - 1) * padded_, row(last_row()));
+        for (int g = 0; g < n_groups(); ++g)
+            for (int s = 0; s < (own() ? n_states() : 1); ++s)
+                if (!own() || has(s, g)) {
+                    const auto reads = [&](std::int64_t t) { return own() ? states[t] == s : has(states[t], g); };
+                    add_block(x[g] + first, length, reads, row(block_row(s, g)), out);
+                }
     }
 
     // Calls visit(row of the table, value) for everything that speaks for a label at place t of a sequence.
@@ -101,6 +96,31 @@ public:
     }
 
 private:
+    // Adds what a block says of the places that read it; dense ones, which take long, several at a time.
+    template <class Reads>
+    void add_block(const Row* rows, std::int64_t length, const Reads& reads, const float* block, float* out) const {
+        constexpr int most = 16;
+        float* sums[most];
+        const float* values[most];
+        int n = 0;
+        std::int64_t n_features = 0;  // the same for all dense rows of a group
+        for (std::int64_t t = 0; t < length; ++t) {
+            if (!reads(t)) continue;
+            const Row& r = rows[t];
+            if (r.indices != nullptr) {
+                for (std::int64_t i = 0; i < r.n; ++i)
+                    kernels<float>().accumulate(out + t * padded_, block + std::int64_t{r.indices[i]} * padded_, n_panels(), r.values + i, 1);
+                continue;
+            }
+            n_features = r.n;
+            sums[n] = out + t * padded_;
+            values[n] = r.values;
+            if (++n < most) continue;
+            kernels<float>().accumulate_rows(sums, block, n_panels(), values, static_cast<int>(n_features), n);
+            n = 0;
+        }
+        if (n > 0) kernels<float>().accumulate_rows(sums, block, n_panels(), values, static_cast<int>(n_features), n);
+    }
     void add(float* out, const float* more) const {
         for (int k = 0; k < padded_; ++k) out[k] += more[k];
     }

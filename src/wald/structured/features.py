@@ -101,7 +101,7 @@ class LazyFeatures:
         self._missing[g, parts] = False
 
     def _as_floats(self, name: str, values: Any, n: int) -> Any:
-        """A float32 array or CSR matrix (n, any) of its own, to keep."""
+        """A float32 array or CSR matrix (n, any); the latter a copy, for its indices are trusted from here on."""
         if not sparse.issparse(values):
             values = np.asarray(values)
         if values.dtype.kind not in "buif":
@@ -110,7 +110,7 @@ class LazyFeatures:
             raise ExtractionError(f"Group {name!r} must have one row for each of {n} parts. Got shape {values.shape}.")
         with np.errstate(over="ignore"):  # infinity is reported with its part
             if not sparse.issparse(values):
-                return np.array(values, dtype=np.float32, order="C")
+                return np.ascontiguousarray(values, dtype=np.float32)
             values = sparse.csr_matrix(values).astype(np.float32)
         values.sum_duplicates()
         return values

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -109,7 +110,7 @@ class Sequences:
 
     def split(self, values: NDArray[Any]) -> list[NDArray[Any]]:
         """Cut an array with one entry per part into one array per sequence."""
-        return np.split(values, self.offsets[1:-1])
+        return [values[a:b] for a, b in pairwise(self.offsets.tolist())]  # np.split takes six times as long
 
 
 def labels_of(y: Any, sequences: Sequences) -> NDArray[Any]:
