@@ -123,7 +123,7 @@ def test_instruction_sets_agree_to_the_bit(level, tmp_path):
     """Decoding adds and compares, and no more: nothing is rounded differently."""
     code = (
         "import sys, numpy; from structured import test_inference as t;"
-        "numpy.savez(sys.argv[1], **t.everything(*t.batch(), 1))"
+        "numpy.savez(sys.argv[1], **t.everything(*t.batch(), 1)); t.test_node_scores(sizes=[3, 8], own=True)"
     )
     paths = [str(Path(_core.__file__).parents[1]), str(Path(__file__).parents[1]), *sys.path]
     environment = os.environ | {"WALD_SIMD": level, "PYTHONPATH": os.pathsep.join(paths)}
@@ -158,7 +158,7 @@ def stores(values, sparse_groups=()):
 def test_node_scores(own, sizes):
     """By definition, dense and sparse to the bit, whatever is chosen."""
     rng = np.random.default_rng(2)
-    lengths, K = [3, 1, 4, 2], 5
+    lengths, K = [3, 1, 4, 2, 37, 9], 5
     n, ends, layout = sum(lengths), brute.ends(lengths), brute.Rows(K, sizes, own)
     table = rng.normal(size=(layout.n, K)).astype(np.float32)
     chain = _core.Chain(K, sizes, own)

@@ -108,6 +108,6 @@ def _read(path: Path) -> tuple[NDArray[Any], NDArray[np.float32], NDArray[np.int
     return table[:, 1].astype("U1"), (table[:, 6:] == b"1").astype(np.float32), ends, folds
 
 
-def _every(path: Path, good: NDArray[np.bool_], what: str) -> None:
+def _every(path: Path, good: Any, what: str) -> None:
     if not good.all():
         raise ValueError(f"{path}, line {int(np.argmin(good)) + 1}: {what}.")

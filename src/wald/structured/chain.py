@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, check_random_state
 from .. import _core
 from .._threads import effective_threads
 from .features import LazyFeatures
-from .groups import FeatureGroup
+from .groups import FeatureGroup, checked_groups
 from .sequences import Sequences, labels_of
 from .session import ChainSession
 
@@ -121,8 +121,6 @@ class ChainClassifier(BaseEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    # ---- learning --------------------------------------------------------------------------------------------------
-
     def fit(self, X: Any, y: Any, *, lengths: ArrayLike | None = None) -> Self:
         """Learn from labelled sequences.
 
@@ -146,11 +144,11 @@ class ChainClassifier(BaseEstimator):
         """
         self._check()
         sequences = Sequences.of(X, lengths)
-        labels = labels_of(y, sequences)
+        labels, groups = labels_of(y, sequences), self._groups()
         self.__dict__.pop("_learner", None)
         self.classes_, codes = np.unique(labels, return_inverse=True)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
-        lesson = self._begin(LazyFeatures(self._groups(), sequences), codes.astype(np.int32), rng)
+        lesson = self._begin(LazyFeatures(groups, sequences), codes.astype(np.int32), rng)
         self.n_iter_ = 0
         if self.learner == "svm":
             self._fit_svm(lesson, sequences.n_sequences, rng)
@@ -168,10 +166,12 @@ class ChainClassifier(BaseEstimator):
 
         Parameters
         ----------
-        X, y, lengths
+        X, y
             As in `fit`.
         classes : array-like of shape (n_classes,), default=None
             All labels there are; needed at the first call.
+        lengths : array-like of int, default=None
+            As in `fit`.
 
         Returns
         -------
@@ -252,8 +252,6 @@ class ChainClassifier(BaseEstimator):
     def _order(self, n: int, rng: np.random.Generator) -> NDArray[np.int64]:
         return (rng.permutation(n) if self.shuffle else np.arange(n)).astype(np.int64)
 
-    # ---- answering -------------------------------------------------------------------------------------------------
-
     def predict(
         self, X: Any, *, state: ArrayLike | None = None, lengths: ArrayLike | None = None
     ) -> list[NDArray[Any]]:
@@ -329,29 +327,22 @@ class ChainClassifier(BaseEstimator):
         features = LazyFeatures(self._groups(), sequences, self._sizes)
         return ChainSession(self._chain, self.classes_, features, effective_threads(self.n_jobs))
 
-    # ---- housekeeping ----------------------------------------------------------------------------------------------
-
     def __getstate__(self) -> dict[str, Any]:
         state = dict(super().__getstate__())
         state.pop("_learner", None)  # twice as large as the model, and needed by partial_fit alone
         return state
 
     def _groups(self) -> tuple[FeatureGroup, ...]:
-        return (FeatureGroup("parts"),) if self.groups is None else tuple(self.groups)
+        return checked_groups((FeatureGroup("parts"),) if self.groups is None else self.groups)
 
     def _check(self) -> None:
-        groups = self._groups()
-        if not 1 <= len(groups) <= 5 or not all(isinstance(g, FeatureGroup) for g in groups):
-            raise ValueError(f"groups must be one to five FeatureGroups. Got {self.groups!r}.")
-        if len({g.name for g in groups}) < len(groups):
-            raise ValueError(f"groups must have different names. Got {[g.name for g in groups]}.")
         for name, options in (("learner", ("perceptron", "svm")), ("states", ("random", "full"))):
             if getattr(self, name) not in options:
                 raise ValueError(f"{name} must be one of {options}. Got {getattr(self, name)!r}.")
         if self.max_iter < 1 or self.max_iter != int(self.max_iter):
             raise ValueError(f"max_iter must be an integer of at least 1. Got {self.max_iter!r}.")
-        for name, least in (("margin", 0.0), ("tol", 0.0)):
-            if not (np.isfinite(getattr(self, name)) and getattr(self, name) >= least):
+        for name in ("margin", "tol"):
+            if not (np.isfinite(getattr(self, name)) and getattr(self, name) >= 0):
                 raise ValueError(f"{name} must be finite and not negative. Got {getattr(self, name)!r}.")
         if not (np.isfinite(self.C) and self.C > 0):
             raise ValueError(f"C must be finite and positive. Got {self.C!r}.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,3 +45,13 @@ class FeatureGroup:
             raise TypeError(f"The extractor of group {self.name!r} must be callable or None. Got {self.extract!r}.")
         if self.cost is not None and not (math.isfinite(self.cost) and self.cost > 0):
             raise ValueError(f"The cost of group {self.name!r} must be finite and positive. Got {self.cost!r}.")
+
+
+def checked_groups(groups: Iterable[FeatureGroup], most: int = 5) -> tuple[FeatureGroup, ...]:
+    """One to five groups of different names, or ValueError."""
+    found = tuple(groups)
+    if not 1 <= len(found) <= most or not all(isinstance(g, FeatureGroup) for g in found):
+        raise ValueError(f"groups must be one to {most} FeatureGroups. Got {found!r}.")
+    if len({g.name for g in found}) < len(found):
+        raise ValueError(f"groups must have different names. Got {[g.name for g in found]}.")
+    return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -52,7 +53,8 @@ class HOG:
 
     def __post_init__(self) -> None:
         sizes = (self.cell, self.block, self.orientations)
-        if not (isinstance(self.shape, tuple) and len(self.shape) == 2):
+        shape: object = self.shape
+        if not isinstance(shape, Sequence) or len(shape) != 2:
             raise ValueError(f"shape must be (rows, columns). Got {self.shape!r}.")
         if not all(isinstance(n, numbers.Integral) for n in (*self.shape, *sizes)):
             raise TypeError(f"shape, cell, block and orientations must be integers. Got {self}.")
