@@ -145,7 +145,7 @@ private:
     static double product(const Row& a, const Row& b) {
         double sum = 0;
         if (a.indices == nullptr && b.indices == nullptr)
-            for (std::int64_t i = 0; i < a.n; ++i) sum += static_cast<double>(a.values[i]) * b.values[i];
+            for (std::int64_t i = 0; i < std::min(a.n, b.n); ++i) sum += static_cast<double>(a.values[i]) * b.values[i];
         else if (a.indices == nullptr) return product(b, a);
         else if (b.indices == nullptr)
             for (std::int64_t i = 0; i < a.n; ++i) sum += static_cast<double>(a.values[i]) * b.values[a.indices[i]];

@@ -105,8 +105,8 @@ private:
         int n = 0;
         std::int64_t n_features = 0;  // the same for all dense rows of a group
         for (std::int64_t t = 0; t < length; ++t) {
-            if (!reads(t)) continue;
             const Row& r = rows[t];
+            if (!reads(t) || r.n == 0) continue;
             if (r.indices != nullptr) {
                 for (std::int64_t i = 0; i < r.n; ++i)
                     kernels<float>().accumulate(out + t * padded_, block + std::int64_t{r.indices[i]} * padded_, n_panels(), r.values + i, 1);

@@ -144,11 +144,11 @@ class ChainClassifier(BaseEstimator):
         """
         self._check()
         sequences = Sequences.of(X, lengths)
-        labels, groups = labels_of(y, sequences), self._groups()
+        labels, features = labels_of(y, sequences), LazyFeatures(self._groups(), sequences)
         self.__dict__.pop("_learner", None)
         self.classes_, codes = np.unique(labels, return_inverse=True)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
-        lesson = self._begin(LazyFeatures(groups, sequences), codes.astype(np.int32), rng)
+        lesson = self._begin(features, codes.astype(np.int32), rng)
         self.n_iter_ = 0
         if self.learner == "svm":
             self._fit_svm(lesson, sequences.n_sequences, rng)
