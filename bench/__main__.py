@@ -22,6 +22,7 @@ SETTINGS = {
     "D": "frames",
     "E": "never_slower",
     "F": "memory",
+    "I": "chain",
 }
 REPEATS, QUICK_REPEATS = 7, 3
 

@@ -2,10 +2,12 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
 #include "../core/dispatch.hpp"
+#include "chain_learners.hpp"
 #include "engine.hpp"
 
 namespace nb = nanobind;
@@ -60,4 +62,7 @@ NB_MODULE(_core, m) {
         .def("look", &Engine::look, "rows"_a, "n_threads"_a)
         .def_prop_ro("n_stages", &Engine::n_stages)
         .def_prop_ro("single", &Engine::single);
+
+    bind_chain(m);
+    bind_chain_learners(m);
 }

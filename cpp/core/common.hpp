@@ -42,6 +42,15 @@ public:
         data_.reset(static_cast<T*>(::operator new(n * sizeof(T) + kPanelBytes, std::align_val_t{kPanelBytes})));
         std::memset(static_cast<void*>(data_.get()), 0, n * sizeof(T) + kPanelBytes);
     }
+    Aligned(const Aligned& other) : Aligned(other.size_) {
+        if (size_ > 0) std::memcpy(static_cast<void*>(data_.get()), other.data_.get(), size_ * sizeof(T));
+    }
+    Aligned(Aligned&&) = default;
+    Aligned& operator=(Aligned other) noexcept {
+        data_ = std::move(other.data_);
+        size_ = other.size_;
+        return *this;
+    }
     T* data() { return data_.get(); }
     const T* data() const { return data_.get(); }
     std::size_t size() const { return size_; }

@@ -63,6 +63,11 @@ struct Kernels {
     void (*columns_f64)(const double* const* columns, const T* weights, std::int64_t step, int n_columns, T bias, int n_rows, T* out);
     // n_outputs (a multiple of lanes) outputs: out = bias + sum_j slot[j] * weights[j * n_outputs]
     void (*readouts)(const T* const* slots, int n, const T* weights, const T* bias, int n_terms, int n_outputs, T* const* out);
+    // The same for several rows at once, each with sums and values of its own.
+    void (*accumulate_rows)(T* const* sums, const T* weights, int n_panels, const T* const* values, int n, int n_rows);
+    // One step of a max-plus product: out[k] = max over p < n of alpha[p] + steps[p * n_panels * lanes + k], and the first p that
+    // reaches it.
+    void (*max_plus)(const T* alpha, const T* steps, int n, int n_panels, T* out, std::int32_t* from);
     bool fused;  // products are not rounded before they are added
 };
 

@@ -336,6 +336,36 @@ void accumulate(T* sums, const T* weights, int n_panels, const T* values, int n)
     for (; p < n_panels; ++p) accumulate_panels<T, 1>(sums + p * L, weights + p * L, step, values, n);
 }
 
+// As many rows as keep the multipliers busy; where there are fewer, the first one stands in for them, and is not stored.
+template <class T, int MR>
+inline void accumulate_tile(T* const* sums, const T* weights, int n_panels, const T* const* values, int n, int n_rows) {
+    using P = Pack<T>;
+    const T* from[MR];
+    for (int r = 0; r < MR; ++r) from[r] = values[r < n_rows ? r : 0];
+    for (int p = 0; p < n_panels; ++p) {
+        P acc[MR];
+        for (int r = 0; r < MR; ++r) acc[r] = P::load(sums[r < n_rows ? r : 0] + p * P::kSize);
+        const T* w = weights + p * P::kSize;
+        for (int k = 0; k < n; ++k, w += static_cast<std::int64_t>(n_panels) * P::kSize) {
+            const P v = P::load(w);
+            for (int r = 0; r < MR; ++r) acc[r].fma(P::set(from[r][k]), v);
+        }
+        for (int r = 0; r < MR; ++r)
+            if (r < n_rows) acc[r].store(sums[r] + p * P::kSize);
+    }
+}
+
+template <class T>
+void accumulate_rows(T* const* sums, const T* weights, int n_panels, const T* const* values, int n, int n_rows) {
+    constexpr int MR = 64 / WALD_REGISTER_BYTES == 1 ? 8 : 4;
+    for (int r = 0; r < n_rows; r += MR) {
+        const int left = n_rows - r < MR ? n_rows - r : MR;
+        if (left == 1) accumulate<T>(sums[r], weights, n_panels, values[r], n);
+        else if (left <= MR / 2) accumulate_tile<T, MR / 2>(sums + r, weights, n_panels, values + r, n, left);
+        else accumulate_tile<T, MR>(sums + r, weights, n_panels, values + r, n, left);
+    }
+}
+
 // Lanes are rows. Four panels of rows side by side hide the latency of their chains.
 template <class T, class S>
 void column_scores(const S* const* columns, const T* weights, std::int64_t step, int n_columns, T bias, int n_rows, T* out) {
@@ -368,10 +398,34 @@ void column_scores(const S* const* columns, const T* weights, std::int64_t step,
     }
 }
 
+// The best predecessor of every lane. Indices are kept as lanes of the score's own width, so that one comparison serves both.
+template <class T>
+void max_plus(const T* alpha, const T* steps, int n, int n_panels, T* out, std::int32_t* from) {
+    using P = Pack<T>;
+    using I = typename P::I;
+    constexpr int L = P::kSize;
+    const std::int64_t step = static_cast<std::int64_t>(n_panels) * L;
+    for (int k = 0; k < n_panels; ++k) {
+        P best = P::set(alpha[0]) + P::load(steps + k * L);
+        I at[P::kRegisters] = {};
+        for (int p = 1; p < n; ++p) {
+            const P score = P::set(alpha[p]) + P::load(steps + p * step + k * L);
+            for (int i = 0; i < P::kRegisters; ++i) {
+                const I larger = score.r[i] > best.r[i];
+                best.r[i] = larger ? score.r[i] : best.r[i];
+                at[i] = larger ? (p - I{}) : at[i];
+            }
+        }
+        best.store(out + k * L);
+        for (int i = 0; i < P::kRegisters; ++i)
+            for (int j = 0; j < P::kPerRegister; ++j) from[k * L + i * P::kPerRegister + j] = static_cast<std::int32_t>(at[i][j]);
+    }
+}
+
 template <class T>
 inline constexpr wald::Kernels<T> table{&scan<T>,     &list_nonzeros<T>, &dots_dense<T>, &dots_sparse<T>,
                                         &activate<T>, &readout<T>,       &absolute<T>,   &accumulate<T>,
                                         &column_scores<T, float>, &column_scores<T, double>, &readouts<T>,
-                                        kFused};
+                                        &accumulate_rows<T>, &max_plus<T>, kFused};
 
 }  // namespace WALD_ISA

@@ -262,3 +262,126 @@ class Engine:
     @property
     def single(self) -> bool:
         """Whether early stages compute in float32."""
+
+@final
+class ChainGroup:
+    """Features of one group, as far as they are known; what is added is not copied and must not be changed."""
+
+    def __init__(self, n_parts: int, n_features: int) -> None: ...
+    def add_dense(self, values: NDArray[np.float32], parts: NDArray[np.int64]) -> int:
+        """Take rows (n, n_features), C order, for n ascending parts without any; -1, or the first row not finite."""
+
+    def add_csr(
+        self,
+        values: NDArray[np.float32],
+        indices: NDArray[np.int32],
+        indptr: NDArray[np.int64],
+        parts: NDArray[np.int64],
+    ) -> int:
+        """Take CSR rows, indices ascending within a row; -1, or the first row that is not finite."""
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+
+@final
+class Chain:
+    """Weights of a linear chain, and inference with them; pickles.
+
+    ``states`` (parts,): bit k says whether a part has costly group k. ``chosen``: sequences to answer for, in order.
+    """
+
+    def __init__(self, n_labels: int, sizes: Sequence[int], own: bool) -> None: ...
+    def scores(
+        self,
+        groups: Sequence[ChainGroup],
+        states: NDArray[np.uint8],
+        offsets: NDArray[np.int64],
+        chosen: NDArray[np.int64] | None,
+        n_threads: int,
+    ) -> NDArray[np.float32]:
+        """Node scores (parts, n_labels)."""
+
+    def predict(
+        self,
+        groups: Sequence[ChainGroup],
+        states: NDArray[np.uint8],
+        offsets: NDArray[np.int64],
+        chosen: NDArray[np.int64] | None,
+        n_threads: int,
+    ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+        """Labels (parts,) and scores (sequences,) of the best paths."""
+
+    def decode(
+        self, node: NDArray[np.float32], offsets: NDArray[np.int64], n_threads: int
+    ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+        """The same from node scores."""
+
+    def max_marginals(
+        self, node: NDArray[np.float32], offsets: NDArray[np.int64], n_threads: int
+    ) -> NDArray[np.float32]:
+        """Score (parts, n_labels) of the best path through each label."""
+
+    def marginals(
+        self, node: NDArray[np.float32], offsets: NDArray[np.int64], scale: float, n_threads: int
+    ) -> NDArray[np.float32]:
+        """Probabilities (parts, n_labels) under exp(scale * score)."""
+
+    def best_paths(
+        self, node: NDArray[np.float32], offsets: NDArray[np.int64], k: int, n_threads: int
+    ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+        """Labels (parts * k,), the k paths of a sequence one behind the other, and scores (sequences, k)."""
+
+    def finite(self) -> bool:
+        """Whether no weight is NaN or infinite."""
+
+    def table(self) -> NDArray[np.float32]:
+        """Weights (rows, n_labels): a row for each state, first and last place, label before, feature of each block."""
+
+    def fill(self, table: NDArray[np.float32]) -> None:
+        """Take over such a table."""
+
+@final
+class ChainLesson:
+    """Labelled sequences, and how the states under which they are seen are drawn."""
+
+    def __init__(
+        self,
+        model: Chain,
+        groups: Sequence[ChainGroup],
+        labels: NDArray[np.int32],
+        offsets: NDArray[np.int64],
+        random: bool,
+        seed: int,
+    ) -> None: ...
+
+@final
+class ChainPerceptron:
+    """The structured perceptron."""
+
+    def __init__(self, start: Chain) -> None: ...
+    def epoch(self, lesson: ChainLesson, order: NDArray[np.int64], turn: int, margin: float) -> int:
+        """Take one turn over the sequences; how many labels were wrong, margin included."""
+
+    def current(self) -> Chain:
+        """Weights as they are."""
+
+    def averaged(self) -> Chain:
+        """Weights, averaged over all steps."""
+
+@final
+class ChainFrankWolfe:
+    """The structural SVM by block-coordinate Frank-Wolfe."""
+
+    def __init__(self, start: Chain, lesson: ChainLesson, strength: float, copies: int) -> None: ...
+    def epoch(self, order: NDArray[np.int64]) -> None:
+        """Take one turn over sequence * copies + copy."""
+
+    def gap(self, average: bool) -> float:
+        """Primal minus dual objective, of the last weights or of the averaged ones."""
+
+    def current(self) -> Chain:
+        """Weights as they are."""
+
+    def averaged(self) -> Chain:
+        """Weights, averaged over all steps, later ones counting more."""

@@ -1,0 +1,115 @@
+// Learners of linear chains. Everything is checked here.
+#pragma once
+
+#include "../core/chain/frank_wolfe.hpp"
+#include "../core/chain/perceptron.hpp"
+#include "chain.hpp"
+
+namespace wald::bindings {
+
+// Labelled sequences, and how their states are drawn. Owns or keeps alive what it reads.
+class ChainLesson {
+public:
+    ChainLesson(const Chain& model, const std::vector<nb::object>& groups, const Indices& labels, const Longs& offsets, bool random,
+                std::uint64_t seed)
+        : shape_(model.weights().shape()), groups_(groups), labels_(labels.data(), labels.data() + labels.size()) {
+        const auto n = static_cast<std::int64_t>(labels_.size());
+        for (const std::int32_t label : labels_) require(label >= 0 && label < shape_.n_labels, "labels must lie in [0, n_labels)");
+        const auto ends = checked_offsets(offsets, n);
+        offsets_.assign(ends.begin(), ends.end());
+        ChainGroups seen;
+        for (const nb::object& g : groups_) {
+            if (!nb::isinstance<ChainGroup>(g)) throw nb::type_error("groups must be ChainGroups");
+            seen.push_back(nb::cast<ChainGroup*>(g));
+        }
+        examples_ = {model.features(seen, n), labels_.data(), offsets_, model.weights().n_groups(), random, seed};
+        for (const chain::Row* rows : examples_.features)
+            for (std::int64_t p = 0; p < n; ++p) require(rows[p].known(), "to learn, every part needs every group");
+    }
+    ChainLesson(const ChainLesson&) = delete;  // examples_ points into the others
+
+    // The sequences, for a learner of such weights.
+    const chain::Examples& examples(const chain::Weights& w) const {
+        require(w.shape() == shape_, "a lesson for another chain");
+        return examples_;
+    }
+
+private:
+    chain::Shape shape_;
+    std::vector<nb::object> groups_;
+    std::vector<std::int32_t> labels_;
+    std::vector<std::int64_t> offsets_;
+    chain::Examples examples_;
+};
+
+inline std::span<const std::int64_t> checked_order(const Longs& ids, std::int64_t limit) {
+    for (std::size_t i = 0; i < ids.size(); ++i) require(ids.data()[i] >= 0 && ids.data()[i] < limit, "order must name sequences");
+    return span_of(ids);
+}
+
+class ChainPerceptron {
+public:
+    explicit ChainPerceptron(const Chain& start) : learner_(start.weights()) {}
+    std::int64_t epoch(const ChainLesson& lesson, const Longs& order, std::uint64_t turn, float margin) {
+        require(std::isfinite(margin) && margin >= 0, "margin must be finite and not negative");
+        const chain::Examples& examples = lesson.examples(learner_.weights());
+        const auto ids = checked_order(order, examples.size());
+        nb::gil_scoped_release release;
+        return learner_.epoch(examples, ids, turn, margin);
+    }
+    Chain current() const { return Chain(learner_.weights()); }
+    Chain averaged() const { return Chain(learner_.averaged()); }
+
+private:
+    chain::Perceptron learner_;
+};
+
+class ChainFrankWolfe {
+public:
+    ChainFrankWolfe(const Chain& start, nb::object lesson, double strength, int copies)
+        : keep_(lesson), examples_(nb::cast<const ChainLesson&>(lesson).examples(start.weights())), copies_(copies),
+          learner_(start.weights(), checked(strength, copies), examples_.size(), copies) {}
+    void epoch(const Longs& order) {
+        const auto ids = checked_order(order, examples_.size() * copies_);
+        nb::gil_scoped_release release;
+        learner_.epoch(examples_, ids);
+    }
+    double gap(bool average) {
+        nb::gil_scoped_release release;
+        return learner_.gap(examples_, average);
+    }
+    Chain current() const { return Chain(learner_.weights()); }
+    Chain averaged() const { return Chain(learner_.averaged()); }
+
+private:
+    static double checked(double strength, int copies) {
+        require(std::isfinite(strength) && strength > 0, "strength must be finite and positive");
+        require(copies >= 1 && copies <= 64, "there must be 1 to 64 copies");
+        return strength;
+    }
+
+    nb::object keep_;
+    const chain::Examples& examples_;
+    int copies_;
+    chain::FrankWolfe learner_;
+};
+
+inline void bind_chain_learners(nb::module_& m) {
+    using namespace nb::literals;
+    nb::class_<ChainLesson>(m, "ChainLesson")
+        .def(nb::init<const Chain&, const std::vector<nb::object>&, const Indices&, const Longs&, bool, std::uint64_t>(), "model"_a, "groups"_a,
+             "labels"_a.noconvert(), "offsets"_a.noconvert(), "random"_a, "seed"_a);
+    nb::class_<ChainPerceptron>(m, "ChainPerceptron")
+        .def(nb::init<const Chain&>(), "start"_a)
+        .def("epoch", &ChainPerceptron::epoch, "lesson"_a, "order"_a.noconvert(), "turn"_a, "margin"_a)
+        .def("current", &ChainPerceptron::current)
+        .def("averaged", &ChainPerceptron::averaged);
+    nb::class_<ChainFrankWolfe>(m, "ChainFrankWolfe")
+        .def(nb::init<const Chain&, nb::object, double, int>(), "start"_a, "lesson"_a, "strength"_a, "copies"_a)
+        .def("epoch", &ChainFrankWolfe::epoch, "order"_a.noconvert())
+        .def("gap", &ChainFrankWolfe::gap, "average"_a)
+        .def("current", &ChainFrankWolfe::current)
+        .def("averaged", &ChainFrankWolfe::averaged);
+}
+
+}  // namespace wald::bindings

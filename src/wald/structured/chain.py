@@ -1,0 +1,348 @@
+"""A linear chain over sequences whose features come in groups with costs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted, check_random_state
+
+from .. import _core
+from .._threads import effective_threads
+from .features import LazyFeatures
+from .groups import FeatureGroup, checked_groups
+from .sequences import Sequences, labels_of
+from .session import ChainSession
+
+#: Copies of a sequence under fixed states that the structural SVM learns from: everything, nothing costly, random.
+COPIES = 3
+
+
+class ChainClassifier(BaseEstimator):
+    """Label the parts of sequences with a linear chain, from cheap and costly groups of features.
+
+    The score of a labelling adds up a score for every part, one for every pair of neighbours, and one for the labels at
+    the two ends. The first group belongs to every part; each other group may be there or not, part by part (a *state*),
+    and one model serves every state.
+
+    Parameters
+    ----------
+    groups : sequence of FeatureGroup, default=None
+        At most five, the cheap one first. None: one group, the raw parts.
+    learner : {"perceptron", "svm"}, default="perceptron"
+        The averaged structured perceptron with a margin, or the structural SVM by block-coordinate Frank-Wolfe.
+    max_iter : int, default=60
+        Turns over the sequences.
+    margin : float, default=16.0
+        Perceptron: how much better than a labelling with h wrong labels the truth must score, for each of these h.
+    C : float, default=1.0
+        SVM: penalty of a sequence's hinge loss; larger fits closer.
+    tol : float, default=0.0
+        SVM: stop when the duality gap, looked at every ten turns, is below this. 0: take all turns.
+    states : {"random", "full"}, default="random"
+        What is seen of a sequence while learning: random states, so that predictions are good under every state; or
+        everything.
+    own_weights : bool, default=True
+        Whether parts of different states have weights of their own, also for groups that both have.
+    average : bool, default=True
+        Average the weights over all steps; for the SVM, with weights that rise with the steps.
+    shuffle : bool, default=True
+        Whether sequences come in a new order at every turn.
+    n_jobs : int, default=None
+        Threads of predictions.
+    random_state : int, RandomState instance or None, default=None
+        Draws the order of the sequences and their states.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    group_names_ : list of str
+        All groups, the first one included.
+    group_costs_ : float64 ndarray of shape (n_groups,)
+        Cost of a part: as given, or seconds, measured while fitting.
+    duality_gap_ : float
+        SVM: of the weights that are kept; primal minus dual objective.
+    n_iter_ : int
+        Turns taken.
+
+    Notes
+    -----
+    Random states are drawn anew at every turn: one sequence in ten has nothing costly, one in ten everything, and in
+    the others each part has each group with a probability that is itself uniform. The structural SVM, which needs its
+    examples fixed, sees every sequence three times: with everything, with nothing costly, and in one random state.
+
+    Features should be of the order of 1: learners do not scale them, and the margin is measured in them.
+
+    References
+    ----------
+    M. Collins, "Discriminative Training Methods for Hidden Markov Models", EMNLP 2002. S. Lacoste-Julien, M. Jaggi, M.
+    Schmidt and P. Pletscher, "Block-Coordinate Frank-Wolfe Optimization for Structural SVMs", ICML 2013. T. Bolukbasi,
+    K. Chang, J. Wang and V. Saligrama, "Resource Constrained Structured Prediction", arXiv 1602.08761: random states.
+
+    Examples
+    --------
+    >>> from wald.datasets import make_chains
+    >>> from wald.structured import ChainClassifier
+    >>> X, y = make_chains(200, random_state=0)
+    >>> model = ChainClassifier(max_iter=10, random_state=0).fit(X[:150], y[:150])
+    >>> model.score(X[150:], y[150:]) > 0.8
+    True
+    """
+
+    def __init__(
+        self,
+        groups: Sequence[FeatureGroup] | None = None,
+        *,
+        learner: str = "perceptron",
+        max_iter: int = 60,
+        margin: float = 16.0,
+        C: float = 1.0,
+        tol: float = 0.0,
+        states: str = "random",
+        own_weights: bool = True,
+        average: bool = True,
+        shuffle: bool = True,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.groups = groups
+        self.learner = learner
+        self.max_iter = max_iter
+        self.margin = margin
+        self.C = C
+        self.tol = tol
+        self.states = states
+        self.own_weights = own_weights
+        self.average = average
+        self.shuffle = shuffle
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, *, lengths: ArrayLike | None = None) -> Self:
+        """Learn from labelled sequences.
+
+        Parameters
+        ----------
+        X : sequences, as `Sequences.of` reads them
+        y : sequence of label sequences, or array of shape (n_parts,)
+        lengths : array-like of int, default=None
+            For one array of all parts.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError, TypeError
+            For parameters out of range, and sequences or labels that do not fit; the message names the sequence.
+        ExtractionError
+            If an extractor fails; the message names group and part.
+        """
+        self._check()
+        sequences = Sequences.of(X, lengths)
+        labels, features = labels_of(y, sequences), LazyFeatures(self._groups(), sequences)
+        self.__dict__.pop("_learner", None)
+        self.classes_, codes = np.unique(labels, return_inverse=True)
+        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
+        lesson = self._begin(features, codes.astype(np.int32), rng)
+        self.n_iter_ = 0
+        if self.learner == "svm":
+            self._fit_svm(lesson, sequences.n_sequences, rng)
+        else:
+            self._learner = _core.ChainPerceptron(self._chain)
+            for _ in range(self.max_iter):
+                self._turn(lesson, sequences.n_sequences, rng)
+            self._keep(self._learner)
+        return self
+
+    def partial_fit(
+        self, X: Any, y: Any, classes: ArrayLike | None = None, *, lengths: ArrayLike | None = None
+    ) -> Self:
+        """Take one perceptron turn over some labelled sequences.
+
+        Parameters
+        ----------
+        X, y
+            As in `fit`.
+        classes : array-like of shape (n_classes,), default=None
+            All labels there are; needed at the first call.
+        lengths : array-like of int, default=None
+            As in `fit`.
+
+        Returns
+        -------
+        self
+
+        Notes
+        -----
+        An object that was pickled goes on from the weights that it predicts with, and averages from there.
+        """
+        self._check()
+        if self.learner != "perceptron":
+            raise ValueError(
+                "partial_fit needs learner='perceptron': the structural SVM must see all sequences at once."
+            )
+        sequences = Sequences.of(X, lengths)
+        labels = labels_of(y, sequences)
+        started = hasattr(self, "_chain")
+        if not started and classes is None:
+            raise ValueError("The first call of partial_fit needs classes=, all labels there are.")
+        known_classes = self.classes_ if started else np.unique(np.asarray(classes))
+        known = np.isin(labels, known_classes)
+        if not known.all():
+            raise ValueError(f"y holds {labels[~known][0]!r}, which is none of the classes {known_classes.tolist()!r}.")
+        codes = np.searchsorted(known_classes, labels).astype(np.int32)
+        turn = self.n_iter_ if started else 0
+        rng = np.random.default_rng([check_random_state(self.random_state).randint(2**31 - 1), turn])
+        features = LazyFeatures(self._groups(), sequences, self._sizes if started else None)
+        if started:
+            lesson = self._lesson(features, codes, rng)
+        else:
+            self.classes_, self.n_iter_ = known_classes, 0
+            lesson = self._begin(features, codes, rng)
+        if not hasattr(self, "_learner"):
+            self._learner = _core.ChainPerceptron(self._chain)
+        self._turn(lesson, sequences.n_sequences, rng)
+        self._keep(self._learner)
+        return self
+
+    def _begin(self, features: LazyFeatures, codes: NDArray[np.int32], rng: np.random.Generator) -> _core.ChainLesson:
+        self._sizes = features.sizes
+        self.group_names_ = [g.name for g in features.groups]
+        seconds = features.seconds / features.extracted
+        self.group_costs_ = np.array(
+            [s if g.cost is None else g.cost for g, s in zip(features.groups, seconds, strict=True)]
+        )
+        self._chain = _core.Chain(len(self.classes_), self._sizes, bool(self.own_weights))
+        return self._lesson(features, codes, rng)
+
+    def _lesson(self, features: LazyFeatures, codes: NDArray[np.int32], rng: np.random.Generator) -> _core.ChainLesson:
+        features.buy(np.ones((features.sequences.n_parts, len(features.groups) - 1), dtype=bool))
+        seed = int(rng.integers(2**62))
+        return _core.ChainLesson(
+            self._chain, features.stores, codes, features.sequences.offsets, self.states == "random", seed
+        )
+
+    def _turn(self, lesson: _core.ChainLesson, n_sequences: int, rng: np.random.Generator) -> None:
+        self._learner.epoch(lesson, self._order(n_sequences, rng), self.n_iter_, float(self.margin))
+        self.n_iter_ += 1
+
+    def _fit_svm(self, lesson: _core.ChainLesson, n_sequences: int, rng: np.random.Generator) -> None:
+        copies = COPIES if self.states == "random" and len(self._sizes) > 1 else 1
+        average = bool(self.average)
+        learner = _core.ChainFrankWolfe(self._chain, lesson, 1.0 / (self.C * n_sequences * copies), copies)
+        for turn in range(1, self.max_iter + 1):
+            learner.epoch(self._order(n_sequences * copies, rng))
+            self.n_iter_ = turn
+            if self.tol > 0 and turn % 10 == 0 and learner.gap(average) < self.tol:
+                break
+        self.duality_gap_ = learner.gap(average)
+        self._keep(learner)
+
+    def _keep(self, learner: _core.ChainPerceptron | _core.ChainFrankWolfe) -> None:
+        chain = learner.averaged() if self.average else learner.current()
+        if not chain.finite():
+            raise ValueError("The weights overflow float32: scale the features, to the order of 1.")
+        self._chain = chain
+
+    def _order(self, n: int, rng: np.random.Generator) -> NDArray[np.int64]:
+        return (rng.permutation(n) if self.shuffle else np.arange(n)).astype(np.int64)
+
+    def predict(
+        self, X: Any, *, state: ArrayLike | None = None, lengths: ArrayLike | None = None
+    ) -> list[NDArray[Any]]:
+        """Labels of every sequence, by the best path (Viterbi).
+
+        Parameters
+        ----------
+        X : sequences, as `Sequences.of` reads them
+        state : bool array-like of shape (n_parts, n_groups - 1), default=None
+            Which parts have which costly groups; None: all of them. Only these are extracted.
+        lengths : array-like of int, default=None
+
+        Returns
+        -------
+        list of ndarray
+            One array of labels per sequence.
+        """
+        session = self.open(X, lengths=lengths)
+        return session.sequences.split(self.classes_[session.decode(session.state(state))])
+
+    def score(self, X: Any, y: Any, *, state: ArrayLike | None = None, lengths: ArrayLike | None = None) -> float:
+        """Share of the parts that get their label."""
+        sequences = Sequences.of(X, lengths)
+        predicted = np.concatenate(self.predict(sequences, state=state))
+        return float(np.mean(predicted == labels_of(y, sequences)))
+
+    def max_marginals(
+        self, X: Any, *, state: ArrayLike | None = None, lengths: ArrayLike | None = None
+    ) -> list[NDArray[np.float32]]:
+        """Score of the best labelling through every label at every part: one (length, n_classes) array per sequence."""
+        session = self.open(X, lengths=lengths)
+        return session.sequences.split(session.max_marginals(session.state(state)))
+
+    def predict_marginals(
+        self, X: Any, *, scale: float = 1.0, state: ArrayLike | None = None, lengths: ArrayLike | None = None
+    ) -> list[NDArray[np.float32]]:
+        """Probabilities of labels under ``exp(scale * score)``: one (length, n_classes) array per sequence.
+
+        The learners do not make scores probabilities: choose ``scale`` on held-out sequences.
+        """
+        session = self.open(X, lengths=lengths)
+        return session.sequences.split(session.marginals(session.state(state), scale))
+
+    def best_paths(
+        self, X: Any, k: int, *, state: ArrayLike | None = None, lengths: ArrayLike | None = None
+    ) -> tuple[list[NDArray[Any]], NDArray[np.float32]]:
+        """Find the ``k`` best labellings of every sequence.
+
+        Returns
+        -------
+        labels : list of ndarray of shape (k, length)
+        scores : float32 ndarray of shape (n_sequences, k)
+            Best first; -inf, beside labels without meaning, where a sequence has fewer labellings. The margin of the
+            answer is the difference of the first two.
+        """
+        session = self.open(X, lengths=lengths)
+        labels, scores = session.best_paths(session.state(state), k)
+        return [self.classes_[path] for path in labels], scores
+
+    def loss(self, truth: NDArray[np.int32], answer: NDArray[np.int32]) -> NDArray[np.float64]:
+        """Hamming loss of each part, from codes."""
+        return np.asarray(np.asarray(truth) != np.asarray(answer), dtype=np.float64)
+
+    def open(self, X: Any, *, lengths: ArrayLike | None = None) -> ChainSession:
+        """Look at sequences part by part: buy groups, decode, buy more.
+
+        Returns
+        -------
+        ChainSession
+        """
+        check_is_fitted(self, "_chain")
+        sequences = Sequences.of(X, lengths)
+        features = LazyFeatures(self._groups(), sequences, self._sizes)
+        return ChainSession(self._chain, self.classes_, features, effective_threads(self.n_jobs))
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(super().__getstate__())
+        state.pop("_learner", None)  # twice as large as the model, and needed by partial_fit alone
+        return state
+
+    def _groups(self) -> tuple[FeatureGroup, ...]:
+        return checked_groups((FeatureGroup("parts"),) if self.groups is None else self.groups)
+
+    def _check(self) -> None:
+        for name, options in (("learner", ("perceptron", "svm")), ("states", ("random", "full"))):
+            if getattr(self, name) not in options:
+                raise ValueError(f"{name} must be one of {options}. Got {getattr(self, name)!r}.")
+        if self.max_iter < 1 or self.max_iter != int(self.max_iter):
+            raise ValueError(f"max_iter must be an integer of at least 1. Got {self.max_iter!r}.")
+        for name in ("margin", "tol"):
+            if not (np.isfinite(getattr(self, name)) and getattr(self, name) >= 0):
+                raise ValueError(f"{name} must be finite and not negative. Got {getattr(self, name)!r}.")
+        if not (np.isfinite(self.C) and self.C > 0):
+            raise ValueError(f"C must be finite and positive. Got {self.C!r}.")

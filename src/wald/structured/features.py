@@ -1,0 +1,123 @@
+"""Features of parts, extracted when they are needed, once each, checked and timed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from .. import _core
+from .groups import FeatureGroup
+from .sequences import Sequences
+
+
+class ExtractionError(ValueError):
+    """An extractor raised, or gave features of a wrong shape or value."""
+
+
+class LazyFeatures:
+    """What is known of some sequences: the features that were extracted so far.
+
+    Parameters
+    ----------
+    groups : sequence of FeatureGroup
+        The first one is extracted for every part at once.
+    sequences : Sequences
+    sizes : sequence of int, default=None
+        Features of each group, where they are known already.
+
+    Attributes
+    ----------
+    seconds : float64 ndarray of shape (n_groups,)
+        Time that the extractors took.
+    extracted : int64 ndarray of shape (n_groups,)
+        Parts that they were called for.
+    stores : list of _core.ChainGroup
+        Features as the engine reads them.
+
+    Raises
+    ------
+    ExtractionError
+        Here and from `buy`.
+    """
+
+    def __init__(
+        self, groups: Sequence[FeatureGroup], sequences: Sequences, sizes: Sequence[int] | None = None
+    ) -> None:
+        self.groups, self.sequences = tuple(groups), sequences
+        self.seconds = np.zeros(len(self.groups))
+        self.extracted = np.zeros(len(self.groups), dtype=np.int64)
+        self._missing = np.ones((len(self.groups), sequences.n_parts), dtype=bool)
+        self.stores: list[_core.ChainGroup] = []
+        for g in range(len(self.groups)):
+            if sizes is not None:
+                self.stores.append(_core.ChainGroup(sequences.n_parts, sizes[g]))
+            if g == 0 or sizes is None:  # the number of features shows with the first parts
+                self._extract(g, np.arange(sequences.n_parts))
+
+    @property
+    def sizes(self) -> list[int]:
+        """Features of each group."""
+        return [store.n_features for store in self.stores]
+
+    def buy(self, state: NDArray[np.bool_]) -> None:
+        """Extract what a state (n_parts, n_groups - 1) needs and is not there yet."""
+        for g in range(1, len(self.groups)):
+            parts = np.flatnonzero(state[:, g - 1] & self._missing[g])
+            if len(parts):
+                self._extract(g, parts)
+
+    def _extract(self, g: int, parts: NDArray[np.int64]) -> None:
+        group, raw = self.groups[g], self.sequences.parts
+        chosen = raw if len(parts) == self.sequences.n_parts else raw[parts]
+        start = time.perf_counter()
+        try:
+            values = chosen if group.extract is None else group.extract(chosen)
+        except Exception as error:
+            raise ExtractionError(
+                f"Group {group.name!r}: the extractor failed on {self._named(parts)}: {error}"
+            ) from error
+        self.seconds[g] += time.perf_counter() - start
+        self.extracted[g] += len(parts)
+        values = self._as_floats(group.name, values, len(parts))
+        if g == len(self.stores):
+            self.stores.append(_core.ChainGroup(self.sequences.n_parts, values.shape[1]))
+        if values.shape[1] != self.stores[g].n_features:
+            raise ExtractionError(
+                f"Group {group.name!r} must have {self.stores[g].n_features} features, as before. "
+                f"Got {values.shape[1]} for {self._named(parts)}."
+            )
+        if sparse.issparse(values):
+            indices, indptr = values.indices.astype(np.int32, copy=False), values.indptr.astype(np.int64, copy=False)
+            bad = self.stores[g].add_csr(values.data, indices, indptr, parts)
+        else:
+            bad = self.stores[g].add_dense(values, parts)
+        if bad >= 0:
+            raise ExtractionError(f"Group {group.name!r} has NaN or infinity at {self._named(parts[bad : bad + 1])}.")
+        self._missing[g, parts] = False
+
+    def _as_floats(self, name: str, values: Any, n: int) -> Any:
+        """A float32 array or CSR matrix (n, any); the latter a copy, for its indices are trusted from here on."""
+        if not sparse.issparse(values):
+            values = np.asarray(values)
+        if values.dtype.kind not in "buif":
+            raise ExtractionError(f"Group {name!r} must be numbers. Got {values.dtype}.")
+        if values.ndim != 2 or values.shape[0] != n:
+            raise ExtractionError(f"Group {name!r} must have one row for each of {n} parts. Got shape {values.shape}.")
+        with np.errstate(over="ignore"):  # infinity is reported with its part
+            if not sparse.issparse(values):
+                return np.ascontiguousarray(values, dtype=np.float32)
+            values = sparse.csr_matrix(values).astype(np.float32)
+        values.sum_duplicates()
+        return values
+
+    def _named(self, parts: NDArray[np.int64]) -> str:
+        """Say which parts, as a user counts them: the first one, and how many others."""
+        offsets = self.sequences.offsets
+        sequence = int(np.searchsorted(offsets, parts[0], side="right")) - 1
+        others = f" and {len(parts) - 1} others" if len(parts) > 1 else ""
+        return f"part {parts[0] - offsets[sequence]} of sequence {sequence}{others}"

@@ -1,0 +1,57 @@
+"""Groups of features: what a part of a structure can be described by, and what that costs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class FeatureGroup:
+    """Features that are bought together, part by part.
+
+    Parameters
+    ----------
+    name : str
+        Names the group in costs and errors.
+    extract : callable, default=None
+        From the raw parts (n, d), an array or CSR matrix, to their features (n, d_group), an array or CSR matrix. It is
+        called only for parts that need the group, any number at a time, and must treat each part alone. None: the raw
+        parts themselves.
+    cost : float, default=None
+        Cost of a part, in any unit; None: measured in seconds while fitting.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If the name is empty, the extractor cannot be called, or the cost is not positive.
+
+    Examples
+    --------
+    >>> FeatureGroup("pixels")
+    FeatureGroup(name='pixels', extract=None, cost=None)
+    """
+
+    name: str
+    extract: Callable[[Any], Any] | None = None
+    cost: float | None = None
+
+    def __post_init__(self) -> None:
+        if not self.name or not isinstance(self.name, str):
+            raise ValueError(f"FeatureGroup needs a name. Got {self.name!r}.")
+        if self.extract is not None and not callable(self.extract):
+            raise TypeError(f"The extractor of group {self.name!r} must be callable or None. Got {self.extract!r}.")
+        if self.cost is not None and not (math.isfinite(self.cost) and self.cost > 0):
+            raise ValueError(f"The cost of group {self.name!r} must be finite and positive. Got {self.cost!r}.")
+
+
+def checked_groups(groups: Iterable[FeatureGroup], most: int = 5) -> tuple[FeatureGroup, ...]:
+    """One to five groups of different names, or ValueError."""
+    found = tuple(groups)
+    if not 1 <= len(found) <= most or not all(isinstance(g, FeatureGroup) for g in found):
+        raise ValueError(f"groups must be one to {most} FeatureGroups. Got {found!r}.")
+    if len({g.name for g in found}) < len(found):
+        raise ValueError(f"groups must have different names. Got {[g.name for g in found]}.")
+    return found

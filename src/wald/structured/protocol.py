@@ -1,0 +1,174 @@
+"""What a structured model must offer so that a policy can decide which of its parts get costly features."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+State = NDArray[np.bool_]
+
+
+@runtime_checkable
+class Session(Protocol):
+    """Some examples on their way: what was bought of them, and what that says.
+
+    An example (a sequence, a sentence) has parts (letters, words). A state, a boolean array (n_parts, K), says which
+    parts have which of the K costly groups. Answers are codes, one int32 per part.
+    """
+
+    @property
+    def offsets(self) -> NDArray[np.int64]:
+        """First part of every example, and the end: (n_examples + 1,), rising from 0."""
+
+    @property
+    def seconds(self) -> NDArray[np.float64]:
+        """Time that the extraction of each group has taken so far, the cheap one first: (K + 1,)."""
+
+    @property
+    def extracted(self) -> NDArray[np.int64]:
+        """Parts that each group was extracted for so far: (K + 1,)."""
+
+    def state(self, state: ArrayLike | None = None) -> State:
+        """Check a state, or make the one that has everything."""
+
+    def decode(self, state: State) -> NDArray[np.int32]:
+        """Best answer under a state: codes (n_parts,). It extracts what the state needs, and nothing else."""
+
+    def confidence(self, state: State) -> NDArray[np.float32]:
+        """By how much each part's code beats its best rival under a state: (n_parts,), not negative."""
+
+    def codes(self, y: Any) -> NDArray[np.int32]:
+        """True answers as codes (n_parts,); -1 for those that the model cannot give."""
+
+
+@runtime_checkable
+class StructuredModel(Protocol):
+    """A fitted structured model with one cheap group of features and K costly ones.
+
+    Attributes
+    ----------
+    group_names_ : list of str
+        The cheap group first.
+    group_costs_ : float64 ndarray of shape (K + 1,)
+        Cost of each group for one part.
+    """
+
+    group_names_: list[str]
+    group_costs_: NDArray[np.float64]
+
+    def open(self, X: Any) -> Session:
+        """Begin with some examples; nothing costly is extracted yet."""
+
+    def loss(self, truth: NDArray[np.int32], answer: NDArray[np.int32]) -> NDArray[np.float64]:
+        """Loss of each part, from 0 to 1: (n_parts,) from codes."""
+
+    def predict(self, X: Any) -> Any:
+        """Answers with everything bought, one per example."""
+
+
+def check_model(model: Any, X: Any, y: Any) -> None:
+    """Raise AssertionError, saying what is wrong, unless a fitted model can be driven by policies.
+
+    Checked on the given examples: names, costs and shapes agree; a state of another shape is refused; nothing costly is
+    extracted before it is asked for, and then only for the parts asked for, once; an answer depends on the example's
+    own state alone, not on the states of the examples beside it nor on what was asked before; ``confidence`` is finite
+    and not negative; the loss is 0 for the truth and lies in [0, 1]; ``predict`` has one answer per example.
+
+    Parameters
+    ----------
+    model : StructuredModel
+    X, y
+        At least two examples, as the model takes them, and their true answers.
+
+    Examples
+    --------
+    >>> from wald.datasets import make_chains
+    >>> from wald.structured import ChainClassifier, FeatureGroup, check_model
+    >>> X, y = make_chains(60, random_state=0)
+    >>> groups = [FeatureGroup("half", lambda parts: parts[:, ::2]), FeatureGroup("all")]
+    >>> check_model(ChainClassifier(groups, max_iter=5, random_state=0).fit(X, y), X, y)
+    """
+    _promise(isinstance(model, StructuredModel), "a model needs group_names_, group_costs_, open, loss and predict")
+    names, costs = list(model.group_names_), np.asarray(model.group_costs_)
+    _promise(len(names) >= 2, "there must be a cheap group and a costly one")
+    _promise(costs.shape == (len(names),), f"group_costs_ must have {len(names)} entries, not shape {costs.shape}")
+    _promise((np.isfinite(costs) & (costs >= 0)).all(), "group_costs_ must be finite and not negative")
+    _promise((costs[1:] > 0).all(), "costly groups must have positive costs")
+    session = model.open(X)
+    _promise(
+        isinstance(session, Session), "open(X) must give offsets, seconds, extracted, state, decode, confidence, codes"
+    )
+    offsets = np.asarray(session.offsets)
+    _promise(len(offsets) >= 3, "the check needs two examples")
+    _promise(offsets[0] == 0, "offsets must start at 0")
+    _promise((np.diff(offsets) > 0).all(), "every example needs a part")
+    everything = _check_state(session, (int(offsets[-1]), len(names) - 1))
+    _check_purchases(session, everything)
+    _check_answers(model, X, session, everything, session.codes(y))
+    _promise(len(model.predict(X)) == len(offsets) - 1, "predict(X) must have one answer per example")
+
+
+def _check_state(session: Session, shape: tuple[int, int]) -> State:
+    everything = session.state()
+    _promise(everything.shape == shape and everything.dtype == bool, f"state() must be boolean, of shape {shape}")
+    _promise(everything.all(), "state() must have everything")
+    try:
+        session.state(everything[:-1])
+    except (ValueError, TypeError):
+        return everything
+    raise AssertionError("state(...) must refuse an array of another shape with ValueError")
+
+
+def _check_purchases(session: Session, everything: State) -> None:
+    def bought() -> NDArray[np.int64]:
+        extracted = np.asarray(session.extracted)
+        _promise(extracted.shape == (everything.shape[1] + 1,), "extracted must have one entry per group")
+        return np.array(extracted[1:])  # a copy: the session may go on counting in its own array
+
+    _promise(not bought().any(), "nothing costly may be extracted before it is asked for")
+    nothing = np.zeros_like(everything)
+    cheap = np.array(session.decode(nothing))
+    _promise(not bought().any(), "decoding without costly groups must extract none of them")
+    some = nothing.copy()
+    some[::2] = True
+    session.decode(some)
+    _promise((bought() == some.sum(axis=0)).all(), f"a state with {some.sum(axis=0)} parts must extract as many")
+    session.confidence(some)
+    _promise((bought() == some.sum(axis=0)).all(), "confidence must extract nothing that its state does not have")
+    session.decode(everything)
+    _promise((bought() == len(everything)).all(), "what was extracted before must not be extracted again")
+    _promise(
+        (session.decode(nothing) == cheap).all(), "an answer must depend on the state, not on what was asked before"
+    )
+    seconds = np.asarray(session.seconds)
+    _promise(seconds.shape == (everything.shape[1] + 1,), "seconds must have one entry per group")
+    _promise((seconds >= 0).all(), "seconds must not be negative")
+
+
+def _check_answers(model: Any, X: Any, session: Session, everything: State, truth: NDArray[np.int32]) -> None:
+    full = session.decode(everything)
+    n_parts = (len(everything),)
+    _promise(full.shape == n_parts and full.dtype.kind == "i", "decode must give one integer code per part")
+    _promise(truth.shape == n_parts and truth.dtype.kind == "i", "codes(y) must give one integer code per part")
+    _promise((model.open(X).decode(everything) == full).all(), "another session must give the same answer")
+    mixed = everything.copy()
+    others = int(session.offsets[1])
+    mixed[:others] = False
+    beside = session.decode(mixed)
+    _promise((beside[others:] == full[others:]).all(), "an example's answer must not depend on the others' states")
+    confidence = session.confidence(everything)
+    _promise(confidence.shape == n_parts, "confidence must have one entry per part")
+    _promise(np.isfinite(confidence).all(), "confidence must be finite")
+    _promise((confidence >= 0).all(), "confidence must not be negative")
+    known = truth >= 0
+    loss = np.asarray(model.loss(truth[known], full[known]))
+    _promise(loss.shape == (np.count_nonzero(known),), "loss must have one entry per part")
+    _promise(((loss >= 0) & (loss <= 1)).all(), "loss must lie between 0 and 1")
+    _promise(not np.asarray(model.loss(full, full)).any(), "the loss of the truth must be 0")
+
+
+def _promise(holds: Any, what: str) -> None:
+    if not holds:
+        raise AssertionError(what)

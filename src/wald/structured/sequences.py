@@ -1,0 +1,214 @@
+"""Sequences as users have them, in one form: all parts one behind the other, and where each sequence starts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.feature_extraction import FeatureHasher
+
+Offsets = NDArray[np.int64]
+
+#: Columns that feature dicts are hashed to.
+HASHED_COLUMNS = 2**18
+
+
+@dataclass(frozen=True, eq=False)
+class Sequences:
+    """Sequences of any length, all parts one behind the other.
+
+    Attributes
+    ----------
+    parts : ndarray or CSR matrix of shape (n_parts, n_features)
+    offsets : int64 ndarray of shape (n_sequences + 1,)
+        Sequence ``i`` has parts ``offsets[i]`` to ``offsets[i + 1]``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> words = Sequences.of([np.zeros((3, 2)), np.ones((1, 2))])
+    >>> words.parts.shape, words.offsets.tolist()
+    ((4, 2), [0, 3, 4])
+    """
+
+    parts: Any
+    offsets: Offsets
+
+    @classmethod
+    def of(cls, X: Any, lengths: ArrayLike | None = None) -> Sequences:
+        """Read sequences.
+
+        Parameters
+        ----------
+        X : list of arrays (length, n_features), of CSR matrices, or of lists of feature dicts
+            Dicts map names to numbers, strings, booleans, or nested dicts and lists of strings, as in python-crfsuite,
+            and so does a list of strings, all 1; they are hashed to 2^18 columns. Or, with ``lengths``, one array or
+            CSR matrix of all parts (n_parts, n_features).
+        lengths : array-like of int, default=None
+            Parts of each sequence.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If there are no sequences, one is empty, or they differ in their number of features.
+        """
+        if isinstance(X, Sequences):
+            return X
+        if lengths is not None:
+            return cls._of_lengths(X, lengths)
+        if sparse.issparse(X) or (isinstance(X, np.ndarray) and X.dtype != object and X.ndim != 3):
+            raise ValueError("One array of all parts needs lengths=, the number of parts of each sequence.")
+        items = list(X)
+        if _holds_names(items):
+            return cls._of_names(items)
+        if any(sparse.issparse(item) for item in items):
+            blocks = [
+                item.tocsr() if sparse.issparse(item) else sparse.csr_matrix(_matrix(item, i))
+                for i, item in enumerate(items)
+            ]
+            offsets = _offsets([b.shape[0] for b in blocks])
+            _same_width(blocks)
+            return cls(_checked(sparse.vstack(blocks, format="csr"), offsets), offsets)
+        arrays = [_matrix(item, i) for i, item in enumerate(items)]
+        offsets = _offsets([len(a) for a in arrays])
+        _same_width(arrays)
+        return cls(_checked(np.concatenate(arrays), offsets), offsets)
+
+    @classmethod
+    def _of_lengths(cls, X: Any, lengths: ArrayLike) -> Sequences:
+        sizes = np.asarray(lengths)
+        if sizes.ndim != 1 or sizes.dtype.kind not in "iu":
+            raise ValueError(f"lengths must be a 1-D array of integers. Got {lengths!r}.")
+        offsets = _offsets(sizes.tolist())
+        parts = X.tocsr() if sparse.issparse(X) else np.asarray(X)
+        if parts.ndim != 2 or offsets[-1] != parts.shape[0]:
+            raise ValueError(f"lengths add up to {offsets[-1]} parts, X has shape {parts.shape}.")
+        return cls(_checked(parts, offsets), offsets)
+
+    @classmethod
+    def _of_names(cls, items: list[Any]) -> Sequences:
+        offsets = _offsets([len(item) for item in items])
+        hasher = FeatureHasher(HASHED_COLUMNS, dtype=np.float32)
+        flat = [_flattened(part) for item in items for part in item]
+        with np.errstate(over="ignore"):  # reported as infinity
+            return cls(_checked(hasher.transform(flat), offsets), offsets)
+
+    @property
+    def n_sequences(self) -> int:
+        """Number of sequences."""
+        return len(self.offsets) - 1
+
+    @property
+    def n_parts(self) -> int:
+        """Number of parts of all sequences."""
+        return int(self.offsets[-1])
+
+    def split(self, values: NDArray[Any]) -> list[NDArray[Any]]:
+        """Cut an array with one entry per part into one array per sequence."""
+        return [values[a:b] for a, b in pairwise(self.offsets.tolist())]  # np.split takes six times as long
+
+
+def labels_of(y: Any, sequences: Sequences) -> NDArray[Any]:
+    """Labels of all parts, one behind the other.
+
+    Parameters
+    ----------
+    y : sequence of label sequences, or array of shape (n_parts,)
+    sequences : Sequences
+        They must have as many parts.
+    """
+    if isinstance(y, np.ndarray) and y.ndim == 1 and y.dtype != object:
+        flat = y
+    else:
+        items = [np.asarray(labels) for labels in y]
+        if len(items) != sequences.n_sequences:
+            raise ValueError(f"y must hold the labels of {sequences.n_sequences} sequences. Got {len(items)}.")
+        for i, (labels, n) in enumerate(zip(items, np.diff(sequences.offsets), strict=True)):
+            if labels.shape != (n,):
+                raise ValueError(f"Sequence {i} has {n} parts, and labels of shape {labels.shape}.")
+        if len({labels.dtype.kind in "SUO" for labels in items}) > 1:
+            raise ValueError("y must hold either numbers or strings. Got both.")
+        flat = np.concatenate(items)
+    if len(flat) != sequences.n_parts:
+        raise ValueError(f"y must hold {sequences.n_parts} labels. Got {len(flat)}.")
+    if flat.dtype == object and len({type(label) for label in flat}) > 1:
+        raise ValueError(f"y must hold labels of one type. Got {sorted({type(v).__name__ for v in flat})}.")
+    if flat.dtype.kind == "f" and not np.isfinite(flat).all():
+        raise ValueError("y must not hold NaN or infinity.")
+    return flat
+
+
+def _matrix(item: Any, i: int) -> NDArray[Any]:
+    try:
+        array = np.asarray(item)
+    except ValueError as error:
+        raise ValueError(f"Sequence {i} must be an array (length, n_features): {error}") from error
+    if array.shape == (0,):
+        raise ValueError(f"Sequence {i} is empty; every sequence needs at least one part.")
+    if array.dtype.kind not in "buif" or array.ndim != 2:
+        raise ValueError(
+            f"Sequence {i} must be a numeric array (length, n_features). Got {array.dtype}, shape {array.shape}."
+        )
+    return array
+
+
+def _same_width(blocks: Sequence[Any]) -> None:
+    other = next((i for i, b in enumerate(blocks) if b.shape[1] != blocks[0].shape[1]), None)
+    if other is not None:
+        raise ValueError(f"Sequence {other} has {blocks[other].shape[1]} features, the first one {blocks[0].shape[1]}.")
+
+
+def _offsets(lengths: list[int]) -> Offsets:
+    if not lengths:
+        raise ValueError("X must hold at least one sequence. Got none.")
+    empty = next((i for i, n in enumerate(lengths) if n <= 0), None)
+    if empty is not None:
+        raise ValueError(f"Sequence {empty} is empty; every sequence needs at least one part.")
+    return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+
+
+def _checked(parts: Any, offsets: Offsets) -> Any:
+    data = parts.data if sparse.issparse(parts) else parts
+    if data.dtype.kind not in "buif":
+        raise TypeError(f"Parts must be numbers. Got {data.dtype}.")
+    if data.dtype.kind == "f" and not np.isfinite(data).all():
+        bad = np.argmin(np.isfinite(data)) if sparse.issparse(parts) else np.argmin(np.isfinite(data).all(axis=1))
+        part = np.searchsorted(parts.indptr, bad, side="right") - 1 if sparse.issparse(parts) else bad
+        sequence = int(np.searchsorted(offsets, part, side="right")) - 1
+        raise ValueError(f"X must not hold NaN or infinity. Sequence {sequence} does.")
+    return parts
+
+
+def _holds_names(items: list[Any]) -> bool:
+    """Whether parts are dicts or lists of strings."""
+    part = next((item[0] for item in items if isinstance(item, list | tuple) and item), None)
+    return isinstance(part, Mapping) or (
+        isinstance(part, list | tuple | set | frozenset) and isinstance(next(iter(part), None), str)
+    )
+
+
+def _flattened(part: Any, prefix: str = "") -> dict[str, float]:
+    """Name a part's features the way python-crfsuite does: ``name:value`` for strings and nested names."""
+    if isinstance(part, list | tuple | set | frozenset):
+        if not all(isinstance(name, str) for name in part):
+            raise TypeError(f"Lists of features must hold strings. Got {part!r}.")
+        return {f"{prefix}{name}": 1.0 for name in part}
+    if not isinstance(part, Mapping):
+        raise TypeError(f"Every part must be a dict or list of features, as the first one. Got {type(part).__name__}.")
+    out: dict[str, float] = {}
+    for name, value in part.items():
+        key = f"{prefix}{name}"
+        if isinstance(value, Mapping | list | tuple | set | frozenset):
+            out |= _flattened(value, f"{key}:")
+        elif isinstance(value, str):
+            out[f"{key}:{value}"] = 1.0
+        elif isinstance(value, int | float | np.number | np.bool_):
+            out[key] = float(value)
+        else:
+            raise TypeError(f"Feature {key!r} must be a number, a string, or a dict or list of them. Got {value!r}.")
+    return out

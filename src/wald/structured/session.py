@@ -1,0 +1,154 @@
+"""Sequences on their way through a chain."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .. import _core
+from .features import LazyFeatures
+from .sequences import labels_of
+
+State = NDArray[np.bool_]
+
+
+class ChainSession:
+    """Sequences on their way through a chain: what was bought of them, and what it says.
+
+    A state, a boolean array (n_parts, n_groups - 1), says which parts have which costly groups. Asking for an answer
+    under a state extracts what it needs and was not extracted before. Answers are codes, indices of the model's
+    ``classes_``, one per part; with ``sequences``, an array of their indices, they are for the parts of these
+    sequences only, in this order, and only these are worked on.
+
+    Parameters
+    ----------
+    chain : _core.Chain
+    classes : ndarray of shape (n_classes,)
+    features : LazyFeatures
+    n_threads : int
+
+    Attributes
+    ----------
+    sequences : Sequences
+    features : LazyFeatures
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from wald.datasets import make_chains
+    >>> from wald.structured import ChainClassifier, FeatureGroup
+    >>> X, y = make_chains(60, random_state=0)
+    >>> groups = [FeatureGroup("half", lambda parts: parts[:, ::2]), FeatureGroup("all")]
+    >>> session = ChainClassifier(groups, max_iter=5, random_state=0).fit(X, y).open(X)
+    >>> state = session.state() & False
+    >>> codes = session.decode(state)
+    >>> state[session.confidence(state) < 1] = True  # the doubtful parts deserve more
+    >>> better = session.decode(state)
+    >>> bool(session.extracted[1] == state.sum()), bool(session.extracted[1] < len(state))
+    (True, True)
+    """
+
+    def __init__(self, chain: _core.Chain, classes: NDArray[Any], features: LazyFeatures, n_threads: int) -> None:
+        self._chain, self._classes, self.features, self._n_threads = chain, classes, features, n_threads
+        self.sequences = features.sequences
+
+    @property
+    def offsets(self) -> NDArray[np.int64]:
+        """First part of every sequence, and the end: (n_sequences + 1,)."""
+        return self.sequences.offsets
+
+    @property
+    def seconds(self) -> NDArray[np.float64]:
+        """Time that the extraction of each group has taken so far: (n_groups,)."""
+        return self.features.seconds.copy()
+
+    @property
+    def extracted(self) -> NDArray[np.int64]:
+        """Parts that each group was extracted for so far: (n_groups,)."""
+        return self.features.extracted.copy()
+
+    def codes(self, y: Any) -> NDArray[np.int32]:
+        """Labels as codes (n_parts,); -1 for labels that the model has not met."""
+        labels = labels_of(y, self.sequences)
+        at = np.minimum(np.searchsorted(self._classes, labels), len(self._classes) - 1)
+        return np.where(self._classes[at] == labels, at, -1).astype(np.int32)
+
+    def state(self, state: ArrayLike | None = None) -> State:
+        """Check a state (n_parts, n_groups - 1), or make the one that has everything."""
+        shape = (self.sequences.n_parts, len(self.features.groups) - 1)
+        if state is None:
+            return np.ones(shape, dtype=bool)
+        array = np.asarray(state)
+        if array.dtype != bool or array.shape != shape:
+            raise ValueError(f"state must be a boolean array of shape {shape}. Got {array.dtype}, shape {array.shape}.")
+        return array
+
+    def decode(self, state: ArrayLike, sequences: ArrayLike | None = None) -> NDArray[np.int32]:
+        """Codes (n_parts,) of the best labelling under a state."""
+        bits, chosen = self._bought(state, sequences)
+        return self._chain.predict(self.features.stores, bits, self.offsets, chosen, self._n_threads)[0]
+
+    def node_scores(self, state: ArrayLike, sequences: ArrayLike | None = None) -> NDArray[np.float32]:
+        """Scores (n_parts, n_classes) of labels, neighbours left aside."""
+        bits, chosen = self._bought(state, sequences)
+        return self._chain.scores(self.features.stores, bits, self.offsets, chosen, self._n_threads)
+
+    def max_marginals(self, state: ArrayLike, sequences: ArrayLike | None = None) -> NDArray[np.float32]:
+        """Score (n_parts, n_classes) of the best labelling through each label."""
+        scores = self.node_scores(state, sequences)
+        return self._chain.max_marginals(scores, self._ends(sequences), self._n_threads)
+
+    def marginals(
+        self, state: ArrayLike, scale: float = 1.0, sequences: ArrayLike | None = None
+    ) -> NDArray[np.float32]:
+        """Probabilities (n_parts, n_classes) under ``exp(scale * score)``."""
+        scores = self.node_scores(state, sequences)
+        return self._chain.marginals(scores, self._ends(sequences), scale, self._n_threads)
+
+    def confidence(self, state: ArrayLike, sequences: ArrayLike | None = None) -> NDArray[np.float32]:
+        """By how much the best labelling beats the best one with another label at each part: (n_parts,)."""
+        scores = self.max_marginals(state, sequences)
+        if scores.shape[1] == 1:
+            return np.zeros(len(scores), dtype=np.float32)
+        two = np.partition(scores, -2, axis=1)[:, -2:]
+        return np.asarray(two[:, 1] - two[:, 0])
+
+    def best_paths(self, state: ArrayLike, k: int) -> tuple[list[NDArray[np.int32]], NDArray[np.float32]]:
+        """Codes (k, length) of each sequence's best labellings, and their scores (n_sequences, k)."""
+        flat, scores = self._chain.best_paths(self.node_scores(state), self.offsets, k, self._n_threads)
+        cuts = np.split(flat, self.offsets[1:-1] * k)
+        return [path.reshape(k, -1) for path in cuts], scores
+
+    def _bought(
+        self, state: ArrayLike, sequences: ArrayLike | None
+    ) -> tuple[NDArray[np.uint8], NDArray[np.int64] | None]:
+        """Buy what a state needs for the sequences asked for; the state as bits, and these sequences."""
+        state, chosen = self.state(state), self._chosen(sequences)
+        wanted = state
+        if chosen is not None:
+            asked = np.zeros(self.sequences.n_sequences, dtype=bool)
+            asked[chosen] = True
+            wanted = state & np.repeat(asked, np.diff(self.offsets))[:, None]
+        self.features.buy(wanted)
+        bits = np.zeros(len(state), dtype=np.uint8)
+        for group in range(state.shape[1]):
+            bits |= state[:, group].astype(np.uint8) << group
+        return bits, chosen
+
+    def _chosen(self, sequences: ArrayLike | None) -> NDArray[np.int64] | None:
+        if sequences is None:
+            return None
+        chosen = np.asarray(sequences)
+        if chosen.ndim != 1 or (chosen.size and chosen.dtype.kind not in "iu"):
+            raise ValueError(f"sequences must be a 1-D array of indices. Got {chosen.dtype}, shape {chosen.shape}.")
+        if chosen.size and not (chosen.min() >= 0 and chosen.max() < self.sequences.n_sequences):
+            raise ValueError(f"sequences must lie in [0, {self.sequences.n_sequences}). Got {chosen}.")
+        return np.ascontiguousarray(chosen, dtype=np.int64)
+
+    def _ends(self, sequences: ArrayLike | None) -> NDArray[np.int64]:
+        chosen = self._chosen(sequences)
+        if chosen is None:
+            return self.offsets
+        return np.concatenate([[0], np.cumsum(np.diff(self.offsets)[chosen])]).astype(np.int64)
