@@ -242,7 +242,7 @@ def test_partial_fit_goes_on_from_fit():
         {"C": 0.0},
         {"C": np.inf},
     ],
-    ids=str,
+    ids=lambda change: next(iter(change)),
 )
 def test_parameters_out_of_range(change):
     with pytest.raises(ValueError, match=next(iter(change))):
