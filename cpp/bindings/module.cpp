@@ -26,6 +26,9 @@ WALD_EXPORT void wald_set_num_threads(int n) { set_thread_limit(n); }
 }
 
 NB_MODULE(_core, m) {
+#ifdef NDEBUG
+    nb::set_leak_warnings(false);  // an interpreter may end while objects are still in use; debug builds tell
+#endif
     simd_level();  // refuses a wrong WALD_SIMD now, not at the first prediction
     m.attr("HAND_OVER") = kHandOver;
     m.attr("NOT_FINITE") = kNotFinite;
