@@ -111,10 +111,11 @@ def test_errors_are_translated_by_the_share_of_protected_rows(kind):
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"kind": "sprt"}, "'kind'"),
+        ({"kind": "sprt"}, "must be one of 'bridge', 'bridge_simple', 'reflection'"),
         ({"delta": 0.0}, "strictly between 0 and 1"),
         ({"delta": 1.0}, "strictly between 0 and 1"),
         ({"delta": 1.0 - 1e-17}, "strictly between 0 and 1"),
+        ({"delta": "5%"}, "strictly between 0 and 1. Got '5%'"),
         ({"sides": "upper"}, "'sides'"),
         ({"centre": "median"}, "'centre'"),
         ({"variance": "pooled"}, "'variance'"),

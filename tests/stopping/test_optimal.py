@@ -119,6 +119,7 @@ def test_bad_input():
     assert np.isposinf(boundary.high_center).all()
     check_stopping_rule(OptimalBoundary(delta=0.999))
     check_stopping_rule(OptimalBoundary(delta=1e-300))
+    check_stopping_rule(OptimalBoundary(delta=1e-320))
 
 
 @pytest.mark.long
