@@ -209,7 +209,7 @@ def test_rare_rows_are_no_joint_error(kind):
 
 
 def test_a_bridge_asked_for_more_errors_than_there_are():
-    with pytest.warns(DegenerateBoundaryWarning, match="at once"):
+    with pytest.warns(DegenerateBoundaryWarning, match="errs no more than allowed"):
         high = high_of(centre="none", error="joint", delta=0.6)
     np.testing.assert_allclose(high, THETA)
 
