@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -13,7 +14,15 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC
 
 from wald import EarlyExitClassifier
-from wald.stopping import ErrorSpending, LikelihoodRatio, Margin, Qwyc
+from wald.stopping import (
+    Budget,
+    ConstantBoundary,
+    ErrorSpending,
+    LikelihoodRatio,
+    Margin,
+    OptimisticBoundaryWarning,
+    Qwyc,
+)
 
 RULES = [
     Qwyc(alpha=0.01),
@@ -131,3 +140,24 @@ def test_rules_survive_clone_and_pickle_and_promise_nothing_by_proof(rule):
 def test_by_time():
     fast = wrap(LINEAR, X2, rule=Qwyc(alpha=0.01), risk=0.05, cost="time")
     assert np.mean(fast.predict(X2[3200:]) != LINEAR.predict(X2[3200:])) <= 0.07
+
+
+def test_a_rule_warns_once_however_many_plans_were_tried_and_where_fit_was_called():
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        wrap(KERNEL, X2, rule=ConstantBoundary("reflection_raw"), risk=None, cost="time")
+    assert [(w.category, w.filename) for w in told] == [(OptimisticBoundaryWarning, __file__)]
+
+
+@pytest.mark.parametrize("protect", ["positive", "negative"])
+def test_a_rule_that_contradicts_the_promise_is_refused(protect):
+    for rule in (Qwyc(sides=protect), ConstantBoundary(sides=protect), Margin(sides=protect)):
+        with pytest.raises(ValueError, match="none could leave"):
+            wrap(LINEAR, X2, rule=rule, protect=protect)
+    with pytest.raises(ValueError, match=r"Budget\(.*\) makes every row leave"):
+        wrap(LINEAR, X2, rule=Budget(5), risk=None, protect=protect)
+
+
+def test_a_class_is_no_rule():
+    with pytest.raises(TypeError, match="Got the class Qwyc: add parentheses"):
+        wrap(LINEAR, X2, rule=Qwyc)

@@ -31,12 +31,35 @@ def checked_rule(owner: Any) -> Rule:
         if owner.rule != "ladder":
             raise ValueError(f"rule must be 'ladder' or a rule object from wald.stopping. Got {owner.rule!r} instead.")
         return Lossless() if owner.risk == 0 else Ladder(readout=owner.readout)
+    if isinstance(owner.rule, type):
+        raise TypeError(
+            f"rule must be 'ladder' or a rule object from wald.stopping. Got the class {owner.rule.__name__}: add "
+            "parentheses."
+        )
     if not isinstance(owner.rule, Rule):
         raise TypeError(
             f"rule must be 'ladder' or a rule object from wald.stopping. Got {type(owner.rule).__name__} instead."
         )
     check_rule(owner.rule, owner.risk)
+    _check_sides(owner.rule, owner.protect)
     return owner.rule
+
+
+def _check_sides(rule: Rule, protect: str) -> None:
+    """Refuse promises about one class together with a rule that leaves no exit to the other, or needs both."""
+    if protect not in ("positive", "negative"):
+        return
+    other = "negative" if protect == "positive" else "positive"
+    if getattr(rule, "sides", "both") == protect:
+        raise ValueError(
+            f"protect={protect!r} lets rows leave as {other} only, and sides={protect!r} of the rule as {protect} "
+            f"only, so that none could leave: use sides={other!r} or 'both'."
+        )
+    if rule.forced:
+        raise ValueError(
+            f"protect={protect!r} lets rows leave as {other} only, and {rule!r} makes every row leave: use 'all' or "
+            "'each'."
+        )
 
 
 def _is_number(value: Any) -> bool:

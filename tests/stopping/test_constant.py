@@ -111,10 +111,11 @@ def test_errors_are_translated_by_the_share_of_protected_rows(kind):
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"kind": "sprt"}, "'kind'"),
+        ({"kind": "sprt"}, "must be one of 'bridge', 'bridge_simple', 'reflection'"),
         ({"delta": 0.0}, "strictly between 0 and 1"),
         ({"delta": 1.0}, "strictly between 0 and 1"),
         ({"delta": 1.0 - 1e-17}, "strictly between 0 and 1"),
+        ({"delta": "5%"}, "strictly between 0 and 1. Got '5%'"),
         ({"sides": "upper"}, "'sides'"),
         ({"centre": "median"}, "'centre'"),
         ({"variance": "pooled"}, "'variance'"),
@@ -208,7 +209,7 @@ def test_rare_rows_are_no_joint_error(kind):
 
 
 def test_a_bridge_asked_for_more_errors_than_there_are():
-    with pytest.warns(DegenerateBoundaryWarning, match="at once"):
+    with pytest.warns(DegenerateBoundaryWarning, match="errs no more than allowed"):
         high = high_of(centre="none", error="joint", delta=0.6)
     np.testing.assert_allclose(high, THETA)
 

@@ -82,6 +82,7 @@ def test_errors_and_their_budgets():
         ({"delta": 0.0}, "strictly between 0 and 0.5"),
         ({"delta": 0.5}, "strictly between 0 and 0.5"),
         ({"delta": np.nan}, "strictly between 0 and 0.5"),
+        ({"delta": "small"}, "'delta'.*Got 'small'"),
         ({"error": "total"}, "'error'"),
         ({"sides": "up"}, "'sides'"),
         ({"remainder": "hoeffding"}, "'remainder'"),

@@ -102,6 +102,20 @@ def test_the_walk_without_early_looks():
     assert CurvedBoundary().boundary(walk).n_stages == 0
 
 
+def test_every_look_moves_with_q():
+    """By a deviation of what is still open at least, also where the level comes down to the threshold."""
+    walk = walk_of(make_walks(4000, 20, drift=0.5, random_state=0))
+    boundary = OptimalBoundary(delta=0.2).boundary(walk)
+    moments = walk.moments(np.ones(4000, dtype=bool))
+    slope, sd, _ = moments.prediction()
+    is_open = np.isfinite(boundary.high_center)
+    assert is_open.sum() > 10
+    assert (boundary.high_scale >= (1.0 - 1e-9) * sd / slope)[is_open].all()
+    on_threshold = moments.mean - moments.full_mean / slope + walk.offset
+    height = boundary.high_center + boundary.high_scale - on_threshold
+    assert (height < 0.9 * sd / slope)[is_open].any()  # there are such levels
+
+
 def test_bad_input():
     with pytest.raises(ValueError, match="OptimalBoundary is for binary models"):
         OptimalBoundary().boundary(example_walk(3))
@@ -119,6 +133,7 @@ def test_bad_input():
     assert np.isposinf(boundary.high_center).all()
     check_stopping_rule(OptimalBoundary(delta=0.999))
     check_stopping_rule(OptimalBoundary(delta=1e-300))
+    check_stopping_rule(OptimalBoundary(delta=1e-320))
 
 
 @pytest.mark.long

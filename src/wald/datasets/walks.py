@@ -57,7 +57,7 @@ def make_walks(
         if number < 1:
             raise ValueError(f"The {name!r} parameter of make_walks must be at least 1. Got {number!r} instead.")
     if kind not in _KINDS:
-        raise ValueError(f"The 'kind' parameter of make_walks must be one of {set(_KINDS)!r}. Got {kind!r} instead.")
+        raise ValueError(f"The 'kind' parameter of make_walks must be one of {_KINDS!r}. Got {kind!r} instead.")
     if not math.isfinite(drift):
         raise ValueError(f"The 'drift' parameter of make_walks must be finite. Got {drift!r} instead.")
     rng = np.random.default_rng(random_state)

@@ -89,7 +89,7 @@ class Steps(Protocol):
 
 @contextmanager
 def progress(console: Any, n_steps: int) -> Iterator[Steps]:
-    """Show a bar on a rich console, or nothing where there is none.
+    """Show a bar on a rich console that is a terminal, and nothing elsewhere.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ def progress(console: Any, n_steps: int) -> Iterator[Steps]:
         TimeElapsedColumn(),
         TextColumn("{task.description}", markup=False),
     )
-    with Progress(*columns, console=console) as bar:
+    with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
         task, begun = bar.add_task("", total=n_steps), 0
 
         def step(name: str) -> None:

@@ -7,6 +7,7 @@ keep are judged on the second, at the scale q that the certificate's own walk wo
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol
@@ -146,37 +147,52 @@ class Problem:
 
 
 def build_plan(problem: Problem) -> Plan:
-    """Choose order, readouts and looks; the thresholds are left to the certificate (``q = inf``)."""
+    """Choose order, readouts and looks; the thresholds are left to the certificate (``q = inf``).
+
+    What the rule warns about is passed on for the plan that is chosen, and not for every candidate.
+    """
     best: tuple[float, Plan] | None = None
+    told: list[warnings.WarningMessage] = []
     for recipe in _recipes(problem):
         sight = problem.sight(recipe)
         for keep in _ladders(recipe, sight.cost_model, problem):
             candidate = recipe.subset(keep)
-            boundary = problem.rule.boundary(_of_stages(sight.walk, keep)).restricted(problem.protect)
-            live, _ = served_at_shape(_looks(sight, keep), boundary, problem.rule, problem.risk, sight.dtype)
+            with warnings.catch_warnings(record=True) as heard:
+                warnings.simplefilter("always")
+                boundary = problem.rule.boundary(_of_stages(sight.walk, keep)).restricted(problem.protect)
+            live = _served_at_shape(_looks(sight, keep), boundary, problem, sight.dtype)
             expected = sight.cost_model.expected(
                 candidate.stage_terms, candidate.stage_costs, live, problem.terms.n_outputs
             )
             if best is None or expected < best[0]:
-                best = expected, _plan(candidate, boundary, live, sight)
+                best, told = (expected, _plan(candidate, boundary, live, sight)), heard
     assert best is not None
+    for warning in told:
+        warnings.warn(warning.message, stacklevel=4)  # where fit was called
     return best[1]
 
 
-def served_at_shape(
-    looks: Looks, boundary: Boundary, rule: Rule, risk: float | None, dtype: Precision
-) -> tuple[Floats, float]:
-    """Share of rows that reach each look, and the scale q, where the certificate's walk would end on these rows."""
-    q = 1.0
+def _served_at_shape(looks: Looks, boundary: Boundary, problem: Problem, dtype: Precision) -> Floats:
+    """Share of rows that reach each look, at the scale q where the certificate's walk would end on these rows."""
+    rule, risk, q = problem.rule, problem.risk, 1.0
     if risk is not None and not rule.lossless and not rule.forced:
         q = np.inf
-        allowed = risk * looks.n_rows
+        members = _members(looks, problem.protect)
         for step in q_grid(looks, boundary)[::2]:
             codes, _ = looks.answers(*boundary.thresholds(float(step), dtype))
-            if np.count_nonzero(codes != looks.full) > allowed:
+            differs = codes != looks.full
+            if any(np.count_nonzero(differs & rows) > risk * np.count_nonzero(rows) for rows in members):
                 break
             q = float(step)
-    return live_shares(looks, boundary, q, dtype), q
+    return live_shares(looks, boundary, q, dtype)
+
+
+def _members(looks: Looks, protect: Protect) -> list[NDArray[np.bool_]]:
+    """Masks of the rows that the promise speaks of, each of which has to keep it."""
+    if protect == "all":
+        return [np.ones(looks.n_rows, dtype=bool)]
+    codes = {"positive": [1], "negative": [0]}.get(protect) or np.unique(looks.full).tolist()
+    return [looks.full == code for code in codes]
 
 
 def live_shares(looks: Looks, boundary: Boundary, q: float, dtype: Precision) -> Floats:

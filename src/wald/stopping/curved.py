@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Real
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -77,7 +78,7 @@ class CurvedBoundary:
     forced: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        if not 0.0 < self.delta < 0.5:
+        if not (isinstance(self.delta, Real) and 0.0 < self.delta < 0.5):
             raise ValueError(
                 f"The 'delta' parameter of CurvedBoundary must lie strictly between 0 and 0.5: beyond, the odds are"
                 f" against the answer. Got {self.delta!r} instead."

@@ -79,7 +79,8 @@ class Problem:
         evaluate = self._evaluator()
         open_sides = [side for side in (0, 1) if allowed[side] > 0.0 and self.usable.any()]
         prices = np.full(2, np.inf)
-        prices[open_sides] = np.minimum((self.costs[-1] - self.costs[0]) / allowed[open_sides], HIGHEST)
+        with np.errstate(over="ignore"):  # errors allowed may be as small as numbers are
+            prices[open_sides] = np.minimum((self.costs[-1] - self.costs[0]) / allowed[open_sides], HIGHEST)
         policy = evaluate(prices)
         for _ in range(MOST_ROUNDS):
             for side in open_sides:

@@ -307,8 +307,8 @@ def at_least(level: float, theta: float) -> float:
     if level > least:
         return level
     warnings.warn(
-        f"The stop error allowed is reached by stopping at {least:g} at once: rows to protect are rare, or the error"
-        f" is large. The boundary stays there. A conditional error protects rare rows.",
+        f"Stopping at {least:g} errs no more than allowed: rows to protect are rare (a conditional error protects"
+        f" them), few walks turn back from there, or the error is large. The boundary stays there.",
         DegenerateBoundaryWarning,
         stacklevel=3,
     )

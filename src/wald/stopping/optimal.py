@@ -48,6 +48,8 @@ class OptimalBoundary:
 
     Notes
     -----
+    The boundary is optimal as printed. Scaled to a risk far below `delta` it is not: choose `delta` near the risk.
+
     A grid of some 600 nodes and about 20 passes over the looks for one side, some 40 for both. Where the errors
     jump over `delta` as their price falls (when nearly all rows are of one class, and those alone may be
     answered wrongly), less than `delta` is spent.
@@ -71,7 +73,10 @@ class OptimalBoundary:
         require_option("OptimalBoundary", "sides", self.sides, SIDES)
 
     def boundary(self, walk: Walk) -> Boundary:
-        """Centres where the prediction is the threshold, scales of the optimal level above it."""
+        """Centres where the prediction is the threshold, scales of the optimal level above it.
+
+        A scale below one deviation of what the prediction leaves open is raised to it, and its centre gives way.
+        """
         policy: Policy | None = None
 
         def upper(side: Side) -> Columns | None:
@@ -82,12 +87,14 @@ class OptimalBoundary:
             upwards = side if side.positive else Side(walk, positive=True)
             if policy is None:
                 policy = self._policy(upwards)
-            slope, _, useful = moments.prediction()
+            slope, sd, useful = moments.prediction()
             level = policy.levels[0] if side.positive else -policy.levels[1]
             center = moments.mean + (side.theta - moments.full_mean) / slope
             with np.errstate(invalid="ignore"):
                 height = math.sqrt(moments.full_variance) * level / slope
-            return center, np.where(useful, height, np.inf)
+            # Levels come down to the threshold towards the end, where q would hardly move them.
+            raised = np.where(np.isfinite(height), np.maximum(sd / slope - height, 0.0), 0.0)
+            return center - raised, np.where(useful, height + raised, np.inf)
 
         return table(walk, self.sides, "OptimalBoundary", upper)
 

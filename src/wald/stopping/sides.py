@@ -72,7 +72,7 @@ def table(walk: Walk, sides: Sides, owner: str, upper: Callable[[Side], Columns 
     upper : callable
         From a side to two arrays of shape (T,), centre and height of the upper boundary: a row exits when its
         partial sum exceeds ``centre + height``. An infinite height disables the look. None: the moments say
-        nothing, and the whole side is disabled, with a warning.
+        nothing or there is nothing to protect, and the whole side is disabled, with a warning.
 
     Returns
     -------
@@ -91,7 +91,7 @@ def table(walk: Walk, sides: Sides, owner: str, upper: Callable[[Side], Columns 
             label = "positive" if side.positive else "negative"
             warnings.warn(
                 f"{owner} lets no row exit as {label}: the plan rows that it takes moments of are fewer than two,"
-                f" or all their full scores are equal.",
+                f" all their full scores are equal, or there is no row to protect.",
                 DegenerateBoundaryWarning,
                 stacklevel=4,
             )

@@ -57,7 +57,7 @@ def read_parquet(path: Path, wanted: Wanted, reading: Reading) -> Iterator[Part]
     if unfit:
         first = unfit[0]
         raise UserError(
-            f"{path}: {listed(unfit)} hold no numbers (the first: {file.kind(first)}). Leave out what is no feature "
+            f"{path}: no numbers in {listed(unfit)} (the first: {file.kind(first)}). Leave out what is no feature "
             "with --drop COLUMN."
         )
     single = all(file.kind(name) in SINGLE for name in features)
