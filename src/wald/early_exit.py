@@ -24,6 +24,7 @@ from ._rows import has_names, is_columnar, take, to_array
 from ._threads import effective_threads
 from ._training import fitted_estimator, read_front, split_rows, warn_of_training_rows
 from .additive import decompose
+from .stopping import Looks
 
 
 def _wrapped_has(method: str) -> Any:
@@ -329,6 +330,38 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         """
         served = self._ready()
         return served.look(self._validated(X), effective_threads(self.n_jobs))
+
+    def looks(self, X: Any) -> Looks:
+        """What the plan sees of rows at every look, beside the full model's answers.
+
+        With ``plan_.boundary`` this is what the calibrations of `wald.stopping` are made of.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_rows, n_features)
+
+        Returns
+        -------
+        Looks
+
+        Examples
+        --------
+        >>> from sklearn.datasets import make_classification
+        >>> from sklearn.frozen import FrozenEstimator
+        >>> from sklearn.svm import SVC
+        >>> from wald import EarlyExitClassifier
+        >>> from wald.stopping import calibrate
+        >>> X, y = make_classification(6000, random_state=0)
+        >>> fast = EarlyExitClassifier(FrozenEstimator(SVC().fit(X[:500], y[:500])), risk=0.05, random_state=0)
+        >>> looks = fast.fit(X[500:4000]).looks(X[4000:])
+        >>> calibrate(looks, fast.plan_.boundary, delta=0.05, method="pac", protect="positive").q < 10
+        True
+        """
+        served = self._ready()
+        X = self._validated(X)
+        Z = to_array(read_front(served.model, X))
+        check_finite(served.model, Z)
+        return seen_by(served.model, served.plan, Z, X, effective_threads(self.n_jobs))
 
     def trace(self, x: ArrayLike) -> Trace:
         """The walk of one row: score, thresholds and cost at every look.

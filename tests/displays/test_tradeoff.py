@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from wald import EarlyExitClassifier
-from wald.displays import TradeoffDisplay, tradeoff
+from wald.displays import TradeoffDisplay
 from wald.stopping import ConstantBoundary
 
 from .conftest import wrapped
@@ -70,8 +70,8 @@ def test_the_curve_starts_at_its_cheapest_point(binary_digits: Any) -> None:
 
 def test_rows_are_looked_at_once(linear: Any, binary_digits: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     passes = []
-    really = tradeoff.looks_of
-    monkeypatch.setattr(tradeoff, "looks_of", lambda *given: passes.append(1) or really(*given))
+    really = EarlyExitClassifier.looks
+    monkeypatch.setattr(EarlyExitClassifier, "looks", lambda *given: passes.append(1) or really(*given))
     monkeypatch.setattr(EarlyExitClassifier, "predict", lambda *_, **__: pytest.fail("predict was called"))
     display = TradeoffDisplay.from_estimator(linear, binary_digits.X_test)
     assert len(display.cost) > 10

@@ -17,8 +17,7 @@ import wald
 
 from ..additive import AdditiveModel, decompose
 from ..early_exit import EarlyExitClassifier
-from ..persistence import FileFormatError, SavedModel
-from ..persistence import require_no_front
+from ..persistence import FileFormatError, SavedModel, require_no_front
 from .answers import mistaken, reason
 from .errors import UserError
 from .rows import Wanted

@@ -10,14 +10,9 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from .._certifying import seen_by
-from .._prediction import check_finite
-from .._rows import n_rows_of, to_array
-from .._threads import effective_threads
-from .._training import read_front
+from .._rows import n_rows_of
 from ..additive import AdditiveModel, KernelTerms
 from ..early_exit import EarlyExitClassifier
-from ..stopping import Looks
 
 Floats = NDArray[np.float64]
 
@@ -59,15 +54,6 @@ def require_chosen(rows: ArrayLike, n_rows: int, caller: str) -> NDArray[np.intp
 def model_of(estimator: EarlyExitClassifier) -> AdditiveModel:
     """The wrapped model as terms."""
     return estimator._ready().model
-
-
-def looks_of(estimator: EarlyExitClassifier, X: Any) -> Looks:
-    """What the plan sees of rows at every look, beside the full model's labels, in one pass."""
-    model = model_of(estimator)
-    X = estimator._validated(X)
-    Z = to_array(read_front(model, X))
-    check_finite(model, Z)
-    return seen_by(model, estimator.plan_, Z, X, effective_threads(estimator.n_jobs))
 
 
 def name_of(estimator: EarlyExitClassifier) -> str:

@@ -12,7 +12,7 @@ from ..stopping import Looks, q_grid
 from ..stopping.binomial import interval
 from ..stopping.boundary import Protect
 from ..stopping.validation import require_fraction
-from ._source import looks_of, model_of, name_of, require_fitted, require_matplotlib, require_rows, unit_of
+from ._source import model_of, name_of, require_fitted, require_matplotlib, require_rows, unit_of
 
 _GID, _RISK_GID = "wald-tradeoff", "wald-risk"
 _IN_USE = "in use"
@@ -165,7 +165,7 @@ class TradeoffDisplay:
         require_matplotlib(caller)
         fast = require_fitted(estimator, caller)
         require_rows(X, caller)
-        plan, certificate, looks = fast.plan_, fast.certificate_, looks_of(fast, X)
+        plan, certificate, looks = fast.plan_, fast.certificate_, fast.looks(X)
         counted = np.ones(looks.n_rows, dtype=bool)
         if fast.protect in ("positive", "negative"):
             counted = looks.full == (fast.protect == "positive")
