@@ -5,5 +5,6 @@ then downloads from the publishers' address, and checks what it reads.
 """
 
 from wald.datasets.mnist import fetch_mnist
+from wald.datasets.treebank import fetch_treebank, make_trees
 
-__all__ = ["fetch_mnist"]
+__all__ = ["fetch_mnist", "fetch_treebank", "make_trees"]
