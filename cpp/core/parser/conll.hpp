@@ -95,7 +95,7 @@ private:
         if (count == kMostWords) fail("a sentence of more than " + std::to_string(kMostWords) + " words");
         const std::string_view head = slice(w, kHead);
         w.head = head == "_" ? -1 : static_cast<std::int32_t>(number(head));
-        if (head != "_" && (head.find_first_not_of("0123456789") != std::string_view::npos || w.head > static_cast<std::int32_t>(kMostWords)))
+        if (head != "_" && (head.find_first_not_of("0123456789") != std::string_view::npos || number(head) > kMostWords))
             fail("the head is " + shown(head) + "; a number within the sentence, 0 for the root or _ was expected");
         t_.words.push_back(w);
         lines_.push_back(line_);

@@ -18,7 +18,7 @@ from sklearn.utils import check_random_state
 from wald.datasets.cache import obtain
 from wald.structured.conll import Treebank, from_words
 
-_EWT_MIRRORS = ("https://raw.githubusercontent.com/UniversalDependencies/UD_English-EWT/r2.99",)
+_EWT_MIRRORS = ("https://raw.githubusercontent.com/UniversalDependencies/UD_English-EWT/r2.16",)
 _NLTK_MIRRORS = ("https://raw.githubusercontent.com/nltk/nltk_data/gh-pages/packages/corpora",)
 
 
@@ -51,10 +51,10 @@ def fetch_treebank(
     Parameters
     ----------
     name : {"ewt", "ptb-sample"}, default="ewt"
-        Universal Dependencies English EWT: weblogs, mail, reviews and answers, 12 544, 2 001 and 2 077 sentences; CC BY-SA
-        4.0. Or the 5 % sample of the Penn Treebank that NLTK distributes for non-commercial use: 199 files of the Wall
-        Street Journal, 1 to 169 to train and 170 to 199 to test, which is no standard split of that treebank; words, XPOS
-        and heads only.
+        Universal Dependencies English EWT, release 2.16: weblogs, mail, reviews and answers, 12 544, 2 001 and 2 077
+        sentences; CC BY-SA 4.0. Or the 5 % sample of the Penn Treebank that NLTK distributes for non-commercial use:
+        199 files of the Wall Street Journal, 1 to 169 to train and 170 to 199 to test, which is no standard split of
+        that treebank; words, XPOS and heads only.
     subset : {"train", "dev", "test"}, default="train"
         Which part; the sample has no ``"dev"``.
     data_home : path-like, optional
@@ -82,7 +82,7 @@ def fetch_treebank(
     parts = _EWT if name == "ewt" else _PENN_PARTS
     if subset not in parts:
         raise ValueError(f"subset of {name!r} must be one of {tuple(parts)}. Got {subset!r}.")
-    where = {"data_home": data_home, "download_if_missing": download_if_missing}
+    where: dict[str, Any] = {"data_home": data_home, "download_if_missing": download_if_missing}
     if name == "ewt":
         return _fetch_ewt(subset, where)
     archive = obtain(
@@ -94,7 +94,7 @@ def fetch_treebank(
         **where,
     )
     with zipfile.ZipFile(io.BytesIO(archive)) as files:
-        text = b"".join(files.read(f"dependency_treebank/wsj_{i:04d}.dp") for i in _PENN_PARTS[subset])
+        text = b"\n\n".join(files.read(f"dependency_treebank/wsj_{i:04d}.dp") for i in _PENN_PARTS[subset])
     return _from_dp(text)
 
 
@@ -118,7 +118,9 @@ def _read(path: Path, *, sha256: str, n_bytes: int | None = None) -> bytes:
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise ValueError(f"Cannot use {path}: it is not an intact gzip file ({error}). {advice}") from error
     if (found := hashlib.sha256(data).hexdigest()) != sha256:
-        raise ValueError(f"Cannot use {path}: its content is another one: SHA-256 {found} instead of {sha256}. {advice}")
+        raise ValueError(
+            f"Cannot use {path}: its content is another one: SHA-256 {found} instead of {sha256}. {advice}"
+        )
     return data
 
 
@@ -166,7 +168,7 @@ def make_trees(n_sentences: int = 100, *, random_state: Any = None) -> Treebank:
 _ADJECTIVES, _PREPOSITIONS = ("old", "small", "green", "quick"), ("in", "near", "under", "with")
 _NOUNS = ("dog", "tree", "child", "car", "road", "house")
 _VERBS = {"sees": True, "likes": True, "finds": True, "sleeps": False, "waits": False}  # with an object or without
-_HOLDS_PHRASE = {"house", "tree"}  # a phrase behind these hangs on them
+_HOLDS_PHRASE = {"house", "tree", "road"}  # a phrase behind these hangs on them
 
 
 def _sentence(random: np.random.RandomState) -> list[tuple[str, str, str, int, str]]:

@@ -47,7 +47,7 @@ class Sentence:
 
 
 class Treebank(Sequence[Sentence]):
-    """Annotated sentences, in memory as the text of their file.
+    r"""Annotated sentences, in memory as the text of their file.
 
     A treebank behaves like a list of sentences: ``len``, an index, a slice, an array of indices. Parsing reads the
     text itself; objects are made for what is looked at only.
@@ -77,8 +77,8 @@ class Treebank(Sequence[Sentence]):
     Examples
     --------
     >>> from wald.structured import Treebank
-    >>> line = "{}\\t{}\\t_\\t{}\\t_\\t_\\t{}\\t{}\\t_\\t_\\n"
-    >>> text = line.format(1, "Dogs", "NOUN", 2, "nsubj") + line.format(2, "bark", "VERB", 0, "root") + "\\n"
+    >>> line = "{}\t{}\t_\t{}\t_\t_\t{}\t{}\t_\t_\n"
+    >>> text = line.format(1, "Dogs", "NOUN", 2, "nsubj") + line.format(2, "bark", "VERB", 0, "root") + "\n"
     >>> bank = Treebank(text.encode())
     >>> bank[0].forms, bank[0].heads
     (['Dogs', 'bark'], [2, 0])
@@ -169,15 +169,17 @@ class Treebank(Sequence[Sentence]):
 
     def _take(self, ids: NDArray[np.int64]) -> Treebank:
         blocks = [self._core.sentence(int(i)) for i in ids]
-        text = b"".join(block if block.endswith((b"\n\n", b"\n\r\n")) else block.rstrip(b"\r\n") + b"\n\n" for block in blocks)
+        text = b"".join(
+            block if block.endswith((b"\n\n", b"\n\r\n")) else block.rstrip(b"\r\n") + b"\n\n" for block in blocks
+        )
         part = Treebank(text, name="<part>", format=self.format)
         words = [np.arange(self._offsets[i], self._offsets[i + 1]) for i in ids]
         rows = np.concatenate(words) if words else np.empty(0, np.int64)
-        return part.with_heads(self._heads[rows], self._names, None if self._relations is None else self._relations[rows])
+        return part.with_heads(
+            self._heads[rows], self._names, None if self._relations is None else self._relations[rows]
+        )
 
-    def with_heads(
-        self, heads: ArrayLike, names: Sequence[str] = (), relations: ArrayLike | None = None
-    ) -> Treebank:
+    def with_heads(self, heads: ArrayLike, names: Sequence[str] = (), relations: ArrayLike | None = None) -> Treebank:
         """Return the same sentences with other trees.
 
         Parameters

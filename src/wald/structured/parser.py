@@ -349,10 +349,11 @@ class DependencyParser(BaseEstimator):
             if (value := getattr(self, name)) not in allowed:
                 raise ValueError(f"{name} must be one of {allowed}. Got {value!r} instead.")
         for name, low, high in (("n_epochs", 1, 10**6), ("table_bits", 8, 28)):
-            value = getattr(self, name)
-            if not isinstance(value, Integral) or isinstance(value, bool) or not low <= value <= high:
-                raise ValueError(f"{name} must be an integer from {low} to {high}. Got {value!r} instead.")
-        if not isinstance(self.step, Real) or not 0 < float(self.step) < float("inf"):
+            number: Any = getattr(self, name)
+            if not isinstance(number, Integral) or isinstance(number, bool) or not low <= int(number) <= high:
+                raise ValueError(f"{name} must be an integer from {low} to {high}. Got {number!r} instead.")
+        step: Any = self.step
+        if not isinstance(step, Real) or not 0 < float(step) < float("inf"):
             raise ValueError(f"step must be a positive number. Got {self.step!r} instead.")
         if self.random_states and self.features != "all":
             raise ValueError("random_states=True needs features='all': with tags alone there is nothing to choose.")
