@@ -105,6 +105,7 @@ public:
     // One pass over sentences in the order given; all of them must have been seen.
     void pass(const Treebank& t, const std::int64_t* order, std::int64_t n, const FilterSettings& f, const LearnerSettings& s,
               std::uint64_t seed) {
+        if (++passes_ == 2) restart_average();
         const Limits limits = f.limits(filter_);
         for (std::int64_t k = 0; k < n; ++k) {
             learn(t, static_cast<std::size_t>(order[k]), limits, s, mix(seed + static_cast<std::uint64_t>(k)));
@@ -112,7 +113,7 @@ public:
         }
     }
 
-    // The means of the weights after every step.
+    // The means of the weights after every step, from the second pass on if there is one: the first steps are the wildest.
     Model model() const {
         Model m{lexicon_, filter_, Weights(weights_.bits, weights_.n_tags), labels_, {}};
         const double steps = steps_ == 0 ? 1.0 : static_cast<double>(steps_);
@@ -125,6 +126,11 @@ public:
     }
 
 private:
+    void restart_average() {
+        steps_ = 0;
+        std::fill(late_.data(), late_.data() + late_.size(), 0.0);
+    }
+
     void learn(const Treebank& t, std::size_t sentence, const Limits& limits, const LearnerSettings& s, std::uint64_t random) {
         const Treebank::Sentence& range = t.sentences[sentence];
         p_.begin(t, sentence, lexicon_, weights_);
@@ -210,6 +216,7 @@ private:
     Weights weights_;
     LargeArray<double> late_;  // sum of the changes, each times the steps before it
     std::int64_t steps_ = 0;
+    int passes_ = 0;
     SentenceParser p_;
     Arcs changed_;
     Difference difference_;

@@ -38,7 +38,7 @@ class DependencyParser(BaseEstimator):
     single_root : bool, default=True
         Whether exactly one word hangs on the root.
     learner : {"mira", "perceptron"}, default="mira"
-        How weights are learned; both are averaged over all steps.
+        How weights are learned; both are averaged over all steps but those of the first of several passes.
     step : float, default=0.01
         MIRA's C, the largest step; the perceptron's learning rate.
     loss_augmented : bool, default=True
@@ -349,11 +349,9 @@ class DependencyParser(BaseEstimator):
             if (value := getattr(self, name)) not in allowed:
                 raise ValueError(f"{name} must be one of {allowed}. Got {value!r} instead.")
         for name, low, high in (("n_epochs", 1, 10**6), ("table_bits", 8, 28)):
-            number: Any = getattr(self, name)
-            if not isinstance(number, Integral) or isinstance(number, bool) or not low <= int(number) <= high:
+            if not _is_integer(number := getattr(self, name)) or not low <= number <= high:
                 raise ValueError(f"{name} must be an integer from {low} to {high}. Got {number!r} instead.")
-        step: Any = self.step
-        if not isinstance(step, Real) or not 0 < float(step) < float("inf"):
+        if not _is_positive(self.step):
             raise ValueError(f"step must be a positive number. Got {self.step!r} instead.")
         if self.random_states and self.features != "all":
             raise ValueError("random_states=True needs features='all': with tags alone there is nothing to choose.")
@@ -405,6 +403,14 @@ def decode_tree(scores: ArrayLike, *, decoder: str = "eisner", single_root: bool
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not matrix.size:
         raise ValueError(f"scores must be a square matrix, [head, modifier]. Got shape {matrix.shape} instead.")
     return _core.decode_tree(matrix, decoder == "eisner", single_root)
+
+
+def _is_integer(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def _is_positive(value: Any) -> bool:
+    return isinstance(value, Real) and 0 < float(value) < float("inf")
 
 
 def _treebank(sentences: Treebank | Sequence[Any]) -> Treebank:
