@@ -39,7 +39,7 @@ class DependencyParser(BaseEstimator):
         Whether exactly one word hangs on the root.
     learner : {"mira", "perceptron"}, default="mira"
         How weights are learned; both are averaged over all steps but those of the first of several passes.
-    step : float, default=0.01
+    step : float, default=0.0015
         MIRA's C, the largest step; the perceptron's learning rate.
     loss_augmented : bool, default=True
         While learning, count 1 for every wrong head in favour of the wrong tree.
@@ -56,7 +56,7 @@ class DependencyParser(BaseEstimator):
         that and 2 more.
     relations : bool, default=True
         Whether to learn and predict relations.
-    table_bits : int, default=22
+    table_bits : int, default=23
         The hashed weights number ``2**table_bits``, 8 to 28.
     n_jobs : int or None, default=None
         Threads for parsing, as in scikit-learn. Training uses one.
@@ -104,14 +104,14 @@ class DependencyParser(BaseEstimator):
         decoder: str = "eisner",
         single_root: bool = True,
         learner: str = "mira",
-        step: float = 0.01,
+        step: float = 0.0015,
         loss_augmented: bool = True,
         n_epochs: int = 10,
         random_states: bool = False,
         group_by: str = "modifier",
         length_filter: str | None = "slack",
         relations: bool = True,
-        table_bits: int = 22,
+        table_bits: int = 23,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
