@@ -9,6 +9,7 @@
 #include "../core/dispatch.hpp"
 #include "chain_learners.hpp"
 #include "engine.hpp"
+#include "parser.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -68,4 +69,5 @@ NB_MODULE(_core, m) {
 
     bind_chain(m);
     bind_chain_learners(m);
+    bind_parser(m);
 }

@@ -385,3 +385,120 @@ class ChainFrankWolfe:
 
     def averaged(self) -> Chain:
         """Weights, averaged over all steps, later ones counting more."""
+
+class Treebank:
+    """The text of a CoNLL file, and where its words are in it."""
+
+    @staticmethod
+    def read(text: bytes, name: str, conllx: bool = False) -> Treebank:
+        """Read and check; errors say `name` and the line."""
+
+    def __len__(self) -> int: ...
+    @property
+    def n_words(self) -> int: ...
+    def heads(self) -> NDArray[np.int32]:
+        """Heads as in the text, -1 where none is given."""
+
+    def offsets(self) -> NDArray[np.int64]:
+        """First word of every sentence, and the number of words."""
+
+    def column(self, column: int, first: int, last: int) -> list[str]:
+        """One of the ten columns of words first to last."""
+
+    def line(self, sentence: int) -> int:
+        """Line of the sentence's first word, counted from 1."""
+
+    def sentence(self, sentence: int) -> bytes:
+        """One sentence with its comments and the empty line behind it."""
+
+    def text(
+        self, heads: NDArray[np.int32] | None = None, names: list[str] = ..., relations: NDArray[np.int32] | None = None
+    ) -> bytes:
+        """Return the text, with other heads and relations if they are given."""
+
+def decode_tree(scores: NDArray[np.float32], projective: bool, single_root: bool) -> NDArray[np.int32]:
+    """Heads of the words of the best tree over a matrix [head, modifier], word 0 the root."""
+
+def parser_templates() -> dict[str, list[str]]:
+    """Return the templates of the parser's features, in the order of their numbers; relations from 4096 on."""
+
+@final
+class ParserModel:
+    """A trained parser. Never changes."""
+
+    def __init__(
+        self,
+        fine: list[str],
+        coarse: list[str],
+        longest: NDArray[np.uint16],
+        bits: int,
+        weights: NDArray[np.float32],
+        labels: list[str],
+        label_bits: int,
+        label_weights: NDArray[np.float32],
+    ) -> None: ...
+    def state(self) -> tuple[Any, ...]:
+        """Return what the constructor takes."""
+
+    @property
+    def labels(self) -> list[str]: ...
+    def parse(
+        self,
+        treebank: Treebank,
+        *,
+        projective: bool,
+        single_root: bool,
+        n_groups: int,
+        filter: bool,
+        factor: float,
+        extra: float,
+        relations: bool,
+        n_threads: int,
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
+        """Heads, numbers of relations, and seconds for features, scores, decoding and relations."""
+
+    def arcs(
+        self, treebank: Treebank, sentence: int, *, filter: bool, factor: float, extra: float
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Heads and modifiers of the arcs that the filter leaves."""
+
+    def arc_scores(
+        self,
+        treebank: Treebank,
+        sentence: int,
+        group: Literal[0, 1],
+        heads: NDArray[np.int32],
+        modifiers: NDArray[np.int32],
+    ) -> NDArray[np.float32]:
+        """Scores of chosen arcs by one group of features."""
+
+@final
+class ParserLearner:
+    """Weights that are being learned."""
+
+    def __init__(self, treebank: Treebank, *, bits: int, label_bits: int) -> None: ...
+    def see(self, treebank: Treebank) -> None:
+        """Let arcs of the lengths that occur here be scored."""
+
+    def learn(
+        self,
+        treebank: Treebank,
+        order: NDArray[np.int64],
+        *,
+        projective: bool,
+        single_root: bool,
+        n_groups: int,
+        filter: bool,
+        factor: float,
+        extra: float,
+        mira: bool,
+        step: float,
+        random_states: bool,
+        by_head: bool,
+        loss_augmented: bool,
+        seed: int,
+    ) -> None:
+        """One pass over sentences that were seen."""
+
+    def model(self) -> ParserModel:
+        """Return the averaged weights."""

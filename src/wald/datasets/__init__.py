@@ -9,13 +9,16 @@ from wald.datasets.gisette import make_gisette_like
 from wald.datasets.mnist import fetch_mnist
 from wald.datasets.newsgroups import fetch_20newsgroups_binary
 from wald.datasets.ocr import fetch_ocr
+from wald.datasets.treebank import fetch_treebank, make_trees
 from wald.datasets.walks import make_walks
 
 __all__ = [
     "fetch_20newsgroups_binary",
     "fetch_mnist",
     "fetch_ocr",
+    "fetch_treebank",
     "make_chains",
     "make_gisette_like",
+    "make_trees",
     "make_walks",
 ]

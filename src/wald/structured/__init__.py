@@ -1,22 +1,34 @@
 """Structured predictors whose features come in groups with costs."""
 
+from wald.structured.attachment import AttachmentScores, attachment_scores
 from wald.structured.chain import ChainClassifier
+from wald.structured.conll import Sentence, Treebank, from_words, read_conll, write_conll
 from wald.structured.features import ExtractionError, LazyFeatures
 from wald.structured.groups import FeatureGroup
 from wald.structured.images import HOG
+from wald.structured.parser import DependencyParser, decode_tree
 from wald.structured.protocol import Session, StructuredModel, check_model
 from wald.structured.sequences import Sequences
 from wald.structured.session import ChainSession
 
 __all__ = [
     "HOG",
+    "AttachmentScores",
     "ChainClassifier",
     "ChainSession",
+    "DependencyParser",
     "ExtractionError",
     "FeatureGroup",
     "LazyFeatures",
+    "Sentence",
     "Sequences",
     "Session",
     "StructuredModel",
+    "Treebank",
+    "attachment_scores",
     "check_model",
+    "decode_tree",
+    "from_words",
+    "read_conll",
+    "write_conll",
 ]

@@ -1,0 +1,293 @@
+// The dependency parser: CoNLL files, learning, parsing.
+#pragma once
+
+#include <cmath>
+#include <limits>
+
+#include "../core/parser/conll.hpp"
+#include "../core/parser/learner.hpp"
+#include "arrays.hpp"
+
+namespace wald::bindings {
+
+using parser::Treebank;
+using Ints = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Floats = nb::ndarray<const float, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Shorts = nb::ndarray<const std::uint16_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Scores = nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+// ---- CoNLL files ---------------------------------------------------------------------------------------------------
+
+inline Treebank read_treebank(nb::bytes text, const std::string& name, bool conllx) {
+    Treebank t;
+    t.text.assign(text.c_str(), text.size());
+    try {
+        nb::gil_scoped_release release;
+        parser::ConllReader(t, conllx ? parser::Format::conllx : parser::Format::conllu).read();
+    } catch (const parser::ConllError& e) {
+        refuse(name + (e.line == 0 ? "" : ", line " + std::to_string(e.line)) + ": " + e.what() + ".");
+    }
+    return t;
+}
+
+inline void check_words(const Treebank& t, std::size_t n) {
+    if (n != t.words.size()) refuse("one value per word: there are " + std::to_string(t.words.size()) + ", not " + std::to_string(n));
+}
+
+inline nb::bytes treebank_text(const Treebank& t, std::optional<Ints> heads, const std::vector<std::string>& names, std::optional<Ints> relations) {
+    if (!heads) return nb::bytes(t.text.data(), t.text.size());
+    check_words(t, heads->size());
+    if (relations) {
+        check_words(t, relations->size());
+        for (const std::int32_t r : span_of(*relations)) require(r >= 0 && static_cast<std::size_t>(r) < names.size(), "a relation is out of range");
+    }
+    const std::string out = parser::write_conll(t, heads->data(), relations ? &names : nullptr, relations ? relations->data() : nullptr);
+    return nb::bytes(out.data(), out.size());
+}
+
+inline auto treebank_heads(const Treebank& t) {
+    auto heads = new_array<std::int32_t>({t.words.size()});
+    for (std::size_t w = 0; w < t.words.size(); ++w) heads.data()[w] = t.words[w].head;
+    return heads;
+}
+inline auto treebank_offsets(const Treebank& t) {
+    auto offsets = new_array<std::int64_t>({t.sentences.size() + 1});
+    offsets.data()[0] = 0;
+    for (std::size_t i = 0; i < t.sentences.size(); ++i) offsets.data()[i + 1] = t.sentences[i].last;
+    return offsets;
+}
+inline nb::list treebank_column(const Treebank& t, int column, std::int64_t first, std::int64_t last) {
+    require(column >= 0 && column < parser::kColumns, "a column from 0 to 9");
+    require(first >= 0 && first <= last && last <= static_cast<std::int64_t>(t.words.size()), "words within the treebank");
+    nb::list out;
+    for (std::int64_t w = first; w < last; ++w) {
+        const std::string_view f = t.field(static_cast<std::size_t>(w), static_cast<parser::Column>(column));
+        out.append(nb::str(f.data(), f.size()));
+    }
+    return out;
+}
+inline const Treebank::Sentence& sentence_of(const Treebank& t, std::int64_t i) {
+    require(i >= 0 && i < static_cast<std::int64_t>(t.sentences.size()), "a sentence within the treebank");
+    return t.sentences[static_cast<std::size_t>(i)];
+}
+inline nb::bytes sentence_text(const Treebank& t, std::int64_t i) {
+    const Treebank::Sentence& s = sentence_of(t, i);
+    return nb::bytes(t.text.data() + s.begin, s.end - s.begin);
+}
+inline std::uint32_t sentence_line(const Treebank& t, std::int64_t i) { return sentence_of(t, i).line; }
+
+// ---- trees ---------------------------------------------------------------------------------------------------------
+
+inline auto decode_tree(Scores scores, bool projective, bool single_root) {
+    require(scores.shape(0) == scores.shape(1) && scores.shape(0) >= 1, "scores are a square matrix, [head, modifier], the root first");
+    const std::size_t n = scores.shape(0);
+    require(n <= parser::kMostWords, "too many words");
+    for (std::size_t i = 0; i < n * n; ++i)
+        require(scores.data()[i] < std::numeric_limits<float>::infinity(), "scores must be finite, or minus infinity for arcs to leave out");
+    auto heads = new_array<std::int32_t>({n - 1});
+    std::vector<std::int32_t> all(n);
+    bool found = false;
+    {
+        nb::gil_scoped_release release;
+        const int words = static_cast<int>(n) - 1;
+        found = projective ? parser::Eisner().decode(scores.data(), words, single_root, all.data())
+                           : parser::Edmonds().decode(scores.data(), words, single_root, all.data());
+    }
+    require(found, "no tree connects all words with the arcs that are left");
+    std::copy(all.begin() + 1, all.end(), heads.data());
+    return heads;
+}
+
+// ---- parsing -------------------------------------------------------------------------------------------------------
+
+struct ParserModel {
+    std::shared_ptr<const parser::Model> model;
+
+    nb::tuple parse(const Treebank& t, bool projective, bool single_root, int n_groups, bool filter, double factor, double extra, bool relations,
+                    int n_threads) const {
+        check_groups(n_groups);
+        require(!relations || !model->labels.empty(), "this parser has learned no relations");
+        auto heads = new_array<std::int32_t>({t.words.size()});
+        auto labels = new_array<std::int32_t>({relations ? t.words.size() : 0});
+        auto times = new_array<double>({4});
+        {
+            nb::gil_scoped_release release;
+            parser::parse_all(*model, t, {projective, single_root, n_groups}, {filter, factor, extra}, n_threads, heads.data(),
+                              relations ? labels.data() : nullptr, times.data());
+        }
+        return nb::make_tuple(heads, labels, times);
+    }
+
+    // The arcs of a sentence that the filter leaves.
+    nb::tuple arcs(const Treebank& t, std::int64_t sentence, bool filter, double factor, double extra) const {
+        sentence_of(t, sentence);
+        parser::SentenceParser p;
+        p.begin(t, static_cast<std::size_t>(sentence), model->lexicon, model->weights);
+        p.arcs().list(parser::FilterSettings{filter, factor, extra}.limits(model->filter));
+        const std::size_t n = static_cast<std::size_t>(p.arcs().size());
+        auto heads = new_array<std::int32_t>({n}), modifiers = new_array<std::int32_t>({n});
+        for (std::size_t i = 0; i < n; ++i) {
+            heads.data()[i] = p.arcs().head(static_cast<int>(i));
+            modifiers.data()[i] = p.arcs().modifier(static_cast<int>(i));
+        }
+        return nb::make_tuple(heads, modifiers);
+    }
+
+    auto arc_scores(const Treebank& t, std::int64_t sentence, int group, Ints heads, Ints modifiers) const {
+        const Treebank::Sentence& s = sentence_of(t, sentence);
+        require(group == 0 || group == 1, "group 0 or 1");
+        require(heads.size() == modifiers.size(), "as many heads as modifiers");
+        const std::int32_t n = static_cast<std::int32_t>(s.last - s.first);
+        for (std::size_t i = 0; i < heads.size(); ++i) {
+            const std::int32_t h = heads.data()[i], m = modifiers.data()[i];
+            require(h >= 0 && h <= n && m >= 1 && m <= n && h != m, "an arc is out of the sentence");
+        }
+        auto out = new_array<float>({heads.size()});
+        {
+            nb::gil_scoped_release release;
+            parser::SentenceParser p;
+            p.begin(t, static_cast<std::size_t>(sentence), model->lexicon, model->weights);
+            for (std::size_t i = 0; i < heads.size(); ++i) p.arcs().add(heads.data()[i], modifiers.data()[i]);
+            p.scorer().score(group, p.arcs().view(), out.data());
+        }
+        return out;
+    }
+
+    nb::tuple state() const {
+        const parser::Model& m = *model;
+        const auto copy = [](const auto* data, std::size_t n) {
+            using T = std::remove_const_t<std::remove_pointer_t<decltype(data)>>;
+            auto a = new_array<T>({n});
+            std::copy(data, data + n, a.data());
+            return a;
+        };
+        return nb::make_tuple(m.lexicon.fine.tags(), m.lexicon.coarse.tags(), copy(m.filter.all().data(), m.filter.all().size()), m.weights.bits,
+                              copy(m.weights.values.data(), m.weights.values.size()), m.labels, m.label_weights.bits,
+                              copy(m.label_weights.values.data(), m.label_weights.values.size()));
+    }
+
+    static void check_groups(int n) { require(n == 1 || n == 2, "1 or 2 groups"); }
+};
+
+inline void check_tags(const std::vector<std::string>& tags) {
+    require(tags.size() <= static_cast<std::size_t>(parser::TagNumbers::kMostTags) - 2, "too many tags");
+}
+
+// Everything in a state may come from a file: sizes must fit before anything is indexed by them.
+inline ParserModel parser_model(std::vector<std::string> fine, std::vector<std::string> coarse, Shorts longest, int bits, Floats weights,
+                                std::vector<std::string> labels, int label_bits, Floats label_weights) {
+    check_tags(fine);
+    check_tags(coarse);
+    require(bits >= 8 && bits <= 28, "a table of 2^8 to 2^28 weights");
+    auto m = std::make_shared<parser::Model>();
+    m->lexicon = {parser::TagNumbers(std::move(fine)), parser::TagNumbers(std::move(coarse))};
+    const int n_tags = m->lexicon.fine.n_tags();
+    require(longest.size() == static_cast<std::size_t>(n_tags) * n_tags * 2, "the length filter does not fit the tags");
+    require(weights.size() == parser::Weights::size(bits, n_tags), "the weights do not fit the tags");
+    m->filter = parser::LengthFilter(n_tags, {longest.data(), longest.data() + longest.size()});
+    m->weights = parser::Weights(bits, n_tags);
+    std::copy(weights.data(), weights.data() + weights.size(), m->weights.values.data());
+    if (!labels.empty()) {
+        require(label_bits >= 4 && label_bits <= 24 && labels.size() <= 10000, "a table of 2^4 to 2^24 rows, at most 10000 relations");
+        const int n_labels = static_cast<int>(labels.size());
+        require(label_weights.size() == parser::LabelWeights::size(label_bits, n_labels), "the relations' weights do not fit their number");
+        m->label_weights = parser::LabelWeights(label_bits, n_labels);
+        std::copy(label_weights.data(), label_weights.data() + label_weights.size(), m->label_weights.values.data());
+    }
+    m->labels = std::move(labels);
+    for (const auto* v : {&m->weights.values, &m->label_weights.values})
+        for (std::size_t i = 0; i < v->size(); ++i) require(std::isfinite((*v)[i]), "weights must be finite");
+    return {std::move(m)};
+}
+
+// ---- learning ------------------------------------------------------------------------------------------------------
+
+class ParserLearner {
+public:
+    ParserLearner(const Treebank& t, int bits, int label_bits) : learner_(checked(t, bits, label_bits), bits, label_bits) {}
+
+    void see(const Treebank& t) {
+        check_trees(t);
+        learner_.see(t);
+    }
+    void pass(const Treebank& t, Longs order, bool projective, bool single_root, int n_groups, bool filter, double factor, double extra, bool mira,
+              double step, bool random_states, bool by_head, bool loss_augmented, std::uint64_t seed) {
+        check_trees(t);
+        ParserModel::check_groups(n_groups);
+        for (const std::int64_t i : span_of(order)) sentence_of(t, i);
+        parser::LearnerSettings s;
+        s.parse = {projective, single_root, n_groups};
+        s.mira = mira;
+        s.step = step;
+        s.random_states = random_states;
+        s.by_head = by_head;
+        s.loss_augmented = loss_augmented;
+        nb::gil_scoped_release release;
+        learner_.pass(t, order.data(), static_cast<std::int64_t>(order.size()), {filter, factor, extra}, s, seed);
+    }
+    ParserModel model() const {
+        nb::gil_scoped_release release;
+        return {std::make_shared<const parser::Model>(learner_.model())};
+    }
+
+private:
+    static void check_trees(const Treebank& t) {
+        for (const auto& w : t.words) require(w.head >= 0, "every word needs a head to learn from");
+    }
+    static const Treebank& checked(const Treebank& t, int bits, int label_bits) {
+        require(bits >= 8 && bits <= 28, "a table of 2^8 to 2^28 weights");
+        require(label_bits == 0 || (label_bits >= 4 && label_bits <= 24), "a table of 2^4 to 2^24 rows");
+        require(!t.sentences.empty(), "no sentence to learn from");
+        return t;
+    }
+    parser::Learner learner_;
+};
+
+inline nb::dict parser_templates() {
+    const auto list = [](const auto& texts) {
+        std::vector<std::string> out;
+        for (const std::string_view t : texts) out.emplace_back(t);
+        return out;
+    };
+    nb::dict d;
+    d["tag_pairs"] = list(parser::kTagPairs);
+    d["tag_words"] = list(parser::kTagUnigrams);
+    d["word_pairs"] = list(parser::kWordPairs);
+    d["word_words"] = list(parser::kWordUnigrams);
+    d["relations"] = list(parser::kLabelPairs);
+    return d;
+}
+
+inline void bind_parser(nb::module_& m) {
+    using namespace nb::literals;
+    nb::class_<Treebank>(m, "Treebank")
+        .def_static("read", &read_treebank, "text"_a, "name"_a, "conllx"_a = false)
+        .def("__len__", [](const Treebank& t) { return t.sentences.size(); })
+        .def_prop_ro("n_words", [](const Treebank& t) { return t.words.size(); })
+        .def("heads", &treebank_heads)
+        .def("offsets", &treebank_offsets)
+        .def("column", &treebank_column, "column"_a, "first"_a, "last"_a)
+        .def("line", &sentence_line, "sentence"_a)
+        .def("sentence", &sentence_text, "sentence"_a)
+        .def("text", &treebank_text, "heads"_a.none().noconvert() = nb::none(), "names"_a = std::vector<std::string>(),
+             "relations"_a.none().noconvert() = nb::none());
+    m.def("decode_tree", &decode_tree, "scores"_a.noconvert(), "projective"_a, "single_root"_a);
+    m.def("parser_templates", &parser_templates);
+    nb::class_<ParserModel>(m, "ParserModel")
+        .def(nb::new_(&parser_model), "fine"_a, "coarse"_a, "longest"_a.noconvert(), "bits"_a, "weights"_a.noconvert(), "labels"_a, "label_bits"_a,
+             "label_weights"_a.noconvert())
+        .def("state", &ParserModel::state)
+        .def_prop_ro("labels", [](const ParserModel& p) { return p.model->labels; })
+        .def("parse", &ParserModel::parse, "treebank"_a, nb::kw_only(), "projective"_a, "single_root"_a, "n_groups"_a, "filter"_a, "factor"_a,
+             "extra"_a, "relations"_a, "n_threads"_a)
+        .def("arcs", &ParserModel::arcs, "treebank"_a, "sentence"_a, nb::kw_only(), "filter"_a, "factor"_a, "extra"_a)
+        .def("arc_scores", &ParserModel::arc_scores, "treebank"_a, "sentence"_a, "group"_a, "heads"_a.noconvert(), "modifiers"_a.noconvert());
+    nb::class_<ParserLearner>(m, "ParserLearner")
+        .def(nb::init<const Treebank&, int, int>(), "treebank"_a, nb::kw_only(), "bits"_a, "label_bits"_a)
+        .def("see", &ParserLearner::see, "treebank"_a)
+        .def("learn", &ParserLearner::pass, "treebank"_a, "order"_a.noconvert(), nb::kw_only(), "projective"_a, "single_root"_a, "n_groups"_a,
+             "filter"_a, "factor"_a, "extra"_a, "mira"_a, "step"_a, "random_states"_a, "by_head"_a, "loss_augmented"_a, "seed"_a)
+        .def("model", &ParserLearner::model);
+}
+
+}  // namespace wald::bindings

@@ -1,0 +1,116 @@
+// The arcs of a sentence that are worth a score, and what they look like from far: direction, length, and what lies between.
+#pragma once
+
+#include <algorithm>
+#include <cstdlib>
+#include <vector>
+
+#include "hashing.hpp"
+#include "kernels.hpp"
+#include "length_filter.hpp"
+
+namespace wald::parser {
+
+// Slots of a feature: 0 and 1 for the direction alone (modifier left or right of its head), then direction and length,
+// 1, 2, 3, 4, 5-6, 7-10 and more.
+inline constexpr int kBins = 16;
+inline int length_class(int length) { return length <= 4 ? length - 1 : length <= 6 ? 4 : length <= 10 ? 5 : 6; }
+inline std::uint8_t bin_of(int head, int modifier) {
+    return static_cast<std::uint8_t>(2 + 2 * length_class(std::abs(modifier - head)) + (modifier > head));
+}
+
+// The tags strictly between two words.
+class Between {
+public:
+    void see(int tag, int coarse) {
+        tags_ |= std::uint64_t{1} << tag;
+        coarse_ |= std::uint64_t{1} << coarse;
+        if (count_[coarse] < 3) ++count_[coarse];
+    }
+    std::uint64_t tags() const { return tags_; }
+    // In the order of kContextNames: the set of fine tags, the set of coarse ones, and how often the coarse tags of the arc's
+    // own head and modifier occur, 0 to 3 times.
+    void contexts(int head_coarse, int modifier_coarse, std::uint32_t* out) const {
+        out[0] = hash_of(tags_);
+        out[1] = hash_of(coarse_);
+        out[2] = hash_of(1000u + 4u * count_[head_coarse] + count_[modifier_coarse]);
+    }
+
+private:
+    static std::uint32_t hash_of(std::uint64_t x) { return static_cast<std::uint32_t>(mix(x) >> 32); }
+    std::uint64_t tags_ = 0, coarse_ = 0;
+    std::uint8_t count_[64] = {};
+};
+
+class Arcs {
+public:
+    // The tags of a sentence that arcs will be of.
+    void begin(const std::uint8_t* tags, const std::uint8_t* coarse, int n) {
+        tags_ = tags;
+        coarse_ = coarse;
+        n_ = n;
+        clear();
+    }
+    void clear() {
+        head_.clear();
+        modifier_.clear();
+        bin_.clear();
+        between_.clear();
+        contexts_.clear();
+    }
+
+    // All arcs that the limits leave, modifier by modifier.
+    void list(const Limits& limits) {
+        clear();
+        for (int m = 1; m < n_; ++m)
+            for (const int step : {-1, 1}) {
+                const std::int32_t* limit = limits.row(tags_[m], step < 0);
+                Between between;
+                for (int h = m + step; h >= 0 && h < n_; h += step) {
+                    if (std::abs(m - h) <= limit[tags_[h]]) push(h, m, between);
+                    between.see(tags_[h], coarse_[h]);
+                }
+            }
+    }
+    void add(int h, int m) {
+        Between between;
+        for (int i = std::min(h, m) + 1; i < std::max(h, m); ++i) between.see(tags_[i], coarse_[i]);
+        push(h, m, between);
+    }
+    // One of another list.
+    void add(const Arcs& other, int i) {
+        head_.push_back(other.head_[i]);
+        modifier_.push_back(other.modifier_[i]);
+        bin_.push_back(other.bin_[i]);
+        between_.push_back(other.between_[i]);
+        contexts_.insert(contexts_.end(), other.contexts_.begin() + i * kContexts, other.contexts_.begin() + (i + 1) * kContexts);
+    }
+
+    int size() const { return static_cast<int>(head_.size()); }
+    int head(int i) const { return head_[i]; }
+    int modifier(int i) const { return modifier_[i]; }
+    int bin(int i) const { return bin_[i]; }
+    std::uint64_t between(int i) const { return between_[i]; }
+    const std::uint32_t* contexts(int i) const { return contexts_.data() + i * kContexts; }
+    ArcList view() const { return {head_.data(), modifier_.data(), bin_.data(), between_.data(), contexts_.data(), size()}; }
+
+private:
+    void push(int h, int m, const Between& between) {
+        head_.push_back(static_cast<std::uint16_t>(h));
+        modifier_.push_back(static_cast<std::uint16_t>(m));
+        bin_.push_back(bin_of(h, m));
+        between_.push_back(between.tags());
+        std::uint32_t c[kContexts];
+        between.contexts(coarse_[h], coarse_[m], c);
+        contexts_.insert(contexts_.end(), c, c + kContexts);
+    }
+
+    const std::uint8_t *tags_ = nullptr, *coarse_ = nullptr;
+    int n_ = 0;
+    std::vector<std::uint16_t> head_, modifier_;
+    std::vector<std::uint8_t> bin_;
+    std::vector<std::uint64_t> between_;
+    std::vector<std::uint32_t> contexts_;
+};
+
+}  // namespace wald::parser

@@ -1,0 +1,32 @@
+// Strings and numbers to 32-bit values that look random. The same on every machine and in every build.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+namespace wald::parser {
+
+// The finaliser of SplitMix64 (Steele, Lea and Flood, 2014).
+inline std::uint64_t mix(std::uint64_t x) {
+    x += 0x9e3779b97f4a7c15u;
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+    return x ^ (x >> 31);
+}
+
+// Eight bytes at a time, in the order of a little-endian machine.
+inline std::uint64_t hash_bytes(const char* p, std::int64_t n, std::uint64_t salt) {
+    constexpr std::uint64_t odd = 0x9fb21c651e98df25u;
+    std::uint64_t h = salt ^ (static_cast<std::uint64_t>(n) * odd);
+    for (; n > 0; n -= 8, p += 8) {
+        unsigned char chunk[8] = {};
+        std::memcpy(chunk, p, static_cast<std::size_t>(n < 8 ? n : 8));
+        std::uint64_t word = 0;
+        for (int i = 0; i < 8; ++i) word |= static_cast<std::uint64_t>(chunk[i]) << (8 * i);
+        h = (h ^ word) * odd;
+        h ^= h >> 29;
+    }
+    return mix(h);
+}
+
+}  // namespace wald::parser

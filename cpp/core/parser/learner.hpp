@@ -1,0 +1,227 @@
+// Learning arc weights on line, sentence by sentence, and averaging them.
+//
+// Averaged structured perceptron: M. Collins, EMNLP 2002. k = 1 MIRA with loss-augmented decoding: McDonald, Crammer and
+// Pereira, ACL 2005, section 2.3; the step is min(C, (loss - margin) / |difference of features|^2).
+#pragma once
+
+#include <map>
+#include <optional>
+
+#include "model.hpp"
+
+namespace wald::parser {
+
+struct LearnerSettings {
+    Settings parse;
+    bool mira = true;           // or perceptron
+    double step = 0.01;         // MIRA's C; the perceptron's learning rate
+    bool random_states = false; // the costly group for words at random: p ~ U(0, 1) for a sentence, or none, or all
+    bool by_head = false;       // a word's arcs are those it is the head of
+    bool loss_augmented = true;
+    double label_step = 0.05;
+};
+
+// The difference of two feature vectors: how often each weight counts.
+class Difference {
+public:
+    void clear() {
+        if (++generation_ == 0) slots_.assign(slots_.size(), Slot{}), generation_ = 1;
+        used_.clear();
+    }
+    void add(std::uint32_t index, float value) {
+        if (2 * used_.size() >= slots_.size()) grow();
+        Slot& s = find(index);
+        if (s.generation != generation_) {
+            s = {index, generation_, 0};
+            used_.push_back(static_cast<std::uint32_t>(&s - slots_.data()));
+        }
+        s.value += value;
+    }
+    double norm2() const {
+        double sum = 0;
+        for (const std::uint32_t at : used_) sum += static_cast<double>(slots_[at].value) * slots_[at].value;
+        return sum;
+    }
+    template <class See>
+    void each(See&& see) const {
+        for (const std::uint32_t at : used_)
+            if (slots_[at].value != 0) see(slots_[at].index, slots_[at].value);
+    }
+
+private:
+    struct Slot {
+        std::uint32_t index = 0, generation = 0;
+        float value = 0;
+    };
+    Slot& find(std::uint32_t index) {
+        std::size_t at = (index * 0x9e3779b1u) >> shift_;
+        while (slots_[at].generation == generation_ && slots_[at].index != index) at = (at + 1) & (slots_.size() - 1);
+        return slots_[at];
+    }
+    void grow() {
+        std::vector<Slot> old = std::move(slots_);
+        std::vector<std::uint32_t> used = std::move(used_);
+        --shift_;
+        slots_.assign(old.size() * 2, Slot{});
+        used_.clear();
+        for (const std::uint32_t at : used) {
+            Slot& s = find(old[at].index);
+            s = old[at];
+            used_.push_back(static_cast<std::uint32_t>(&s - slots_.data()));
+        }
+    }
+    std::vector<Slot> slots_ = std::vector<Slot>(1 << 13);
+    int shift_ = 32 - 13;
+    std::uint32_t generation_ = 1;
+    std::vector<std::uint32_t> used_;
+};
+
+class Learner {
+public:
+    // Tags and relations are those of the first treebank. Without relations when label_bits is 0.
+    Learner(const Treebank& t, int table_bits, int label_bits)
+        : lexicon_(Lexicon::of(t)), filter_(lexicon_.fine.n_tags()), weights_(table_bits, lexicon_.fine.n_tags()), late_(weights_.values.size()) {
+        if (label_bits == 0) return;
+        for (std::size_t w = 0; w < t.words.size(); ++w) label_numbers_.emplace(t.field(w, kDeprel), 0);
+        for (auto& [name, number] : label_numbers_) {
+            number = static_cast<std::int32_t>(labels_.size());
+            labels_.push_back(name);
+        }
+        label_learner_.emplace(label_bits, static_cast<int>(labels_.size()));
+    }
+
+    // Arcs as long as these may be scored from now on.
+    void see(const Treebank& t) {
+        Atoms atoms;
+        for (std::size_t i = 0; i < t.sentences.size(); ++i) {
+            atoms.read(t, i, lexicon_);
+            for (int m = 1; m < atoms.n(); ++m) {
+                const int h = t.words[t.sentences[i].first + static_cast<std::uint32_t>(m) - 1].head;
+                filter_.see(atoms.tags()[h], atoms.tags()[m], m > h, std::abs(m - h));
+            }
+        }
+    }
+
+    // One pass over sentences in the order given; all of them must have been seen.
+    void pass(const Treebank& t, const std::int64_t* order, std::int64_t n, const FilterSettings& f, const LearnerSettings& s,
+              std::uint64_t seed) {
+        if (++passes_ == 2) restart_average();
+        const Limits limits = f.limits(filter_);
+        for (std::int64_t k = 0; k < n; ++k) {
+            learn(t, static_cast<std::size_t>(order[k]), limits, s, mix(seed + static_cast<std::uint64_t>(k)));
+            ++steps_;
+        }
+    }
+
+    // The means of the weights after every step, from the second pass on if there is one: the first steps are the wildest.
+    Model model() const {
+        Model m{lexicon_, filter_, Weights(weights_.bits, weights_.n_tags), labels_, {}};
+        const double steps = steps_ == 0 ? 1.0 : static_cast<double>(steps_);
+        for (std::size_t i = 0; i < late_.size(); ++i) m.weights.values[i] = static_cast<float>(weights_.values[i] - late_[i] / steps);
+        if (label_learner_) {
+            m.label_weights = LabelWeights(label_learner_->weights().bits, label_learner_->weights().n_labels);
+            label_learner_->average(m.label_weights.values.data());
+        }
+        return m;
+    }
+
+private:
+    void restart_average() {
+        steps_ = 0;
+        std::fill(late_.data(), late_.data() + late_.size(), 0.0);
+    }
+
+    void learn(const Treebank& t, std::size_t sentence, const Limits& limits, const LearnerSettings& s, std::uint64_t random) {
+        const Treebank::Sentence& range = t.sentences[sentence];
+        p_.begin(t, sentence, lexicon_, weights_);
+        const int N = p_.atoms().n();
+        gold_.assign(1, -1);
+        for (std::uint32_t w = range.first; w < range.last; ++w) gold_.push_back(t.words[w].head);
+        if (label_learner_) learn_labels(t, range, s);
+        choose_state(s, N, random);
+        score(limits, s);
+
+        std::vector<float>& matrix = p_.matrix();
+        if (s.loss_augmented) {
+            for (int h = 0; h < N; ++h)
+                for (int m = 1; m < N; ++m) matrix[static_cast<std::size_t>(h) * N + m] += 1.0f;
+            for (int m = 1; m < N; ++m) matrix[static_cast<std::size_t>(gold_[m]) * N + m] -= 1.0f;
+        }
+        heads_.resize(static_cast<std::size_t>(N));
+        if (!p_.decode(s.parse, heads_.data())) return;
+
+        difference_.clear();
+        int loss = 0;
+        double violation = 0;  // loss - margin
+        for (int m = 1; m < N; ++m) {
+            if (heads_[m] == gold_[m]) continue;
+            ++loss;
+            violation += static_cast<double>(matrix[static_cast<std::size_t>(heads_[m]) * N + m]) - matrix[static_cast<std::size_t>(gold_[m]) * N + m];
+            change(heads_[m], m, -1.0f, s);
+            change(gold_[m], m, 1.0f, s);
+        }
+        if (loss == 0) return;
+        if (!s.loss_augmented) violation += loss;
+        double step = s.step;
+        if (s.mira) {
+            const double norm2 = difference_.norm2();
+            if (!(violation > 0) || norm2 == 0) return;
+            step = std::min(step, violation / norm2);
+        }
+        float* w = weights_.values.data();
+        double* late = late_.data();
+        const double steps = static_cast<double>(steps_);
+        difference_.each([&](std::uint32_t i, float value) {
+            const float d = static_cast<float>(step * value);
+            w[i] += d;
+            late[i] += steps * d;
+        });
+    }
+
+    void learn_labels(const Treebank& t, const Treebank::Sentence& range, const LearnerSettings& s) {
+        gold_labels_.assign(1, -1);
+        for (std::uint32_t w = range.first; w < range.last; ++w) {
+            const auto at = label_numbers_.find(t.field(w, kDeprel));
+            gold_labels_.push_back(at == label_numbers_.end() ? -1 : at->second);
+        }
+        label_learner_->learn(p_.atoms(), gold_.data(), gold_labels_.data(), s.label_step);
+    }
+
+    void choose_state(const LearnerSettings& s, int N, std::uint64_t random) {
+        state_.assign(static_cast<std::size_t>(N), s.parse.n_groups > 1);
+        if (!s.random_states || s.parse.n_groups < 2) return;
+        auto uniform = [&] { return static_cast<double>((random = mix(random)) >> 11) * 0x1p-53; };
+        const double kind = uniform(), p = kind < 0.1 ? 0.0 : kind < 0.2 ? 1.0 : uniform();
+        for (int i = 0; i < N; ++i) state_[i] = uniform() < p;
+    }
+
+    void score(const Limits& limits, const LearnerSettings& s) {
+        if (!s.random_states || s.parse.n_groups < 2) return p_.score(limits, s.parse.n_groups);
+        p_.score_some(limits, [&](int h, int m) { return state_[s.by_head ? h : m] != 0; });
+    }
+
+    void change(int h, int m, float value, const LearnerSettings& s) {
+        changed_.begin(p_.atoms().tags(), p_.atoms().coarse_tags(), p_.atoms().n());
+        changed_.add(h, m);
+        for (int g = 0; g < s.parse.n_groups; ++g)
+            if (g == 0 || state_[s.by_head ? h : m] != 0)
+                p_.scorer().features(g, changed_, 0, [&](std::uint32_t i) { difference_.add(i, value); });
+    }
+
+    Lexicon lexicon_;
+    LengthFilter filter_;
+    std::map<std::string, std::int32_t, std::less<>> label_numbers_;
+    std::vector<std::string> labels_;
+    std::optional<LabelLearner> label_learner_;
+    Weights weights_;
+    LargeArray<double> late_;  // sum of the changes, each times the steps before it
+    std::int64_t steps_ = 0;
+    int passes_ = 0;
+    SentenceParser p_;
+    Arcs changed_;
+    Difference difference_;
+    std::vector<std::int32_t> gold_, gold_labels_, heads_;
+    std::vector<char> state_;
+};
+
+}  // namespace wald::parser

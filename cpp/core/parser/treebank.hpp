@@ -1,0 +1,34 @@
+// Annotated sentences: the bytes of a CoNLL file as they were read, and where its words are in them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace wald::parser {
+
+enum Column : int { kId, kForm, kLemma, kUpos, kXpos, kFeats, kHead, kDeprel, kDeps, kMisc, kColumns };
+
+struct Treebank {
+    struct Word {
+        std::uint32_t field[kColumns + 1];  // where each field begins; field k ends one byte before field k + 1 begins
+        std::int32_t head;                  // position in the sentence, 0 for the root, -1 for none given
+    };
+    struct Sentence {
+        std::uint32_t begin, end;    // bytes: from the first comment to behind the empty line
+        std::uint32_t first, last;   // words
+        std::uint32_t line;          // of the first word, counted from 1
+    };
+
+    std::string text;
+    std::vector<Word> words;
+    std::vector<Sentence> sentences;
+
+    std::string_view field(std::size_t word, Column c) const {
+        const Word& w = words[word];
+        return {text.data() + w.field[c], w.field[c + 1] - 1 - w.field[c]};
+    }
+};
+
+}  // namespace wald::parser

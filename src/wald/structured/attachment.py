@@ -1,0 +1,82 @@
+"""How many words hang on the right head, by the right relation."""
+
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wald.structured.conll import Treebank
+
+
+@dataclass(frozen=True)
+class AttachmentScores:
+    """Fractions of words.
+
+    Attributes
+    ----------
+    uas, las : float
+        With the right head; with the right head and relation. All words.
+    uas_no_punctuation, las_no_punctuation : float
+        The same without punctuation.
+    n_words, n_no_punctuation : int
+        Words counted.
+    """
+
+    uas: float
+    las: float
+    uas_no_punctuation: float
+    las_no_punctuation: float
+    n_words: int
+    n_no_punctuation: int
+
+
+def attachment_scores(gold: Treebank, predicted: Treebank) -> AttachmentScores:
+    """Compare trees over the same words.
+
+    Parameters
+    ----------
+    gold, predicted : Treebank
+        The same sentences.
+
+    Returns
+    -------
+    AttachmentScores
+        NaN where there is no word to count.
+
+    Notes
+    -----
+    As in the CoNLL 2018 shared task (D. Zeman et al., CoNLL 2018, section 5), every word counts and relations are
+    compared without their subtypes: ``nmod:poss`` is ``nmod``. A word is punctuation if its gold UPOS is PUNCT or, in
+    treebanks without UPOS, if all its characters are punctuation to Unicode, as in the CoNLL-X evaluation.
+    """
+    if not np.array_equal(gold.offsets, predicted.offsets):
+        raise ValueError(f"gold and predicted must have the same sentences. Got {gold!r} and {predicted!r}.")
+    if gold.n_words and gold.heads.min() < 0:
+        raise ValueError("every word of gold needs a head to compare with.")
+    head = gold.heads == predicted.heads
+    pairs = zip(gold.column("deprel"), predicted.column("deprel"), strict=True)
+    relation = np.fromiter((a.split(":", 1)[0] == b.split(":", 1)[0] for a, b in pairs), np.bool_, gold.n_words)
+    counted = ~_punctuation(gold)
+    return AttachmentScores(
+        uas=_mean(head),
+        las=_mean(head & relation),
+        uas_no_punctuation=_mean(head[counted]),
+        las_no_punctuation=_mean((head & relation)[counted]),
+        n_words=gold.n_words,
+        n_no_punctuation=int(counted.sum()),
+    )
+
+
+def _punctuation(bank: Treebank) -> NDArray[np.bool_]:
+    marks = (
+        all(unicodedata.category(c).startswith("P") for c in form) if tag == "_" else tag == "PUNCT"
+        for form, tag in zip(bank.column("form"), bank.column("upos"), strict=True)
+    )
+    return np.fromiter(marks, np.bool_, bank.n_words)
+
+
+def _mean(right: NDArray[np.bool_]) -> float:
+    return float(right.mean()) if right.size else float("nan")
