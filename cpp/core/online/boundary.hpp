@@ -53,12 +53,13 @@ public:
     // Pieces and features that look i has seen, features' cost likewise.
     std::int64_t features(int i) const { return features_[static_cast<std::size_t>(i)]; }
     double cost(int i) const { return cost_[static_cast<std::size_t>(i)]; }
-    double slack(int i, double scale_now) const { return width * spread[static_cast<std::size_t>(i)] * (scale_now / scale); }
+    double slack(int i, double scale_now) const { return width * spread[static_cast<std::size_t>(i)] * (scale_now * per_scale_); }
 
     void fit(const Config& c, const Units& units, const Weights<T>& model, double sign, double scale_now) {
         const int n = audited.kept(c);
         const std::size_t d = static_cast<std::size_t>(c.n_features);
         looks.clear();
+        if (n < 2 || units.count() < 2) return;  // nothing to go by, or nothing to leave out
         mean.assign(model.w.size(), T(0));
         for (std::size_t j = 0; j < d; ++j) mean[j] = static_cast<T>(audited.sum[j] / static_cast<double>(audited.seen));
         variance.clear();
@@ -88,6 +89,7 @@ public:
     // What follows from the order and the looks alone.
     void lay_out(const Config& c, const Units& units) {
         if (!ready()) return;
+        per_scale_ = 1 / scale;
         offsets_.clear(), ends_.clear(), lanes_.clear(), tables_.clear(), features_.clear(), cost_.clear();
         for (std::int32_t u : order) {
             for (std::int32_t p = units.first[static_cast<std::size_t>(u)]; p < units.first[static_cast<std::size_t>(u) + 1]; ++p) {
@@ -300,7 +302,7 @@ private:
     std::vector<Look<T>> tables_;
     std::vector<std::int64_t> features_;
     std::vector<double> cost_;
-    double start_ = 0, middle_ = 0, sigma_ = 0;
+    double per_scale_ = 1, start_ = 0, middle_ = 0, sigma_ = 0;
 };
 
 }  // namespace wald::online

@@ -87,11 +87,15 @@ public:
             Batch& batch = batches[turn];
             Batch& next = batches[turn ^ 1];
             next.n = 0;
+            // What is read of a skipped row is little: ask for it before anything waits. Whole rows would fill the queue.
+            const std::int64_t after = std::min<std::int64_t>(kBatch, n - from - kBatch);
+            if (boundary[0].ready() && boundary[1].ready())
+                while (next.n < after) take(next, from + kBatch + next.n);
             for (int i = 0; i < batch.n;) {
                 look_ahead(batch, i);
                 // Until a row changes the model: then the rest of the batch is looked at again.
                 for (bool same = true; same && i < batch.n; ++i) {
-                    if (from + kBatch + i < n) take(next, from + kBatch + i);
+                    if (next.n < after && next.n <= i) take(next, from + kBatch + next.n);
                     same = !settle(batch, i, total);
                 }
             }
@@ -210,7 +214,7 @@ private:
         const Boundary<T>& bound = boundary[b.positive[i]];
         if (config.attention == Attention::conditional && bound.ready() && !b.audit[i]) {
             const Look<T>& first = bound.look(0);
-            for (int p = 0; p < first.n_pieces; ++p) fetch_line(x + first.offsets[p]);
+            for (int p = 0; p < first.n_pieces; ++p) fetch_now(x + first.offsets[p]);
         } else {
             fetch_all(x);
         }
