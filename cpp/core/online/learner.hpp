@@ -391,7 +391,7 @@ private:
         if (!(config.target > 0)) return false;
         const bool trial = config.error == Error::joint || (config.error == Error::posterior ? stop : need);
         if (!trial) return false;
-        constexpr double gain = 0.25;
+        constexpr double gain = 0.5;
         bound.width = std::clamp(bound.width + gain * ((stop && need ? 1.0 : 0.0) - config.target), 0.0, 40.0);
         return true;
     }
