@@ -54,7 +54,9 @@ def test_the_perceptron_is_scikit_learns_bit_for_bit():
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_matrix])
 def test_learners_are_the_classical_ones(rule, model, average, weight, container):
     if rule == "pegasos" and weight is not None:
-        weight = np.maximum(weight, 0.5)  # a row of weight 0 is passed over, and does not shrink the reference's weights
+        weight = np.maximum(
+            weight, 0.5
+        )  # a row of weight 0 is passed over, and does not shrink the reference's weights
     rate = getattr(model, {"perceptron": "eta0", "pegasos": "alpha"}.get(rule, "C"))
     ours = model.set_params(average=average, max_iter=2, **FULL).fit(container(X), Y, sample_weight=weight)
     theirs = learn(rule, X, Y, epochs=2, rate=rate, weight=weight)

@@ -127,17 +127,23 @@ def test_unsorted_csr_with_int64_indices_and_duplicates():
     good = sparse.csr_matrix(dense)
     rng = np.random.default_rng(0)
     rows, columns = good.nonzero()
-    half = sparse.coo_matrix((np.tile(np.asarray(good[rows, columns]).ravel() / 2, 2), (np.tile(rows, 2), np.tile(columns, 2))))
+    half = sparse.coo_matrix(
+        (np.tile(np.asarray(good[rows, columns]).ravel() / 2, 2), (np.tile(rows, 2), np.tile(columns, 2)))
+    )
     shuffled = rng.permutation(half.nnz)
     # Built by hand: scipy would sort and add up.
     order = shuffled[np.argsort(half.row[shuffled], kind="stable")]
     indptr = np.concatenate([[0], np.cumsum(np.bincount(half.row, minlength=len(X)))])
-    messy = sparse.csr_matrix((half.data[order], half.col[order].astype(np.int64), indptr.astype(np.int64)), shape=good.shape)
+    messy = sparse.csr_matrix(
+        (half.data[order], half.col[order].astype(np.int64), indptr.astype(np.int64)), shape=good.shape
+    )
     messy.has_sorted_indices = messy.has_canonical_format = False
     before = messy.indices.copy(), messy.data.copy()
     for model in (AttentivePassiveAggressive(C=0.1), AttentivePerceptron(), AttentivePegasos(alpha=0.01)):
         model.set_params(attention="full", max_iter=1, tol=None, random_state=0)
-        np.testing.assert_allclose(clone(model).fit(messy, Y).coef_, clone(model).fit(good, Y).coef_, rtol=1e-9, atol=1e-10)
+        np.testing.assert_allclose(
+            clone(model).fit(messy, Y).coef_, clone(model).fit(good, Y).coef_, rtol=1e-9, atol=1e-10
+        )
     np.testing.assert_array_equal(messy.indices, before[0])
     np.testing.assert_array_equal(messy.data, before[1])
 

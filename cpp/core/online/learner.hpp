@@ -277,9 +277,11 @@ private:
             for (int a = 0; a < n; ++a) {
                 rows[a] = b.x[alive[a]];
                 looks[a] = &of(b.positive[alive[a]]).look(look);
-                if (look == 0) continue;
-                const int before = of(b.positive[alive[a]]).look(look - 1).n_pieces;
-                for (int p = before; p < looks[a]->n_pieces; ++p) fetch_now(rows[a] + looks[a]->offsets[p]);
+                // Two looks at a time: every time costs the whole delay of memory once.
+                if (look % 2 == 0) continue;
+                const Boundary<T>& bound = of(b.positive[alive[a]]);
+                const int to = bound.look(std::min(look + 1, bound.n_looks() - 1)).n_pieces;
+                for (int p = bound.look(look - 1).n_pieces; p < to; ++p) fetch_now(rows[a] + looks[a]->offsets[p]);
             }
             kernels<T>().online.scores(looks, rows, n, z);
             int left = 0;

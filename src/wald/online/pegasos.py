@@ -14,11 +14,11 @@ from wald.stopping.validation import require_positive
 class AttentivePegasos(AttentiveClassifier):
     r"""Linear support vector machine, trained by Pegasos, that stops reading examples beyond the margin.
 
-    Step t shrinks the weights by ``1 - 1 / t`` and, if the example's margin is below 1, adds ``y * x / (alpha * t)``. What
-    is kept is u, the sum of ``y * x`` over the violations: ``w = u / (alpha * t)``, and the margin test reads
-    ``y * (u @ x) < alpha * (t - 1)``, so that a skipped example costs nothing and the shrinking is exact. The intercept is the
-    weight of one more feature, always 1, and shrinks like the others. There is no projection. Several classes are learnt one
-    against the rest.
+    Step t shrinks the weights by ``1 - 1 / t`` and, if the example's margin is below 1, adds ``y * x / (alpha * t)``.
+    What is kept is u, the sum of ``y * x`` over the violations: ``w = u / (alpha * t)``, and the margin test reads
+    ``y * (u @ x) < alpha * (t - 1)``, so that a skipped example costs nothing and the shrinking is exact. The intercept
+    is the weight of one more feature, always 1, and shrinks like the others. There is no projection. Several classes
+    are learnt one against the rest.
 
     Parameters
     ----------
@@ -30,16 +30,16 @@ class AttentivePegasos(AttentiveClassifier):
         When to stop reading an example.
 
         "conditional": when its full margin, as a regression on the terms seen predicts it, clears the margin that
-        calls for an update by `delta`'s quantile of the regression's error. The regression is fitted, for each class and
-        look, on audited examples under the current weights, again whenever the updates have grown by a sixth.
+        calls for an update by `delta`'s quantile of the regression's error. The regression is fitted, for each class
+        and look, on audited examples under the current weights, again whenever the updates have grown by a sixth.
         "constant": when the sum of the terms seen crosses the paper's constant `boundary`.
         "budgeted": after `budget` features, whatever they say: the rest is taken at its expected value.
         "full": never; the classical learner.
     delta : float or "auto", default=0.02
         Stop error that the boundary allows under its model. Which error that is depends on the rule: with "conditional"
         the share, among stopped examples, of those that called for an update (for any one look); with "centred" and
-        "printed" their share among all examples; with "bridge" the share that is stopped of the examples that call for an
-        update. "auto": the boundary of each class is moved, audit by audit, until that share is `max_stop_error`.
+        "printed" their share among all examples; with "bridge" the share that is stopped of the examples that call
+        for an update. "auto": the boundary of each class is moved, audit by audit, until that share is `max_stop_error`.
     max_stop_error : float, default=0.02
         Stop error that ``delta="auto"`` holds.
     boundary : {"centred", "printed", "bridge"}, default="centred"

@@ -14,8 +14,8 @@ from wald.stopping.validation import require_positive
 class AttentivePerceptron(AttentiveClassifier):
     r"""Perceptron that reads only as much of an example as it takes to see that no update is called for.
 
-    An example with label y in {-1, +1} calls for an update when ``y * (w @ x + b) <= 0``; then ``w += eta0 * y * x`` and
-    ``b += eta0 * y``. With ``attention="full"`` this is Rosenblatt's algorithm, bit for bit. Several classes are learnt
+    An example with label y in {-1, +1} calls for an update when ``y * (w @ x + b) <= 0``; then ``w += eta0 * y * x``
+    and ``b += eta0 * y``. With ``attention="full"`` this is Rosenblatt's algorithm, bit for bit. Several classes are learnt
     one against the rest.
 
     Parameters
@@ -28,16 +28,16 @@ class AttentivePerceptron(AttentiveClassifier):
         When to stop reading an example.
 
         "conditional": when its full margin, as a regression on the terms seen predicts it, clears the margin that
-        calls for an update by `delta`'s quantile of the regression's error. The regression is fitted, for each class and
-        look, on audited examples under the current weights, again whenever the updates have grown by a sixth.
+        calls for an update by `delta`'s quantile of the regression's error. The regression is fitted, for each class
+        and look, on audited examples under the current weights, again whenever the updates have grown by a sixth.
         "constant": when the sum of the terms seen crosses the paper's constant `boundary`.
         "budgeted": after `budget` features, whatever they say: the rest is taken at its expected value.
         "full": never; the classical learner.
     delta : float or "auto", default=0.02
         Stop error that the boundary allows under its model. Which error that is depends on the rule: with "conditional"
         the share, among stopped examples, of those that called for an update (for any one look); with "centred" and
-        "printed" their share among all examples; with "bridge" the share that is stopped of the examples that call for an
-        update. "auto": the boundary of each class is moved, audit by audit, until that share is `max_stop_error`.
+        "printed" their share among all examples; with "bridge" the share that is stopped of the examples that call
+        for an update. "auto": the boundary of each class is moved, audit by audit, until that share is `max_stop_error`.
     max_stop_error : float, default=0.02
         Stop error that ``delta="auto"`` holds.
     boundary : {"centred", "printed", "bridge"}, default="centred"
@@ -112,8 +112,8 @@ class AttentivePerceptron(AttentiveClassifier):
 
     References
     ----------
-    R. Pelossof and Z. Ying, "The Attentive Perceptron" (2010): equation (4), and the learner. The conditional boundary, and the
-    order of features that goes with it, are this library's.
+    R. Pelossof and Z. Ying, "The Attentive Perceptron" (2010): equation (4), and the learner. The conditional
+    boundary, and the order of features that goes with it, are this library's.
 
     Examples
     --------
