@@ -102,7 +102,8 @@ def _newsgroups(how: Run) -> list[Figure]:
             ours_error - their_error,
             " points",
             at_most=0,
-            note=f"{ours_error:.3g} against {their_error:.3g} %, {seeds} seeds; {100 * seen:.3g} % of the non-zeros read",
+            note=f"{ours_error:.3g} against {their_error:.3g} %, {seeds} seeds; "
+            f"{100 * seen:.3g} % of the non-zeros read",
         ),
     ]
 

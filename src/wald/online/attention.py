@@ -61,7 +61,7 @@ def settings(owner: Any, n_features: int, csr: bool) -> dict[str, Any]:
         require_fraction(name, "delta", owner.delta)
     require_fraction(name, "max_stop_error", owner.max_stop_error)
     delta = owner.max_stop_error if owner.delta == "auto" else owner.delta
-    if not (isinstance(owner.audit_rate, Real) and 0 <= owner.audit_rate <= 1):
+    if not (isinstance(owner.audit_rate, Real) and 0 <= float(owner.audit_rate) <= 1):
         raise ValueError(f"The 'audit_rate' parameter of {name} must lie in [0, 1]. Got {owner.audit_rate!r} instead.")
     if owner.delta == "auto" and owner.audit_rate == 0:
         raise ValueError(f"delta='auto' of {name} learns from audits: 'audit_rate' must not be 0.")
@@ -81,7 +81,7 @@ def settings(owner: Any, n_features: int, csr: bool) -> dict[str, Any]:
         "order": order,
         "variance": variance,
         "error": ERROR_OF[rule],
-        # Half-width of a boundary in standard deviations; a bridge of variance s^2 is crossed at s sqrt(log(1/delta) / 2).
+        # In standard deviations; a bridge of variance s^2 reaches s sqrt(log(1 / delta) / 2) with probability delta.
         "width": math.sqrt(-math.log(delta) / 2) if rule == "bridge" else float(-ndtri(delta)),
         "target": owner.max_stop_error if owner.delta == "auto" else 0.0,
         "audit_rate": float(owner.audit_rate) if owner.attention != "full" else 0.0,
@@ -118,8 +118,8 @@ def _costs(name: str, costs: ArrayLike | None, n_features: int) -> NDArray[np.fl
     return array
 
 
-def _require_count(name: str, parameter: str, value: object, least: int) -> None:
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
+def _require_count(name: str, parameter: str, value: Any, least: int) -> None:
+    if not (isinstance(value, Integral) and int(value) >= least):
         raise ValueError(
             f"The {parameter!r} parameter of {name} must be an integer of at least {least}. Got {value!r} instead."
         )

@@ -159,7 +159,7 @@ class AttentiveClassifier(LinearClassifierMixin, BaseEstimator):
         self._publish()
         return self
 
-    def _validated(self, X: Any, y: ArrayLike, reset: bool, ensure_min_samples: int = 1) -> tuple[Any, NDArray[Any]]:
+    def _validated(self, X: Any, y: Any, reset: bool, ensure_min_samples: int = 1) -> tuple[Any, NDArray[Any]]:
         X, y = validate_data(
             self,
             X,
@@ -272,13 +272,14 @@ class AttentiveClassifier(LinearClassifierMixin, BaseEstimator):
 
     def _check_parameters(self) -> None:
         name = type(self).__name__
+        value: Any
         for parameter in ("max_iter", "n_iter_no_change"):
             value = getattr(self, parameter)
-            if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
+            if not (isinstance(value, Integral) and int(value) >= 1):
                 raise ValueError(
                     f"The {parameter!r} parameter of {name} must be a positive integer. Got {value!r} instead."
                 )
-        if self.tol is not None and not (isinstance(self.tol, Real) and self.tol >= 0):
+        if self.tol is not None and not (isinstance(self.tol, Real) and float(self.tol) >= 0):
             raise ValueError(f"The 'tol' parameter of {name} must be None or at least 0. Got {self.tol!r} instead.")
 
     # -- answers -------------------------------------------------------------------------------------------------
@@ -307,10 +308,10 @@ class AttentiveClassifier(LinearClassifierMixin, BaseEstimator):
         X : array-like or sparse matrix of shape (n_samples, n_features)
             Rows.
         attentive : bool, default=False
-            Stop reading a dense row once the sign of its score is clear: when the score, as predicted from the features
-            seen, is further from 0 than `delta`'s quantile (`max_stop_error`'s with ``delta="auto"``) of the prediction's
-            error on audited examples. No certificate goes with it; `wald.EarlyExitClassifier` gives one. Sparse rows,
-            and rows of a model that kept no audited examples, are read in full.
+            Stop reading a dense row once the sign of its score is clear: when the score, as predicted from the
+            features seen, is further from 0 than `delta`'s quantile (`max_stop_error`'s with ``delta="auto"``) of the
+            prediction's error on audited examples. No certificate goes with it; `wald.EarlyExitClassifier` gives one.
+            Sparse rows, and rows of a model that kept no audited examples, are read in full.
         return_cost : bool, default=False
             Also return the number of features read of each row, summed over the binary problems.
 

@@ -14,9 +14,10 @@ from wald.stopping.validation import require_option, require_positive
 class AttentivePassiveAggressive(AttentiveClassifier):
     r"""Passive-aggressive classifier that stops reading examples whose margin is clearly large enough.
 
-    An example with label y in {-1, +1} and margin ``m = y * (w @ x + b)`` below 1 calls for an update by
-    ``step * y * x``, with ``step = (1 - m) / norm2`` for "PA", at most `C` for "PA-I", and ``(1 - m) / (norm2 + 1 / (2 C))`` for "PA-II",
-    where ``norm2 = x @ x``; the intercept moves by ``step * y``. Several classes are learnt one against the rest.
+    An example with label y in {-1, +1} and margin ``m = y * (w @ x + b)`` below 1 calls for an update by ``step * y *
+    x``, with ``step = (1 - m) / norm2`` for "PA", at most `C` for "PA-I", and ``(1 - m) / (norm2 + 1 / (2 C))`` for
+    "PA-II", where ``norm2 = x @ x``; the intercept moves by ``step * y``. Several classes are learnt one against the
+    rest.
 
     Parameters
     ----------
@@ -37,10 +38,11 @@ class AttentivePassiveAggressive(AttentiveClassifier):
         "budgeted": after `budget` features, whatever they say: the rest is taken at its expected value.
         "full": never; the classical learner.
     delta : float or "auto", default=0.02
-        Stop error that the boundary allows under its model. Which error that is depends on the rule: with "conditional"
-        the share, among stopped examples, of those that called for an update (for any one look); with "centred" and
-        "printed" their share among all examples; with "bridge" the share that is stopped of the examples that call
-        for an update. "auto": the boundary of each class is moved, audit by audit, until that share is `max_stop_error`.
+        Stop error that the boundary allows under its model. Which error that is depends on the rule: with
+        "conditional" the share, among stopped examples, of those that called for an update (for any one look); with
+        "centred" and "printed" their share among all examples; with "bridge" the share that is stopped of the
+        examples that call for an update. "auto": the boundary of each class is moved, audit by audit, until that
+        share is `max_stop_error`.
     max_stop_error : float, default=0.02
         Stop error that ``delta="auto"`` holds.
     boundary : {"centred", "printed", "bridge"}, default="centred"

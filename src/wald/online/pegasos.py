@@ -36,10 +36,11 @@ class AttentivePegasos(AttentiveClassifier):
         "budgeted": after `budget` features, whatever they say: the rest is taken at its expected value.
         "full": never; the classical learner.
     delta : float or "auto", default=0.02
-        Stop error that the boundary allows under its model. Which error that is depends on the rule: with "conditional"
-        the share, among stopped examples, of those that called for an update (for any one look); with "centred" and
-        "printed" their share among all examples; with "bridge" the share that is stopped of the examples that call
-        for an update. "auto": the boundary of each class is moved, audit by audit, until that share is `max_stop_error`.
+        Stop error that the boundary allows under its model. Which error that is depends on the rule: with
+        "conditional" the share, among stopped examples, of those that called for an update (for any one look); with
+        "centred" and "printed" their share among all examples; with "bridge" the share that is stopped of the
+        examples that call for an update. "auto": the boundary of each class is moved, audit by audit, until that
+        share is `max_stop_error`.
     max_stop_error : float, default=0.02
         Stop error that ``delta="auto"`` holds.
     boundary : {"centred", "printed", "bridge"}, default="centred"

@@ -15,8 +15,8 @@ class AttentivePerceptron(AttentiveClassifier):
     r"""Perceptron that reads only as much of an example as it takes to see that no update is called for.
 
     An example with label y in {-1, +1} calls for an update when ``y * (w @ x + b) <= 0``; then ``w += eta0 * y * x``
-    and ``b += eta0 * y``. With ``attention="full"`` this is Rosenblatt's algorithm, bit for bit. Several classes are learnt
-    one against the rest.
+    and ``b += eta0 * y``. With ``attention="full"`` this is Rosenblatt's algorithm, bit for bit. Several classes are
+    learnt one against the rest.
 
     Parameters
     ----------
@@ -34,10 +34,11 @@ class AttentivePerceptron(AttentiveClassifier):
         "budgeted": after `budget` features, whatever they say: the rest is taken at its expected value.
         "full": never; the classical learner.
     delta : float or "auto", default=0.02
-        Stop error that the boundary allows under its model. Which error that is depends on the rule: with "conditional"
-        the share, among stopped examples, of those that called for an update (for any one look); with "centred" and
-        "printed" their share among all examples; with "bridge" the share that is stopped of the examples that call
-        for an update. "auto": the boundary of each class is moved, audit by audit, until that share is `max_stop_error`.
+        Stop error that the boundary allows under its model. Which error that is depends on the rule: with
+        "conditional" the share, among stopped examples, of those that called for an update (for any one look); with
+        "centred" and "printed" their share among all examples; with "bridge" the share that is stopped of the
+        examples that call for an update. "auto": the boundary of each class is moved, audit by audit, until that
+        share is `max_stop_error`.
     max_stop_error : float, default=0.02
         Stop error that ``delta="auto"`` holds.
     boundary : {"centred", "printed", "bridge"}, default="centred"

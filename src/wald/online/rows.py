@@ -15,9 +15,9 @@ def learner_rows(X: Any, dtype: np.dtype[Any], n_columns: int, summed: bool = Fa
     """View validated rows.
 
     Dense rows of the learner's own type whose features lie together are not copied, whatever the distance between
-    rows; nor are CSR rows with int32 indices, whatever their order. Entries of CSR rows that name the same feature twice
-    add up in every sum; `summed` asks to add them up first. `n_columns` exceeds the number of features where rows are narrower
-    than a register: then they are copied, with zeros behind.
+    rows; nor are CSR rows with int32 indices, whatever their order. Entries of CSR rows that name the same feature
+    twice add up in every sum; `summed` asks to add them up first. `n_columns` exceeds the number of features where
+    rows are narrower than a register: then they are copied, with zeros behind.
     """
     if sparse.issparse(X):
         return _csr(X, dtype, summed)
@@ -48,4 +48,4 @@ def _csr(X: Any, dtype: np.dtype[Any], summed: bool) -> _core.Rows:
 
 def is_positive(y: NDArray[np.intp], code: int) -> NDArray[np.uint8]:
     """Which labels belong to the class, a byte each."""
-    return (y == code).view(np.uint8)
+    return np.equal(y, code).astype(np.uint8)
