@@ -21,7 +21,7 @@ class Learnt:
 def learn(rule, X, y, *, epochs=1, rate=1.0, intercept=True, weight=None):
     """One row after the other; y holds -1 and 1."""
     w, b = np.zeros(X.shape[1]), 0.0
-    sum_w, sum_b, n_updates, t = np.zeros(X.shape[1]), 0.0, 0, 0
+    sum_w, sum_b, sum_c, n_updates, t = np.zeros(X.shape[1]), 0.0, 0.0, 0, 0
     for _ in range(epochs):
         for i in range(len(X)):
             t += 1
@@ -41,8 +41,9 @@ def learn(rule, X, y, *, epochs=1, rate=1.0, intercept=True, weight=None):
                 n_updates += 1
                 w = w + c * step * y[i] * X[i]
                 b = b + c * step * y[i] * intercept
-            sum_w, sum_b = sum_w + w, sum_b + b
-    return Learnt(w, b, sum_w / t, sum_b / t, n_updates)
+            share = t if rule == "pegasos" else 1
+            sum_w, sum_b, sum_c = sum_w + share * w, sum_b + share * b, sum_c + share
+    return Learnt(w, b, sum_w / sum_c, sum_b / sum_c, n_updates)
 
 
 def walk_problem(rng, n_rows=3000, n_features=96, signal=0.35):

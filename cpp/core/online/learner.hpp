@@ -419,7 +419,7 @@ private:
 
     // Counts the step, and moves boundaries along with the model: true if rows to come may be stopped elsewhere now.
     bool finish(bool updated, bool moved, bool fit_now) {
-        model.tick(config, step);
+        model.tick();
         ++step;
         if (fit_now) fit_boundaries([&](std::size_t y, double s, double scale) { boundary[y].fit(config, units_, model, s, scale); });
         else if (updated)
@@ -491,7 +491,7 @@ private:
         return sum;
     }
     void finish_sparse(bool fit_now) {
-        model.tick(config, step);
+        model.tick();
         ++step;
         if (fit_now) fit_boundaries([&](std::size_t y, double sign_of, double scale) { sparse[y].fit(config, model, sign_of, scale); });
     }

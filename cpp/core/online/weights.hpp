@@ -67,9 +67,7 @@ struct Weights {
     Weights(std::int64_t n_features, bool average)
         : w(static_cast<std::size_t>(round_up(n_features, kLanes<T>))), late(average ? w.size() : 0) {}
 
-    void tick(const Config& c, std::int64_t step) {
-        clock += c.rule == Rule::pegasos ? 1 / (c.rate * static_cast<double>(step + 1)) : 1;
-    }
+    void tick() { clock += 1; }
     void add(const Config& c, double a, const T* x) {
         const OnlineKernels<T>& k = kernels<T>().online;
         k.add(w.data(), static_cast<T>(a), x, c.n_features);
@@ -83,11 +81,13 @@ struct Weights {
             for (std::int64_t k = 0; k < n; ++k) late[features[k]] += clock * a * values[k];
         add_intercept(c, a);
     }
-    // The weights after `steps` rows, or their average over time.
+    // The weights after `steps` rows, or their average over time. For Pegasos this weighs step t by t, which is the plain
+    // sum of u: the first steps are long.
     void answer(const Config& c, std::int64_t steps, bool average, double* coef, double* intercept) const {
         const double n = static_cast<double>(steps);
         const double now = c.rule == Rule::pegasos ? 1 / (c.rate * n) : 1;
-        auto value = [&](double at, double before) { return steps == 0 ? 0 : average ? (clock * at - before) / n : at * now; };
+        const double mean = c.rule == Rule::pegasos ? 2 * now / (n + 1) : 1 / n;
+        auto value = [&](double at, double before) { return steps == 0 ? 0 : average ? (clock * at - before) * mean : at * now; };
         for (std::int64_t j = 0; j < c.n_features; ++j) coef[j] = value(w[j], average ? late[j] : 0);
         *intercept = value(b, late_b);
     }

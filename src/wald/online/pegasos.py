@@ -24,8 +24,8 @@ class AttentivePegasos(AttentiveClassifier):
     ----------
     alpha : float, default=1e-4
         Regularisation, lambda in the paper.
-    average : bool, default=False
-        Answer with the average of the weights over all steps, which generalises better than the last weights.
+    average : bool, default=True
+        Answer with the average of the weights over all steps, step t weighing t: the last weights alone are noisy.
     attention : {"conditional", "constant", "budgeted", "full"}, default="conditional"
         When to stop reading an example.
 
@@ -116,7 +116,8 @@ class AttentivePegasos(AttentiveClassifier):
     References
     ----------
     S. Shalev-Shwartz, Y. Singer, N. Srebro and A. Cotter, "Pegasos: Primal Estimated sub-GrAdient SOlver for SVM",
-    Mathematical Programming 127 (2011). Attention: R. Pelossof and Z. Ying, "The Attentive Perceptron" (2010).
+    Mathematical Programming 127 (2011). The average: S. Lacoste-Julien, M. Schmidt and F. Bach, "A simpler approach to
+    obtaining an O(1/t) convergence rate for the projected stochastic subgradient method", arXiv 1212.2002. Attention: R. Pelossof and Z. Ying, "The Attentive Perceptron" (2010).
 
     Examples
     --------
@@ -131,7 +132,7 @@ class AttentivePegasos(AttentiveClassifier):
         self,
         *,
         alpha: float = 1e-4,
-        average: bool = False,
+        average: bool = True,
         attention: str = "conditional",
         delta: float | str = 0.02,
         max_stop_error: float = 0.02,
