@@ -116,8 +116,9 @@ class AttentivePegasos(AttentiveClassifier):
     References
     ----------
     S. Shalev-Shwartz, Y. Singer, N. Srebro and A. Cotter, "Pegasos: Primal Estimated sub-GrAdient SOlver for SVM",
-    Mathematical Programming 127 (2011). The average: S. Lacoste-Julien, M. Schmidt and F. Bach, "A simpler approach to
-    obtaining an O(1/t) convergence rate for the projected stochastic subgradient method", arXiv 1212.2002. Attention: R. Pelossof and Z. Ying, "The Attentive Perceptron" (2010).
+    Mathematical Programming 127 (2011). The average: S. Lacoste-Julien, M. Schmidt and F. Bach, "A simpler approach
+    to obtaining an O(1/t) convergence rate for the projected stochastic subgradient method", arXiv 1212.2002.
+    Attention: R. Pelossof and Z. Ying, "The Attentive Perceptron" (2010).
 
     Examples
     --------
