@@ -68,7 +68,7 @@ levels: $(VENV)/.installed-dev
 	@levels=$$($(BIN)/python -c 'from wald import _core; print(*_core.simd_levels())') && [ -n "$$levels" ] && \
 	for level in $$levels; do \
 	  echo "WALD_SIMD=$$level"; \
-	  WALD_SIMD=$$level $(PYTEST) $(wildcard tests/engine tests/test_early_exit*) || exit 1; \
+	  WALD_SIMD=$$level $(PYTEST) $(wildcard tests/engine tests/online tests/structured tests/test_early_exit*) || exit 1; \
 	done
 
 # The engine's tests under the address and undefined-behaviour sanitizers (GCC, Linux).
@@ -77,7 +77,7 @@ sanitize: $(VENV)/.installed-test ## the engine's tests under sanitizers
 	  -C build-dir=build/sanitize -C cmake.define.WALD_SANITIZE=address,undefined .
 	PYTHONPATH=build/sanitize/site PYTHONMALLOC=malloc ASAN_OPTIONS=detect_leaks=0 \
 	  LD_PRELOAD="$$($${CXX:-g++} -print-file-name=libasan.so) $$($${CXX:-g++} -print-file-name=libstdc++.so.6)" \
-	  $(BIN)/python -m pytest -q -p no:cacheprovider $(wildcard tests/engine) $(ARGS)
+	  $(BIN)/python -m pytest -q -p no:cacheprovider $(wildcard tests/engine tests/online tests/structured) $(ARGS)
 
 bench: $(VENV)/.installed-bench ## speed, as ratios against the real peers in one run
 	$(BIN)/python -m bench $(ARGS)

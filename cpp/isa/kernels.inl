@@ -421,11 +421,16 @@ void max_plus(const T* alpha, const T* steps, int n, int n_panels, T* out, std::
             for (int j = 0; j < P::kPerRegister; ++j) from[k * L + i * P::kPerRegister + j] = static_cast<std::int32_t>(at[i][j]);
     }
 }
+}  // namespace WALD_ISA
+
+#include "online.inl"
+
+namespace WALD_ISA {
 
 template <class T>
 inline constexpr wald::Kernels<T> table{&scan<T>,     &list_nonzeros<T>, &dots_dense<T>, &dots_sparse<T>,
                                         &activate<T>, &readout<T>,       &absolute<T>,   &accumulate<T>,
                                         &column_scores<T, float>, &column_scores<T, double>, &readouts<T>,
-                                        &accumulate_rows<T>, &max_plus<T>, kFused};
+                                        &accumulate_rows<T>, &max_plus<T>, online_table<T>, kFused};
 
 }  // namespace WALD_ISA

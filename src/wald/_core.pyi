@@ -40,8 +40,14 @@ class Rows:
         """View columns that lie apart, each float32, float64 or uint8; None where nobody will read."""
 
     @staticmethod
-    def csr(values: NDArray[Any], indices: NDArray[np.int32], indptr: NDArray[np.int64], n_columns: int) -> Rows:
-        """View a CSR matrix whose indices ascend within every row."""
+    def csr(
+        values: NDArray[Any],
+        indices: NDArray[np.int32],
+        indptr: NDArray[np.int64],
+        n_columns: int,
+        ascending: bool = True,
+    ) -> Rows:
+        """View a CSR matrix, whose indices ascend within every row unless only online learners are to read it."""
 
     def take(self, ids: NDArray[np.int64]) -> None:
         """Let calls see the rows ``ids`` only, in that order."""
@@ -502,3 +508,77 @@ class ParserLearner:
 
     def model(self) -> ParserModel:
         """Return the averaged weights."""
+
+class OnlineLearner:
+    """One binary online learner with its boundaries. See `wald.online` for what the settings mean."""
+
+    def __init__(
+        self,
+        *,
+        n_features: int,
+        single: bool,
+        rule: str,
+        rate: float,
+        negligible: float,
+        intercept: bool,
+        average: bool,
+        attention: str,
+        order: str,
+        variance: str,
+        error: str,
+        width: float,
+        target: float,
+        audit_rate: float,
+        budget: int,
+        warm_up: int,
+        ring: int,
+        unit: int,
+        line_offset: int,
+        seed: int,
+        costs: NDArray[np.float64] | None,
+        watch_all: bool,
+    ) -> None: ...
+    def train(
+        self,
+        rows: Rows,
+        positive: NDArray[np.uint8],
+        weights: NDArray[np.float64] | None,
+        negative_weight: float,
+        positive_weight: float,
+        shuffle: int | None,
+    ) -> float:
+        """Make one pass, in the rows' order or shuffled by a seed, and return the sum of the losses seen."""
+
+    def answer(self, average: bool) -> tuple[NDArray[np.float64], float]:
+        """Return weights and intercept, or their average over time."""
+
+    def judge(self, rows: Rows, average: bool, width: float) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Margins of dense rows of unknown class, each left once its sign is clear, and the features read of each."""
+
+    def state(self) -> dict[str, Any]:
+        """Everything that training has changed."""
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Put a state in place; ValueError if it is damaged or another learner's."""
+
+    @property
+    def n_columns(self) -> int:
+        """Columns that dense rows must have: the features, and zeros up to a register's width."""
+
+    @property
+    def n_steps(self) -> int: ...
+    @property
+    def n_updates(self) -> int: ...
+    @property
+    def n_fits(self) -> int: ...
+    @property
+    def features_seen(self) -> int: ...
+    @property
+    def cost_seen(self) -> float: ...
+    @property
+    def audits(self) -> NDArray[np.int64]:
+        """Audited rows, those stopped, those needed, those stopped although needed; by class: shape (2, 4)."""
+
+    @property
+    def truth(self) -> NDArray[np.int64]:
+        """The same counts over all rows after the warm-up, if `watch_all` is set."""

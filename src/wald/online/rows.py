@@ -1,0 +1,51 @@
+"""Rows as the compiled learner reads them: in place wherever they already lie right."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from wald import _core
+
+
+def learner_rows(X: Any, dtype: np.dtype[Any], n_columns: int, summed: bool = False) -> _core.Rows:
+    """View validated rows.
+
+    Dense rows of the learner's own type whose features lie together are not copied, whatever the distance between
+    rows; nor are CSR rows with int32 indices, whatever their order. Entries of CSR rows that name the same feature
+    twice add up in every sum; `summed` asks to add them up first. `n_columns` exceeds the number of features where
+    rows are narrower than a register: then they are copied, with zeros behind.
+    """
+    if sparse.issparse(X):
+        return _csr(X, dtype, summed)
+    X = np.asarray(X)
+    if X.shape[1] < n_columns:
+        wide = np.zeros((X.shape[0], n_columns), dtype=dtype)
+        wide[:, : X.shape[1]] = X
+        return _core.Rows.dense(wide)
+    together = X.dtype == dtype and X.flags.aligned and X.dtype.isnative and (X.strides[1] == X.itemsize)
+    return _core.Rows.dense(X if together else np.ascontiguousarray(X, dtype=dtype))
+
+
+def _csr(X: Any, dtype: np.dtype[Any], summed: bool) -> _core.Rows:
+    X = X.tocsr()
+    if summed and not X.has_canonical_format:  # sorted indices without duplicates
+        X = X.copy()
+        X.sum_duplicates()
+    if X.shape[1] > np.iinfo(np.int32).max:
+        raise ValueError(f"At most {np.iinfo(np.int32).max} features are possible. Got {X.shape[1]} instead.")
+    return _core.Rows.csr(
+        np.ascontiguousarray(X.data, dtype=dtype),
+        np.ascontiguousarray(X.indices, dtype=np.int32),
+        np.ascontiguousarray(X.indptr, dtype=np.int64),
+        X.shape[1],
+        ascending=False,
+    )
+
+
+def is_positive(y: NDArray[np.intp], code: int) -> NDArray[np.uint8]:
+    """Which labels belong to the class, a byte each."""
+    return np.equal(y, code).astype(np.uint8)
