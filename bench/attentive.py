@@ -18,8 +18,8 @@ from .timing import Task, measure
 
 TITLE = "G. Training: each digit against the rest, 5 epochs; rec.* and sci.* against the rest, TF-IDF, 5 epochs"
 EPOCHS, DIGITS = 5, 10
-#: Chosen by 4-fold cross-validation on the training posts, as were no attention (it reads fewer non-zeros of a CSR row,
-#: but takes longer) and no intercept for ours. SGDClassifier keeps its own intercept, which it hardly lets move.
+#: Chosen by 4-fold cross-validation on the training posts, and so was no intercept for ours; no attention, as it reads
+#: fewer non-zeros of a CSR row but takes longer. SGDClassifier keeps its defaults.
 HINGE = 1e-4
 #: Rows to choose defaults on were the last 10 000 of the 60 000 training rows; these figures are of the test rows.
 COMMON = {"max_iter": EPOCHS, "tol": None}
