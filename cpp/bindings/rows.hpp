@@ -74,11 +74,17 @@ inline BoundRows csr_rows(Any values, Indices indices, Longs indptr, std::int64_
     for (std::int64_t r = 0; r < n_rows; ++r) {
         const std::int64_t begin = indptr.data()[r], end = indptr.data()[r + 1];
         require(begin <= end && end <= n_values, "CSR indptr must not fall, nor point behind the values");
+        if (!ascending) {
+            std::uint32_t most = 0;  // negative ones become large
+            for (std::int64_t k = begin; k < end; ++k) most = std::max(most, static_cast<std::uint32_t>(indices.data()[k]));
+            require(begin == end || most < n_columns, "CSR indices must lie in [0, n_columns)");
+            continue;
+        }
         std::int64_t previous = -1;
         for (std::int64_t k = begin; k < end; ++k) {
             const std::int64_t c = indices.data()[k];
-            require(c > previous && c < n_columns, ascending ? "CSR indices must ascend within a row, below n_columns" : "CSR indices must lie in [0, n_columns)");
-            if (ascending) previous = c;
+            require(c > previous && c < n_columns, "CSR indices must ascend within a row, below n_columns");
+            previous = c;
         }
     }
     BoundRows b;

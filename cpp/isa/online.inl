@@ -208,9 +208,21 @@ T dot_sparse(const T* w, const std::int32_t* features, const T* values, std::int
         even.fma(gathered(k), P::load(values + k));
         k += L;
     }
-    T rest[L] = {};
-    for (int c = 0; k < n; ++k, ++c) rest[c] = w[features[k]] * values[k];
-    return total((even + odd) + P::load(rest));
+    P rest = P::zero();
+    if (k < n) {
+        const unsigned some = (1u << (n - k)) - 1;
+        if constexpr (sizeof(T) == 4) {
+            const __mmask16 m = static_cast<__mmask16>(some);
+            const __m512 x = _mm512_mask_i32gather_ps(_mm512_setzero_ps(), m, _mm512_maskz_loadu_epi32(m, features + k), w, 4);
+            rest.r[0] = (typename P::R)_mm512_mul_ps(x, _mm512_maskz_loadu_ps(m, values + k));
+        } else {
+            const __mmask8 m = static_cast<__mmask8>(some);
+            const __m256i at = _mm512_castsi512_si256(_mm512_maskz_loadu_epi32(m, features + k));
+            const __m512d x = _mm512_mask_i32gather_pd(_mm512_setzero_pd(), m, at, w, 8);
+            rest.r[0] = (typename P::R)_mm512_mul_pd(x, _mm512_maskz_loadu_pd(m, values + k));
+        }
+    }
+    return total((even + odd) + rest);
 #else
     T chain[8] = {};
     for (; k + 8 <= n; k += 8)

@@ -106,7 +106,7 @@ public:
     double pass(const SparseBlock<T>& block, const Labels& labels, std::optional<std::uint64_t> shuffle) {
         std::optional<Permutation> order;
         if (shuffle) order.emplace(block.n_rows, *shuffle);
-        constexpr int ahead = 8;
+        constexpr int ahead = 4;
         std::int64_t ids[ahead];
         auto fetch_row = [&](std::int64_t i) {
             const std::int64_t r = ids[i % ahead] = order ? (*order)(i) : i;

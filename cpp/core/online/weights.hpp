@@ -76,9 +76,20 @@ struct Weights {
     }
     void add(const Config& c, double a, const std::int32_t* features, const T* values, std::int64_t n) {
         const T factor = static_cast<T>(a);
-        for (std::int64_t k = 0; k < n; ++k) w[features[k]] += factor * values[k];
-        if (!late.empty())
-            for (std::int64_t k = 0; k < n; ++k) late[features[k]] += clock * a * values[k];
+        const double late_factor = clock * a;
+        T* const to = w.data();
+        double* const late_to = late.data();
+        if (late.empty()) {
+            for (std::int64_t k = 0; k < n; ++k) to[features[k]] += factor * values[k];
+        } else {
+            // Neither array's lines wait for the other's.
+            for (std::int64_t k = 0; k < n; ++k) {
+                const std::int32_t j = features[k];
+                const T value = values[k];
+                to[j] += factor * value;
+                late_to[j] += late_factor * static_cast<double>(value);
+            }
+        }
         add_intercept(c, a);
     }
     // The weights after `steps` rows, or their average over time. For Pegasos this weighs step t by t, which is the plain

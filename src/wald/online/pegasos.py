@@ -34,7 +34,8 @@ class AttentivePegasos(AttentiveClassifier):
         and look, on audited examples under the current weights, again whenever the updates have grown by a sixth.
         "constant": when the sum of the terms seen crosses the paper's constant `boundary`.
         "budgeted": after `budget` features, whatever they say: the rest is taken at its expected value.
-        "full": never; the classical learner.
+        "full": never; the classical learner. On CSR rows of text this is the fastest: attention reads fewer non-zeros
+        there, but looking costs more time than it saves.
     delta : float or "auto", default=0.02
         Stop error that the boundary allows under its model. Which error that is depends on the rule: with
         "conditional" the share, among stopped examples, of those that called for an update (for any one look); with
