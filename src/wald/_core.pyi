@@ -275,7 +275,6 @@ class OnlineLearner:
         single: bool,
         rule: str,
         rate: float,
-        negligible: float,
         intercept: bool,
         average: bool,
         attention: str,
