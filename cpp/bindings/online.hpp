@@ -35,7 +35,7 @@ auto checked(F f) {
 
 class OnlineLearner {
 public:
-    OnlineLearner(std::int64_t n_features, bool single, const std::string& rule, double rate, double negligible, bool intercept, bool average,
+    OnlineLearner(std::int64_t n_features, bool single, const std::string& rule, double rate, bool intercept, bool average,
                   const std::string& attention, const std::string& order, const std::string& variance, const std::string& error, double width,
                   double target, double audit_rate, std::int64_t budget, std::int64_t warm_up, std::int64_t ring, std::int64_t unit,
                   std::int64_t line_offset, std::uint64_t seed, std::optional<Doubles> costs, bool watch_all) {
@@ -43,11 +43,9 @@ public:
         require(n_features >= 1 && n_features < (std::int64_t{1} << 31), "n_features must lie in [1, 2^31)");
         c.n_features = n_features;
         c.n_columns = std::max<std::int64_t>(n_features, single ? kLanes<float> : kLanes<double>);
-        c.rule = named<online::Rule>("rule", rule, {"perceptron", "pa", "pa1", "pa2", "pegasos", "boosting"});
+        c.rule = named<online::Rule>("rule", rule, {"perceptron", "pa", "pa1", "pa2", "pegasos"});
         require(rate > 0 && std::isfinite(rate), "rate must be finite and positive");
         c.rate = rate;
-        require(negligible >= 0 && negligible < 0.5 && (c.rule != online::Rule::boosting || negligible > 0), "negligible must lie in (0, 0.5)");
-        c.negligible = negligible;
         c.intercept = intercept;
         c.average = average;
         c.attention = named<online::Attention>("attention", attention, {"full", "budgeted", "centred", "printed", "bridge", "conditional"});
@@ -216,10 +214,10 @@ inline nb::object counts_table(const std::array<online::Counts, 2>& counts) {
 inline void bind_online(nb::module_& m) {
     using namespace nb::literals;
     nb::class_<OnlineLearner>(m, "OnlineLearner")
-        .def(nb::init<std::int64_t, bool, const std::string&, double, double, bool, bool, const std::string&, const std::string&,
+        .def(nb::init<std::int64_t, bool, const std::string&, double, bool, bool, const std::string&, const std::string&,
                       const std::string&, const std::string&, double, double, double, std::int64_t, std::int64_t, std::int64_t, std::int64_t,
                       std::int64_t, std::uint64_t, std::optional<Doubles>, bool>(),
-             nb::kw_only(), "n_features"_a, "single"_a, "rule"_a, "rate"_a, "negligible"_a, "intercept"_a, "average"_a, "attention"_a, "order"_a,
+             nb::kw_only(), "n_features"_a, "single"_a, "rule"_a, "rate"_a, "intercept"_a, "average"_a, "attention"_a, "order"_a,
              "variance"_a, "error"_a, "width"_a, "target"_a, "audit_rate"_a, "budget"_a, "warm_up"_a, "ring"_a, "unit"_a, "line_offset"_a,
              "seed"_a, "costs"_a.none(), "watch_all"_a)
         .def("train", &OnlineLearner::train, "rows"_a, "positive"_a.noconvert(), "weights"_a.none(), "negative_weight"_a,

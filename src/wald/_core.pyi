@@ -519,7 +519,6 @@ class OnlineLearner:
         single: bool,
         rule: str,
         rate: float,
-        negligible: float,
         intercept: bool,
         average: bool,
         attention: str,

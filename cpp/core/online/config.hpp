@@ -5,7 +5,7 @@
 
 namespace wald::online {
 
-enum class Rule : std::uint8_t { perceptron, pa, pa1, pa2, pegasos, boosting };
+enum class Rule : std::uint8_t { perceptron, pa, pa1, pa2, pegasos };
 enum class Attention : std::uint8_t { full, budgeted, centred, printed, bridge, conditional };
 enum class Order : std::uint8_t { random, weight, selected, cost };
 enum class Variance : std::uint8_t { independent, empirical };
@@ -16,8 +16,7 @@ struct Config {
     std::int64_t n_features = 0;
     std::int64_t n_columns = 0;  // of dense rows: n_features, or a register's worth, the rest zeros
     Rule rule = Rule::perceptron;
-    double rate = 1;         // eta0 (perceptron, boosting), C (passive-aggressive), lambda (Pegasos)
-    double negligible = 0;   // boosting: an example of less weight does not count
+    double rate = 1;         // eta0 (perceptron), C (passive-aggressive), lambda (Pegasos)
     bool intercept = true;
     bool average = false;
 

@@ -23,7 +23,6 @@ inline Target target(const Config& c, std::int64_t step) {
             const double s = c.rate * static_cast<double>(step);
             return {s, s};
         }
-        case Rule::boosting: return {std::log((1 - c.negligible) / c.negligible), 1};
         default: return {1, 1};
     }
 }
@@ -40,7 +39,6 @@ inline double length(const Config& c, double margin, double squared_norm) {
     switch (c.rule) {
         case Rule::perceptron: return c.rate;
         case Rule::pegasos: return 1;
-        case Rule::boosting: return c.rate / (1 + std::exp(margin));
         case Rule::pa2: return (1 - margin) / (squared_norm + 0.5 / c.rate);
         default: break;
     }
@@ -50,7 +48,6 @@ inline double length(const Config& c, double margin, double squared_norm) {
 }
 
 inline double loss(const Config& c, double margin, std::int64_t step) {
-    if (c.rule == Rule::boosting) return margin > 0 ? std::log1p(std::exp(-margin)) : std::log1p(std::exp(margin)) - margin;
     const Target t = target(c, step);
     const double short_of = t.at - margin;
     if (!(short_of > 0)) return 0;

@@ -184,4 +184,4 @@ class AttentivePassiveAggressive(AttentiveClassifier):
         require_positive("AttentivePassiveAggressive", "C", self.C)
         require_option("AttentivePassiveAggressive", "variant", self.variant, ("PA-I", "PA", "PA-II"))
         rule = {"PA": "pa", "PA-I": "pa1", "PA-II": "pa2"}[self.variant]
-        return {"rule": rule, "rate": float(self.C), "negligible": 0.0}
+        return {"rule": rule, "rate": float(self.C)}

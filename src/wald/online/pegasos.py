@@ -181,4 +181,4 @@ class AttentivePegasos(AttentiveClassifier):
 
     def _rule(self) -> dict[str, Any]:
         require_positive("AttentivePegasos", "alpha", self.alpha)
-        return {"rule": "pegasos", "rate": float(self.alpha), "negligible": 0.0}
+        return {"rule": "pegasos", "rate": float(self.alpha)}

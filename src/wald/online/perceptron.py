@@ -178,4 +178,4 @@ class AttentivePerceptron(AttentiveClassifier):
 
     def _rule(self) -> dict[str, Any]:
         require_positive("AttentivePerceptron", "eta0", self.eta0)
-        return {"rule": "perceptron", "rate": float(self.eta0), "negligible": 0.0}
+        return {"rule": "perceptron", "rate": float(self.eta0)}
