@@ -7,6 +7,7 @@
 
 #include "../core/dispatch.hpp"
 #include "engine.hpp"
+#include "online.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -60,4 +61,6 @@ NB_MODULE(_core, m) {
         .def("look", &Engine::look, "rows"_a, "n_threads"_a)
         .def_prop_ro("n_stages", &Engine::n_stages)
         .def_prop_ro("single", &Engine::single);
+
+    bind_online(m);
 }

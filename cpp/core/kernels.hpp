@@ -40,6 +40,37 @@ struct Panels {
     const std::uint8_t* has_linear = nullptr;  // [panel]
 };
 
+// A look at some rows of features: pieces of kLanes features, each read at its own place in the row. Lanes that do not
+// belong to the look have weight 0.
+template <class T>
+struct Look {
+    const T* weights = nullptr;             // [piece][lane]
+    const std::int32_t* offsets = nullptr;  // [piece]
+    int n_pieces = 0;
+    T start = 0;
+};
+
+// What online learning needs. Sums again have one fixed order.
+template <class T>
+struct OnlineKernels {
+    T (*dot)(const T* w, const T* x, std::int64_t n);
+    // w += a x, in T and in double
+    void (*add)(T* w, T a, const T* x, std::int64_t n);
+    void (*add_twice)(double* w, double a, const T* x, std::int64_t n);
+    // z[i] = looks[i]->start + looks[i]->weights . rows[i]
+    void (*scores)(const Look<T>* const* looks, const T* const* rows, int n, T* z);
+    // Adds unit after unit, of ends[u] pieces together; answers the first u < n_units - 1 at which start + sum - centre[u] > limit,
+    // or n_units - 1. The sum at the end is left in `sum`.
+    int (*walk)(const Look<T>& look, const std::int32_t* ends, int n_units, const T* centre, T limit, const T* x, T* sum);
+    // out[r * stride + p] = weights[p] . (row r at offsets[p]), for the look's pieces p
+    void (*piece_sums)(const Look<T>& look, const T* const* rows, int n_rows, T* out, std::int64_t stride);
+    // Upper triangle of G'G by blocks, G of n rows and width columns (a multiple of lanes)
+    void (*gram)(const T* g, int n, int width, T* out);
+    // out[p] = weights[p] * factors[p], whole pieces
+    void (*scale)(const T* weights, const T* factors, int n_pieces, T* out);
+    T (*dot_sparse)(const T* w, const std::int32_t* features, const T* values, std::int64_t n);
+};
+
 template <class T>
 struct Kernels {
     // Squared norm of n contiguous values, and the number of non-zeros.
@@ -63,6 +94,7 @@ struct Kernels {
     void (*columns_f64)(const double* const* columns, const T* weights, std::int64_t step, int n_columns, T bias, int n_rows, T* out);
     // n_outputs (a multiple of lanes) outputs: out = bias + sum_j slot[j] * weights[j * n_outputs]
     void (*readouts)(const T* const* slots, int n, const T* weights, const T* bias, int n_terms, int n_outputs, T* const* out);
+    OnlineKernels<T> online;
     bool fused;  // products are not rounded before they are added
 };
 

@@ -368,10 +368,16 @@ void column_scores(const S* const* columns, const T* weights, std::int64_t step,
     }
 }
 
+}  // namespace WALD_ISA
+
+#include "online.inl"
+
+namespace WALD_ISA {
+
 template <class T>
 inline constexpr wald::Kernels<T> table{&scan<T>,     &list_nonzeros<T>, &dots_dense<T>, &dots_sparse<T>,
                                         &activate<T>, &readout<T>,       &absolute<T>,   &accumulate<T>,
                                         &column_scores<T, float>, &column_scores<T, double>, &readouts<T>,
-                                        kFused};
+                                        online_table<T>, kFused};
 
 }  // namespace WALD_ISA

@@ -262,3 +262,75 @@ class Engine:
     @property
     def single(self) -> bool:
         """Whether early stages compute in float32."""
+
+@final
+class OnlineLearner:
+    """One binary online learner with its boundaries. See `wald.online` for what the settings mean."""
+
+    def __init__(
+        self,
+        *,
+        n_features: int,
+        single: bool,
+        rule: str,
+        rate: float,
+        negligible: float,
+        intercept: bool,
+        average: bool,
+        attention: str,
+        order: str,
+        variance: str,
+        error: str,
+        width: float,
+        target: float,
+        audit_rate: float,
+        budget: int,
+        warm_up: int,
+        ring: int,
+        unit: int,
+        line_offset: int,
+        seed: int,
+        costs: NDArray[np.float64] | None,
+        watch_all: bool,
+    ) -> None: ...
+    def train(
+        self,
+        rows: Rows,
+        positive: NDArray[np.uint8],
+        weights: NDArray[np.float64] | None,
+        negative_weight: float,
+        positive_weight: float,
+        shuffle: int | None,
+    ) -> float:
+        """Make one pass, in the rows' order or shuffled by a seed, and return the sum of the losses seen."""
+
+    def answer(self, average: bool) -> tuple[NDArray[np.float64], float]:
+        """Return weights and intercept, or their average over time."""
+
+    def state(self) -> dict[str, Any]:
+        """Everything that training has changed."""
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Put a state in place; ValueError if it is damaged or another learner's."""
+
+    @property
+    def n_columns(self) -> int:
+        """Columns that dense rows must have: the features, and zeros up to a register's width."""
+
+    @property
+    def n_steps(self) -> int: ...
+    @property
+    def n_updates(self) -> int: ...
+    @property
+    def n_fits(self) -> int: ...
+    @property
+    def features_seen(self) -> int: ...
+    @property
+    def cost_seen(self) -> float: ...
+    @property
+    def audits(self) -> NDArray[np.int64]:
+        """Audited rows, those stopped, those needed, those stopped although needed; by class: shape (2, 4)."""
+
+    @property
+    def truth(self) -> NDArray[np.int64]:
+        """The same counts over all rows after the warm-up, if `watch_all` is set."""

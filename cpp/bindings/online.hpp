@@ -1,0 +1,206 @@
+// Online learners: a configuration and rows come in, weights and counts go out.
+#pragma once
+
+#include <cmath>
+#include <variant>
+
+#include "../core/online/learner.hpp"
+#include "rows.hpp"
+
+namespace wald::bindings {
+
+namespace online = wald::online;
+
+// One of the names, by its place.
+template <class E>
+E named(const char* what, const std::string& name, std::initializer_list<const char*> names) {
+    std::string all;
+    int i = 0;
+    for (const char* candidate : names) {
+        if (name == candidate) return static_cast<E>(i);
+        all += (i++ == 0 ? "" : ", ") + std::string(candidate);
+    }
+    refuse(std::string(what) + " must be one of " + all);
+}
+
+class OnlineLearner {
+public:
+    OnlineLearner(std::int64_t n_features, bool single, const std::string& rule, double rate, double negligible, bool intercept, bool average,
+                  const std::string& attention, const std::string& order, const std::string& variance, const std::string& error, double width,
+                  double target, double audit_rate, std::int64_t budget, std::int64_t warm_up, std::int64_t ring, std::int64_t unit,
+                  std::int64_t line_offset, std::uint64_t seed, std::optional<Doubles> costs, bool watch_all) {
+        online::Config c;
+        require(n_features >= 1 && n_features < (std::int64_t{1} << 31), "n_features must lie in [1, 2^31)");
+        c.n_features = n_features;
+        c.n_columns = std::max<std::int64_t>(n_features, single ? kLanes<float> : kLanes<double>);
+        c.rule = named<online::Rule>("rule", rule, {"perceptron", "pa", "pa1", "pa2", "pegasos", "boosting"});
+        require(rate > 0 && std::isfinite(rate), "rate must be finite and positive");
+        c.rate = rate;
+        require(negligible >= 0 && negligible < 0.5 && (c.rule != online::Rule::boosting || negligible > 0), "negligible must lie in (0, 0.5)");
+        c.negligible = negligible;
+        c.intercept = intercept;
+        c.average = average;
+        c.attention = named<online::Attention>("attention", attention, {"full", "budgeted", "centred", "printed", "bridge", "conditional"});
+        c.order = named<online::Order>("order", order, {"random", "weight", "selected", "cost"});
+        c.variance = named<online::Variance>("variance", variance, {"independent", "empirical"});
+        c.error = named<online::Error>("error", error, {"joint", "posterior", "conditional"});
+        require(std::isfinite(width), "width must be finite");
+        c.width = width;
+        require(target >= 0 && target < 1 && audit_rate >= 0 && audit_rate <= 1, "target must lie in [0, 1), audit_rate in [0, 1]");
+        c.target = target;
+        c.audit_rate = audit_rate;
+        require(budget >= 0 && warm_up >= 2 && ring >= warm_up && ring <= (1 << 16), "budget must not be negative, nor warm_up below 2 or above ring");
+        c.budget = budget;
+        c.warm_up = warm_up;
+        c.ring = ring;
+        require(unit >= 0 && line_offset >= 0 && line_offset < 64, "unit must not be negative, line_offset lies in [0, 64)");
+        c.unit = unit;
+        c.line_offset = line_offset;
+        c.seed = seed;
+        std::vector<double> of_features;
+        if (costs) {
+            require(costs->size() == static_cast<std::size_t>(n_features), "there must be one cost for every feature");
+            of_features.assign(costs->data(), costs->data() + costs->size());
+            for (double v : of_features) require(v > 0 && std::isfinite(v), "costs must be finite and positive");
+        }
+        if (single) learner_ = std::make_unique<online::Learner<float>>(c, of_features);
+        else learner_ = std::make_unique<online::Learner<double>>(c, of_features);
+        std::visit([&](auto& l) { l->watch_all = watch_all; }, learner_);
+    }
+
+    // One pass; the sum of the losses that were seen.
+    double train(const BoundRows& b, Bytes positive, std::optional<Doubles> weights, double negative_weight,
+                 double positive_weight, std::optional<std::uint64_t> shuffle) {
+        const Rows& rows = b.rows;
+        require(static_cast<std::int64_t>(positive.size()) == rows.n_rows, "there must be one label for every row");
+        require(!weights || weights->size() == positive.size(), "there must be one weight for every row");
+        require(!b.subset, "training takes whole rows, not some of them");
+        require(negative_weight >= 0 && positive_weight >= 0 && std::isfinite(negative_weight + positive_weight), "class weights must be finite and not negative");
+        if (weights)
+            for (std::size_t i = 0; i < weights->size(); ++i)
+                require(weights->data()[i] >= 0 && std::isfinite(weights->data()[i]), "weights must be finite and not negative");
+        const online::Labels labels{positive.data(), weights ? weights->data() : nullptr, {negative_weight, positive_weight}};
+        return std::visit([&](auto& l) { return pass(*l, rows, labels, shuffle); }, learner_);
+    }
+
+    nb::tuple answer(bool average) const {
+        return std::visit([&](const auto& l) {
+            require(!average || l->config.average, "this learner keeps no average");
+            auto coef = new_array<double>({static_cast<std::size_t>(l->config.n_features)});
+            double intercept = 0;
+            l->model.answer(l->config, l->step, average, coef.data(), &intercept);
+            return nb::make_tuple(coef, intercept);
+        }, learner_);
+    }
+
+    nb::dict state() const {
+        nb::dict found;
+        std::visit([&](const auto& l) {
+            l->visit([&](const std::string& name, auto& value) { found[name.c_str()] = saved(value); });
+        }, learner_);
+        return found;
+    }
+    void restore(const nb::dict& from) {
+        std::visit([&](auto& l) {
+            using L = std::decay_t<decltype(*l)>;
+            auto next = std::make_unique<L>(l->config, l->costs);
+            next->watch_all = l->watch_all;
+            next->visit([&](const std::string& name, auto& value) {
+                if (!from.contains(name.c_str())) refuse("the state lacks " + name);
+                load(name, from[name.c_str()], value);
+            });
+            next->restored();
+            l = std::move(next);
+        }, learner_);
+    }
+
+    template <class F>
+    auto with(F f) const {
+        return std::visit([&](const auto& l) { return f(*l); }, learner_);
+    }
+
+private:
+    template <class T>
+    static double pass(online::Learner<T>& l, const Rows& rows, const online::Labels& labels, std::optional<std::uint64_t> shuffle) {
+        constexpr Dtype dtype = sizeof(T) == 4 ? Dtype::f32 : Dtype::f64;
+        require(rows.dtype == dtype, "rows must be of the learner's own floating-point type");
+        try {
+            if (rows.layout == Rows::Layout::csr) {
+                require(rows.n_columns == l.config.n_features, "rows must have the learner's number of features");
+                const online::SparseBlock<T> block{reinterpret_cast<const T*>(rows.data), rows.indices, rows.indptr, rows.n_rows};
+                nb::gil_scoped_release release;
+                return l.pass(block, labels, shuffle);
+            }
+            require(rows.layout == Rows::Layout::dense && rows.contiguous() && rows.row_stride % static_cast<std::int64_t>(sizeof(T)) == 0,
+                    "dense rows must lie together, feature after feature");
+            require(rows.n_columns == l.config.n_columns, "rows must have the learner's number of columns");
+            const online::DenseBlock<T> block{reinterpret_cast<const T*>(rows.data), rows.n_rows, rows.row_stride / static_cast<std::int64_t>(sizeof(T))};
+            nb::gil_scoped_release release;
+            return l.pass(block, labels, shuffle);
+        } catch (const online::NotFinite& error) {
+            refuse("row " + std::to_string(error.row) + " holds NaN or infinity, or is too large for this floating-point type");
+        }
+    }
+
+    template <class V>
+    static nb::object saved(const std::vector<V>& v) {
+        auto a = new_array<V>({v.size()});
+        std::copy(v.begin(), v.end(), a.data());
+        return nb::cast(a);
+    }
+    static nb::object saved(double v) { return nb::float_(v); }
+    static nb::object saved(std::int64_t v) { return nb::int_(v); }
+
+    template <class V>
+    static void load(const std::string& name, nb::handle from, std::vector<V>& v) {
+        nb::ndarray<const V, nb::ndim<1>, nb::c_contig, nb::device::cpu> a;
+        if (!nb::try_cast(from, a, false)) refuse("the state's " + name + " must be a 1-D array of the type that it was saved with");
+        v.assign(a.data(), a.data() + a.size());
+        for (const V& x : v) require(std::isfinite(static_cast<double>(x)), "a state must be finite");
+    }
+    template <class V>
+        requires std::is_arithmetic_v<V>
+    static void load(const std::string& name, nb::handle from, V& v) {
+        if (!nb::try_cast(from, v)) refuse("the state's " + name + " must be a number");
+        require(std::isfinite(static_cast<double>(v)), "a state must be finite");
+    }
+
+    std::variant<std::unique_ptr<online::Learner<float>>, std::unique_ptr<online::Learner<double>>> learner_;
+};
+
+// Rows: negative, positive. Columns: audited (or all) rows, stopped, needed, stopped although needed.
+inline nb::object counts_table(const std::array<online::Counts, 2>& counts) {
+    auto table = new_array<std::int64_t>({2, 4});
+    for (std::size_t y = 0; y < 2; ++y) {
+        const online::Counts& c = counts[y];
+        const std::int64_t row[4] = {c.rows, c.stopped, c.needed, c.wrong};
+        std::copy(row, row + 4, table.data() + 4 * y);
+    }
+    return nb::cast(table);
+}
+
+inline void bind_online(nb::module_& m) {
+    using namespace nb::literals;
+    nb::class_<OnlineLearner>(m, "OnlineLearner")
+        .def(nb::init<std::int64_t, bool, const std::string&, double, double, bool, bool, const std::string&, const std::string&,
+                      const std::string&, const std::string&, double, double, double, std::int64_t, std::int64_t, std::int64_t, std::int64_t,
+                      std::int64_t, std::uint64_t, std::optional<Doubles>, bool>(),
+             nb::kw_only(), "n_features"_a, "single"_a, "rule"_a, "rate"_a, "negligible"_a, "intercept"_a, "average"_a, "attention"_a, "order"_a,
+             "variance"_a, "error"_a, "width"_a, "target"_a, "audit_rate"_a, "budget"_a, "warm_up"_a, "ring"_a, "unit"_a, "line_offset"_a,
+             "seed"_a, "costs"_a.none(), "watch_all"_a)
+        .def("train", &OnlineLearner::train, "rows"_a, "positive"_a.noconvert(), "weights"_a.none(), "negative_weight"_a,
+             "positive_weight"_a, "shuffle"_a.none())
+        .def("answer", &OnlineLearner::answer, "average"_a)
+        .def("state", &OnlineLearner::state)
+        .def("restore", &OnlineLearner::restore, "state"_a)
+        .def_prop_ro("n_columns", [](const OnlineLearner& o) { return o.with([](const auto& l) { return l.config.n_columns; }); })
+        .def_prop_ro("n_steps", [](const OnlineLearner& o) { return o.with([](const auto& l) { return l.step; }); })
+        .def_prop_ro("n_updates", [](const OnlineLearner& o) { return o.with([](const auto& l) { return l.updates; }); })
+        .def_prop_ro("n_fits", [](const OnlineLearner& o) { return o.with([](const auto& l) { return l.n_fits; }); })
+        .def_prop_ro("features_seen", [](const OnlineLearner& o) { return o.with([](const auto& l) { return l.features_seen; }); })
+        .def_prop_ro("cost_seen", [](const OnlineLearner& o) { return o.with([](const auto& l) { return l.cost_seen; }); })
+        .def_prop_ro("audits", [](const OnlineLearner& o) { return o.with([](const auto& l) { return counts_table(l.audits); }); })
+        .def_prop_ro("truth", [](const OnlineLearner& o) { return o.with([](const auto& l) { return counts_table(l.truth); }); });
+}
+
+}  // namespace wald::bindings

@@ -1,0 +1,39 @@
+// What an online learner was asked to be.
+#pragma once
+
+#include <cstdint>
+
+namespace wald::online {
+
+enum class Rule : std::uint8_t { perceptron, pa, pa1, pa2, pegasos, boosting };
+enum class Attention : std::uint8_t { full, budgeted, centred, printed, bridge, conditional };
+enum class Order : std::uint8_t { random, weight, selected, cost };
+enum class Variance : std::uint8_t { independent, empirical };
+// Which of the errors of algorithms.md, A1, `delta` speaks of: stopped and wrong, among all, the stopped, or the needed.
+enum class Error : std::uint8_t { joint, posterior, conditional };
+
+struct Config {
+    std::int64_t n_features = 0;
+    std::int64_t n_columns = 0;  // of dense rows: n_features, or a register's worth, the rest zeros
+    Rule rule = Rule::perceptron;
+    double rate = 1;         // eta0 (perceptron, boosting), C (passive-aggressive), lambda (Pegasos)
+    double negligible = 0;   // boosting: an example of less weight does not count
+    bool intercept = true;
+    bool average = false;
+
+    Attention attention = Attention::full;
+    Order order = Order::selected;
+    Variance variance = Variance::independent;
+    Error error = Error::posterior;
+    double width = 0;        // of the boundary, in standard deviations
+    double target = 0;       // stop error that feedback holds; 0: the width stays
+    double audit_rate = 0;
+    std::int64_t budget = 0;
+    std::int64_t warm_up = 64;   // rows of each class that are evaluated before any is skipped
+    std::int64_t ring = 160;     // audited rows kept of each class
+    std::int64_t unit = 0;       // features that are read together; 0: a cache line's worth or more
+    std::int64_t line_offset = 0;  // bytes from the start of a line to the start of a row
+    std::uint64_t seed = 0;
+};
+
+}  // namespace wald::online

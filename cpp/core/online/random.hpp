@@ -1,0 +1,64 @@
+// Random numbers that are functions of a counter: no state, so that it does not matter how rows come in chunks.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+namespace wald::online {
+
+// The finaliser of splitmix64.
+inline std::uint64_t mix(std::uint64_t z) {
+    z += 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+// Whether a coin that shows heads with some probability does so at a step.
+class Coin {
+public:
+    Coin(double probability, std::uint64_t seed)
+        : always_(probability >= 1), limit_(always_ ? 0 : static_cast<std::uint64_t>(std::ldexp(probability, 64))), key_(mix(~seed)) {}
+    bool operator()(std::int64_t step) const { return always_ || mix(key_ + static_cast<std::uint64_t>(step)) < limit_; }
+
+private:
+    bool always_;
+    std::uint64_t limit_, key_;
+};
+
+// A permutation of 0 .. n-1 in constant memory: a Feistel network on the next power of two, walked until it lands below n.
+class Permutation {
+public:
+    Permutation(std::int64_t n, std::uint64_t seed) : n_(static_cast<std::uint64_t>(n)) {
+        int bits = 2;
+        while ((std::uint64_t{1} << bits) < n_) ++bits;
+        low_bits_ = bits - bits / 2;
+        high_ = (std::uint64_t{1} << (bits / 2)) - 1;
+        low_ = (std::uint64_t{1} << low_bits_) - 1;
+        for (int i = 0; i < kRounds; ++i) keys_[i] = mix(seed + static_cast<std::uint64_t>(i));
+    }
+    std::int64_t operator()(std::int64_t at) const {
+        std::uint64_t i = static_cast<std::uint64_t>(at);
+        do {
+            std::uint64_t high = i >> low_bits_, low = i & low_;
+            for (int r = 0; r < kRounds; r += 2) {
+                high = (high ^ scramble(low + keys_[r])) & high_;
+                low = (low ^ scramble(high + keys_[r + 1])) & low_;
+            }
+            i = (high << low_bits_) | low;
+        } while (i >= n_);
+        return static_cast<std::int64_t>(i);
+    }
+
+private:
+    static constexpr int kRounds = 4;
+    static std::uint64_t scramble(std::uint64_t z) {
+        z *= 0x9e3779b97f4a7c15u;
+        z = (z ^ (z >> 29)) * 0xbf58476d1ce4e5b9u;
+        return z >> 32;
+    }
+    std::uint64_t n_, high_, low_, keys_[kRounds];
+    int low_bits_;
+};
+
+}  // namespace wald::online

@@ -1,0 +1,204 @@
+// The hot loops of online learning. Included by kernels.inl, once per instruction set.
+
+namespace WALD_ISA {
+
+using wald::Look;
+using wald::OnlineKernels;
+
+// The last lanes of a row, which no whole register covers.
+template <class T>
+inline Pack<T> load_some(const T* x, std::int64_t n) {
+    T rest[Pack<T>::kSize] = {};
+    for (std::int64_t i = 0; i < n; ++i) rest[i] = x[i];
+    return Pack<T>::load(rest);
+}
+
+// Rows' registers are added pairwise until lane r holds the sum of row r.
+template <class T, int Half, int... I>
+inline typename Register<T>::type halves(typename Register<T>::type a, typename Register<T>::type b, std::integer_sequence<int, I...>) {
+    constexpr int n = Pack<T>::kPerRegister;
+    constexpr auto from = [](int i) { return i / (2 * Half) * 2 * Half + i % Half + (i % (2 * Half) < Half ? 0 : n); };
+    return __builtin_shufflevector(a, b, from(I)...) + __builtin_shufflevector(a, b, (from(I) + Half)...);
+}
+
+template <class T, int Half>
+inline void reduce(typename Register<T>::type* rows) {
+    if constexpr (Half > 0) {
+        constexpr int n = Pack<T>::kPerRegister;
+        constexpr int left = 2 * Half;  // registers that are still to be merged
+        for (int i = 0; i < left / 2; ++i) rows[i] = halves<T, Half>(rows[i], rows[i + left / 2], std::make_integer_sequence<int, n>{});
+        static_assert(left <= n);
+        reduce<T, Half / 2>(rows);
+    }
+}
+
+// The sum of a panel's lanes, by the same tree.
+template <class T>
+inline typename Register<T>::type halved(const Pack<T>& p) {
+    typename Register<T>::type sum = p.r[0];
+    static_assert(Pack<T>::kRegisters <= 4);
+    if constexpr (Pack<T>::kRegisters == 2) sum = p.r[0] + p.r[1];
+    if constexpr (Pack<T>::kRegisters == 4) sum = (p.r[0] + p.r[2]) + (p.r[1] + p.r[3]);
+    return sum;
+}
+template <class T>
+inline T total(const Pack<T>& p) {
+    constexpr int N = Pack<T>::kPerRegister;
+    typename Register<T>::type rows[N];
+    for (int i = 0; i < N; ++i) rows[i] = halved(p);
+    reduce<T, N / 2>(rows);
+    return rows[0][0];
+}
+
+// Four chains, lane = feature modulo the panel; ((0 + 1) + (2 + 3)), then the tree.
+template <class T>
+T dot(const T* w, const T* x, std::int64_t n) {
+    using P = Pack<T>;
+    constexpr int L = P::kSize;
+    P chain[4] = {P::zero(), P::zero(), P::zero(), P::zero()};
+    std::int64_t i = 0;
+    for (; i + 4 * L <= n; i += 4 * L)
+        for (int c = 0; c < 4; ++c) chain[c].fma(P::load(w + i + c * L), P::load(x + i + c * L));
+    int c = 0;
+    for (; i + L <= n; i += L, ++c) chain[c].fma(P::load(w + i), P::load(x + i));
+    if (i < n) chain[c].fma(load_some(w + i, n - i), load_some(x + i, n - i));
+    return total((chain[0] + chain[1]) + (chain[2] + chain[3]));
+}
+
+template <class T>
+void add(T* w, T a, const T* x, std::int64_t n) {
+    using P = Pack<T>;
+    constexpr int L = P::kSize;
+    const P factor = P::set(a);
+    std::int64_t i = 0;
+    for (; i + L <= n; i += L) {
+        P sum = P::load(w + i);
+        sum.fma(factor, P::load(x + i));
+        sum.store(w + i);
+    }
+    if (i < n) {
+        P sum = load_some(w + i, n - i);
+        sum.fma(factor, load_some(x + i, n - i));
+        T rest[L];
+        sum.store(rest);
+        for (int k = 0; i + k < n; ++k) w[i + k] = rest[k];
+    }
+}
+
+template <class T>
+void add_twice(double* w, double a, const T* x, std::int64_t n) {
+    using P = Pack<double>;
+    constexpr int L = P::kSize;
+    const P factor = P::set(a);
+    for (std::int64_t i = 0; i < n; i += L) {
+        const int lanes = n - i < L ? static_cast<int>(n - i) : L;
+        double wide[L] = {};
+        if (lanes == L)
+            for (int k = 0; k < L; ++k) wide[k] = static_cast<double>(x[i + k]);
+        else
+            for (int k = 0; k < lanes; ++k) wide[k] = static_cast<double>(x[i + k]);
+        P sum = lanes == L ? P::load(w + i) : load_some(w + i, lanes);
+        sum.fma(factor, P::load(wide));
+        if (lanes == L) {
+            sum.store(w + i);
+        } else {
+            sum.store(wide);
+            for (int k = 0; k < lanes; ++k) w[i + k] = wide[k];
+        }
+    }
+}
+
+template <class T>
+void scores(const Look<T>* const* looks, const T* const* rows, int n, T* z) {
+    using P = Pack<T>;
+    constexpr int L = P::kSize, N = P::kPerRegister;
+    for (int r = 0; r < n; r += N) {
+        typename P::R sums[N] = {};
+        const int some = n - r < N ? n - r : N;
+        for (int i = 0; i < some; ++i) {
+            const Look<T>& look = *looks[r + i];
+            const T* x = rows[r + i];
+            P even = P::zero(), odd = P::zero();
+            int p = 0;
+            for (; p + 2 <= look.n_pieces; p += 2) {
+                even.fma(P::load(look.weights + p * L), P::load(x + look.offsets[p]));
+                odd.fma(P::load(look.weights + (p + 1) * L), P::load(x + look.offsets[p + 1]));
+            }
+            if (p < look.n_pieces) even.fma(P::load(look.weights + p * L), P::load(x + look.offsets[p]));
+            sums[i] = halved(even + odd);
+        }
+        reduce<T, N / 2>(sums);
+        for (int i = 0; i < some; ++i) z[r + i] = sums[0][i] + looks[r + i]->start;
+    }
+}
+
+template <class T>
+int walk(const Look<T>& look, const std::int32_t* ends, int n_units, const T* centre, T limit, const T* x, T* sum) {
+    using P = Pack<T>;
+    constexpr int L = P::kSize;
+    T sum_so_far = look.start;
+    int u = 0;
+    for (std::int32_t p = 0; u < n_units; ++u) {
+        P unit = P::zero();
+        for (; p < ends[u]; ++p) unit.fma(P::load(look.weights + static_cast<std::int64_t>(p) * L), P::load(x + look.offsets[p]));
+        sum_so_far += total(unit);
+        if (u == n_units - 1 || sum_so_far - centre[u] > limit) break;
+    }
+    *sum = sum_so_far;
+    return u;
+}
+
+template <class T>
+void piece_sums(const Look<T>& look, const T* const* rows, int n_rows, T* out, std::int64_t stride) {
+    using P = Pack<T>;
+    constexpr int L = P::kSize, N = P::kPerRegister;
+    for (int r = 0; r < n_rows; ++r)
+        for (int p = 0; p < look.n_pieces; p += N) {
+            const int some = look.n_pieces - p < N ? look.n_pieces - p : N;
+            typename P::R sums[N] = {};
+            for (int k = 0; k < some; ++k)
+                sums[k] = halved(P::load(look.weights + static_cast<std::int64_t>(p + k) * L) * P::load(rows[r] + look.offsets[p + k]));
+            reduce<T, N / 2>(sums);
+            for (int k = 0; k < some; ++k) out[r * stride + p + k] = sums[0][k];
+        }
+}
+
+template <class T>
+void gram(const T* g, int n, int width, T* out) {
+    using P = Pack<T>;
+    constexpr int L = P::kSize, side = 4;
+    for (int a = 0; a < width; a += side)
+        for (int b = a / L * L; b < width; b += L) {
+            P sums[side] = {P::zero(), P::zero(), P::zero(), P::zero()};
+            for (int i = 0; i < n; ++i) {
+                const T* row = g + static_cast<std::int64_t>(i) * width;
+                const P v = P::load(row + b);
+                for (int k = 0; k < side; ++k) sums[k].fma(P::set(row[a + k]), v);
+            }
+            for (int k = 0; k < side; ++k) sums[k].store(out + static_cast<std::int64_t>(a + k) * width + b);
+        }
+}
+
+template <class T>
+void scale(const T* weights, const T* factors, int n_pieces, T* out) {
+    using P = Pack<T>;
+    constexpr int L = P::kSize;
+    for (int p = 0; p < n_pieces; ++p) (P::set(factors[p]) * P::load(weights + static_cast<std::int64_t>(p) * L)).store(out + static_cast<std::int64_t>(p) * L);
+}
+
+// Eight chains, non-zero k in chain k modulo 8: gathers are slower than plain loads on many machines.
+template <class T>
+T dot_sparse(const T* w, const std::int32_t* features, const T* values, std::int64_t n) {
+    T chain[8] = {};
+    std::int64_t k = 0;
+    for (; k + 8 <= n; k += 8)
+        for (int c = 0; c < 8; ++c) chain[c] += w[features[k + c]] * values[k + c];
+    for (int c = 0; k < n; ++k, ++c) chain[c] += w[features[k]] * values[k];
+    return ((chain[0] + chain[1]) + (chain[2] + chain[3])) + ((chain[4] + chain[5]) + (chain[6] + chain[7]));
+}
+
+template <class T>
+inline constexpr OnlineKernels<T> online_table{&dot<T>,        &add<T>,  &add_twice<T>, &scores<T>,     &walk<T>,
+                                               &piece_sums<T>, &gram<T>, &scale<T>,     &dot_sparse<T>};
+
+}  // namespace WALD_ISA

@@ -1,0 +1,125 @@
+"""What the parameters of attention mean, in the terms of the compiled learner."""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtri
+
+from wald.online.stop_error import ErrorKind
+from wald.stopping.validation import require_fraction, require_option, require_positive
+
+ATTENTION = ("conditional", "constant", "budgeted", "full")
+BOUNDARIES = ("centred", "printed", "bridge")
+ORDERS = ("auto", "selected", "weight", "random", "cost")
+VARIANCES = ("auto", "independent", "empirical")
+
+#: Which error `delta` bounds: algorithms differ, and papers mix them.
+ERROR_OF: dict[str, ErrorKind] = {
+    "conditional": "posterior",
+    "centred": "joint",
+    "printed": "joint",
+    "bridge": "conditional",
+    "budgeted": "posterior",
+    "full": "posterior",
+}
+
+
+def rule_of(owner: Any) -> str:
+    """The compiled learner's name for the rule that `attention` and `boundary` ask for."""
+    return str(owner.boundary if owner.attention == "constant" else owner.attention)
+
+
+def settings(owner: Any, n_features: int, csr: bool) -> dict[str, Any]:
+    """Check the parameters of attention and translate them."""
+    name = type(owner).__name__
+    require_option(name, "attention", owner.attention, ATTENTION)
+    require_option(name, "boundary", owner.boundary, BOUNDARIES)
+    require_option(name, "order", owner.order, ORDERS)
+    require_option(name, "variance", owner.variance, VARIANCES)
+    constant = owner.attention == "constant"
+    if csr and (owner.order != "auto" or owner.variance == "independent"):
+        raise ValueError(
+            f"{name} reads CSR rows as they are stored and measures the variance of margins: with sparse rows "
+            f"'order' must be 'auto' and 'variance' not 'independent'. "
+            f"Got order={owner.order!r}, variance={owner.variance!r} instead."
+        )
+    if constant and owner.order == "selected":
+        raise ValueError(f"{name} cannot select an order for attention='constant': its boundary knows no regression.")
+    if owner.order == "cost" and owner.feature_costs is None:
+        raise ValueError(f"order='cost' of {name} needs 'feature_costs'.")
+    if owner.delta != "auto":
+        if isinstance(owner.delta, str):
+            raise ValueError(
+                f"The 'delta' parameter of {name} must be 'auto' or a number. Got {owner.delta!r} instead."
+            )
+        require_fraction(name, "delta", owner.delta)
+    require_fraction(name, "max_stop_error", owner.max_stop_error)
+    delta = owner.max_stop_error if owner.delta == "auto" else owner.delta
+    if not (isinstance(owner.audit_rate, Real) and 0 <= owner.audit_rate <= 1):
+        raise ValueError(f"The 'audit_rate' parameter of {name} must lie in [0, 1]. Got {owner.audit_rate!r} instead.")
+    if owner.delta == "auto" and owner.audit_rate == 0:
+        raise ValueError(f"delta='auto' of {name} learns from audits: 'audit_rate' must not be 0.")
+    _require_count(name, "warm_up", owner.warm_up, 16)
+    _require_count(name, "ring_size", owner.ring_size, owner.warm_up)
+    if owner.run_length is not None:
+        _require_count(name, "run_length", owner.run_length, 1)
+    if owner.attention == "budgeted":
+        if owner.budget is None:
+            raise ValueError(f"attention='budgeted' of {name} needs 'budget', the number of features to read.")
+        _require_count(name, "budget", owner.budget, 1)
+    order = owner.order if owner.order != "auto" else "weight" if constant else "selected"
+    variance = owner.variance if owner.variance != "auto" else "empirical" if csr else "independent"
+    rule = rule_of(owner)
+    return {
+        "attention": rule,
+        "order": order,
+        "variance": variance,
+        "error": ERROR_OF[rule],
+        # Half-width of a boundary in standard deviations; a bridge of variance s^2 is crossed at s sqrt(log(1/delta) / 2).
+        "width": math.sqrt(-math.log(delta) / 2) if rule == "bridge" else float(-ndtri(delta)),
+        "target": owner.max_stop_error if owner.delta == "auto" else 0.0,
+        "audit_rate": float(owner.audit_rate) if owner.attention != "full" else 0.0,
+        "budget": int(owner.budget) if owner.attention == "budgeted" else 0,
+        "warm_up": int(owner.warm_up),
+        "ring": int(owner.ring_size),
+        "unit": 0 if owner.run_length is None else int(owner.run_length),
+        "line_offset": line_offset(),
+        "costs": _costs(name, owner.feature_costs, n_features),
+    }
+
+
+@cache
+def line_offset() -> int:
+    """Bytes between the start of a cache line and that of NumPy's big arrays.
+
+    Runs of features are cut where the lines of such an array end. It is asked of the platform once, not of every
+    array, so that the same rows give the same model wherever they lie.
+    """
+    return int(np.empty(1 << 22, dtype=np.uint8).ctypes.data % 64)
+
+
+def _costs(name: str, costs: ArrayLike | None, n_features: int) -> NDArray[np.float64] | None:
+    if costs is None:
+        return None
+    array = np.ascontiguousarray(costs, dtype=np.float64)
+    if array.shape != (n_features,):
+        raise ValueError(
+            f"The 'feature_costs' parameter of {name} must have one entry for each of the {n_features} features. "
+            f"Got an array of shape {array.shape} instead."
+        )
+    for cost in array:
+        require_positive(name, "feature_costs", float(cost))
+    return array
+
+
+def _require_count(name: str, parameter: str, value: object, least: int) -> None:
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
+        raise ValueError(
+            f"The {parameter!r} parameter of {name} must be an integer of at least {least}. Got {value!r} instead."
+        )

@@ -1,0 +1,301 @@
+"""What the online estimators share: scikit-learn's interface around compiled learners, one for each binary problem."""
+
+from __future__ import annotations
+
+import warnings
+from abc import abstractmethod
+from collections.abc import Mapping
+from numbers import Integral, Real
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model._base import LinearClassifierMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets, unique_labels
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from wald import _core
+from wald.online.attention import ERROR_OF, rule_of, settings
+from wald.online.problem import Problem
+from wald.online.rows import is_positive, learner_rows
+from wald.online.stop_error import StopError
+
+_WORD = (1 << 64) - 1
+
+
+class AttentiveClassifier(LinearClassifierMixin, BaseEstimator):
+    """Base of the online estimators; see these for the parameters."""
+
+    attention: str
+    delta: float | str
+    fit_intercept: bool
+    max_iter: int
+    tol: float | None
+    n_iter_no_change: int
+    shuffle: bool
+    warm_start: bool
+    class_weight: Mapping[Any, float] | str | None
+    random_state: Any
+
+    @abstractmethod
+    def _rule(self) -> dict[str, Any]:
+        """The update rule's settings, checked."""
+
+    @property
+    def _averages(self) -> bool:
+        return bool(getattr(self, "average", False))
+
+    # -- training ------------------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn from scratch, or with ``warm_start=True`` from where the last call left off.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            C-ordered float32 and float64 arrays are read in place, whatever the distance between rows, and so are CSR
+            matrices with sorted indices; everything else is copied. What is read is checked for NaN and infinity, what
+            is never read is not.
+        y : array-like of shape (n_samples,)
+            Labels of at least two classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Factors of each row's updates. A row of weight 0 is passed over.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            For parameters out of range, labels of one class, or a row with NaN or infinity among what was read.
+        """
+        self._check_parameters()
+        X, y = self._validated(X, y, reset=not (self.warm_start and hasattr(self, "problems_")))
+        check_classification_targets(y)
+        classes = unique_labels(y)
+        if self.warm_start and hasattr(self, "problems_"):
+            if not np.isin(classes, self.classes_).all():
+                raise ValueError(
+                    f"A warm start cannot add classes: the model knows {self.classes_}, y holds {classes}."
+                )
+        else:
+            if len(classes) < 2:
+                raise ValueError(f"The number of classes must be at least 2. Got 1 class in y: {classes[0]!r}.")
+            self._start(classes, X)
+        weights = self._class_weights(y)
+        sample_weight = self._sample_weight(sample_weight, X)
+        self.n_iter_ = 0
+        rows, codes = self._rows(X), np.searchsorted(self.classes_, y)
+        for k, problem in enumerate(self.problems_):
+            positive = is_positive(codes, self._code(k))
+            epochs = self._epochs(problem, k, rows, positive, sample_weight, weights, X.shape[0])
+            self.n_iter_ = max(self.n_iter_, epochs)
+        self._publish()
+        return self
+
+    def partial_fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Learn from one more chunk of a stream: one pass over its rows, in their order.
+
+        Chunks of any size, one after the other, give bit for bit the model of a single pass over all of them. An empty
+        chunk changes nothing. Memory does not grow with the number of rows.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            As in `fit`.
+        y : array-like of shape (n_samples,)
+            Labels, all among `classes`.
+        classes : array-like of shape (n_classes,), default=None
+            Every label that can ever come; required at the first call.
+        sample_weight : array-like of shape (n_samples,), default=None
+            As in `fit`.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        if self.class_weight == "balanced":
+            raise ValueError("class_weight='balanced' needs all rows at once; give partial_fit a dict of weights.")
+        first = not hasattr(self, "problems_")
+        if first and classes is None:
+            raise ValueError("classes must be passed on the first call to partial_fit.")
+        X, y = self._validated(X, y, reset=first, ensure_min_samples=0)
+        if classes is not None:
+            wanted = unique_labels(classes)
+            if len(wanted) < 2:
+                raise ValueError(f"The number of classes must be at least 2. Got {wanted!r}.")
+            if first:
+                self._start(wanted, X)
+            elif not np.array_equal(wanted, self.classes_):
+                raise ValueError(f"classes={wanted!r} differ from those of the first call, {self.classes_!r}.")
+        if X.shape[0] == 0:
+            self._publish()
+            return self
+        check_classification_targets(y)
+        unseen = np.setdiff1d(y, self.classes_)
+        if len(unseen):
+            raise ValueError(f"y holds labels that are not among the classes {self.classes_!r}: {unseen!r}.")
+        weights = self._class_weights(y)
+        sample_weight = self._sample_weight(sample_weight, X)
+        rows, codes = self._rows(X), np.searchsorted(self.classes_, y)
+        for k, problem in enumerate(self.problems_):
+            self._train(problem, k, rows, is_positive(codes, self._code(k)), sample_weight, weights, None)
+        self.n_iter_ = 1
+        self._publish()
+        return self
+
+    def _validated(self, X: Any, y: ArrayLike, reset: bool, ensure_min_samples: int = 1) -> tuple[Any, NDArray[Any]]:
+        X, y = validate_data(
+            self,
+            X,
+            y,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            ensure_all_finite=False,
+            ensure_min_samples=ensure_min_samples,
+            reset=reset,
+        )
+        if y.dtype.kind == "f" and not np.isfinite(y).all():
+            raise ValueError("Input y contains NaN or infinity.")
+        return X, y
+
+    def _start(self, classes: NDArray[Any], X: Any) -> None:
+        self.classes_ = classes
+        n = 1 if len(classes) == 2 else len(classes)
+        base = int(check_random_state(self.random_state).randint(1 << 31))
+        common = settings(self, X.shape[1], sparse.issparse(X)) | {
+            "n_features": int(X.shape[1]),
+            "single": X.dtype == np.float32,
+            "intercept": bool(self.fit_intercept),
+            "average": self._averages,
+            "watch_all": False,
+        }
+        common |= self._rule()
+        self.problems_ = [Problem(common | {"seed": (base << 24) + k}) for k in range(n)]
+        self._epoch = [0] * n
+
+    def _rows(self, X: Any) -> _core.Rows:
+        problem = self.problems_[0]
+        return learner_rows(X, problem.dtype, problem.learner.n_columns)
+
+    def _code(self, k: int) -> int:
+        return 1 if len(self.problems_) == 1 else k
+
+    def _class_weights(self, y: NDArray[Any]) -> NDArray[np.float64]:
+        if self.class_weight is None:
+            return np.ones(len(self.classes_))
+        weights = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
+        return np.asarray(weights, dtype=np.float64)
+
+    def _sample_weight(self, sample_weight: ArrayLike | None, X: Any) -> NDArray[np.float64] | None:
+        if sample_weight is None:
+            return None
+        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        return np.ascontiguousarray(weight)
+
+    def _train(
+        self,
+        problem: Problem,
+        k: int,
+        rows: _core.Rows,
+        positive: NDArray[np.uint8],
+        sample_weight: NDArray[np.float64] | None,
+        class_weights: NDArray[np.float64],
+        shuffle: int | None,
+    ) -> float:
+        # One against the rest: the rest weighs 1, as scikit-learn has it.
+        negative = class_weights[0] if len(self.problems_) == 1 else 1.0
+        return problem.learner.train(
+            rows, positive, sample_weight, float(negative), float(class_weights[self._code(k)]), shuffle
+        )
+
+    def _epochs(
+        self,
+        problem: Problem,
+        k: int,
+        rows: _core.Rows,
+        positive: NDArray[np.uint8],
+        sample_weight: NDArray[np.float64] | None,
+        class_weights: NDArray[np.float64],
+        n_rows: int,
+    ) -> int:
+        best, stale = np.inf, 0
+        for epoch in range(1, self.max_iter + 1):
+            seed = (
+                (problem.settings["seed"] * 0x9E3779B97F4A7C15 + 4 * self._epoch[k]) & _WORD if self.shuffle else None
+            )
+            self._epoch[k] += 1
+            loss = self._train(problem, k, rows, positive, sample_weight, class_weights, seed)
+            if self.tol is None:
+                continue
+            stale = stale + 1 if loss > best - self.tol * n_rows else 0
+            best = min(best, loss)
+            if stale >= self.n_iter_no_change:
+                return epoch
+        if self.tol is not None:
+            warnings.warn(
+                f"{type(self).__name__} met no stopping criterion in {self.max_iter} epochs; raise max_iter or tol.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        return self.max_iter
+
+    def _publish(self) -> None:
+        answers = [p.learner.answer(self._averages) for p in self.problems_]
+        self.coef_ = np.stack([coef for coef, _ in answers])
+        self.intercept_ = np.array([intercept for _, intercept in answers])
+        learners = [p.learner for p in self.problems_]
+        self.t_ = learners[0].n_steps
+        self.n_updates_ = sum(learner.n_updates for learner in learners)
+        self.features_seen_ = sum(learner.features_seen for learner in learners)
+        self.cost_seen_ = float(sum(learner.cost_seen for learner in learners))
+        counts = np.sum([learner.audits for learner in learners], axis=(0, 1))
+        kind = ERROR_OF[rule_of(self)]
+        self.stop_error_ = StopError.from_counts(kind, (int(counts[0]), int(counts[1]), int(counts[2]), int(counts[3])))
+
+    def _check_parameters(self) -> None:
+        name = type(self).__name__
+        for parameter in ("max_iter", "n_iter_no_change"):
+            value = getattr(self, parameter)
+            if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
+                raise ValueError(
+                    f"The {parameter!r} parameter of {name} must be a positive integer. Got {value!r} instead."
+                )
+        if self.tol is not None and not (isinstance(self.tol, Real) and self.tol >= 0):
+            raise ValueError(f"The 'tol' parameter of {name} must be None or at least 0. Got {self.tol!r} instead.")
+
+    # -- answers -------------------------------------------------------------------------------------------------
+
+    def decision_function(self, X: Any) -> NDArray[Any]:
+        """Full scores ``X @ coef_.T + intercept_``.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            Binary: positive for ``classes_[1]``. Otherwise one score per class, each against the rest.
+        """
+        check_is_fitted(self)
+        return np.asarray(super().decision_function(X))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags

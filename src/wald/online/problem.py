@@ -1,0 +1,29 @@
+"""One binary problem: a compiled learner that can be copied and pickled."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from wald import _core
+
+
+class Problem:
+    """A compiled learner together with the settings that it was made from."""
+
+    def __init__(self, settings: dict[str, Any]) -> None:
+        self.settings = settings
+        self.learner = _core.OnlineLearner(**settings)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Floating-point type of the rows, and of the weights."""
+        return np.dtype(np.float32 if self.settings["single"] else np.float64)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"settings": self.settings, "state": self.learner.state()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(state["settings"])  # type: ignore[misc]
+        self.learner.restore(state["state"])

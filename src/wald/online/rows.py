@@ -1,0 +1,49 @@
+"""Rows as the compiled learner reads them: in place wherever they already lie right."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from wald import _core
+
+
+def learner_rows(X: Any, dtype: np.dtype[Any], n_columns: int) -> _core.Rows:
+    """View validated rows.
+
+    Dense rows of the learner's own type whose features lie together are not copied, whatever the distance between
+    rows; nor are CSR rows with sorted int32 indices. `n_columns` exceeds the number of features where rows are narrower
+    than a register: then they are copied, with zeros behind.
+    """
+    if sparse.issparse(X):
+        return _csr(X, dtype)
+    X = np.asarray(X)
+    if X.shape[1] < n_columns:
+        wide = np.zeros((X.shape[0], n_columns), dtype=dtype)
+        wide[:, : X.shape[1]] = X
+        return _core.Rows.dense(wide)
+    together = X.dtype == dtype and X.flags.aligned and X.dtype.isnative and (X.strides[1] == X.itemsize)
+    return _core.Rows.dense(X if together else np.ascontiguousarray(X, dtype=dtype))
+
+
+def _csr(X: Any, dtype: np.dtype[Any]) -> _core.Rows:
+    X = X.tocsr()
+    if not X.has_canonical_format:  # asks for sorted indices without duplicates
+        X = X.copy()
+        X.sum_duplicates()
+    if X.shape[1] > np.iinfo(np.int32).max:
+        raise ValueError(f"At most {np.iinfo(np.int32).max} features are possible. Got {X.shape[1]} instead.")
+    return _core.Rows.csr(
+        np.ascontiguousarray(X.data, dtype=dtype),
+        np.ascontiguousarray(X.indices, dtype=np.int32),
+        np.ascontiguousarray(X.indptr, dtype=np.int64),
+        X.shape[1],
+    )
+
+
+def is_positive(y: NDArray[np.intp], code: int) -> NDArray[np.uint8]:
+    """Which labels belong to the class, a byte each."""
+    return (y == code).view(np.uint8)
