@@ -22,6 +22,7 @@ SETTINGS = {
     "D": "frames",
     "E": "never_slower",
     "F": "memory",
+    "G": "attentive",
 }
 REPEATS, QUICK_REPEATS = 7, 3
 
@@ -29,7 +30,7 @@ REPEATS, QUICK_REPEATS = 7, 3
 def main() -> int:
     """Run what the command line asks for; the exit status is 1 if a figure was missed."""
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
-    parser.add_argument("settings", nargs="*", metavar="A-F", help="settings to run (all)")
+    parser.add_argument("settings", nargs="*", metavar="A-G", help="settings to run (all)")
     parser.add_argument("--quick", action="store_true", help="fewer rows and runs, to see that everything works")
     parser.add_argument("--other-split", action="store_true", help="train, fit and test on other rows of MNIST")
     parser.add_argument("--write", action="store_true", help="keep the results in bench/README.md")

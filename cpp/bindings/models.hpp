@@ -33,6 +33,7 @@ struct Model {
 inline void check_working(double working) { require(working >= 0 && std::isfinite(working), "working must be a unit roundoff"); }
 
 inline void check_rows(const BoundRows& b, const Model& model) {
+    require(b.ascending, "CSR indices must ascend within a row");
     require(b.rows.layout != Rows::Layout::csr || !model.shifted, "a model with a shift takes dense rows, not CSR");
     if (b.rows.n_columns != model.n_features())
         refuse("rows have " + std::to_string(b.rows.n_columns) + " columns, the model has " + std::to_string(model.n_features()));

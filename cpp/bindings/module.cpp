@@ -37,7 +37,7 @@ NB_MODULE(_core, m) {
     nb::class_<BoundRows>(m, "Rows")
         .def_static("dense", &dense_rows, "x"_a)
         .def_static("columns", &column_rows, "n_rows"_a, "columns"_a)
-        .def_static("csr", &csr_rows, "values"_a, "indices"_a.noconvert(), "indptr"_a.noconvert(), "n_columns"_a)
+        .def_static("csr", &csr_rows, "values"_a, "indices"_a.noconvert(), "indptr"_a.noconvert(), "n_columns"_a, "ascending"_a = true)
         .def("take", &take, "ids"_a.noconvert())
         .def("__len__", &BoundRows::size);
 

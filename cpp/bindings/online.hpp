@@ -23,6 +23,16 @@ E named(const char* what, const std::string& name, std::initializer_list<const c
     refuse(std::string(what) + " must be one of " + all);
 }
 
+// Does something with rows that may turn out not to be finite.
+template <class F>
+auto checked(F f) {
+    try {
+        return f();
+    } catch (const online::NotFinite& error) {
+        refuse("row " + std::to_string(error.row) + " holds NaN or infinity, or is too large for this floating-point type");
+    }
+}
+
 class OnlineLearner {
 public:
     OnlineLearner(std::int64_t n_features, bool single, const std::string& rule, double rate, double negligible, bool intercept, bool average,
@@ -93,6 +103,22 @@ public:
         }, learner_);
     }
 
+    nb::tuple judge(const BoundRows& b, bool average, double width) const {
+        require(!b.subset && b.rows.layout == Rows::Layout::dense, "judge takes whole dense rows");
+        require(width >= 0 && std::isfinite(width), "width must be finite and not negative");
+        auto margins = new_array<double>({static_cast<std::size_t>(b.rows.n_rows)});
+        auto seen = new_array<std::int64_t>({static_cast<std::size_t>(b.rows.n_rows)});
+        std::visit([&](const auto& l) {
+            require(!average || l->config.average, "this learner keeps no average");
+            const auto block = dense(*l, b.rows);
+            checked([&] {
+                nb::gil_scoped_release release;
+                l->judge(block, average, width, margins.data(), seen.data());
+            });
+        }, learner_);
+        return nb::make_tuple(margins, seen);
+    }
+
     nb::dict state() const {
         nb::dict found;
         std::visit([&](const auto& l) {
@@ -121,25 +147,33 @@ public:
 
 private:
     template <class T>
+    static online::DenseBlock<T> dense(const online::Learner<T>& l, const Rows& rows) {
+        check_dtype<T>(rows);
+        require(rows.layout == Rows::Layout::dense && rows.contiguous() && rows.row_stride % static_cast<std::int64_t>(sizeof(T)) == 0,
+                "dense rows must lie together, feature after feature");
+        require(rows.n_columns == l.config.n_columns, "rows must have the learner's number of columns");
+        return {reinterpret_cast<const T*>(rows.data), rows.n_rows, rows.row_stride / static_cast<std::int64_t>(sizeof(T))};
+    }
+    template <class T>
+    static void check_dtype(const Rows& rows) {
+        require(rows.dtype == (sizeof(T) == 4 ? Dtype::f32 : Dtype::f64), "rows must be of the learner's own floating-point type");
+    }
+    template <class T>
     static double pass(online::Learner<T>& l, const Rows& rows, const online::Labels& labels, std::optional<std::uint64_t> shuffle) {
-        constexpr Dtype dtype = sizeof(T) == 4 ? Dtype::f32 : Dtype::f64;
-        require(rows.dtype == dtype, "rows must be of the learner's own floating-point type");
-        try {
-            if (rows.layout == Rows::Layout::csr) {
-                require(rows.n_columns == l.config.n_features, "rows must have the learner's number of features");
-                const online::SparseBlock<T> block{reinterpret_cast<const T*>(rows.data), rows.indices, rows.indptr, rows.n_rows};
+        if (rows.layout == Rows::Layout::csr) {
+            check_dtype<T>(rows);
+            require(rows.n_columns == l.config.n_features, "rows must have the learner's number of features");
+            const online::SparseBlock<T> block{reinterpret_cast<const T*>(rows.data), rows.indices, rows.indptr, rows.n_rows};
+            return checked([&] {
                 nb::gil_scoped_release release;
                 return l.pass(block, labels, shuffle);
-            }
-            require(rows.layout == Rows::Layout::dense && rows.contiguous() && rows.row_stride % static_cast<std::int64_t>(sizeof(T)) == 0,
-                    "dense rows must lie together, feature after feature");
-            require(rows.n_columns == l.config.n_columns, "rows must have the learner's number of columns");
-            const online::DenseBlock<T> block{reinterpret_cast<const T*>(rows.data), rows.n_rows, rows.row_stride / static_cast<std::int64_t>(sizeof(T))};
+            });
+        }
+        const online::DenseBlock<T> block = dense(l, rows);
+        return checked([&] {
             nb::gil_scoped_release release;
             return l.pass(block, labels, shuffle);
-        } catch (const online::NotFinite& error) {
-            refuse("row " + std::to_string(error.row) + " holds NaN or infinity, or is too large for this floating-point type");
-        }
+        });
     }
 
     template <class V>
@@ -191,6 +225,7 @@ inline void bind_online(nb::module_& m) {
         .def("train", &OnlineLearner::train, "rows"_a, "positive"_a.noconvert(), "weights"_a.none(), "negative_weight"_a,
              "positive_weight"_a, "shuffle"_a.none())
         .def("answer", &OnlineLearner::answer, "average"_a)
+        .def("judge", &OnlineLearner::judge, "rows"_a, "average"_a, "width"_a)
         .def("state", &OnlineLearner::state)
         .def("restore", &OnlineLearner::restore, "state"_a)
         .def_prop_ro("n_columns", [](const OnlineLearner& o) { return o.with([](const auto& l) { return l.config.n_columns; }); })

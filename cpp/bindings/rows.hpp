@@ -12,6 +12,7 @@ struct BoundRows {
     std::vector<Column> columns;
     std::vector<std::int64_t> ids;
     bool subset = false;
+    bool ascending = true;  // CSR: features ascend within a row
 
     const Rows& view() {
         rows.columns = columns;
@@ -63,7 +64,7 @@ inline BoundRows column_rows(std::int64_t n_rows, const std::vector<std::optiona
     return b;
 }
 
-inline BoundRows csr_rows(Any values, Indices indices, Longs indptr, std::int64_t n_columns) {
+inline BoundRows csr_rows(Any values, Indices indices, Longs indptr, std::int64_t n_columns, bool ascending) {
     require(values.ndim() == 1 && indptr.size() >= 1, "CSR rows need 1-D values and an indptr of n_rows + 1");
     require(values.size() == 0 || byte_stride(values, 0) == static_cast<std::int64_t>(values.itemsize()), "CSR values must be contiguous");
     require(n_columns >= 0, "n_columns must not be negative");
@@ -76,11 +77,12 @@ inline BoundRows csr_rows(Any values, Indices indices, Longs indptr, std::int64_
         std::int64_t previous = -1;
         for (std::int64_t k = begin; k < end; ++k) {
             const std::int64_t c = indices.data()[k];
-            require(c > previous && c < n_columns, "CSR indices must ascend within a row, below n_columns");
-            previous = c;
+            require(c > previous && c < n_columns, ascending ? "CSR indices must ascend within a row, below n_columns" : "CSR indices must lie in [0, n_columns)");
+            if (ascending) previous = c;
         }
     }
     BoundRows b;
+    b.ascending = ascending;
     b.rows.layout = Rows::Layout::csr;
     b.rows.dtype = dtype_of(values.dtype());
     b.rows.n_rows = n_rows;

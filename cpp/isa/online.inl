@@ -186,15 +186,38 @@ void scale(const T* weights, const T* factors, int n_pieces, T* out) {
     for (int p = 0; p < n_pieces; ++p) (P::set(factors[p]) * P::load(weights + static_cast<std::int64_t>(p) * L)).store(out + static_cast<std::int64_t>(p) * L);
 }
 
-// Eight chains, non-zero k in chain k modulo 8: gathers are slower than plain loads on many machines.
+// Chain k modulo their number for non-zero k. AVX-512 gathers; elsewhere gathers are no faster than loads.
 template <class T>
 T dot_sparse(const T* w, const std::int32_t* features, const T* values, std::int64_t n) {
-    T chain[8] = {};
     std::int64_t k = 0;
+#if defined(__AVX512F__)
+    using P = Pack<T>;
+    constexpr int L = P::kSize;
+    P even = P::zero(), odd = P::zero();
+    auto gathered = [&](std::int64_t at) {
+        P p;
+        if constexpr (sizeof(T) == 4) p.r[0] = (typename P::R)_mm512_i32gather_ps(_mm512_loadu_si512(features + at), w, 4);
+        else p.r[0] = (typename P::R)_mm512_i32gather_pd(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(features + at)), w, 8);
+        return p;
+    };
+    for (; k + 2 * L <= n; k += 2 * L) {
+        even.fma(gathered(k), P::load(values + k));
+        odd.fma(gathered(k + L), P::load(values + k + L));
+    }
+    if (k + L <= n) {
+        even.fma(gathered(k), P::load(values + k));
+        k += L;
+    }
+    T rest[L] = {};
+    for (int c = 0; k < n; ++k, ++c) rest[c] = w[features[k]] * values[k];
+    return total((even + odd) + P::load(rest));
+#else
+    T chain[8] = {};
     for (; k + 8 <= n; k += 8)
         for (int c = 0; c < 8; ++c) chain[c] += w[features[k + c]] * values[k + c];
     for (int c = 0; k < n; ++k, ++c) chain[c] += w[features[k]] * values[k];
     return ((chain[0] + chain[1]) + (chain[2] + chain[3])) + ((chain[4] + chain[5]) + (chain[6] + chain[7]));
+#endif
 }
 
 template <class T>

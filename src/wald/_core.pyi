@@ -40,8 +40,14 @@ class Rows:
         """View columns that lie apart, each float32, float64 or uint8; None where nobody will read."""
 
     @staticmethod
-    def csr(values: NDArray[Any], indices: NDArray[np.int32], indptr: NDArray[np.int64], n_columns: int) -> Rows:
-        """View a CSR matrix whose indices ascend within every row."""
+    def csr(
+        values: NDArray[Any],
+        indices: NDArray[np.int32],
+        indptr: NDArray[np.int64],
+        n_columns: int,
+        ascending: bool = True,
+    ) -> Rows:
+        """View a CSR matrix, whose indices ascend within every row unless only online learners are to read it."""
 
     def take(self, ids: NDArray[np.int64]) -> None:
         """Let calls see the rows ``ids`` only, in that order."""
@@ -306,6 +312,9 @@ class OnlineLearner:
 
     def answer(self, average: bool) -> tuple[NDArray[np.float64], float]:
         """Return weights and intercept, or their average over time."""
+
+    def judge(self, rows: Rows, average: bool, width: float) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Margins of dense rows of unknown class, each left once its sign is clear, and the features read of each."""
 
     def state(self) -> dict[str, Any]:
         """Everything that training has changed."""

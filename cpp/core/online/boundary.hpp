@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 
 #include "config.hpp"
 #include "random.hpp"
@@ -55,6 +56,30 @@ public:
     double cost(int i) const { return cost_[static_cast<std::size_t>(i)]; }
     double slack(int i, double scale_now) const { return width * spread[static_cast<std::size_t>(i)] * (scale_now * per_scale_); }
 
+    std::vector<const T*> ring_rows(const Config& c) const {
+        std::vector<const T*> rows(static_cast<std::size_t>(audited.kept(c)));
+        for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = audited.rows.data() + i * static_cast<std::size_t>(c.n_columns);
+        return rows;
+    }
+
+    // For rows of either class: the audited rows of both, each class by its share of all rows.
+    void fit_both(const Config& c, const Units& units, const Weights<T>& model, const std::array<Boundary, 2>& of, const double* share_of) {
+        std::vector<const T*> rows;
+        std::vector<double> share;
+        mean.assign(model.w.size(), T(0));
+        for (std::size_t y = 0; y < 2; ++y) {
+            const std::vector<const T*> kept = of[y].ring_rows(c);
+            rows.insert(rows.end(), kept.begin(), kept.end());
+            share.insert(share.end(), kept.size(), share_of[y] / static_cast<double>(kept.size()));
+            if (kept.empty() || units.count() < 2) return;
+            for (std::size_t j = 0; j < static_cast<std::size_t>(c.n_features); ++j)
+                mean[j] += static_cast<T>(share_of[y] * of[y].audited.sum[j] / static_cast<double>(of[y].audited.seen));
+        }
+        fit_regression(c, units, model, rows, share);
+        lay_out(c, units);
+        refresh(c, model, 1);
+    }
+
     void fit(const Config& c, const Units& units, const Weights<T>& model, double sign, double scale_now) {
         const int n = audited.kept(c);
         const std::size_t d = static_cast<std::size_t>(c.n_features);
@@ -73,13 +98,13 @@ public:
         }
         scale = scale_now;
         if (c.attention == Attention::conditional || (c.attention == Attention::budgeted && c.order == Order::selected)) {
-            fit_regression(c, units, model, n);
+            fit_regression(c, units, model, ring_rows(c), std::vector<double>(static_cast<std::size_t>(n), 1.0 / n));
         } else {
             order = ordered(c, units, model);
             looks.resize(order.size());
             for (std::size_t u = 0; u < order.size(); ++u) looks[u] = static_cast<std::int32_t>(u + 1);
             if (walks(c)) looks.pop_back();
-            spread.assign(1, walks(c) && c.variance == Variance::empirical ? spread_of_margins(c, model, n) : 0);
+            spread.assign(1, walks(c) && c.variance == Variance::empirical ? spread_of_margins(c, model) : 0);
         }
         if (c.attention == Attention::budgeted && ready()) cap(c, units);
         lay_out(c, units);
@@ -169,16 +194,13 @@ public:
     }
 
 private:
-    std::vector<const T*> ring_rows(const Config& c, int n) const {
-        std::vector<const T*> rows(static_cast<std::size_t>(n));
-        for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = audited.rows.data() + i * static_cast<std::size_t>(c.n_columns);
-        return rows;
-    }
-
-    void fit_regression(const Config& c, const Units& units, const Weights<T>& model, int n) {
+    void fit_regression(const Config& c, const Units& units, const Weights<T>& model, const std::vector<const T*>& rows, const std::vector<double>& share) {
         const OnlineKernels<T>& k = kernels<T>().online;
-        const std::size_t n_units = static_cast<std::size_t>(units.count()), n_pieces = units.pieces.size();
-        const std::size_t size = static_cast<std::size_t>(n), width_of = static_cast<std::size_t>(round_up(static_cast<std::int64_t>(n_units) + 1, kLanes<T>));
+        const std::size_t n_units = static_cast<std::size_t>(units.count()), n_pieces = units.pieces.size(), size = rows.size();
+        const std::size_t width_of = static_cast<std::size_t>(round_up(static_cast<std::int64_t>(n_units) + 1, kLanes<T>));
+        double squares = 0;
+        for (double v : share) squares += v * v;
+        const int n = static_cast<int>(1 / squares + 0.5);  // rows of equal share that tell as much
         std::vector<T> masked(n_pieces * L, T(0)), sums(size * n_pieces), g(size * width_of, T(0)), gram(width_of * width_of);
         std::vector<std::int32_t> offsets(n_pieces);
         for (std::size_t p = 0; p < n_pieces; ++p) {
@@ -187,7 +209,7 @@ private:
             for (std::int32_t i = piece.begin; i < piece.end; ++i) masked[p * L + static_cast<std::size_t>(i)] = model.w[static_cast<std::size_t>(piece.offset + i)];
         }
         const Look<T> all{masked.data(), offsets.data(), static_cast<int>(n_pieces), T(0)};
-        k.piece_sums(all, ring_rows(c, n).data(), n, sums.data(), static_cast<std::int64_t>(n_pieces));
+        k.piece_sums(all, rows.data(), static_cast<int>(size), sums.data(), static_cast<std::int64_t>(n_pieces));
         std::vector<T> centre(n_units + 1, T(0));
         for (std::size_t i = 0; i < size; ++i) {
             T* row = &g[i * width_of];
@@ -197,12 +219,13 @@ private:
                 total += row[u];
             }
             row[n_units] = total;
-            for (std::size_t u = 0; u <= n_units; ++u) centre[u] += row[u];
+            for (std::size_t u = 0; u <= n_units; ++u) centre[u] += static_cast<T>(share[i]) * row[u];
         }
-        for (T& v : centre) v /= static_cast<T>(n);
-        for (std::size_t i = 0; i < size; ++i)
-            for (std::size_t u = 0; u <= n_units; ++u) g[i * width_of + u] -= centre[u];
-        k.gram(g.data(), n, static_cast<int>(width_of), gram.data());
+        for (std::size_t i = 0; i < size; ++i) {
+            const T weight = static_cast<T>(std::sqrt(share[i] * n));
+            for (std::size_t u = 0; u <= n_units; ++u) g[i * width_of + u] = weight * (g[i * width_of + u] - centre[u]);
+        }
+        k.gram(g.data(), static_cast<int>(size), static_cast<int>(width_of), gram.data());
         std::vector<std::int32_t> wanted = geometric_looks(units.count(), n);
         if (c.attention == Attention::budgeted) {  // every unit is looked at, so that the cap can fall anywhere
             wanted.clear();
@@ -242,11 +265,12 @@ private:
         return at;
     }
 
-    double spread_of_margins(const Config& c, const Weights<T>& model, int n) const {
-        if (n < 2) return 0;
+    double spread_of_margins(const Config& c, const Weights<T>& model) const {
+        const std::vector<const T*> rows = ring_rows(c);
+        const double n = static_cast<double>(rows.size());
         double mean_of = 0, squares = 0;
         std::vector<double> s;
-        for (const T* x : ring_rows(c, n)) s.push_back(static_cast<double>(kernels<T>().online.dot(model.w.data(), x, c.n_features)));
+        for (const T* x : rows) s.push_back(static_cast<double>(kernels<T>().online.dot(model.w.data(), x, c.n_features)));
         for (double v : s) mean_of += v / n;
         for (double v : s) squares += (v - mean_of) * (v - mean_of);
         return std::sqrt(squares / (n - 1));

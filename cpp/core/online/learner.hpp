@@ -111,8 +111,8 @@ public:
         auto fetch_row = [&](std::int64_t i) {
             const std::int64_t r = ids[i % ahead] = order ? (*order)(i) : i;
             const SparseRow<T> row = block.row(r);
-            for (std::int64_t k = 0; k < row.n && k < 64; k += kLanes<std::int32_t>) __builtin_prefetch(row.features + k);
-            for (std::int64_t k = 0; k < row.n && k < 64; k += kLanes<T>) __builtin_prefetch(row.values + k);
+            for (std::int64_t k = 0; k < row.n && k < 256; k += kLanes<std::int32_t>) __builtin_prefetch(row.features + k);
+            for (std::int64_t k = 0; k < row.n && k < 256; k += kLanes<T>) __builtin_prefetch(row.values + k);
         };
         double total = 0;
         for (std::int64_t i = 0; i < block.n_rows && i < ahead; ++i) fetch_row(i);
@@ -122,6 +122,40 @@ public:
             settle(block.row(r), labels.of(r), labels.weight(r), r, total);
         }
         return total;
+    }
+
+    // Margins of rows of unknown class, and the features read of each: a row is left once its sign is clear by `width`
+    // standard deviations of what the rest may add. Full margins if nothing is known of the rows.
+    void judge(const DenseBlock<T>& block, bool average, double width, double* margins, std::int64_t* seen) const {
+        Config c = config;
+        c.attention = Attention::conditional;
+        c.order = Order::selected;
+        Weights<T> w(c.n_features, false);
+        std::vector<double> coef(static_cast<std::size_t>(c.n_features));
+        model.answer(c, step, average, coef.data(), &w.b);
+        for (std::size_t j = 0; j < coef.size(); ++j) w.w[j] = static_cast<T>(coef[j]);
+        double share[2];
+        const std::int64_t rows[2] = {1 + audits[0].rows, 1 + audits[1].rows};
+        for (int y = 0; y < 2; ++y) share[y] = static_cast<double>(rows[y]) / static_cast<double>(rows[0] + rows[1]);
+        Boundary<T> both;
+        both.fit_both(c, units_, w, boundary, share);
+        both.width = width;
+        const OnlineKernels<T>& k = kernels<T>().online;
+        for (std::int64_t r = 0; r < block.n_rows; ++r) {
+            const T* x = block.data + r * block.stride;
+            seen[r] = c.n_features;
+            for (int look = 0; look < both.n_looks(); ++look) {
+                const Look<T>* at = &both.look(look);
+                T z;
+                k.scores(&at, &x, 1, &z);
+                if (!(std::abs(static_cast<double>(z)) > both.slack(look, 1))) continue;
+                margins[r] = static_cast<double>(z);
+                seen[r] = both.features(look);
+                break;
+            }
+            if (seen[r] == c.n_features) margins[r] = static_cast<double>(k.dot(w.w.data(), x, c.n_features)) + w.b;
+            if (!std::isfinite(margins[r])) throw NotFinite(r);
+        }
     }
 
     // Everything that training changes, by name.
@@ -174,7 +208,7 @@ public:
             }
             const SparseBoundary<T>& s = sparse[y];
             good = good && s.slot >= 0 && s.slot <= kLongest && s.seen >= 0 && n(s.length) == std::min(s.seen, config.ring) && s.scale > 0 &&
-                   n(s.features) == n(s.length) * s.slot && n(s.values) == n(s.features) && (s.start.empty() || n(s.start) == kEighths - 1) &&
+                   n(s.features) == n(s.length) * s.slot && n(s.values) == n(s.features) && (s.start.empty() || n(s.start) == kShares - 1) &&
                    n(s.factor) == n(s.start) && n(s.spread) == n(s.start);
             for (std::int64_t m : s.length) good = good && m > 0 && m <= s.slot;
             for (std::int32_t j : s.features) good = good && j >= 0 && j < config.n_features;
@@ -357,7 +391,7 @@ private:
         if (!(config.target > 0)) return false;
         const bool trial = config.error == Error::joint || (config.error == Error::posterior ? stop : need);
         if (!trial) return false;
-        constexpr double gain = 0.25;
+        constexpr double gain = 0.5;
         bound.width = std::clamp(bound.width + gain * ((stop && need ? 1.0 : 0.0) - config.target), 0.0, 40.0);
         return true;
     }
@@ -415,7 +449,7 @@ private:
                 known = true;
             }
         } else if (looks && config.attention != Attention::full) {
-            for (int e = 0; e < kEighths - 1 && !stopped; ++e) {
+            for (int e = 0; e < kShares - 1 && !stopped; ++e) {
                 read(row.end(e));
                 stopped = bound.stops(config, e, sum, t);
                 if (stopped && !audit) break;

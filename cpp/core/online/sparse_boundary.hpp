@@ -1,11 +1,11 @@
-// When to stop reading a CSR row of one class. Its non-zeros are read as they are stored; looks fall on eighths of the row.
+// When to stop reading a CSR row of one class. Its non-zeros are read as they are stored; looks fall on quarters of the row.
 #pragma once
 
 #include "boundary.hpp"
 
 namespace wald::online {
 
-inline constexpr int kEighths = 8;
+inline constexpr int kShares = 4;
 inline constexpr std::int64_t kShortest = 16;     // rows with fewer non-zeros are not worth a look
 inline constexpr std::int64_t kLongest = 1 << 14;  // rows with more are not kept
 
@@ -14,7 +14,7 @@ struct SparseRow {
     const std::int32_t* features;
     const T* values;
     std::int64_t n;
-    std::int64_t end(int look) const { return n * (look + 1) / kEighths; }
+    std::int64_t end(int look) const { return n * (look + 1) / kShares; }
 };
 
 template <class T>
@@ -51,35 +51,35 @@ public:
 
     void fit(const Config& c, const Weights<T>& model, double sign, double scale_now) {
         const std::size_t n = length.size();
-        constexpr int looks = kEighths - 1;
-        std::vector<double> sums(n * kEighths);
-        double mean_of[kEighths] = {};
+        constexpr int looks = kShares - 1;
+        std::vector<double> sums(n * kShares);
+        double mean_of[kShares] = {};
         start.clear();
         factor.clear();
         spread.clear();
         for (std::size_t i = 0; i < n; ++i) {
             const SparseRow<T> row = kept(i);
             double s = sign * model.b;
-            for (int e = 0; e < kEighths; ++e) {
+            for (int e = 0; e < kShares; ++e) {
                 const std::int64_t from = e == 0 ? 0 : row.end(e - 1);
                 s += sign * static_cast<double>(kernels<T>().online.dot_sparse(model.w.data(), row.features + from, row.values + from, row.end(e) - from));
-                sums[i * kEighths + static_cast<std::size_t>(e)] = s;
+                sums[i * kShares + static_cast<std::size_t>(e)] = s;
                 mean_of[e] += s / static_cast<double>(n);
             }
         }
-        double square[kEighths] = {}, product[kEighths] = {};
+        double square[kShares] = {}, product[kShares] = {};
         for (std::size_t i = 0; i < n; ++i) {
-            const double full = sums[i * kEighths + kEighths - 1] - mean_of[kEighths - 1];
-            for (int e = 0; e < kEighths; ++e) {
-                const double v = sums[i * kEighths + static_cast<std::size_t>(e)] - mean_of[e];
+            const double full = sums[i * kShares + kShares - 1] - mean_of[kShares - 1];
+            for (int e = 0; e < kShares; ++e) {
+                const double v = sums[i * kShares + static_cast<std::size_t>(e)] - mean_of[e];
                 square[e] += v * v;
                 product[e] += v * full;
             }
         }
-        const double full = square[kEighths - 1], freedom = static_cast<double>(n) - 2;
+        const double full = square[kShares - 1], freedom = static_cast<double>(n) - 2;
         if (!(full > 0) || freedom < 8 || !std::isfinite(full)) return;
         scale = scale_now;
-        middle = mean_of[kEighths - 1];
+        middle = mean_of[kShares - 1];
         sigma = std::sqrt(full / (freedom + 1));
         for (int e = 0; e < looks; ++e) {
             const bool regressed = c.attention == Attention::conditional;
@@ -112,8 +112,8 @@ public:
     }
     // A hard cap: the margin with the rest at its expected value, which is interpolated between the looks.
     double capped(double sum, std::int64_t seen_here, std::int64_t n, const Target& t) const {
-        const double at = static_cast<double>(seen_here) * kEighths / static_cast<double>(n) - 1;
-        const int e = std::clamp(static_cast<int>(at), 0, kEighths - 3);
+        const double at = static_cast<double>(seen_here) * kShares / static_cast<double>(n) - 1;
+        const int e = std::clamp(static_cast<int>(at), 0, kShares - 3);
         const double share = std::clamp(at - e, 0.0, 1.0);
         return sum + (start[static_cast<std::size_t>(e)] * (1 - share) + start[static_cast<std::size_t>(e) + 1] * share) * (t.scale / scale);
     }

@@ -11,6 +11,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
+from scipy.special import ndtri
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model._base import LinearClassifierMixin
@@ -33,6 +34,7 @@ class AttentiveClassifier(LinearClassifierMixin, BaseEstimator):
 
     attention: str
     delta: float | str
+    max_stop_error: float
     fit_intercept: bool
     max_iter: int
     tol: float | None
@@ -189,7 +191,9 @@ class AttentiveClassifier(LinearClassifierMixin, BaseEstimator):
 
     def _rows(self, X: Any) -> _core.Rows:
         problem = self.problems_[0]
-        return learner_rows(X, problem.dtype, problem.learner.n_columns)
+        # The squared norms of passive-aggressive learning are the only sums that are not linear.
+        summed = problem.settings["rule"].startswith("pa")
+        return learner_rows(X, problem.dtype, problem.learner.n_columns, summed)
 
     def _code(self, k: int) -> int:
         return 1 if len(self.problems_) == 1 else k
@@ -294,6 +298,41 @@ class AttentiveClassifier(LinearClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         return np.asarray(super().decision_function(X))
+
+    def predict(self, X: Any, *, attentive: bool = False, return_cost: bool = False) -> Any:
+        """Labels, from full scores or from as many features as it takes.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows.
+        attentive : bool, default=False
+            Stop reading a dense row once the sign of its score is clear: when the score, as predicted from the features
+            seen, is further from 0 than `delta`'s quantile (`max_stop_error`'s with ``delta="auto"``) of the prediction's
+            error on audited examples. No certificate goes with it; `wald.EarlyExitClassifier` gives one. Sparse rows,
+            and rows of a model that kept no audited examples, are read in full.
+        return_cost : bool, default=False
+            Also return the number of features read of each row, summed over the binary problems.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), or a tuple of two
+            Labels, and costs if asked for.
+        """
+        check_is_fitted(self)
+        if not attentive or sparse.issparse(X):
+            labels = super().predict(X)
+            if not return_cost:
+                return labels
+            per_row = np.diff(X.tocsr().indptr) if sparse.issparse(X) else np.full(len(labels), self.n_features_in_)
+            return labels, per_row * len(self.problems_)
+        X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_all_finite=False, reset=False)
+        delta = self.max_stop_error if isinstance(self.delta, str) else self.delta
+        rows, width = self._rows(X), max(0.0, float(-ndtri(delta)))
+        judged = [p.learner.judge(rows, self._averages, width) for p in self.problems_]
+        margins, cost = np.stack([m for m, _ in judged]), np.sum([seen for _, seen in judged], axis=0)
+        codes = (margins[0] > 0).astype(np.intp) if len(judged) == 1 else margins.argmax(axis=0)
+        return (self.classes_[codes], cost) if return_cost else self.classes_[codes]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

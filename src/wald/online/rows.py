@@ -11,15 +11,16 @@ from scipy import sparse
 from wald import _core
 
 
-def learner_rows(X: Any, dtype: np.dtype[Any], n_columns: int) -> _core.Rows:
+def learner_rows(X: Any, dtype: np.dtype[Any], n_columns: int, summed: bool = False) -> _core.Rows:
     """View validated rows.
 
     Dense rows of the learner's own type whose features lie together are not copied, whatever the distance between
-    rows; nor are CSR rows with sorted int32 indices. `n_columns` exceeds the number of features where rows are narrower
+    rows; nor are CSR rows with int32 indices, whatever their order. Entries of CSR rows that name the same feature twice
+    add up in every sum; `summed` asks to add them up first. `n_columns` exceeds the number of features where rows are narrower
     than a register: then they are copied, with zeros behind.
     """
     if sparse.issparse(X):
-        return _csr(X, dtype)
+        return _csr(X, dtype, summed)
     X = np.asarray(X)
     if X.shape[1] < n_columns:
         wide = np.zeros((X.shape[0], n_columns), dtype=dtype)
@@ -29,9 +30,9 @@ def learner_rows(X: Any, dtype: np.dtype[Any], n_columns: int) -> _core.Rows:
     return _core.Rows.dense(X if together else np.ascontiguousarray(X, dtype=dtype))
 
 
-def _csr(X: Any, dtype: np.dtype[Any]) -> _core.Rows:
+def _csr(X: Any, dtype: np.dtype[Any], summed: bool) -> _core.Rows:
     X = X.tocsr()
-    if not X.has_canonical_format:  # asks for sorted indices without duplicates
+    if summed and not X.has_canonical_format:  # sorted indices without duplicates
         X = X.copy()
         X.sum_duplicates()
     if X.shape[1] > np.iinfo(np.int32).max:
@@ -41,6 +42,7 @@ def _csr(X: Any, dtype: np.dtype[Any]) -> _core.Rows:
         np.ascontiguousarray(X.indices, dtype=np.int32),
         np.ascontiguousarray(X.indptr, dtype=np.int64),
         X.shape[1],
+        ascending=False,
     )
 
 

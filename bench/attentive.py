@@ -1,0 +1,119 @@
+"""G: training with attention."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.linear_model import Perceptron, SGDClassifier
+
+from wald.online import AttentivePegasos, AttentivePerceptron
+
+from .models import digits
+from .newsgroups import newsgroups
+from .report import Figure
+from .settings import Run
+from .timing import Task, measure
+
+TITLE = "G. Training: each digit against the rest, 5 epochs; rec.* and sci.* against the rest, TF-IDF, 5 epochs"
+EPOCHS, DIGITS = 5, 10
+HINGE = 1e-4
+#: Rows to choose defaults on were the last 10 000 of the 60 000 training rows; these figures are of the test rows.
+COMMON = {"max_iter": EPOCHS, "tol": None}
+
+
+def run(how: Run) -> list[Figure]:
+    """Measure setting G."""
+    return _digits(how) + _newsgroups(how)
+
+
+def _digits(how: Run) -> list[Figure]:
+    data = digits()
+    seeds = how.rows(10, 1)
+    errors: dict[str, list[float]] = {"attentive": [], "full": []}
+    seen, missed = [], []
+    for digit in range(DIGITS):
+        y, y_test = data.y == digit, data.y_test == digit
+        for seed in range(seeds):
+            fast = AttentivePerceptron(random_state=seed, **COMMON).fit(data.X, y)
+            full = AttentivePerceptron(attention="full", random_state=seed, **COMMON).fit(data.X, y)
+            errors["attentive"].append(100 * (1 - fast.score(data.X_test, y_test)))
+            errors["full"].append(100 * (1 - full.score(data.X_test, y_test)))
+            seen.append(fast.features_seen_ / (EPOCHS * len(data.X)))
+            missed.append(100 * fast.stop_error_.rate)
+    gap = np.array(errors["attentive"]) - np.array(errors["full"])
+    runs = f"{DIGITS} digits x {seeds} seeds, averaged, the defaults"
+    t = _together(
+        {
+            "attentive": lambda y: AttentivePerceptron(random_state=0, **COMMON).fit(data.X, y),
+            "full": lambda y: AttentivePerceptron(attention="full", random_state=0, **COMMON).fit(data.X, y),
+            "sklearn": lambda y: Perceptron(random_state=0, **COMMON).fit(data.X, y),
+        },
+        [data.y == digit for digit in range(DIGITS)],
+        how,
+    )
+    per_row = {name: 1e9 * value / (EPOCHS * len(data.X) * DIGITS) for name, value in t.items()}
+    note = ", ".join(f"{name} {value:.4g}" for name, value in per_row.items()) + " ns a row"
+    return [
+        Figure("features per example, audits included", float(np.mean(seen)), "", at_most=130, note=f"of 784; {runs}"),
+        Figure(
+            "test error above the full learner's",
+            float(gap.mean()),
+            " points",
+            at_most=0.3,
+            note=f"{np.mean(errors['attentive']):.3g} against {np.mean(errors['full']):.3g} %; "
+            f"standard error {gap.std() / np.sqrt(len(gap)):.2g}",
+        ),
+        Figure("audited stop error", float(np.mean(missed)), " %", note="of stopped examples; delta 2 %"),
+        Figure("faster than scikit-learn's Perceptron", t["sklearn"] / t["attentive"], "x", at_least=5, note=note),
+        Figure("faster than our own full learner", t["full"] / t["attentive"], "x", at_least=1.5, note=note),
+        Figure("full learner, of scikit-learn's time", t["full"] / t["sklearn"], "", at_most=0.25, note=note),
+    ]
+
+
+def _newsgroups(how: Run) -> list[Figure]:
+    data = newsgroups()
+    seeds = how.rows(10, 1)
+
+    def error(make: Callable[[int], Any]) -> float:
+        return float(np.mean([100 * (1 - make(seed).score(data.X_test, data.y_test)) for seed in range(seeds)]))
+
+    def fast(seed: int) -> AttentivePegasos:
+        return AttentivePegasos(alpha=HINGE, random_state=seed, **COMMON).fit(data.X, data.y)
+
+    def theirs(seed: int) -> SGDClassifier:
+        return SGDClassifier(loss="hinge", alpha=HINGE, random_state=seed, **COMMON).fit(data.X, data.y)
+
+    ours_error, their_error = error(fast), error(theirs)
+    seen = fast(0).features_seen_ / (EPOCHS * data.X.nnz)
+    t = measure({"ours": Task(lambda: fast(0)), "sklearn": Task(lambda: theirs(0))}, how.repeats)
+    note = ", ".join(f"{name} {1e3 * sample.median / EPOCHS:.3g}" for name, sample in t.items()) + " ms an epoch"
+    return [
+        Figure(
+            "Pegasos faster than SGDClassifier(loss='hinge')",
+            t["sklearn"].median / t["ours"].median,
+            "x",
+            at_least=3,
+            note=note,
+        ),
+        Figure(
+            "test error above SGDClassifier's",
+            ours_error - their_error,
+            " points",
+            at_most=0,
+            note=f"{ours_error:.3g} against {their_error:.3g} %, {seeds} seeds; {100 * seen:.3g} % of the non-zeros read",
+        ),
+    ]
+
+
+def _together(
+    fits: dict[str, Callable[[Any], object]], labels: list[np.ndarray[Any, Any]], how: Run
+) -> dict[str, float]:
+    """Seconds for all the labels, summed: each digit's medians of turns taken together."""
+    totals = dict.fromkeys(fits, 0.0)
+    for y in labels[:: how.rows(1, 5)]:
+        samples = measure({name: Task(lambda fit=fit, y=y: fit(y)) for name, fit in fits.items()}, how.repeats)
+        for name, sample in samples.items():
+            totals[name] += sample.median * how.rows(1, 5)
+    return totals

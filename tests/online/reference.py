@@ -1,0 +1,52 @@
+"""The classical learners, written out in NumPy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass
+class Learnt:
+    """Weights and intercept after every row, and their average over the rows."""
+
+    w: np.ndarray
+    b: float
+    mean_w: np.ndarray
+    mean_b: float
+    n_updates: int
+
+
+def learn(rule, X, y, *, epochs=1, rate=1.0, intercept=True, weight=None):
+    """One row after the other; y holds -1 and 1."""
+    w, b = np.zeros(X.shape[1]), 0.0
+    sum_w, sum_b, n_updates, t = np.zeros(X.shape[1]), 0.0, 0, 0
+    for _ in range(epochs):
+        for i in range(len(X)):
+            t += 1
+            c = 1.0 if weight is None else weight[i]
+            margin = y[i] * (X[i] @ w + b)
+            if rule == "perceptron":
+                step = rate if margin <= 0 else 0.0
+            elif rule == "pegasos":
+                step = 1 / (rate * t) if margin < 1 else 0.0
+                w, b = (1 - 1 / t) * w, (1 - 1 / t) * b
+            else:
+                norm = X[i] @ X[i]
+                loss = max(0.0, 1 - margin)
+                step = loss / (norm + 0.5 / rate) if rule == "PA-II" else loss / norm if norm > 0 else 0.0
+                step = min(step, rate) if rule == "PA-I" else step
+            if step > 0 and c > 0:
+                n_updates += 1
+                w = w + c * step * y[i] * X[i]
+                b = b + c * step * y[i] * intercept
+            sum_w, sum_b = sum_w + w, sum_b + b
+    return Learnt(w, b, sum_w / t, sum_b / t, n_updates)
+
+
+def walk_problem(rng, n_rows=3000, n_features=96, signal=0.35):
+    """Labels that many features tell a little of; values on a grid, so that float64 sums are exact in any order."""
+    y = np.where(rng.random(n_rows) < 0.4, 1, -1)
+    X = rng.normal(size=(n_rows, n_features)) + signal * y[:, None] * rng.random(n_features)
+    return np.round(X * 64) / 64, y
