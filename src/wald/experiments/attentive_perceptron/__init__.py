@@ -1,7 +1,7 @@
-"""The experiments of R. Pelossof and Z. Ying, "The Attentive Perceptron", arXiv 1009.5972.
+"""The experiments of R. Pelossof and Z. Ying, "The Attentive Perceptron", 2010.
 
-``material`` holds the questions, ``learners`` the contenders; ``choice`` chooses delta on held-out rows, ``epochs`` trains
-on all of them, ``audits`` watches what attention missed, ``eq4_walks`` draws walks, ``looking`` replays what was
+``material`` holds the questions, ``learners`` the contenders; ``choice`` chooses delta on held-out rows, ``epochs``
+trains on all of them, ``audits`` watches what attention missed, ``eq4_walks`` draws walks, ``looking`` replays what was
 read of an image; ``claims``, ``pictures`` and ``findings`` show what came out.
 """
 

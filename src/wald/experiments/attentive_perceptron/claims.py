@@ -122,8 +122,8 @@ def small_losses(tables: Tables) -> Claim:
     good = [NAMES[reading] for reading, small in losses.items() if small]
     return Claim(
         "Small losses in prediction accuracy.",
-        f"Test error above the full learner's, points, {_list(NAMES[r] for r in READINGS)}, each with the settings that "
-        f"came within 0.3 points on held-out rows or nearest to it: {' / '.join(said)}.",
+        f"Test error above the full learner's, points, {_list(NAMES[r] for r in READINGS)}, each with the settings "
+        f"that came within 0.3 points on held-out rows or nearest to it: {' / '.join(said)}.",
         "holds" if len(good) == len(READINGS) else f"holds for {_list(good)}" if good else "does not hold",
     )
 
@@ -172,10 +172,10 @@ def law_of_eq4(records: Sequence[Record]) -> Claim:
     holds = abs(centred.mean - 0.5) <= NEAR
     return Claim(
         "The same of equation (4).",
-        f"The same walks, n from {number(min(LENGTHS))} to {number(max(LENGTHS))}, δ from {number(max(COST_DELTAS))} to "
-        f"{number(min(COST_DELTAS))}. Centred, E[T] grows as n to the {interval(centred)}; as printed, to the "
-        f"{interval(printed)}, for its level sinks below 0 where rows drift: at n = {number(longest)} and δ = {delta:g} "
-        f"rows are left after {interval(cost['printed'])} terms, whatever they hold, against "
+        f"The same walks, n from {number(min(LENGTHS))} to {number(max(LENGTHS))}, δ from {number(max(COST_DELTAS))} "
+        f"to {number(min(COST_DELTAS))}. Centred, E[T] grows as n to the {interval(centred)}; as printed, to the "
+        f"{interval(printed)}, for its level sinks below 0 where rows drift: at n = {number(longest)} and δ = "
+        f"{delta:g} rows are left after {interval(cost['printed'])} terms, whatever they hold, against "
         f"{interval(cost['centred'])} centred.",
         "holds centred" if holds else "holds centred, as a bound" if centred.high <= 0.5 + NEAR else "does not hold",
     )

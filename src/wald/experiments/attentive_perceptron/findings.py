@@ -27,8 +27,8 @@ _SHOWN = {
 _HEAD = """\
 # *The Attentive Perceptron*, run again
 
-R. Pelossof and Z. Ying, arXiv 1009.5972. The paper reports no numbers: its claims are words. Every figure on this page
-was computed by the run that wrote it, with {seeds} seeds, which draw the order of rows, audits, held-out rows and walks;
+R. Pelossof and Z. Ying, 2010. The paper reports no numbers: its claims are words. Every figure on this page was
+computed by the run that wrote it, with {seeds} seeds, which draw the order of rows, audits, held-out rows and walks;
 in brackets are 95 % intervals over the seeds (Student's t; the ten digits are averaged within a seed first). Every
 learner is an averaged perceptron, trained on float32 rows in a new order every epoch.
 """
@@ -41,15 +41,16 @@ quoted.**
 _READINGS = f"""\
 How the paper was read: equation (4) compared with the raw sum, *as printed*; with the sum less its expected path,
 *centred*, which is what its derivation supports; and the *bridge* of the later papers. Orders and variances, which the
-paper leaves open, are chosen together with delta: runs of a cache line by |weight| times spread, with the variance as if
-features were independent or as audits measure it, or runs at random. *Conditional* is our own default: the full margin
-regressed on the terms seen, runs in forward-selected order. The *budgeted* learner reads as many features as the
-conditional one does in the mean, audits included, of every example; its order is chosen too.
+paper leaves open, are chosen together with delta: runs of a cache line by |weight| times spread, with the variance as
+if features were independent or as audits measure it, or runs at random. *Conditional* is our own default: the full
+margin regressed on the terms seen, runs in forward-selected order. The *budgeted* learner reads as many features as
+the conditional one does in the mean, audits included, of every example; its order is chosen too.
 
-Settings are chosen on {HELD_OUT:.0%} of the training rows, drawn anew for every seed, by two rules: *within 0.3 points*,
-the fewest features at a held-out error within 0.3 points of the full learner's (if none, the least error); and *130 of
-784*, the least error with at most that share of the features (if none, the fewest). The learner chosen is then trained on
-all training rows, and its error on the test rows reported once. Audits, 1 % of the examples, are counted as read.
+Settings are chosen on {HELD_OUT:.0%} of the training rows, drawn anew for every seed, by two rules: *within 0.3
+points*, the fewest features at a held-out error within 0.3 points of the full learner's (if none, the least error);
+and *130 of 784*, the least error with at most that share of the features (if none, the fewest). The learner chosen is
+then trained on all training rows, and its error on the test rows reported once. Audits, 1 % of the examples, are
+counted as read.
 """
 
 
@@ -133,12 +134,12 @@ def _misses(tables: Tables, data: str) -> str:
         reached = any(cost.mean <= wanted and loss.mean <= GAP for cost, loss in ((seen, gap), (cheap, worse)))
         beyond = over_seeds(final_gap(tables, data, reading, CHEAP) - GAP)
         said.append(
-            f"- **{NAMES[reading]}**: **{'reached' if reached else 'missed'}**; {found}; with {interval(cheap)} features "
-            f"its error is {points(worse)} points above the full learner's, {points(beyond)} from the aim."
+            f"- **{NAMES[reading]}**: **{'reached' if reached else 'missed'}**; {found}; with {interval(cheap)} "
+            f"features its error is {points(worse)} points above the full learner's, {points(beyond)} from the aim."
         )
     return (
-        f"The aim is at most {number(wanted)} features per example in the mean, audits included, at a test error within "
-        "0.3 points of the full learner's:\n\n" + "\n".join(said)
+        f"The aim is at most {number(wanted)} features per example in the mean, audits included, at a test error "
+        "within 0.3 points of the full learner's:\n\n" + "\n".join(said)
     )
 
 
@@ -184,8 +185,8 @@ def over_epochs(tables: Tables) -> str:
             )
     head = ("data", "learner", "features per example", "updates per epoch", "test error", "µs per example")
     note = (
-        "Settings chosen within 0.3 points. Times are those of `fit`, an epoch a call, on one thread, checks of its input "
-        "included, on a machine that others may have used: to be taken lightly.\n"
+        "Settings chosen within 0.3 points. Times are those of `fit`, an epoch a call, on one thread, checks of its "
+        "input included, on a machine that others may have used: to be taken lightly.\n"
     )
     return table(head, lines) + "\n" + note
 
@@ -205,9 +206,9 @@ def _prediction(tables: Tables) -> str:
                 )
             )
     note = (
-        "The last model of our learner reads test rows attentively (`predict(attentive=True)`): until the sign of the score, "
-        "as a regression on the terms seen predicts it, is clear at the learner's delta. The paper's boundaries need the "
-        "label, which is not known here. CSR rows are read in full.\n"
+        "The last model of our learner reads test rows attentively (`predict(attentive=True)`): until the sign of the "
+        "score, as a regression on the terms seen predicts it, is clear at the learner's delta. The paper's boundaries "
+        "need the label, which is not known here. CSR rows are read in full.\n"
     )
     head = ("data", "learner", "features per test row", "error above that of full scores, points")
     return note + "\n" + table(head, lines)
@@ -237,13 +238,13 @@ def _stop_errors(records: Sequence[Record]) -> str:
     held, n, low, high = coverage(records)
     head = ("reading", "error", "asked", "true", "audited", "of needed updates missed", "at most δ")
     note = (
-        "Learners as they come, with δ alone changed; the true error counts every example that was stopped. *joint*: of "
-        "all examples, *posterior*: of those stopped, *conditional*: of those that called for an update. *Held*: "
+        "Learners as they come, with δ alone changed; the true error counts every example that was stopped. *joint*: "
+        "of all examples, *posterior*: of those stopped, *conditional*: of those that called for an update. *Held*: "
         '`delta="auto"`, the boundary moved audit by audit. '
         f"The table is of {data}; [stop-errors.csv](stop-errors.csv) has every run.\n"
     )
     covered = (
-        f"On all data sets, the 95 % interval of the audits holds the true error in {held} of {number(n)} runs, {percent(held / n)} "
-        f"({percent(low)} to {percent(high)})."
+        f"On all data sets, the 95 % interval of the audits holds the true error in {held} of {number(n)} runs, "
+        f"{percent(held / n)} ({percent(low)} to {percent(high)})."
     )
     return f"{note}\n{covered}\n\n{table(head, lines)}"

@@ -77,7 +77,7 @@ def candidates(reading: str, task: Task) -> list[Contender]:
 
 
 def budgeted(task: Task, mean_features: float, rate: float = 0.01) -> list[Contender]:
-    """Budgets that cost so much in the mean, audits included, in every order; of dense rows to the nearest whole run."""
+    """Budgets of a mean cost, audits included, in every order; of dense rows to the nearest whole run."""
     n = task.features
     budget = max(1, round((mean_features - rate * n) / (1 - rate)))
     if task.sparse:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,10 +14,12 @@ from ...online.rows import learner_rows
 from .learners import Contender, learner
 from .material import Task
 
-#: Pixels that are read together in the picture, and audited rows kept of each class, so that the order is known further.
+#: Pixels that are read together in the picture; and audited rows kept of each class, so that more looks can be fitted.
 RUN, RING = 4, 400
 #: Digits of each class among which an easy and a hard one are looked for.
 _AMONG = 300
+#: Of an image.
+_SHAPE = (28, 28)
 #: Drawn: our boundary, and the paper's as its derivation has it.
 DRAWN = (Contender("conditional", 0.02), Contender("centred", 0.05, "weight", "empirical"))
 
@@ -26,6 +28,7 @@ class Look(NamedTuple):
     """An image, with the place of every pixel in the order of reading (NaN: not read), and how many were read."""
 
     image: NDArray[np.float32]
+    shape: tuple[int, int]
     place: NDArray[np.float64]
     n_read: int
     positive: bool
@@ -54,7 +57,7 @@ def looks(model: AttentivePerceptron, X: NDArray[np.float32], y: NDArray[np.bool
         replay.learner.train(row, np.array([positive], dtype=np.uint8), None, 1.0, 1.0, None)
         n_read = replay.learner.features_seen - before
         order = np.asarray(state[f"{'positive' if positive else 'negative'}.order"], dtype=np.intp)
-        found.append(Look(x, places(order, n_read, X.shape[1], run, n_runs), n_read, bool(positive)))
+        found.append(Look(x, _SHAPE, places(order, n_read, X.shape[1], run, n_runs), n_read, bool(positive)))
     return found
 
 
@@ -91,5 +94,5 @@ def _pair(found: Sequence[Look], positive: bool) -> list[Look]:
     return [min(left, key=_read), max(left, key=_read)]
 
 
-def _read(look: Look) -> Any:
+def _read(look: Look) -> int:
     return look.n_read

@@ -130,7 +130,7 @@ def _gisette(quick: bool) -> Iterator[Task]:
 def _newsgroups(quick: bool) -> Iterator[Task]:
     X, y = _some(fetch_20newsgroups_binary(dtype=np.float32, return_X_y=True), _QUICK[0], quick)
     X_test, y_test = _some(
-        *fetch_20newsgroups_binary(subset="test", dtype=np.float32, return_X_y=True), _QUICK[1], quick
+        fetch_20newsgroups_binary(subset="test", dtype=np.float32, return_X_y=True), _QUICK[1], quick
     )
     yield Task("20 newsgroups", "rec.* and sci.* or not", X, y > 0, X_test, y_test > 0, 2 if quick else 5)
 

@@ -197,7 +197,7 @@ def draw_looks(drawn: Sequence[tuple[str, list[Look]]]) -> Figure:
         AttentionMapDisplay(
             images=np.stack([look.image for look in looks]),
             seen=np.stack([look.place for look in looks]),
-            image_shape=(28, 28),
+            image_shape=looks[0].shape,
             titles=[f"{words}: {look.n_read} of {n} pixels" for words, look in zip(side, looks, strict=True)],
             colour_by="order",
             name=NAMES[reading],
