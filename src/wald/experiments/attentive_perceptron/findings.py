@@ -17,7 +17,7 @@ from .material import DESCRIPTIONS, HELD_OUT
 
 #: What each picture shows, for those that stand on the page.
 _SHOWN = {
-    "over-epochs": "Features seen, updates and test error over the epochs",
+    "over-epochs": "Features seen, updates, test error and time over the epochs",
     "error-against-features": "Held-out error above the full learner's against features seen, every setting tried",
     "stop-errors": "Stop errors asked for, true and audited",
     "where-it-looked": "Pixels read of an easy and a hard 2 and 3 before they were skipped",

@@ -25,9 +25,9 @@ NAMES = {
 }
 #: Deltas tried for each.
 DELTAS = {
-    "printed": (1e-6, 1e-4, 0.01, 0.1, 0.3),
-    "centred": (1e-3, 0.01, 0.05, 0.1, 0.3),
-    "bridge": (1e-3, 0.01, 0.05, 0.2, 0.5),
+    "printed": (1e-9, 1e-6, 1e-5, 1e-3, 0.1),
+    "centred": (1e-3, 0.01, 0.03, 0.05, 0.07, 0.1, 0.3),
+    "bridge": (1e-3, 3e-3, 0.01, 0.05, 0.1, 0.2, 0.5),
     "conditional": (1e-3, 0.005, 0.01, 0.02, 0.03, 0.05, 0.1),
 }
 #: Orders, and variances of the walk, that the paper leaves open: tried too. CSR rows leave no choice.

@@ -29,6 +29,7 @@ from .._style import (
 )
 from .audits import DELTAS, HELD
 from .choice import AIM, GAP, WITHIN, curve
+from .claims import data_sets
 from .epochs import DEFAULT, Tables
 from .learners import NAMES, READINGS
 from .looking import Look
@@ -58,20 +59,16 @@ def draw_all(folder: Path, tables: Tables, drawn: Sequence[tuple[str, list[Look]
     return [path for name, draw in pictures.items() for path in write_picture(folder, name, draw)]
 
 
-def data_sets(records: Sequence[Record]) -> list[str]:
-    """Names of the data sets, in the order in which they were run."""
-    return list(dict.fromkeys(str(r["data"]) for r in records))
-
-
 def draw_epochs(records: Sequence[Record]) -> Figure:
-    """Features seen, updates and test error over the epochs: a column of panels for every data set."""
+    """Features seen, updates, test error and time over the epochs: a column of panels for every data set."""
     data = data_sets(records)
-    figure = Figure(figsize=(PAGE_WIDTH, 5.0), layout="constrained")
-    panels = figure.subplots(3, len(data), squeeze=False, sharex=True)
+    figure = Figure(figsize=(PAGE_WIDTH, 6.4), layout="constrained")
+    panels = figure.subplots(4, len(data), squeeze=False, sharex=True)
     rows = (
         ("share", "features seen,\nshare of all (log scale)"),
         ("updates", "updates\n(log scale)"),
         ("error", "test error"),
+        ("microseconds_per_row", "time per example,\nµs"),
     )
     for column, name in zip(panels.T, data, strict=True):
         for axes, (figure_name, _) in zip(column, rows, strict=True):
@@ -89,7 +86,8 @@ def draw_epochs(records: Sequence[Record]) -> Figure:
                 axes.set_ylim(0.03, 1.2)
                 per_cent_axis(axes.yaxis, (0.05, 0.1, 0.2, 0.5, 1.0))
             else:
-                axes.set_yscale("symlog", linthresh=1)
+                if figure_name == "updates":
+                    axes.set_yscale("symlog", linthresh=1)
                 axes.set_ylim(bottom=0)
         column[0].set_title(name.replace(", ", ",\n"), loc="left", fontsize=8)
         column[-1].set_xlabel("epoch")
