@@ -12,6 +12,7 @@ pytest.importorskip("matplotlib")
 
 from wald import experiments
 from wald.experiments import _style, focus_of_attention
+from wald.experiments._walks import LENGTHS
 from wald.experiments.focus_of_attention import claims, findings, material
 
 PICTURES = (
@@ -112,8 +113,10 @@ def test_progress_is_shown(written):
 
 
 def test_names_and_mistakes(tmp_path, monkeypatch):
-    assert experiments.names() == ("focus-of-attention",)
-    with pytest.raises(ValueError, match=r"name must be one of focus-of-attention\. Got 'attention'"):
+    assert experiments.names() == ("attentive-perceptron", "focus-of-attention")
+    with pytest.raises(
+        ValueError, match=r"name must be one of attentive-perceptron, focus-of-attention\. Got 'attention'"
+    ):
         experiments.run("attention", tmp_path)
     with pytest.raises(ValueError, match=r"seeds must be at least 2.*Got 1"):
         experiments.run("focus-of-attention", tmp_path, seeds=1)
@@ -155,7 +158,7 @@ def test_law(power, verdict, needs):
     costs = [
         {"regime": regime, "n": n, "delta": delta, "seed": seed, "mean_terms": (1 + 0.001 * seed) * n**power * caution}
         for regime in ("steady", "thinning")
-        for n in claims.LENGTHS
+        for n in LENGTHS
         for delta, caution in ((0.2, 0.8047**0.5), (0.05, 1.4979**0.5), (0.001, 3.4539**0.5))
         for seed in range(3)
     ]

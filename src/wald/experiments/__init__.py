@@ -12,7 +12,10 @@ from typing import Any
 
 __all__ = ["names", "run"]
 
-_PACKAGES = {"focus-of-attention": "wald.experiments.focus_of_attention"}
+_PACKAGES = {
+    "attentive-perceptron": "wald.experiments.attentive_perceptron",
+    "focus-of-attention": "wald.experiments.focus_of_attention",
+}
 #: Seeds of a quick run, at the most.
 _QUICK_SEEDS = 3
 
@@ -23,7 +26,7 @@ def names() -> tuple[str, ...]:
     Examples
     --------
     >>> names()
-    ('focus-of-attention',)
+    ('attentive-perceptron', 'focus-of-attention')
     """
     return tuple(_PACKAGES)
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -136,3 +136,44 @@ def number(value: float, digits: int = 3) -> str:
 def percent(share: float, digits: int = 3) -> str:
     """Write a share in per cent."""
     return f"{number(100 * share, digits)} %"
+
+
+class Claim(NamedTuple):
+    """A line of the page."""
+
+    paper: str
+    seen: str
+    verdict: str
+
+
+def interval(estimate: Estimate, form: Callable[[float], str] = number) -> str:
+    """Write a mean with its interval."""
+    return f"{form(estimate.mean)} ({form(estimate.low)} to {form(estimate.high)})"
+
+
+def signed(value: float) -> str:
+    """Write a number with its sign."""
+    return ("+" if value > 0 else "−" if value < 0 else "") + number(abs(value))
+
+
+def list_of(shares: Sequence[float], compared: Sequence[float]) -> str:
+    """Write shares in per cent, neighbours among those compared as a range.
+
+    Examples
+    --------
+    >>> list_of([0.1, 0.2, 0.5], [0.1, 0.2, 0.3, 0.5])
+    '10–20 %, 50 %'
+    """
+    runs: list[list[float]] = []
+    for share in shares:
+        if runs and compared.index(share) == compared.index(runs[-1][-1]) + 1:
+            runs[-1].append(share)
+        else:
+            runs.append([share])
+    return ", ".join(f"{100 * r[0]:g}–{100 * r[-1]:g} %" if len(r) > 1 else f"{100 * r[0]:g} %" for r in runs)
+
+
+def table(head: Sequence[object], lines: Sequence[Sequence[object]]) -> str:
+    """Write a table in Markdown."""
+    rows = [head, ["---"] * len(head), *lines]
+    return "\n".join("| " + " | ".join(str(cell) for cell in row) + " |" for row in rows) + "\n"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +10,28 @@ import matplotlib
 from matplotlib.figure import Figure
 
 from ..displays._style import BLACK, GREY, OKABE_ITO, PAGE_WIDTH, page_style
+from ._common import Estimate
 
-__all__ = ["BLACK", "BLUE", "GREEN", "GREY", "ORANGE", "PAGE_WIDTH", "PINK", "SKY", "per_cent_axis", "write_picture"]
+__all__ = [
+    "BLACK",
+    "BLUE",
+    "GREEN",
+    "GREY",
+    "LEAST",
+    "ORANGE",
+    "PAGE_WIDTH",
+    "PINK",
+    "SKY",
+    "draw_line",
+    "legend_below",
+    "per_cent_axis",
+    "write_picture",
+]
 
 BLUE, ORANGE, GREEN, PINK, _, SKY = OKABE_ITO
+
+#: Drawn for 0 and less on a logarithmic scale.
+LEAST = 1e-9
 
 _SETTINGS: Any = {
     "axes.grid": True,
@@ -43,3 +61,29 @@ def per_cent_axis(axis: Any, ticks: tuple[float, ...]) -> None:
     axis.set_major_locator(matplotlib.ticker.FixedLocator(list(ticks)))
     axis.set_major_formatter(matplotlib.ticker.FuncFormatter(lambda share, _: f"{100 * share:g} %"))
     axis.set_minor_locator(matplotlib.ticker.NullLocator())
+
+
+def draw_line(
+    axes: Any,
+    x: Sequence[float],
+    estimates: Sequence[Estimate],
+    colour: str,
+    style: str,
+    marker: str | None,
+    label: str | None,
+    every: int = 1,
+) -> None:
+    """Draw means with their intervals as a band."""
+    axes.plot(
+        x, [e.mean for e in estimates], style, color=colour, marker=marker, label=label, markevery=every, markersize=3
+    )
+    # where a scale is logarithmic, an interval that reaches below 0 goes down to the edge of the picture
+    low = [max(e.low, LEAST) for e in estimates]
+    axes.fill_between(x, low, [e.high for e in estimates], color=colour, alpha=0.15, linewidth=0)
+
+
+def legend_below(figure: Figure, axes: Any, lines: int = 1) -> None:
+    """Explain the axes' lines under the figure, in so many lines of text."""
+    handles, labels = axes.get_legend_handles_labels()
+    columns = -(-len(labels) // lines)
+    figure.legend(handles, labels, loc="outside lower center", ncols=columns, handlelength=1.8, columnspacing=1.2)

@@ -1,7 +1,7 @@
 """The experiments of R. Pelossof and Z. Ying, "Focus of Attention for Linear Predictors", arXiv 1212.6659.
 
-``simulation`` draws walks, ``material`` trains the models, ``predictors`` are the contenders, ``tradeoff`` compares
-them, ``pictures`` and ``findings`` show what came out.
+``material`` trains the models, ``predictors`` are the contenders, ``tradeoff`` compares them,
+``claims``, ``pictures`` and ``findings`` show what came out.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from .._common import Record, progress, write_csv
+from .._walks import simulate_costs, simulate_errors
 from . import material as data
 from .findings import write_findings
-from .simulation import simulate_costs, simulate_errors
 from .tradeoff import Tables, describe, trial
 
 __all__ = ["run"]

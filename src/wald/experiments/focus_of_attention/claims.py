@@ -2,39 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from .._common import Estimate, Record, number, over_seeds, per_seed, percent, select
-from .simulation import COST_DELTAS, DELTAS, DRIFTS, LENGTHS, exponents
+from .._common import (
+    Claim,
+    Estimate,
+    Record,
+    interval,
+    list_of,
+    number,
+    over_seeds,
+    per_seed,
+    percent,
+    select,
+    signed,
+)
+from .._law import NEAR, fitted_exponents, law
+from .._walks import DELTAS, DRIFTS
 from .tradeoff import BEYOND, RECALLS, SHARES, Tables
 
 #: The asked error and the mean cost whose figures stand for the others in a sentence.
 ASKED, SHARE = 0.05, 0.5
 #: A bound of which this share is seen is tight.
 TIGHT = 0.8
-#: An exponent this near to one half is one half.
-NEAR = 0.03
-
-
-class Claim(NamedTuple):
-    """A line of the page."""
-
-    paper: str
-    seen: str
-    verdict: str
-
-
-def interval(estimate: Estimate, form: Callable[[float], str] = number) -> str:
-    """Write a mean with its interval."""
-    return f"{form(estimate.mean)} ({form(estimate.low)} to {form(estimate.high)})"
-
-
-def signed(value: float) -> str:
-    """Write a number with its sign."""
-    return ("+" if value > 0 else "−" if value < 0 else "") + number(abs(value))
 
 
 def _verdict(holds: bool, fails: bool) -> str:
@@ -88,24 +81,9 @@ def conservative(records: Sequence[Record]) -> Claim:
     )
 
 
-def law(records: Sequence[Record]) -> Claim:
-    """Whether the mean number of terms grows as the square root of n and of the caution."""
-    n, caution = _exponents(records, "steady")
-    holds = abs(n.mean - 0.5) <= NEAR and abs(caution.mean - 0.5) <= NEAR
-    bound = n.high <= 0.5 + NEAR and caution.high <= 0.5 + NEAR
-    return Claim(
-        "E[T] = O(√(n log 1/√δ)) for rows that drift to the boundary.",
-        f"n from {number(min(LENGTHS))} to {number(max(LENGTHS))}, δ from "
-        f"{number(max(COST_DELTAS))} to {number(min(COST_DELTAS))}, "
-        f"terms with a mean of half their standard deviation: E[T] grows as n to the {interval(n)} and as ln(1/√δ) to "
-        f"the {interval(caution)}.",
-        "holds" if holds else "holds as a bound" if bound else "does not hold",
-    )
-
-
 def premise(records: Sequence[Record]) -> Claim:
     """What the law needs: a drift that does not thin out."""
-    n, _ = _exponents(records, "thinning")
+    n, _ = fitted_exponents(records, "thinning")
     longest = max(int(r["n"]) for r in records)
     at = over_seeds(per_seed(select(records, regime="thinning", n=longest, delta=ASKED), "mean_terms"))
     share = Estimate(at.mean / longest, at.low / longest, at.high / longest, at.n)
@@ -116,13 +94,6 @@ def premise(records: Sequence[Record]) -> Claim:
         f"{ASKED:g} and n = {number(longest)}, {interval(share, percent)} of the terms are evaluated.",
         "needs its premise" if n.low > 0.5 + NEAR else "holds without it",
     )
-
-
-def _exponents(records: Sequence[Record], regime: str) -> tuple[Estimate, Estimate]:
-    chosen = select(records, regime=regime)
-    seeds = sorted({int(r["seed"]) for r in chosen})
-    fitted = np.array([exponents(select(chosen, seed=seed)) for seed in seeds])
-    return over_seeds(fitted[:, 0]), over_seeds(fitted[:, 1])
 
 
 # ---- data ------------------------------------------------------------------------------------------------------------
@@ -296,20 +267,3 @@ def _overall(tables: Tables, figure: Figure) -> str:
     if all(better and not worse for better, worse in found):
         return "holds"
     return "does not hold everywhere" if any(better for better, _ in found) else "does not hold"
-
-
-def list_of(shares: Sequence[float], compared: Sequence[float]) -> str:
-    """Write shares in per cent, neighbours among those compared as a range.
-
-    Examples
-    --------
-    >>> list_of([0.1, 0.2, 0.5], [0.1, 0.2, 0.3, 0.5])
-    '10–20 %, 50 %'
-    """
-    runs: list[list[float]] = []
-    for share in shares:
-        if runs and compared.index(share) == compared.index(runs[-1][-1]) + 1:
-            runs[-1].append(share)
-        else:
-            runs.append([share])
-    return ", ".join(f"{100 * r[0]:g}–{100 * r[-1]:g} %" if len(r) > 1 else f"{100 * r[0]:g} %" for r in runs)

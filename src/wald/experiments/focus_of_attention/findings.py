@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from .._common import Estimate, Record, number, over_seeds, per_seed, percent, select
-from .claims import FIGURES, all_claims, contest, contests, data_sets, interval, list_of
+from .._common import Estimate, Record, interval, list_of, number, over_seeds, per_seed, percent, select, table
+from .claims import FIGURES, all_claims, contest, contests, data_sets
 from .material import DESCRIPTIONS
 from .predictors import EVERY
 from .tradeoff import RISK, SHARES, Tables
@@ -51,11 +51,11 @@ def write_findings(
         _models(models),
         _READINGS,
         "## The paper's claims\n",
-        _table(("", "the paper", "here", "verdict"), [(i + 1, *c) for i, c in enumerate(all_claims(tables))]),
+        table(("", "the paper", "here", "verdict"), [(i + 1, *c) for i, c in enumerate(all_claims(tables))]),
         "### Attentive against budgeted\n",
         f"Differences at the same mean cost ({list_of(SHARES, SHARES)} of the terms), paired by seed; better and worse "
         "where the interval, each for itself, leaves out 0.\n",
-        _table(("data set", "figure", "attentive better", "attentive worse", "difference"), contests(tables)),
+        table(("data set", "figure", "attentive better", "attentive worse", "difference"), contests(tables)),
         _why_attentive_loses(tables, models),
         "## The ladder\n",
         _ladder(tables, models),
@@ -67,11 +67,6 @@ def write_findings(
     path = folder / "findings.md"
     path.write_text("\n".join(parts), encoding="utf-8")
     return path
-
-
-def _table(head: Sequence[object], lines: Sequence[Sequence[object]]) -> str:
-    rows = [head, ["---"] * len(head), *lines]
-    return "\n".join("| " + " | ".join(str(cell) for cell in row) + " |" for row in rows) + "\n"
 
 
 def _models(models: Sequence[Record]) -> str:
@@ -88,7 +83,7 @@ def _models(models: Sequence[Record]) -> str:
     ]
     head = ("model", "kernel", "training rows", "support vectors", "label error", "rows to plan / choose / report")
     said = "\n".join(f"- {name}: {words}." for name, words in DESCRIPTIONS.items())
-    return _table(head, lines) + "\n" + said + "\n"
+    return table(head, lines) + "\n" + said + "\n"
 
 
 def _why_attentive_loses(tables: Tables, models: Sequence[Record]) -> str:
@@ -123,7 +118,7 @@ def _ladder(tables: Tables, models: Sequence[Record]) -> str:
         f"Support vectors per row at {percent(RISK)} disagreement; thresholds (and budgets) chosen on the same rows, "
         "and in square brackets what the disagreement then was on the test rows. The certified ladder promises "
         f"{percent(RISK)} with 95 % confidence. Landmarks count as support vectors.\n",
-        _table(head, lines),
+        table(head, lines),
     ]
     for data in data_sets(tables):
         text.append(_verdict(tables, models, data))

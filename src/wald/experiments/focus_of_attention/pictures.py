@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from matplotlib.figure import Figure
 
 from .._common import Estimate, Record, number, over_seeds, per_seed, select
+from .._law_picture import draw_costs
 from .._style import (
     BLACK,
     BLUE,
     GREEN,
     GREY,
+    LEAST,
     ORANGE,
     PAGE_WIDTH,
     PINK,
     SKY,
+    draw_line,
+    legend_below,
     per_cent_axis,
     write_picture,
 )
-from .simulation import COST_DELTAS, DELTAS, DRIFTS
+from .._walks import DELTAS, DRIFTS
 from .tradeoff import CURVE_SHARES, LADDER_SHARES, RECALLS, RISK, SHARES, Tables
 
 #: How each predictor is drawn: name in the tables, words, colour, line, marker.
@@ -32,8 +34,6 @@ _LINES = (
     ("attentive", "attentive", ORANGE, "-", "o"),
     ("ladder", "ladder", BLUE, "-", "D"),
 )
-#: Drawn for 0 and less on a logarithmic scale.
-_LEAST = 1e-9
 
 
 def draw_all(folder: Path, tables: Tables, models: Sequence[Record]) -> list[Path]:
@@ -57,7 +57,7 @@ def draw_errors(records: Sequence[Record]) -> Figure:
     for name, colour, marker in zip(names, (BLACK, BLUE, SKY, GREEN, ORANGE), "sovD^", strict=True):
         label = "every full sum on the threshold" if name == "edge" else f"mean full sum {name} sd".replace("-", "−")
         seen = [over_seeds(per_seed(select(records, drift=name, asked=delta), "seen")) for delta in DELTAS]
-        _line(axes, DELTAS, seen, colour, "-", marker, label)
+        draw_line(axes, DELTAS, seen, colour, "-", marker, label)
     axes.set(xscale="log", yscale="log")
     ticks = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2)
     per_cent_axis(axes.xaxis, ticks[3:])
@@ -66,35 +66,6 @@ def draw_errors(records: Sequence[Record]) -> Figure:
     axes.set_xlabel("stop error asked for, δ (log scale)")
     axes.set_ylabel("stop error seen, share of negatives (log scale)")
     axes.legend(loc="upper left", handlelength=1.8, borderaxespad=0.2)
-    return figure
-
-
-def draw_costs(records: Sequence[Record]) -> Figure:
-    """Mean number of terms against the number of terms, and against the error asked for."""
-    figure = Figure(figsize=(PAGE_WIDTH, 3.1), layout="constrained")
-    left, right = figure.subplots(1, 2)
-    lengths = sorted({int(r["n"]) for r in records})
-    for delta, colour, marker in zip(
-        (COST_DELTAS[0], COST_DELTAS[2], COST_DELTAS[-1]), (SKY, BLUE, BLACK), "soD", strict=True
-    ):
-        for regime, style in (("steady", "-"), ("thinning", "--")):
-            chosen = select(records, regime=regime, delta=delta)
-            means = [over_seeds(per_seed(select(chosen, n=n), "mean_terms")) for n in lengths]
-            _line(left, lengths, means, colour, style, marker, f"δ = {number(delta)}" if regime == "steady" else None)
-    left.plot([], [], color=GREY, linestyle="--", label="means thin out\nas 1/√n")
-    left.plot(lengths, lengths, color=GREY, linestyle=(0, (1, 1.5)), label="all terms")
-    left.set(xscale="log", yscale="log", xlabel="terms n (log scale)", ylabel="terms evaluated, mean (log scale)")
-    left.legend(loc="upper left", handlelength=1.8, borderaxespad=0.2)
-    shown = [n for n in lengths if n in (100, 1000, 10_000, 100_000)]
-    for n, colour, marker in zip(shown, (ORANGE, SKY, BLUE, BLACK), "^soD", strict=False):
-        chosen = select(records, regime="steady", n=n)
-        means = [over_seeds(per_seed(select(chosen, delta=delta), "mean_terms")) for delta in COST_DELTAS]
-        _line(right, [_caution(d) for d in COST_DELTAS], means, colour, "-", marker, None)
-        right.text(7.6, means[-1].mean, f"n = {number(n)}", va="center")
-    right.set(xscale="log", yscale="log", xlabel="ln(1/√δ) (log scale)", ylabel="terms evaluated, mean (log scale)")
-    right.set_xticks([1, 2, 5], ["1", "2", "5"])
-    right.xaxis.minorticks_off()
-    right.set_xlim(0.7, 18)
     return figure
 
 
@@ -109,7 +80,7 @@ def draw_tradeoff(records: Sequence[Record]) -> Figure:
             chosen = [select(records, data=name, predictor=predictor, share=share) for share in shares]
             cost = [over_seeds(per_seed(some, "cost_share")).mean for some in chosen]
             error = [over_seeds(per_seed(some, "disagreement")) for some in chosen]
-            _line(axes, cost, error, colour, style, marker, label)
+            draw_line(axes, cost, error, colour, style, marker, label)
         axes.axhline(RISK, color=GREY, linestyle=(0, (1, 1.5)), linewidth=1, label="0.1 %")
         axes.set_xscale("log")
         per_cent_axis(axes.xaxis, (0.002, 0.01, 0.05, 0.2, 1.0))
@@ -120,7 +91,7 @@ def draw_tradeoff(records: Sequence[Record]) -> Figure:
     panels[0].set_ylim(-2e-5, 0.7)
     per_cent_axis(panels[0].yaxis, (0, 1e-4, 1e-3, 1e-2, 1e-1))
     panels[0].set_ylabel("answers that differ from the full\nmodel's, share of rows (log scale)")
-    _legend_below(figure, panels[0])
+    legend_below(figure, panels[0])
     return figure
 
 
@@ -141,14 +112,14 @@ def draw_precision_recall(records: Sequence[Record]) -> Figure:
             for predictor, label, colour, style, marker in lines:
                 chosen = select(records, data=name, share=share, predictor=predictor)
                 precision = [over_seeds(per_seed(select(chosen, recall=r), "precision")) for r in RECALLS]
-                _line(axes, RECALLS, precision, colour, style, marker, label, every=3)
+                draw_line(axes, RECALLS, precision, colour, style, marker, label, every=3)
         row[0].set_ylabel(f"precision at {100 * share:g} %\nof the terms")
     for axes, name in zip(panels[0], data, strict=True):
         axes.set_title(name, loc="left")
     for axes in panels[-1]:
         axes.set_xlabel("recall")
     panels[0, 0].set(xlim=(0, 1.02), ylim=(0, 1.04))
-    _legend_below(figure, panels[0, 0])
+    legend_below(figure, panels[0, 0])
     return figure
 
 
@@ -173,7 +144,7 @@ def draw_at_risk(records: Sequence[Record], models: Sequence[Record]) -> Figure:
         axes.errorbar(
             [e.mean for e in shown],
             [y + 0.14 * (place - 2) for y in range(len(models))],
-            xerr=[[e.mean - max(e.low, _LEAST) for e in shown], [e.high - e.mean for e in shown]],
+            xerr=[[e.mean - max(e.low, LEAST) for e in shown], [e.high - e.mean for e in shown]],
             fmt=marker,
             color=colour,
             markersize=4.5,
@@ -189,34 +160,5 @@ def draw_at_risk(records: Sequence[Record], models: Sequence[Record]) -> Figure:
     axes.set_xlim(0.4 * least, 1.3 * most)
     axes.xaxis.set_major_formatter(lambda value, _: number(value))
     axes.set_xlabel("support vectors evaluated per row, mean, at 0.1 % disagreement (log scale)")
-    _legend_below(figure, axes)
+    legend_below(figure, axes)
     return figure
-
-
-def _line(
-    axes: Any,
-    x: Sequence[float],
-    estimates: Sequence[Estimate],
-    colour: str,
-    style: str,
-    marker: str | None,
-    label: str | None,
-    every: int = 1,
-) -> None:
-    """Draw means with their intervals as a band."""
-    axes.plot(
-        x, [e.mean for e in estimates], style, color=colour, marker=marker, label=label, markevery=every, markersize=3
-    )
-    # where a scale is logarithmic, an interval that reaches below 0 goes down to the edge of the picture
-    low = [max(e.low, _LEAST) for e in estimates]
-    axes.fill_between(x, low, [e.high for e in estimates], color=colour, alpha=0.15, linewidth=0)
-
-
-def _legend_below(figure: Figure, axes: Any) -> None:
-    handles, labels = axes.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), handlelength=1.8, columnspacing=1.2)
-
-
-def _caution(delta: float) -> float:
-    """ln(1/sqrt(delta)), the theorem's measure of caution."""
-    return 0.5 * math.log(1 / delta)

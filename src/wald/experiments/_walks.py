@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
-from ...stopping import Boundary, Looks, bridge_boundary
-from .._common import Record
+from ..stopping import Boundary, Looks, bridge_boundary
+from ._common import Record
 
 Floats = NDArray[np.floating]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from wald.experiments.focus_of_attention.simulation import (
+from wald.experiments._walks import (
     errors_seen,
     exponents,
     mean_terms,
