@@ -4,7 +4,7 @@
 #include <cmath>
 #include <variant>
 
-#include "../core/online/learner.hpp"
+#include "../core/online/state.hpp"
 #include "rows.hpp"
 
 namespace wald::bindings {
@@ -120,7 +120,7 @@ public:
     nb::dict state() const {
         nb::dict found;
         std::visit([&](const auto& l) {
-            l->visit([&](const std::string& name, auto& value) { found[name.c_str()] = saved(value); });
+            online::visit(*l, [&](const std::string& name, auto& value) { found[name.c_str()] = saved(value); });
         }, learner_);
         return found;
     }
@@ -129,11 +129,11 @@ public:
             using L = std::decay_t<decltype(*l)>;
             auto next = std::make_unique<L>(l->config, l->costs);
             next->watch_all = l->watch_all;
-            next->visit([&](const std::string& name, auto& value) {
+            online::visit(*next, [&](const std::string& name, auto& value) {
                 if (!from.contains(name.c_str())) refuse("the state lacks " + name);
                 load(name, from[name.c_str()], value);
             });
-            next->restored();
+            online::check_restored(*next);
             l = std::move(next);
         }, learner_);
     }

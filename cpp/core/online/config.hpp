@@ -9,7 +9,7 @@ enum class Rule : std::uint8_t { perceptron, pa, pa1, pa2, pegasos };
 enum class Attention : std::uint8_t { full, budgeted, centred, printed, bridge, conditional };
 enum class Order : std::uint8_t { random, weight, selected, cost };
 enum class Variance : std::uint8_t { independent, empirical };
-// Which of the errors of algorithms.md, A1, `delta` speaks of: stopped and wrong, among all, the stopped, or the needed.
+// Which error `delta` speaks of: stopped and wrong, among all, the stopped, or the needed.
 enum class Error : std::uint8_t { joint, posterior, conditional };
 
 struct Config {
@@ -34,5 +34,12 @@ struct Config {
     std::int64_t line_offset = 0;  // bytes from the start of a line to the start of a row
     std::uint64_t seed = 0;
 };
+
+inline double sign(bool positive) { return positive ? 1 : -1; }
+// Whether boundaries need the spread of every feature.
+inline bool keeps_squares(const Config& c) {
+    return c.order == Order::weight ||
+           (c.variance == Variance::independent && c.attention >= Attention::centred && c.attention <= Attention::bridge);
+}
 
 }  // namespace wald::online

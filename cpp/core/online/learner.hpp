@@ -3,50 +3,11 @@
 
 #include <array>
 #include <optional>
-#include <string>
 
+#include "examples.hpp"
 #include "sparse_boundary.hpp"
 
 namespace wald::online {
-
-struct Labels {
-    const std::uint8_t* positive;  // of rows: 0 or 1
-    const double* weights;      // of rows, or null
-    double class_weight[2];     // of the negative and the positive class
-    bool of(std::int64_t r) const { return positive[r] != 0; }
-    double weight(std::int64_t r) const { return (weights != nullptr ? weights[r] : 1.0) * class_weight[of(r)]; }
-};
-
-template <class T>
-struct DenseBlock {
-    const T* data;
-    std::int64_t n_rows, stride;  // in elements
-};
-
-template <class T>
-struct SparseBlock {
-    const T* values;
-    const std::int32_t* features;
-    const std::int64_t* indptr;
-    std::int64_t n_rows;
-    SparseRow<T> row(std::int64_t r) const { return {features + indptr[r], values + indptr[r], indptr[r + 1] - indptr[r]}; }
-};
-
-// What audits found: rows that called for an update, that the boundary would have stopped, both, and all.
-struct Counts {
-    std::int64_t rows = 0, stopped = 0, needed = 0, wrong = 0;
-    void add(bool stop, bool need) {
-        ++rows;
-        stopped += stop;
-        needed += need;
-        wrong += stop && need;
-    }
-};
-
-struct NotFinite : std::runtime_error {
-    std::int64_t row;
-    explicit NotFinite(std::int64_t r) : std::runtime_error("not finite"), row(r) {}
-};
 
 template <class T>
 class Learner {
@@ -158,68 +119,6 @@ public:
         }
     }
 
-    // Everything that training changes, by name.
-    template <class V>
-    void visit(V&& v) {
-        v("step", step), v("updates", updates), v("next_fit", next_fit), v("n_fits", n_fits), v("features_seen", features_seen);
-        v("cost_seen", cost_seen), v("weights", model.w), v("late", model.late), v("intercept", model.b), v("late_intercept", model.late_b);
-        v("clock", model.clock);
-        for (std::size_t y = 0; y < 2; ++y) {
-            const std::string of = y ? "positive." : "negative.";
-            v(of + "rows", rows_of[y]);
-            for (Counts* c : {&audits[y], &truth[y]}) {
-                const std::string name = of + (c == &audits[y] ? "audits." : "truth.");
-                v(name + "rows", c->rows), v(name + "stopped", c->stopped), v(name + "needed", c->needed), v(name + "wrong", c->wrong);
-            }
-            Boundary<T>& b = boundary[y];
-            v(of + "ring", b.audited.rows), v(of + "seen", b.audited.seen), v(of + "sum", b.audited.sum), v(of + "squares", b.audited.squares);
-            v(of + "width", b.width), v(of + "order", b.order), v(of + "looks", b.looks), v(of + "factors", b.factors);
-            v(of + "spread", b.spread), v(of + "mean", b.mean), v(of + "variance", b.variance), v(of + "scale", b.scale);
-            SparseBoundary<T>& s = sparse[y];
-            const std::string csr = of + "csr.";
-            v(csr + "features", s.features), v(csr + "values", s.values), v(csr + "length", s.length), v(csr + "slot", s.slot);
-            v(csr + "seen", s.seen), v(csr + "width", s.width), v(csr + "start", s.start), v(csr + "factor", s.factor);
-            v(csr + "spread", s.spread), v(csr + "middle", s.middle), v(csr + "sigma", s.sigma), v(csr + "scale", s.scale);
-            v(csr + "intercept", s.intercept);
-        }
-    }
-    // After the state was put in place: an error if it cannot be this learner's, else what follows from it.
-    void restored() {
-        const auto n = [](const auto& a) { return static_cast<std::int64_t>(a.size()); };
-        const std::int64_t padded = round_up(config.n_features, kLanes<T>);
-        bool good = n(model.w) == padded && n(model.late) == (config.average ? padded : 0) && step >= 0;
-        for (std::size_t y = 0; y < 2 && good; ++y) {
-            const Boundary<T>& b = boundary[y];
-            const std::int64_t columns = b.audited.seen > 0 ? config.n_columns : 0;
-            good = b.audited.seen >= 0 && n(b.audited.rows) == std::min(b.audited.seen, config.ring) * config.n_columns && n(b.audited.sum) == columns &&
-                   n(b.audited.squares) == (keeps_squares() ? columns : 0) && b.width >= 0 && b.scale > 0;
-            std::int64_t factors = 0;
-            std::int32_t before = 0;
-            for (std::int32_t m : b.looks) {
-                good = good && m > before && m <= n(b.order);
-                factors += m;
-                before = m;
-            }
-            for (std::int32_t u : b.order) good = good && u >= 0 && u < units_.count();
-            if (b.ready() && good) {
-                good = n(b.mean) == padded && n(b.variance) == (keeps_squares() ? padded : 0);
-                good = good && (b.walks(config) ? n(b.spread) == 1 && n(b.order) == n(b.looks) + 1
-                                                : n(b.spread) == n(b.looks) && n(b.factors) == factors && n(b.order) == before);
-            }
-            const SparseBoundary<T>& s = sparse[y];
-            good = good && s.slot >= 0 && s.slot <= kLongest && s.seen >= 0 && n(s.length) == std::min(s.seen, config.ring) && s.scale > 0 &&
-                   n(s.features) == n(s.length) * s.slot && n(s.values) == n(s.features) && (s.start.empty() || n(s.start) == kShares - 1) &&
-                   n(s.factor) == n(s.start) && n(s.spread) == n(s.start);
-            for (std::int64_t m : s.length) good = good && m > 0 && m <= s.slot;
-            for (std::int32_t j : s.features) good = good && j >= 0 && j < config.n_features;
-        }
-        if (!good) throw std::invalid_argument("this state belongs to another learner, or is damaged");
-        for (int y = 0; y < 2; ++y) {
-            boundary[static_cast<std::size_t>(y)].lay_out(config, units_);
-            boundary[static_cast<std::size_t>(y)].refresh(config, model, sign(y));
-        }
-    }
-
 private:
     enum Depth : int { kFull = -1 };  // a row's depth is the look at which it stops, or this
 
@@ -233,7 +132,6 @@ private:
         bool positive[kBatch], audit[kBatch];
     };
 
-    static double sign(bool positive) { return positive ? 1 : -1; }
     Boundary<T>& of(bool positive) { return boundary[positive]; }
 
     // The next row of a batch; asks memory for what will be read of it first.
@@ -344,7 +242,7 @@ private:
         if (bound.ready() && watch_all) truth[positive].add(left, need);
         const bool moved = audit && !capped && report(bound, audits[positive], left, need);
         if (audit && capped) pay(config.n_features, total_cost_);
-        if (gathers(positive, b.audit[i])) bound.audited.add(config, x, keeps_squares());
+        if (gathers(positive, b.audit[i])) bound.audited.add(config, x, keeps_squares(config));
         total += b.weight[i] * loss(config, margin, step);
         if (need) {
             const bool passive = config.rule == Rule::pa || config.rule == Rule::pa1 || config.rule == Rule::pa2;
@@ -367,10 +265,6 @@ private:
         model.add(config, a, x);
         ++updates;
     }
-    bool keeps_squares() const {
-        return config.order == Order::weight || (config.variance == Variance::independent && config.attention >= Attention::centred && config.attention <= Attention::bridge);
-    }
-
     bool would_stop(const Boundary<T>& bound, const T* x, double y) const {
         const Target t = target(config, step);
         if (bound.walks(config)) {

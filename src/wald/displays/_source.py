@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 def require_matplotlib(caller: str) -> None:
     """Raise ImportError with the way out, before anything is computed for nothing."""
     try:
-        import matplotlib  # noqa: F401
+        import matplotlib  # noqa: F401  # asked for only to see whether it is there
     except ImportError as error:
         raise ImportError(f"{caller} requires matplotlib, which is not installed: pip install 'wald[plot]'") from error
 

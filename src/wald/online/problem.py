@@ -25,5 +25,5 @@ class Problem:
         return {"settings": self.settings, "state": self.learner.state()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__init__(state["settings"])  # type: ignore[misc]
+        self.__init__(state["settings"])  # type: ignore[misc]  # the learner is compiled anew
         self.learner.restore(state["state"])

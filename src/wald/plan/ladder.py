@@ -156,11 +156,11 @@ def build_plan(problem: Problem) -> Plan:
     for recipe in _recipes(problem):
         sight = problem.sight(recipe)
         for keep in _ladders(recipe, sight.cost_model, problem):
-            candidate = recipe.subset(keep)
+            candidate, walk = recipe.subset(keep), sight.walk.subset(keep)
             with warnings.catch_warnings(record=True) as heard:
                 warnings.simplefilter("always")
-                boundary = problem.rule.boundary(_of_stages(sight.walk, keep)).restricted(problem.protect)
-            live = _served_at_shape(_looks(sight, keep), boundary, problem, sight.dtype)
+                boundary = problem.rule.boundary(walk).restricted(problem.protect)
+            live = _served_at_shape(walk.looks.astype(sight.dtype), boundary, problem, sight.dtype)
             expected = sight.cost_model.expected(
                 candidate.stage_terms, candidate.stage_costs, live, problem.terms.n_outputs
             )
@@ -376,41 +376,3 @@ def _ladders(recipe: Recipe, cost_model: CostModel, problem: Problem) -> list[li
             if ladder and ladder not in candidates:
                 candidates.append(ladder)
     return [[index[m] for m in ladder] for ladder in candidates]
-
-
-def _of_stages(walk: Walk, keep: Sequence[int]) -> Walk:
-    """The same walk with some of its early looks only."""
-    chosen = list(keep)
-
-    def of(column: Any) -> Any:
-        return None if column is None else column[..., chosen]
-
-    return Walk(
-        full=walk.full,
-        full_scores=walk.full_scores,
-        stages=walk.stages[[*chosen, -1]],
-        stage_costs=walk.stage_costs[[*chosen, -1]],
-        scores=of(walk.scores),
-        codes=of(walk.codes),
-        confidence=of(walk.confidence),
-        full_confidence=walk.full_confidence,
-        threshold=walk.threshold,
-        intercept=walk.intercept,
-        imputed=of(walk.imputed),
-        remainder_low=of(walk.remainder_low),
-        remainder_high=of(walk.remainder_high),
-        slack=of(walk.slack),
-        n_classes=walk.n_classes,
-        protect=walk.protect,
-    )
-
-
-def _looks(sight: Sight, keep: Sequence[int]) -> Looks:
-    walk, chosen = sight.walk, list(keep)
-    kind = np.dtype(sight.dtype)
-    return Looks(
-        full=walk.full,
-        scores=None if walk.scores is None else walk.scores[:, chosen].astype(kind),
-        codes=None if walk.codes is None else walk.codes[:, chosen],
-        confidence=None if walk.confidence is None else walk.confidence[:, chosen].astype(kind),
-    )

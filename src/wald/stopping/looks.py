@@ -94,6 +94,15 @@ class Looks:
             confidence=None if self.confidence is None else self.confidence[rows],
         )
 
+    def astype(self, dtype: npt.DTypeLike) -> Looks:
+        """Round what is judged to another precision."""
+        return Looks(
+            full=self.full,
+            scores=None if self.scores is None else self.scores.astype(dtype),
+            codes=self.codes,
+            confidence=None if self.confidence is None else self.confidence.astype(dtype),
+        )
+
     def answers(self, low: FloatArray, high: FloatArray) -> tuple[CodeArray, IndexArray]:
         """Let every row leave at the first stage that allows it.
 

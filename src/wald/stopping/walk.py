@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -156,6 +158,21 @@ class Walk:
     def looks(self) -> Looks:
         """The same walk as the engine's looks, in float64."""
         return Looks(full=self.full, scores=self.scores, codes=self.codes, confidence=self.confidence)
+
+    def subset(self, keep: Sequence[int]) -> Walk:
+        """Keep some of the early stages, given by their indices, and the full model."""
+        chosen = list(keep)
+
+        def of(column: Any) -> Any:
+            return None if column is None else column[..., chosen]
+
+        by_stage = ("scores", "codes", "confidence", "imputed", "remainder_low", "remainder_high", "slack")
+        return replace(
+            self,
+            stages=self.stages[[*chosen, -1]],
+            stage_costs=self.stage_costs[[*chosen, -1]],
+            **{name: of(getattr(self, name)) for name in by_stage},
+        )
 
     @property
     def binary(self) -> bool:

@@ -226,7 +226,7 @@ class Treebank(Sequence[Sentence]):
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__init__(state["text"], format=state["format"])  # type: ignore[misc]
+        self.__init__(state["text"], format=state["format"])  # type: ignore[misc]  # the text is read anew
         self._heads, self._names, self._relations = state["heads"], state["names"], state["relations"]
 
     def __repr__(self) -> str:
