@@ -133,9 +133,9 @@ public:
 
 private:
     static constexpr int kHeadPanels = 8;
-    static constexpr int kHeadRows = 96;
+    static constexpr int kHeadRows = 512;
     static constexpr std::int64_t kTailRows = 512, kChunkRows = 16384;
-    static constexpr int kColumnRows = 256;
+    static constexpr int kColumnRows = 2048;
     static constexpr std::size_t kScratchBytes = 12u << 20;  // of one thread
 
     struct Call {

@@ -28,6 +28,7 @@ class LinearModel {
 public:
     using Scalar = double;
     static constexpr int L = kLanes<double>;
+    static constexpr int kBlockRows = 96, kBlockTerms = 32, kBlockStride = kBlockTerms + 8;
     struct Row {
         const Rows* rows;
         std::int64_t index;
@@ -65,23 +66,36 @@ public:
     }
 
     void evaluate(const Row* const* rows, double* const* slots, int n, std::int64_t begin, std::int64_t end) const {
-        prefetch(rows, n, begin, end);
-        for (int r = 0; r < n; ++r) {
-            gather(*rows[r], begin, end, slots[r] + begin);
-            std::fill(slots[r] + end, slots[r] + round_up(end, L), 0.0);
+        each_block(rows, n, begin, end, [&](int first, int some, std::int64_t at, int m, const double* values) {
+            for (int r = 0; r < some; ++r) std::copy_n(values + r * kBlockStride, m, slots[first + r] + at);
+        });
+        for (int r = 0; r < n; ++r) std::fill(slots[r] + end, slots[r] + round_up(end, L), 0.0);
+    }
+    // Reads terms [begin, end) of rows, a block at a time: of `some` rows from `first` on, the terms at, at + 1, ... at + m - 1;
+    // the values of a row lie together, those of the next one kBlockStride further.
+    template <class Use>
+    void each_block(const Row* const* rows, int n, std::int64_t begin, std::int64_t end, const Use& use) const {
+        double values[kBlockRows * kBlockStride];
+        for (int first = 0; first < n; first += kBlockRows) {
+            const int some = std::min(kBlockRows, n - first);
+            for (std::int64_t at = begin; at < end; at += kBlockTerms) {
+                const int m = static_cast<int>(std::min<std::int64_t>(kBlockTerms, end - at));
+                if (columns_apart(*rows[0]->rows)) {
+                    gather_columns(rows + first, some, at, m, values);
+                } else {
+                    prefetch(rows + first, some, at, at + m);
+                    for (int r = 0; r < some; ++r) gather(*rows[first + r], at, at + m, values + r * kBlockStride);
+                }
+                use(first, some, at, m, values);
+            }
         }
     }
     void start(double*) const {}
-    // Feature values of terms [begin, end) of one row.
+    // Feature values of terms [begin, end) of one row whose values do not lie in columns apart.
     void gather(const Row& row, std::int64_t begin, std::int64_t end, double* out) const {
         const Rows& source = *row.rows;
         if (source.layout == Rows::Layout::csr) {
             scatter(source, row.index, begin, end, out);
-        } else if (source.layout == Rows::Layout::columns) {
-            for (std::int64_t k = begin; k < end; ++k) {
-                const Column& c = source.columns[order_[k]];
-                out[k - begin] = filled(load_element<double>(c.data + row.index * c.stride, c.dtype), order_[k]);
-            }
         } else if (source.dtype == Dtype::f32 && fill_.empty()) {
             const std::byte* p = source.row(row.index);
             for (std::int64_t k = begin; k < end; ++k)
@@ -94,24 +108,34 @@ public:
     }
     // Asks for the cache lines that gather will read, of all rows before the first is needed.
     void prefetch(const Row* const* rows, int n, std::int64_t begin, std::int64_t end) const {
-        if (n < 2) return;
         const Rows& source = *rows[0]->rows;
-        if (source.layout == Rows::Layout::columns) {
+        if (n < 2 || source.layout != Rows::Layout::dense) return;
+        for (int r = 0; r < n; ++r) {
+            const std::byte* p = source.row(rows[r]->index);
+            std::uintptr_t last = 0;
             for (std::int64_t k = begin; k < end; ++k) {
-                const Column& c = source.columns[order_[k]];
-                for (int r = 0; r < n; ++r) __builtin_prefetch(c.data + rows[r]->index * c.stride);
+                const std::byte* at = p + order_[k] * source.column_stride;
+                const std::uintptr_t line = reinterpret_cast<std::uintptr_t>(at) / kPanelBytes;
+                if (line != last) __builtin_prefetch(at);
+                last = line;
             }
-        } else if (source.layout == Rows::Layout::dense) {
-            for (int r = 0; r < n; ++r) {
-                const std::byte* p = source.row(rows[r]->index);
-                std::uintptr_t last = 0;
-                for (std::int64_t k = begin; k < end; ++k) {
-                    const std::byte* at = p + order_[k] * source.column_stride;
-                    const std::uintptr_t line = reinterpret_cast<std::uintptr_t>(at) / kPanelBytes;
-                    if (line != last) __builtin_prefetch(at);
-                    last = line;
-                }
-            }
+        }
+    }
+    // One column after the other, each a little ahead of its use: large columns often lie whole pages from each other, and the
+    // values of one row would then compete for the same few places of the cache.
+    void gather_columns(const Row* const* rows, int n, std::int64_t begin, int m, double* values) const {
+        const Rows& source = *rows[0]->rows;
+        const auto ask = [&](int k) {
+            const Column c = column(source, order_[begin + k]);
+            for (int r = 0; r < n; ++r) __builtin_prefetch(c.data + rows[r]->index * c.stride);
+        };
+        const int ahead = std::clamp(64 / n, 1, 16);
+        for (int k = 0; k < std::min(ahead, m); ++k) ask(k);
+        for (int k = 0; k < m; ++k) {
+            if (k + ahead < m) ask(k + ahead);
+            const Column c = column(source, order_[begin + k]);
+            for (int r = 0; r < n; ++r)
+                values[r * kBlockStride + k] = filled(load_element<double>(c.data + rows[r]->index * c.stride, c.dtype), order_[begin + k]);
         }
     }
     bool as_is() const { return fill_.empty(); }
@@ -139,6 +163,13 @@ public:
     }
 
 private:
+    static bool columns_apart(const Rows& rows) {
+        return rows.layout == Rows::Layout::columns || (rows.layout == Rows::Layout::dense && rows.row_stride < rows.column_stride);
+    }
+    static Column column(const Rows& rows, std::int64_t f) {
+        if (rows.layout == Rows::Layout::columns) return rows.columns[f];
+        return {rows.data + f * rows.column_stride, rows.row_stride, rows.dtype};
+    }
     double filled(double v, std::int64_t f) const { return v != v && !fill_.empty() ? fill_[f] : v; }
 
     void scatter(const Rows& rows, std::int64_t r, std::int64_t begin, std::int64_t end, double* slot) const {
@@ -225,16 +256,11 @@ public:
     double score(const double* slot, int look) const { return slot[look]; }
 
     void evaluate(const Row* const* rows, double* const* slots, int n, std::int64_t begin, std::int64_t end) const {
-        constexpr int kPiece = 32;  // 96 rows x 32 lines are prefetched at a time
-        double values[kPiece + L];
-        for (std::int64_t at = begin; at < end; at += kPiece) {
-            const int m = static_cast<int>(std::min<std::int64_t>(kPiece, end - at));
-            model_->prefetch(rows, n, at, at + m);
-            for (int r = 0; r < n; ++r) {
-                model_->gather(*rows[r], at, at + m, values);
-                kernels<double>().accumulate(slots[r], weights_.data() + at * bias_.size(), n_panels_, values, m);
-            }
-        }
+        model_->each_block(rows, n, begin, end, [&](int first, int some, std::int64_t at, int m, const double* values) {
+            for (int r = 0; r < some; ++r)
+                kernels<double>().accumulate(slots[first + r], weights_.data() + at * bias_.size(), n_panels_,
+                                             values + r * LinearModel::kBlockStride, m);
+        });
     }
 
     // Columns that lie in memory one value behind the other are looked at many rows at a time. `scores` has room for n rows.

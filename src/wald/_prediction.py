@@ -20,8 +20,6 @@ from .plan import Plan
 
 #: Fewer rows than this are not worth waking a second thread for.
 INLINE_ROWS = 256
-#: A frame's first pass pulls the columns that all but this share of the rows need.
-LATE_SHARE = 0.05
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,24 +152,13 @@ class Served:
     def _by_columns(
         self, X: Any, n_stages: int, at_end: AtEnd, n_threads: int
     ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """A frame's rows, from the columns that they need: first those of early looks, then of late ones."""
-        plan, columns = self.plan, Columns(X)
-        late = np.flatnonzero(plan.live[:n_stages] < LATE_SHARE)
-        passes = [n_stages] if len(late) == 0 or late[0] == 0 else [int(late[0]), n_stages]
-        codes = np.full(columns.n_rows, _core.PENDING, dtype=np.int32)
-        stages = np.full(columns.n_rows, plan.n_stages, dtype=np.int32)
-        left = np.arange(columns.n_rows)
-        for reach in passes:
-            rows = columns.rows(plan.terms[: plan.stage_terms[reach - 1]].tolist())
-            if len(left) < columns.n_rows:
-                rows.take(left)
-            last: AtEnd = "answer" if at_end == "answer" and reach == n_stages else "pending"
-            some, where = self._engine.predict(rows, reach, last, self._precision[columns.dtype], n_threads)
-            codes[left], stages[left] = some, where
-            left = left[some == _core.PENDING]
-            if not len(left):
-                return codes, stages
-        if at_end == "full":
+        """A frame's rows, from the columns that they need: first those of the looks, then all for the rows left."""
+        columns = Columns(X)
+        rows = columns.rows(self.plan.terms[: self.plan.stage_terms[n_stages - 1]].tolist())
+        last: AtEnd = "answer" if at_end == "answer" else "pending"
+        codes, stages = self._engine.predict(rows, n_stages, last, self._precision[columns.dtype], n_threads)
+        left = np.flatnonzero(codes == _core.PENDING)
+        if at_end == "full" and len(left):
             rows = columns.rows(range(self.model.terms.n_terms))
             rows.take(left)
             codes[left], stages[left] = self._engine.predict(
