@@ -30,9 +30,9 @@ _MARKS = {ord(mark): "\ufffd" for mark in "\0\t\n\r"}
 class WaldParser(Pipe):
     """Set the heads and relations of tagged sentences with a `DependencyParser`.
 
-    It reads ``token.tag_`` and ``token.pos_`` and keeps to the sentences of ``doc.sents``; components before it must set
-    these. Every root's relation is ``ROOT``. White space hangs on the word before it, by ``dep``, as do all words if the
-    parser learned no relations.
+    It reads ``token.tag_`` and ``token.pos_`` and keeps to the sentences of ``doc.sents``; components before it must
+    set these. A root's relation is ``ROOT``. White space hangs on the word before it, by ``dep``, the relation of all
+    words if the parser learned none.
 
     Parameters
     ----------
@@ -50,8 +50,8 @@ class WaldParser(Pipe):
 
     Notes
     -----
-    The component is trained when the pipeline is initialized, in one go and on the tags of the examples' references, and
-    not by ``nlp.update``. Its files are those of `wald.save`.
+    The component is trained when the pipeline is initialized, in one go and on the tags of the examples' references;
+    ``nlp.update`` passes it over. Its files are those of `wald.save`.
 
     Examples
     --------
@@ -305,28 +305,22 @@ def _trees(doc: Doc) -> Iterator[list[tuple[str, str, str, int, str]]]:
     """Sentences as `wald.structured.from_words` takes them: those whose tree is whole, without white space."""
     for sentence in doc.sents if doc.has_annotation("DEP") else ():
         words = _words(sentence)
-        number = {token.i: i for i, token in enumerate(words, 1)}
-        if words and not sentence.root.is_space and all(token.has_head() and token.has_dep() for token in sentence):
-            yield [
-                (*_fields(token), 0 if token.head == token else number[_word_above(token).i], token.dep_)
-                for token in words
-            ]
+        numbers = {token.i: number for number, token in enumerate(words, 1)}
+        heads = [_head(token, numbers) for token in words]
+        if words and None not in heads and all(token.has_dep() for token in words):
+            yield [(*_fields(token), head or 0, token.dep_) for token, head in zip(words, heads, strict=True)]
 
 
-def _word_above(token: Token) -> Token:
+def _head(token: Token, numbers: dict[int, int]) -> int | None:
+    """Number of the word that a word hangs on, maybe by way of white space; 0 for a root, None if there is none."""
+    if token.head == token:
+        return 0
     head = token.head
-    while head.is_space:
+    while head.is_space and head.head != head:
         head = head.head
-    return head
+    return numbers.get(head.i)
 
 
-@Language.factory(
-    "wald_parser",
-    requires=["token.tag", "token.pos", "doc.sents"],
-    assigns=["token.dep", "token.head"],
-    default_config=SETTINGS,
-    default_score_weights={"dep_uas": 0.5, "dep_las": 0.5, "dep_las_per_type": None},
-)
 def make_parser(
     nlp: Language,
     name: str,
@@ -361,3 +355,13 @@ def make_parser(
         random_state=random_state,
     )
     return WaldParser(nlp.vocab, parser, name)
+
+
+Language.factory(
+    "wald_parser",
+    requires=["token.tag", "token.pos", "doc.sents"],
+    assigns=["token.dep", "token.head"],
+    default_config=SETTINGS,
+    default_score_weights={"dep_uas": 0.5, "dep_las": 0.5, "dep_las_per_type": None},
+    func=make_parser,
+)
