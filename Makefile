@@ -77,7 +77,7 @@ sanitize: $(VENV)/.installed-test ## the engine's tests under sanitizers
 	  -C build-dir=build/sanitize -C cmake.define.WALD_SANITIZE=address,undefined .
 	PYTHONPATH=build/sanitize/site PYTHONMALLOC=malloc ASAN_OPTIONS=detect_leaks=0 \
 	  LD_PRELOAD="$$($${CXX:-g++} -print-file-name=libasan.so) $$($${CXX:-g++} -print-file-name=libstdc++.so.6)" \
-	  $(BIN)/python -m pytest -q -p no:cacheprovider $(wildcard tests/engine tests/online tests/structured) $(ARGS)
+	  $(BIN)/python -m pytest -q -p no:cacheprovider $(wildcard tests/engine tests/online tests/structured tests/persistence/test_estimators.py) $(ARGS)
 
 bench: $(VENV)/.installed-bench ## speed, as ratios against the real peers in one run
 	$(BIN)/python -m bench $(ARGS)

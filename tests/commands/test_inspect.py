@@ -10,6 +10,7 @@ from commands.running import done, refusal, said
 
 import wald
 from wald.commands.facts import expected_cost
+from wald.online import AttentivePerceptron
 
 
 @pytest.mark.parametrize("name", ["svc", "words"])
@@ -63,3 +64,9 @@ def test_files_that_are_none(files: Path, tmp_path: Path) -> None:
     assert "svc.skops" in refusal("inspect", files / "svc.skops")
     assert "No such file" in refusal("inspect", tmp_path / "none.wald")
     assert "another model" in refusal("inspect", files / "svc.wald", "--model", files / "words.skops")
+
+
+def test_files_of_other_models_are_for_python(tmp_path: Path) -> None:
+    learner = AttentivePerceptron(max_iter=1, tol=None).fit(np.eye(4), [0, 1, 0, 1])
+    wald.save(learner, tmp_path / "online.wald")
+    assert "another model, AttentivePerceptron; wald.load reads it" in refusal("inspect", tmp_path / "online.wald")

@@ -123,6 +123,13 @@ def test_chunks(model):
         ({"run_length": 0}, "run_length"),
         ({"warm_up": 1}, "warm_up"),
         ({"ring_size": 20}, "ring_size"),
+        ({"ring_size": 2**17}, "ring_size.*from 64 to 65536"),
+        ({"run_length": 2**70}, "run_length"),
+        ({"attention": "budgeted", "budget": 2**70}, "budget"),
+        ({"delta": None}, "delta"),
+        ({"class_weight": {1: -1.0, -1: 1.0}}, "class weights"),
+        ({"class_weight": {1: np.nan, -1: 1.0}}, "class weights"),
+        ({"class_weight": {7: 1.0}}, "class_weight"),
         ({"max_iter": 0}, "max_iter"),
         ({"tol": -1.0}, "tol"),
         ({"n_iter_no_change": 0}, "n_iter_no_change"),
@@ -163,3 +170,28 @@ def test_weights():
     half = np.arange(len(X)) % 2.0
     passed_over = AttentivePerceptron(attention="full", **FAST).fit(X, Y, sample_weight=half)
     assert passed_over.features_seen_ == X.size  # two passes over half of the rows
+
+
+def csr(indices=None, indptr=None, index=np.int32):
+    """The rows as CSR with indices of a type, and one index or one end of a row as told."""
+    rows, found = sparse.csr_matrix(X), sparse.csr_matrix(X.shape)
+    found.data, found.indices, found.indptr = rows.data, rows.indices.astype(index), rows.indptr.astype(index)
+    if indices is not None:
+        found.indices[7] = indices
+    if indptr is not None:
+        found.indptr[5] = indptr
+    return found
+
+
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+@pytest.mark.parametrize("model", MODELS)
+def test_csr_indices_out_of_range(model, index):
+    wrong = [{"indices": 64}, {"indices": -1}, {"indptr": 10**8}, {"indptr": -1}, {"indptr": 2}]
+    for how in wrong if index == np.int32 else [*wrong, {"indices": 2**33 + 1}, {"indices": -(2**33)}]:
+        with pytest.raises(ValueError, match="ind"):
+            clone(model).set_params(**FAST).fit(csr(index=index, **how), Y)
+    good = clone(model).set_params(**FAST).fit(csr(index=index), Y)
+    np.testing.assert_array_equal(good.coef_, clone(model).set_params(**FAST).fit(sparse.csr_matrix(X), Y).coef_)
+    many = sparse.csr_matrix((np.ones(3), np.array([0, 1, 2**31 + 5]), np.arange(4)), shape=(3, 2**31 + 10))
+    with pytest.raises(ValueError, match="features"):
+        clone(model).fit(many, [0, 1, 0])

@@ -59,7 +59,7 @@ def dated():
 
 REFUSED = {
     "not fitted": (lambda: EarlyExitClassifier(FrozenEstimator(SVC())), NotFittedError, "not fitted"),
-    "another class": (lambda: SVC().fit(X2[:300], y2[:300]), TypeError, "fitted EarlyExitClassifier. Got SVC"),
+    "another class": (lambda: SVC().fit(X2[:300], y2[:300]), TypeError, "fitted EarlyExitClassifier, .* Got SVC"),
     "a subclass": (
         lambda: Subclass(FrozenEstimator(SVC().fit(X2[:300], y2[:300])), risk=0.1).fit(X2[300:]),
         TypeError,

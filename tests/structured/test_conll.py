@@ -177,6 +177,30 @@ def test_invalid_utf8(bad, tmp_path):
             read_conll(path)
 
 
+@pytest.mark.parametrize("mark", ["\u2028", "\x85", "\x0b", "\x1e"])
+def test_other_line_ends_end_no_line(mark):
+    """Python's str.splitlines knows more ends of lines than the format."""
+    text = f"# a{mark}b\n" + line(1, f"x{mark}# y")
+    for end in ("\n", "\r\n"):
+        sentence = Treebank(text.replace("\n", end).encode())[0]
+        assert sentence.comments == [f"# a{mark}b"]
+        assert sentence.forms == [f"x{mark}# y"]
+
+
+def test_damaged_gzip_files(tmp_path):
+    whole = gzip.compress(GOOD.encode())
+    altered = bytearray(whole)
+    altered[30] ^= 0xFF
+    path = tmp_path / "a.conllu.gz"
+    for bad in (b"", whole[:-20], b"no gzip file", bytes(altered)):
+        path.write_bytes(bad)
+        if bad:
+            with pytest.raises(ValueError, match=r"a\.conllu\.gz: no gzip file, or a damaged one"):
+                read_conll(path)
+        else:
+            assert len(read_conll(path)) == 0
+
+
 def test_missing_heads():
     bank = Treebank((line(1, head="_", deprel="_") + line(2, head="1")).encode())
     assert bank[0].heads == [-1, 1]
@@ -213,6 +237,9 @@ def test_words():
         ([[("a", "X", "Y")], []], "sentence 1 has no words"),
         ([[("a", "X", "Y", 3, "x")]], "the head is 3"),
         ([[("", "X", "Y")]], "FORM is empty"),
+        ([["dog"]], "Got the text 'dog' in word 1 of sentence 0"),
+        ([[("a", "X", "Y")], [("b\ud800", "X", "Y")]], "<words>, line 3: half of a surrogate pair"),
+        ([[("a", "X", "Y", 0, "root"), ("b", "X", "Y", 0, "root")]], "<words>, line 2: words 1 and 2 are both roots"),
     ):
         with pytest.raises(ValueError, match=message):
             from_words(bad)

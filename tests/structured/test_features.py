@@ -201,6 +201,7 @@ def test_tagging_with_feature_dicts_and_with_names():
         ([[{"a": 1}], [["b"]], [3]], None, "Every part must be"),
         ([[{"a": None}]], None, "Feature 'a' must be"),
         ([[{"a": np.inf}]], None, "NaN or infinity. Sequence 0"),
+        ([[{"a": 1}, {"b\ud800": 1}]], None, r"Feature 'b\\ud800' holds half of a surrogate pair"),
         ([np.ones((2, 1)), [[1.0], [np.nan]]], None, "NaN or infinity. Sequence 1"),
         ([sparse.csr_matrix([[0.0], [1]]), sparse.csr_matrix([[0], [np.inf]])], None, "infinity. Sequence 1"),
         (np.ones((3, 2)), None, "lengths="),

@@ -188,6 +188,28 @@ def test_partial_fit(bank):
     assert "advmod" not in parser.labels_
 
 
+def test_other_trees_are_what_is_learned(bank):
+    """Sentences whose trees were replaced, by `with_heads` or by a parser, teach the new ones."""
+    chains = bank[:60].with_heads(np.concatenate([np.arange(len(sentence)) for sentence in bank[:60]]))
+    for learned in (DependencyParser(**SMALL).fit(chains), DependencyParser(**SMALL).partial_fit(chains)):
+        assert learned.score(chains) > 0.95
+    predicted = learned.predict(bank[60:120])
+    again = DependencyParser(**SMALL).fit(predicted)
+    assert again.score(predicted) > 0.95
+    cycle = bank[:2].with_heads([2, 1, *[1] * (bank[:2].n_words - 2)])
+    with pytest.raises(ValueError, match=r"<treebank>, line 1: .*cycle"):
+        DependencyParser(**SMALL).fit(cycle)
+
+
+@pytest.mark.parametrize("single_root", [True, False])
+def test_several_roots_in_gold_trees(single_root):
+    """CoNLL-X allows them; a parser gives as many roots as it was asked for."""
+    line = "{}\t{}\t_\tX\tX\t_\t0\troot\t_\t_\n"
+    bank = Treebank((line.format(1, "a") + line.format(2, "b") + "\n").encode() * 20, format="conllx")
+    parser = DependencyParser(**SMALL, single_root=single_root).fit(bank)
+    assert all(sentence.heads.count(0) == (1 if single_root else 2) for sentence in parser.predict(bank))
+
+
 def test_pickle(bank, parser):
     loaded = pickle.loads(pickle.dumps(parser))
     assert loaded.predict(bank[:50]).to_bytes() == parser.predict(bank[:50]).to_bytes()

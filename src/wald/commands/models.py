@@ -75,6 +75,8 @@ def load_fast(path: Path, n_jobs: int, estimator: Any = None) -> EarlyExitClassi
     except (ValueError, TypeError) as error:
         hint = " On the command line: --model MODEL." if estimator is None else ""
         raise UserError(reason(error) + hint) from error
+    if not isinstance(fast, EarlyExitClassifier):
+        raise UserError(f"{path} holds another model, {type(fast).__name__}; wald.load reads it from Python.")
     fast.set_params(n_jobs=n_jobs)
     if isinstance(fast.estimator_, SavedModel):
         fast.estimator_.set_params(n_jobs=n_jobs)

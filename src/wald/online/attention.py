@@ -19,6 +19,9 @@ BOUNDARIES = ("centred", "printed", "bridge")
 ORDERS = ("auto", "selected", "weight", "random", "cost")
 VARIANCES = ("auto", "independent", "empirical")
 
+#: What the compiled learner takes at most: audited examples of a class, and any other count.
+MOST_AUDITED, MOST = 2**16, 2**31 - 1
+
 #: Which error `delta` bounds: algorithms differ, and papers mix them.
 ERROR_OF: dict[str, ErrorKind] = {
     "conditional": "posterior",
@@ -66,7 +69,7 @@ def settings(owner: Any, n_features: int, csr: bool) -> dict[str, Any]:
     if owner.delta == "auto" and owner.audit_rate == 0:
         raise ValueError(f"delta='auto' of {name} learns from audits: 'audit_rate' must not be 0.")
     _require_count(name, "warm_up", owner.warm_up, 16)
-    _require_count(name, "ring_size", owner.ring_size, owner.warm_up)
+    _require_count(name, "ring_size", owner.ring_size, owner.warm_up, MOST_AUDITED)
     if owner.run_length is not None:
         _require_count(name, "run_length", owner.run_length, 1)
     if owner.attention == "budgeted":
@@ -118,8 +121,8 @@ def _costs(name: str, costs: ArrayLike | None, n_features: int) -> NDArray[np.fl
     return array
 
 
-def _require_count(name: str, parameter: str, value: Any, least: int) -> None:
-    if not (isinstance(value, Integral) and int(value) >= least):
+def _require_count(name: str, parameter: str, value: Any, least: int, most: int = MOST) -> None:
+    if not (isinstance(value, Integral) and least <= int(value) <= most):
         raise ValueError(
-            f"The {parameter!r} parameter of {name} must be an integer of at least {least}. Got {value!r} instead."
+            f"The {parameter!r} parameter of {name} must be an integer from {least} to {most}. Got {value!r} instead."
         )

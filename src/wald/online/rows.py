@@ -32,11 +32,18 @@ def learner_rows(X: Any, dtype: np.dtype[Any], n_columns: int, summed: bool = Fa
 
 def _csr(X: Any, dtype: np.dtype[Any], summed: bool) -> _core.Rows:
     X = X.tocsr()
-    if summed and not X.has_canonical_format:  # sorted indices without duplicates
-        X = X.copy()
-        X.sum_duplicates()
     if X.shape[1] > np.iinfo(np.int32).max:
         raise ValueError(f"At most {np.iinfo(np.int32).max} features are possible. Got {X.shape[1]} instead.")
+    if X.indices.dtype.itemsize > 4 and X.nnz and not (X.indices.min() >= 0 and X.indices.max() < X.shape[1]):
+        raise ValueError(
+            f"CSR indices must lie in [0, {X.shape[1]}), the number of features."
+        )  # before it is cut to int32
+    if summed:
+        X = type(X)((X.data, X.indices, X.indptr), shape=X.shape)
+        X.check_format()  # scipy's sums trust every index
+        if not X.has_canonical_format:  # sorted indices without duplicates
+            X = X.copy()
+            X.sum_duplicates()
     return _core.Rows.csr(
         np.ascontiguousarray(X.data, dtype=dtype),
         np.ascontiguousarray(X.indices, dtype=np.int32),

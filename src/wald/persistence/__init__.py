@@ -3,39 +3,32 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.frozen import FrozenEstimator
-from sklearn.utils.validation import check_is_fitted
 
-from .._prediction import Served
-from ..additive import AdditiveModel, decompose
 from ..early_exit import EarlyExitClassifier
-from ..stopping import Certificate
-from . import container, values
-from .arrays import Arrays, Stock, text_array
+from . import container
+from .arrays import Arrays, Stock
+from .early_exit import Parts, assemble, encode_early_exit, require_no_front
 from .header import FileFormatError, Section
-from .models import decode_model, encode_model
-from .parameters import check_parameters, decode_parameters, encode_parameters
-from .plans import check_promise, decode_looks, decode_plan, encode_looks, encode_plan
 from .saved import SavedModel
 
-__all__ = ["FileFormatError", "SavedModel", "load", "save"]
+__all__ = ["FileFormatError", "SavedModel", "from_bytes", "load", "require_no_front", "save", "to_bytes"]
 
 
-def save(model: EarlyExitClassifier, path: str | os.PathLike[str]) -> None:
-    """Save a fitted classifier to one file, without pickle.
+def save(model: Any, path: str | os.PathLike[str]) -> None:
+    """Save a fitted model to one file, without pickle.
 
-    The file holds the plan, the certificate, the parameters, and what the full model needs to predict: coefficients,
-    support vectors, labels. It is written whole or not at all, replaces what was there, and the same model gives the
-    same bytes.
+    The file holds the parameters and what predicting needs: of a classifier the plan, the certificate, coefficients,
+    support vectors and labels; of a parser or a chain the averaged weights; of an online learner everything that goes
+    on changing, so that `partial_fit` continues bit for bit. It is written whole or not at all, replaces what was
+    there, and the same model gives the same bytes.
 
     Parameters
     ----------
-    model : EarlyExitClassifier
+    model : EarlyExitClassifier, DependencyParser, ChainClassifier, or an estimator of `wald.online`
         Fitted.
     path : str or path-like
         Of the file; ``.wald`` is usual.
@@ -45,10 +38,11 @@ def save(model: EarlyExitClassifier, path: str | os.PathLike[str]) -> None:
     sklearn.exceptions.NotFittedError
         If the model is not fitted.
     TypeError
-        If it is no `EarlyExitClassifier`.
+        If it is none of these.
     ValueError
-        If a file cannot hold it: transformers that are not folded into the terms, labels that are neither numbers nor
-        texts, rules from elsewhere, a random state that is no int; or if the wrapped model has changed since ``fit``.
+        If a file cannot hold it: transformers that are not folded into the terms, extractors that are functions,
+        labels that are neither numbers nor texts, rules from elsewhere, a random state that is no int; or if the
+        wrapped model has changed since ``fit``.
     OSError
         If the file cannot be written.
 
@@ -73,35 +67,31 @@ def save(model: EarlyExitClassifier, path: str | os.PathLike[str]) -> None:
     >>> bool((loaded.predict(X) == fast.predict(X)).all()), str(loaded.certificate_) == str(fast.certificate_)
     (True, True)
     """
-    fields, arrays = _encode(model)
-    try:  # what could not be loaded is not saved
-        _decode(Section(fields, "header"), Stock(arrays))
-    except FileFormatError as error:
-        raise ValueError(f"This model cannot be saved: {error}.") from None
-    container.write(path, fields, arrays)
+    container.write(path, *_encode(model))
 
 
-def load(path: str | os.PathLike[str], *, estimator: Any = None) -> EarlyExitClassifier:
-    """Load a classifier that `save` wrote.
+def load(path: str | os.PathLike[str], *, estimator: Any = None) -> Any:
+    """Load a model that `save` wrote.
 
-    It gives the labels, costs and stages of the one that was saved, bit for bit. Rows that lie within rounding of a tie
-    were handed to the wrapped estimator there; without ``estimator`` they are decided by the score in float64, and
-    ``estimator_`` is a `SavedModel`, which has no probabilities and cannot be fitted again.
+    It answers as the one that was saved, bit for bit. The file may come from anywhere: everything in it is checked
+    before it is used, and nothing in it is executed. What no check can tell is whether its model is a good one.
 
-    The file may come from anywhere: everything in it is checked before it is used, and nothing in it is executed. What
-    no check can tell is whether its model is a good one.
+    An `EarlyExitClassifier` hands rows that lie within rounding of a tie to the wrapped estimator; without
+    ``estimator`` they are decided by the score in float64, and ``estimator_`` is a `SavedModel`, which has no
+    probabilities and cannot be fitted again.
 
     Parameters
     ----------
     path : str or path-like
         Of the file.
     estimator : estimator, default=None
-        The fitted estimator that was wrapped, in which case the classifier is the one that was saved in all respects.
-        Needed for files with ``risk=0``, whose promise is that estimator's own labels.
+        For an `EarlyExitClassifier` only: the fitted estimator that was wrapped, in which case the classifier is the
+        one that was saved in all respects. Needed for files with ``risk=0``, whose promise is that estimator's own
+        labels.
 
     Returns
     -------
-    EarlyExitClassifier
+    EarlyExitClassifier, DependencyParser, ChainClassifier, or an estimator of `wald.online`
         Fitted.
 
     Raises
@@ -111,6 +101,8 @@ def load(path: str | os.PathLike[str], *, estimator: Any = None) -> EarlyExitCla
         It is a ValueError.
     ValueError
         If ``estimator`` is not the one that was saved, or is missing for a file with ``risk=0``.
+    TypeError
+        If ``estimator`` is given for a model that wraps none.
     OSError
         If the file cannot be read.
 
@@ -123,147 +115,91 @@ def load(path: str | os.PathLike[str], *, estimator: Any = None) -> EarlyExitCla
     A kernel machine with sparse support vectors takes more memory than its file: the engine keeps them dense, as after
     ``fit``.
     """
+    where = os.fspath(path)
     try:
-        header, arrays = container.read(path)
-        with np.errstate(all="ignore"):  # of numbers near the end of float64; warnings may be errors
-            parts = _decode(header, Stock(arrays))
-            return _assembled(parts, estimator, path)
+        return _loaded(*container.read(path), estimator, where)
     except FileFormatError as error:
-        raise FileFormatError(f"{os.fspath(path)}: {error}.") from None
+        raise FileFormatError(f"{where}: {error}.") from None
 
 
-# ---- from a classifier to header and arrays --------------------------------------------------------------------------
+def to_bytes(model: Any) -> bytes:
+    """Give the content of the file that `save` would write.
+
+    Parameters
+    ----------
+    model : as for `save`
+
+    Returns
+    -------
+    bytes
+    """
+    return container.to_bytes(*_encode(model))
 
 
-def _encode(owner: EarlyExitClassifier) -> tuple[dict[str, Any], Arrays]:
+def from_bytes(raw: bytes) -> Any:
+    """Load a model from what `to_bytes` gave; the errors are those of `load`.
+
+    Parameters
+    ----------
+    raw : bytes
+
+    Returns
+    -------
+    As for `load`.
+    """
+    try:
+        return _loaded(*container.from_bytes(raw), None, "<bytes>")
+    except FileFormatError as error:
+        raise FileFormatError(f"<bytes>: {error}.") from None
+
+
+def _encode(model: Any) -> tuple[dict[str, Any], Arrays]:
     import wald
 
-    if type(owner) is not EarlyExitClassifier:
-        raise TypeError(f"save takes a fitted EarlyExitClassifier. Got {type(owner).__name__} instead.")
-    check_is_fitted(owner, "_served")
-    served = owner._ready()
-    require_no_front(served.model)
     arrays: Arrays = {}
-    fields = {
-        "library": wald.__version__,
-        "fingerprint": _fingerprint(owner, served.model),
-        "by_proof": bool(served.by_proof),
-        "parameters": encode_parameters(owner, arrays),
-        "model": encode_model(served.model, arrays),
-        "plan": encode_plan(served.plan, arrays),
-        "certificate": values.encode(owner.certificate_, arrays, "certificate"),
-        "feature_names": _encode_names(owner, arrays),
-    }
-    encode_looks(owner._shape, arrays)
+    fields: dict[str, Any] = {"library": wald.__version__}
+    if type(model) is EarlyExitClassifier:
+        fields |= encode_early_exit(model, arrays)
+    else:
+        from .kinds import KINDS  # loads the models, which a classifier's file does without
+
+        kind = type(model).__name__
+        if kind not in KINDS or type(model) is not KINDS[kind].type:
+            raise TypeError(
+                f"save takes a fitted EarlyExitClassifier, {', '.join(list(KINDS)[:-1])} or {list(KINDS)[-1]}. "
+                f"Got {kind} instead."
+            )
+        fields |= {"kind": kind, **KINDS[kind].encode(model, arrays)}
+    try:  # what could not be loaded is not saved
+        _decode(Section(fields, "header"), Stock(arrays))
+    except FileFormatError as error:
+        raise ValueError(f"This model cannot be saved: {error}.") from None
     return fields, arrays
 
 
-def require_no_front(model: AdditiveModel) -> None:
-    if model.front is None:
-        return
-    steps = ", ".join(f"{name!r} ({type(step).__name__})" for name, step in getattr(model.front, "steps", []))
-    raise ValueError(
-        f"The pipeline's steps {steps} cannot be saved: a file holds numbers, and no transformers that are not folded "
-        "into the model. Wrap the steps behind them and transform rows before predict, or keep this model with pickle, "
-        "joblib or skops."
-    )
+def _loaded(header: Section, arrays: dict[str, NDArray[Any]], estimator: Any, where: str) -> Any:
+    with np.errstate(all="ignore"):  # of numbers near the end of float64; warnings may be errors
+        found = _decode(header, Stock(arrays))
+        if isinstance(found, Parts):
+            return assemble(found, estimator, where)
+    if estimator is not None:
+        raise TypeError(f"{where} holds a {type(found).__name__}, which wraps no estimator.")
+    return found
 
 
-def _fingerprint(owner: EarlyExitClassifier, model: AdditiveModel) -> str:
-    """Of the wrapped model, which must still be the one that was planned."""
-    if isinstance(owner.estimator_, SavedModel):
-        return owner.estimator_.fingerprint
-    fingerprint = model.fingerprint()
-    if decompose(owner.estimator_).fingerprint() != fingerprint:
-        raise ValueError("The wrapped model has changed since fit: what would be saved is not what it is. Fit again.")
-    return fingerprint
+def _decode(header: Section, stock: Stock) -> Any:
+    """Give a model, or the parts of an `EarlyExitClassifier`."""
+    header.text("library")
+    try:
+        if "kind" not in header:
+            return Parts(header, stock)
+        from .kinds import KINDS
 
-
-def _encode_names(owner: EarlyExitClassifier, arrays: Arrays) -> bool:
-    names = getattr(owner, "feature_names_in_", None)
-    if names is not None:
-        arrays["feature_names"] = text_array(names, "feature_names_in_")
-    return names is not None
-
-
-# ---- and back --------------------------------------------------------------------------------------------------------
-
-
-class _Parts:
-    """What a file says, checked, and not yet compiled."""
-
-    def __init__(self, header: Section, stock: Stock) -> None:
-        self.library = header.text("library")
-        self.fingerprint = header.text("fingerprint")
-        self.by_proof = header.flag("by_proof")
-        self.parameters = decode_parameters(header.section("parameters"), stock)
-        self.model, self.n_features = decode_model(header.section("model"), stock)
-        self.plan = decode_plan(header.section("plan"), stock, self.model)
-        self.certificate: Certificate = values.decode(header.take("certificate"), stock, "certificate", Certificate)
-        check_promise(self.certificate, self.plan, self.by_proof)
-        self.names = self._names(stock) if header.flag("feature_names") else None
-        self.looks = decode_looks(stock, self.model, self.plan)
+        model = KINDS[header.choice("kind", list(KINDS))].decode(header, stock)
         header.done()
         stock.done()
-        check_parameters(EarlyExitClassifier(None, **self.parameters))
-
-    def _names(self, stock: Stock) -> NDArray[Any]:
-        names = stock.labels("feature_names", (), self.n_features)
-        return names.astype(object)
-
-
-def _decode(header: Section, stock: Stock) -> _Parts:
-    try:
-        return _Parts(header, stock)
+        return model
     except FileFormatError:
         raise
     except (ValueError, TypeError, ArithmeticError) as error:  # from the classes that the parts belong to
         raise FileFormatError(str(error)) from None
-
-
-def _assembled(parts: _Parts, estimator: Any, path: str | os.PathLike[str]) -> EarlyExitClassifier:
-    if estimator is not None:
-        inner = estimator.estimator if isinstance(estimator, FrozenEstimator) else estimator
-        model, packed = _same_model(parts, inner, path), None
-    elif parts.by_proof:
-        raise ValueError(
-            f"{os.fspath(path)} promises the labels of the estimator itself (risk=0), which decides whatever is not "
-            "proven early. Pass it: wald.load(path, estimator=...)."
-        )
-    else:
-        try:
-            inner = SavedModel.of(parts.model, parts.plan, parts.fingerprint, parts.parameters["n_jobs"])
-        except (ValueError, TypeError) as error:  # the engine's own checks
-            raise FileFormatError(str(error)) from None
-        model, packed = replace(parts.model, estimator=inner), inner.packed
-    owner = EarlyExitClassifier(FrozenEstimator(inner), **parts.parameters)
-    owner.estimator_ = inner
-    owner.classes_ = model.classes
-    owner.n_features_in_ = parts.n_features
-    if parts.names is not None:
-        owner.feature_names_in_ = parts.names
-    owner.plan_, owner.certificate_, owner._shape = parts.plan, parts.certificate, parts.looks
-    try:
-        owner._served = Served(model, parts.plan, parts.by_proof, packed)
-    except (ValueError, TypeError) as error:
-        raise FileFormatError(str(error)) from None
-    return owner
-
-
-def _same_model(parts: _Parts, estimator: Any, path: str | os.PathLike[str]) -> AdditiveModel:
-    """Read an estimator, which must be the one that the file speaks of, number by number."""
-    model = decompose(estimator)
-    if model.front is not None or not _equal(model, parts.model):
-        raise ValueError(
-            f"{os.fspath(path)} was saved for another model: its fingerprint is {parts.fingerprint[:16]}..., and that "
-            f"of the {type(estimator).__name__} given as estimator is {model.fingerprint()[:16]}..."
-        )
-    return model
-
-
-def _equal(one: AdditiveModel, other: AdditiveModel) -> bool:
-    first: Arrays = {}
-    second: Arrays = {}
-    fields = encode_model(one, first), encode_model(other, second)
-    same = fields[0] == fields[1] and first.keys() == second.keys()
-    return same and all(np.array_equal(first[name], second[name]) for name in first)

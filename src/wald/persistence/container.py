@@ -19,6 +19,7 @@ readers in other languages, and must agree.
 
 from __future__ import annotations
 
+import io
 import math
 import os
 import re
@@ -75,28 +76,39 @@ def write(path: str | os.PathLike[str], fields: Mapping[str, Any], arrays: Mappi
         The header, but for its ``arrays``.
     arrays : mapping from name to ndarray
     """
-    ready = {name: _little(array) for name, array in arrays.items()}
-    entries = list(_laid_out((name, a.dtype, a.shape) for name, a in ready.items()))
-    header = render({**fields, "arrays": [[e.name, e.dtype.str, list(e.shape), e.offset] for e in entries]})
-    start = _aligned(_PREFIX.size + len(header))
-    length = start + (entries[-1].end if entries else 0)
     target = Path(os.path.realpath(path))
     beside = target.with_name(f".{secrets.token_hex(8)}.tmp")
     try:
         with open(beside, "xb") as file:
-            file.write(bytes(_PREFIX.size))
-            sum_ = zlib.crc32(_PREFIX.pack(MAGIC, FORMAT, len(header), length, 0)[:_CHECKED])
-            for piece in _pieces(header, start, entries, ready):
-                file.write(piece)
-                sum_ = zlib.crc32(piece, sum_)
-            file.seek(0)
-            file.write(_PREFIX.pack(MAGIC, FORMAT, len(header), length, sum_))
+            _write(file, fields, arrays)
             file.flush()
             os.fsync(file.fileno())
         os.replace(beside, target)
     except BaseException:
         beside.unlink(missing_ok=True)
         raise
+
+
+def to_bytes(fields: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes:
+    """Give the content of the file that `write` would write."""
+    file = io.BytesIO()
+    _write(file, fields, arrays)
+    return file.getvalue()
+
+
+def _write(file: IO[bytes], fields: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+    ready = {name: _little(array) for name, array in arrays.items()}
+    entries = list(_laid_out((name, a.dtype, a.shape) for name, a in ready.items()))
+    header = render({**fields, "arrays": [[e.name, e.dtype.str, list(e.shape), e.offset] for e in entries]})
+    start = _aligned(_PREFIX.size + len(header))
+    length = start + (entries[-1].end if entries else 0)
+    file.write(bytes(_PREFIX.size))
+    sum_ = zlib.crc32(_PREFIX.pack(MAGIC, FORMAT, len(header), length, 0)[:_CHECKED])
+    for piece in _pieces(header, start, entries, ready):
+        file.write(piece)
+        sum_ = zlib.crc32(piece, sum_)
+    file.seek(0)
+    file.write(_PREFIX.pack(MAGIC, FORMAT, len(header), length, sum_))
 
 
 def read(path: str | os.PathLike[str]) -> tuple[Section, dict[str, NDArray[Any]]]:
@@ -123,6 +135,11 @@ def read(path: str | os.PathLike[str]) -> tuple[Section, dict[str, NDArray[Any]]
         raise FileFormatError("this is no regular file")
     with open(path, "rb", buffering=0) as file:
         return _read(file, os.fstat(file.fileno()).st_size)
+
+
+def from_bytes(raw: bytes) -> tuple[Section, dict[str, NDArray[Any]]]:
+    """Read what `to_bytes` gave, with the checks of `read`."""
+    return _read(io.BytesIO(raw), len(raw))
 
 
 def _read(file: IO[bytes], size: int) -> tuple[Section, dict[str, NDArray[Any]]]:

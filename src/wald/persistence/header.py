@@ -112,6 +112,9 @@ class Section:
             raise FileFormatError(f"{where} should be an object, and is {_shown(fields)}")
         self._left, self.where = dict(fields), where
 
+    def __contains__(self, name: str) -> bool:
+        return name in self._left
+
     def take(self, name: str) -> Any:
         """A value as it is."""
         if name not in self._left:

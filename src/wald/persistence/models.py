@@ -34,7 +34,7 @@ def encode_model(model: AdditiveModel, arrays: Arrays) -> dict[str, Any]:
             "tie_positive": bool(decision.tie_positive),
             "break_ties": bool(decision.break_ties),
         },
-        "labels": _encode_labels(model.classes, arrays),
+        "labels": encode_labels(model.classes, arrays),
         "n_features_in": None if model.n_features_in is None else int(model.n_features_in),
         "allow_nan": bool(model.allow_nan),
         "slack": number(model.slack),
@@ -56,7 +56,7 @@ def decode_model(section: Section, stock: Stock) -> tuple[AdditiveModel, int]:
         terms=terms,
         decision=decision,
         front=None,
-        classes=_decode_labels(section.choice("labels", ("array", "object")), stock, decision.n_classes),
+        classes=decode_labels(section.choice("labels", ("array", "object")), stock, decision.n_classes),
         n_features_in=n_features if n_features_in is not None else None,
         feature_names_in=None,
         allow_nan=section.flag("allow_nan"),
@@ -85,7 +85,8 @@ def _decode_decision(section: Section) -> Decision:
 # ---- labels ----------------------------------------------------------------------------------------------------------
 
 
-def _encode_labels(classes: NDArray[Any], arrays: Arrays) -> str:
+def encode_labels(classes: NDArray[Any], arrays: Arrays) -> str:
+    """Put labels into ``arrays``, and say how they are to be read."""
     if classes.dtype.kind == "O" and all(type(label) is str for label in classes):
         arrays["classes"] = text_array(classes, "classes_")
         return "object"
@@ -100,7 +101,8 @@ def _encode_labels(classes: NDArray[Any], arrays: Arrays) -> str:
     return "array"
 
 
-def _decode_labels(form: str, stock: Stock, n_classes: int) -> NDArray[Any]:
+def decode_labels(form: str, stock: Stock, n_classes: int) -> NDArray[Any]:
+    """Labels, which must ascend."""
     classes = stock.labels("classes", LABELS, n_classes)
     require(classes.dtype.kind != "f" or np.isfinite(classes).all(), "the array 'classes' holds NaN or infinity")
     require(classes.dtype.kind == "U" or form == "array", "header.model.labels speaks of texts, which are numbers")

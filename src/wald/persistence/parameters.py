@@ -14,6 +14,7 @@ from ..plan import CostModel
 from ..stopping import Rule
 from . import values
 from .arrays import Arrays, Stock
+from .estimators import require_plain_seed
 from .header import FileFormatError, Section, plain_text
 
 ORDERS = ("int64", "int32", "uint32", "uint64", "int16", "uint16", "int8", "uint8")
@@ -33,11 +34,7 @@ PLAIN: dict[str, Any] = {
 def encode_parameters(owner: EarlyExitClassifier, arrays: Arrays) -> dict[str, Any]:
     """Describe the parameters; raises ValueError, naming it, for one that a file cannot hold."""
     checked_rule(owner)
-    if not (owner.random_state is None or isinstance(owner.random_state, int | np.integer)):
-        raise ValueError(
-            f"random_state must be an int or None to be saved. Got a {type(owner.random_state).__name__}, which "
-            "goes on changing; set_params(random_state=None) leaves it out of the file."
-        )
+    require_plain_seed(owner.random_state)
     fields = {name: values.encode(getattr(owner, name), arrays, name) for name in PLAIN}
     fields["order"] = _encode_order(owner.order, arrays)
     fields["feature_costs"] = _encode_costs(owner.feature_costs, arrays)

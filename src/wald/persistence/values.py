@@ -25,17 +25,19 @@ FLOATS, TUPLE, TYPE, FLOAT = "floats", "tuple", "type", "float"
 
 @cache
 def registry() -> Mapping[str, type]:
-    """The classes that a file may name: stopping rules, cost models and certificates.
+    """The classes that a file may name: stopping rules, cost models, certificates, and the extractor HOG.
 
     Rules are the frozen dataclasses that `wald.stopping` exports and that turn a walk into a boundary.
     """
+    from ..structured.images import HOG  # models with groups of features load wald.structured; others need not
+
     exported = [getattr(stopping, name) for name in stopping.__all__]
     rules = [
         c
         for c in exported
         if isinstance(c, type) and dataclasses.is_dataclass(c) and hasattr(c, "boundary") and hasattr(c, "lossless")
     ]
-    return {c.__name__: c for c in (*rules, CostModel, Certificate, Stratum)}
+    return {c.__name__: c for c in (*rules, CostModel, Certificate, Stratum, HOG)}
 
 
 @cache

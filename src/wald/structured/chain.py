@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
@@ -339,10 +340,10 @@ class ChainClassifier(BaseEstimator):
         for name, options in (("learner", ("perceptron", "svm")), ("states", ("random", "full"))):
             if getattr(self, name) not in options:
                 raise ValueError(f"{name} must be one of {options}. Got {getattr(self, name)!r}.")
-        if self.max_iter < 1 or self.max_iter != int(self.max_iter):
+        if not isinstance(self.max_iter, Integral) or self.max_iter < 1:
             raise ValueError(f"max_iter must be an integer of at least 1. Got {self.max_iter!r}.")
         for name in ("margin", "tol"):
-            if not (np.isfinite(getattr(self, name)) and getattr(self, name) >= 0):
+            if not (isinstance(value := getattr(self, name), Real) and np.isfinite(value) and float(value) >= 0):
                 raise ValueError(f"{name} must be finite and not negative. Got {getattr(self, name)!r}.")
-        if not (np.isfinite(self.C) and self.C > 0):
+        if not (isinstance(self.C, Real) and np.isfinite(self.C) and self.C > 0):
             raise ValueError(f"C must be finite and positive. Got {self.C!r}.")

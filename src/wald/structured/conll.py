@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from os import PathLike, fspath
@@ -154,7 +155,7 @@ class Treebank(Sequence[Sentence]):
             raise IndexError(f"sentence {i} of {len(self)}")
         i %= len(self)
         first, last = int(self._offsets[i]), int(self._offsets[i + 1])
-        lines = self._core.sentence(i).decode().splitlines()
+        lines = self._core.sentence(i).decode().replace("\r\n", "\n").split("\n")  # splitlines splits at more
         return Sentence(
             forms=self._column("form", first, last),
             upos=self._column("upos", first, last),
@@ -210,9 +211,14 @@ class Treebank(Sequence[Sentence]):
                 )
         return new
 
+    @property
+    def is_as_read(self) -> bool:
+        """Whether heads and relations are those of the text."""
+        return self._relations is None and np.array_equal(self._heads, self._core.heads())
+
     def to_bytes(self) -> bytes:
         """Return the text of the file: byte for byte as it was read, but for heads and relations that were replaced."""
-        if self._relations is None and np.array_equal(self._heads, self._core.heads()):
+        if self.is_as_read:
             return self._core.text()
         return self._core.text(self._heads, self._names, self._relations)
 
@@ -253,7 +259,12 @@ def read_conll(path: str | PathLike[str], *, format: Format = "conllu") -> Treeb
         When the file does not follow the format; the message names the file and the line.
     """
     data = Path(path).read_bytes()
-    return Treebank(gzip.decompress(data) if fspath(path).endswith(".gz") else data, name=fspath(path), format=format)
+    if fspath(path).endswith(".gz"):
+        try:
+            data = gzip.decompress(data)
+        except (OSError, EOFError, zlib.error) as error:
+            raise ValueError(f"{fspath(path)}: no gzip file, or a damaged one: {error}.") from None
+    return Treebank(data, name=fspath(path), format=format)
 
 
 def write_conll(treebank: Treebank, path: str | PathLike[str]) -> None:
@@ -298,11 +309,12 @@ def from_words(sentences: Iterable[Any]) -> Treebank:
     lines: list[str] = []
     for number, sentence in enumerate(sentences):
         for i, word in enumerate(sentence, 1):
-            fields = [str(field) for field in word]
+            fields = [] if isinstance(word, str) else [str(field) for field in word]
             if len(fields) not in (3, 5):
+                got = f"the text {word!r}" if isinstance(word, str) else f"{len(fields)} fields"
                 raise ValueError(
                     f"a word must be (form, upos, xpos) or (form, upos, xpos, head, deprel). "
-                    f"Got {len(fields)} fields in word {i} of sentence {number}."
+                    f"Got {got} in word {i} of sentence {number}."
                 )
             if any(mark in field for field in fields for mark in "\t\n\r"):
                 raise ValueError(f"a tab or line end within word {i} of sentence {number}.")
@@ -311,4 +323,9 @@ def from_words(sentences: Iterable[Any]) -> Treebank:
         if not len(sentence):
             raise ValueError(f"sentence {number} has no words.")
         lines.append("\n")
-    return Treebank("".join(lines).encode(), name="<words>")
+    text = "".join(lines)
+    try:
+        return Treebank(text.encode(), name="<words>")
+    except UnicodeEncodeError as error:
+        line = text.count("\n", 0, error.start) + 1
+        raise ValueError(f"<words>, line {line}: half of a surrogate pair, which is no character.") from None

@@ -148,7 +148,7 @@ class DependencyParser(BaseEstimator):
             Itself.
         """
         self._check()
-        bank = _treebank(sentences)
+        bank = _annotated(sentences)
         self._begin(bank)
         for _ in range(self.n_epochs):
             self._pass(bank)
@@ -175,18 +175,16 @@ class DependencyParser(BaseEstimator):
             Itself.
         """
         self._check()
-        bank = _treebank(sentences)
+        bank = _annotated(sentences)
         if getattr(self, "_learning", None) is None:
             self._begin(bank)
         else:
-            _need_heads(bank)
             self._learning.see(bank.core)
         self._pass(bank)
         self._finish()
         return self
 
     def _begin(self, bank: Treebank) -> None:
-        _need_heads(bank)
         self._learning = _core.ParserLearner(
             bank.core, bits=self.table_bits, label_bits=_LABEL_BITS if self.relations else 0
         )
@@ -381,7 +379,11 @@ def _treebank(sentences: Treebank | Sequence[Any]) -> Treebank:
     return sentences if isinstance(sentences, Treebank) else from_words(sentences)
 
 
-def _need_heads(bank: Treebank) -> None:
+def _annotated(sentences: Treebank | Sequence[Any]) -> Treebank:
+    """Sentences whose text has a head for every word."""
+    bank = _treebank(sentences)
+    if not bank.is_as_read:  # the engine reads the text
+        bank = Treebank(bank.to_bytes(), name="<treebank>", format=bank.format)
     if not len(bank):
         raise ValueError("there must be at least one sentence to learn from. Got none.")
     if bank.heads.min() < 0:
@@ -389,3 +391,4 @@ def _need_heads(bank: Treebank) -> None:
         sentence = int(np.searchsorted(bank.offsets, word, side="right")) - 1
         line = bank.core.line(sentence)
         raise ValueError(f"every word needs a head to learn from. One is missing in sentence {sentence} (line {line}).")
+    return bank

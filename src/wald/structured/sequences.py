@@ -95,8 +95,13 @@ class Sequences:
         offsets = _offsets([len(item) for item in items])
         hasher = FeatureHasher(HASHED_COLUMNS, dtype=np.float32)
         flat = [_flattened(part) for item in items for part in item]
-        with np.errstate(over="ignore"):  # reported as infinity
-            return cls(_checked(hasher.transform(flat), offsets), offsets)
+        try:
+            with np.errstate(over="ignore"):  # reported as infinity
+                return cls(_checked(hasher.transform(flat), offsets), offsets)
+        except UnicodeEncodeError as error:
+            raise ValueError(
+                f"Feature {error.object!r} holds half of a surrogate pair, which is no character."
+            ) from None
 
     @property
     def n_sequences(self) -> int:

@@ -1,0 +1,113 @@
+"""A `ChainClassifier` as a header and arrays, and back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from .. import _core
+from .._threads import effective_threads
+from ..structured import HOG, ChainClassifier, FeatureGroup
+from . import values
+from .arrays import Arrays, Stock, require
+from .estimators import decode_plain, encode_plain
+from .header import FileFormatError, Section
+from .models import decode_labels, encode_labels
+
+MOST_LABELS, MOST_SIZE = 65_536, 2**31 - 1
+
+
+def encode_chain(chain: ChainClassifier, arrays: Arrays) -> dict[str, Any]:
+    """Describe a fitted chain, and put its weights into ``arrays``."""
+    check_is_fitted(chain, "_chain")
+    state: Any = chain._chain.__getstate__()
+    n_labels, sizes, own, arrays["table"] = state
+    arrays["group_costs"] = np.asarray(chain.group_costs_, dtype=np.float64)
+    gap = getattr(chain, "duality_gap_", None)
+    return {
+        "parameters": encode_plain(chain, arrays, ("groups",)),
+        "groups": None if chain.groups is None else [_encode_group(group, arrays) for group in chain._groups()],
+        "labels": encode_labels(chain.classes_, arrays),
+        "n_labels": int(n_labels),
+        "sizes": [int(size) for size in sizes],
+        "own": bool(own),
+        "n_iter": int(chain.n_iter_),
+        "duality_gap": None if gap is None else float(gap),
+    }
+
+
+def decode_chain(header: Section, stock: Stock) -> ChainClassifier:
+    """Build the chain again."""
+    parameters = decode_plain(header.section("parameters"), stock, ChainClassifier, ("groups",))
+    raw = header.take("groups")
+    require(raw is None or isinstance(raw, list), "header.groups should be null or a list")
+    groups = None if raw is None else [_decode_group(group, stock, f"groups.{g}") for g, group in enumerate(raw)]
+    chain = ChainClassifier(groups, **parameters)
+    chain._check()
+    effective_threads(chain.n_jobs)
+    checked = chain._groups()
+    chain.classes_ = decode_labels(
+        header.choice("labels", ("array", "object")), stock, header.integer("n_labels", 1, MOST_LABELS)
+    )
+    chain._sizes = _decode_sizes(header.items("sizes"))
+    require(len(chain._sizes) == len(checked), "header.sizes should have one entry for each of the groups")
+    for group, size in zip(checked, chain._sizes, strict=True):
+        fits = not isinstance(group.extract, HOG) or _n_features(group.extract) == size
+        require(fits, f"group {group.name!r} has another number of features than its extractor gives")
+    chain._chain = _decode_weights(stock, len(chain.classes_), chain._sizes, header.flag("own"))
+    chain.group_names_ = [group.name for group in checked]
+    chain.group_costs_ = stock.floats("group_costs", len(checked), low=0.0)
+    chain.n_iter_ = header.integer("n_iter")
+    if (gap := header.take("duality_gap")) is not None:
+        chain.duality_gap_ = Section({"duality_gap": gap}, "header").number("duality_gap")
+    return chain
+
+
+def _encode_group(group: FeatureGroup, arrays: Arrays) -> dict[str, Any]:
+    if group.extract is not None and type(group.extract) is not HOG:
+        raise ValueError(
+            f"Group {group.name!r} cannot be saved: its extractor is code, and a file holds none but wald's own HOG. "
+            "Extract the features beforehand and make the group one without an extractor, or keep this model with "
+            "pickle or joblib, which find functions that a module defines."
+        )
+    return {
+        "name": group.name,
+        "extract": None if group.extract is None else values.encode(group.extract, arrays, f"groups.{group.name}"),
+        "cost": values.encode(group.cost, arrays, f"groups.{group.name}.cost"),
+    }
+
+
+def _decode_group(raw: Any, stock: Stock, where: str) -> FeatureGroup:
+    section = Section(raw, where)
+    group = FeatureGroup(
+        name=section.text("name"),
+        extract=values.decode(section.take("extract"), stock, f"{where}.extract", HOG | None),
+        cost=values.decode(section.take("cost"), stock, f"{where}.cost", float | None),
+    )
+    section.done()
+    return group
+
+
+def _n_features(hog: HOG) -> int:
+    down, across = (side // hog.cell - hog.block + 1 for side in hog.shape)
+    return down * across * hog.block**2 * hog.orientations
+
+
+def _decode_sizes(raw: list[Any]) -> list[int]:
+    for size in raw:
+        if type(size) is not int or not 0 <= size <= MOST_SIZE:
+            raise FileFormatError(f"header.sizes should hold whole numbers from 0 to {MOST_SIZE}")
+    return raw
+
+
+def _decode_weights(stock: Stock, n_labels: int, sizes: list[int], own: bool) -> _core.Chain:
+    """Weights; their number is checked before the engine makes room for them."""
+    n_states = 2 ** (len(sizes) - 1)
+    # With weights of its own, a state has a block for the first group, and every other group is in half of the states.
+    blocks = sizes[0] * n_states + sum(sizes[1:]) * n_states // 2 if own else sum(sizes)
+    table = stock.take("table", ("float32",), n_states + 2 + n_labels + blocks, n_labels)
+    chain = _core.Chain(n_labels, sizes, own)
+    chain.fill(table)
+    return chain

@@ -1,0 +1,135 @@
+"""An `EarlyExitClassifier` as a header and arrays, and back."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.frozen import FrozenEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from .._prediction import Served
+from ..additive import AdditiveModel, decompose
+from ..early_exit import EarlyExitClassifier
+from ..stopping import Certificate
+from . import values
+from .arrays import Arrays, Stock
+from .estimators import decode_names, encode_names
+from .header import FileFormatError, Section
+from .models import decode_model, encode_model
+from .parameters import check_parameters, decode_parameters, encode_parameters
+from .plans import check_promise, decode_looks, decode_plan, encode_looks, encode_plan
+from .saved import SavedModel
+
+# ---- from a classifier to header and arrays --------------------------------------------------------------------------
+
+
+def encode_early_exit(owner: EarlyExitClassifier, arrays: Arrays) -> dict[str, Any]:
+    """Describe a fitted classifier, and put its numbers into ``arrays``."""
+    check_is_fitted(owner, "_served")
+    served = owner._ready()
+    require_no_front(served.model)
+    fields = {
+        "fingerprint": _fingerprint(owner, served.model),
+        "by_proof": bool(served.by_proof),
+        "parameters": encode_parameters(owner, arrays),
+        "model": encode_model(served.model, arrays),
+        "plan": encode_plan(served.plan, arrays),
+        "certificate": values.encode(owner.certificate_, arrays, "certificate"),
+        "feature_names": encode_names(owner, arrays),
+    }
+    encode_looks(owner._shape, arrays)
+    return fields
+
+
+def require_no_front(model: AdditiveModel) -> None:
+    """Raise ValueError if rows go through transformers first, which a file cannot hold."""
+    if model.front is None:
+        return
+    steps = ", ".join(f"{name!r} ({type(step).__name__})" for name, step in getattr(model.front, "steps", []))
+    raise ValueError(
+        f"The pipeline's steps {steps} cannot be saved: a file holds numbers, and no transformers that are not folded "
+        "into the model. Wrap the steps behind them and transform rows before predict, or keep this model with pickle, "
+        "joblib or skops."
+    )
+
+
+def _fingerprint(owner: EarlyExitClassifier, model: AdditiveModel) -> str:
+    """Of the wrapped model, which must still be the one that was planned."""
+    if isinstance(owner.estimator_, SavedModel):
+        return owner.estimator_.fingerprint
+    fingerprint = model.fingerprint()
+    if decompose(owner.estimator_).fingerprint() != fingerprint:
+        raise ValueError("The wrapped model has changed since fit: what would be saved is not what it is. Fit again.")
+    return fingerprint
+
+
+# ---- and back --------------------------------------------------------------------------------------------------------
+
+
+class Parts:
+    """What a file says of a classifier, checked, and not yet compiled."""
+
+    def __init__(self, header: Section, stock: Stock) -> None:
+        self.fingerprint = header.text("fingerprint")
+        self.by_proof = header.flag("by_proof")
+        self.parameters = decode_parameters(header.section("parameters"), stock)
+        self.model, self.n_features = decode_model(header.section("model"), stock)
+        self.plan = decode_plan(header.section("plan"), stock, self.model)
+        self.certificate: Certificate = values.decode(header.take("certificate"), stock, "certificate", Certificate)
+        check_promise(self.certificate, self.plan, self.by_proof)
+        self.names = decode_names(header.flag("feature_names"), stock, self.n_features)
+        self.looks = decode_looks(stock, self.model, self.plan)
+        header.done()
+        stock.done()
+        check_parameters(EarlyExitClassifier(None, **self.parameters))
+
+
+def assemble(parts: Parts, estimator: Any, where: str) -> EarlyExitClassifier:
+    """Compile a classifier, around the estimator if it is there; ``where`` names the file in messages."""
+    if estimator is not None:
+        inner = estimator.estimator if isinstance(estimator, FrozenEstimator) else estimator
+        model, packed = _same_model(parts, inner, where), None
+    elif parts.by_proof:
+        raise ValueError(
+            f"{where} promises the labels of the estimator itself (risk=0), which decides whatever is not "
+            "proven early. Pass it: wald.load(path, estimator=...)."
+        )
+    else:
+        try:
+            inner = SavedModel.of(parts.model, parts.plan, parts.fingerprint, parts.parameters["n_jobs"])
+        except (ValueError, TypeError) as error:  # the engine's own checks
+            raise FileFormatError(str(error)) from None
+        model, packed = replace(parts.model, estimator=inner), inner.packed
+    owner = EarlyExitClassifier(FrozenEstimator(inner), **parts.parameters)
+    owner.estimator_ = inner
+    owner.classes_ = model.classes
+    owner.n_features_in_ = parts.n_features
+    if parts.names is not None:
+        owner.feature_names_in_ = parts.names
+    owner.plan_, owner.certificate_, owner._shape = parts.plan, parts.certificate, parts.looks
+    try:
+        owner._served = Served(model, parts.plan, parts.by_proof, packed)
+    except (ValueError, TypeError) as error:
+        raise FileFormatError(str(error)) from None
+    return owner
+
+
+def _same_model(parts: Parts, estimator: Any, where: str) -> AdditiveModel:
+    """Read an estimator, which must be the one that the file speaks of, number by number."""
+    model = decompose(estimator)
+    if model.front is not None or not _equal(model, parts.model):
+        raise ValueError(
+            f"{where} was saved for another model: its fingerprint is {parts.fingerprint[:16]}..., and that "
+            f"of the {type(estimator).__name__} given as estimator is {model.fingerprint()[:16]}..."
+        )
+    return model
+
+
+def _equal(one: AdditiveModel, other: AdditiveModel) -> bool:
+    first: Arrays = {}
+    second: Arrays = {}
+    fields = encode_model(one, first), encode_model(other, second)
+    same = fields[0] == fields[1] and first.keys() == second.keys()
+    return same and all(np.array_equal(first[name], second[name]) for name in first)

@@ -1,0 +1,47 @@
+"""A `DependencyParser` as a header and arrays, and back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from .. import _core
+from .._threads import effective_threads
+from ..structured import DependencyParser
+from .arrays import Arrays, Stock, text_array
+from .estimators import decode_plain, encode_plain
+from .header import Section
+
+#: Texts of a model's state, and its numbers with their types.
+TEXTS, NUMBERS = ("fine", "coarse", "labels"), {"longest": "uint16", "weights": "float32", "label_weights": "float32"}
+STATE = ("fine", "coarse", "longest", "bits", "weights", "labels", "label_bits", "label_weights")
+
+
+def encode_parser(parser: DependencyParser, arrays: Arrays) -> dict[str, Any]:
+    """Describe a fitted parser, and put its weights into ``arrays``."""
+    check_is_fitted(parser, "_model")
+    state = dict(zip(STATE, parser._model.state(), strict=True))
+    arrays |= {name: text_array(state[name], name) for name in TEXTS}
+    arrays |= {name: np.asarray(state[name]) for name in NUMBERS}
+    return {
+        "parameters": encode_plain(parser, arrays),
+        "bits": int(state["bits"]),
+        "label_bits": int(state["label_bits"]),
+        "n_passes": int(parser.n_passes_),
+    }
+
+
+def decode_parser(header: Section, stock: Stock) -> DependencyParser:
+    """Build the parser again; the engine refuses arrays that do not fit each other."""
+    parser = DependencyParser(**decode_plain(header.section("parameters"), stock, DependencyParser))
+    parser._check()
+    effective_threads(parser.n_jobs)
+    state: dict[str, Any] = {name: stock.labels(name, (), None).tolist() for name in TEXTS}
+    state |= {name: stock.take(name, (dtype,), None) for name, dtype in NUMBERS.items()}
+    state |= {name: header.integer(name, 0, 64) for name in ("bits", "label_bits")}
+    parser._model = _core.ParserModel(**state)
+    parser.labels_ = parser._model.labels
+    parser.n_passes_ = header.integer("n_passes")
+    return parser

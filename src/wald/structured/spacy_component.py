@@ -1,0 +1,367 @@
+"""The dependency parser as a component of spaCy: ``nlp.add_pipe("wald_parser")``."""
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from spacy.attrs import DEP, HEAD
+from spacy.language import Language
+from spacy.pipeline import Pipe
+from spacy.pipeline.dep_parser import parser_score
+from spacy.tokens import Doc, Span, Token
+from spacy.training import Example, validate_get_examples
+from spacy.util import minibatch
+from spacy.vocab import Vocab
+
+from wald.persistence import from_bytes, load, save, to_bytes
+from wald.structured.conll import from_words
+from wald.structured.parser import DependencyParser
+
+FILE = "parser.wald"
+#: The parser's parameters; ``single_root`` is none of them: to spaCy, a second root is a second sentence.
+SETTINGS = {k: v for k, v in DependencyParser(random_state=0).get_params().items() if k != "single_root"}
+#: What the treebank refuses within a form, and spaCy does not.
+_MARKS = {ord(mark): "\ufffd" for mark in "\0\t\n\r"}
+
+
+class WaldParser(Pipe):
+    """Set the heads and relations of tagged sentences with a `DependencyParser`.
+
+    It reads ``token.tag_`` and ``token.pos_`` and keeps to the sentences of ``doc.sents``; components before it must
+    set these. A root's relation is ``ROOT``. White space hangs on the word before it, by ``dep``, the relation of all
+    words if the parser learned none.
+
+    Parameters
+    ----------
+    vocab : spacy.vocab.Vocab
+        Of the pipeline.
+    parser : DependencyParser
+        Fitted, or fitted by `initialize`.
+    name : str, default="wald_parser"
+        Of the component.
+
+    Attributes
+    ----------
+    parser : DependencyParser
+        Put another one here that was trained elsewhere.
+
+    Notes
+    -----
+    The component is trained when the pipeline is initialized, in one go and on the tags of the examples' references;
+    ``nlp.update`` passes it over. Its files are those of `wald.save`.
+
+    Examples
+    --------
+    >>> import spacy
+    >>> from spacy.tokens import Doc
+    >>> from spacy.training import Example
+    >>> nlp = spacy.blank("en")
+    >>> component = nlp.add_pipe("wald_parser", config={"table_bits": 12, "n_epochs": 2})
+    >>> words, tags, heads, deps = ["Dogs", "bark"], ["NNS", "VBP"], [1, 1], ["nsubj", "ROOT"]
+    >>> gold = Doc(nlp.vocab, words=words, tags=tags, heads=heads, deps=deps)
+    >>> optimizer = nlp.initialize(lambda: [Example(nlp.make_doc(gold.text), gold)])
+    >>> doc = component(Doc(nlp.vocab, words=words, tags=tags, sent_starts=[True, False]))
+    >>> [(token.text, token.dep_, token.head.text) for token in doc]
+    [('Dogs', 'nsubj', 'bark'), ('bark', 'ROOT', 'bark')]
+    """
+
+    def __init__(self, vocab: Vocab, parser: DependencyParser, name: str = "wald_parser") -> None:
+        self.vocab, self.parser, self.name = vocab, parser, name
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Relations that the parser learned."""
+        return tuple(getattr(self.parser, "labels_", ()))
+
+    # ---- parsing ----------------------------------------------------------------------------------------------------
+
+    def __call__(self, doc: Doc) -> Doc:
+        """Parse one document.
+
+        Parameters
+        ----------
+        doc : spacy.tokens.Doc
+            With tags and sentence boundaries.
+
+        Returns
+        -------
+        spacy.tokens.Doc
+            The same.
+
+        Raises
+        ------
+        ValueError
+            If there are no sentence boundaries, or no tags.
+        """
+        return next(self.pipe([doc]), doc)
+
+    def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
+        """Parse documents, some at a time: the parser's threads share a batch.
+
+        Parameters
+        ----------
+        stream : iterable of spacy.tokens.Doc
+            With tags and sentence boundaries.
+        batch_size : int, default=128
+            Documents that are parsed together.
+
+        Yields
+        ------
+        spacy.tokens.Doc
+            The same.
+        """
+        handle = self.get_error_handler()
+        for docs in minibatch(stream, size=batch_size):
+            try:
+                self._parse(docs)
+                yield from docs
+            except Exception as error:  # the pipeline's handler decides what is to be done
+                handle(self.name, self, docs, error)
+
+    def _parse(self, docs: list[Doc]) -> None:
+        if not self.parser.single_root:
+            raise ValueError(f"{self.name} needs a parser with single_root=True: a sentence of spaCy has one root.")
+        sentences = [list(map(_words, self._sentences(doc))) for doc in docs]
+        read = [[_fields(token) for token in words] for found in sentences for words in found if words]
+        trees = iter(self.parser.predict(from_words(read)))
+        for doc, found in zip(docs, sentences, strict=True):
+            heads, relations = _blank(doc)
+            for words in filter(None, found):
+                tree, at = next(trees), np.array([token.i for token in words])
+                above = np.array(tree.heads)
+                heads[at] = np.where(above == 0, at, at[above - 1])
+                for i, head, relation in zip(at, tree.heads, tree.deprels, strict=True):
+                    relations[i] = "ROOT" if head == 0 else relation if self.labels else "dep"
+            _annotate(doc, heads, relations)
+
+    def _sentences(self, doc: Doc) -> list[Span]:
+        words = [token for token in doc if not token.is_space]
+        if not doc.has_annotation("SENT_START"):
+            raise ValueError(
+                f"{self.name} parses sentences, and the document has no sentence boundaries. Put a component before it "
+                f"that sets them, such as nlp.add_pipe('sentencizer', before={self.name!r})."
+            )
+        if words and not any(token.tag or token.pos for token in words):
+            raise ValueError(
+                f"{self.name} reads token.tag_ and token.pos_, and the document has neither. Put a tagger before it."
+            )
+        return list(doc.sents)
+
+    # ---- learning ---------------------------------------------------------------------------------------------------
+
+    def initialize(self, get_examples: Callable[[], Iterable[Example]], *, nlp: Language | None = None) -> None:
+        """Train the parser on the trees of the examples' references; sentences without a whole tree are left out.
+
+        Parameters
+        ----------
+        get_examples : callable
+            Gives the examples. If none has a tree, a parser that is fitted stays as it is.
+        nlp : spacy.language.Language, default=None
+            Not needed.
+
+        Raises
+        ------
+        ValueError
+            If there is no tree to learn from, and the parser is not fitted.
+        """
+        validate_get_examples(get_examples, "WaldParser.initialize")
+        trees = [tree for example in get_examples() for tree in _trees(example.reference)]
+        if trees:
+            self.parser.fit(from_words(trees))
+        elif not self._is_fitted():
+            raise ValueError(
+                f"{self.name} learns from examples whose references have tags, heads and relations. Got none. A parser "
+                f"that was trained elsewhere goes into nlp.get_pipe({self.name!r}).parser."
+            )
+
+    def score(self, examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:
+        """Score parsed examples as spaCy's own parser does.
+
+        Parameters
+        ----------
+        examples : iterable of spacy.training.Example
+            With predicted documents.
+        **kwargs
+            For `spacy.scorer.Scorer.score_deps`.
+
+        Returns
+        -------
+        dict
+            ``dep_uas``, ``dep_las`` and others; punctuation does not count.
+        """
+        scores: dict[str, Any] = parser_score(list(examples), **kwargs)
+        return scores
+
+    # ---- files ------------------------------------------------------------------------------------------------------
+
+    def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
+        """Give the parser as bytes; none if it is not fitted.
+
+        Parameters
+        ----------
+        exclude : iterable of str, optional
+            Has no meaning here.
+
+        Returns
+        -------
+        bytes
+        """
+        return to_bytes(self.parser) if self._is_fitted() else b""
+
+    def from_bytes(self, raw: bytes, *, exclude: Iterable[str] = ()) -> Self:
+        """Take the parser from what `to_bytes` gave, but for ``n_jobs``, which stays.
+
+        Parameters
+        ----------
+        raw : bytes
+            From anywhere: see `wald.load`.
+        exclude : iterable of str, optional
+            Has no meaning here.
+
+        Returns
+        -------
+        WaldParser
+            Itself.
+        """
+        return self._with(from_bytes(raw)) if raw else self
+
+    def to_disk(self, path: str | os.PathLike[str], *, exclude: Iterable[str] = ()) -> None:
+        """Save the parser in a folder; the folder is empty if it is not fitted.
+
+        Parameters
+        ----------
+        path : path-like
+            The folder, which is made.
+        exclude : iterable of str, optional
+            Has no meaning here.
+        """
+        Path(path).mkdir(parents=True, exist_ok=True)
+        if self._is_fitted():
+            save(self.parser, Path(path) / FILE)
+        else:
+            (Path(path) / FILE).unlink(missing_ok=True)
+
+    def from_disk(self, path: str | os.PathLike[str], *, exclude: Iterable[str] = ()) -> Self:
+        """Load the parser from a folder that `to_disk` wrote, but for ``n_jobs``, which stays.
+
+        Parameters
+        ----------
+        path : path-like
+            The folder.
+        exclude : iterable of str, optional
+            Has no meaning here.
+
+        Returns
+        -------
+        WaldParser
+            Itself.
+        """
+        file = Path(path) / FILE
+        return self._with(load(file)) if file.exists() else self
+
+    def _with(self, parser: Any) -> Self:
+        if not isinstance(parser, DependencyParser):
+            raise TypeError(f"{self.name} needs the file of a DependencyParser. Got a {type(parser).__name__}.")
+        self.parser = parser.set_params(n_jobs=self.parser.n_jobs)
+        return self
+
+    def _is_fitted(self) -> bool:
+        return hasattr(self.parser, "labels_")
+
+
+# ---- between spaCy's documents and plain lists -----------------------------------------------------------------------
+
+
+def _words(sentence: Span) -> list[Token]:
+    return [token for token in sentence if not token.is_space]
+
+
+def _fields(token: Token) -> tuple[str, str, str]:
+    return token.text.translate(_MARKS) or "_", token.pos_ or "_", token.tag_ or "_"
+
+
+def _blank(doc: Doc) -> tuple[NDArray[np.int64], list[str]]:
+    """Heads and relations with which white space hangs on its neighbours; those of words are put over them."""
+    heads, relations = np.arange(len(doc)), ["dep"] * len(doc)
+    for sentence in doc.sents:
+        first = next((token.i for token in sentence if not token.is_space), sentence.start)
+        before, relations[first] = first, "ROOT"
+        for token in sentence:
+            before = before if token.is_space else token.i
+            heads[token.i] = before
+    return heads, relations
+
+
+def _annotate(doc: Doc, heads: NDArray[np.int64], relations: list[str]) -> None:
+    codes = [doc.vocab.strings.add(relation) for relation in relations]
+    offsets = (heads - np.arange(len(doc))).astype(np.uint64)  # spaCy reads them as signed again
+    doc.from_array([HEAD, DEP], np.stack([offsets, np.array(codes, dtype=np.uint64)], axis=1))
+
+
+def _trees(doc: Doc) -> Iterator[list[tuple[str, str, str, int, str]]]:
+    """Sentences as `wald.structured.from_words` takes them: those whose tree is whole, without white space."""
+    for sentence in doc.sents if doc.has_annotation("DEP") else ():
+        words = _words(sentence)
+        numbers = {token.i: number for number, token in enumerate(words, 1)}
+        heads = [_head(token, numbers) for token in words]
+        if words and None not in heads and all(token.has_dep() for token in words):
+            yield [(*_fields(token), head or 0, token.dep_) for token, head in zip(words, heads, strict=True)]
+
+
+def _head(token: Token, numbers: dict[int, int]) -> int | None:
+    """Number of the word that a word hangs on, maybe by way of white space; 0 for a root, None if there is none."""
+    if token.head == token:
+        return 0
+    head = token.head
+    while head.is_space and head.head != head:
+        head = head.head
+    return numbers.get(head.i)
+
+
+def make_parser(
+    nlp: Language,
+    name: str,
+    features: str,
+    decoder: str,
+    learner: str,
+    step: float,
+    loss_augmented: bool,
+    n_epochs: int,
+    random_states: bool,
+    group_by: str,
+    length_filter: str | None,
+    relations: bool,
+    table_bits: int,
+    n_jobs: int | None,
+    random_state: int | None,
+) -> WaldParser:
+    """Make the component from a config; the parameters are those of `wald.structured.DependencyParser`."""
+    parser = DependencyParser(
+        features=features,
+        decoder=decoder,
+        learner=learner,
+        step=step,
+        loss_augmented=loss_augmented,
+        n_epochs=n_epochs,
+        random_states=random_states,
+        group_by=group_by,
+        length_filter=length_filter,
+        relations=relations,
+        table_bits=table_bits,
+        n_jobs=n_jobs,
+        random_state=random_state,
+    )
+    return WaldParser(nlp.vocab, parser, name)
+
+
+Language.factory(
+    "wald_parser",
+    requires=["token.tag", "token.pos", "doc.sents"],
+    assigns=["token.dep", "token.head"],
+    default_config=SETTINGS,
+    default_score_weights={"dep_uas": 0.5, "dep_las": 0.5, "dep_las_per_type": None},
+    func=make_parser,
+)
