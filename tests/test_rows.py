@@ -50,3 +50,14 @@ def test_columns_of_a_pandas_that_hides_its_own_way(dtype, monkeypatch):
     slow = column_of(hidden)
     for c in range(2):
         np.testing.assert_array_equal(quick(c), slow(c))
+
+
+def test_column_numbers_are_not_cut():
+    from scipy import sparse
+
+    wide = sparse.csr_matrix(
+        (np.ones(2), np.array([1, 2**33 + 2], dtype=np.int64), np.array([0, 2], dtype=np.int64)), shape=(1, 4)
+    )
+    wide.indices = np.array([1, 2**33 + 2], dtype=np.int64)
+    with pytest.raises(ValueError, match=r"CSR indices must lie in \[0, 4\)"):
+        list(_rows.pieces(wide))

@@ -174,10 +174,21 @@ def _canonical(X: Any) -> Any:
         if csr.dtype.kind not in "biuf":
             check_array(csr, accept_sparse="csr")  # says what is wrong with complex or object values
         csr = csr.astype(np.float64)
+    check_indices(csr)
     if not csr.has_canonical_format:
+        csr.check_format()  # scipy's sums trust every index
         csr = csr.copy()
         csr.sum_duplicates()
     return csr
+
+
+def check_indices(csr: Any) -> None:
+    """Refuse column numbers that would turn into others when they are cut to int32."""
+    indices, n_columns = csr.indices, csr.shape[1]
+    if n_columns > np.iinfo(np.int32).max:
+        raise ValueError(f"At most {np.iinfo(np.int32).max} features are possible. Got {n_columns}.")
+    if indices.dtype.itemsize > 4 and len(indices) and not (indices.min() >= 0 and indices.max() < n_columns):
+        raise ValueError(f"CSR indices must lie in [0, {n_columns}), the number of features.")
 
 
 def _csr_rows(csr: Any) -> _core.Rows:

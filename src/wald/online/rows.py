@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from wald import _core
+from wald._rows import check_indices
 
 
 def learner_rows(X: Any, dtype: np.dtype[Any], n_columns: int, summed: bool = False) -> _core.Rows:
@@ -32,12 +33,7 @@ def learner_rows(X: Any, dtype: np.dtype[Any], n_columns: int, summed: bool = Fa
 
 def _csr(X: Any, dtype: np.dtype[Any], summed: bool) -> _core.Rows:
     X = X.tocsr()
-    if X.shape[1] > np.iinfo(np.int32).max:
-        raise ValueError(f"At most {np.iinfo(np.int32).max} features are possible. Got {X.shape[1]} instead.")
-    if X.indices.dtype.itemsize > 4 and X.nnz and not (X.indices.min() >= 0 and X.indices.max() < X.shape[1]):
-        raise ValueError(
-            f"CSR indices must lie in [0, {X.shape[1]}), the number of features."
-        )  # before it is cut to int32
+    check_indices(X)
     if summed:
         X = type(X)((X.data, X.indices, X.indptr), shape=X.shape)
         X.check_format()  # scipy's sums trust every index
