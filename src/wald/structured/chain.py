@@ -157,6 +157,7 @@ class ChainClassifier(BaseEstimator):
             for _ in range(self.max_iter):
                 self._turn(lesson, sequences.n_sequences, rng)
             self._keep(self._learner)
+        self._scale = self._typical_scale(features)
         return self
 
     def partial_fit(
@@ -208,6 +209,7 @@ class ChainClassifier(BaseEstimator):
             self._learner = _core.ChainPerceptron(self._chain)
         self._turn(lesson, sequences.n_sequences, rng)
         self._keep(self._learner)
+        self._scale = self._typical_scale(features)
         return self
 
     def _begin(self, features: LazyFeatures, codes: NDArray[np.int32], rng: np.random.Generator) -> _core.ChainLesson:
@@ -248,6 +250,13 @@ class ChainClassifier(BaseEstimator):
         if not chain.finite():
             raise ValueError("The weights overflow float32: scale the features, to the order of 1.")
         self._chain = chain
+
+    def _typical_scale(self, features: LazyFeatures) -> float:
+        """What makes half of the training parts' margins larger than 7, as log odds are where errors are few."""
+        session = ChainSession(self._chain, self.classes_, features, 1)
+        some = np.arange(min(features.sequences.n_sequences, 200))
+        typical = float(np.median(session.confidence(session.state(), some)))
+        return 7.0 / typical if typical > 0 else 1.0
 
     def _order(self, n: int, rng: np.random.Generator) -> NDArray[np.int64]:
         return (rng.permutation(n) if self.shuffle else np.arange(n)).astype(np.int64)
@@ -325,7 +334,7 @@ class ChainClassifier(BaseEstimator):
         check_is_fitted(self, "_chain")
         sequences = Sequences.of(X, lengths)
         features = LazyFeatures(self._groups(), sequences, self._sizes)
-        return ChainSession(self._chain, self.classes_, features, effective_threads(self.n_jobs))
+        return ChainSession(self._chain, self.classes_, features, effective_threads(self.n_jobs), self._scale)
 
     def __getstate__(self) -> dict[str, Any]:
         state = dict(super().__getstate__())
