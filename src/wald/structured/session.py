@@ -13,6 +13,9 @@ from .sequences import labels_of
 
 State = NDArray[np.bool_]
 
+#: Of more labels, `ChainSession.part_features` tells the first three alone.
+_MOST_LABELS = 64
+
 
 class ChainSession:
     """Sequences on their way through a chain: what was bought of them, and what it says.
@@ -57,6 +60,7 @@ class ChainSession:
     ) -> None:
         self._chain, self._classes, self.features, self._n_threads = chain, classes, features, n_threads
         self._scale = scale
+        self._part_features: NDArray[np.float32] | None = None
         self.sequences = features.sequences
 
     @property
@@ -123,22 +127,31 @@ class ChainSession:
         return np.asarray(two[:, 1] - two[:, 0])
 
     def part_features(self) -> NDArray[np.float32]:
-        """What the cheap group alone says of each part, neighbours left aside: (n_parts, 3).
+        """What the cheap group alone says of each part, neighbours left aside: (n_parts, 2 or 2 + n_classes).
 
-        By how much the best label beats the second and the third, and the entropy under ``exp(scale * score)``.
+        By how much the best label beats the second and the third; and, where there are at most 64 labels, how much less
+        than the best each one scores.
         """
-        nothing = np.zeros((self.sequences.n_parts, len(self.features.groups) - 1), dtype=bool)
-        return _summary(self.node_scores(nothing), self._scale)
+        if self._part_features is None:
+            nothing = np.zeros((self.sequences.n_parts, len(self.features.groups) - 1), dtype=bool)
+            behind = self.node_scores(nothing)
+            behind -= behind.max(axis=1, keepdims=True)
+            n = behind.shape[1]
+            lead = np.zeros((len(behind), 2), dtype=np.float32)
+            lead[:, : min(n - 1, 2)] = -np.partition(behind, np.arange(max(n - 3, 0), n), axis=1)[:, ::-1][:, 1:3]
+            self._part_features = np.hstack([lead, behind]) if n <= _MOST_LABELS else lead
+        return self._part_features
 
     def evidence(self, state: ArrayLike, examples: ArrayLike | None = None) -> NDArray[np.float32]:
-        """What the model says of its answers under a state: (n_parts, 6).
+        """What an answer under a state rests on: (n_parts, 11).
 
-        By how much the best labelling beats the best ones with the second and the third label at each part, the entropy
-        under ``exp(scale * max-marginal)``; and the same of the part's own scores, neighbours left aside.
+        By how much the best labelling beats the best ones with the second and the third label of a part; the codes of
+        the first two labels; the three largest probabilities of labels, and that of the best labelling's label; by how
+        much the part's own scores, neighbours left aside, put one label before all others, its code, and how much less
+        the best labelling's label scores.
         """
-        own = self.node_scores(state, examples)
-        best = self._chain.max_marginals(own, self._ends(examples), self._n_threads)
-        return np.hstack([_summary(best, self._scale), _summary(own, self._scale)])
+        bits, chosen = self._bought(state, examples)
+        return self._chain.evidence(self.features.stores, bits, self.offsets, chosen, self._scale, self._n_threads)
 
     def best_paths(self, state: ArrayLike, k: int) -> tuple[list[NDArray[np.int32]], NDArray[np.float32]]:
         """Codes (k, length) of each sequence's best labellings, and their scores (n_sequences, k)."""
@@ -177,15 +190,3 @@ class ChainSession:
         if chosen is None:
             return self.offsets
         return np.concatenate([[0], np.cumsum(np.diff(self.offsets)[chosen])]).astype(np.int64)
-
-
-def _summary(scores: NDArray[np.float32], scale: float) -> NDArray[np.float32]:
-    """By how much the best score beats the second and the third, and the entropy of ``exp(scale * score)``."""
-    n = scores.shape[1]
-    top = np.full((len(scores), 3), -np.inf, dtype=np.float32)
-    top[:, : min(n, 3)] = -np.sort(-scores, axis=1)[:, :3]
-    logs = scale * (scores - top[:, :1])
-    odds = np.exp(logs)
-    total = odds.sum(axis=1)
-    gaps = np.minimum(top[:, :1] - top[:, 1:], 30 / scale)
-    return np.column_stack([gaps, np.log(total) - (odds * logs).sum(axis=1) / total]).astype(np.float32)
