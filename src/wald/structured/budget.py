@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any, Self
 
 import numpy as np
@@ -29,9 +30,10 @@ class BudgetedPredictor(BaseEstimator):
         Fitted for this model.
     budget : float
         Mean cost of a part, its cheap group included, in the units of ``costs``.
-    costs : array-like of shape (K + 1,) or dict, default=None
+    costs : array-like of shape (K + 1,), dict or "time", default=None
         Cost of each group for one part, the cheap one first; a dict has them by name. None: the model's
-        ``group_costs_``.
+        ``group_costs_``. "time": microseconds, measured by `fit`, of extraction, policy and every inference; what costs
+        more than it saves is then left out, so that no budget makes predictions slower than everything bought.
     spend : {"mean", "each"}, default="mean"
         Whether the examples' mean meets the budget, and money goes where it is needed most; or every example stays
         within the budget on its own, stopping before it.
@@ -43,6 +45,9 @@ class BudgetedPredictor(BaseEstimator):
     spend_ : float
         Mean cost of a part on the examples that `fit` saw: the largest one not above the budget.
     costs_ : float64 ndarray of shape (K + 1,)
+        Of each group for one part. With ``costs="time"``, the first one counts policy and inferences, too.
+    mode_ : {"policy", "everything", "nothing"}
+        Who decides. Without a policy, where it cannot pay, every part gets all groups, or none.
 
     Raises
     ------
@@ -70,7 +75,7 @@ class BudgetedPredictor(BaseEstimator):
         policy: Policy,
         *,
         budget: float | None = None,
-        costs: ArrayLike | dict[str, float] | None = None,
+        costs: ArrayLike | dict[str, float] | str | None = None,
         spend: str = "mean",
     ) -> None:
         self.model = model
@@ -95,18 +100,33 @@ class BudgetedPredictor(BaseEstimator):
         """
         check_policy(self.policy, self.model)
         require_option(type(self).__name__, "spend", self.spend, ("mean", "each"))
-        self.costs_ = self._checked_costs()
-        budget = self._checked_budget()
         session = self.model.open(X)
+        self.mode_ = "policy"
+        if isinstance(self.costs, str):
+            require_option(type(self).__name__, "costs", self.costs, ("time",))
+            self.costs_, without = self._measured(X)
+            budget = self._checked_budget(without)
+            if budget >= without.sum():
+                self.mode_, self.costs_ = "everything", without
+            elif budget < self.costs_[0]:
+                self.mode_, self.costs_ = "nothing", without
+        else:
+            self.costs_ = self._checked_costs()
+            budget = self._checked_budget(self.costs_)
         self.allowance_ = Allowance(budget - self.costs_[0], self.costs_[1:]) if self.spend == "each" else None
-        if self.allowance_ is not None:  # money that cannot move is spent wherever it does not hurt
+        if self.mode_ != "policy":
+            self.threshold_ = -np.inf if self.mode_ == "everything" else np.inf
+            self.spend_ = self._mean_cost(session, self.threshold_)
+        elif self.allowance_ is not None:  # money that cannot move is spent wherever it does not hurt
             self.threshold_ = -np.inf
             self.spend_ = self._mean_cost(session, self.threshold_)
         else:
             self.threshold_, self.spend_ = self._largest_spend(session, budget)
         return self
 
-    def predict(self, X: Any, *, return_cost: bool = False, return_state: bool = False) -> Any | tuple[Any, ...]:
+    def predict(
+        self, X: Any, *, return_cost: bool = False, return_state: bool = False, deadline: float | None = None
+    ) -> Any | tuple[Any, ...]:
         """Answers, one per example, as the model gives them.
 
         Parameters
@@ -117,6 +137,9 @@ class BudgetedPredictor(BaseEstimator):
             Also return what each example cost.
         return_state : bool, default=False
             Also return what was bought.
+        deadline : float, default=None
+            Seconds of wall clock from the call. Groups are bought in pieces, the highest priorities first, until the
+            next piece would take too long; a deadline that has passed already gives the answers of the cheap group.
 
         Returns
         -------
@@ -124,11 +147,19 @@ class BudgetedPredictor(BaseEstimator):
         cost : float64 ndarray of shape (n_examples,), if ``return_cost``
             Of all parts of an example together, the cheap group included.
         state : bool ndarray of shape (n_parts, K), if ``return_state``
+
+        Raises
+        ------
+        AcquisitionError
+            If an extractor of a costly group fails; it has the answers without what failed.
         """
+        start = time.perf_counter()
         check_is_fitted(self, "threshold_")
         check_policy(self.policy, self.model)
+        if deadline is not None and np.isnan(deadline):
+            raise ValueError("deadline must be a number of seconds. Got NaN.")
         session = self.model.open(X)
-        found = self._acquire(session, self.threshold_)
+        found = self._acquire(session, self.threshold_, until=None if deadline is None else start + deadline)
         out = [answers_of(session, found.codes)]
         if return_cost:
             out.append(cost_of(found.state, np.asarray(session.offsets), self.costs_))
@@ -136,8 +167,11 @@ class BudgetedPredictor(BaseEstimator):
             out.append(found.state)
         return out[0] if len(out) == 1 else tuple(out)
 
-    def _acquire(self, session: Session, threshold: float, *, decode: bool = True) -> Acquired:
-        return acquire(self.policy, session, threshold, self.allowance_, decode=decode)
+    def _acquire(
+        self, session: Session, threshold: float, *, until: float | None = None, decode: bool = True
+    ) -> Acquired:
+        policy = self.policy if self.mode_ == "policy" else _Constant()
+        return acquire(policy, session, threshold, self.allowance_, until=until, decode=decode)
 
     def _mean_cost(self, session: Session, threshold: float) -> float:
         state = self._acquire(session, threshold, decode=False).state
@@ -191,8 +225,25 @@ class BudgetedPredictor(BaseEstimator):
             )
         return found
 
-    def _checked_budget(self) -> float:
-        cheap, full = float(self.costs_[0]), float(self.costs_.sum())
+    def _measured(self, X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Microseconds a part: with the policy, its time and all inferences in the first entry; and without."""
+        session = self.model.open(X)
+        everything = session.state()
+        start, before = time.perf_counter(), float(np.asarray(session.seconds).sum())
+        session.decode(everything)
+        inference = time.perf_counter() - start - (float(np.asarray(session.seconds).sum()) - before)
+        each = 1e6 * np.asarray(session.seconds) / np.asarray(session.extracted)
+        n_examples = len(np.asarray(session.offsets)) - 1
+        first = self.policy.priority(session, everything & False, np.arange(n_examples))
+        runs = [acquire(self.policy, session, float(np.median(first))).seconds for _ in range(3)]
+        overhead = float(np.median([run["policy"] + run["inference"] for run in runs]))
+        alone, with_policy = each.copy(), each.copy()
+        alone[0] += 1e6 * inference / len(everything)
+        with_policy[0] += 1e6 * overhead / len(everything)
+        return with_policy, alone
+
+    def _checked_budget(self, costs: NDArray[np.float64]) -> float:
+        cheap, full = float(costs[0]), float(costs.sum())
         if self.budget is None:
             raise ValueError("BudgetedPredictor needs a budget=, the mean cost of a part.")
         if not cheap <= self.budget <= full * (1 + 1e-12):  # also refuses NaN
@@ -201,3 +252,11 @@ class BudgetedPredictor(BaseEstimator):
                 f"groups. Got {self.budget!r}."
             )
         return float(self.budget)
+
+
+class _Constant(Policy):
+    """Everything or nothing, as the threshold says."""
+
+    def priority(self, session: Session, state: Any, examples: NDArray[np.int64]) -> NDArray[np.float64]:
+        lengths = np.diff(np.asarray(session.offsets))[examples]
+        return np.zeros((int(lengths.sum()), state.shape[1]))

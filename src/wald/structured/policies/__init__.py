@@ -2,7 +2,7 @@
 
 from wald.structured.policies.anytime import AnytimePolicy, Step
 from wald.structured.policies.base import Policy
-from wald.structured.policies.driver import Acquired, acquire
+from wald.structured.policies.driver import Acquired, AcquisitionError, acquire
 from wald.structured.policies.iterated import IteratedPolicy
 from wald.structured.policies.myopic import MyopicPolicy
 from wald.structured.policies.one_shot import OneShotPolicy
@@ -10,6 +10,7 @@ from wald.structured.policies.uniform import UniformPolicy
 
 __all__ = [
     "Acquired",
+    "AcquisitionError",
     "AnytimePolicy",
     "IteratedPolicy",
     "MyopicPolicy",
