@@ -6,6 +6,7 @@ from wald.structured.policies.driver import Acquired, AcquisitionError, acquire
 from wald.structured.policies.iterated import IteratedPolicy
 from wald.structured.policies.myopic import MyopicPolicy
 from wald.structured.policies.one_shot import OneShotPolicy
+from wald.structured.policies.q_learning import QLearningPolicy
 from wald.structured.policies.uniform import UniformPolicy
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "MyopicPolicy",
     "OneShotPolicy",
     "Policy",
+    "QLearningPolicy",
     "Step",
     "UniformPolicy",
     "acquire",
