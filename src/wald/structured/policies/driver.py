@@ -1,0 +1,237 @@
+"""The one loop that all policies share: ask for priorities, buy what lies above a threshold, ask again."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wald.structured.features import ExtractionError
+from wald.structured.policies.base import Policy
+from wald.structured.policies.metering import MeteredSession
+from wald.structured.policies.segments import Ends, counts, owner, parts_of, ranks
+from wald.structured.protocol import Session, State
+
+
+@dataclass(frozen=True, eq=False)
+class Acquired:
+    """Examples with what a policy bought for them.
+
+    Attributes
+    ----------
+    state : bool ndarray of shape (n_parts, K)
+    codes : int32 ndarray of shape (n_parts,)
+        The answers under this state.
+    seconds : dict
+        What went into ``"features"``, ``"policy"`` and ``"inference"``.
+    n_rounds : int
+        How often something was bought.
+    """
+
+    state: State
+    codes: NDArray[np.int32]
+    seconds: dict[str, float]
+    n_rounds: int
+
+
+class AcquisitionError(ExtractionError):
+    """Groups could not be extracted; what was predicted before is not lost.
+
+    Attributes
+    ----------
+    answers
+        One per example, as the model gives them, from what could be extracted.
+    state : bool ndarray of shape (n_parts, K)
+        What these answers rest on.
+    """
+
+    def __init__(self, message: str, answers: Any, state: State) -> None:
+        super().__init__(message)
+        self.answers = answers
+        self.state = state
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (str(self), self.answers, self.state)
+
+
+@dataclass(frozen=True, eq=False)
+class Allowance:
+    """What one example may spend at most: ``per_part`` times its parts, on groups that cost ``costs`` (K,) a part."""
+
+    per_part: float
+    costs: NDArray[np.float64]
+
+
+def acquire(
+    policy: Policy,
+    session: Session,
+    threshold: float,
+    allowance: Allowance | None = None,
+    *,
+    until: float | None = None,
+    decode: bool = True,
+) -> Acquired:
+    """Let a policy buy what it gives a priority above a threshold, and answer.
+
+    Parameters
+    ----------
+    policy : Policy
+        Fitted.
+    session : Session
+        Of the policy's model.
+    threshold : float
+    allowance : Allowance, default=None
+        No example spends more than it.
+    until : float, default=None
+        When to answer from what is there, on the clock of `time.perf_counter`.
+    decode : bool, default=True
+        Whether to answer in the end; without, ``codes`` is empty.
+
+    Raises
+    ------
+    AcquisitionError
+        If an extractor of a costly group fails; it has the answers from before.
+    """
+    metered = MeteredSession(session)
+    begin, extracted = time.perf_counter(), metered.extraction()
+    state, known = metered.state() & False, metered.state() & False
+    codes, n_rounds = np.empty(0, dtype=np.int32), 0
+    try:
+        if until is None:
+            for bought, _ in rounds(policy, metered, threshold, allowance):
+                known, state, n_rounds = state, bought.copy(), n_rounds + 1
+            if decode:
+                codes = metered.decode(state)
+        else:
+            codes = metered.decode(state)
+            for bought, examples in rounds(policy, metered, threshold, allowance, until):
+                known, state, n_rounds = state, bought.copy(), n_rounds + 1
+                codes[parts_of(np.asarray(session.offsets), examples)[0]] = metered.decode(state, examples)
+    except Exception as error:
+        if not state.any():
+            raise
+        raise AcquisitionError(str(error), answers_of(session, session.decode(known)), known) from error
+    features, total = metered.extraction() - extracted, time.perf_counter() - begin
+    seconds = {"features": features, "policy": max(total - features - metered.inference, 0.0)}
+    return Acquired(state, codes, {**seconds, "inference": metered.inference}, n_rounds)
+
+
+def rounds(
+    policy: Policy, session: Any, threshold: float, allowance: Allowance | None = None, until: float | None = None
+) -> Iterator[tuple[State, NDArray[np.int64]]]:
+    """Walk through the states, one a round, each with the examples that it bought something for.
+
+    The state is one array, written to from round to round. With ``until``, a round is bought in pieces, the highest
+    priorities first, each of which takes a small share of the time left; who walks has to decode, so that it is known
+    how long a piece takes.
+    """
+    offsets = np.asarray(session.offsets)
+    state = session.state() & False
+    active = np.arange(len(offsets) - 1)
+    done = 0
+    clock = None if until is None else _Clock(until)
+    while len(active) and (policy.n_rounds is None or done < policy.n_rounds) and not (clock and clock.passed()):
+        parts, ends = parts_of(offsets, active)
+        done += 1
+        priority = policy.priority(session, state, active)
+        lacks = ~state[parts]
+        pace = 1.0 if done == policy.n_rounds else policy.pace
+        chosen = choose(priority, lacks, ends, threshold, pace)
+        if allowance is not None:
+            chosen = _afforded(chosen, priority, lacks, ends, allowance)
+        if not chosen.any():
+            return
+        touched = active[counts(np.any(chosen, axis=1), ends) > 0]
+        if clock is None:
+            state[parts] |= chosen
+            yield state, touched
+        else:
+            items = np.flatnonzero(chosen.ravel())
+            items = items[np.argsort(-priority.ravel()[items], kind="stable")]
+            of = active[owner(ends)]
+            while len(items) and (many := clock.affords(len(items))):
+                now, items = items[:many], items[many:]
+                local = now // chosen.shape[1]
+                state[parts[local], now % chosen.shape[1]] = True
+                yield state, np.unique(of[local])
+                clock.took(many)
+        parts, ends = parts_of(offsets, touched)
+        active = touched[counts(np.any(~state[parts], axis=1), ends) > 0]
+
+
+class _Clock:
+    """How many parts can still be bought before a deadline."""
+
+    #: A piece may take this share of the time left, so that a slow one does little harm.
+    SHARE = 0.25
+
+    def __init__(self, until: float) -> None:
+        self.until = until
+        self.started = 0.0
+        self.each: float | None = None  # seconds a part, of the piece before
+
+    def passed(self) -> bool:
+        return time.perf_counter() >= self.until
+
+    def affords(self, most: int) -> int:
+        self.started = time.perf_counter()
+        left = self.until - self.started
+        if self.each is None:
+            return int(left > 0)
+        if left <= self.each:
+            return 0
+        return int(np.clip(self.SHARE * left / max(self.each, 1e-9), 1, most))
+
+    def took(self, many: int) -> None:
+        self.each = (time.perf_counter() - self.started) / many
+
+
+def choose(
+    priority: NDArray[np.float64], lacks: NDArray[np.bool_], ends: Ends, threshold: float, pace: float
+) -> NDArray[np.bool_]:
+    """What to buy: of each example the best of what lies above a threshold, a share ``pace`` of it, rounded up."""
+    above = lacks & (priority > threshold)
+    if pace == 1:
+        return above
+    items = ends * priority.shape[1]
+    wanted = above.ravel()
+    place = ranks(np.where(wanted, priority.ravel(), -np.inf), items)
+    many = counts(wanted, items)
+    keep = np.maximum(np.ceil(pace * many), 1)[owner(items)]
+    return np.asarray((wanted & (place < keep)).reshape(above.shape))
+
+
+def _afforded(
+    chosen: NDArray[np.bool_], priority: NDArray[np.float64], lacks: NDArray[np.bool_], ends: Ends, allowance: Allowance
+) -> NDArray[np.bool_]:
+    """Of what was chosen, the best that each example's allowance still covers."""
+    items, of = ends * priority.shape[1], owner(ends * priority.shape[1])
+    costs = np.tile(allowance.costs, len(priority))
+    limit = allowance.per_part * np.diff(ends)
+    spent = np.bincount(of, weights=costs * ~lacks.ravel(), minlength=len(limit))
+    order = np.lexsort((ranks(np.where(chosen.ravel(), priority.ravel(), -np.inf), items), of))
+    price = np.where(chosen.ravel(), costs, 0.0)[order]
+    running = np.empty(len(order))
+    for a, b in pairwise(items.tolist()):  # each example alone, so that rounding depends on it alone
+        running[a:b] = np.cumsum(price[a:b])
+    fits = np.empty(len(order), dtype=bool)
+    fits[order] = running <= (limit - spent)[of[order]] * (1 + 1e-12)
+    return np.asarray(chosen & fits.reshape(chosen.shape))
+
+
+def answers_of(session: Any, codes: NDArray[np.int32]) -> Any:
+    """Codes as the model's own answers, where the session knows them; else an array of codes per example."""
+    if hasattr(session, "answers"):
+        return session.answers(codes)
+    return np.split(codes, np.asarray(session.offsets)[1:-1])
+
+
+def cost_of(state: State, offsets: Ends, costs: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What each example cost: (n_examples,)."""
+    bought = np.add.reduceat(state, offsets[:-1], axis=0, dtype=np.int64)
+    return np.asarray(costs[0] * np.diff(offsets) + (bought * costs[1:]).sum(axis=1))
