@@ -33,6 +33,7 @@ def encode_chain(chain: ChainClassifier, arrays: Arrays) -> dict[str, Any]:
         "n_labels": int(n_labels),
         "sizes": [int(size) for size in sizes],
         "own": bool(own),
+        "scale": float(chain._scale),
         "n_iter": int(chain.n_iter_),
         "duality_gap": None if gap is None else float(gap),
     }
@@ -59,6 +60,7 @@ def decode_chain(header: Section, stock: Stock) -> ChainClassifier:
     chain._chain = _decode_weights(stock, len(chain.classes_), chain._sizes, header.flag("own"))
     chain.group_names_ = [group.name for group in checked]
     chain.group_costs_ = stock.floats("group_costs", len(checked), low=0.0)
+    chain._scale = header.number("scale", low=0.0)
     chain.n_iter_ = header.integer("n_iter")
     if (gap := header.take("duality_gap")) is not None:
         chain.duality_gap_ = Section({"duality_gap": gap}, "header").number("duality_gap")
