@@ -161,9 +161,7 @@ def _speed(model: ChainClassifier, test: Words, nothing: NDArray[np.bool_], how:
     tasks = {
         "decode, all groups": lambda: session.decode(everything),
         "decode, pixels": lambda: session.decode(nothing),
-        "decode one word in ten": lambda: session.decode(
-            everything, sequences=range(0, test.sequences.n_sequences, 10)
-        ),
+        "decode one word in ten": lambda: session.decode(everything, examples=range(0, test.sequences.n_sequences, 10)),
         "max-marginals": lambda: session.max_marginals(everything),
         "marginals": lambda: session.marginals(everything),
         "HOG": lambda: hog(test.sequences.parts),

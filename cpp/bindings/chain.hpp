@@ -6,6 +6,7 @@
 #include <cmath>
 #include <optional>
 
+#include "../core/chain/evidence.hpp"
 #include "../core/chain/marginals.hpp"
 #include "../core/thread_pool.hpp"
 #include "arrays.hpp"
@@ -183,6 +184,21 @@ public:
         return out;
     }
 
+    // What the chosen sequences' answers rest on: (parts, Evidence::kColumns).
+    nb::ndarray<nb::numpy, float> evidence(const ChainGroups& groups, const Bytes& states, const Longs& offsets, const std::optional<Longs>& chosen,
+                                           float scale, int n_threads) const {
+        require(std::isfinite(scale) && scale > 0, "scale must be finite and positive");
+        const Asked a(*this, groups, states, offsets, chosen);
+        constexpr auto e = static_cast<std::size_t>(chain::Evidence::kColumns);
+        auto out = new_array<float>({static_cast<std::size_t>(a.ends.back()), e});
+        nb::gil_scoped_release release;
+        const chain::Evidence evidence(w_.steps(), w_.n_labels(), w_.padded(), scale);
+        each(a.ends, n_threads, [&](Worker& with, std::int64_t i, std::int64_t length) {
+            evidence(with.decoder, lattice(a.score(w_, i, with.node), length), with.scratch, out.data() + static_cast<std::size_t>(a.ends[i]) * e);
+        });
+        return out;
+    }
+
     // Labels (parts * k), the k paths of a sequence one behind the other; scores (sequences, k).
     nb::tuple best_paths(const FloatMatrix& node, const Longs& offsets, int k, int n_threads) const {
         const auto ends = check_nodes(node, offsets);
@@ -261,6 +277,7 @@ private:
     struct Worker {
         chain::Decoder decoder;
         std::optional<chain::Marginals> marginals;
+        chain::Evidence::Scratch scratch;
         Aligned<float> node;
     };
 
@@ -309,6 +326,7 @@ inline void bind_chain(nb::module_& m) {
         .def("decode", &Chain::decode, "node"_a.noconvert(), "offsets"_a.noconvert(), "n_threads"_a)
         .def("max_marginals", &Chain::max_marginals, "node"_a.noconvert(), "offsets"_a.noconvert(), "n_threads"_a)
         .def("marginals", &Chain::marginals, "node"_a.noconvert(), "offsets"_a.noconvert(), "scale"_a, "n_threads"_a)
+        .def("evidence", &Chain::evidence, "groups"_a, "states"_a.noconvert(), "offsets"_a.noconvert(), "chosen"_a.noconvert().none(), "scale"_a, "n_threads"_a)
         .def("best_paths", &Chain::best_paths, "node"_a.noconvert(), "offsets"_a.noconvert(), "k"_a, "n_threads"_a)
         .def("finite", &Chain::finite)
         .def("table", &Chain::table)

@@ -9,6 +9,7 @@
 #include "../core/dispatch.hpp"
 #include "chain_learners.hpp"
 #include "engine.hpp"
+#include "forest.hpp"
 #include "online.hpp"
 #include "parser.hpp"
 
@@ -70,6 +71,7 @@ NB_MODULE(_core, m) {
 
     bind_chain(m);
     bind_chain_learners(m);
+    bind_forest(m);
     bind_parser(m);
     bind_online(m);
 }

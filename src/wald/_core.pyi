@@ -333,6 +333,17 @@ class Chain:
     ) -> NDArray[np.float32]:
         """Probabilities (parts, n_labels) under exp(scale * score)."""
 
+    def evidence(
+        self,
+        groups: Sequence[ChainGroup],
+        states: NDArray[np.uint8],
+        offsets: NDArray[np.int64],
+        chosen: NDArray[np.int64] | None,
+        scale: float,
+        n_threads: int,
+    ) -> NDArray[np.float32]:
+        """What the answers rest on (parts, 11); see `ChainSession.evidence`."""
+
     def best_paths(
         self, node: NDArray[np.float32], offsets: NDArray[np.int64], k: int, n_threads: int
     ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
@@ -391,6 +402,38 @@ class ChainFrankWolfe:
 
     def averaged(self) -> Chain:
         """Weights, averaged over all steps, later ones counting more."""
+
+@final
+class Forest:
+    """Sums of regression trees, for finite rows.
+
+    Parameters
+    ----------
+    base : float
+        What the sum starts with.
+    ends : int64 ndarray of shape (n_trees + 1,)
+        Where the nodes of each tree begin, its root first.
+    feature, left, right : int32 ndarray of shape (n_nodes,)
+        Children count within their tree; both are 0 at a leaf.
+    threshold, value : float64 ndarray of shape (n_nodes,)
+        A row goes left where its feature is at most the threshold.
+    n_features : int
+    """
+
+    def __init__(
+        self,
+        *,
+        base: float,
+        ends: NDArray[np.int64],
+        feature: NDArray[np.int32],
+        threshold: NDArray[np.float64],
+        left: NDArray[np.int32],
+        right: NDArray[np.int32],
+        value: NDArray[np.float64],
+        n_features: int,
+    ) -> None: ...
+    def __call__(self, rows: NDArray[np.float32]) -> NDArray[np.float64]:
+        """Sums (n,) for rows (n, n_features), C order: the trees' values, added up in their order."""
 
 class Treebank:
     """The text of a CoNLL file, and where its words are in it."""

@@ -49,7 +49,7 @@ def test_only_for_the_parts_that_need_it_once_each():
     assert session.extracted.tolist() == [10, 3]
     assert session.seconds.shape == (2,)
     state[:] = True
-    session.decode(state, sequences=[0])  # parts 0 to 2
+    session.decode(state, examples=[0])  # parts 0 to 2
     assert [parts[:, 0].tolist() for parts in watched.seen[2:]] == [[0.0, 0.2]]
     everything = session.decode(state)
     assert session.extracted.tolist() == [10, 10]
@@ -63,12 +63,12 @@ def test_a_selection_answers_as_the_whole_does():
     state[::2] = False
     ends, chosen = session.offsets, [3, 1, 3]
     for ask in (session.decode, session.node_scores, session.max_marginals, session.marginals, session.confidence):
-        some, whole = ask(state, sequences=chosen), ask(state)
+        some, whole = ask(state, examples=chosen), ask(state)
         np.testing.assert_array_equal(some, np.concatenate([whole[ends[i] : ends[i + 1]] for i in chosen]))
-    assert session.decode(state, sequences=[]).shape == (0,)
+    assert session.decode(state, examples=[]).shape == (0,)
     for bad in ([4], [-1], [[0]], [0.5], "all"):
-        with pytest.raises(ValueError, match="sequences must"):
-            session.decode(state, sequences=bad)
+        with pytest.raises(ValueError, match="examples must"):
+            session.decode(state, examples=bad)
 
 
 def test_dense_and_sparse_by_turns():

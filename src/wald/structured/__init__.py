@@ -1,6 +1,7 @@
 """Structured predictors whose features come in groups with costs."""
 
 from wald.structured.attachment import AttachmentScores, attachment_scores
+from wald.structured.budget import BudgetedPredictor
 from wald.structured.certificate import StructureCertificate, certify_structures
 from wald.structured.chain import ChainClassifier
 from wald.structured.conll import Sentence, Treebank, from_words, read_conll, write_conll
@@ -18,6 +19,7 @@ from wald.structured.session import ChainSession
 __all__ = [
     "HOG",
     "AttachmentScores",
+    "BudgetedPredictor",
     "ChainClassifier",
     "ChainSession",
     "DependencyParser",

@@ -121,7 +121,7 @@ class ChainClassifier(BaseEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, *, lengths: ArrayLike | None = None) -> Self:
+    def fit(self, X: Any, y: Any, *, lengths: ArrayLike | None = None, classes: ArrayLike | None = None) -> Self:
         """Learn from labelled sequences.
 
         Parameters
@@ -130,6 +130,8 @@ class ChainClassifier(BaseEstimator):
         y : sequence of label sequences, or array of shape (n_parts,)
         lengths : array-like of int, default=None
             For one array of all parts.
+        classes : array-like of shape (n_classes,), default=None
+            All labels there are, where ``y`` may lack some.
 
         Returns
         -------
@@ -146,9 +148,10 @@ class ChainClassifier(BaseEstimator):
         sequences = Sequences.of(X, lengths)
         labels, features = labels_of(y, sequences), LazyFeatures(self._groups(), sequences)
         self.__dict__.pop("_learner", None)
-        self.classes_, codes = np.unique(labels, return_inverse=True)
+        self.classes_ = np.unique(labels if classes is None else np.asarray(classes))
+        codes = _codes(labels, self.classes_)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
-        lesson = self._begin(features, codes.astype(np.int32), rng)
+        lesson = self._begin(features, codes, rng)
         self.n_iter_ = 0
         if self.learner == "svm":
             self._fit_svm(lesson, sequences.n_sequences, rng)
@@ -157,6 +160,7 @@ class ChainClassifier(BaseEstimator):
             for _ in range(self.max_iter):
                 self._turn(lesson, sequences.n_sequences, rng)
             self._keep(self._learner)
+        self._scale = self._typical_scale(features)
         return self
 
     def partial_fit(
@@ -192,10 +196,7 @@ class ChainClassifier(BaseEstimator):
         if not started and classes is None:
             raise ValueError("The first call of partial_fit needs classes=, all labels there are.")
         known_classes = self.classes_ if started else np.unique(np.asarray(classes))
-        known = np.isin(labels, known_classes)
-        if not known.all():
-            raise ValueError(f"y holds {labels[~known][0]!r}, which is none of the classes {known_classes.tolist()!r}.")
-        codes = np.searchsorted(known_classes, labels).astype(np.int32)
+        codes = _codes(labels, known_classes)
         turn = self.n_iter_ if started else 0
         rng = np.random.default_rng([check_random_state(self.random_state).randint(2**31 - 1), turn])
         features = LazyFeatures(self._groups(), sequences, self._sizes if started else None)
@@ -208,6 +209,7 @@ class ChainClassifier(BaseEstimator):
             self._learner = _core.ChainPerceptron(self._chain)
         self._turn(lesson, sequences.n_sequences, rng)
         self._keep(self._learner)
+        self._scale = self._typical_scale(features)
         return self
 
     def _begin(self, features: LazyFeatures, codes: NDArray[np.int32], rng: np.random.Generator) -> _core.ChainLesson:
@@ -248,6 +250,13 @@ class ChainClassifier(BaseEstimator):
         if not chain.finite():
             raise ValueError("The weights overflow float32: scale the features, to the order of 1.")
         self._chain = chain
+
+    def _typical_scale(self, features: LazyFeatures) -> float:
+        """What makes half of the training parts' margins larger than 7, as log odds are where errors are few."""
+        session = ChainSession(self._chain, self.classes_, features, 1)
+        some = np.arange(min(features.sequences.n_sequences, 200))
+        typical = float(np.median(session.confidence(session.state(), some)))
+        return 7.0 / typical if typical > 0 else 1.0
 
     def _order(self, n: int, rng: np.random.Generator) -> NDArray[np.int64]:
         return (rng.permutation(n) if self.shuffle else np.arange(n)).astype(np.int64)
@@ -325,7 +334,7 @@ class ChainClassifier(BaseEstimator):
         check_is_fitted(self, "_chain")
         sequences = Sequences.of(X, lengths)
         features = LazyFeatures(self._groups(), sequences, self._sizes)
-        return ChainSession(self._chain, self.classes_, features, effective_threads(self.n_jobs))
+        return ChainSession(self._chain, self.classes_, features, effective_threads(self.n_jobs), self._scale)
 
     def __getstate__(self) -> dict[str, Any]:
         state = dict(super().__getstate__())
@@ -346,3 +355,10 @@ class ChainClassifier(BaseEstimator):
                 raise ValueError(f"{name} must be finite and not negative. Got {getattr(self, name)!r}.")
         if not (np.isfinite(self.C) and self.C > 0):
             raise ValueError(f"C must be finite and positive. Got {self.C!r}.")
+
+
+def _codes(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int32]:
+    known = np.isin(labels, classes)
+    if not known.all():
+        raise ValueError(f"y holds {labels[~known][0]!r}, which is none of the classes {classes.tolist()!r}.")
+    return np.searchsorted(classes, labels).astype(np.int32)

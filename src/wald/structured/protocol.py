@@ -15,7 +15,16 @@ class Session(Protocol):
     """Some examples on their way: what was bought of them, and what that says.
 
     An example (a sequence, a sentence) has parts (letters, words). A state, a boolean array (n_parts, K), says which
-    parts have which of the K costly groups. Answers are codes, one int32 per part.
+    parts have which of the K costly groups. Answers are codes, one int32 per part. With ``examples``, indices of
+    examples, a method works on these alone and answers for their parts, in this order.
+
+    A session may offer more, which policies use where it is there:
+
+    * ``part_features() -> (n_parts, d)``: what the cheap group says of each part alone, without inference;
+    * ``evidence(state, examples=None) -> (n_parts, e)``: what the model says of its answers under a state, such as
+      margins and probabilities. Without it, policies look at `confidence`. Both float32 and finite, a part's row from
+      its example's own state alone;
+    * ``answers(codes)``: codes (n_parts,) as the model's own answers, one per example. Without it, they stay codes.
     """
 
     @property
@@ -33,10 +42,10 @@ class Session(Protocol):
     def state(self, state: ArrayLike | None = None) -> State:
         """Check a state, or make the one that has everything."""
 
-    def decode(self, state: State) -> NDArray[np.int32]:
+    def decode(self, state: State, examples: ArrayLike | None = None) -> NDArray[np.int32]:
         """Best answer under a state: codes (n_parts,). It extracts what the state needs, and nothing else."""
 
-    def confidence(self, state: State) -> NDArray[np.float32]:
+    def confidence(self, state: State, examples: ArrayLike | None = None) -> NDArray[np.float32]:
         """By how much each part's code beats its best rival under a state: (n_parts,), not negative."""
 
     def codes(self, y: Any) -> NDArray[np.int32]:
@@ -73,8 +82,9 @@ def check_model(model: Any, X: Any, y: Any) -> None:
 
     Checked on the given examples: names, costs and shapes agree; a state of another shape is refused; nothing costly is
     extracted before it is asked for, and then only for the parts asked for, once; an answer depends on the example's
-    own state alone, not on the states of the examples beside it nor on what was asked before; ``confidence`` is finite
-    and not negative; the loss is 0 for the truth and lies in [0, 1]; ``predict`` has one answer per example.
+    own state alone, not on the states of the examples beside it, on what was asked before, nor on which ``examples``
+    are asked for; ``confidence`` is finite and not negative; what the session offers beyond that fits; the loss is 0
+    for the truth and lies in [0, 1]; ``predict`` has one answer per example.
 
     Parameters
     ----------
@@ -107,6 +117,8 @@ def check_model(model: Any, X: Any, y: Any) -> None:
     everything = _check_state(session, (int(offsets[-1]), len(names) - 1))
     _check_purchases(session, everything)
     _check_answers(model, X, session, everything, session.codes(y))
+    _check_selection(model, X, session)
+    _check_offers(session)
     _promise(len(model.predict(X)) == len(offsets) - 1, "predict(X) must have one answer per example")
 
 
@@ -167,6 +179,41 @@ def _check_answers(model: Any, X: Any, session: Session, everything: State, trut
     _promise(loss.shape == (np.count_nonzero(known),), "loss must have one entry per part")
     _promise(((loss >= 0) & (loss <= 1)).all(), "loss must lie between 0 and 1")
     _promise(not np.asarray(model.loss(full, full)).any(), "the loss of the truth must be 0")
+
+
+def _check_selection(model: Any, X: Any, session: Session) -> None:
+    """Examples asked for by index are answered as the whole is, and nothing is extracted for the others."""
+    offsets, state = np.asarray(session.offsets), session.state().copy()
+    state[::2] = False
+    last = len(offsets) - 2
+    fresh = model.open(X)
+    fresh.decode(state, [last])
+    bought = np.asarray(fresh.extracted)[1:]
+    _promise((bought == state[offsets[last] :].sum(axis=0)).all(), "decode(state, examples) must extract for them only")
+    asks = [session.decode, session.confidence, *([session.evidence] if hasattr(session, "evidence") else [])]
+    for ask in asks:
+        whole, some = ask(state), ask(state, [last, 0])
+        parts = np.concatenate([whole[offsets[last] :], whole[: offsets[1]]])
+        _promise(
+            np.array_equal(some, parts), f"{ask.__name__}(state, examples) must answer for these examples, in order"
+        )
+        _promise(len(ask(state, [])) == 0, f"{ask.__name__}(state, []) must be empty")
+
+
+def _check_offers(session: Any) -> None:
+    n_parts, state = int(session.offsets[-1]), session.state() & False
+    found = {}
+    if hasattr(session, "part_features"):
+        found["part_features()"] = session.part_features()
+    if hasattr(session, "evidence"):
+        found["evidence(state)"] = session.evidence(state)
+    for name, values in found.items():
+        good = values.ndim == 2 and len(values) == n_parts and values.dtype == np.float32
+        _promise(good, f"{name} must be float32, one row per part")
+        _promise(np.isfinite(values).all(), f"{name} must be finite")
+    if hasattr(session, "answers"):
+        answers = session.answers(session.decode(state))
+        _promise(len(answers) == len(session.offsets) - 1, "answers(codes) must have one answer per example")
 
 
 def _promise(holds: Any, what: str) -> None:

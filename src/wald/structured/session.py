@@ -13,13 +13,16 @@ from .sequences import labels_of
 
 State = NDArray[np.bool_]
 
+#: Of more labels, `ChainSession.part_features` tells the first three alone.
+_MOST_LABELS = 64
+
 
 class ChainSession:
     """Sequences on their way through a chain: what was bought of them, and what it says.
 
     A state, a boolean array (n_parts, n_groups - 1), says which parts have which costly groups. Asking for an answer
     under a state extracts what it needs and was not extracted before. Answers are codes, indices of the model's
-    ``classes_``, one per part; with ``sequences``, an array of their indices, they are for the parts of these
+    ``classes_``, one per part; with ``examples``, indices of sequences, they are for the parts of these
     sequences only, in this order, and only these are worked on.
 
     Parameters
@@ -28,6 +31,8 @@ class ChainSession:
     classes : ndarray of shape (n_classes,)
     features : LazyFeatures
     n_threads : int
+    scale : float, default=1.0
+        Makes scores logarithms of probabilities, roughly; for `evidence`.
 
     Attributes
     ----------
@@ -50,8 +55,12 @@ class ChainSession:
     (True, True)
     """
 
-    def __init__(self, chain: _core.Chain, classes: NDArray[Any], features: LazyFeatures, n_threads: int) -> None:
+    def __init__(
+        self, chain: _core.Chain, classes: NDArray[Any], features: LazyFeatures, n_threads: int, scale: float = 1.0
+    ) -> None:
         self._chain, self._classes, self.features, self._n_threads = chain, classes, features, n_threads
+        self._scale = scale
+        self._part_features: NDArray[np.float32] | None = None
         self.sequences = features.sequences
 
     @property
@@ -75,6 +84,10 @@ class ChainSession:
         at = np.minimum(np.searchsorted(self._classes, labels), len(self._classes) - 1)
         return np.where(self._classes[at] == labels, at, -1).astype(np.int32)
 
+    def answers(self, codes: NDArray[np.int32]) -> list[NDArray[Any]]:
+        """Codes of all parts as the model's own answers: an array of labels per sequence."""
+        return self.sequences.split(self._classes[codes])
+
     def state(self, state: ArrayLike | None = None) -> State:
         """Check a state (n_parts, n_groups - 1), or make the one that has everything."""
         shape = (self.sequences.n_parts, len(self.features.groups) - 1)
@@ -85,35 +98,60 @@ class ChainSession:
             raise ValueError(f"state must be a boolean array of shape {shape}. Got {array.dtype}, shape {array.shape}.")
         return array
 
-    def decode(self, state: ArrayLike, sequences: ArrayLike | None = None) -> NDArray[np.int32]:
+    def decode(self, state: ArrayLike, examples: ArrayLike | None = None) -> NDArray[np.int32]:
         """Codes (n_parts,) of the best labelling under a state."""
-        bits, chosen = self._bought(state, sequences)
+        bits, chosen = self._bought(state, examples)
         return self._chain.predict(self.features.stores, bits, self.offsets, chosen, self._n_threads)[0]
 
-    def node_scores(self, state: ArrayLike, sequences: ArrayLike | None = None) -> NDArray[np.float32]:
+    def node_scores(self, state: ArrayLike, examples: ArrayLike | None = None) -> NDArray[np.float32]:
         """Scores (n_parts, n_classes) of labels, neighbours left aside."""
-        bits, chosen = self._bought(state, sequences)
+        bits, chosen = self._bought(state, examples)
         return self._chain.scores(self.features.stores, bits, self.offsets, chosen, self._n_threads)
 
-    def max_marginals(self, state: ArrayLike, sequences: ArrayLike | None = None) -> NDArray[np.float32]:
+    def max_marginals(self, state: ArrayLike, examples: ArrayLike | None = None) -> NDArray[np.float32]:
         """Score (n_parts, n_classes) of the best labelling through each label."""
-        scores = self.node_scores(state, sequences)
-        return self._chain.max_marginals(scores, self._ends(sequences), self._n_threads)
+        scores = self.node_scores(state, examples)
+        return self._chain.max_marginals(scores, self._ends(examples), self._n_threads)
 
-    def marginals(
-        self, state: ArrayLike, scale: float = 1.0, sequences: ArrayLike | None = None
-    ) -> NDArray[np.float32]:
+    def marginals(self, state: ArrayLike, scale: float = 1.0, examples: ArrayLike | None = None) -> NDArray[np.float32]:
         """Probabilities (n_parts, n_classes) under ``exp(scale * score)``."""
-        scores = self.node_scores(state, sequences)
-        return self._chain.marginals(scores, self._ends(sequences), scale, self._n_threads)
+        scores = self.node_scores(state, examples)
+        return self._chain.marginals(scores, self._ends(examples), scale, self._n_threads)
 
-    def confidence(self, state: ArrayLike, sequences: ArrayLike | None = None) -> NDArray[np.float32]:
+    def confidence(self, state: ArrayLike, examples: ArrayLike | None = None) -> NDArray[np.float32]:
         """By how much the best labelling beats the best one with another label at each part: (n_parts,)."""
-        scores = self.max_marginals(state, sequences)
+        scores = self.max_marginals(state, examples)
         if scores.shape[1] == 1:
             return np.zeros(len(scores), dtype=np.float32)
         two = np.partition(scores, -2, axis=1)[:, -2:]
         return np.asarray(two[:, 1] - two[:, 0])
+
+    def part_features(self) -> NDArray[np.float32]:
+        """What the cheap group alone says of each part, neighbours left aside: (n_parts, 2 or 2 + n_classes).
+
+        By how much the best label beats the second and the third; and, where there are at most 64 labels, how much less
+        than the best each one scores.
+        """
+        if self._part_features is None:
+            nothing = np.zeros((self.sequences.n_parts, len(self.features.groups) - 1), dtype=bool)
+            behind = self.node_scores(nothing)
+            behind -= behind.max(axis=1, keepdims=True)
+            n = behind.shape[1]
+            lead = np.zeros((len(behind), 2), dtype=np.float32)
+            lead[:, : min(n - 1, 2)] = -np.partition(behind, np.arange(max(n - 3, 0), n), axis=1)[:, ::-1][:, 1:3]
+            self._part_features = np.hstack([lead, behind]) if n <= _MOST_LABELS else lead
+        return self._part_features
+
+    def evidence(self, state: ArrayLike, examples: ArrayLike | None = None) -> NDArray[np.float32]:
+        """What an answer under a state rests on: (n_parts, 11).
+
+        By how much the best labelling beats the best ones with the second and the third label of a part; the codes of
+        the first two labels; the three largest probabilities of labels, and that of the best labelling's label; by how
+        much the part's own scores, neighbours left aside, put one label before all others, its code, and how much less
+        the best labelling's label scores.
+        """
+        bits, chosen = self._bought(state, examples)
+        return self._chain.evidence(self.features.stores, bits, self.offsets, chosen, self._scale, self._n_threads)
 
     def best_paths(self, state: ArrayLike, k: int) -> tuple[list[NDArray[np.int32]], NDArray[np.float32]]:
         """Codes (k, length) of each sequence's best labellings, and their scores (n_sequences, k)."""
@@ -122,10 +160,10 @@ class ChainSession:
         return [path.reshape(k, -1) for path in cuts], scores
 
     def _bought(
-        self, state: ArrayLike, sequences: ArrayLike | None
+        self, state: ArrayLike, examples: ArrayLike | None
     ) -> tuple[NDArray[np.uint8], NDArray[np.int64] | None]:
         """Buy what a state needs for the sequences asked for; the state as bits, and these sequences."""
-        state, chosen = self.state(state), self._chosen(sequences)
+        state, chosen = self.state(state), self._chosen(examples)
         wanted = state
         if chosen is not None:
             asked = np.zeros(self.sequences.n_sequences, dtype=bool)
@@ -137,18 +175,18 @@ class ChainSession:
             bits |= state[:, group].astype(np.uint8) << group
         return bits, chosen
 
-    def _chosen(self, sequences: ArrayLike | None) -> NDArray[np.int64] | None:
-        if sequences is None:
+    def _chosen(self, examples: ArrayLike | None) -> NDArray[np.int64] | None:
+        if examples is None:
             return None
-        chosen = np.asarray(sequences)
+        chosen = np.asarray(examples)
         if chosen.ndim != 1 or (chosen.size and chosen.dtype.kind not in "iu"):
-            raise ValueError(f"sequences must be a 1-D array of indices. Got {chosen.dtype}, shape {chosen.shape}.")
+            raise ValueError(f"examples must be a 1-D array of indices. Got {chosen.dtype}, shape {chosen.shape}.")
         if chosen.size and not (chosen.min() >= 0 and chosen.max() < self.sequences.n_sequences):
-            raise ValueError(f"sequences must lie in [0, {self.sequences.n_sequences}). Got {chosen}.")
+            raise ValueError(f"examples must lie in [0, {self.sequences.n_sequences}). Got {chosen}.")
         return np.ascontiguousarray(chosen, dtype=np.int64)
 
-    def _ends(self, sequences: ArrayLike | None) -> NDArray[np.int64]:
-        chosen = self._chosen(sequences)
+    def _ends(self, examples: ArrayLike | None) -> NDArray[np.int64]:
+        chosen = self._chosen(examples)
         if chosen is None:
             return self.offsets
         return np.concatenate([[0], np.cumsum(np.diff(self.offsets)[chosen])]).astype(np.int64)

@@ -1,0 +1,99 @@
+"""What a policy is: it says how much each part of some examples deserves each costly group."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from wald.structured.protocol import Session, State, StructuredModel
+
+
+class Policy(BaseEstimator):
+    """A policy; the base of all of them.
+
+    A driver asks for priorities, buys what lies above a threshold, and asks again under the new state, until nothing is
+    bought or after `n_rounds`. The threshold is not the policy's: `BudgetedPredictor` chooses it for a budget.
+
+    Attributes
+    ----------
+    n_rounds : int or None
+        How often priorities are asked for at most; None: as long as something is bought.
+    pace : float
+        Share of what lies above the threshold that is bought of an example in a round, rounded up, the highest
+        priorities first; in the last round all of it is bought. 0: one (part, group) at a time.
+    model_ : StructuredModel
+        The model that the policy was fitted for.
+
+    See Also
+    --------
+    wald.structured.BudgetedPredictor : Predict with a model and a policy.
+    """
+
+    n_rounds: int | None = 1
+    pace: float = 1.0
+    model_: StructuredModel
+
+    #: Whether priorities need an answer of the model, which is then counted as an inference.
+    needs_inference: ClassVar[bool] = False
+
+    def fit(self, model: StructuredModel, X: Any, y: Any = None) -> Self:
+        """Learn from examples, for a model.
+
+        Parameters
+        ----------
+        model : StructuredModel
+            Fitted.
+        X, y
+            Examples as the model takes them, and their true answers, where the policy needs them.
+
+        Returns
+        -------
+        self
+        """
+        raise NotImplementedError
+
+    def priority(self, session: Session, state: State, examples: NDArray[np.int64]) -> NDArray[np.float64]:
+        """How much parts deserve groups under a state.
+
+        Parameters
+        ----------
+        session : Session
+            Of examples of the fitted model.
+        state : bool ndarray of shape (n_parts, K)
+            Of all of the session's parts.
+        examples : int64 ndarray
+            The examples that are asked about.
+
+        Returns
+        -------
+        float64 ndarray of shape (n_parts of these examples, K)
+            Larger deserves more; what the state has already counts for nothing. An example's rows depend on that
+            example alone.
+        """
+        raise NotImplementedError
+
+    def _remember(self, model: Any) -> None:
+        if not isinstance(model, StructuredModel):
+            raise TypeError(
+                f"{type(self).__name__}.fit needs a fitted structured model, with group_names_, group_costs_, open, "
+                f"loss and predict. Got {type(model).__name__}."
+            )
+        if len(model.group_names_) < 2:
+            raise ValueError(f"A policy needs a model with a costly group. Got groups {list(model.group_names_)}.")
+        self.model_ = model
+
+
+def check_policy(policy: Any, model: Any) -> None:
+    """Raise unless a policy is fitted, and for this very model."""
+    if not isinstance(policy, Policy):
+        raise TypeError(f"policy must be one of wald.structured.policies. Got {type(policy).__name__}.")
+    check_is_fitted(policy, "model_")
+    if policy.model_ is not model:
+        raise ValueError(
+            f"{type(policy).__name__} was fitted for another model: call policy.fit(model, X, y) with the model that "
+            "predicts. A copy is another model; pickle the two together."
+        )

@@ -1,0 +1,113 @@
+"""Predictions for examples that the predictor did not learn from, so that a policy does not see an optimistic one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from inspect import signature
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
+from sklearn.model_selection import GroupKFold, KFold
+
+from wald.structured.protocol import Session, StructuredModel
+from wald.structured.sequences import Sequences
+
+
+@dataclass(frozen=True, eq=False)
+class Fold:
+    """Examples held out from a model, on their way through it.
+
+    Attributes
+    ----------
+    model : StructuredModel
+        It did not learn from these examples.
+    session : Session
+        Of these examples.
+    truth : int32 ndarray of shape (n_parts,) or None
+        True codes, -1 where the model cannot give them.
+    everything : int32 ndarray of shape (n_parts,)
+        The model's codes with all groups bought.
+    """
+
+    model: StructuredModel
+    session: Session
+    truth: NDArray[np.int32] | None
+    everything: NDArray[np.int32]
+
+    def loss(self, codes: NDArray[np.int32], parts: Any = slice(None)) -> NDArray[np.float64]:
+        """Loss of each part's code against the truth, 1 where it cannot be given; without truth, against everything."""
+        truth = (self.everything if self.truth is None else self.truth)[parts]
+        loss = np.ones(len(codes))
+        known = truth >= 0
+        loss[known] = self.model.loss(truth[known], codes[known])
+        return loss
+
+
+def crossfit(
+    model: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    cv: int | str = 5,
+    groups: ArrayLike | None = None,
+    random_state: int | np.random.RandomState | None = None,
+) -> list[Fold]:
+    """Open every example with a model that did not learn from it.
+
+    Parameters
+    ----------
+    model : StructuredModel
+        Fitted on these examples, or to be taken as it is with ``cv="prefit"``.
+    X, y
+        Examples as the model takes them, and their true answers. Without answers, the model is taken as it is.
+    cv : int or "prefit", default=5
+        Folds; a clone of the model learns from all but one of them.
+    groups : array-like of shape (n_examples,), default=None
+        Examples of the same group stay in one fold: the same word, written by several people, say.
+    random_state : int, RandomState instance or None, default=None
+        Draws the folds; groups are not drawn.
+    """
+    if cv == "prefit" or y is None:
+        return [_opened(model, X, y)]
+    if not (isinstance(cv, int | np.integer) and cv >= 2):
+        raise ValueError(f"cv must be 'prefit' or an integer of at least 2. Got {cv!r}.")
+    n = X.n_sequences if isinstance(X, Sequences) else len(X)
+    if n < cv:
+        raise ValueError(f"{cv} folds need as many examples. Got {n}.")
+    if groups is None:
+        split = KFold(int(cv), shuffle=True, random_state=random_state).split(np.arange(n))
+    else:
+        split = GroupKFold(int(cv)).split(np.arange(n), groups=np.asarray(groups))
+    codes_alike = {}  # a fold may lack a label, and codes must mean the same in all of them
+    if hasattr(model, "classes_") and "classes" in signature(model.fit).parameters:
+        codes_alike = {"classes": model.classes_}
+    folds = []
+    for others, held in split:
+        fitted = clone(model, safe=False).fit(taken(X, others), taken(y, others), **codes_alike)
+        folds.append(_opened(fitted, taken(X, held), taken(y, held)))
+    return folds
+
+
+def taken(values: Any, which: NDArray[np.int64]) -> Any:
+    """Some examples, or some of their answers."""
+    if isinstance(values, Sequences):
+        pieces = [np.arange(*values.offsets[i : i + 2]) for i in which]
+        ends = np.concatenate([[0], np.cumsum([len(piece) for piece in pieces])]).astype(np.int64)
+        return Sequences(values.parts[np.concatenate(pieces)], ends)
+    if isinstance(values, list | tuple):
+        return [values[i] for i in which]
+    if isinstance(values, Sequence | np.ndarray):  # such as a treebank, which knows how to take an array of indices
+        return values[which]  # type: ignore[call-overload]
+    raise TypeError(
+        f"Examples must be a list, an array with one entry per example, Sequences or a treebank, so that folds can be "
+        f"taken. Got {type(values).__name__}."
+    )
+
+
+def _opened(model: Any, X: Any, y: Any) -> Fold:
+    session = model.open(X)
+    truth = None if y is None else np.asarray(session.codes(y), dtype=np.int32)
+    return Fold(model, session, truth, np.array(session.decode(session.state())))

@@ -1,0 +1,174 @@
+"""The default policy: buy where the answer is probably wrong, look again, buy again."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import check_random_state
+
+from wald.stopping.validation import require_option
+from wald.structured.policies.base import Policy
+from wald.structured.policies.crossfit import Fold, crossfit
+from wald.structured.policies.evidence import Rows, rows_of
+from wald.structured.policies.segments import parts_of
+from wald.structured.policies.trees import BoostedTrees
+from wald.structured.protocol import Session, State, StructuredModel
+
+
+class IteratedPolicy(Policy):
+    """Rank parts by the probability that their answer is wrong given what was bought so far; buy, decode, rank again.
+
+    Parameters
+    ----------
+    target : {"wrong", "differs"}, default="wrong"
+        What is predicted: that a part's answer is not the true one, or, without labels, that it is not the one that
+        the model gives with everything bought.
+    n_rounds : int, default=3
+        How often parts are ranked.
+    pace : float, default=0.5
+        Share of the parts above the threshold that an example buys in a round before the last; what they tell about
+        their neighbours may spare these.
+    n_states : int, default=2
+        Random states of every example that the trees learn from, besides the one in which nothing is bought.
+    max_iter : int, default=100
+        Boosted trees.
+    cv : int or "prefit", default=5
+        Folds for the predictions that the trees learn from; "prefit": the examples are such that the model did not
+        learn from them, and it is taken as it is. So it is, too, when `fit` gets no labels.
+    random_state : int, RandomState instance or None, default=None
+        Draws folds and states.
+
+    Attributes
+    ----------
+    trees_ : BoostedTrees
+        Log odds of the target.
+    repaired_ : float64 ndarray of shape (K,)
+        Share of the parts with the target that lose it when the group is bought wherever it lacks. With several groups,
+        priorities are weighted by it, and by the group's cost.
+
+    See Also
+    --------
+    OneShotPolicy : Decide once, with a linear classifier.
+
+    Notes
+    -----
+    The method is this library's own. Trees learn by log loss on cross-fitted predictions, from parts that lack a group,
+    with `evidence` of both kinds; a priority is the logarithm of the probability.
+
+    Examples
+    --------
+    >>> from wald.datasets import make_chains
+    >>> from wald.structured import BudgetedPredictor, ChainClassifier, FeatureGroup
+    >>> from wald.structured.policies import IteratedPolicy
+    >>> X, y = make_chains(600, noise=1.5, random_state=0)
+    >>> groups = [FeatureGroup("half", lambda parts: parts[:, ::2], cost=1), FeatureGroup("all", cost=9)]
+    >>> model = ChainClassifier(groups, max_iter=5, random_state=0).fit(X[:400], y[:400])
+    >>> policy = IteratedPolicy(random_state=0).fit(model, X[:400], y[:400])
+    >>> fast = BudgetedPredictor(model, policy, budget=4).fit(X[400:500])
+    >>> fast.spend_ <= 4
+    True
+    """
+
+    needs_inference: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        target: str = "wrong",
+        *,
+        n_rounds: int = 3,
+        pace: float = 0.5,
+        n_states: int = 2,
+        max_iter: int = 100,
+        cv: int | str = 5,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.target = target
+        self.n_rounds = n_rounds
+        self.pace = pace
+        self.n_states = n_states
+        self.max_iter = max_iter
+        self.cv = cv
+        self.random_state = random_state
+
+    def fit(self, model: StructuredModel, X: Any, y: Any = None, *, groups: ArrayLike | None = None) -> Self:
+        """Learn when answers are wrong.
+
+        Parameters
+        ----------
+        model : StructuredModel
+            Fitted.
+        X, y
+            Examples as the model takes them, and their true answers: those that the model learned from, unless
+            ``cv="prefit"`` or there is no ``y``.
+        groups : array-like of shape (n_examples,), default=None
+            Examples of the same group stay in one fold.
+
+        Returns
+        -------
+        self
+        """
+        require_option(type(self).__name__, "target", self.target, ("wrong", "differs"))
+        if y is None and self.target == "wrong":
+            raise ValueError("target='wrong' needs y. Without labels, use target='differs'.")
+        if self.n_rounds is None or self.n_rounds < 1 or not 0 <= self.pace <= 1:
+            raise ValueError(
+                f"n_rounds must be at least 1, and pace lie in [0, 1]. Got {self.n_rounds!r}, {self.pace!r}."
+            )
+        self._remember(model)
+        seeds = check_random_state(self.random_state).randint(2**31 - 1, size=3)
+        rng = np.random.default_rng(seeds[0])
+        rows, events, repaired = [], [], []
+        for fold in crossfit(model, X, y, cv=self.cv, groups=groups, random_state=int(seeds[1])):
+            nothing = fold.session.state() & False
+            for state in [nothing, *(random_state(fold.session, rng) for _ in range(self.n_states))]:
+                described, event = self._lesson(fold, state)
+                rows.append(described)
+                events.append(event)
+            repaired.append(self._repairs(fold, nothing))
+        self.trees_ = BoostedTrees(np.concatenate(rows), np.concatenate(events), self.max_iter, int(seeds[2]))
+        self.repaired_ = np.clip(np.sum(repaired, axis=0)[1:] / max(np.sum(repaired, axis=0)[0], 1), 1e-3, 1)
+        return self
+
+    def priority(self, session: Session, state: State, examples: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Log probabilities, weighted by what a group repairs for its cost; see `Policy.priority`."""
+        parts, _ = parts_of(np.asarray(session.offsets), examples)
+        lacks = ~state[parts]
+        asked = np.any(lacks, axis=1)
+        out = np.full(lacks.shape, -np.inf)
+        odds = self.trees_(rows_of(session, state, examples, "complex")[asked])
+        worth = np.log(self.repaired_ / np.asarray(self.model_.group_costs_, dtype=np.float64)[1:])
+        out[asked] = -np.logaddexp(0, -odds)[:, None] + (worth - worth.max())
+        return out
+
+    def _event(self, fold: Fold, codes: NDArray[np.int32]) -> NDArray[np.bool_]:
+        if self.target == "wrong":
+            return np.asarray(fold.loss(codes) > 0)
+        return np.asarray(codes != fold.everything)
+
+    def _lesson(self, fold: Fold, state: State) -> tuple[Rows, NDArray[np.bool_]]:
+        """Rows and events of the parts that lack a group and whose truth is known."""
+        asked = np.any(~state, axis=1)
+        if fold.truth is not None:
+            asked &= fold.truth >= 0
+        everyone = np.arange(len(fold.session.offsets) - 1)
+        event = self._event(fold, fold.session.decode(state))
+        return rows_of(fold.session, state, everyone, "complex")[asked], event[asked]
+
+    def _repairs(self, fold: Fold, nothing: State) -> NDArray[np.int64]:
+        """How many parts have the target with nothing bought, and how many lose it with each group everywhere."""
+        event = self._event(fold, fold.session.decode(nothing))
+        out = [np.count_nonzero(event)]
+        for group in range(nothing.shape[1]):
+            state = nothing.copy()
+            state[:, group] = True
+            out.append(np.count_nonzero(event & ~self._event(fold, fold.session.decode(state))))
+        return np.array(out)
+
+
+def random_state(session: Session, rng: np.random.Generator) -> State:
+    """A state as chains see them while they learn: each example with its own probability, a tenth with nothing."""
+    lengths = np.diff(np.asarray(session.offsets, dtype=np.int64))
+    share = rng.random(len(lengths)) * (rng.random(len(lengths)) >= 0.1)
+    return np.asarray(rng.random(session.state().shape) < np.repeat(share, lengths)[:, None])

@@ -1,0 +1,54 @@
+"""Where the time of a prediction goes."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wald.structured.protocol import Session, State
+
+
+class MeteredSession:
+    """A session that knows how long the model was asked for answers, extraction aside.
+
+    Everything else is the session's own.
+
+    Parameters
+    ----------
+    session : Session
+
+    Attributes
+    ----------
+    inference : float
+        Seconds.
+    n_inferences : int
+        Calls.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.inference = 0.0
+        self.n_inferences = 0
+        for name in ("decode", "confidence", "evidence"):
+            if hasattr(session, name):
+                setattr(self, name, self._timed(getattr(session, name)))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.__dict__["session"], name)
+
+    def extraction(self) -> float:
+        """Seconds that extraction took so far, all groups together."""
+        return float(np.asarray(self.session.seconds).sum())
+
+    def _timed(self, ask: Any) -> Any:
+        def answer(state: State, examples: NDArray[np.int64] | None = None) -> Any:
+            start, before = time.perf_counter(), self.extraction()
+            found = ask(state) if examples is None else ask(state, examples)
+            self.inference += time.perf_counter() - start - (self.extraction() - before)
+            self.n_inferences += 1
+            return found
+
+        return answer

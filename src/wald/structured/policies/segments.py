@@ -1,0 +1,33 @@
+"""Values of some examples' parts, one behind the other: example ``i`` has those from ``ends[i]`` to ``ends[i + 1]``."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ends = NDArray[np.int64]
+
+
+def parts_of(offsets: Ends, examples: NDArray[np.int64]) -> tuple[NDArray[np.int64], Ends]:
+    """Which parts some examples have, and where each example's begin and end among them."""
+    lengths = np.diff(offsets)[examples]
+    ends = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    return np.arange(ends[-1]) + np.repeat(offsets[examples] - ends[:-1], lengths), ends
+
+
+def owner(ends: Ends) -> NDArray[np.int64]:
+    """Which example each value belongs to."""
+    return np.repeat(np.arange(len(ends) - 1), np.diff(ends))
+
+
+def ranks(values: NDArray[np.float64], ends: Ends) -> NDArray[np.int64]:
+    """Place of each value within its example, 0 for the largest; of equal ones the first comes first."""
+    order = np.lexsort((-values, owner(ends)))
+    out = np.empty(len(values), dtype=np.int64)
+    out[order] = np.arange(len(values)) - np.repeat(ends[:-1], np.diff(ends))
+    return out
+
+
+def counts(which: NDArray[np.bool_], ends: Ends) -> NDArray[np.int64]:
+    """How many are true within each example."""
+    return np.add.reduceat(which, ends[:-1], dtype=np.int64)

@@ -1,0 +1,85 @@
+"""The rival that knows nothing: parts at random, or examples."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wald.stopping.validation import require_option
+from wald.structured.policies.base import Policy
+from wald.structured.policies.segments import owner, parts_of
+from wald.structured.protocol import Session, State, StructuredModel
+
+#: Odd constants of the splitmix64 generator, which mixes bits.
+_STEP, _MIX = np.uint64(0x9E3779B97F4A7C15), (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
+
+
+class UniformPolicy(Policy):
+    """Every part, or every example, with the same probability.
+
+    Parameters
+    ----------
+    level : {"part", "example"}, default="part"
+        Whether a part gets all costly groups alone, or all parts of its example with it.
+    random_state : int, default=0
+        What the draws begin with.
+
+    Notes
+    -----
+    A draw is a hash of the example's length, the part's place, and what `Session.part_features` says of it (or
+    `Session.confidence`, where a session has no such features): the same example gets the same groups whatever the
+    examples beside it. This is the rival of figure 4 of Bolukbasi, Chang, Wang and Saligrama, "Resource Constrained
+    Structured Prediction" (arXiv 1602.08761).
+
+    Examples
+    --------
+    >>> from wald.datasets import make_chains
+    >>> from wald.structured import BudgetedPredictor, ChainClassifier, FeatureGroup
+    >>> from wald.structured.policies import UniformPolicy
+    >>> X, y = make_chains(200, random_state=0)
+    >>> groups = [FeatureGroup("half", lambda parts: parts[:, ::2], cost=1), FeatureGroup("all", cost=9)]
+    >>> model = ChainClassifier(groups, max_iter=5, random_state=0).fit(X[:100], y[:100])
+    >>> policy = UniformPolicy().fit(model, X[:100])
+    >>> fast = BudgetedPredictor(model, policy, budget=5.5).fit(X[100:])
+    >>> round(fast.spend_, 1)
+    5.5
+    """
+
+    def __init__(self, level: str = "part", random_state: int = 0) -> None:
+        self.level = level
+        self.random_state = random_state
+
+    def fit(self, model: StructuredModel, X: Any = None, y: Any = None) -> Self:
+        """Remember the model; there is nothing to learn."""
+        require_option(type(self).__name__, "level", self.level, ("part", "example"))
+        self._remember(model)
+        return self
+
+    def priority(self, session: Session, state: State, examples: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Numbers between 0 and 1; see `Policy.priority`."""
+        parts, ends = parts_of(np.asarray(session.offsets), examples)
+        if hasattr(session, "part_features"):
+            values = session.part_features()[parts]
+        else:
+            values = session.confidence(np.zeros_like(state), examples)[:, None]
+        bits = np.ascontiguousarray(values, dtype=np.float32).view(np.uint32).astype(np.uint64)
+        lengths = np.diff(ends)
+        place = np.arange(len(parts)) - np.repeat(ends[:-1], lengths)
+        with np.errstate(over="ignore"):  # sums of unsigned integers wrap around, in any order
+            seed = _mixed(np.asarray([self.random_state + 1], dtype=np.uint64))
+            words = np.column_stack([bits, place.astype(np.uint64), np.repeat(lengths, lengths).astype(np.uint64)])
+            salts = _mixed(np.arange(1, words.shape[1] + 1, dtype=np.uint64) * seed)
+            draws = _mixed((_mixed(words + salts)).sum(axis=1, dtype=np.uint64))
+            if self.level == "example":
+                draws = _mixed(np.add.reduceat(draws, ends[:-1]))[owner(ends)]
+        return np.repeat((draws >> np.uint64(11)).astype(np.float64)[:, None] / 2.0**53, state.shape[1], axis=1)
+
+
+def _mixed(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Mix the bits of 64-bit numbers (Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014)."""
+    x = x + _STEP
+    x = (x ^ (x >> np.uint64(30))) * _MIX[0]
+    x = (x ^ (x >> np.uint64(27))) * _MIX[1]
+    return np.asarray(x ^ (x >> np.uint64(31)))
