@@ -11,9 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from wald.stopping.validation import require_option
 from wald.structured.policies.base import Policy, check_policy
-from wald.structured.policies.driver import Acquired, Allowance, acquire
-from wald.structured.policies.segments import Ends
-from wald.structured.protocol import Session, State, StructuredModel
+from wald.structured.policies.driver import Acquired, Allowance, acquire, answers_of, cost_of
+from wald.structured.protocol import Session, StructuredModel
 
 #: Bisections of the threshold, once its place among the first priorities is known.
 _BISECTIONS = 12
@@ -202,16 +201,3 @@ class BudgetedPredictor(BaseEstimator):
                 f"groups. Got {self.budget!r}."
             )
         return float(self.budget)
-
-
-def answers_of(session: Any, codes: NDArray[np.int32]) -> Any:
-    """Codes as the model's own answers, where the session knows them; else an array of codes per example."""
-    if hasattr(session, "answers"):
-        return session.answers(codes)
-    return np.split(codes, np.asarray(session.offsets)[1:-1])
-
-
-def cost_of(state: State, offsets: Ends, costs: NDArray[np.float64]) -> NDArray[np.float64]:
-    """What each example cost: (n_examples,)."""
-    bought = np.add.reduceat(state, offsets[:-1], axis=0, dtype=np.int64)
-    return np.asarray(costs[0] * np.diff(offsets) + (bought * costs[1:]).sum(axis=1))

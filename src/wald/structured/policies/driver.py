@@ -136,3 +136,16 @@ def _afforded(
     fits = np.empty(len(order), dtype=bool)
     fits[order] = running <= (limit - spent)[of[order]] * (1 + 1e-12)
     return np.asarray(chosen & fits.reshape(chosen.shape))
+
+
+def answers_of(session: Any, codes: NDArray[np.int32]) -> Any:
+    """Codes as the model's own answers, where the session knows them; else an array of codes per example."""
+    if hasattr(session, "answers"):
+        return session.answers(codes)
+    return np.split(codes, np.asarray(session.offsets)[1:-1])
+
+
+def cost_of(state: State, offsets: Ends, costs: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What each example cost: (n_examples,)."""
+    bought = np.add.reduceat(state, offsets[:-1], axis=0, dtype=np.int64)
+    return np.asarray(costs[0] * np.diff(offsets) + (bought * costs[1:]).sum(axis=1))

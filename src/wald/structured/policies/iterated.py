@@ -169,6 +169,7 @@ class IteratedPolicy(Policy):
 
 def random_state(session: Session, rng: np.random.Generator) -> State:
     """A state as chains see them while they learn: each example with its own probability, a tenth with nothing."""
-    lengths = np.diff(np.asarray(session.offsets, dtype=np.int64))
+    offsets = np.asarray(session.offsets)
+    lengths = offsets[1:] - offsets[:-1]
     share = rng.random(len(lengths)) * (rng.random(len(lengths)) >= 0.1)
     return np.asarray(rng.random(session.state().shape) < np.repeat(share, lengths)[:, None])

@@ -1,0 +1,164 @@
+"""Decide once, for every part at the same time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import check_random_state
+
+from wald.stopping.validation import require_option, require_positive
+from wald.structured.policies.base import Policy
+from wald.structured.policies.crossfit import Fold, crossfit
+from wald.structured.policies.evidence import rows_of
+from wald.structured.policies.linear import weighted_svm
+from wald.structured.policies.segments import owner
+from wald.structured.policies.targets import Objective, Targets, marked, parsimonious, trajectory
+from wald.structured.protocol import Session, State, StructuredModel
+
+
+class OneShotPolicy(Policy):
+    """The one-shot policy of the paper: a weighted linear classifier says of every part which groups it needs.
+
+    Parameters
+    ----------
+    tradeoff : float, default=0.1
+        Wrong parts that one part with all costly groups is worth, when pseudo-labels are searched for.
+    pseudo_label : {"trajectory", "parsimonious", "wrong", "differs"}, default="trajectory"
+        What the classifier learns. "trajectory": the best state that greedy additions come by. "parsimonious": the
+        additions that pay alone. "wrong": the parts that are wrong with nothing bought. "differs", without labels: the
+        parts whose answer is not the one with everything bought.
+    features : {"complex", "simple"}, default="complex"
+        What it sees of a part; simple features need no inference.
+    class_weight : float or mapping of group names to floats, default=1.0
+        Weight of the parts that need a group: more of it reaches budgets that no ``tradeoff`` does.
+    importance : bool, default=True
+        Whether examples count by what a mistake can cost.
+    tau : float, default=0.0
+        "parsimonious": by more than this must an addition pay.
+    t_max : int or None, default=None
+        "trajectory": additions at most.
+    C : float, default=1000.0
+        How closely the classifier fits: weight of the mean loss against half the squared norm of the weights.
+    cv : int or "prefit", default=5
+        As in `IteratedPolicy`.
+    random_state : int, RandomState instance or None, default=None
+
+    Attributes
+    ----------
+    scores_ : list of LinearScore
+        One per costly group.
+    share_ : float64 ndarray of shape (K,)
+        Share of the parts whose pseudo-label asks for the group.
+
+    Notes
+    -----
+    T. Bolukbasi, K. Chang, J. Wang and V. Saligrama, "Resource Constrained Structured Prediction" (arXiv 1602.08761),
+    equation 4: an example's pseudo-label has weight W, the same for all of its parts. The structural SVM over a graph
+    without edges is a weighted SVM per part. With several groups, each has a classifier of its own.
+
+    Examples
+    --------
+    >>> from wald.datasets import make_chains
+    >>> from wald.structured import BudgetedPredictor, ChainClassifier, FeatureGroup
+    >>> from wald.structured.policies import OneShotPolicy
+    >>> X, y = make_chains(600, noise=1.5, random_state=0)
+    >>> groups = [FeatureGroup("half", lambda parts: parts[:, ::2], cost=1), FeatureGroup("all", cost=9)]
+    >>> model = ChainClassifier(groups, max_iter=5, random_state=0).fit(X[:400], y[:400])
+    >>> policy = OneShotPolicy(random_state=0).fit(model, X[:400], y[:400])
+    >>> fast = BudgetedPredictor(model, policy, budget=4).fit(X[400:500])
+    >>> round(fast.spend_, 1)
+    4.0
+    """
+
+    def __init__(
+        self,
+        tradeoff: float = 0.1,
+        pseudo_label: str = "trajectory",
+        *,
+        features: str = "complex",
+        class_weight: float | Mapping[str, float] = 1.0,
+        importance: bool = True,
+        tau: float = 0.0,
+        t_max: int | None = None,
+        C: float = 1000.0,
+        cv: int | str = 5,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.tradeoff = tradeoff
+        self.pseudo_label = pseudo_label
+        self.features = features
+        self.class_weight = class_weight
+        self.importance = importance
+        self.tau = tau
+        self.t_max = t_max
+        self.C = C
+        self.cv = cv
+        self.random_state = random_state
+
+    @property
+    def needs_inference(self) -> bool:  # type: ignore[override]
+        """Whether priorities need an answer of the model."""
+        return self.features == "complex"
+
+    def fit(self, model: StructuredModel, X: Any, y: Any = None, *, groups: ArrayLike | None = None) -> Self:
+        """Search for pseudo-labels, and learn them; parameters as in `IteratedPolicy.fit`.
+
+        Without ``y``, losses are differences from the answers with everything bought.
+        """
+        self._check()
+        self._remember(model)
+        seed = check_random_state(self.random_state).randint(2**31 - 1)
+        prices = np.asarray(model.group_costs_, dtype=np.float64)[1:]
+        rows, wanted, weights = [], [], []
+        for fold in crossfit(model, X, y, cv=self.cv, groups=groups, random_state=seed):
+            targets = self._targets(fold, prices / prices.sum())
+            everyone = np.arange(len(fold.session.offsets) - 1)
+            rows.append(rows_of(fold.session, fold.session.state() & False, everyone, self.features))
+            wanted.append(targets.state)
+            weight = targets.weight if self.importance else np.ones(len(everyone))
+            weights.append(weight[owner(np.asarray(fold.session.offsets))])
+        every_row, every_wanted, weight = np.concatenate(rows), np.concatenate(wanted), np.concatenate(weights)
+        self.share_ = every_wanted.mean(axis=0)
+        self.scores_ = []
+        for group, name in enumerate(list(model.group_names_)[1:]):
+            of_class = self.class_weight[name] if isinstance(self.class_weight, Mapping) else self.class_weight
+            asks = every_wanted[:, group]
+            try:
+                score = weighted_svm(every_row, asks, weight * np.where(asks, of_class, 1.0), self.C, seed)
+            except ValueError as error:
+                raise ValueError(
+                    f"No pseudo-label tells parts with group {name!r} from parts without it at tradeoff="
+                    f"{self.tradeoff!r}: {error}. A smaller tradeoff asks for more."
+                ) from error
+            self.scores_.append(score)
+        return self
+
+    def priority(self, session: Session, state: State, examples: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Scores of the classifiers; see `Policy.priority`."""
+        rows = rows_of(session, state, examples, self.features)
+        return np.column_stack([score(rows) for score in self.scores_])
+
+    def _targets(self, fold: Fold, prices: NDArray[np.float64]) -> Targets:
+        if self.pseudo_label in ("wrong", "differs"):
+            return marked(fold, self.pseudo_label == "differs")
+        objective = Objective(fold, float(self.tradeoff), prices)
+        if self.pseudo_label == "trajectory":
+            return trajectory(objective, self.t_max)
+        return parsimonious(objective, float(self.tau))
+
+    def _check(self) -> None:
+        owner_ = type(self).__name__
+        require_option(owner_, "pseudo_label", self.pseudo_label, ("trajectory", "parsimonious", "wrong", "differs"))
+        require_option(owner_, "features", self.features, ("complex", "simple"))
+        require_positive(owner_, "C", self.C)
+        for name in ("tradeoff", "tau"):
+            if not (np.isfinite(getattr(self, name)) and getattr(self, name) >= 0):
+                raise ValueError(f"{name} must be finite and not negative. Got {getattr(self, name)!r}.")
+        if self.t_max is not None and self.t_max < 1:
+            raise ValueError(f"t_max must be at least 1, or None. Got {self.t_max!r}.")
+        weights = self.class_weight.values() if isinstance(self.class_weight, Mapping) else [self.class_weight]
+        for weight in weights:
+            require_positive(owner_, "class_weight", weight)

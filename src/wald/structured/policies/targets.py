@@ -1,0 +1,162 @@
+"""Which state each example should have: pseudo-labels, and how much they matter."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wald.structured.policies.crossfit import Fold
+from wald.structured.policies.segments import counts, owner, parts_of
+from wald.structured.protocol import State
+
+
+@dataclass(frozen=True, eq=False)
+class Targets:
+    """What examples should have bought.
+
+    Attributes
+    ----------
+    state : bool ndarray of shape (n_parts, K)
+        The best state that was found.
+    weight : float64 ndarray of shape (n_examples,)
+        How much worse the worst evaluated state is: what a mistake can cost.
+    """
+
+    state: State
+    weight: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Objective:
+    """The loss of an example's answer under a state, plus ``tradeoff`` times what the state costs (C1).
+
+    Parameters
+    ----------
+    fold : Fold
+    tradeoff : float
+        Wrong parts that a part with all costly groups is worth.
+    prices : float64 ndarray of shape (K,)
+        Costs of the costly groups, in shares of their sum.
+    """
+
+    fold: Fold
+    tradeoff: float
+    prices: NDArray[np.float64]
+
+    @property
+    def n_examples(self) -> int:
+        """Number of examples."""
+        return len(self.fold.session.offsets) - 1
+
+    def __call__(self, state: State, examples: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Value of each example under its state: (n_examples asked for,)."""
+        parts, ends = parts_of(np.asarray(self.fold.session.offsets), examples)
+        loss = self.fold.loss(self.fold.session.decode(state, examples), parts)
+        return np.asarray(np.add.reduceat(loss, ends[:-1])) + self.paid(state, examples)
+
+    def paid(self, state: State, examples: NDArray[np.int64]) -> NDArray[np.float64]:
+        """``tradeoff`` times the cost of each example's state."""
+        parts, ends = parts_of(np.asarray(self.fold.session.offsets), examples)
+        return self.tradeoff * np.asarray(np.add.reduceat(state[parts] @ self.prices, ends[:-1]))
+
+
+def trajectory(objective: Objective, t_max: int | None = None) -> Targets:
+    """Add groups one at a time, each time the one that leaves the smallest value; the best state on the way.
+
+    Parameters
+    ----------
+    objective : Objective
+    t_max : int or None
+        Additions at most.
+
+    Notes
+    -----
+    Bolukbasi et al. (arXiv 1602.08761), trajectory search: every step must add, for the value may rise before it falls.
+    An example ends early once its groups alone cost as much as its best state: no later state can be better. Of equal
+    states the first one counts. Weights look at all visited states, and at everything bought.
+    """
+    state = objective.fold.session.state() & False
+    everyone = np.arange(objective.n_examples)
+    value = objective(state, everyone)
+    best, worst = value.copy(), np.maximum(value, objective(~state, everyone))
+    found = state.copy()
+    offsets, cheapest, step = np.asarray(objective.fold.session.offsets), objective.prices.min(), 0
+    while t_max is None or step < t_max:
+        step += 1
+        can_win = objective.paid(state, everyone) + objective.tradeoff * cheapest < best
+        active = everyone[can_win & (counts(np.any(~state, axis=1), offsets) > 0)]
+        if not len(active):
+            break
+        items, values, owners = successors(objective, state, active)
+        order = np.lexsort((values, owners))  # stable: of equal values the first item
+        first = order[np.unique(owners[order], return_index=True)[1]]
+        state[items[0][first], items[1][first]] = True
+        np.maximum.at(worst, active[owners], values)
+        better = values[first] < best[active]
+        improved = active[better]
+        best[improved] = values[first][better]
+        parts, _ = parts_of(offsets, improved)
+        found[parts] = state[parts]
+    return Targets(found, worst - best)
+
+
+def parsimonious(objective: Objective, tau: float = 0.0) -> Targets:
+    """All additions that alone lower the value by more than ``tau``.
+
+    Notes
+    -----
+    Bolukbasi et al. (arXiv 1602.08761), parsimonious search. The difference must be more than ``tau``: additions that
+    change nothing are not wanted. Weights look at nothing and everything bought, at all single additions, and at the
+    state found.
+    """
+    nothing = objective.fold.session.state() & False
+    everyone = np.arange(objective.n_examples)
+    value = objective(nothing, everyone)
+    items, values, owners = successors(objective, nothing, everyone)
+    gains = values < value[owners] - tau
+    found = nothing.copy()
+    found[items[0][gains], items[1][gains]] = True
+    reached = objective(found, everyone)
+    worst = np.maximum.reduce([value, objective(~nothing, everyone), reached])
+    np.maximum.at(worst, owners, values)
+    return Targets(found, worst - reached)
+
+
+def marked(fold: Fold, differs: bool) -> Targets:
+    """All groups for the parts whose answer is wrong now, or differs from the one with everything bought; weights 1."""
+    nothing = fold.session.state() & False
+    codes = fold.session.decode(nothing)
+    wanted = codes != fold.everything if differs else fold.loss(codes) > 0
+    return Targets(np.repeat(wanted[:, None], nothing.shape[1], axis=1), np.ones(len(fold.session.offsets) - 1))
+
+
+def successors(
+    objective: Objective, state: State, examples: NDArray[np.int64]
+) -> tuple[tuple[NDArray[np.int64], NDArray[np.int64]], NDArray[np.float64], NDArray[np.int64]]:
+    """Values of all single additions to some examples.
+
+    Decoding touches only the examples that change, as many at a time as there are: first the first addition to each of
+    them, then the second.
+
+    Returns
+    -------
+    items : (parts, groups)
+        What is added.
+    values : float64 ndarray of shape (n_items,)
+    owners : int64 ndarray of shape (n_items,)
+        Whose addition it is, an index of ``examples``.
+    """
+    parts, ends = parts_of(np.asarray(objective.fold.session.offsets), examples)
+    local, groups = np.nonzero(~state[parts])
+    owners, at = owner(ends)[local], parts[local]
+    starts = np.searchsorted(owners, np.arange(len(examples)))
+    place = np.arange(len(owners)) - starts[owners]
+    values, trial = np.empty(len(owners)), state.copy()
+    for turn in range(int(place.max()) + 1):
+        now = np.flatnonzero(place == turn)
+        trial[at[now], groups[now]] = True
+        values[now] = objective(trial, examples[owners[now]])
+        trial[at[now], groups[now]] = False
+    return (at, groups), values, owners
