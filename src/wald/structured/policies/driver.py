@@ -47,7 +47,13 @@ class Allowance:
 
 
 def acquire(
-    policy: Policy, session: Session, threshold: float, allowance: Allowance | None = None, *, decode: bool = True
+    policy: Policy,
+    session: Session,
+    threshold: float,
+    allowance: Allowance | None = None,
+    *,
+    max_parts: int | None = None,
+    decode: bool = True,
 ) -> Acquired:
     """Let a policy buy what it gives a priority above a threshold, and answer.
 
@@ -58,15 +64,20 @@ def acquire(
     session : Session
         Of the policy's model.
     threshold : float
+        With -inf and without an allowance, everything is bought, and the policy is not asked.
     allowance : Allowance, default=None
         No example spends more than it.
+    max_parts : int, default=None
+        Longer examples get everything, and the policy is not asked.
     decode : bool, default=True
         Whether to answer in the end; without, ``codes`` is empty.
     """
     metered = MeteredSession(session)
     begin, extracted = time.perf_counter(), metered.extraction()
-    state, n_rounds = metered.state() & False, 0
-    for bought, _ in rounds(policy, metered, threshold, allowance):
+    if threshold == -np.inf and allowance is None:
+        max_parts = 0
+    state, n_rounds = unasked(metered, max_parts), 0
+    for bought, _ in rounds(policy, metered, threshold, allowance, max_parts):
         state, n_rounds = bought, n_rounds + 1
     codes = metered.decode(state) if decode else np.empty(0, dtype=np.int32)
     features, total = metered.extraction() - extracted, time.perf_counter() - begin
@@ -77,15 +88,19 @@ def acquire(
 
 
 def rounds(
-    policy: Policy, session: Any, threshold: float, allowance: Allowance | None = None
+    policy: Policy,
+    session: Any,
+    threshold: float,
+    allowance: Allowance | None = None,
+    max_parts: int | None = None,
 ) -> Iterator[tuple[State, NDArray[np.int64]]]:
     """Walk through the states, one a round, each with the examples that it bought something for.
 
     The state is one array, written to from round to round.
     """
     offsets = np.asarray(session.offsets)
-    state = session.state() & False
-    active = np.arange(len(offsets) - 1)
+    state = unasked(session, max_parts)
+    active = np.flatnonzero(counts(np.any(~state, axis=1), offsets) > 0)
     done = 0
     while len(active) and (policy.n_rounds is None or done < policy.n_rounds):
         parts, ends = parts_of(offsets, active)
@@ -103,6 +118,15 @@ def rounds(
         yield state, active
         parts, ends = parts_of(offsets, active)
         active = active[counts(np.any(~state[parts], axis=1), ends) > 0]
+
+
+def unasked(session: Any, max_parts: int | None) -> State:
+    """The state to begin with: nothing, but for examples longer than `max_parts`, which have everything."""
+    state: State = session.state() & False
+    if max_parts is not None:
+        lengths = np.diff(np.asarray(session.offsets))
+        state[np.repeat(lengths > max_parts, lengths)] = True
+    return state
 
 
 def choose(
