@@ -11,7 +11,6 @@ from wald.datasets import fetch_ocr, make_chains
 from wald.structured import HOG, BudgetedPredictor, ChainClassifier, FeatureGroup, certify_structures, example_gaps
 from wald.structured.certifying import Family, place_thresholds
 from wald.structured.policies import IteratedPolicy, Policy, UniformPolicy
-from wald.structured.policies.driver import acquire
 
 X, Y = make_chains(3000, n_features=12, noise=1.5, random_state=0)
 GROUPS = [FeatureGroup("sketch", lambda parts: parts[:, ::3], cost=1), FeatureGroup("detail", cost=9)]
@@ -231,9 +230,9 @@ def test_one_percent_of_letters(words, name, loss):
     thresholds = place_thresholds(place, risk)
     family = Family.open(model, policies[name], pool, truth, loss, place.max_parts)
     n_parts = family.n_parts
-    gaps = np.array([family.gaps(threshold) for threshold in thresholds])
-    hog = np.array([bought(family, threshold) for threshold in thresholds])
-    mean, share = gaps.sum(axis=1) / n_parts.sum(), hog.sum(axis=1) / n_parts.sum()
+    served = [family.served(threshold) for threshold in thresholds]
+    gaps = np.array([family.lost(found.codes) for found in served])
+    mean, share = gaps.sum(axis=1) / n_parts.sum(), np.array([found.state.mean() for found in served])
     best = share[mean <= risk].min()
     rng = np.random.default_rng(2)
     violations, shares = 0, []
@@ -253,9 +252,3 @@ def test_one_percent_of_letters(words, name, loss):
     )
     assert violations <= 18
     assert cost <= (1.3 if loss == "gap" else 1.2)
-
-
-def bought(family, threshold):
-    """How many letters of each word get HOG."""
-    state = acquire(family.policy, family.session, threshold, max_parts=family.max_parts, decode=False).state
-    return np.add.reduceat(state[:, 0], family.session.offsets[:-1], dtype=np.int64)

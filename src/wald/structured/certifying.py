@@ -13,7 +13,7 @@ from wald.structured.certificate import StructureCertificate, certify_structures
 from wald.structured.gaps import Loss, example_gaps
 from wald.structured.policies.base import Policy
 from wald.structured.policies.crossfit import taken
-from wald.structured.policies.driver import acquire
+from wald.structured.policies.driver import Acquired, acquire
 from wald.structured.protocol import Session, StructuredModel
 
 #: Thresholds tried on the examples that place the family, at even shares of the parts.
@@ -62,11 +62,18 @@ class Family:
         """Number of parts of every example."""
         return np.diff(np.asarray(self.session.offsets)).astype(np.int64)
 
-    def gaps(self, threshold: float) -> NDArray[np.float64]:
-        """What each example loses at a threshold; see `example_gaps`."""
-        codes = acquire(self.policy, self.session, threshold, max_parts=self.max_parts).codes
+    def served(self, threshold: float) -> Acquired:
+        """What is bought and answered at a threshold."""
+        return acquire(self.policy, self.session, threshold, max_parts=self.max_parts)
+
+    def lost(self, codes: NDArray[np.int32]) -> NDArray[np.float64]:
+        """What each example loses with given answers; see `example_gaps`."""
         offsets = np.asarray(self.session.offsets)
         return example_gaps(self.loss, self.model, codes, self.everything, offsets, self.truth)
+
+    def gaps(self, threshold: float) -> NDArray[np.float64]:
+        """What each example loses at a threshold."""
+        return self.lost(self.served(threshold).codes)
 
     def mean(self, threshold: float) -> float:
         """What a part loses on average at a threshold."""
