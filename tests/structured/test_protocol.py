@@ -153,6 +153,20 @@ BROKEN = {
     "loss must have one entry": Model(INNER, loss=lambda truth, answer: np.zeros(1)),
     "between 0 and 1": Model(INNER, loss=lambda truth, answer: 2.0 * (truth != answer)),
     "the loss of the truth": Model(INNER, loss=lambda truth, answer: np.ones(len(truth))),
+    r"decode\(state, examples\) must extract": Model(
+        INNER, {"decode": lambda s: lambda state, examples=None: (s.decode(state), s.decode(state, examples))[1]}
+    ),
+    "must answer for these examples": Model(
+        INNER, {"decode": lambda s: lambda state, examples=None: s.decode(state, examples and sorted(examples))}
+    ),
+    r"evidence\(state, examples\) must answer": Model(
+        INNER, {"evidence": lambda s: lambda state, examples=None: s.evidence(state)}
+    ),
+    r"part_features\(\) must be float32": Model(INNER, {"part_features": lambda s: lambda: np.zeros((3, 2))}),
+    r"evidence\(state\) must be finite": Model(
+        INNER, {"evidence": lambda s: lambda state, examples=None: s.evidence(state, examples) + np.float32(np.inf)}
+    ),
+    r"answers\(codes\) must": Model(INNER, {"answers": lambda s: lambda codes: s.answers(codes)[1:]}),
     "one answer per example": Model(INNER, predict=lambda X: INNER.predict(X)[1:]),
 }
 

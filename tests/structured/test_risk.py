@@ -150,6 +150,29 @@ def test_the_same_seed_gives_the_same_certificate(model, policies):
     assert not np.array_equal(one.certificate_.n_parts, other.certificate_.n_parts)
 
 
+def test_a_far_deadline_changes_nothing(model, policies):
+    for name in ("confidence", "iterated"):
+        fast = fitted(model, policies[name], max_parts=7)
+        plain, bought = fast.predict(X[2000:2100], return_state=True)
+        answers, state = fast.predict(X[2000:2100], return_state=True, deadline=60)
+        np.testing.assert_array_equal(state, bought)
+        for one, two in zip(answers, plain, strict=True):
+            np.testing.assert_array_equal(one, two)
+        assert not fast.predict(X[2000:2100], return_state=True, deadline=0)[1].any()
+
+
+def test_whoever_does_not_pay_in_time_is_not_asked(model):
+    """Features that take no time at all: a policy only adds to the bill, and everything bought keeps any promise."""
+    policy = Silent().fit(model)
+    fast = fitted(model, policy, costs="time")
+    assert fast.mode_ == "everything"
+    assert fast.certificate_.verify()
+    policy.silent = True
+    assert fast.predict(X[2000:], return_state=True)[1].all()
+    slow = fitted(model, Silent().fit(model), costs=[1, 1000])
+    assert slow.mode_ == "policy"
+
+
 def test_a_budget_promises_nothing(model, policies):
     fast = BudgetedPredictor(model, policies["confidence"], budget=5).fit(X[400:600])
     assert str(fast.certificate_) == "no promise: a budget was asked for, not a risk"

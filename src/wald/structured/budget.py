@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any, Self
 
 import numpy as np
@@ -46,9 +47,10 @@ class BudgetedPredictor(BaseEstimator):
         None: the length of the longest example that places the thresholds.
     certificate_fraction : float, default=0.8
         With a risk, share of the examples that the certificate rests on; the others place the thresholds to test.
-    costs : array-like of shape (K + 1,) or dict, default=None
+    costs : array-like of shape (K + 1,), dict or "time", default=None
         Cost of each group for one part, the cheap one first; a dict has them by name. None: the model's
-        ``group_costs_``.
+        ``group_costs_``. "time": microseconds, measured by `fit`, of extraction, policy and every inference; what costs
+        more than it saves is then left out, so that no budget makes predictions slower than everything bought.
     spend : {"mean", "each"}, default="mean"
         Whether the examples' mean meets the budget, and money goes where it is needed most; or every example stays
         within the budget on its own, stopping before it.
@@ -60,8 +62,12 @@ class BudgetedPredictor(BaseEstimator):
     threshold_ : float
         Parts get a group if their priority for it lies above.
     spend_ : float
-        Mean cost of a part on the examples that `fit` saw: the largest one not above the budget.
+        Mean cost of a part on the examples that `fit` saw: the largest one not above the budget. With a risk, on
+        those that the certificate rests on.
     costs_ : float64 ndarray of shape (K + 1,)
+        Of each group for one part. With ``costs="time"``, the first one counts policy and inferences, too.
+    mode_ : {"policy", "everything", "nothing"}
+        Who decides. Without a policy, where it cannot pay, every part gets all groups, or none.
     certificate_ : StructureCertificate
         What is promised; with a budget, nothing.
     max_parts_ : int or None
@@ -106,7 +112,7 @@ class BudgetedPredictor(BaseEstimator):
         loss: Loss = "disagreement",
         max_parts: int | None = None,
         certificate_fraction: float = 0.8,
-        costs: ArrayLike | dict[str, float] | None = None,
+        costs: ArrayLike | dict[str, float] | str | None = None,
         spend: str = "mean",
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
@@ -138,22 +144,33 @@ class BudgetedPredictor(BaseEstimator):
         """
         check_policy(self.policy, self.model)
         require_option(type(self).__name__, "spend", self.spend, ("mean", "each"))
-        self.costs_ = self._checked_costs()
         if self.risk is not None:
             return self._certify(X, y, self.risk)
-        budget = self._checked_budget()
         self.certificate_ = StructureCertificate.none("a budget was asked for, not a risk")
         self.max_parts_: int | None = None
         session = self.model.open(X)
+        self.mode_ = "policy"
+        self.costs_, without = self._costs(X)
+        budget = self._checked_budget(without)
+        if isinstance(self.costs, str):
+            if budget >= without.sum():
+                self.mode_, self.costs_ = "everything", without
+            elif budget < self.costs_[0]:
+                self.mode_, self.costs_ = "nothing", without
         self.allowance_ = Allowance(budget - self.costs_[0], self.costs_[1:]) if self.spend == "each" else None
-        if self.allowance_ is not None:  # money that cannot move is spent wherever it does not hurt
+        if self.mode_ != "policy":
+            self.threshold_ = -np.inf if self.mode_ == "everything" else np.inf
+            self.spend_ = self._mean_cost(session, self.threshold_)
+        elif self.allowance_ is not None:  # money that cannot move is spent wherever it does not hurt
             self.threshold_ = -np.inf
             self.spend_ = self._mean_cost(session, self.threshold_)
         else:
             self.threshold_, self.spend_ = self._largest_spend(session, budget)
         return self
 
-    def predict(self, X: Any, *, return_cost: bool = False, return_state: bool = False) -> Any | tuple[Any, ...]:
+    def predict(
+        self, X: Any, *, return_cost: bool = False, return_state: bool = False, deadline: float | None = None
+    ) -> Any | tuple[Any, ...]:
         """Answers, one per example, as the model gives them.
 
         Parameters
@@ -164,6 +181,10 @@ class BudgetedPredictor(BaseEstimator):
             Also return what each example cost.
         return_state : bool, default=False
             Also return what was bought.
+        deadline : float, default=None
+            Seconds of wall clock from the call. Groups are bought in pieces, the highest priorities first, until the
+            next piece would take too long; a deadline that has passed already gives the answers of the cheap group.
+            What the deadline keeps from being bought is outside of the certificate.
 
         Returns
         -------
@@ -171,11 +192,19 @@ class BudgetedPredictor(BaseEstimator):
         cost : float64 ndarray of shape (n_examples,), if ``return_cost``
             Of all parts of an example together, the cheap group included.
         state : bool ndarray of shape (n_parts, K), if ``return_state``
+
+        Raises
+        ------
+        AcquisitionError
+            If an extractor of a costly group fails; it has the answers without what failed.
         """
+        start = time.perf_counter()
         check_is_fitted(self, "threshold_")
         check_policy(self.policy, self.model)
+        if deadline is not None and np.isnan(deadline):
+            raise ValueError("deadline must be a number of seconds. Got NaN.")
         session = self.model.open(X)
-        found = self._acquire(session, self.threshold_)
+        found = self._acquire(session, self.threshold_, until=None if deadline is None else start + deadline)
         out = [answers_of(session, found.codes)]
         if return_cost:
             out.append(cost_of(found.state, np.asarray(session.offsets), self.costs_))
@@ -192,7 +221,8 @@ class BudgetedPredictor(BaseEstimator):
         require_fraction(owner, "certificate_fraction", self.certificate_fraction)
         require_option(owner, "loss", self.loss, LOSSES)
         checked_longest(owner, np.empty(0, dtype=np.int64), self.max_parts)
-        self.allowance_ = None
+        self.mode_, self.allowance_ = "policy", None
+        self.costs_, without = self._costs(X)
         self.certificate_, members = certify_policy(
             self.model,
             self.policy,
@@ -207,10 +237,18 @@ class BudgetedPredictor(BaseEstimator):
         )
         self.threshold_, self.max_parts_ = self.certificate_.threshold, self.certificate_.max_parts
         self.spend_ = self._mean_cost(self.model.open(taken(X, members)), self.threshold_)
+        if self.threshold_ == -np.inf or self.spend_ >= without.sum():  # who buys everything loses nothing
+            self.mode_, self.costs_ = "everything", without
+            self.threshold_, self.spend_ = -np.inf, float(without.sum())
         return self
 
-    def _acquire(self, session: Session, threshold: float, *, decode: bool = True) -> Acquired:
-        return acquire(self.policy, session, threshold, self.allowance_, max_parts=self.max_parts_, decode=decode)
+    def _acquire(
+        self, session: Session, threshold: float, *, until: float | None = None, decode: bool = True
+    ) -> Acquired:
+        policy = self.policy if self.mode_ == "policy" else _Constant()
+        return acquire(
+            policy, session, threshold, self.allowance_, max_parts=self.max_parts_, until=until, decode=decode
+        )
 
     def _mean_cost(self, session: Session, threshold: float) -> float:
         state = self._acquire(session, threshold, decode=False).state
@@ -245,6 +283,13 @@ class BudgetedPredictor(BaseEstimator):
                 below = threshold
         return best
 
+    def _costs(self, X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Costs of the groups with the policy at work, and without."""
+        if not isinstance(self.costs, str):
+            return self._checked_costs(), self._checked_costs()
+        require_option(type(self).__name__, "costs", self.costs, ("time",))
+        return self._measured(X)
+
     def _checked_costs(self) -> NDArray[np.float64]:
         names = list(self.model.group_names_)
         costs: Any = self.model.group_costs_ if self.costs is None else self.costs
@@ -264,8 +309,25 @@ class BudgetedPredictor(BaseEstimator):
             )
         return found
 
-    def _checked_budget(self) -> float:
-        cheap, full = float(self.costs_[0]), float(self.costs_.sum())
+    def _measured(self, X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Microseconds a part: with the policy, its time and all inferences in the first entry; and without."""
+        session = self.model.open(X)
+        everything = session.state()
+        start, before = time.perf_counter(), float(np.asarray(session.seconds).sum())
+        session.decode(everything)
+        inference = time.perf_counter() - start - (float(np.asarray(session.seconds).sum()) - before)
+        each = 1e6 * np.asarray(session.seconds) / np.asarray(session.extracted)
+        n_examples = len(np.asarray(session.offsets)) - 1
+        first = self.policy.priority(session, everything & False, np.arange(n_examples))
+        runs = [acquire(self.policy, session, float(np.median(first))).seconds for _ in range(3)]
+        overhead = float(np.median([run["policy"] + run["inference"] for run in runs]))
+        alone, with_policy = each.copy(), each.copy()
+        alone[0] += 1e6 * inference / len(everything)
+        with_policy[0] += 1e6 * overhead / len(everything)
+        return with_policy, alone
+
+    def _checked_budget(self, costs: NDArray[np.float64]) -> float:
+        cheap, full = float(costs[0]), float(costs.sum())
         if self.budget is None:
             raise ValueError("BudgetedPredictor needs a budget=, the mean cost of a part, or a risk=.")
         if not cheap <= self.budget <= full * (1 + 1e-12):  # also refuses NaN
@@ -274,3 +336,11 @@ class BudgetedPredictor(BaseEstimator):
                 f"groups. Got {self.budget!r}."
             )
         return float(self.budget)
+
+
+class _Constant(Policy):
+    """Everything or nothing, as the threshold says."""
+
+    def priority(self, session: Session, state: Any, examples: NDArray[np.int64]) -> NDArray[np.float64]:
+        lengths = np.diff(np.asarray(session.offsets))[examples]
+        return np.zeros((int(lengths.sum()), state.shape[1]))

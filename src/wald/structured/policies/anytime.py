@@ -14,7 +14,7 @@ from wald.stopping.validation import require_positive
 from wald.structured.policies.base import Policy
 from wald.structured.policies.crossfit import crossfit
 from wald.structured.policies.driver import Allowance, answers_of, cost_of, rounds
-from wald.structured.policies.evidence import Rows, rows_of
+from wald.structured.policies.evidence import Rows, for_group, rows_of
 from wald.structured.policies.linear import LinearScore, Scaling
 from wald.structured.policies.segments import parts_of, ranks
 from wald.structured.policies.targets import Objective, successors
@@ -34,7 +34,7 @@ class AnytimePolicy(Policy):
 
     Parameters
     ----------
-    tradeoff : float, default=0.1
+    tradeoff : float, default=0.3
         As in `OneShotPolicy`.
     t_max : int, default=6
         Steps that the score learns from; it is the same one for all steps.
@@ -80,7 +80,7 @@ class AnytimePolicy(Policy):
 
     def __init__(
         self,
-        tradeoff: float = 0.1,
+        tradeoff: float = 0.3,
         *,
         t_max: int = 6,
         C: float = 1000.0,
@@ -124,7 +124,7 @@ class AnytimePolicy(Policy):
         """Scores of additions; see `Policy.priority`."""
         rows = rows_of(session, state, examples, "complex")
         n_groups = state.shape[1]
-        return np.column_stack([self.score_(_for_group(rows, group, n_groups)) for group in range(n_groups)])
+        return np.column_stack([self.score_(for_group(rows, group, n_groups)) for group in range(n_groups)])
 
     def stream(self, x: Any, budget: float | None = None) -> Iterator[Step]:
         """Answer at once, and then better and better, one addition at a time.
@@ -207,16 +207,7 @@ class _Walk:
         place[known] = np.arange(len(known))
         rows = rows_of(self.session, self.state, examples, "complex")[place[parts]]
         n_groups = self.state.shape[1]
-        return _for_group(rows, groups, n_groups)
-
-
-def _for_group(rows: Rows, group: Any, n_groups: int) -> Rows:
-    """Rows that say which group they ask for, where there is a choice."""
-    if n_groups == 1:
-        return rows
-    mark = np.zeros((len(rows), n_groups), dtype=np.float32)
-    mark[np.arange(len(rows)), group] = 1
-    return np.hstack([rows, mark])
+        return for_group(rows, groups, n_groups)
 
 
 def _learned(lessons: list[_Lesson], C: float) -> LinearScore:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from wald.structured.features import ExtractionError
 from wald.structured.policies.base import Policy
 from wald.structured.policies.metering import MeteredSession
 from wald.structured.policies.segments import Ends, counts, owner, parts_of, ranks
@@ -29,13 +30,33 @@ class Acquired:
     seconds : dict
         What went into ``"features"``, ``"policy"`` and ``"inference"``.
     n_rounds : int
-        How often priorities were asked for.
+        How often something was bought.
     """
 
     state: State
     codes: NDArray[np.int32]
     seconds: dict[str, float]
     n_rounds: int
+
+
+class AcquisitionError(ExtractionError):
+    """Groups could not be extracted; what was predicted before is not lost.
+
+    Attributes
+    ----------
+    answers
+        One per example, as the model gives them, from what could be extracted.
+    state : bool ndarray of shape (n_parts, K)
+        What these answers rest on.
+    """
+
+    def __init__(self, message: str, answers: Any, state: State) -> None:
+        super().__init__(message)
+        self.answers = answers
+        self.state = state
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (str(self), self.answers, self.state)
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +74,7 @@ def acquire(
     allowance: Allowance | None = None,
     *,
     max_parts: int | None = None,
+    until: float | None = None,
     decode: bool = True,
 ) -> Acquired:
     """Let a policy buy what it gives a priority above a threshold, and answer.
@@ -64,27 +86,42 @@ def acquire(
     session : Session
         Of the policy's model.
     threshold : float
-        With -inf and without an allowance, everything is bought, and the policy is not asked.
     allowance : Allowance, default=None
         No example spends more than it.
     max_parts : int, default=None
-        Longer examples get everything, and the policy is not asked.
+        Longer examples get everything.
+    until : float, default=None
+        When to answer from what is there, on the clock of `time.perf_counter`.
     decode : bool, default=True
         Whether to answer in the end; without, ``codes`` is empty.
+
+    Raises
+    ------
+    AcquisitionError
+        If an extractor of a costly group fails; it has the answers from before.
     """
     metered = MeteredSession(session)
     begin, extracted = time.perf_counter(), metered.extraction()
-    if threshold == -np.inf and allowance is None:
-        max_parts = 0
-    state, n_rounds = unasked(metered, max_parts), 0
-    for bought, _ in rounds(policy, metered, threshold, allowance, max_parts):
-        state, n_rounds = bought, n_rounds + 1
-    codes = metered.decode(state) if decode else np.empty(0, dtype=np.int32)
+    state, known = metered.state() & False, metered.state() & False
+    codes, n_rounds = np.empty(0, dtype=np.int32), 0
+    try:
+        if until is None:
+            for bought, _ in rounds(policy, metered, threshold, allowance, max_parts):
+                known, state, n_rounds = state, bought.copy(), n_rounds + 1
+            if decode:
+                codes = metered.decode(state)
+        else:
+            codes = metered.decode(state)
+            for bought, examples in rounds(policy, metered, threshold, allowance, max_parts, until):
+                known, state, n_rounds = state, bought.copy(), n_rounds + 1
+                codes[parts_of(np.asarray(session.offsets), examples)[0]] = metered.decode(state, examples)
+    except Exception as error:
+        if not state.any():
+            raise
+        raise AcquisitionError(str(error), answers_of(session, session.decode(known)), known) from error
     features, total = metered.extraction() - extracted, time.perf_counter() - begin
-    policy_seconds = max(total - features - metered.inference, 0.0)
-    return Acquired(
-        state, codes, {"features": features, "policy": policy_seconds, "inference": metered.inference}, n_rounds
-    )
+    seconds = {"features": features, "policy": max(total - features - metered.inference, 0.0)}
+    return Acquired(state, codes, {**seconds, "inference": metered.inference}, n_rounds)
 
 
 def rounds(
@@ -93,19 +130,27 @@ def rounds(
     threshold: float,
     allowance: Allowance | None = None,
     max_parts: int | None = None,
+    until: float | None = None,
 ) -> Iterator[tuple[State, NDArray[np.int64]]]:
     """Walk through the states, one a round, each with the examples that it bought something for.
 
-    The state is one array, written to from round to round.
+    The state is one array, written to from round to round. With ``until``, a round is bought in pieces, the highest
+    priorities first, each of which takes a small share of the time left; who walks has to decode, so that it is known
+    how long a piece takes.
     """
     offsets = np.asarray(session.offsets)
-    state = unasked(session, max_parts)
-    active = np.flatnonzero(counts(np.any(~state, axis=1), offsets) > 0)
+    state = session.state() & False
+    active = np.arange(len(offsets) - 1)
+    if max_parts is not None:
+        threshold = min(threshold, np.finfo(np.float64).max)  # above which the longest are put
     done = 0
-    while len(active) and (policy.n_rounds is None or done < policy.n_rounds):
+    clock = None if until is None else _Clock(until)
+    while len(active) and (policy.n_rounds is None or done < policy.n_rounds) and not (clock and clock.passed()):
         parts, ends = parts_of(offsets, active)
         done += 1
         priority = policy.priority(session, state, active)
+        if max_parts is not None:
+            priority = np.where(_long(ends, max_parts)[:, None], np.inf, priority)
         lacks = ~state[parts]
         pace = 1.0 if done == policy.n_rounds else policy.pace
         chosen = choose(priority, lacks, ends, threshold, pace)
@@ -113,20 +158,54 @@ def rounds(
             chosen = _afforded(chosen, priority, lacks, ends, allowance)
         if not chosen.any():
             return
-        state[parts] |= chosen
-        active = active[counts(np.any(chosen, axis=1), ends) > 0]
-        yield state, active
-        parts, ends = parts_of(offsets, active)
-        active = active[counts(np.any(~state[parts], axis=1), ends) > 0]
+        touched = active[counts(np.any(chosen, axis=1), ends) > 0]
+        if clock is None:
+            state[parts] |= chosen
+            yield state, touched
+        else:
+            items = np.flatnonzero(chosen.ravel())
+            items = items[np.argsort(-priority.ravel()[items], kind="stable")]
+            of = active[owner(ends)]
+            while len(items) and (many := clock.affords(len(items))):
+                now, items = items[:many], items[many:]
+                local = now // chosen.shape[1]
+                state[parts[local], now % chosen.shape[1]] = True
+                yield state, np.unique(of[local])
+                clock.took(many)
+        parts, ends = parts_of(offsets, touched)
+        active = touched[counts(np.any(~state[parts], axis=1), ends) > 0]
 
 
-def unasked(session: Any, max_parts: int | None) -> State:
-    """The state to begin with: nothing, but for examples longer than `max_parts`, which have everything."""
-    state: State = session.state() & False
-    if max_parts is not None:
-        lengths = np.diff(np.asarray(session.offsets))
-        state[np.repeat(lengths > max_parts, lengths)] = True
-    return state
+def _long(ends: Ends, max_parts: int) -> NDArray[np.bool_]:
+    """Which parts belong to examples with more than so many."""
+    return np.asarray((np.diff(ends) > max_parts)[owner(ends)])
+
+
+class _Clock:
+    """How many parts can still be bought before a deadline."""
+
+    #: A piece may take this share of the time left, so that a slow one does little harm.
+    SHARE = 0.25
+
+    def __init__(self, until: float) -> None:
+        self.until = until
+        self.started = 0.0
+        self.each: float | None = None  # seconds a part, of the piece before
+
+    def passed(self) -> bool:
+        return time.perf_counter() >= self.until
+
+    def affords(self, most: int) -> int:
+        self.started = time.perf_counter()
+        left = self.until - self.started
+        if self.each is None:
+            return int(left > 0)
+        if left <= self.each:
+            return 0
+        return int(np.clip(self.SHARE * left / max(self.each, 1e-9), 1, most))
+
+    def took(self, many: int) -> None:
+        self.each = (time.perf_counter() - self.started) / many
 
 
 def choose(

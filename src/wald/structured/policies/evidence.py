@@ -46,9 +46,13 @@ def rows_of(session: Session, state: State, examples: NDArray[np.int64], feature
     return np.hstack(blocks)
 
 
-def needs_inference(features: str) -> bool:
-    """Whether describing parts takes an inference."""
-    return features == "complex"
+def for_group(rows: Rows, group: int | NDArray[np.int64], n_groups: int) -> Rows:
+    """Rows that say which group they ask for, where there is a choice."""
+    if n_groups == 1:
+        return rows
+    mark = np.zeros((len(rows), n_groups), dtype=np.float32)
+    mark[np.arange(len(rows)), group] = 1
+    return np.hstack([rows, mark])
 
 
 def _with_neighbours(values: Rows, ends: NDArray[np.int64]) -> Rows:

@@ -24,7 +24,7 @@ class OneShotPolicy(Policy):
 
     Parameters
     ----------
-    tradeoff : float, default=0.1
+    tradeoff : float, default=0.3
         Wrong parts that one part with all costly groups is worth, when pseudo-labels are searched for.
     pseudo_label : {"trajectory", "parsimonious", "wrong", "differs"}, default="trajectory"
         What the classifier learns. "trajectory": the best state that greedy additions come by. "parsimonious": the
@@ -75,7 +75,7 @@ class OneShotPolicy(Policy):
 
     def __init__(
         self,
-        tradeoff: float = 0.1,
+        tradeoff: float = 0.3,
         pseudo_label: str = "trajectory",
         *,
         features: str = "complex",

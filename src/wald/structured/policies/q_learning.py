@@ -1,0 +1,173 @@
+"""The rival that learns what additions are worth to the end."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.linear_model import Ridge
+from sklearn.utils import check_random_state
+
+from wald.structured.policies.base import Policy
+from wald.structured.policies.crossfit import crossfit
+from wald.structured.policies.evidence import Rows, for_group, rows_of
+from wald.structured.policies.linear import LinearScore, Scaling
+from wald.structured.policies.segments import parts_of, ranks
+from wald.structured.policies.targets import Objective
+from wald.structured.protocol import Session, State, StructuredModel
+
+
+class QLearningPolicy(Policy):
+    """Fitted Q-learning: the next (part, group) is the one with the largest estimated sum of rewards.
+
+    Parameters
+    ----------
+    tradeoff : float, default=0.3
+        As in `OneShotPolicy`; what an addition costs is taken off its reward.
+    gamma : float, default=0.9
+        How much later rewards count, from 0 to 1.
+    n_iterations : int, default=6
+        Ridge regressions, each on values by the one before.
+    epsilon : float, default=0.5
+        Share of the steps of training walks that are taken at random; the others go to the least confident part.
+    t_max : int, default=6
+        Steps of training walks.
+    alpha : float, default=10.0
+        Ridge penalty.
+    cv : int or "prefit", default=5
+        As in `IteratedPolicy`.
+    random_state : int, RandomState instance or None, default=None
+
+    Attributes
+    ----------
+    score_ : LinearScore
+        The value Q of an addition.
+
+    Notes
+    -----
+    After D. Weiss and B. Taskar, "Learning Adaptive Value of Information for Structured Prediction", NIPS 2013: the
+    reward of an addition is the loss that it takes away; stopping is worth 0. Here additions are made part by part,
+    and the regression is fitted Q-iteration: ``Q(S, a) = r - tradeoff * cost + gamma * max(0, max Q(S', .))``. It needs
+    an inference a step.
+
+    Examples
+    --------
+    >>> from wald.datasets import make_chains
+    >>> from wald.structured import BudgetedPredictor, ChainClassifier, FeatureGroup
+    >>> from wald.structured.policies import QLearningPolicy
+    >>> X, y = make_chains(300, noise=1.5, random_state=0)
+    >>> groups = [FeatureGroup("half", lambda parts: parts[:, ::2], cost=1), FeatureGroup("all", cost=9)]
+    >>> model = ChainClassifier(groups, max_iter=5, random_state=0).fit(X[:200], y[:200])
+    >>> policy = QLearningPolicy(random_state=0).fit(model, X[:200], y[:200])
+    >>> BudgetedPredictor(model, policy, budget=4).fit(X[200:]).spend_ <= 4
+    True
+    """
+
+    n_rounds: int | None = None
+    pace: float = 0.0
+    needs_inference: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        tradeoff: float = 0.3,
+        *,
+        gamma: float = 0.9,
+        n_iterations: int = 6,
+        epsilon: float = 0.5,
+        t_max: int = 6,
+        alpha: float = 10.0,
+        cv: int | str = 5,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.tradeoff = tradeoff
+        self.gamma = gamma
+        self.n_iterations = n_iterations
+        self.epsilon = epsilon
+        self.t_max = t_max
+        self.alpha = alpha
+        self.cv = cv
+        self.random_state = random_state
+
+    def fit(self, model: StructuredModel, X: Any, y: Any = None, *, groups: ArrayLike | None = None) -> Self:
+        """Learn the values of additions; parameters as in `IteratedPolicy.fit`."""
+        for name in ("gamma", "epsilon"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise ValueError(f"{name} must lie in [0, 1]. Got {getattr(self, name)!r}.")
+        for name in ("n_iterations", "t_max"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1. Got {getattr(self, name)!r}.")
+        for name in ("tradeoff", "alpha"):
+            if not (np.isfinite(getattr(self, name)) and getattr(self, name) >= 0):
+                raise ValueError(f"{name} must be finite and not negative. Got {getattr(self, name)!r}.")
+        self._remember(model)
+        seed = check_random_state(self.random_state).randint(2**31 - 1)
+        rng = np.random.default_rng(seed)
+        prices = np.asarray(model.group_costs_, dtype=np.float64)[1:]
+        moves: list[_Moves] = []
+        for fold in crossfit(model, X, y, cv=self.cv, groups=groups, random_state=seed):
+            moves += self._walk(Objective(fold, float(self.tradeoff), prices / prices.sum()), rng)
+        self.score_ = self._iterated(moves)
+        return self
+
+    def priority(self, session: Session, state: State, examples: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Values of additions; see `Policy.priority`."""
+        rows = rows_of(session, state, examples, "complex")
+        n_groups = state.shape[1]
+        return np.column_stack([self.score_(for_group(rows, group, n_groups)) for group in range(n_groups)])
+
+    def _walk(self, objective: Objective, rng: np.random.Generator) -> list[_Moves]:
+        """Moves of all examples of a fold, a step at a time."""
+        session, state = objective.fold.session, objective.fold.session.state() & False
+        offsets, n_groups = np.asarray(session.offsets), state.shape[1]
+        everyone, moves = np.arange(objective.n_examples), []
+        value, rows = objective(state, everyone), rows_of(session, state, everyone, "complex")
+        for _ in range(self.t_max):
+            lacks = ~state
+            guess = np.where(rng.random(len(everyone)) < self.epsilon, 1.0, 0.0)
+            doubt = -np.asarray(session.confidence(state), dtype=np.float64)
+            of = np.repeat(everyone, np.diff(offsets))
+            wish = np.where(guess[of] > 0, rng.random(len(doubt)), doubt)[:, None] + 1e-9 * rng.random(lacks.shape)
+            items = offsets * n_groups
+            first = (ranks(np.where(lacks, wish, -np.inf).ravel(), items) == 0).reshape(lacks.shape) & lacks
+            part, group = np.nonzero(first)  # the parts ascend: so do their examples
+            moved = of[part]
+            taken = for_group(rows[part], group, n_groups)
+            state[part, group] = True
+            after = objective(state, everyone)
+            rows = rows_of(session, state, everyone, "complex")
+            parts, ends = parts_of(offsets, moved)
+            moves.append(_Moves(taken, (value - after)[moved], rows[parts], ~state[parts], ends))
+            value = after
+        return moves
+
+    def _iterated(self, moves: list[_Moves]) -> LinearScore:
+        taken = np.concatenate([move.taken for move in moves])
+        reward = np.concatenate([move.reward for move in moves])
+        scaling = Scaling.of(taken)
+        scaled = scaling(taken)
+        score = LinearScore(np.zeros(taken.shape[1], dtype=np.float32), 0.0)
+        for iteration in range(self.n_iterations):
+            later = np.concatenate([move.best(score) for move in moves]) if iteration else np.zeros(len(reward))
+            ridge = Ridge(alpha=self.alpha).fit(scaled, reward + self.gamma * later)
+            score = LinearScore.unscaled(ridge.coef_, float(ridge.intercept_), scaling)
+        return score
+
+
+class _Moves(NamedTuple):
+    """One addition to each of some examples: its row, its reward, and the rows that the example has then."""
+
+    taken: Rows
+    reward: NDArray[np.float64]
+    rows: Rows
+    lacks: NDArray[np.bool_]
+    ends: NDArray[np.int64]
+
+    def best(self, score: LinearScore) -> NDArray[np.float64]:
+        """What is still to be had of each example: the value of the best next addition, or 0 for stopping."""
+        if not len(self.reward):
+            return np.empty(0)
+        n_groups = self.lacks.shape[1]
+        values = np.column_stack([score(for_group(self.rows, group, n_groups)) for group in range(n_groups)])
+        best = np.where(self.lacks, values, 0.0).max(axis=1)
+        return np.asarray(np.maximum(np.maximum.reduceat(best, self.ends[:-1]), 0.0))

@@ -1,0 +1,148 @@
+"""Pseudo-labels are those of a plain search, and crossfit holds examples out."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from wald.datasets import make_chains
+from wald.structured import ChainClassifier, FeatureGroup, Sequences
+from wald.structured.policies.crossfit import crossfit
+from wald.structured.policies.targets import Objective, marked, parsimonious, trajectory
+
+X, Y = make_chains(40, mean_length=4, noise=1.5, random_state=0)
+GROUPS = [
+    FeatureGroup("third", lambda parts: parts[:, ::3], cost=1.0),
+    FeatureGroup("half", lambda parts: parts[:, ::2], cost=2.0),
+    FeatureGroup("all", cost=6.0),
+]
+
+
+def objective(tradeoff, n_groups=3):
+    model = ChainClassifier(GROUPS[:n_groups], max_iter=4, random_state=0).fit(X, Y)
+    (fold,) = crossfit(model, X, Y, cv="prefit")
+    prices = model.group_costs_[1:] / model.group_costs_[1:].sum()
+    return Objective(fold, tradeoff, prices)
+
+
+def value(objective, state, i):
+    """Of one example, without the code under test."""
+    session, fold = objective.fold.session, objective.fold
+    a, b = session.offsets[i : i + 2]
+    wrong = np.count_nonzero(session.decode(state)[a:b] != fold.truth[a:b])
+    return wrong + objective.tradeoff * float((state[a:b] * objective.prices).sum())
+
+
+@pytest.mark.parametrize("n_groups", [2, 3])
+@pytest.mark.parametrize("tradeoff", [0.0, 0.2, 2.0])
+@pytest.mark.parametrize("t_max", [None, 2])
+def test_trajectory(n_groups, tradeoff, t_max):
+    search = objective(tradeoff, n_groups)
+    offsets = search.fold.session.offsets
+    found = trajectory(search, t_max)
+    for i in range(12):
+        a, b = offsets[i : i + 2]
+        state = np.zeros_like(found.state)
+        best, best_state = value(search, state, i), state[a:b].copy()
+        for _ in range((b - a) * state.shape[1] if t_max is None else t_max):
+            trials = []
+            for part, group in itertools.product(range(a, b), range(state.shape[1])):
+                if not state[part, group]:
+                    state[part, group] = True
+                    trials.append((value(search, state, i), part, group))
+                    state[part, group] = False
+            if not trials:
+                break
+            least, part, group = min(trials, key=lambda trial: (round(trial[0], 9), trial[1:]))
+            state[part, group] = True
+            if least < best - 1e-9:
+                best, best_state = least, state[a:b].copy()
+        np.testing.assert_array_equal(found.state[a:b], best_state)
+    assert (found.weight >= 0).all()
+    assert found.weight.any()
+
+
+def test_parsimonious():
+    search = objective(0.2)
+    offsets = search.fold.session.offsets
+    for tau in (0.0, 0.5):
+        found = parsimonious(search, tau)
+        for i in range(12):
+            nothing = np.zeros_like(found.state)
+            start = value(search, nothing, i)
+            for part, group in itertools.product(range(*offsets[i : i + 2]), range(2)):
+                state = nothing.copy()
+                state[part, group] = True
+                assert found.state[part, group] == (value(search, state, i) < start - tau)
+
+
+def test_a_free_group_that_changes_nothing_is_not_wanted():
+    search = objective(0.0)
+    assert not parsimonious(search).state.all()
+    assert not trajectory(search).state.all()
+
+
+def test_marked():
+    fold = objective(0.0).fold
+    cheap = fold.session.decode(fold.session.state() & False)
+    assert (marked(fold, False).state == (cheap != fold.truth)[:, None]).all()
+    assert (marked(fold, True).state == (cheap != fold.everything)[:, None]).all()
+
+
+class Remembers(ChainClassifier):
+    """Remembers what it learned from."""
+
+    def fit(self, X, y, *, lengths=None, classes=None):
+        self.seen_ = {item[0].tobytes() for item in X} if isinstance(X, list) else None
+        self.asked_ = classes
+        return super().fit(X, y, lengths=lengths, classes=classes)
+
+
+def test_crossfit_holds_out():
+    model = Remembers(GROUPS, max_iter=1, random_state=0).fit(X, Y)
+    folds = crossfit(model, X, Y, cv=4, random_state=0)
+    held = [x[0].tobytes() for fold in folds for x in fold.session.sequences.split(fold.session.sequences.parts)]
+    assert sorted(held) == sorted(x[0].tobytes() for x in X)
+    for fold in folds:
+        inside = {x[0].tobytes() for x in fold.session.sequences.split(fold.session.sequences.parts)}
+        assert not inside & fold.model.seen_
+        assert (fold.model.classes_ == model.classes_).all()
+        assert fold.model is not model
+
+
+def test_crossfit_keeps_groups_together():
+    groups = np.arange(40) // 8
+    model = ChainClassifier(GROUPS, max_iter=1, random_state=0).fit(X, Y)
+    where = {}
+    for number, fold in enumerate(crossfit(model, X, Y, groups=groups)):
+        for x in fold.session.sequences.split(fold.session.sequences.parts):
+            where.setdefault(groups[next(i for i in range(40) if np.array_equal(X[i], x))], set()).add(number)
+    assert all(len(folds) == 1 for folds in where.values())
+
+
+def test_crossfit_takes_other_forms():
+    model = ChainClassifier(GROUPS, max_iter=1, random_state=0).fit(X, Y)
+    sequences = Sequences.of(X)
+    a, b = crossfit(model, sequences, Y, cv=2, random_state=0), crossfit(model, X, Y, cv=2, random_state=0)
+    assert [(f.everything == g.everything).all() for f, g in zip(a, b, strict=True)] == [True, True]
+    (fold,) = crossfit(model, X)
+    assert fold.model is model
+    assert fold.truth is None
+    assert fold.loss(fold.everything).sum() == 0
+    for bad in (1, "all", 2.5):
+        with pytest.raises(ValueError, match="cv must"):
+            crossfit(model, X, Y, cv=bad)
+    with pytest.raises(ValueError, match="as many examples"):
+        crossfit(model, X[:3], Y[:3], cv=5)
+    with pytest.raises(TypeError, match="Examples must be a list"):
+        crossfit(model, dict(enumerate(X)), Y)
+
+
+def test_a_label_that_a_fold_lacks_keeps_its_code():
+    labels = [np.where(np.arange(len(y)) == 0, 9, y) if i == 0 else y for i, y in enumerate(Y)]
+    model = ChainClassifier(GROUPS, max_iter=1, random_state=0).fit(X, labels)
+    for fold in crossfit(model, X, labels, cv=4, random_state=0):
+        assert fold.model.classes_.tolist() == model.classes_.tolist()
+        assert (fold.truth >= 0).all()
