@@ -9,7 +9,10 @@ from wald import _core
 MASK32, MASK64 = 0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF
 BEFORE, BEHIND, ROOT = 0x7FEB352D, 0x846CA68B, 0x9E3779B9
 CONTEXTS = ("between", "coarse", "count")
-ATOMS = {"t": 2, "c": 7, "w": 12, "s": 16, "a": 19}
+ATOMS = {"t": 2, "c": 7, "w": 12, "s": 16, "a": 19, "o": 21, "l": 22, "r": 23}
+OPENS = {"ADP", "SCONJ", "CCONJ", "IN", "TO", "CC"}
+BOUNDS = {"VERB", "AUX", "PUNCT", "INTJ", "VB", "MD", ",", ".", ":", "``", "''"}
+ATTENDS = {"DET", "ADJ", "ADV", "NUM", "PART", "ADP", "AUX", "DT", "JJ", "RB", "CD", "IN", "TO", "MD", "PR", "PO"}
 
 
 def mix(x: int) -> int:
@@ -59,7 +62,25 @@ def atoms(sentence: Any) -> dict[str, list[int]]:
         "w": [ROOT] + [hash_text(word, "w") >> 32 for word in words],
         "s": [ROOT] + [hash_text(word[-3:], "s") >> 32 for word in words],
         "a": [ROOT] + [mix(shape(form)) >> 32 for form in sentence.forms],
+        "o": [ROOT] + [opener(coarse[:i], words[:i]) for i in range(len(words))],
+        "l": [ROOT] + [nearest(coarse[:i][::-1], BEFORE) for i in range(len(words))],
+        "r": [ROOT] + [nearest(coarse[i + 1 :], BEHIND) for i in range(len(words))],
     }
+
+
+def opener(coarse: list[str], words: list[str]) -> int:
+    """What the phrase opens with that goes on behind these words."""
+    for tag, word in zip(reversed(coarse), reversed(words), strict=True):
+        if tag in OPENS:
+            return hash_text(word, "w") >> 32
+        if tag in BOUNDS:
+            return hash_text(tag, "t") >> 32
+    return BEFORE
+
+
+def nearest(coarse: list[str], none: int) -> int:
+    """The tag of the first word that attends no other."""
+    return next((hash_text(tag, "t") >> 32 for tag in coarse if tag not in ATTENDS), none)
 
 
 def odd_number(template: int, side: int, atom: int) -> int:

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "parameters", "uas"),
     [
-        ("ewt", {}, 0.879),
+        ("ewt", {}, 0.882),
         ("ewt", {"decoder": "chu-liu-edmonds"}, 0.872),
         ("ewt", {"features": "tags"}, 0.855),
         ("ptb-sample", {}, 0.893),

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "key_plan.hpp"
-#include "lexicon.hpp"
+#include "tag_roles.hpp"
 
 namespace wald::parser {
 
@@ -14,12 +14,13 @@ public:
     void read(const Treebank& t, std::size_t sentence, const Lexicon& lexicon) {
         const Treebank::Sentence& s = t.sentences[sentence];
         n_ = static_cast<int>(s.last - s.first) + 1;
-        for (auto* a : {&tag_, &coarse_, &form_, &suffix_, &shape_}) {
+        for (auto* a : {&tag_, &coarse_, &form_, &suffix_, &shape_, &opener_, &left_, &right_}) {
             a->resize(static_cast<std::size_t>(n_ + 2 * kPad));
             for (int i = 0; i < kPad; ++i) (*a)[i] = kBefore, (*a)[n_ + kPad + i] = kBehind;
             (*a)[kPad] = kRootWord;
         }
         numbers_.resize(static_cast<std::size_t>(n_));
+        roles_.resize(static_cast<std::size_t>(n_));
         coarse_numbers_.resize(static_cast<std::size_t>(n_));
         numbers_[0] = coarse_numbers_[0] = TagNumbers::kRoot;
         for (int i = 1; i < n_; ++i) {
@@ -28,12 +29,14 @@ public:
             const std::uint64_t tag = TagNumbers::hash(fine_tag(t, w)), coarse = TagNumbers::hash(coarse_tag(t, w));
             numbers_[i] = lexicon.fine.number(tag);
             coarse_numbers_[i] = lexicon.coarse.number(coarse);
+            roles_[i] = TagRoles::of(coarse);
             tag_[i + kPad] = static_cast<std::uint32_t>(tag >> 32);
             coarse_[i + kPad] = static_cast<std::uint32_t>(coarse >> 32);
             form_[i + kPad] = short_hash(form, 'w');
             suffix_[i + kPad] = short_hash(last_letters(form, 3), 's');
             shape_[i + kPad] = static_cast<std::uint32_t>(mix(shape_of(given)) >> 32);
         }
+        look_around();
         for (int o = -2; o <= 2; ++o) {
             at_[atom_index('t', o)] = tag_.data() + kPad + o;
             at_[atom_index('c', o)] = coarse_.data() + kPad + o;
@@ -43,6 +46,9 @@ public:
             at_[atom_index('s', o)] = suffix_.data() + kPad + o;
             at_[atom_index('a', o)] = shape_.data() + kPad + o;
         }
+        at_[atom_index('o', 0)] = opener_.data() + kPad;
+        at_[atom_index('l', 0)] = left_.data() + kPad;
+        at_[atom_index('r', 0)] = right_.data() + kPad;
     }
 
     int n() const { return n_; }  // with the root
@@ -53,6 +59,22 @@ public:
 private:
     static constexpr std::uint32_t kBefore = 0x7feb352du, kBehind = 0x846ca68bu, kRootWord = 0x9e3779b9u;
 
+    // What the phrase of every word opens with: the form of the nearest preposition or conjunction before it, or the tag of a
+    // boundary that is nearer. And the coarse tags of the nearest words on both sides that attend no other.
+    void look_around() {
+        if (n_ < 2) return;
+        opener_[1 + kPad] = left_[1 + kPad] = kBefore;
+        for (int i = 1; i + 1 < n_; ++i) {
+            const int at = i + kPad;
+            opener_[at + 1] = roles_[i] & kOpens ? form_[at] : roles_[i] & kBounds ? coarse_[at] : opener_[at];
+            left_[at + 1] = roles_[i] & kAttends ? left_[at] : coarse_[at];
+        }
+        right_[n_ - 1 + kPad] = kBehind;
+        for (int i = n_ - 1; i > 1; --i) {
+            const int at = i + kPad;
+            right_[at - 1] = roles_[i] & kAttends ? right_[at] : coarse_[at];
+        }
+    }
     static std::uint32_t short_hash(std::string_view s, std::uint64_t salt) {
         return static_cast<std::uint32_t>(hash_bytes(s.data(), static_cast<std::int64_t>(s.size()), salt) >> 32);
     }
@@ -90,8 +112,9 @@ private:
 
     std::string lower_;
     int n_ = 0;
-    std::vector<std::uint32_t> tag_, coarse_, form_, suffix_, shape_;
+    std::vector<std::uint32_t> tag_, coarse_, form_, suffix_, shape_, opener_, left_, right_;
     std::vector<std::uint8_t> numbers_, coarse_numbers_;
+    std::vector<Roles> roles_;  // the root's is not read
     const std::uint32_t* at_[kAtoms] = {};
 };
 

@@ -14,7 +14,7 @@
 
 namespace wald::parser {
 
-inline constexpr int kAtoms = 21;  // t-2..t+2, c-2..c+2, w-2..w+2, s-1..s+1, a-1..a+1
+inline constexpr int kAtoms = 24;  // t-2..t+2, c-2..c+2, w-2..w+2, s-1..s+1, a-1..a+1, o, l, r
 inline constexpr int kPad = 2;     // how far a template looks beyond the sentence
 
 inline int atom_index(char letter, int offset) {
@@ -23,7 +23,10 @@ inline int atom_index(char letter, int offset) {
         case 'c': return 7 + offset;
         case 'w': return 12 + offset;
         case 's': return 16 + offset;
-        default: return 19 + offset;
+        case 'a': return 19 + offset;
+        case 'o': return 21;
+        case 'l': return 22;
+        default: return 23;
     }
 }
 

@@ -26,8 +26,9 @@ class DependencyParser(BaseEstimator):
     """Arc-factored dependency parser.
 
     The score of a tree is the sum of the scores of its arcs; an arc's score is linear in hashed templates over the
-    words' tags (group ``"tags"``) and over word forms, suffixes, shapes, neighbours and what lies between (group
-    ``"words"``). The best tree is found exactly. Relations are chosen for the arcs of the tree in a second step.
+    words' tags (group ``"tags"``) and over word forms, suffixes, shapes, neighbours, what opens a phrase and what lies
+    between (group ``"words"``). The best tree is found exactly. Relations are chosen for the arcs of the tree in a
+    second step.
 
     Parameters
     ----------
@@ -83,6 +84,10 @@ class DependencyParser(BaseEstimator):
     ACL 2005, table 1 and section 2.3. Averaged perceptron: M. Collins, EMNLP 2002. Decoders: J. Eisner, COLING 1996;
     Y. J. Chu and T. H. Liu, 1965, J. Edmonds, 1967, in the dense form of R. E. Tarjan, 1977. Length filter: H. He,
     H. Daume III and J. Eisner, EMNLP 2013, section 5, after A. Rush and S. Petrov, NAACL 2012.
+
+    Some of the words' features look for the preposition or conjunction that opens a phrase, and for the nearest words
+    beyond determiners, adjectives and the like: by the tags of Universal Dependencies in the UPOS column or, where that
+    is empty, of the Penn Treebank in the XPOS column. With other tags these features say little.
 
     The same sentences, parameters and seed give the same weights; a sentence's tree depends neither on the sentences
     around it, nor on the number of threads, nor on the processor's instruction set.
