@@ -11,6 +11,7 @@
 #include "engine.hpp"
 #include "online.hpp"
 #include "parser.hpp"
+#include "parser_session.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -71,5 +72,6 @@ NB_MODULE(_core, m) {
     bind_chain(m);
     bind_chain_learners(m);
     bind_parser(m);
+    bind_parser_session(m);
     bind_online(m);
 }

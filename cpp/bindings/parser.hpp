@@ -278,6 +278,7 @@ inline void bind_parser(nb::module_& m) {
              "label_weights"_a.noconvert())
         .def("state", &ParserModel::state)
         .def_prop_ro("labels", [](const ParserModel& p) { return p.model->labels; })
+        .def_prop_ro("n_tags", [](const ParserModel& p) { return std::make_pair(p.model->lexicon.fine.n_tags(), p.model->lexicon.coarse.n_tags()); })
         .def("parse", &ParserModel::parse, "treebank"_a, nb::kw_only(), "projective"_a, "single_root"_a, "n_groups"_a, "filter"_a, "factor"_a,
              "extra"_a, "relations"_a, "n_threads"_a)
         .def("arcs", &ParserModel::arcs, "treebank"_a, "sentence"_a, nb::kw_only(), "filter"_a, "factor"_a, "extra"_a)

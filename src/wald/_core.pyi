@@ -448,6 +448,10 @@ class ParserModel:
 
     @property
     def labels(self) -> list[str]: ...
+    @property
+    def n_tags(self) -> tuple[int, int]:
+        """Numbers of fine and of coarse tags, with the root and the others."""
+
     def parse(
         self,
         treebank: Treebank,
@@ -477,6 +481,43 @@ class ParserModel:
         modifiers: NDArray[np.int32],
     ) -> NDArray[np.float32]:
         """Scores of chosen arcs by one group of features."""
+
+@final
+class ParserSession:
+    """Sentences that are parsed again and again; a state has a byte for every word of all of them."""
+
+    def __init__(
+        self,
+        model: ParserModel,
+        treebank: Treebank,
+        *,
+        projective: bool,
+        single_root: bool,
+        by_head: bool,
+        filter: bool,
+        factor: float,
+        extra: float,
+        n_threads: int,
+    ) -> None: ...
+    def decode(self, state: NDArray[np.uint8], examples: NDArray[np.int64] | None = None) -> NDArray[np.int32]:
+        """Heads of the words of some sentences, in their order."""
+
+    def evidence(
+        self, state: NDArray[np.uint8], examples: NDArray[np.int64] | None = None
+    ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+        """The same, and what the scores say of every word: (n_words, 10)."""
+
+    def look(self) -> tuple[NDArray[np.uint8], NDArray[np.uint8], NDArray[np.int32], NDArray[np.float32]]:
+        """Fine tags, coarse tags, numbers of arcs and gaps between the two best cheap scores of all words."""
+
+    def offsets(self) -> NDArray[np.int64]: ...
+    @property
+    def seconds(self) -> tuple[float, float]:
+        """By group, over all threads."""
+
+    @property
+    def extracted(self) -> int:
+        """Words with the costly group."""
 
 @final
 class ParserLearner:

@@ -19,6 +19,10 @@ inline std::uint8_t bin_of(int head, int modifier) {
     return static_cast<std::uint8_t>(2 + 2 * length_class(std::abs(modifier - head)) + (modifier > head));
 }
 
+// The word whose state says whether an arc has the costly group: its modifier or, where words own the arcs that they are the
+// head of, its head; arcs from the root, which is no word, are their modifiers' in any case.
+inline int owner_of(int head, int modifier, bool by_head) { return by_head && head > 0 ? head : modifier; }
+
 // The tags strictly between two words.
 class Between {
 public:

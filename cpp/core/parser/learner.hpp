@@ -197,14 +197,14 @@ private:
 
     void score(const Limits& limits, const LearnerSettings& s) {
         if (!s.random_states || s.parse.n_groups < 2) return p_.score(limits, s.parse.n_groups);
-        p_.score_some(limits, [&](int h, int m) { return state_[s.by_head ? h : m] != 0; });
+        p_.score_some(limits, [&](int h, int m) { return state_[owner_of(h, m, s.by_head)] != 0; });
     }
 
     void change(int h, int m, float value, const LearnerSettings& s) {
         changed_.begin(p_.atoms().tags(), p_.atoms().coarse_tags(), p_.atoms().n());
         changed_.add(h, m);
         for (int g = 0; g < s.parse.n_groups; ++g)
-            if (g == 0 || state_[s.by_head ? h : m] != 0)
+            if (g == 0 || state_[owner_of(h, m, s.by_head)] != 0)
                 p_.scorer().features(g, changed_, 0, [&](std::uint32_t i) { difference_.add(i, value); });
     }
 

@@ -16,10 +16,13 @@ from wald import _core
 from wald._threads import effective_threads
 from wald.structured.attachment import AttachmentScores, attachment_scores
 from wald.structured.conll import Treebank, from_words
+from wald.structured.parser_session import ParserSession
 
 GROUPS = ("tags", "words")
 _FILTERS = {"slack": (True, 1.5, 2.0), "exact": (True, 1.0, 0.0), None: (False, 1.0, 0.0)}
 _LABEL_BITS = 15
+_TIMED = 300  # sentences that costs are measured on
+_LEAST_COST = 1e-9
 
 
 class DependencyParser(BaseEstimator):
@@ -50,7 +53,8 @@ class DependencyParser(BaseEstimator):
         groups: a tenth of the sentences has it for no word, a tenth for all words, the others each with its own
         probability from a uniform distribution.
     group_by : {"modifier", "head"}, default="modifier"
-        Which arcs are a word's own: those that it is the modifier of, or the head of. Matters to `random_states`.
+        Which arcs are a word's own: those that it is the modifier of, or the head of; arcs from the root are their
+        modifiers' in any case. Matters to `random_states` and `open`.
     length_filter : {"slack", "exact", None}, default="slack"
         Arcs longer than any that was seen between two such tags are not scored; with slack, longer than 1.5 times
         that and 2 more.
@@ -67,6 +71,8 @@ class DependencyParser(BaseEstimator):
     ----------
     labels_ : list of str
         Relations seen in training.
+    group_costs_ : float64 ndarray of shape (n_groups,)
+        Seconds that each group takes for a word, measured on the last sentences learned from.
     n_passes_ : int
         Passes made.
     seconds_ : dict
@@ -152,7 +158,7 @@ class DependencyParser(BaseEstimator):
         self._begin(bank)
         for _ in range(self.n_epochs):
             self._pass(bank)
-        self._finish()
+        self._finish(bank)
         del self._learning  # weights and sums of weights: three times the model
         return self
 
@@ -182,7 +188,7 @@ class DependencyParser(BaseEstimator):
             _need_heads(bank)
             self._learning.see(bank.core)
         self._pass(bank)
-        self._finish()
+        self._finish(bank)
         return self
 
     def _begin(self, bank: Treebank) -> None:
@@ -214,9 +220,12 @@ class DependencyParser(BaseEstimator):
         )
         self.n_passes_ += 1
 
-    def _finish(self) -> None:
+    def _finish(self, bank: Treebank) -> None:
         self._model = self._learning.model()
         self.labels_ = self._model.labels
+        session = self.open(bank[:_TIMED])
+        session.decode(session.state())
+        self.group_costs_ = np.maximum(session.seconds / session.offsets[-1], _LEAST_COST)
 
     # ---- parsing ------------------------------------------------------------------------------------------------
 
@@ -331,6 +340,58 @@ class DependencyParser(BaseEstimator):
             raise ValueError(f"arcs must have shape (n_arcs, 2). Got {pairs.shape} instead.")
         heads, modifiers = np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1])
         return self._model.arc_scores(sentences.core, index, 0 if group == "tags" else 1, heads, modifiers)
+
+    # ---- groups of features, for chosen words -------------------------------------------------------------------
+
+    @property
+    def group_names_(self) -> list[str]:
+        """The cheap group first."""
+        return list(GROUPS[: self._n_groups])
+
+    def open(self, sentences: Treebank | Sequence[Any]) -> ParserSession:
+        """Look at sentences word by word: parse, buy the costly features of some words, parse again.
+
+        A parser whose trees should be good under any mix of groups needs ``random_states=True``.
+
+        Parameters
+        ----------
+        sentences : Treebank or sequence
+            As for `predict`.
+
+        Returns
+        -------
+        ParserSession
+        """
+        check_is_fitted(self, "_model")
+        self._check()
+        bank = _treebank(sentences)
+        use, factor, extra = _FILTERS[self.length_filter]
+        core = _core.ParserSession(
+            self._model,
+            bank.core,
+            projective=self.decoder == "eisner",
+            single_root=self.single_root,
+            by_head=self.group_by == "head",
+            filter=use,
+            factor=factor,
+            extra=extra,
+            n_threads=effective_threads(self.n_jobs),
+        )
+        return ParserSession(core, core.offsets(), self._model.n_tags, self._n_groups - 1)
+
+    def loss(self, truth: NDArray[np.int32], answer: NDArray[np.int32]) -> NDArray[np.float64]:
+        """Return 1 for every word with a wrong head, 0 for the others; from codes, as a session gives them.
+
+        Parameters
+        ----------
+        truth, answer : ndarray of int32, shape (n_words,)
+            Heads.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_words,)
+        """
+        return np.asarray(np.asarray(truth) != np.asarray(answer), dtype=np.float64)
 
     # ---- inside -------------------------------------------------------------------------------------------------
 
