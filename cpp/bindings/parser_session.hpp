@@ -11,10 +11,10 @@ namespace wald::bindings {
 class ParserSession {
 public:
     ParserSession(const ParserModel& model, const Treebank& t, bool projective, bool single_root, bool by_head, bool filter, double factor,
-                  double extra, int n_threads)
+                  double extra, double margin, int n_threads)
         : model_(model.model) {
         nb::gil_scoped_release release;
-        session_.emplace(*model_, t, parser::FilterSettings{filter, factor, extra}.limits(model_->filter),
+        session_.emplace(*model_, t, model.choice({filter, factor, extra}, margin),
                          parser::Settings{projective, single_root, parser::kGroups}, by_head, n_threads);
     }
 
@@ -83,8 +83,8 @@ private:
 inline void bind_parser_session(nb::module_& m) {
     using namespace nb::literals;
     nb::class_<ParserSession>(m, "ParserSession")
-        .def(nb::init<const ParserModel&, const Treebank&, bool, bool, bool, bool, double, double, int>(), "model"_a, "treebank"_a, nb::kw_only(),
-             "projective"_a, "single_root"_a, "by_head"_a, "filter"_a, "factor"_a, "extra"_a, "n_threads"_a)
+        .def(nb::init<const ParserModel&, const Treebank&, bool, bool, bool, bool, double, double, double, int>(), "model"_a, "treebank"_a, nb::kw_only(),
+             "projective"_a, "single_root"_a, "by_head"_a, "filter"_a, "factor"_a, "extra"_a, "margin"_a, "n_threads"_a)
         .def("decode", &ParserSession::decode, "state"_a.noconvert(), "examples"_a.none().noconvert() = nb::none())
         .def("evidence", &ParserSession::evidence, "state"_a.noconvert(), "examples"_a.none().noconvert() = nb::none())
         .def("look", &ParserSession::look)

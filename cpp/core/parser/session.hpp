@@ -28,7 +28,7 @@ inline constexpr float kNoRival = 16.0f;
 class Session {
 public:
     // The model must outlive the session, the treebank need not.
-    Session(const Model& model, const Treebank& t, const Limits& limits, const Settings& settings, bool by_head, int n_threads)
+    Session(const Model& model, const Treebank& t, const Choice& choice, const Settings& settings, bool by_head, int n_threads)
         : model_(model), settings_(settings), by_head_(by_head), n_threads_(std::max(1, n_threads)), workers_(static_cast<std::size_t>(n_threads_)),
           sentences_(t.sentences.size()), bought_(t.words.size()) {
         offsets_.push_back(0);
@@ -37,10 +37,10 @@ public:
             Stopwatch watch;
             Sentence& s = sentences_[i];
             s.atoms.read(t, i, model_.lexicon);
-            w.scorer.begin(s.atoms, model_.weights);
-            w.arcs.begin(s.atoms.tags(), s.atoms.coarse_tags(), s.atoms.n());
-            w.arcs.list(limits);
-            s.arcs = w.arcs;
+            w.scorer.begin(s.atoms, model_.weights, choice.pruner);
+            w.chosen.choose(w.scorer, choice);
+            s.arcs = w.chosen.arcs();
+            s.spare = w.chosen.spare();
             s.cheap.resize(static_cast<std::size_t>(s.arcs.size()));
             w.scorer.score(0, s.arcs.view(), s.cheap.data());
             s.missing = s.atoms.n() - 1;
@@ -94,12 +94,14 @@ public:
             for (int m = 1; m < s.atoms.n(); ++m) {
                 tags[at + m] = s.atoms.tags()[m];
                 coarse[at + m] = s.atoms.coarse_tags()[m];
+                n_arcs[at + m] = 1;
+                gaps[at + m] = kNoRival;
             }
             each_word(s, [&](int m, int first, int last) {
                 float best = -kInfinity, next = -kInfinity;
                 for (int k = first; k < last; ++k) rank(s.cheap[k], best, next);
                 n_arcs[at + m] = last - first;
-                gaps[at + m] = last - first < 2 ? kNoRival : best - next;
+                if (last - first > 1) gaps[at + m] = best - next;
             });
         }
     }
@@ -110,12 +112,14 @@ private:
     struct Sentence {
         Atoms atoms;
         Arcs arcs;                    // modifier by modifier
+        std::vector<ChosenArcs::Spare> spare;
         std::vector<float> cheap, costly;
         std::unique_ptr<Scorer> scorer;  // from the first purchase to the last
         int missing = 0;              // words without the costly group
     };
     struct Worker {
         Scorer scorer;
+        ChosenArcs chosen;
         Arcs arcs;
         std::vector<int> where;
         std::vector<float> scores, extra, matrix;
@@ -168,6 +172,7 @@ private:
             w.arcs.add(s.arcs, k);
             w.where.push_back(k);
         }
+        w.arcs.find_contexts();
         if (s.scorer == nullptr) {
             s.scorer = std::make_unique<Scorer>();
             s.scorer->begin(s.atoms, model_.weights);
@@ -183,20 +188,21 @@ private:
     }
 
     void add_up(const Sentence& s, const std::uint8_t* state, Worker& w) const {
-        const std::size_t N = static_cast<std::size_t>(s.atoms.n());
         w.scores.resize(s.cheap.size());
-        w.matrix.assign(N * N, -kInfinity);
-        for (int k = 0; k < s.arcs.size(); ++k) {
-            const int h = s.arcs.head(k), m = s.arcs.modifier(k);
-            w.scores[k] = s.cheap[k] + (state[owner_of(h, m, by_head_) - 1] ? s.costly[k] : 0.0f);
-            w.matrix[static_cast<std::size_t>(h) * N + m] = w.scores[k];
-        }
+        for (int k = 0; k < s.arcs.size(); ++k)
+            w.scores[k] = s.cheap[k] + (state[owner_of(s.arcs.head(k), s.arcs.modifier(k), by_head_) - 1] ? s.costly[k] : 0.0f);
+        fill_matrix(s.atoms.n(), s.arcs, w.scores.data(), s.spare, w.matrix);
     }
 
     void testify(const Sentence& s, const Worker& w, float* out) const {
         const auto of = [&](int m) { return out + (m - 1) * kEvidence; };
+        for (int m = 1; m < s.atoms.n(); ++m) {
+            const int h = w.heads[m];
+            const float alone[kEvidence] = {kNoRival, 1, 0, 0, h == 0, h < m, std::log(static_cast<float>(std::abs(h - m))), 0, kNoRival, kNoRival};
+            std::copy(alone, alone + kEvidence, of(m));
+        }
         each_word(s, [&](int m, int first, int last) {
-            float chosen = 0, rival = -kInfinity, best = -kInfinity, sum = 0, weighted = 0, rivals = -1;
+            float chosen = -kInfinity, rival = -kInfinity, best = -kInfinity, sum = 0, weighted = 0, rivals = -1;
             for (int k = first; k < last; ++k) {
                 const float score = w.scores[k];
                 best = std::max(best, score);
@@ -210,21 +216,15 @@ private:
                 rivals += below > -2.0f;
             }
             float* o = of(m);
-            const int h = w.heads[m];
-            o[kMargin] = last - first < 2 ? kNoRival : chosen - rival;
+            if (last - first > 1) o[kMargin] = std::max(chosen - rival, -kNoRival);
             o[kProbability] = std::exp(chosen - best) / sum;
             o[kEntropy] = std::log(sum) - weighted / sum;
             o[kRivals] = rivals;
-            o[kFromRoot] = h == 0;
-            o[kToTheLeft] = h < m;
-            o[kLength] = std::log(static_cast<float>(std::abs(h - m)));
-            o[kDependents] = 0;
-            o[kDependentMargin] = kNoRival;
         });
         for (int m = 1; m < s.atoms.n(); ++m) {
             const int h = w.heads[m];
-            of(m)[kHeadMargin] = h == 0 ? kNoRival : of(h)[kMargin];
             if (h == 0) continue;
+            of(m)[kHeadMargin] = of(h)[kMargin];
             of(h)[kDependents] += 1;
             of(h)[kDependentMargin] = std::min(of(h)[kDependentMargin], of(m)[kMargin]);
         }

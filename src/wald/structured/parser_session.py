@@ -16,11 +16,11 @@ State = NDArray[np.bool_]
 class ParserSession:
     """Sentences on their way through a parser: which words have the costly features, and what tree that gives.
 
-    Sentences are read, and their arcs scored by the cheap group, when the session opens; an arc's costly score is worked
-    out once, when a state first asks for it. A state, a boolean array (n_words, 1), says which words' arcs have the group
-    ``"words"``: the arcs that the word is the modifier of or, for a parser with ``group_by="head"``, the head of. Arcs
-    from the root always are their modifier's. With ``examples``, an array of different sentences' indices, answers are
-    for the words of these sentences only, in this order, and only these are worked on.
+    Sentences are read, and their arcs scored by the cheap group, when the session opens; an arc's costly score is
+    worked out once, when a state first asks for it. A state, a boolean array (n_words, 1), says which words' arcs have
+    the group ``"words"``: the arcs that the word is the modifier of or, for a parser with ``group_by="head"``, the head
+    of. Arcs from the root always are their modifier's. With ``examples``, an array of different sentences' indices,
+    answers are for the words of these sentences only, in this order, and only these are worked on.
 
     Parameters
     ----------
@@ -102,15 +102,16 @@ class ParserSession:
         """By how much the score of a word's arc beats that of the word's best other arc, or 0: (n_words,).
 
         These are scores of arcs, not of trees: where the tree asks for another arc than the word's best one, confidence
-        is 0. The only word of a sentence has no other arc, and 16.
+        is 0. It is 16 for words that have no other arc: the only word of a sentence, and those whose head a pruner
+        settled.
         """
         return np.maximum(self.evidence(state, examples)[:, 0], 0)
 
     def part_features(self) -> NDArray[np.float32]:
         """What is known of every word without parsing: (n_words, d).
 
-        Indicators of its tag and of the coarse tags of the words before and behind it, the logarithm of the number of its
-        arcs, and by how much the cheap score of its best arc beats the next one's.
+        Indicators of its tag and of the coarse tags of the words before and behind it, the logarithm of the number of
+        its arcs, and by how much the cheap score of its best arc beats the next one's, 16 if it is the only one.
         """
         fine, coarse, n_arcs, gaps = self._core.look()
         n_fine, n_coarse = self._n_tags
@@ -128,11 +129,11 @@ class ParserSession:
     def evidence(self, state: ArrayLike, examples: ArrayLike | None = None) -> NDArray[np.float32]:
         """What parsing under a state says of every word: (n_words, 10).
 
-        In this order: the score of its arc less that of its best other arc, negative where the tree wanted it so; the
-        probability of its head and the entropy, in nats, over its heads, by the exponentials of their scores; how many
-        other heads come within 2 of the best one; whether the head is the root, and whether it stands before the word; the
-        logarithm of the distance; how many words hang on this one; the first of these numbers for the head, and the
-        smallest one among the dependents, 16 where there is no such word.
+        In this order: the score of its arc less that of its best other arc, negative where the tree wanted it so, -16
+        at least; the probability of its head and the entropy, in nats, over its heads, by the exponentials of their
+        scores; how many other heads come within 2 of the best one; whether the head is the root, and whether it stands
+        before the word; the logarithm of the distance; how many words hang on this one; the first of these numbers for
+        the head, and the smallest one among the dependents, 16 where there is no such word.
         """
         return self._core.evidence(self._bits(state), self._chosen(examples))[1]
 
