@@ -10,13 +10,18 @@ from sklearn.utils.validation import check_is_fitted
 from .. import _core
 from .._threads import effective_threads
 from ..structured import DependencyParser
+from ..structured.parser_settings import check, n_groups
 from .arrays import Arrays, Stock, text_array
 from .estimators import decode_plain, encode_plain
 from .header import Section
 
-#: Texts of a model's state, and its numbers with their types.
-TEXTS, NUMBERS = ("fine", "coarse", "labels"), {"longest": "uint16", "weights": "float32", "label_weights": "float32"}
-STATE = ("fine", "coarse", "longest", "bits", "weights", "labels", "label_bits", "label_weights")
+#: A model's state, in its order: numbers with their types, texts, and how many bits a table has.
+TEXTS, BITS = ("fine", "coarse", "labels"), ("bits", "label_bits", "pruner_bits")
+NUMBERS = {"longest": "uint16", "weights": "float32", "label_weights": "float32", "pruner": "float32"}
+STATE = (
+    *("fine", "coarse", "longest", "bits", "weights"),
+    *("labels", "label_bits", "label_weights", "pruner_bits", "pruner"),
+)
 
 
 def encode_parser(parser: DependencyParser, arrays: Arrays) -> dict[str, Any]:
@@ -25,10 +30,10 @@ def encode_parser(parser: DependencyParser, arrays: Arrays) -> dict[str, Any]:
     state = dict(zip(STATE, parser._model.state(), strict=True))
     arrays |= {name: text_array(state[name], name) for name in TEXTS}
     arrays |= {name: np.asarray(state[name]) for name in NUMBERS}
+    arrays["group_costs"] = np.asarray(parser.group_costs_, dtype=np.float64)
     return {
         "parameters": encode_plain(parser, arrays),
-        "bits": int(state["bits"]),
-        "label_bits": int(state["label_bits"]),
+        **{name: int(state[name]) for name in BITS},
         "n_passes": int(parser.n_passes_),
     }
 
@@ -36,12 +41,13 @@ def encode_parser(parser: DependencyParser, arrays: Arrays) -> dict[str, Any]:
 def decode_parser(header: Section, stock: Stock) -> DependencyParser:
     """Build the parser again; the engine refuses arrays that do not fit each other."""
     parser = DependencyParser(**decode_plain(header.section("parameters"), stock, DependencyParser))
-    parser._check()
+    check(parser)
     effective_threads(parser.n_jobs)
     state: dict[str, Any] = {name: stock.labels(name, (), None).tolist() for name in TEXTS}
     state |= {name: stock.take(name, (dtype,), None) for name, dtype in NUMBERS.items()}
-    state |= {name: header.integer(name, 0, 64) for name in ("bits", "label_bits")}
+    state |= {name: header.integer(name, 0, 64) for name in BITS}
     parser._model = _core.ParserModel(**state)
     parser.labels_ = parser._model.labels
     parser.n_passes_ = header.integer("n_passes")
+    parser.group_costs_ = stock.floats("group_costs", n_groups(parser), low=0.0)
     return parser

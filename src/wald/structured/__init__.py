@@ -11,6 +11,7 @@ from wald.structured.gaps import example_gaps
 from wald.structured.groups import FeatureGroup
 from wald.structured.images import HOG
 from wald.structured.parser import DependencyParser
+from wald.structured.parser_session import ParserSession
 from wald.structured.per_part import examples_needed
 from wald.structured.protocol import Session, StructuredModel, check_model
 from wald.structured.sequences import Sequences
@@ -26,6 +27,7 @@ __all__ = [
     "ExtractionError",
     "FeatureGroup",
     "LazyFeatures",
+    "ParserSession",
     "Sentence",
     "Sequences",
     "Session",
