@@ -7,6 +7,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "../core/dispatch.hpp"
+#include "boosting.hpp"
 #include "chain_learners.hpp"
 #include "engine.hpp"
 #include "online.hpp"
@@ -72,4 +73,5 @@ NB_MODULE(_core, m) {
     bind_chain_learners(m);
     bind_parser(m);
     bind_online(m);
+    bind_boosting(m);
 }
