@@ -110,10 +110,12 @@ private:
     }
 
     template <class Votes>
-    Sight look(Votes& votes, bool positive, double weight, std::int64_t at) const {
+    Sight look(Votes& votes, bool positive, double weight, std::int64_t at) {
         Sight s;
         if (weight == 0) return s;
-        const Boundary<T>& bound = boundary[positive];
+        Boundary<T>& bound = boundary[positive];
+        if (stale_[positive]) bound.refresh(config, model, sign(positive));
+        stale_[positive] = false;
         const double y = sign(positive);
         s.audit = config.attention != Attention::full && coin_(at);
         const bool whole = s.audit || !bound.ready() || watch_all || gathers(positive, s.audit);
@@ -185,9 +187,12 @@ private:
     void finish(bool updated, bool fit_now) {
         model.tick();
         ++step;
-        if (fit_now) fit_boundaries([&](std::size_t y, double s, double scale) { boundary[y].fit(config, units_, model, s, scale); });
-        else if (updated)
-            for (int y = 0; y < 2; ++y) boundary[static_cast<std::size_t>(y)].refresh(config, model, sign(y));
+        if (updated) stale_ = {true, true};  // put right when a row of the class comes: many updates may lie between
+        if (!fit_now) return;
+        fit_boundaries([&](std::size_t y, double s, double scale) {
+            boundary[y].fit(config, units_, model, s, scale);
+            stale_[y] = false;
+        });
     }
 
     template <class Votes>
@@ -209,6 +214,7 @@ private:
 
     const Units units_;
     const Coin coin_;
+    std::array<bool, 2> stale_{};  // boundaries that do not know of the last updates
     double total_cost_ = 0;
 };
 

@@ -43,8 +43,8 @@ class AttentiveBoosting(AttentiveClassifier):
         (1 for it, -1 for each other class), and of callables, whose values for rows of shape (n_samples, n_features)
         are votes, one for each row, in every binary problem. Cloning unfits classifiers: wrap them in
         `sklearn.frozen.FrozenEstimator`. They get arrays or CSR matrices, not data frames.
-    n_thresholds : int, default=1
-        With stumps: quantiles of each feature at which it is split, 1 being the median. Those that coincide, or do not
+    n_thresholds : int, default=3
+        With stumps: quantiles of each feature at which it is split; 1 is the median, 3 are quartiles. Those that coincide, or do not
         split, are left out; a constant feature has no stump.
     threshold_rows : int, default=1000
         With stumps: rows that the quantiles are taken of. `fit` takes them evenly spaced. `partial_fit` takes a
@@ -180,7 +180,7 @@ class AttentiveBoosting(AttentiveClassifier):
         self,
         hypotheses: str | Sequence[Any] = "stumps",
         *,
-        n_thresholds: int = 1,
+        n_thresholds: int = 3,
         threshold_rows: int = 1000,
         potential: str = "logistic",
         negligible: float = 0.1,
