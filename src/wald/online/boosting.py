@@ -22,7 +22,7 @@ POTENTIALS = ("logistic", "exponential")
 
 
 class AttentiveBoosting(AttentiveClassifier):
-    r"""Online boosting that asks no more weak hypotheses than it takes to see that an example's importance is negligible.
+    r"""Online boosting that asks no more hypotheses than it takes to see that an example's importance is negligible.
 
     The model is a vote, ``w @ h(x) + b``, of hypotheses h that stay as they are while their weights are learnt. An
     example with label y in {-1, +1} and margin ``m = y * (w @ h(x) + b)`` has an importance that falls with m, and
@@ -42,10 +42,11 @@ class AttentiveBoosting(AttentiveClassifier):
         of its weight is the stump's. A list: of fitted classifiers, each of which votes for the class that it predicts
         (1 for it, -1 for each other class), and of callables, whose values for rows of shape (n_samples, n_features)
         are votes, one for each row, in every binary problem. Cloning unfits classifiers: wrap them in
-        `sklearn.frozen.FrozenEstimator`. They get arrays or CSR matrices, not data frames.
+        `sklearn.frozen.FrozenEstimator`. They get arrays or CSR matrices, not data frames, and
+        whether NaN may be among the features is for them to say.
     n_thresholds : int, default=3
-        With stumps: quantiles of each feature at which it is split; 1 is the median, 3 are quartiles. Those that coincide, or do not
-        split, are left out; a constant feature has no stump.
+        With stumps: quantiles of each feature at which it is split; 1 is the median, 3 are the quartiles. Those that
+        coincide, or do not split, are left out; a constant feature has no stump.
     threshold_rows : int, default=1000
         With stumps: rows that the quantiles are taken of. `fit` takes them evenly spaced. `partial_fit` takes a
         stream's first ones, keeps them until it has as many, and up to then begins anew at every chunk, so that
@@ -82,7 +83,8 @@ class AttentiveBoosting(AttentiveClassifier):
         later paper, which is safe for any drift.
     variance : {"auto", "independent", "empirical"}, default="auto"
         With ``attention="constant"``: the variance of the full margin as if hypotheses were independent, which follows
-        every update, or as measured on audited examples. "auto" is "independent".
+        every update, or as measured on audited examples. "auto" is "empirical": stumps on one feature, or on features
+        that tell the same, are anything but independent.
     order : {"auto", "selected", "weight", "random", "cost"}, default="auto"
         In which order runs of hypotheses are asked: forward selection by how much of the margin's variance a run
         explains; by \|weight\| times spread; at random; the cheapest first. With `feature_costs` the first two are
@@ -99,7 +101,7 @@ class AttentiveBoosting(AttentiveClassifier):
         What it costs to ask: one number for each hypothesis of a list, or for each feature, as the cost of each of its
         stumps. `cost_seen_` is then in this unit. None: 1 each.
     audit_rate : float, default=0.01
-        Share of the examples of which all hypotheses are asked whatever the boundary says. They alone feed the boundary.
+        Share of the examples of which all hypotheses are asked whatever the boundary says. They alone feed it.
     warm_up : int, default=64
         Examples of each class that are read in full before any of the class is skipped.
     ring_size : int, default=160
@@ -250,7 +252,7 @@ class AttentiveBoosting(AttentiveClassifier):
                 )
         if isinstance(self.hypotheses, str):
             require_option("AttentiveBoosting", "hypotheses", self.hypotheses, ("stumps",))
-        elif not isinstance(self.hypotheses, Sequence) or not len(self.hypotheses):
+        elif not (isinstance(self.hypotheses, (list, tuple)) and len(self.hypotheses)):
             raise ValueError(
                 "The 'hypotheses' parameter of AttentiveBoosting must be 'stumps' or a list of fitted classifiers and "
                 f"callables. Got {self.hypotheses!r} instead."
@@ -262,7 +264,8 @@ class AttentiveBoosting(AttentiveClassifier):
         require_positive("AttentiveBoosting", "negligible", self.negligible)
         if not self.negligible < 0.5:
             raise ValueError(
-                f"The 'negligible' parameter of AttentiveBoosting must lie in (0, 0.5). Got {self.negligible!r} instead."
+                "The 'negligible' parameter of AttentiveBoosting must lie in (0, 0.5). "
+                f"Got {self.negligible!r} instead."
             )
         rate = float(self.learning_rate) / len(self.hypotheses_)
         return {"rule": self.potential, "rate": rate, "negligible": float(self.negligible)}
@@ -279,7 +282,8 @@ class AttentiveBoosting(AttentiveClassifier):
             self.hypotheses_ = Voters(self.hypotheses, self.classes_, int(self.rows_ahead))
             found = settings(self, len(self.hypotheses_), False)
             found["unit"] = found["unit"] or run_length(len(self.hypotheses_))
-        return found | {"n_features": len(self.hypotheses_), "line_offset": 0}
+        variance = "empirical" if self.variance == "auto" else self.variance
+        return found | {"n_features": len(self.hypotheses_), "line_offset": 0, "variance": variance}
 
     # -- training ------------------------------------------------------------------------------------------------
 
@@ -392,3 +396,8 @@ class AttentiveBoosting(AttentiveClassifier):
         margins, seen = self._judged(X, max(0.0, float(-ndtri(delta))) if attentive else None)
         codes = (margins[0] > 0).astype(np.intp) if len(margins) == 1 else margins.argmax(axis=0)
         return (self.classes_[codes], seen.sum(axis=0)) if return_cost else self.classes_[codes]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = not isinstance(self.hypotheses, str)  # it is the members who say what they refuse
+        return tags

@@ -238,9 +238,8 @@ class AttentiveClassifier(LinearClassifierMixin, BaseEstimator):
     ) -> float:
         # One against the rest: the rest weighs 1, as scikit-learn has it.
         negative = class_weights[0] if len(self.problems_) == 1 else 1.0
-        return problem.learner.train(
-            rows, positive, sample_weight, float(negative), float(class_weights[self._code(k)]), shuffle
-        )
+        positive_weight = float(class_weights[self._code(k)])
+        return float(problem.learner.train(rows, positive, sample_weight, float(negative), positive_weight, shuffle))
 
     def _epochs(
         self,

@@ -51,8 +51,8 @@ class Stumps:
     def at_quantiles(cls, X: Any, n_thresholds: int, n_rows: int) -> Stumps:
         """Stumps that split evenly spaced rows (`n_rows` at most) at quantiles of each feature.
 
-        A quantile that does not split these rows is left out, and so is one that another feature's threshold equals;
-        a feature that is constant has no stump. If all are, one stump on the first feature is all there is.
+        A quantile that does not split these rows is left out, and so is one that equals the one before: a feature
+        that is constant has no stump. If all are, one stump on the first feature is all there is.
         """
         ids = np.arange(X.shape[0])
         if len(ids) > n_rows:
@@ -215,7 +215,8 @@ class _Answers:
         if len(new):
             self.values[new, j] = self._asked(j, self.rows[new])
             self.known[new, j] = True
-        return self.values[ids, j]
+        said: NDArray[np.float64] = self.values[ids, j]
+        return said
 
     def _asked(self, j: int, rows: Any) -> NDArray[Any]:
         member, classes = self.voters.members[j], self.voters.classes
