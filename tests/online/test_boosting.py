@@ -14,7 +14,10 @@ from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.tree import DecisionTreeClassifier
 
+from wald import _core
 from wald.online import AttentiveBoosting
+from wald.online.attention import ERROR_OF, rule_of
+from wald.stopping.binomial import interval
 
 X, Y = walk_problem(np.random.default_rng(0), 3000, 48)
 SPARSE = np.where(np.abs(X) > 0.5, X, 0)
@@ -231,6 +234,51 @@ def test_attentive_prediction(kind):
     np.testing.assert_array_equal(alone, labels[:50])
 
 
+# -- the stop error --------------------------------------------------------------------------------------------------
+
+
+def watched(model, rows, y, epochs=2):
+    """Train the model's compiled learner with every row evaluated in secret: (audits, truth)."""
+    model = clone(model).fit(rows[:1000], y[:1000])
+    stumps, positive = model.hypotheses_._compiled, (y > 0).astype(np.uint8)
+    learners = []
+    for watch in (True, False):
+        learner = _core.BoostingLearner(**model.problems_[0].settings | {"watch_all": watch})
+        for _ in range(epochs):
+            learner.train(_core.Rows.dense(rows), stumps, positive, None, 1.0, 1.0, None)
+        learners.append(learner)
+    np.testing.assert_array_equal(learners[0].answer(True)[0], learners[1].answer(True)[0])
+    assert learners[0].features_seen == learners[1].features_seen
+    return learners[0].audits.sum(axis=0), learners[0].truth.sum(axis=0)
+
+
+@pytest.mark.parametrize("target", [0.01, 0.05])
+def test_feedback_holds_the_stop_error(target):
+    errors = np.zeros(4)
+    for seed in range(4):
+        rows, y = walk_problem(np.random.default_rng(seed), 12000, 96)
+        model = AttentiveBoosting(n_thresholds=1, delta="auto", max_stop_error=target, **EAGER, max_iter=1, tol=None)
+        errors += watched(model.set_params(random_state=seed, audit_rate=0.1), rows, y)[1]
+    assert errors[3] / errors[1] < target + 0.004  # a finite stream starts somewhere
+    assert errors[1] > 0.1 * errors[0]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", ["conditional", "centred", "bridge"])
+def test_intervals_cover_the_truth(kind):
+    model = AttentiveBoosting(n_thresholds=1, **EAGER, **ATTENTION[kind], max_iter=1, tol=None)
+    model.set_params(delta=0.1 if kind == "bridge" else 0.02, audit_rate=0.2 if kind == "bridge" else 0.05)
+    among = {"joint": 0, "posterior": 1, "conditional": 2}[ERROR_OF[rule_of(model)]]
+    covered, runs = 0, 200
+    for seed in range(runs):
+        rows, y = walk_problem(np.random.default_rng(seed), 4000, 64, signal=0.25)
+        audits, truth = watched(model.set_params(random_state=seed), rows, y)
+        assert truth[1] > 0
+        low, high = interval(int(audits[3]), int(audits[among]), 0.95)
+        covered += low <= truth[3] / truth[among] <= high
+    assert covered >= 0.93 * runs
+
+
 # -- streams ---------------------------------------------------------------------------------------------------------
 
 
@@ -385,3 +433,53 @@ def test_unsorted_and_repeated_indices_and_wide_ones():
     same(clone(model).fit(good, Y), clone(model).fit(messy, Y))
     same(clone(model).fit(good, Y), clone(model).fit(SPARSE, Y))
     np.testing.assert_array_equal(model.fit(good, Y).predict(messy), model.predict(good))
+
+
+def test_a_damaged_state_is_refused():
+    learner = AttentiveBoosting(**EAGER).partial_fit(X, Y, [-1, 1]).problems_[0].learner
+    good = learner.state()
+    learner.restore(good)
+    for name, change in {
+        "weights": good["weights"][:-1],
+        "negative.order": good["negative.order"] + 1000,
+        "negative.ring": good["negative.ring"][:-1],
+        "negative.spread": np.full_like(good["negative.spread"], np.nan),
+        "step": -1,
+    }.items():
+        with pytest.raises(ValueError, match=r"state"):
+            learner.restore(good | {name: change})
+
+
+def test_the_compiled_learner_checks_what_comes():
+    model = AttentiveBoosting(n_thresholds=1, run_length=4, **FULL).fit(X, Y)
+    learner, stumps = model.problems_[0].learner, model.hypotheses_._compiled
+    rows, positive, n = _core.Rows.dense(X), (Y > 0).astype(np.uint8), len(X)
+    other = _core.Stumps(np.zeros(3, np.int32), np.zeros(3), X.shape[1])
+    for bad in (
+        (_core.Rows.dense(X[:, :-1].copy()), stumps, positive, None, 1.0, 1.0, None),
+        (_core.Rows.dense(X.astype(np.float32)), stumps, positive, None, 1.0, 1.0, None),
+        (_core.Rows.dense(np.asfortranarray(X)), stumps, positive, None, 1.0, 1.0, None),
+        (rows, other, positive, None, 1.0, 1.0, None),
+        (rows, stumps, positive[:-1], None, 1.0, 1.0, None),
+        (rows, stumps, positive, np.full(n, np.nan), 1.0, 1.0, None),
+        (rows, stumps, positive, None, -1.0, 1.0, None),
+    ):
+        with pytest.raises(ValueError, match=r"must|rows|weights"):
+            learner.train(*bad)
+    for features, thresholds in (([X.shape[1]], [0.0]), ([-1], [0.0]), ([0], [np.nan]), ([0, 1], [0.0]), ([], [])):
+        with pytest.raises(ValueError, match="stumps"):
+            _core.Stumps(np.array(features, np.int32), np.array(thresholds), X.shape[1])
+    votes, there = np.zeros((5, learner.n_columns)), np.zeros((5, len(learner.units) - 1), np.uint8)
+    good = (_core.Rows.dense(votes), there, positive[:5], None, 1.0, 1.0, 0)
+    assert learner.advance(*good)[0] == 0
+    for place, bad in {
+        0: _core.Rows.dense(votes[:, :-1].copy()),
+        1: there[:, :-1].copy(),
+        2: positive[:4],
+        3: np.ones(4),
+        6: 6,
+    }.items():
+        with pytest.raises(ValueError, match=r"must|rows"):
+            learner.advance(*good[:place], bad, *good[place + 1 :])
+    with pytest.raises(ValueError, match="width"):
+        learner.judge(rows, stumps, False, np.inf)
