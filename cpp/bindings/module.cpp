@@ -7,6 +7,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "../core/dispatch.hpp"
+#include "boosting.hpp"
 #include "chain_learners.hpp"
 #include "engine.hpp"
 #include "forest.hpp"
@@ -76,4 +77,5 @@ NB_MODULE(_core, m) {
     bind_parser(m);
     bind_parser_session(m);
     bind_online(m);
+    bind_boosting(m);
 }

@@ -33,9 +33,11 @@ auto checked(F f) {
     }
 }
 
-class OnlineLearner {
+// A learner of rows of either floating-point type.
+template <template <class> class L>
+class BoundLearner {
 public:
-    OnlineLearner(std::int64_t n_features, bool single, const std::string& rule, double rate, bool intercept, bool average,
+    BoundLearner(std::int64_t n_features, bool single, const std::string& rule, double rate, double negligible, bool intercept, bool average,
                   const std::string& attention, const std::string& order, const std::string& variance, const std::string& error, double width,
                   double target, double audit_rate, std::int64_t budget, std::int64_t warm_up, std::int64_t ring, std::int64_t unit,
                   std::int64_t line_offset, std::uint64_t seed, std::optional<Doubles> costs, bool watch_all) {
@@ -43,9 +45,11 @@ public:
         require(n_features >= 1 && n_features < (std::int64_t{1} << 31), "n_features must lie in [1, 2^31)");
         c.n_features = n_features;
         c.n_columns = std::max<std::int64_t>(n_features, single ? kLanes<float> : kLanes<double>);
-        c.rule = named<online::Rule>("rule", rule, {"perceptron", "pa", "pa1", "pa2", "pegasos"});
+        c.rule = named<online::Rule>("rule", rule, {"perceptron", "pa", "pa1", "pa2", "pegasos", "logistic", "exponential"});
         require(rate > 0 && std::isfinite(rate), "rate must be finite and positive");
         c.rate = rate;
+        require(negligible > 0 && negligible < 0.5, "negligible must lie in (0, 0.5)");
+        c.negligible = negligible;
         c.intercept = intercept;
         c.average = average;
         c.attention = named<online::Attention>("attention", attention, {"full", "budgeted", "centred", "printed", "bridge", "conditional"});
@@ -71,24 +75,9 @@ public:
             of_features.assign(costs->data(), costs->data() + costs->size());
             for (double v : of_features) require(v > 0 && std::isfinite(v), "costs must be finite and positive");
         }
-        if (single) learner_ = std::make_unique<online::Learner<float>>(c, of_features);
-        else learner_ = std::make_unique<online::Learner<double>>(c, of_features);
+        if (single) learner_ = std::make_unique<L<float>>(c, of_features);
+        else learner_ = std::make_unique<L<double>>(c, of_features);
         std::visit([&](auto& l) { l->watch_all = watch_all; }, learner_);
-    }
-
-    // One pass; the sum of the losses that were seen.
-    double train(const BoundRows& b, Bytes positive, std::optional<Doubles> weights, double negative_weight,
-                 double positive_weight, std::optional<std::uint64_t> shuffle) {
-        const Rows& rows = b.rows;
-        require(static_cast<std::int64_t>(positive.size()) == rows.n_rows, "there must be one label for every row");
-        require(!weights || weights->size() == positive.size(), "there must be one weight for every row");
-        require(!b.subset, "training takes whole rows, not some of them");
-        require(negative_weight >= 0 && positive_weight >= 0 && std::isfinite(negative_weight + positive_weight), "class weights must be finite and not negative");
-        if (weights)
-            for (std::size_t i = 0; i < weights->size(); ++i)
-                require(weights->data()[i] >= 0 && std::isfinite(weights->data()[i]), "weights must be finite and not negative");
-        const online::Labels labels{positive.data(), weights ? weights->data() : nullptr, {negative_weight, positive_weight}};
-        return std::visit([&](auto& l) { return pass(*l, rows, labels, shuffle); }, learner_);
     }
 
     nb::tuple answer(bool average) const {
@@ -101,22 +90,6 @@ public:
         }, learner_);
     }
 
-    nb::tuple judge(const BoundRows& b, bool average, double width) const {
-        require(!b.subset && b.rows.layout == Rows::Layout::dense, "judge takes whole dense rows");
-        require(width >= 0 && std::isfinite(width), "width must be finite and not negative");
-        auto margins = new_array<double>({static_cast<std::size_t>(b.rows.n_rows)});
-        auto seen = new_array<std::int64_t>({static_cast<std::size_t>(b.rows.n_rows)});
-        std::visit([&](const auto& l) {
-            require(!average || l->config.average, "this learner keeps no average");
-            const auto block = dense(*l, b.rows);
-            checked([&] {
-                nb::gil_scoped_release release;
-                l->judge(block, average, width, margins.data(), seen.data());
-            });
-        }, learner_);
-        return nb::make_tuple(margins, seen);
-    }
-
     nb::dict state() const {
         nb::dict found;
         std::visit([&](const auto& l) {
@@ -126,8 +99,7 @@ public:
     }
     void restore(const nb::dict& from) {
         std::visit([&](auto& l) {
-            using L = std::decay_t<decltype(*l)>;
-            auto next = std::make_unique<L>(l->config, l->costs);
+            auto next = std::make_unique<std::decay_t<decltype(*l)>>(l->config, l->costs);
             next->watch_all = l->watch_all;
             online::visit(*next, [&](const std::string& name, auto& value) {
                 if (!from.contains(name.c_str())) refuse("the state lacks " + name);
@@ -143,37 +115,10 @@ public:
         return std::visit([&](const auto& l) { return f(*l); }, learner_);
     }
 
-private:
-    template <class T>
-    static online::DenseBlock<T> dense(const online::Learner<T>& l, const Rows& rows) {
-        check_dtype<T>(rows);
-        require(rows.layout == Rows::Layout::dense && rows.contiguous() && rows.row_stride % static_cast<std::int64_t>(sizeof(T)) == 0,
-                "dense rows must lie together, feature after feature");
-        require(rows.n_columns == l.config.n_columns, "rows must have the learner's number of columns");
-        return {reinterpret_cast<const T*>(rows.data), rows.n_rows, rows.row_stride / static_cast<std::int64_t>(sizeof(T))};
-    }
-    template <class T>
-    static void check_dtype(const Rows& rows) {
-        require(rows.dtype == (sizeof(T) == 4 ? Dtype::f32 : Dtype::f64), "rows must be of the learner's own floating-point type");
-    }
-    template <class T>
-    static double pass(online::Learner<T>& l, const Rows& rows, const online::Labels& labels, std::optional<std::uint64_t> shuffle) {
-        if (rows.layout == Rows::Layout::csr) {
-            check_dtype<T>(rows);
-            require(rows.n_columns == l.config.n_features, "rows must have the learner's number of features");
-            const online::SparseBlock<T> block{reinterpret_cast<const T*>(rows.data), rows.indices, rows.indptr, rows.n_rows};
-            return checked([&] {
-                nb::gil_scoped_release release;
-                return l.pass(block, labels, shuffle);
-            });
-        }
-        const online::DenseBlock<T> block = dense(l, rows);
-        return checked([&] {
-            nb::gil_scoped_release release;
-            return l.pass(block, labels, shuffle);
-        });
-    }
+protected:
+    std::variant<std::unique_ptr<L<float>>, std::unique_ptr<L<double>>> learner_;
 
+private:
     template <class V>
     static nb::object saved(const std::vector<V>& v) {
         auto a = new_array<V>({v.size()});
@@ -196,8 +141,79 @@ private:
         if (!nb::try_cast(from, v)) refuse("the state's " + name + " must be a number");
         require(std::isfinite(static_cast<double>(v)), "a state must be finite");
     }
+};
 
-    std::variant<std::unique_ptr<online::Learner<float>>, std::unique_ptr<online::Learner<double>>> learner_;
+// Labels and weights of rows, checked.
+inline online::Labels labels_of(std::int64_t n_rows, const Bytes& positive, const std::optional<Doubles>& weights, double negative_weight, double positive_weight) {
+    require(static_cast<std::int64_t>(positive.size()) == n_rows, "there must be one label for every row");
+    require(!weights || weights->size() == positive.size(), "there must be one weight for every row");
+    require(negative_weight >= 0 && positive_weight >= 0 && std::isfinite(negative_weight + positive_weight), "class weights must be finite and not negative");
+    if (weights)
+        for (std::size_t i = 0; i < weights->size(); ++i)
+            require(weights->data()[i] >= 0 && std::isfinite(weights->data()[i]), "weights must be finite and not negative");
+    return {positive.data(), weights ? weights->data() : nullptr, {negative_weight, positive_weight}};
+}
+
+template <class T>
+void check_dtype(const Rows& rows) {
+    require(rows.dtype == (sizeof(T) == 4 ? Dtype::f32 : Dtype::f64), "rows must be of the learner's own floating-point type");
+}
+template <class T>
+online::DenseBlock<T> dense_block(const Rows& rows, std::int64_t n_columns) {
+    check_dtype<T>(rows);
+    require(rows.layout == Rows::Layout::dense && rows.contiguous() && rows.row_stride % static_cast<std::int64_t>(sizeof(T)) == 0,
+            "dense rows must lie together, feature after feature");
+    require(rows.n_columns == n_columns, "rows must have the learner's number of columns");
+    return {reinterpret_cast<const T*>(rows.data), rows.n_rows, rows.row_stride / static_cast<std::int64_t>(sizeof(T))};
+}
+template <class T>
+online::SparseBlock<T> sparse_block(const Rows& rows, std::int64_t n_features) {
+    check_dtype<T>(rows);
+    require(rows.n_columns == n_features, "rows must have the learner's number of features");
+    return {reinterpret_cast<const T*>(rows.data), rows.indices, rows.indptr, rows.n_rows};
+}
+
+class OnlineLearner : public BoundLearner<online::Learner> {
+public:
+    using BoundLearner::BoundLearner;
+
+    // One pass; the sum of the losses that were seen.
+    double train(const BoundRows& b, Bytes positive, std::optional<Doubles> weights, double negative_weight,
+                 double positive_weight, std::optional<std::uint64_t> shuffle) {
+        const Rows& rows = b.rows;
+        require(!b.subset, "training takes whole rows, not some of them");
+        const online::Labels labels = labels_of(rows.n_rows, positive, weights, negative_weight, positive_weight);
+        return std::visit([&](auto& l) { return pass(*l, rows, labels, shuffle); }, learner_);
+    }
+
+    nb::tuple judge(const BoundRows& b, bool average, double width) const {
+        require(!b.subset && b.rows.layout == Rows::Layout::dense, "judge takes whole dense rows");
+        require(width >= 0 && std::isfinite(width), "width must be finite and not negative");
+        auto margins = new_array<double>({static_cast<std::size_t>(b.rows.n_rows)});
+        auto seen = new_array<std::int64_t>({static_cast<std::size_t>(b.rows.n_rows)});
+        std::visit([&](const auto& l) {
+            require(!average || l->config.average, "this learner keeps no average");
+            const auto block = dense_block<typename std::decay_t<decltype(*l)>::Value>(b.rows, l->config.n_columns);
+            checked([&] {
+                nb::gil_scoped_release release;
+                l->judge(block, average, width, margins.data(), seen.data());
+            });
+        }, learner_);
+        return nb::make_tuple(margins, seen);
+    }
+
+private:
+    template <class T>
+    static double pass(online::Learner<T>& l, const Rows& rows, const online::Labels& labels, std::optional<std::uint64_t> shuffle) {
+        auto run = [&](const auto& block) {
+            return checked([&] {
+                nb::gil_scoped_release release;
+                return l.pass(block, labels, shuffle);
+            });
+        };
+        if (rows.layout == Rows::Layout::csr) return run(sparse_block<T>(rows, l.config.n_features));
+        return run(dense_block<T>(rows, l.config.n_columns));
+    }
 };
 
 // Rows: negative, positive. Columns: audited (or all) rows, stopped, needed, stopped although needed.
@@ -211,29 +227,36 @@ inline nb::object counts_table(const std::array<online::Counts, 2>& counts) {
     return nb::cast(table);
 }
 
-inline void bind_online(nb::module_& m) {
+// What every learner offers.
+template <class L>
+nb::class_<L> bind_learner(nb::module_& m, const char* name) {
     using namespace nb::literals;
-    nb::class_<OnlineLearner>(m, "OnlineLearner")
-        .def(nb::init<std::int64_t, bool, const std::string&, double, bool, bool, const std::string&, const std::string&,
+    return nb::class_<L>(m, name)
+        .def(nb::init<std::int64_t, bool, const std::string&, double, double, bool, bool, const std::string&, const std::string&,
                       const std::string&, const std::string&, double, double, double, std::int64_t, std::int64_t, std::int64_t, std::int64_t,
                       std::int64_t, std::uint64_t, std::optional<Doubles>, bool>(),
-             nb::kw_only(), "n_features"_a, "single"_a, "rule"_a, "rate"_a, "intercept"_a, "average"_a, "attention"_a, "order"_a,
+             nb::kw_only(), "n_features"_a, "single"_a, "rule"_a, "rate"_a, "negligible"_a = 0.1, "intercept"_a, "average"_a, "attention"_a, "order"_a,
              "variance"_a, "error"_a, "width"_a, "target"_a, "audit_rate"_a, "budget"_a, "warm_up"_a, "ring"_a, "unit"_a, "line_offset"_a,
              "seed"_a, "costs"_a.none(), "watch_all"_a)
+        .def("answer", &L::answer, "average"_a)
+        .def("state", &L::state)
+        .def("restore", &L::restore, "state"_a)
+        .def_prop_ro("n_columns", [](const L& o) { return o.with([](const auto& l) { return l.config.n_columns; }); })
+        .def_prop_ro("n_steps", [](const L& o) { return o.with([](const auto& l) { return l.step; }); })
+        .def_prop_ro("n_updates", [](const L& o) { return o.with([](const auto& l) { return l.updates; }); })
+        .def_prop_ro("n_fits", [](const L& o) { return o.with([](const auto& l) { return l.n_fits; }); })
+        .def_prop_ro("features_seen", [](const L& o) { return o.with([](const auto& l) { return l.features_seen; }); })
+        .def_prop_ro("cost_seen", [](const L& o) { return o.with([](const auto& l) { return l.cost_seen; }); })
+        .def_prop_ro("audits", [](const L& o) { return o.with([](const auto& l) { return counts_table(l.audits); }); })
+        .def_prop_ro("truth", [](const L& o) { return o.with([](const auto& l) { return counts_table(l.truth); }); });
+}
+
+inline void bind_online(nb::module_& m) {
+    using namespace nb::literals;
+    bind_learner<OnlineLearner>(m, "OnlineLearner")
         .def("train", &OnlineLearner::train, "rows"_a, "positive"_a.noconvert(), "weights"_a.none(), "negative_weight"_a,
              "positive_weight"_a, "shuffle"_a.none())
-        .def("answer", &OnlineLearner::answer, "average"_a)
-        .def("judge", &OnlineLearner::judge, "rows"_a, "average"_a, "width"_a)
-        .def("state", &OnlineLearner::state)
-        .def("restore", &OnlineLearner::restore, "state"_a)
-        .def_prop_ro("n_columns", [](const OnlineLearner& o) { return o.with([](const auto& l) { return l.config.n_columns; }); })
-        .def_prop_ro("n_steps", [](const OnlineLearner& o) { return o.with([](const auto& l) { return l.step; }); })
-        .def_prop_ro("n_updates", [](const OnlineLearner& o) { return o.with([](const auto& l) { return l.updates; }); })
-        .def_prop_ro("n_fits", [](const OnlineLearner& o) { return o.with([](const auto& l) { return l.n_fits; }); })
-        .def_prop_ro("features_seen", [](const OnlineLearner& o) { return o.with([](const auto& l) { return l.features_seen; }); })
-        .def_prop_ro("cost_seen", [](const OnlineLearner& o) { return o.with([](const auto& l) { return l.cost_seen; }); })
-        .def_prop_ro("audits", [](const OnlineLearner& o) { return o.with([](const auto& l) { return counts_table(l.audits); }); })
-        .def_prop_ro("truth", [](const OnlineLearner& o) { return o.with([](const auto& l) { return counts_table(l.truth); }); });
+        .def("judge", &OnlineLearner::judge, "rows"_a, "average"_a, "width"_a);
 }
 
 }  // namespace wald::bindings

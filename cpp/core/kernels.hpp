@@ -69,6 +69,8 @@ struct OnlineKernels {
     // out[p] = weights[p] * factors[p], whole pieces
     void (*scale)(const T* weights, const T* factors, int n_pieces, T* out);
     T (*dot_sparse)(const T* w, const std::int32_t* features, const T* values, std::int64_t n);
+    // votes[j] = 1 if x[features[j]] > thresholds[j], else -1; whether all of these x are finite
+    bool (*stumps)(const std::int32_t* features, const T* thresholds, int n, const T* x, T* votes);
 };
 
 template <class T>

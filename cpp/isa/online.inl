@@ -233,7 +233,19 @@ T dot_sparse(const T* w, const std::int32_t* features, const T* values, std::int
 }
 
 template <class T>
+bool stumps(const std::int32_t* features, const T* thresholds, int n, const T* x, T* votes) {
+    int bad = 0;
+    for (int j = 0; j < n; ++j) {
+        const T value = x[features[j]];
+        votes[j] = value > thresholds[j] ? T(1) : T(-1);
+        bad |= !(value - value == T(0));
+    }
+    return bad == 0;
+}
+
+template <class T>
 inline constexpr OnlineKernels<T> online_table{&dot<T>,        &add<T>,  &add_twice<T>, &scores<T>,     &walk<T>,
-                                               &piece_sums<T>, &gram<T>, &scale<T>,     &dot_sparse<T>};
+                                               &piece_sums<T>, &gram<T>, &scale<T>,     &dot_sparse<T>,
+                                               &stumps<T>};
 
 }  // namespace WALD_ISA

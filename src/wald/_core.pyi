@@ -616,8 +616,8 @@ class ParserLearner:
     def model(self) -> ParserModel:
         """Return the averaged weights."""
 
-class OnlineLearner:
-    """One binary online learner with its boundaries. See `wald.online` for what the settings mean."""
+class _Learner:
+    """What the learners share. See `wald.online` for what the settings mean."""
 
     def __init__(
         self,
@@ -626,6 +626,7 @@ class OnlineLearner:
         single: bool,
         rule: str,
         rate: float,
+        negligible: float = 0.1,
         intercept: bool,
         average: bool,
         attention: str,
@@ -644,22 +645,8 @@ class OnlineLearner:
         costs: NDArray[np.float64] | None,
         watch_all: bool,
     ) -> None: ...
-    def train(
-        self,
-        rows: Rows,
-        positive: NDArray[np.uint8],
-        weights: NDArray[np.float64] | None,
-        negative_weight: float,
-        positive_weight: float,
-        shuffle: int | None,
-    ) -> float:
-        """Make one pass, in the rows' order or shuffled by a seed, and return the sum of the losses seen."""
-
     def answer(self, average: bool) -> tuple[NDArray[np.float64], float]:
         """Return weights and intercept, or their average over time."""
-
-    def judge(self, rows: Rows, average: bool, width: float) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Margins of dense rows of unknown class, each left once its sign is clear, and the features read of each."""
 
     def state(self) -> dict[str, Any]:
         """Everything that training has changed."""
@@ -688,3 +675,72 @@ class OnlineLearner:
     @property
     def truth(self) -> NDArray[np.int64]:
         """The same counts over all rows after the warm-up, if `watch_all` is set."""
+
+@final
+class OnlineLearner(_Learner):
+    """One binary online learner of features, with its boundaries."""
+
+    def train(
+        self,
+        rows: Rows,
+        positive: NDArray[np.uint8],
+        weights: NDArray[np.float64] | None,
+        negative_weight: float,
+        positive_weight: float,
+        shuffle: int | None,
+    ) -> float:
+        """Make one pass, in the rows' order or shuffled by a seed, and return the sum of the losses seen."""
+
+    def judge(self, rows: Rows, average: bool, width: float) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Margins of dense rows of unknown class, each left once its sign is clear, and the features read of each."""
+
+@final
+class Stumps:
+    """Checked stumps: a feature and a threshold each."""
+
+    def __init__(self, features: NDArray[np.int32], thresholds: NDArray[np.float64], n_features: int) -> None: ...
+
+@final
+class BoostingLearner(_Learner):
+    """One binary online learner of the votes of weak hypotheses, with its boundaries."""
+
+    def train(
+        self,
+        rows: Rows,
+        stumps: Stumps,
+        positive: NDArray[np.uint8],
+        weights: NDArray[np.float64] | None,
+        negative_weight: float,
+        positive_weight: float,
+        shuffle: int | None,
+    ) -> float:
+        """Make one pass, in the rows' order or shuffled by a seed, and return the sum of the losses seen."""
+
+    def judge(
+        self, rows: Rows, stumps: Stumps, average: bool, width: float | None
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Margins of rows of unknown class and the stumps asked of each; without a width all are asked."""
+
+    def advance(
+        self,
+        votes: Rows,
+        there: NDArray[np.uint8],
+        positive: NDArray[np.uint8],
+        weights: NDArray[np.float64] | None,
+        negative_weight: float,
+        positive_weight: float,
+        done: int,
+    ) -> tuple[int, float, NDArray[np.uint8]]:
+        """Go on with a table's rows while votes are there: rows done, losses seen, units that the other rows want."""
+
+    def judge_votes(
+        self, votes: Rows, there: NDArray[np.uint8], average: bool, width: float | None
+    ) -> tuple[bool, NDArray[np.float64], NDArray[np.int64], NDArray[np.uint8]]:
+        """As `judge`, of a table: whether all that it takes is there, margins, hypotheses asked, units wanted."""
+
+    @property
+    def units(self) -> list[int]:
+        """Where hypotheses that are asked together begin, and where the last end."""
+
+def shuffled(n: int, seed: int) -> NDArray[np.int64]:
+    """Order in which a pass that is shuffled by the seed takes n rows."""

@@ -46,6 +46,27 @@ def learn(rule, X, y, *, epochs=1, rate=1.0, intercept=True, weight=None):
     return Learnt(w, b, sum_w / sum_c, sum_b / sum_c, n_updates)
 
 
+def boost(H, y, *, potential="logistic", negligible=0.1, learning_rate=1.0, epochs=1, intercept=True, weight=None):
+    """Online boosting on the votes H of hypotheses, one row after the other; y holds -1 and 1."""
+    rate, threshold = learning_rate / H.shape[1], -np.log(negligible)
+    if potential == "logistic":
+        threshold += np.log1p(-negligible)
+    w, b, n_updates = np.zeros(H.shape[1]), 0.0, 0
+    sum_w, sum_b = np.zeros(H.shape[1]), 0.0
+    for _ in range(epochs):
+        for i in range(len(H)):
+            c = 1.0 if weight is None else weight[i]
+            margin = y[i] * (H[i] @ w + b)
+            if margin < threshold and c > 0:
+                importance = 1 / (1 + np.exp(margin)) if potential == "logistic" else min(1.0, np.exp(-margin))
+                n_updates += 1
+                w = w + rate * importance * c * y[i] * H[i]
+                b = b + rate * importance * c * y[i] * intercept
+            sum_w, sum_b = sum_w + w, sum_b + b
+    n = epochs * len(H)
+    return Learnt(w, b, sum_w / n, sum_b / n, n_updates)
+
+
 def walk_problem(rng, n_rows=3000, n_features=96, signal=0.35):
     """Labels that many features tell a little of; values on a grid, so that float64 sums are exact in any order."""
     y = np.where(rng.random(n_rows) < 0.4, 1, -1)

@@ -2,10 +2,25 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from wald.online import AttentivePassiveAggressive, AttentivePegasos, AttentivePerceptron
+from wald.online import AttentiveBoosting, AttentivePassiveAggressive, AttentivePegasos, AttentivePerceptron
+
+
+def above_the_mean(X):
+    """A hypothesis that needs nothing but the row."""
+    X = np.nan_to_num(X.toarray() if sparse.issparse(X) else X)
+    return np.where(X[:, 0] > X.mean(axis=1), 1.0, -1.0)
+
+
+def first_feature(X):
+    """A hypothesis that votes with confidence."""
+    X = np.nan_to_num(X.toarray() if sparse.issparse(X) else X)
+    return np.tanh(X[:, 0])
+
 
 EAGER = {"warm_up": 16, "run_length": 1, "audit_rate": 0.1, "random_state": 0}
 ESTIMATORS = [
@@ -15,6 +30,10 @@ ESTIMATORS = [
     AttentivePerceptron(attention="full", random_state=0),
     AttentivePassiveAggressive(**EAGER),
     AttentivePegasos(alpha=0.01, **EAGER),
+    AttentiveBoosting(random_state=0),
+    AttentiveBoosting(n_thresholds=9, threshold_rows=10, average=False, potential="exponential", **EAGER),
+    AttentiveBoosting(attention="constant", boundary="bridge", **EAGER),
+    AttentiveBoosting([first_feature, above_the_mean], **EAGER),
 ]
 
 

@@ -180,6 +180,15 @@ public:
         return stop;
     }
 
+    // The same, unit by unit, where the row comes so: from walk_start() on, whether it stops after unit u.
+    T walk_start() const { return tables_[0].start; }
+    bool walk_on(double level_now, int u, const T* x, T* sum) const {
+        const std::int32_t from = u == 0 ? 0 : ends_[static_cast<std::size_t>(u) - 1], n = ends_[static_cast<std::size_t>(u)] - from;
+        const Look<T> unit{tables_[0].weights + static_cast<std::size_t>(from) * L, tables_[0].offsets + from, n, *sum};
+        kernels<T>().online.walk(unit, &n, 1, nullptr, T(0), x, sum);
+        return u < n_looks() && *sum - centre_[static_cast<std::size_t>(u)] > static_cast<T>(level_now);
+    }
+
     // Level of the constant boundary for the label-signed walk.
     double level(const Config& c, double at) const {
         if (!(sigma_ > 0)) return HUGE_VAL;

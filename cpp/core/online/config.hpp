@@ -5,7 +5,7 @@
 
 namespace wald::online {
 
-enum class Rule : std::uint8_t { perceptron, pa, pa1, pa2, pegasos };
+enum class Rule : std::uint8_t { perceptron, pa, pa1, pa2, pegasos, logistic, exponential };
 enum class Attention : std::uint8_t { full, budgeted, centred, printed, bridge, conditional };
 enum class Order : std::uint8_t { random, weight, selected, cost };
 enum class Variance : std::uint8_t { independent, empirical };
@@ -16,7 +16,8 @@ struct Config {
     std::int64_t n_features = 0;
     std::int64_t n_columns = 0;  // of dense rows: n_features, or a register's worth, the rest zeros
     Rule rule = Rule::perceptron;
-    double rate = 1;         // eta0 (perceptron), C (passive-aggressive), lambda (Pegasos)
+    double rate = 1;         // eta0 (perceptron), C (passive-aggressive), lambda (Pegasos), length of updates (boosting)
+    double negligible = 0;   // boosting: importance below which an example does not count
     bool intercept = true;
     bool average = false;
 

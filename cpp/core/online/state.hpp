@@ -3,13 +3,14 @@
 
 #include <string>
 
+#include "boosting.hpp"
 #include "learner.hpp"
 
 namespace wald::online {
 
 // Everything that training changes, by name.
-template <class T, class V>
-void visit(Learner<T>& l, V&& v) {
+template <class L, class V>
+void visit(L& l, V&& v) {
     v("step", l.step), v("updates", l.updates), v("next_fit", l.next_fit), v("n_fits", l.n_fits), v("features_seen", l.features_seen);
     v("cost_seen", l.cost_seen), v("weights", l.model.w), v("late", l.model.late), v("intercept", l.model.b), v("late_intercept", l.model.late_b);
     v("clock", l.model.clock);
@@ -20,22 +21,35 @@ void visit(Learner<T>& l, V&& v) {
             const std::string name = of + (c == &l.audits[y] ? "audits." : "truth.");
             v(name + "rows", c->rows), v(name + "stopped", c->stopped), v(name + "needed", c->needed), v(name + "wrong", c->wrong);
         }
-        Boundary<T>& b = l.boundary[y];
+        auto& b = l.boundary[y];
         v(of + "ring", b.audited.rows), v(of + "seen", b.audited.seen), v(of + "sum", b.audited.sum), v(of + "squares", b.audited.squares);
         v(of + "width", b.width), v(of + "order", b.order), v(of + "looks", b.looks), v(of + "factors", b.factors);
         v(of + "spread", b.spread), v(of + "mean", b.mean), v(of + "variance", b.variance), v(of + "scale", b.scale);
-        SparseBoundary<T>& s = l.sparse[y];
-        const std::string csr = of + "csr.";
-        v(csr + "features", s.features), v(csr + "values", s.values), v(csr + "length", s.length), v(csr + "slot", s.slot);
-        v(csr + "seen", s.seen), v(csr + "width", s.width), v(csr + "start", s.start), v(csr + "factor", s.factor);
-        v(csr + "spread", s.spread), v(csr + "middle", s.middle), v(csr + "sigma", s.sigma), v(csr + "scale", s.scale);
-        v(csr + "intercept", s.intercept);
+        if constexpr (requires { l.sparse; }) {
+            auto& s = l.sparse[y];
+            const std::string csr = of + "csr.";
+            v(csr + "features", s.features), v(csr + "values", s.values), v(csr + "length", s.length), v(csr + "slot", s.slot);
+            v(csr + "seen", s.seen), v(csr + "width", s.width), v(csr + "start", s.start), v(csr + "factor", s.factor);
+            v(csr + "spread", s.spread), v(csr + "middle", s.middle), v(csr + "sigma", s.sigma), v(csr + "scale", s.scale);
+            v(csr + "intercept", s.intercept);
+        }
     }
 }
 
 // After the state was put in place: an error if it cannot be this learner's, else what follows from it.
 template <class T>
-void check_restored(Learner<T>& l) {
+bool fits(const SparseBoundary<T>& s, const Config& c) {
+    const auto n = [](const auto& a) { return static_cast<std::int64_t>(a.size()); };
+    bool good = s.slot >= 0 && s.slot <= kLongest && s.seen >= 0 && n(s.length) == std::min(s.seen, c.ring) && s.scale > 0 &&
+                n(s.features) == n(s.length) * s.slot && n(s.values) == n(s.features) && (s.start.empty() || n(s.start) == kShares - 1) &&
+                n(s.factor) == n(s.start) && n(s.spread) == n(s.start);
+    for (std::int64_t m : s.length) good = good && m > 0 && m <= s.slot;
+    for (std::int32_t j : s.features) good = good && j >= 0 && j < c.n_features;
+    return good;
+}
+
+template <template <class> class L, class T>
+void check_restored(L<T>& l) {
     const auto n = [](const auto& a) { return static_cast<std::int64_t>(a.size()); };
     const std::int64_t padded = round_up(l.config.n_features, kLanes<T>);
     bool good = n(l.model.w) == padded && n(l.model.late) == (l.config.average ? padded : 0) && l.step >= 0;
@@ -57,12 +71,7 @@ void check_restored(Learner<T>& l) {
             good = good && (b.walks(l.config) ? n(b.spread) == 1 && n(b.order) == n(b.looks) + 1
                                             : n(b.spread) == n(b.looks) && n(b.factors) == factors && n(b.order) == before);
         }
-        const SparseBoundary<T>& s = l.sparse[y];
-        good = good && s.slot >= 0 && s.slot <= kLongest && s.seen >= 0 && n(s.length) == std::min(s.seen, l.config.ring) && s.scale > 0 &&
-               n(s.features) == n(s.length) * s.slot && n(s.values) == n(s.features) && (s.start.empty() || n(s.start) == kShares - 1) &&
-               n(s.factor) == n(s.start) && n(s.spread) == n(s.start);
-        for (std::int64_t m : s.length) good = good && m > 0 && m <= s.slot;
-        for (std::int32_t j : s.features) good = good && j >= 0 && j < l.config.n_features;
+        if constexpr (requires { l.sparse; }) good = good && fits(l.sparse[y], l.config);
     }
     if (!good) throw std::invalid_argument("this state belongs to another learner, or is damaged");
     for (int y = 0; y < 2; ++y) {

@@ -1,6 +1,7 @@
 // The linear model that is learnt, its average over time, and the rules that update it.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -23,6 +24,8 @@ inline Target target(const Config& c, std::int64_t step) {
             const double s = c.rate * static_cast<double>(step);
             return {s, s};
         }
+        case Rule::logistic: return {std::log((1 - c.negligible) / c.negligible), 1};
+        case Rule::exponential: return {-std::log(c.negligible), 1};
         default: return {1, 1};
     }
 }
@@ -39,6 +42,8 @@ inline double length(const Config& c, double margin, double squared_norm) {
     switch (c.rule) {
         case Rule::perceptron: return c.rate;
         case Rule::pegasos: return 1;
+        case Rule::logistic: return c.rate / (1 + std::exp(margin));
+        case Rule::exponential: return c.rate * std::exp(-std::max(margin, 0.0));
         case Rule::pa2: return (1 - margin) / (squared_norm + 0.5 / c.rate);
         default: break;
     }
@@ -51,6 +56,8 @@ inline double loss(const Config& c, double margin, std::int64_t step) {
     const Target t = target(c, step);
     const double short_of = t.at - margin;
     if (!(short_of > 0)) return 0;
+    if (c.rule == Rule::logistic) return std::max(-margin, 0.0) + std::log1p(std::exp(-std::abs(margin)));
+    if (c.rule == Rule::exponential) return margin > 0 ? std::exp(-margin) : 1 - margin;
     return c.rule == Rule::pegasos ? (t.scale > 0 ? short_of / t.scale : 1) : short_of;
 }
 

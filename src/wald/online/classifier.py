@@ -44,6 +44,8 @@ class AttentiveClassifier(LinearClassifierMixin, BaseEstimator):
     class_weight: Mapping[Any, float] | str | None
     random_state: Any
 
+    _problem: type[Problem] = Problem
+
     @abstractmethod
     def _rule(self) -> dict[str, Any]:
         """The update rule's settings, checked."""
@@ -152,9 +154,7 @@ class AttentiveClassifier(LinearClassifierMixin, BaseEstimator):
             raise ValueError(f"y holds labels that are not among the classes {self.classes_!r}: {unseen!r}.")
         weights = self._class_weights(y)
         sample_weight = self._sample_weight(sample_weight, X)
-        rows, codes = self._rows(X), np.searchsorted(self.classes_, y)
-        for k, problem in enumerate(self.problems_):
-            self._train(problem, k, rows, is_positive(codes, self._code(k)), sample_weight, weights, None)
+        self._pass(X, np.searchsorted(self.classes_, y), sample_weight, weights)
         self.n_iter_ = 1
         self._publish()
         return self
@@ -176,18 +176,34 @@ class AttentiveClassifier(LinearClassifierMixin, BaseEstimator):
 
     def _start(self, classes: NDArray[Any], X: Any) -> None:
         self.classes_ = classes
-        n = 1 if len(classes) == 2 else len(classes)
-        base = int(check_random_state(self.random_state).randint(1 << 31))
-        common = settings(self, X.shape[1], sparse.issparse(X)) | {
-            "n_features": int(X.shape[1]),
+        self._seed = int(check_random_state(self.random_state).randint(1 << 31))
+        self._make_problems(X)
+
+    def _make_problems(self, X: Any) -> None:
+        n = 1 if len(self.classes_) == 2 else len(self.classes_)
+        common = self._settings(X) | {
             "single": X.dtype == np.float32,
             "intercept": bool(self.fit_intercept),
             "average": self._averages,
             "watch_all": False,
         }
         common |= self._rule()
-        self.problems_ = [Problem(common | {"seed": (base << 24) + k}) for k in range(n)]
+        self.problems_ = [self._problem(common | {"seed": (self._seed << 24) + k}) for k in range(n)]
         self._epoch = [0] * n
+
+    def _settings(self, X: Any) -> dict[str, Any]:
+        return settings(self, X.shape[1], sparse.issparse(X)) | {"n_features": int(X.shape[1])}
+
+    def _pass(
+        self,
+        X: Any,
+        codes: NDArray[np.intp],
+        sample_weight: NDArray[np.float64] | None,
+        class_weights: NDArray[np.float64],
+    ) -> None:
+        rows = self._rows(X)
+        for k, problem in enumerate(self.problems_):
+            self._train(problem, k, rows, is_positive(codes, self._code(k)), sample_weight, class_weights, None)
 
     def _rows(self, X: Any) -> _core.Rows:
         problem = self.problems_[0]
@@ -222,9 +238,8 @@ class AttentiveClassifier(LinearClassifierMixin, BaseEstimator):
     ) -> float:
         # One against the rest: the rest weighs 1, as scikit-learn has it.
         negative = class_weights[0] if len(self.problems_) == 1 else 1.0
-        return problem.learner.train(
-            rows, positive, sample_weight, float(negative), float(class_weights[self._code(k)]), shuffle
-        )
+        positive_weight = float(class_weights[self._code(k)])
+        return float(problem.learner.train(rows, positive, sample_weight, float(negative), positive_weight, shuffle))
 
     def _epochs(
         self,

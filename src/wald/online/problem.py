@@ -12,9 +12,14 @@ from wald import _core
 class Problem:
     """A compiled learner together with the settings that it was made from."""
 
+    learner: Any
+
     def __init__(self, settings: dict[str, Any]) -> None:
         self.settings = settings
-        self.learner = _core.OnlineLearner(**settings)
+        self.learner = self._compiled()
+
+    def _compiled(self) -> Any:
+        return _core.OnlineLearner(**self.settings)
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -27,3 +32,20 @@ class Problem:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__init__(state["settings"])  # type: ignore[misc]  # the learner is compiled anew
         self.learner.restore(state["state"])
+
+
+class BoostingProblem(Problem):
+    """One whose features are the votes of weak hypotheses."""
+
+    evaluated: int = 0
+    paid: float = 0.0
+
+    def _compiled(self) -> Any:
+        return _core.BoostingLearner(**self.settings)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return super().__getstate__() | {"evaluated": self.evaluated, "paid": self.paid}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self.evaluated, self.paid = state["evaluated"], state["paid"]

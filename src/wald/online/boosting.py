@@ -1,0 +1,403 @@
+"""Attentive online boosting: a weighted vote of weak hypotheses, of which no more are asked than it takes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from scipy.special import ndtri
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from wald.online.attention import settings
+from wald.online.classifier import AttentiveClassifier
+from wald.online.hypotheses import Stumps, Voters, run_length
+from wald.online.problem import BoostingProblem
+from wald.stopping.validation import require_option, require_positive
+
+POTENTIALS = ("logistic", "exponential")
+
+
+class AttentiveBoosting(AttentiveClassifier):
+    r"""Online boosting that asks no more hypotheses than it takes to see that an example's importance is negligible.
+
+    The model is a vote, ``w @ h(x) + b``, of hypotheses h that stay as they are while their weights are learnt. An
+    example with label y in {-1, +1} and margin ``m = y * (w @ h(x) + b)`` has an importance that falls with m, and
+    calls for an update as long as it is at least `negligible`:
+
+    * ``potential="logistic"``: importance ``1 / (1 + exp(m))``, hence while ``m < log((1 - negligible) / negligible)``;
+    * ``potential="exponential"``: importance ``exp(-m)``, at most 1, hence while ``m < log(1 / negligible)``.
+
+    Then ``w += rate * importance * y * h(x)`` and ``b += rate * importance * y``, a step down the potential's gradient,
+    with ``rate = learning_rate / n_hypotheses``. An example whose margin is surely above the threshold changes nothing,
+    and needs no more hypotheses. Several classes are learnt one against the rest.
+
+    Parameters
+    ----------
+    hypotheses : "stumps" or list, default="stumps"
+        What votes. "stumps": ``1 if x[j] > t else -1`` for every feature j at `n_thresholds` of its quantiles; the sign
+        of its weight is the stump's. A list: of fitted classifiers, each of which votes for the class that it predicts
+        (1 for it, -1 for each other class), and of callables, whose values for rows of shape (n_samples, n_features)
+        are votes, one for each row, in every binary problem. Cloning unfits classifiers: wrap them in
+        `sklearn.frozen.FrozenEstimator`. They get arrays or CSR matrices, not data frames, and
+        whether NaN may be among the features is for them to say.
+    n_thresholds : int, default=3
+        With stumps: quantiles of each feature at which it is split; 1 is the median, 3 are the quartiles. Those that
+        coincide, or do not split, are left out; a constant feature has no stump.
+    threshold_rows : int, default=1000
+        With stumps: rows that the quantiles are taken of. `fit` takes them evenly spaced. `partial_fit` takes a
+        stream's first ones, keeps them until it has as many, and up to then begins anew at every chunk, so that
+        chunks make no difference.
+    potential : {"logistic", "exponential"}, default="logistic"
+        What the importance of an example follows from.
+    negligible : float, default=0.1
+        Importance below which an example is left alone; in (0, 0.5).
+    learning_rate : float, default=1.0
+        How far an update moves the margin of an example of importance 1, if all hypotheses vote 1 or -1.
+    average : bool, default=True
+        Answer with the average of the weights over all steps.
+    attention : {"conditional", "constant", "budgeted", "full"}, default="conditional"
+        When to stop asking hypotheses about an example.
+
+        "conditional": when its full margin, as a regression on the votes seen predicts it, clears the margin that
+        calls for an update by `delta`'s quantile of the regression's error. The regression is fitted, for each class
+        and look, on audited examples under the current weights, again whenever the updates have grown by a sixth.
+        "constant": when the sum of the terms seen crosses the paper's constant `boundary`.
+        "budgeted": after `budget` hypotheses, whatever they say: the rest is taken at its expected value. Only updates
+        ask them all.
+        "full": never.
+    delta : float or "auto", default=0.02
+        Stop error that the boundary allows under its model. Which error that is depends on the rule: with
+        "conditional" the share, among stopped examples, of those that called for an update (for any one look); with
+        "centred" and "printed" their share among all examples; with "bridge" the share that is stopped of the
+        examples that call for an update. "auto": the boundary of each class is moved, audit by audit, until that
+        share is `max_stop_error`.
+    max_stop_error : float, default=0.02
+        Stop error that ``delta="auto"`` holds.
+    boundary : {"centred", "printed", "bridge"}, default="centred"
+        With ``attention="constant"``: equation (4) of the paper for the walk less its expected path, which is what the
+        derivation supports; the same number compared with the raw sum, as printed; or the Brownian bridge of the
+        later paper, which is safe for any drift.
+    variance : {"auto", "independent", "empirical"}, default="auto"
+        With ``attention="constant"``: the variance of the full margin as if hypotheses were independent, which follows
+        every update, or as measured on audited examples. "auto" is "empirical": stumps on one feature, or on features
+        that tell the same, are anything but independent.
+    order : {"auto", "selected", "weight", "random", "cost"}, default="auto"
+        In which order runs of hypotheses are asked: forward selection by how much of the margin's variance a run
+        explains; by \|weight\| times spread; at random; the cheapest first. With `feature_costs` the first two are
+        per cost. "auto" is "weight" for ``attention="constant"`` and "selected" otherwise.
+    run_length : int, default=None
+        Hypotheses that are asked together. None: 16 stumps (more if there are very many), or one hypothesis of a list
+        (more if it has over 128).
+    rows_ahead : int, default=64
+        With a list: rows of which a hypothesis is asked at once, if they all want it. The model does not depend on it,
+        but a row may be asked more than its own turn would: 1 asks the fewest, more calls each hypothesis less often.
+    budget : int, default=None
+        With ``attention="budgeted"``: hypotheses to ask of every example after the warm-up that is no audit.
+    feature_costs : array-like, default=None
+        What it costs to ask: one number for each hypothesis of a list, or for each feature, as the cost of each of its
+        stumps. `cost_seen_` is then in this unit. None: 1 each.
+    audit_rate : float, default=0.01
+        Share of the examples of which all hypotheses are asked whatever the boundary says. They alone feed it.
+    warm_up : int, default=64
+        Examples of each class that are read in full before any of the class is skipped.
+    ring_size : int, default=160
+        Audited examples of each class whose votes are kept.
+    fit_intercept : bool, default=True
+        Learn an intercept, the weight of a hypothesis that always votes 1.
+    max_iter : int, default=1000
+        Passes over the rows in `fit`, at most.
+    tol : float or None, default=1e-3
+        `fit` stops when the mean loss (skipped examples have none) has not fallen by this for `n_iter_no_change`
+        passes; None: after `max_iter` passes.
+    n_iter_no_change : int, default=5
+        See `tol`.
+    shuffle : bool, default=True
+        Whether `fit` takes the rows in another random order at each pass. `partial_fit` keeps their order.
+    class_weight : dict, "balanced" or None, default=None
+        Factors of the updates on each class.
+    warm_start : bool, default=False
+        Whether `fit` goes on from where the last call left off, with the same hypotheses.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the order of rows, the audits and random orders of hypotheses.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (1, n_hypotheses) or (n_classes, n_hypotheses)
+        Weights of the hypotheses, one row per binary problem.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        Intercepts.
+    hypotheses_ : Stumps or Voters
+        The hypotheses: stumps with `features` and `thresholds`, or the `members` of the list.
+    classes_ : ndarray of shape (n_classes,)
+        Labels.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, if rows came with names.
+    n_iter_ : int
+        Passes of the last `fit`; the most of any binary problem.
+    t_ : int
+        Examples met by each binary problem.
+    n_updates_ : int
+        Examples that changed the model, over all binary problems.
+    features_seen_ : int
+        Hypotheses asked, audits and updates included, over all binary problems.
+    cost_seen_ : float
+        The same in `feature_costs`.
+    stop_error_ : StopError
+        How often attention stopped an example that called for an update: an unbiased estimate from audits, with an
+        interval. Of the error that `delta` speaks of.
+    problems_ : list
+        The compiled learners.
+
+    References
+    ----------
+    R. Pelossof and Z. Ying, "The Attentive Perceptron" (2010), and "Focus of Attention for Linear Predictors"
+    (arXiv 1212.6659), whose examples count as far as a potential function says: with an importance ``exp(-m)``, the
+    weight of boosting, an example is negligible beyond ``log(1 / negligible)``. The logistic importance is that of
+    M. Collins, R. E. Schapire and Y. Singer, "Logistic Regression, AdaBoost and Bregman Distances", Machine Learning
+    48 (2002): for a small `negligible` its threshold is the same, and no example pulls without limit. For the same
+    reason the exponential one is capped at 1, as by C. Domingo and O. Watanabe, "MadaBoost: A Modification of
+    AdaBoost", COLT 2000.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> X, y = make_classification(4000, 200, n_informative=20, class_sep=2.0, random_state=0)
+    >>> model = AttentiveBoosting(max_iter=5, tol=None, random_state=0).fit(X, y)
+    >>> bool(model.features_seen_ < 0.8 * model.t_ * model.coef_.size)
+    True
+    >>> bool(model.score(X, y) > 0.9)
+    True
+    """
+
+    problems_: list[Any]
+    _problem = BoostingProblem
+
+    def __init__(
+        self,
+        hypotheses: str | Sequence[Any] = "stumps",
+        *,
+        n_thresholds: int = 3,
+        threshold_rows: int = 1000,
+        potential: str = "logistic",
+        negligible: float = 0.1,
+        learning_rate: float = 1.0,
+        average: bool = True,
+        attention: str = "conditional",
+        delta: float | str = 0.02,
+        max_stop_error: float = 0.02,
+        boundary: str = "centred",
+        variance: str = "auto",
+        order: str = "auto",
+        run_length: int | None = None,
+        rows_ahead: int = 64,
+        budget: int | None = None,
+        feature_costs: ArrayLike | None = None,
+        audit_rate: float = 0.01,
+        warm_up: int = 64,
+        ring_size: int = 160,
+        fit_intercept: bool = True,
+        max_iter: int = 1000,
+        tol: float | None = 1e-3,
+        n_iter_no_change: int = 5,
+        shuffle: bool = True,
+        class_weight: Mapping[Any, float] | str | None = None,
+        warm_start: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.hypotheses = hypotheses
+        self.n_thresholds = n_thresholds
+        self.threshold_rows = threshold_rows
+        self.potential = potential
+        self.negligible = negligible
+        self.learning_rate = learning_rate
+        self.average = average
+        self.attention = attention
+        self.delta = delta
+        self.max_stop_error = max_stop_error
+        self.boundary = boundary
+        self.variance = variance
+        self.order = order
+        self.run_length = run_length
+        self.rows_ahead = rows_ahead
+        self.budget = budget
+        self.feature_costs = feature_costs
+        self.audit_rate = audit_rate
+        self.warm_up = warm_up
+        self.ring_size = ring_size
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_iter_no_change = n_iter_no_change
+        self.shuffle = shuffle
+        self.class_weight = class_weight
+        self.warm_start = warm_start
+        self.random_state = random_state
+
+    # -- the parameters ------------------------------------------------------------------------------------------
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        for parameter in ("n_thresholds", "threshold_rows", "rows_ahead"):
+            value = getattr(self, parameter)
+            if not (isinstance(value, Integral) and int(value) >= 1):
+                raise ValueError(
+                    f"The {parameter!r} parameter of AttentiveBoosting must be a positive integer. "
+                    f"Got {value!r} instead."
+                )
+        if isinstance(self.hypotheses, str):
+            require_option("AttentiveBoosting", "hypotheses", self.hypotheses, ("stumps",))
+        elif not (isinstance(self.hypotheses, (list, tuple)) and len(self.hypotheses)):
+            raise ValueError(
+                "The 'hypotheses' parameter of AttentiveBoosting must be 'stumps' or a list of fitted classifiers and "
+                f"callables. Got {self.hypotheses!r} instead."
+            )
+
+    def _rule(self) -> dict[str, Any]:
+        require_option("AttentiveBoosting", "potential", self.potential, POTENTIALS)
+        require_positive("AttentiveBoosting", "learning_rate", self.learning_rate)
+        require_positive("AttentiveBoosting", "negligible", self.negligible)
+        if not self.negligible < 0.5:
+            raise ValueError(
+                "The 'negligible' parameter of AttentiveBoosting must lie in (0, 0.5). "
+                f"Got {self.negligible!r} instead."
+            )
+        rate = float(self.learning_rate) / len(self.hypotheses_)
+        return {"rule": self.potential, "rate": rate, "negligible": float(self.negligible)}
+
+    def _settings(self, X: Any) -> dict[str, Any]:
+        self.hypotheses_: Stumps | Voters
+        if isinstance(self.hypotheses, str):
+            found = settings(self, X.shape[1], False)
+            stumps = Stumps.at_quantiles(X, int(self.n_thresholds), int(self.threshold_rows))
+            if found["costs"] is not None:
+                found["costs"] = found["costs"][stumps.features]
+            self.hypotheses_ = stumps
+        else:
+            self.hypotheses_ = Voters(self.hypotheses, self.classes_, int(self.rows_ahead))
+            found = settings(self, len(self.hypotheses_), False)
+            found["unit"] = found["unit"] or run_length(len(self.hypotheses_))
+        variance = "empirical" if self.variance == "auto" else self.variance
+        return found | {"n_features": len(self.hypotheses_), "line_offset": 0, "variance": variance}
+
+    # -- training ------------------------------------------------------------------------------------------------
+
+    def _start(self, classes: NDArray[Any], X: Any) -> None:
+        # The first rows of a stream, with all that goes with them, until there are enough to take quantiles of.
+        self._first: list[tuple[Any, NDArray[np.intp], NDArray[np.float64] | None, NDArray[np.float64]]] | None
+        self._first = [] if isinstance(self.hypotheses, str) else None
+        super()._start(classes, X)
+
+    def _epochs(self, *args: Any, **kwargs: Any) -> int:
+        self._first = None  # `fit` took quantiles of the rows that it was given
+        return super()._epochs(*args, **kwargs)
+
+    def _pass(
+        self,
+        X: Any,
+        codes: NDArray[np.intp],
+        sample_weight: NDArray[np.float64] | None,
+        class_weights: NDArray[np.float64],
+    ) -> None:
+        if self._first is not None:
+            lacking = max(0, int(self.threshold_rows) - sum(block[0].shape[0] for block in self._first))
+            dtype = self.problems_[0].dtype
+            weight = None if sample_weight is None else sample_weight[:lacking].copy()
+            self._first.append((X[:lacking].astype(dtype), codes[:lacking].copy(), weight, class_weights))
+            rows = [block[0] for block in self._first]
+            together = sparse.vstack(rows, format="csr") if any(map(sparse.issparse, rows)) else np.concatenate(rows)
+            self._make_problems(together)
+            for block in self._first:
+                super()._pass(*block)
+            if X.shape[0] < lacking:
+                return
+            self._first = None
+            X, codes = X[lacking:], codes[lacking:]
+            sample_weight = None if sample_weight is None else sample_weight[lacking:]
+        if X.shape[0]:
+            super()._pass(X, codes, sample_weight, class_weights)
+
+    def _rows(self, X: Any) -> Any:
+        return self.hypotheses_.rows(X, self.problems_[0].dtype)
+
+    def _train(
+        self,
+        problem: Any,
+        k: int,
+        rows: Any,
+        positive: NDArray[np.uint8],
+        sample_weight: NDArray[np.float64] | None,
+        class_weights: NDArray[np.float64],
+        shuffle: int | None,
+    ) -> float:
+        code = self._code(k)
+        weights = (float(class_weights[0]) if len(self.problems_) == 1 else 1.0, float(class_weights[code]))
+        return self.hypotheses_.train(problem, code, rows, positive, sample_weight, weights, shuffle)
+
+    def _publish(self) -> None:
+        super()._publish()
+        if isinstance(self.hypotheses_, Voters):  # every answer of a member counts, wanted in the end or not
+            self.features_seen_ = sum(p.evaluated for p in self.problems_)
+            self.cost_seen_ = float(sum(p.paid for p in self.problems_))
+
+    # -- answers -------------------------------------------------------------------------------------------------
+
+    def _judged(self, X: Any, width: float | None) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        check_is_fitted(self)
+        X = validate_data(
+            self, X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False, reset=False
+        )
+        codes = [self._code(k) for k in range(len(self.problems_))]
+        return self.hypotheses_.margins(self.problems_, codes, X, self._averages, width)
+
+    def decision_function(self, X: Any) -> NDArray[Any]:
+        """Full scores: the hypotheses' votes times `coef_`, plus `intercept_`.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            Binary: positive for ``classes_[1]``. Otherwise one score per class, each against the rest.
+        """
+        margins = self._judged(X, None)[0]
+        return margins[0] if len(margins) == 1 else margins.T
+
+    def predict(self, X: Any, *, attentive: bool = False, return_cost: bool = False) -> Any:
+        """Labels, from full scores or from as many hypotheses as it takes.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows.
+        attentive : bool, default=False
+            Stop asking once the sign of a score is clear: when the score, as predicted from the votes seen, is further
+            from 0 than `delta`'s quantile (`max_stop_error`'s with ``delta="auto"``) of the prediction's error on
+            audited examples. No certificate goes with it; `wald.EarlyExitClassifier` gives one. A model that kept no
+            audited examples asks all.
+        return_cost : bool, default=False
+            Also return the number of votes that each row took, summed over the binary problems. (A member of a list
+            is asked once for all of them.)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), or a tuple of two
+            Labels, and costs if asked for.
+        """
+        delta = self.max_stop_error if isinstance(self.delta, str) else self.delta
+        margins, seen = self._judged(X, max(0.0, float(-ndtri(delta))) if attentive else None)
+        codes = (margins[0] > 0).astype(np.intp) if len(margins) == 1 else margins.argmax(axis=0)
+        return (self.classes_[codes], seen.sum(axis=0)) if return_cost else self.classes_[codes]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = not isinstance(self.hypotheses, str)  # it is the members who say what they refuse
+        return tags
