@@ -196,16 +196,21 @@ def test_scores_are_spacys(trained):
     assert scores["sents_f"] == 1
 
 
+def learned(nlp):
+    """What a pipeline's parser learned; the times that it measured are others at every fit."""
+    return [np.asarray(part).tolist() for part in nlp.get_pipe("wald_parser").parser._model.state()]
+
+
 def test_sentences_without_a_tree_are_left_out(trained):
     nlp = pipeline()
     some = examples(nlp)
     unparsed = [Example(doc.copy(), doc) for doc in (tagged(nlp, BANK[80:84]), Doc(nlp.vocab, words=["x"]))]
     nlp.initialize(lambda: [*unparsed, *some])
-    assert nlp.get_pipe("wald_parser").to_bytes() == trained.get_pipe("wald_parser").to_bytes()
+    assert learned(nlp) == learned(trained)
     assert nlp.get_pipe("wald_parser").labels == trained.get_pipe("wald_parser").labels
     # nothing to learn from: a parser that is fitted stays as it is
     nlp.initialize(lambda: unparsed)
-    assert nlp.get_pipe("wald_parser").to_bytes() == trained.get_pipe("wald_parser").to_bytes()
+    assert learned(nlp) == learned(trained)
     with pytest.raises(ValueError, match=r"Got none\..*nlp.get_pipe\('wald_parser'\).parser"):
         pipeline().initialize()
 
@@ -221,7 +226,7 @@ def test_trees_are_learned_without_their_white_space():
     for doc in (spaced, plain):
         nlp = pipeline()
         nlp.initialize(lambda doc=doc: [Example(doc.copy(), doc)])
-        models.append(nlp.get_pipe("wald_parser").to_bytes())
+        models.append(learned(nlp))
     assert models[0] == models[1]
     blank = Doc(nlp.vocab, words=[" ", "Dogs"], tags=["_SP", "NNS"], heads=[0, 0], deps=["ROOT", "dep"])
     with pytest.raises(ValueError, match="Got none"):
