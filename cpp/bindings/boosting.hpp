@@ -64,10 +64,10 @@ class BoostingLearner : public BoundLearner<online::Boosting> {
     static online::Table<T> table_of(const online::Boosting<T>& l, const Rows& votes, const Votes& there, std::uint8_t* wanted) {
         const online::DenseBlock<T> block = dense_block<T>(votes, l.config.n_columns);
         require(block.stride == l.config.n_columns, "votes must lie together, row after row");
-        require(static_cast<std::int64_t>(there.shape(0)) == block.n_rows && static_cast<int>(there.shape(1)) == l.units().count(),
+        require(static_cast<std::int64_t>(there.shape(0)) == block.n_rows && static_cast<int>(there.shape(1)) == l.units.count(),
                 "what is there must be told of every row and unit");
         std::fill(wanted, wanted + there.size(), std::uint8_t{0});
-        return {block.data, there.data(), wanted, block.n_rows, l.config.n_columns, l.units().count()};
+        return {block.data, there.data(), wanted, block.n_rows, l.config.n_columns, l.units.count()};
     }
 
 public:
@@ -129,7 +129,7 @@ public:
 
     // Where units of hypotheses that are asked together begin, and where the last ends.
     std::vector<std::int32_t> units() const {
-        return with([](const auto& l) { return online::beginnings(l.units()); });
+        return with([](const auto& l) { return online::beginnings(l.units); });
     }
 };
 

@@ -16,21 +16,21 @@ public:
     std::vector<double> costs;  // of hypotheses, or empty
     Weights<T> model;
     std::array<Boundary<T>, 2> boundary;
+    const Units units;  // hypotheses that are asked together
 
     Boosting(const Config& c, std::vector<double> of_hypotheses)
         : Progress(c), costs(std::move(of_hypotheses)), model(c.n_features, c.average),
-          units_(cut<T>(c.n_features, c.n_columns, c.unit, c.line_offset, costs.empty() ? nullptr : costs.data())), coin_(c.audit_rate, c.seed) {
+          units(cut<T>(c.n_features, c.n_columns, c.unit, c.line_offset, costs.empty() ? nullptr : costs.data())), coin_(c.audit_rate, c.seed) {
         for (Boundary<T>& b : boundary) b.width = c.width;
-        for (double v : units_.cost) total_cost_ += v;
+        for (double v : units.cost) total_cost_ += v;
     }
-    const Units& units() const { return units_; }
 
     // One pass over rows whose votes can be had at once, in their order or shuffled; the sum of the losses seen.
     template <class Features>
     double pass(Features rows, const Stumps<T>& stumps, const Labels& labels, std::optional<std::uint64_t> shuffle) {
         std::optional<Permutation> order;
         if (shuffle) order.emplace(rows.n_rows(), *shuffle);
-        StumpVotes<T> votes(stumps, units_, config.n_columns);
+        StumpVotes<T> votes(stumps, units, config.n_columns);
         double total = 0;
         for (std::int64_t i = 0; i < rows.n_rows(); ++i) {
             const std::int64_t r = order ? (*order)(i) : i;
@@ -60,7 +60,7 @@ public:
     template <class Features>
     void judge(Features rows, const Stumps<T>& stumps, bool average, std::optional<double> width, double* margins, std::int64_t* seen) const {
         const Prediction<T> known = at_rest(average, width);
-        StumpVotes<T> votes(stumps, units_, config.n_columns);
+        StumpVotes<T> votes(stumps, units, config.n_columns);
         for (std::int64_t r = 0; r < rows.n_rows(); ++r)
             rows.with(r, [&](const T* x) {
                 votes.start(x, r);
@@ -89,7 +89,7 @@ private:
 
     bool capped() const { return config.attention == Attention::budgeted; }
     Prediction<T> at_rest(bool average, std::optional<double> width) const {
-        return Prediction<T>(config, units_, model, step, boundary, audits, average, width);
+        return Prediction<T>(config, units, model, step, boundary, audits, average, width);
     }
 
     // As many units as a look takes; what is missing is noted altogether, so that it can be worked out at once.
@@ -102,7 +102,7 @@ private:
     template <class Votes>
     bool read_all(Votes& votes) const {
         bool there = true;
-        for (std::int32_t u = 0; u < units_.count(); ++u) there &= votes.read(u);
+        for (std::int32_t u = 0; u < units.count(); ++u) there &= votes.read(u);
         return there;
     }
     double full_margin(const T* row, double y) const {
@@ -190,7 +190,7 @@ private:
         if (updated) stale_ = {true, true};  // put right when a row of the class comes: many updates may lie between
         if (!fit_now) return;
         fit_boundaries([&](std::size_t y, double s, double scale) {
-            boundary[y].fit(config, units_, model, s, scale);
+            boundary[y].fit(config, units, model, s, scale);
             stale_[y] = false;
         });
     }
@@ -212,7 +212,6 @@ private:
         return true;
     }
 
-    const Units units_;
     const Coin coin_;
     std::array<bool, 2> stale_{};  // boundaries that do not know of the last updates
     double total_cost_ = 0;

@@ -17,15 +17,15 @@ public:
     Weights<T> model;
     std::array<Boundary<T>, 2> boundary;
     std::array<SparseBoundary<T>, 2> sparse;
+    const Units units;
 
     Learner(const Config& c, std::vector<double> feature_costs)
         : Progress(c), costs(std::move(feature_costs)), model(c.n_features, c.average),
-          units_(cut<T>(c.n_features, c.n_columns, c.unit, c.line_offset, costs.empty() ? nullptr : costs.data())), coin_(c.audit_rate, c.seed) {
+          units(cut<T>(c.n_features, c.n_columns, c.unit, c.line_offset, costs.empty() ? nullptr : costs.data())), coin_(c.audit_rate, c.seed) {
         for (int y = 0; y < 2; ++y) boundary[static_cast<std::size_t>(y)].width = sparse[static_cast<std::size_t>(y)].width = c.width;
         for (double v : costs) total_cost_ += v;
         if (costs.empty()) total_cost_ = static_cast<double>(c.n_features);
     }
-    const Units& units() const { return units_; }
 
     // One pass over the rows, in their order or shuffled; the sum of the losses seen.
     double pass(const DenseBlock<T>& block, const Labels& labels, std::optional<std::uint64_t> shuffle) {
@@ -80,7 +80,7 @@ public:
     // Margins of rows of unknown class, and the features read of each: a row is left once its sign is clear by `width`
     // standard deviations of what the rest may add. Full margins if nothing is known of the rows.
     void judge(const DenseBlock<T>& block, bool average, double width, double* margins, std::int64_t* seen) const {
-        const Prediction<T> known(config, units_, model, step, boundary, audits, average, width);
+        const Prediction<T> known(config, units, model, step, boundary, audits, average, width);
         for (std::int64_t r = 0; r < block.n_rows; ++r) {
             const T* x = block.data + r * block.stride;
             int look = 0;
@@ -253,7 +253,7 @@ private:
     bool finish(bool updated, bool moved, bool fit_now) {
         model.tick();
         ++step;
-        if (fit_now) fit_boundaries([&](std::size_t y, double s, double scale) { boundary[y].fit(config, units_, model, s, scale); });
+        if (fit_now) fit_boundaries([&](std::size_t y, double s, double scale) { boundary[y].fit(config, units, model, s, scale); });
         else if (updated)
             for (int y = 0; y < 2; ++y) boundary[static_cast<std::size_t>(y)].refresh(config, model, sign(y));
         return updated || moved || fit_now;
@@ -328,7 +328,6 @@ private:
         if (fit_now) fit_boundaries([&](std::size_t y, double sign_of, double scale) { sparse[y].fit(config, model, sign_of, scale); });
     }
 
-    const Units units_;
     const Coin coin_;
     double total_cost_ = 0;
 };

@@ -20,7 +20,6 @@ struct Progress {
 
     explicit Progress(const Config& c) : config(c) {}
 
-protected:
     void pay(std::int64_t features, double cost) {
         features_seen += features;
         cost_seen += cost;

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 from scipy.special import ndtri
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from wald.online.attention import settings
 from wald.online.classifier import AttentiveClassifier
+from wald.online.first_rows import Chunk, FirstRows
 from wald.online.hypotheses import Stumps, Voters, run_length
 from wald.online.problem import BoostingProblem
 from wald.stopping.validation import require_option, require_positive
@@ -176,6 +176,7 @@ class AttentiveBoosting(AttentiveClassifier):
     """
 
     problems_: list[Any]
+    _first: FirstRows | None  # of a stream, until its thresholds are settled
     _problem = BoostingProblem
 
     def __init__(
@@ -288,9 +289,7 @@ class AttentiveBoosting(AttentiveClassifier):
     # -- training ------------------------------------------------------------------------------------------------
 
     def _start(self, classes: NDArray[Any], X: Any) -> None:
-        # The first rows of a stream, with all that goes with them, until there are enough to take quantiles of.
-        self._first: list[tuple[Any, NDArray[np.intp], NDArray[np.float64] | None, NDArray[np.float64]]] | None
-        self._first = [] if isinstance(self.hypotheses, str) else None
+        self._first = FirstRows(int(self.threshold_rows)) if isinstance(self.hypotheses, str) else None
         super()._start(classes, X)
 
     def _epochs(self, *args: Any, **kwargs: Any) -> int:
@@ -304,23 +303,16 @@ class AttentiveBoosting(AttentiveClassifier):
         sample_weight: NDArray[np.float64] | None,
         class_weights: NDArray[np.float64],
     ) -> None:
+        chunk = Chunk(X, codes, sample_weight, class_weights)
         if self._first is not None:
-            lacking = max(0, int(self.threshold_rows) - sum(block[0].shape[0] for block in self._first))
-            dtype = self.problems_[0].dtype
-            weight = None if sample_weight is None else sample_weight[:lacking].copy()
-            self._first.append((X[:lacking].astype(dtype), codes[:lacking].copy(), weight, class_weights))
-            rows = [block[0] for block in self._first]
-            together = sparse.vstack(rows, format="csr") if any(map(sparse.issparse, rows)) else np.concatenate(rows)
-            self._make_problems(together)
-            for block in self._first:
+            chunk = self._first.take(chunk, self.problems_[0].dtype)
+            self._make_problems(self._first.rows())
+            for block in self._first.chunks:
                 super()._pass(*block)
-            if X.shape[0] < lacking:
-                return
-            self._first = None
-            X, codes = X[lacking:], codes[lacking:]
-            sample_weight = None if sample_weight is None else sample_weight[lacking:]
-        if X.shape[0]:
-            super()._pass(X, codes, sample_weight, class_weights)
+            if self._first.lacking == 0:
+                self._first = None
+        if chunk.X.shape[0]:
+            super()._pass(*chunk)
 
     def _rows(self, X: Any) -> Any:
         return self.hypotheses_.rows(X, self.problems_[0].dtype)
