@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -22,6 +26,19 @@ def first_feature(X):
     return np.tanh(X[:, 0])
 
 
+@dataclass(frozen=True)
+class Named:
+    """A function whose name in a test's name is the same in every process."""
+
+    vote: Callable[[Any], Any]
+
+    def __call__(self, X):
+        return self.vote(X)
+
+    def __repr__(self):
+        return self.vote.__name__
+
+
 EAGER = {"warm_up": 16, "run_length": 1, "audit_rate": 0.1, "random_state": 0}
 ESTIMATORS = [
     AttentivePerceptron(random_state=0),
@@ -33,7 +50,7 @@ ESTIMATORS = [
     AttentiveBoosting(random_state=0),
     AttentiveBoosting(n_thresholds=9, threshold_rows=10, average=False, potential="exponential", **EAGER),
     AttentiveBoosting(attention="constant", boundary="bridge", **EAGER),
-    AttentiveBoosting([first_feature, above_the_mean], **EAGER),
+    AttentiveBoosting([Named(first_feature), Named(above_the_mean)], **EAGER),
 ]
 
 
