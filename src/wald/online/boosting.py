@@ -157,12 +157,12 @@ class AttentiveBoosting(AttentiveClassifier):
     References
     ----------
     R. Pelossof and Z. Ying, "The Attentive Perceptron" (2010), and "Focus of Attention for Linear Predictors"
-    (arXiv 1212.6659), whose examples count as far as a potential function says: with an importance ``exp(-m)``, the
-    weight of boosting, an example is negligible beyond ``log(1 / negligible)``. The logistic importance is that of
-    M. Collins, R. E. Schapire and Y. Singer, "Logistic Regression, AdaBoost and Bregman Distances", Machine Learning
-    48 (2002): for a small `negligible` its threshold is the same, and no example pulls without limit. For the same
-    reason the exponential one is capped at 1, as by C. Domingo and O. Watanabe, "MadaBoost: A Modification of
-    AdaBoost", COLT 2000.
+    (arXiv 1212.6659), speak of the potential function of online boosting and give no value: the threshold is the
+    smallest margin with a negligible gradient of it. For the weight of boosting, ``exp(-m)``, that is
+    ``log(1 / negligible)``. The logistic importance is that of M. Collins, R. E. Schapire and Y. Singer, "Logistic
+    Regression, AdaBoost and Bregman Distances", Machine Learning 48 (2002): for a small `negligible` its threshold is
+    the same, and no example pulls without limit. For the same reason the exponential one is capped at 1, as by
+    C. Domingo and O. Watanabe, "MadaBoost: A Modification of AdaBoost", COLT 2000.
 
     Examples
     --------
