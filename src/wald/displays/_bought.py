@@ -15,6 +15,9 @@ from ..structured.protocol import State
 from ._budgets import opened
 from ._source import Floats
 
+#: Parts of an example that is seen at a glance.
+_SHORT = 20
+
 
 @dataclass(frozen=True, eq=False)
 class Bought:
@@ -46,10 +49,11 @@ class Bought:
         return slice(int(self.offsets[example]), int(self.offsets[example + 1]))
 
     def telling(self) -> int:
-        """Example whose answers changed most by what it bought, for at most half of its parts if there is such a one."""
+        """Example whose answers changed most; if possible a short one that bought for at most half of its parts."""
         changed = np.add.reduceat(self.before != self.after, self.offsets[:-1], dtype=np.int64)
         many = np.add.reduceat((self.round_of > 0).any(axis=1), self.offsets[:-1], dtype=np.int64)
-        too_many = (2 * many > np.diff(self.offsets)) | (changed == 0)
+        n_parts = np.diff(self.offsets)
+        too_many = (2 * many > n_parts) | (n_parts > _SHORT) | (changed == 0)
         return int(np.lexsort((many, -changed, too_many))[0])
 
 

@@ -135,6 +135,22 @@ def policy_name(predictor: Any) -> str:
     return type(predictor.policy if isinstance(predictor, BudgetedPredictor) else predictor).__name__
 
 
+def certified_bound(predictor: BudgetedPredictor, has_truth: bool) -> float | None:
+    """Bound of what is drawn, where the certificate has one: without truth, of disagreement only."""
+    certificate = predictor.certificate_
+    if certificate.status != "certified" or certificate.void is not None:
+        return None
+    return float(certificate.risk) if has_truth or certificate.loss == "disagreement" else None
+
+
+def wrong_answers(caller: str, name: str, truth: list[NDArray[Any]], answers: Any) -> Floats:
+    """How many answers of every example are wrong."""
+    given = [np.asarray(labels) for labels in answers]
+    if [labels.shape for labels in given] != [labels.shape for labels in truth]:
+        raise ValueError(f"The {name!r} parameter of {caller} must hold one answer for each part of y_true.")
+    return np.array([np.count_nonzero(a != b) for a, b in zip(given, truth, strict=True)], dtype=np.float64)
+
+
 def bootstrap(
     losses: Floats, n_parts: NDArray[np.int64], confidence: float, n_resamples: int, random_state: Any
 ) -> NDArray[np.float64]:

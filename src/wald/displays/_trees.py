@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 from ._flow import Example, Ink, short, width
 from ._source import Floats
 
+#: Points from a word to the square that is the root.
+_STUB = 14.0
+
 
 @dataclass
 class Trees:
@@ -78,12 +81,11 @@ class Trees:
     def _arcs(
         self, ax: Any, side: int, heads: NDArray[np.int64], rows: Floats, looks: list[dict[str, Any]]
     ) -> list[Any]:
-        """Half ellipses from heads to words; a bar to the rim for the word that hangs on the root."""
+        """Half ellipses from heads to words; a short bar for the word that hangs on the root."""
         from matplotlib.patches import FancyArrowPatch
         from matplotlib.path import Path
 
         start = self.room / 2 + side * (self.box / 2 + 2.0)
-        n = len(rows)
         longest = max([abs(head - 1 - i) for i, head in enumerate(heads) if head > 0], default=1)
         drawn = []
         for i, head in enumerate(heads.tolist()):
@@ -98,10 +100,9 @@ class Trees:
                     [Path.MOVETO, Path.CURVE4, Path.CURVE4, Path.CURVE4],
                 )
             else:
-                path = Path([(start + side * self.reach, rows[i]), (start, rows[i])])
+                path = Path([(start + side * _STUB, rows[i]), (start, rows[i])])
             arrow = FancyArrowPatch(path=path, arrowstyle="-|>", mutation_scale=5, shrinkA=0, shrinkB=0, **looks[i])
             drawn.append(ax.add_patch(arrow))
-            if head <= 0 and n > 0:
-                rim = start + side * self.reach
-                ax.plot([rim], [rows[i]], "s", color=looks[i]["color"], markersize=3, zorder=3)
+            if head <= 0:
+                ax.plot([start + side * _STUB], [rows[i]], "s", color=looks[i]["color"], markersize=3, zorder=3)
         return drawn

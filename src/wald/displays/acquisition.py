@@ -17,7 +17,7 @@ from ._source import require_chosen, require_matplotlib
 #: Up to so many rounds have an entry each in the legend.
 _MOST_ROUNDS = 4
 #: Points between examples, and around everything.
-_BETWEEN, _RIM = 4.0, 4.0
+_BETWEEN, _RIM = 9.0, 4.0
 
 
 class AcquisitionDisplay:
@@ -27,7 +27,7 @@ class AcquisitionDisplay:
 
     Parts that got the costly features have a coloured frame, and the number of the round if there was more than one;
     the others are pale. Answers stand below them. Where answers are heads of words, words go from top to bottom, with
-    the tree before on the left and the tree after on the right; the bar goes to the root. What is wrong is orange;
+    the tree before on the left and the tree after on the right; the square is the root. What is wrong is orange;
     without the truth, what differs between before and after.
 
     Parameters
@@ -71,7 +71,7 @@ class AcquisitionDisplay:
     >>> fast = BudgetedPredictor(model, policy, budget=4).fit(X[150:250])
     >>> display = AcquisitionDisplay.from_estimator(fast, X[250:], y[250:], rows=[7])
     >>> display.titles
-    ['1 of 4 parts with costly features, cost 13 of 40']
+    ['1 of 4 parts with costly features, 32 % of the cost']
     """
 
     def __init__(
@@ -110,7 +110,6 @@ class AcquisitionDisplay:
         trees: bool | None = None,
         group: str | None = None,
         part: str = "part",
-        unit: str | None = None,
         name: str | None = None,
         ax: Any = None,
         **kwargs: Any,
@@ -126,8 +125,8 @@ class AcquisitionDisplay:
         y
             Their true answers. When None, what differs between before and after stands out.
         rows : array-like of int, default=None
-            Which examples to draw. When None: among those that bought for at most half of their
-            parts, the one whose answers changed most by it.
+            Which examples to draw. When None: the one whose answers changed most, if possible a short one
+            that bought for at most half of its parts.
         parts : sequence, default=None
             For each example, its words, or, with ``image_shape``, its images, of shape (length, n_pixels). When None:
             the examples themselves, where they are images or lists of words, the words of a treebank, or else numbers.
@@ -139,8 +138,6 @@ class AcquisitionDisplay:
             The costly group that is meant; whichever came first when None.
         part : str, default="part"
             What a part is called, such as "letter" or "word".
-        unit : str, default=None
-            What costs count; with ``costs="time"``, "µs" when None.
         name : str, default=None
             For the legend.
         ax : matplotlib Axes or sequence of n_examples Axes, default=None
@@ -181,20 +178,20 @@ class AcquisitionDisplay:
                 return [codes[found.parts(example)] for example in chosen]
             return [labels_of(found.session, codes, example) for example in chosen]
 
-        if unit is None and isinstance(fast.costs, str):
-            unit = "µs"
         what = "costly features" if group is None else group
         titles = []
         for example in chosen:
             of = rounds[found.parts(example)]
-            spent = f"cost {found.cost[example]:.4g} of {found.full_cost[example]:.4g}{f' {unit}' if unit else ''}"
+            spent = f"{100 * found.cost[example] / found.full_cost[example]:.0f} % of the cost"
             titles.append(f"{np.count_nonzero(of)} of {len(of)} {part}s with {what}, {spent}")
         return cls(
             parts=drawn,
             rounds=[rounds[found.parts(example)] for example in chosen],
             before=answers(found.before),
             after=answers(found.after),
-            truth=None if found.truth is None else _truth(found, y, chosen, trees),
+            truth=None
+            if found.truth is None
+            else _truth(found, y, chosen, trees or not hasattr(found.session, "answers")),
             image_shape=image_shape,
             trees=trees,
             titles=titles,
@@ -296,7 +293,7 @@ class AcquisitionDisplay:
         if len(shown) > _MOST_ROUNDS:
             shown = [shown[0], shown[-1]]
         for done in shown:
-            entries.append((Patch(**ink.patch(done)), f"round {done}" if ink.numbers else "bought"))
+            entries.append((Patch(**ink.patch(done)), _in_words(done, ink.n_rounds)))
         if self.trees:
             out: Any = Line2D([], [], color=style.ORANGE, linewidth=1.5)
         else:
@@ -306,6 +303,13 @@ class AcquisitionDisplay:
         entries.append((out, "changed" if self.truth is None else "wrong"))
         handles, names = zip(*entries, strict=True)
         return style.legend(self.axes_[0], handles, names, name, most_columns=len(names))
+
+
+def _in_words(done: int, n_rounds: int) -> str:
+    """Name of a round in the legend, which begins with the first."""
+    if n_rounds == 1:
+        return "bought"
+    return f"round {done}" if done == 1 else str(done)
 
 
 def _rounds(found: Bought, names: list[str], group: str | None, caller: str) -> NDArray[np.int64]:
@@ -320,10 +324,10 @@ def _rounds(found: Bought, names: list[str], group: str | None, caller: str) -> 
     return np.where(first == never, 0, first)
 
 
-def _truth(found: Bought, y: Any, chosen: list[int], trees: bool) -> list[NDArray[Any]]:
+def _truth(found: Bought, y: Any, chosen: list[int], as_codes: bool) -> list[NDArray[Any]]:
     """True answers as they are written, also those that the model cannot give."""
     assert found.truth is not None
-    if trees:
+    if as_codes:
         return [found.truth[found.parts(example)] for example in chosen]
     labels = y
     if isinstance(y, np.ndarray) and y.ndim == 1 and y.dtype != object:  # of all parts, one behind the other
@@ -339,8 +343,9 @@ def _checked_parts(parts: Any, n_parts: int, example: int, image_shape: tuple[in
             raise ValueError(f"{caller}: example {example} has {n_parts} parts, and {len(words)} words.")
         return words
     images = np.asarray(parts, dtype=np.float64)
-    expected = (n_parts, int(np.prod(image_shape)))
-    if min(image_shape, default=0) < 1 or images.reshape(len(images), -1).shape != expected:
+    sides = [int(side) for side in image_shape]
+    expected = (n_parts, int(np.prod(sides)))
+    if len(sides) != 2 or min(sides) < 1 or images.reshape(len(images), -1).shape != expected:
         raise ValueError(
             f"The 'image_shape' parameter of {caller} must be (height, width) of the parts' images. "
             f"Got {image_shape!r} for parts of shape {images.shape} of example {example}, which has {n_parts}."

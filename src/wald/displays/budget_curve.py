@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from typing import Any, Literal, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..stopping.validation import require_fraction, require_option
 from ..structured.budget import BudgetedPredictor
 from ..structured.policies.base import Policy
-from ._budgets import Work, bootstrap, policy_name
+from ._budgets import Work, bootstrap, certified_bound, policy_name, wrong_answers
+from ._levels import IN_USE, draw_bound, draw_level, draw_point, label_axes
 from ._source import Floats, require_matplotlib
 
 Against = Literal["share", "cost", "time"]
@@ -20,8 +21,7 @@ Compared = Literal["truth", "all features"]
 _AGAINST: tuple[Against, ...] = ("share", "cost", "time")
 _MEASURE: tuple[Measure, ...] = ("accuracy", "loss")
 
-_GID, _LEVEL_GID, _BOUND_GID = "wald-budget", "wald-level", "wald-bound"
-_IN_USE = "in use"
+_GID = "wald-budget"
 
 
 class BudgetCurveDisplay:
@@ -216,7 +216,7 @@ class BudgetCurveDisplay:
             about["interval_in_use"] = None if used is None else tuple(intervals[-1].tolist())
         if used is not None and work.in_use is not None:
             about |= {"cost_in_use": used.cost, "loss_in_use": float(used.loss.sum() / n_all)}
-            about["risk"] = _certified(work.in_use, y is not None)
+            about["risk"] = certified_bound(work.in_use, y is not None)
         if unit is None and against == "cost" and isinstance(work.serving.costs, str):
             unit = "µs"
         return cls(
@@ -297,7 +297,7 @@ class BudgetCurveDisplay:
         n_parts = np.array([len(labels) for labels in truth], dtype=np.int64)
         if not len(truth) or not len(y_pred) or not n_parts.all():
             raise ValueError(f"{caller} needs at least one example, one part in each, and one setting.")
-        losses = np.stack([_wrong(caller, "y_pred", truth, answers) for answers in y_pred])
+        losses = np.stack([wrong_answers(caller, "y_pred", truth, answers) for answers in y_pred])
         costs = np.asarray(cost, dtype=np.float64)
         if costs.shape == losses.shape:
             costs = costs.sum(axis=1) / n_parts.sum()
@@ -307,8 +307,8 @@ class BudgetCurveDisplay:
                 f"y_pred has. Got shape {np.shape(cost)}."
             )
         order, n_all = np.argsort(costs, kind="stable"), n_parts.sum()
-        full = None if y_full is None else float(_wrong(caller, "y_full", truth, y_full).sum() / n_all)
-        cheap = None if y_cheap is None else float(_wrong(caller, "y_cheap", truth, y_cheap).sum() / n_all)
+        full = None if y_full is None else float(wrong_answers(caller, "y_full", truth, y_full).sum() / n_all)
+        cheap = None if y_cheap is None else float(wrong_answers(caller, "y_cheap", truth, y_cheap).sum() / n_all)
         banded = n_resamples and len(n_parts) > 1
         return cls(
             cost=costs[order],
@@ -360,18 +360,28 @@ class BudgetCurveDisplay:
         label = name if name is None or self.risk is None else f"{name} (certified ≤ {style.percent(self.risk)} lost)"
         (self.line_,) = ax.plot(cost, worth, gid=_GID, label=label, **{**look, **kwargs})
         colour = self.line_.get_color()
-        self.band_ = self.bound_ = None
+        self.band_ = self.bound_ = self.point_ = None
         if self.interval is not None:
             low, high = self._shown(self.interval).T
             self.band_ = ax.fill_between(cost, low, high, color=colour, alpha=0.15, linewidth=0, zorder=1)
-        self.levels_ = self._draw_levels(ax, style)
+        self.levels_ = []
+        for loss, text in ((self.loss_full, "all features"), (self.loss_cheap, "cheap features alone")):
+            if loss is not None:  # names stand beyond the lines, where no curve comes
+                beyond = (text == "all features") == (self.measure == "accuracy")
+                self.levels_ += draw_level(ax, style, float(self._shown(loss)), text, colour, above=beyond)
         if self.risk is not None and self.loss_full is not None:
-            self.bound_ = self._draw_bound(ax, style, colour)
-        self.point_ = self._draw_point(ax, colour)
-        self._draw_axes(ax, style)
+            self.bound_ = draw_bound(ax, style, float(self._shown(self.loss_full + self.risk)), colour)
+        if self.cost_in_use is not None and self.loss_in_use is not None:
+            ends = np.sort(self._shown(self.interval_in_use or (self.loss_in_use, self.loss_in_use)))
+            words = IN_USE if self.risk is None else f"{IN_USE}, certified"
+            if self.interval_in_use is not None:
+                words += f" ({100 * self.confidence:g} % CI)"
+            here = (self.cost_in_use, float(self._shown(self.loss_in_use)))
+            self.point_ = draw_point(ax, here, ends, words, colour, "o" if self.risk is None else "D")
+        label_axes(ax, style, self)
         handles, names = ax.get_legend_handles_labels()
         if names:  # curves first
-            in_order = sorted(range(len(names)), key=lambda i: names[i].startswith(_IN_USE))
+            in_order = sorted(range(len(names)), key=lambda i: names[i].startswith(IN_USE))
             style.legend(ax, [handles[i] for i in in_order], [names[i] for i in in_order])
         self.ax_, self.figure_ = ax, ax.figure
         return self
@@ -381,94 +391,6 @@ class BudgetCurveDisplay:
         values: Floats = np.asarray(loss, dtype=np.float64)
         return 1.0 - values if self.measure == "accuracy" else values
 
-    def _draw_levels(self, ax: Any, style: Any) -> list[Any]:
-        """Draw lines across: the first ones grey, with their names; those of other models in the colour of the curve.
-
-        Names stand where the curves are far away.
-        """
-        above = self.measure == "accuracy"
-        drawn = []
-        for loss, text, left in (
-            (self.loss_full, "all features", True),
-            (self.loss_cheap, "cheap features alone", False),
-        ):
-            if loss is None:
-                continue
-            kind = f"{_LEVEL_GID}-{text}"
-            there = [line for line in ax.get_lines() if (line.get_gid() or "").startswith(kind)]
-            gid = f"{kind}-{loss}"
-            if any(line.get_gid() == gid for line in there):
-                continue
-            colour = self.line_.get_color() if there else style.GREY
-            here = float(self._shown(loss))
-            drawn.append(ax.axhline(here, color=colour, linewidth=0.8, zorder=2, gid=gid))
-            if not there:
-                ax.annotate(
-                    text,
-                    (0.0 if left else 1.0, here),
-                    xycoords=ax.get_yaxis_transform(),
-                    xytext=(2 if left else -2, 2 if left == above else -2),
-                    textcoords="offset points",
-                    ha="left" if left else "right",
-                    va="bottom" if left == above else "top",
-                    fontsize=style.text_size(ax),
-                    color="#555555",
-                )
-        return drawn
-
-    def _draw_bound(self, ax: Any, style: Any, colour: Any) -> Any:
-        """Draw what the certificate promises, in the colour of the curve; a line that several share is grey."""
-        bound = float(self._shown((self.loss_full or 0.0) + (self.risk or 0.0)))
-        gid = f"{_BOUND_GID}-{bound}"
-        there = [line for line in ax.get_lines() if line.get_gid() == gid]
-        for line in there:
-            line.set_color(style.GREY)
-        if there:
-            return None
-        return ax.axhline(bound, color=colour, linestyle=(0, (1, 1.5)), linewidth=1.0, zorder=2, gid=gid)
-
-    def _draw_point(self, ax: Any, colour: Any) -> Any:
-        if self.cost_in_use is None or self.loss_in_use is None:
-            return None
-        here = self._shown([self.loss_in_use])
-        low, high = np.sort(self._shown(self.interval_in_use or (self.loss_in_use, self.loss_in_use)))
-        label = _IN_USE if self.risk is None else f"{_IN_USE}, certified"
-        if self.interval_in_use is not None:
-            label += f" ({100 * self.confidence:g} % CI)"
-        first = label not in ax.get_legend_handles_labels()[1]
-        return ax.errorbar(
-            [self.cost_in_use],
-            here,
-            yerr=np.maximum([here - low, high - here], 0.0),
-            fmt="o" if self.risk is None else "D",
-            color=colour,
-            markersize=5,
-            markeredgecolor="white",
-            markeredgewidth=0.6,
-            elinewidth=1,
-            capsize=2,
-            zorder=5,
-            label=label if first else None,
-        )
-
-    def _draw_axes(self, ax: Any, style: Any) -> None:
-        part, unit = self.part, "" if self.unit is None else f" ({self.unit})"
-        labels = {
-            "share": f"{part}s with costly features{unit}",
-            "cost": f"mean cost of a {part}{unit}",
-            "time": f"features, policy and inference, µs a {part}",
-        }
-        ax.set_xlabel(labels[self.against])
-        if self.compared_with == "truth":
-            ax.set_ylabel(f"{part}s answered right" if self.measure == "accuracy" else f"mean loss of a {part}")
-        else:
-            ax.set_ylabel(f"{'' if self.measure == 'accuracy' else 'dis'}agreement with all features")
-        style.percent_axis(ax.yaxis)
-        if self.against == "share":
-            style.percent_axis(ax.xaxis)
-        ax.margins(x=0.03, y=0.14)
-        style.open_frame(ax)
-
 
 def _check(caller: str, against: str, measure: str, confidence: float, n_resamples: int) -> None:
     require_option(caller, "against", against, _AGAINST)
@@ -476,19 +398,3 @@ def _check(caller: str, against: str, measure: str, confidence: float, n_resampl
     require_fraction(caller, "confidence", confidence)
     if n_resamples < 0:
         raise ValueError(f"The 'n_resamples' parameter of {caller} must not be negative. Got {n_resamples!r} instead.")
-
-
-def _certified(predictor: BudgetedPredictor, has_truth: bool) -> float | None:
-    """Bound of what is drawn, where the certificate has one: without truth, of disagreement only."""
-    certificate = predictor.certificate_
-    if certificate.status != "certified" or certificate.void is not None:
-        return None
-    return float(certificate.risk) if has_truth or certificate.loss == "disagreement" else None
-
-
-def _wrong(caller: str, name: str, truth: list[NDArray[Any]], answers: Any) -> Floats:
-    """Wrong answers of every example."""
-    given = [np.asarray(labels) for labels in answers]
-    if [labels.shape for labels in given] != [labels.shape for labels in truth]:
-        raise ValueError(f"The {name!r} parameter of {caller} must hold one answer for each part of y_true.")
-    return np.array([np.count_nonzero(a != b) for a, b in zip(given, truth, strict=True)], dtype=np.float64)
