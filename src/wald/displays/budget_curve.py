@@ -268,10 +268,12 @@ class BudgetCurveDisplay:
             ``BudgetedPredictor.predict(X, return_cost=True)`` has it.
         y_full, y_cheap : sequence of n_examples arrays, default=None
             Answers with all features, and with the cheap group alone.
-        against, measure, compared_with, confidence, part, unit
+        against, measure, compared_with, confidence
             As in the class.
         n_resamples, random_state
             As in `from_estimator`.
+        part, unit
+            As in the class.
         name : str, default=None
             "Policy" when None.
         ax : matplotlib Axes, default=None
