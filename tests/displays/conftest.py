@@ -1,14 +1,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC
 
 from wald import EarlyExitClassifier
+from wald.datasets import make_chains, make_trees
+from wald.structured import BudgetedPredictor, ChainClassifier, FeatureGroup
+from wald.structured.policies import IteratedPolicy, Policy
 
 plt: Any = pytest.importorskip("matplotlib.pyplot")
 
@@ -63,3 +67,97 @@ def everything(binary_digits: Any) -> EarlyExitClassifier:
 def fast(request: pytest.FixtureRequest) -> EarlyExitClassifier:
     fitted: EarlyExitClassifier = request.getfixturevalue(request.param)
     return fitted
+
+
+class Chains(NamedTuple):
+    """Sequences, of which the model and the policy know the first 200; others for tests."""
+
+    X: list[Any]
+    y: list[Any]
+    X_test: list[Any]
+    y_test: list[Any]
+    model: ChainClassifier
+    policy: Policy
+
+
+@pytest.fixture(scope="session")
+def chains() -> Chains:
+    X, y = make_chains(1500, n_features=12, noise=1.6, random_state=0)
+    groups = [FeatureGroup("sketch", lambda parts: parts[:, ::3], cost=1), FeatureGroup("detail", cost=9)]
+    model = ChainClassifier(groups, max_iter=5, random_state=0).fit(X[:200], y[:200])
+    policy = IteratedPolicy(cv=2, random_state=0).fit(model, X[:200], y[:200])
+    return Chains(X[:1400], y[:1400], X[1400:], y[1400:], model, policy)
+
+
+@pytest.fixture(scope="session")
+def budgeted(chains: Chains) -> BudgetedPredictor:
+    return BudgetedPredictor(chains.model, chains.policy, budget=4.0).fit(chains.X[200:300])
+
+
+@pytest.fixture(scope="session")
+def certified(chains: Chains) -> BudgetedPredictor:
+    fast = BudgetedPredictor(chains.model, chains.policy, risk=0.1, random_state=0).fit(chains.X[200:1400])
+    assert fast.certificate_.status == "certified"
+    return fast
+
+
+class Doubt(Policy):
+    """Least confidence first, one part at a time."""
+
+    n_rounds, pace = None, 0.0
+
+    def fit(self, model: Any, X: Any = None, y: Any = None) -> Doubt:
+        self._remember(model)
+        return self
+
+    def priority(self, session: Any, state: Any, examples: Any) -> Any:
+        return -session.confidence(state, examples)[:, None].astype(float)
+
+
+class Parser:
+    """Heads of words, guessed from their places: the costly group knows them."""
+
+    group_names_ = ("tags", "words")
+    group_costs_ = np.array([1.0, 4.0])
+
+    def open(self, X: Any) -> ParserSession:
+        return ParserSession(X)
+
+    def loss(self, truth: Any, answer: Any) -> Any:
+        return (truth != answer).astype(float)
+
+    def predict(self, X: Any) -> Any:
+        return X
+
+
+class ParserSession:
+    """Without the costly group a word hangs on the word before it."""
+
+    def __init__(self, X: Any) -> None:
+        self.offsets, self.heads = X.offsets, X.heads
+        self.places = np.concatenate([np.arange(n) for n in np.diff(X.offsets)]).astype(np.int32)
+        self.seconds, self.extracted = np.zeros(2), np.array([len(self.heads), 0])
+
+    def state(self, state: Any = None) -> Any:
+        return np.ones((len(self.heads), 1), dtype=bool) if state is None else np.asarray(state)
+
+    def codes(self, y: Any) -> Any:
+        return y.heads
+
+    def decode(self, state: Any, examples: Any = None) -> Any:
+        return self._of(np.where(state[:, 0], self.heads, self.places).astype(np.int32), examples)
+
+    def confidence(self, state: Any, examples: Any = None) -> Any:
+        return self._of(np.where(state[:, 0], 1.0, 0.1 * (self.places % 7)).astype(np.float32), examples)
+
+    def _of(self, values: Any, examples: Any) -> Any:
+        if examples is None:
+            return values
+        return np.concatenate([values[:0], *(values[self.offsets[i] : self.offsets[i + 1]] for i in examples)])
+
+
+@pytest.fixture(scope="session")
+def parsed() -> tuple[BudgetedPredictor, Any]:
+    """A predictor whose answers are heads, and sentences."""
+    bank, model = make_trees(30, random_state=0), Parser()
+    return BudgetedPredictor(model, Doubt().fit(model), budget=2.0).fit(bank), bank

@@ -17,13 +17,24 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 
 from wald import EarlyExitClassifier, displays
+from wald.structured import BudgetedPredictor
 
 ALL = [getattr(displays, name) for name in displays.__all__]
+UNDER_BUDGETS = [displays.AcquisitionDisplay, displays.BudgetCurveDisplay]
+EARLY = [display for display in ALL if display not in UNDER_BUDGETS]
 
 
 @pytest.fixture(params=ALL, ids=lambda display: display.__name__)
 def display(request: pytest.FixtureRequest) -> Any:
     return request.param
+
+
+@pytest.fixture
+def source(display: Any, request: pytest.FixtureRequest) -> tuple[Any, Any]:
+    """A predictor that the display can read, and rows or examples."""
+    if display in UNDER_BUDGETS:
+        return request.getfixturevalue("budgeted"), request.getfixturevalue("chains").X_test
+    return request.getfixturevalue("linear"), request.getfixturevalue("binary_digits").X_test
 
 
 def text_of(figure: Any) -> list[str]:
@@ -35,8 +46,8 @@ def test_init_keeps_what_it_is_given(display: Any) -> None:
     assert vars(display(**given)) == given
 
 
-def test_plot_draws_again_on_other_axes(display: Any, linear: Any, binary_digits: Any) -> None:
-    first = display.from_estimator(linear, binary_digits.X_test)
+def test_plot_draws_again_on_other_axes(display: Any, source: Any) -> None:
+    first = display.from_estimator(*source)
     figure, ax = plt.subplots()
     assert first.plot(ax) is first
     assert first.figure_ is figure
@@ -44,25 +55,23 @@ def test_plot_draws_again_on_other_axes(display: Any, linear: Any, binary_digits
     assert all(axes.figure is figure for axes in drawn)
 
 
-def test_name_can_be_given_late(display: Any, linear: Any, binary_digits: Any) -> None:
-    made = display.from_estimator(linear, binary_digits.X_test, name="early")
+def test_name_can_be_given_late(display: Any, source: Any) -> None:
+    made = display.from_estimator(*source, name="early")
     assert any("early" in text for text in text_of(made.figure_))
     assert any("late" in text for text in text_of(made.plot(name="late").figure_))
     assert made.name == "early"
 
 
 @pytest.mark.parametrize("form", ["pdf", "svg"])
-def test_pictures_can_be_written_as_vectors(
-    display: Any, form: str, linear: Any, binary_digits: Any, tmp_path: Any
-) -> None:
-    made = display.from_estimator(linear, binary_digits.X_test)
+def test_pictures_can_be_written_as_vectors(display: Any, form: str, source: Any, tmp_path: Any) -> None:
+    made = display.from_estimator(*source)
     made.figure_.savefig(tmp_path / f"picture.{form}")
     assert (tmp_path / f"picture.{form}").stat().st_size > 2000
 
 
-def test_new_figures_fit_a_column_and_settings_stay(display: Any, linear: Any, binary_digits: Any) -> None:
+def test_new_figures_fit_a_column_and_settings_stay(display: Any, source: Any) -> None:
     before = dict(matplotlib.rcParams)
-    made = display.from_estimator(linear, binary_digits.X_test)
+    made = display.from_estimator(*source)
     assert made.figure_.get_size_inches()[0] == pytest.approx(3.4)
     assert dict(matplotlib.rcParams) == before
 
@@ -82,10 +91,8 @@ def written_in(figure: Any) -> dict[Any, Any]:
     return {text: text.get_window_extent() for text in texts if text not in hidden}
 
 
-def test_no_text_leaves_the_figure_or_meets_another(display: Any, fast: Any, digits: Any) -> None:
-    if display is displays.AttentionMapDisplay and "SVC" in repr(fast):
-        pytest.skip("kernel machines have no attention map")
-    figure = display.from_estimator(fast, digits.X_test).figure_
+def assert_all_can_be_read(figure: Any) -> None:
+    """No text leaves the figure or meets another."""
     figure.canvas.draw()
     boxes = written_in(figure)
     assert len(boxes) > 4
@@ -99,27 +106,38 @@ def test_no_text_leaves_the_figure_or_meets_another(display: Any, fast: Any, dig
         assert width <= 1 or height <= 4, (one.get_text(), other.get_text())
 
 
-def test_other_estimators_are_refused(display: Any, digits: Any) -> None:
-    with pytest.raises(TypeError, match=rf"{display.__name__}.from_estimator needs .*EarlyExitClassifier.*Logistic"):
+@pytest.mark.parametrize("display", EARLY, ids=lambda display: display.__name__)
+def test_all_can_be_read(display: Any, fast: Any, digits: Any) -> None:
+    if display is displays.AttentionMapDisplay and "SVC" in repr(fast):
+        pytest.skip("kernel machines have no attention map")
+    assert_all_can_be_read(display.from_estimator(fast, digits.X_test).figure_)
+
+
+def test_other_estimators_are_refused(display: Any, digits: Any, chains: Any) -> None:
+    needed = "BudgetedPredictor" if display in UNDER_BUDGETS else "EarlyExitClassifier"
+    with pytest.raises(TypeError, match=rf"{display.__name__}.from_estimator needs .*{needed}.*Logistic"):
         display.from_estimator(LogisticRegression(), digits.X_test)
+    unfitted: Any = EarlyExitClassifier(FrozenEstimator(LogisticRegression()))
+    if display in UNDER_BUDGETS:
+        unfitted = BudgetedPredictor(chains.model, chains.policy, budget=3.0)
     with pytest.raises(NotFittedError):
-        display.from_estimator(EarlyExitClassifier(FrozenEstimator(LogisticRegression())), digits.X_test)
+        display.from_estimator(unfitted, digits.X_test)
 
 
-def test_no_rows(display: Any, linear: Any) -> None:
-    with pytest.raises(ValueError, match="at least one row"):
-        display.from_estimator(linear, np.empty((0, 64)))
+def test_no_rows(display: Any, source: Any) -> None:
+    with pytest.raises(ValueError, match=r"at least one row|at least one example"):
+        display.from_estimator(source[0], [] if display in UNDER_BUDGETS else np.empty((0, 64)))
 
 
-def test_wrong_number_of_features(display: Any, linear: Any) -> None:
+def test_wrong_number_of_features(display: Any, source: Any) -> None:
     with pytest.raises(ValueError, match="features"):
-        display.from_estimator(linear, np.zeros((3, 5)))
+        display.from_estimator(source[0], [np.zeros((3, 5))] if display in UNDER_BUDGETS else np.zeros((3, 5)))
 
 
-def test_without_matplotlib(display: Any, linear: Any, digits: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_matplotlib(display: Any, source: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(ImportError, match=rf"{display.__name__}\.from_estimator requires matplotlib.*wald\[plot\]"):
-        display.from_estimator(linear, digits.X_test)
+        display.from_estimator(*source)
     given = dict.fromkeys(inspect.signature(display).parameters)
     with pytest.raises(ImportError, match=rf"{display.__name__}\.plot requires matplotlib.*wald\[plot\]"):
         display(**given).plot()

@@ -5,9 +5,18 @@ and onto other axes as often as wanted, and leaves what it drew in attributes th
 loaded when something is drawn, and comes with the extra ``plot``.
 """
 
+from .acquisition import AcquisitionDisplay
 from .attention_map import AttentionMapDisplay
+from .budget_curve import BudgetCurveDisplay
 from .cost_histogram import CostHistogramDisplay
 from .stopping_path import StoppingPathDisplay
 from .tradeoff import TradeoffDisplay
 
-__all__ = ["AttentionMapDisplay", "CostHistogramDisplay", "StoppingPathDisplay", "TradeoffDisplay"]
+__all__ = [
+    "AcquisitionDisplay",
+    "AttentionMapDisplay",
+    "BudgetCurveDisplay",
+    "CostHistogramDisplay",
+    "StoppingPathDisplay",
+    "TradeoffDisplay",
+]

@@ -74,6 +74,46 @@ def new_row(n: int, width: float, height: float) -> Any:
         return plt.subplots(1, n, figsize=(width, height), layout="constrained", squeeze=False)[1][0]
 
 
+def new_column(width: float, heights: Sequence[float], between: float, rim: float) -> Any:
+    """Axes below each other on a figure of their own, so many points high, as an array."""
+    height = sum(heights) + between * (len(heights) - 1) + 2 * rim
+    with matplotlib.rc_context(SETTINGS):
+        figure = plt.figure(figsize=(width, height / 72))
+        panels, top = [], height - rim
+        for points in heights:
+            wide = 1 - 2 * rim / (72 * width)
+            panels.append(figure.add_axes((rim / (72 * width), (top - points) / height, wide, points / height)))
+            top -= points + between
+    return np.array(panels, dtype=object)
+
+
+def make_room_above(figure: Any, panels: Sequence[Any], legend: Any, rim: float) -> None:
+    """Make a figure of `new_column` so much higher that the legend above the first axes is on it."""
+    width, before = figure.get_size_inches()
+    after = before + (legend.get_window_extent().height / figure.dpi) + rim / 72
+    figure.set_size_inches(width, after)
+    for panel in panels:
+        left, bottom, wide, high = panel.get_position().bounds
+        panel.set_position((left, bottom * before / after, wide, high * before / after))
+
+
+def divided(ax: Any, n: int, what: str, heights: Sequence[float] | None = None) -> Any:
+    """Axes for so many things: those given, or one divided, side by side or, with heights, from the top."""
+    if isinstance(ax, Sequence | np.ndarray):
+        panels = np.asarray(ax, dtype=object).ravel()
+        if len(panels) != n:
+            raise ValueError(f"The 'ax' parameter must hold one Axes for each of {n} {what}s. Got {len(panels)}.")
+        return panels
+    if n == 1:
+        return np.array([ax], dtype=object)
+    spec = ax.get_subplotspec()
+    if spec is None:
+        raise ValueError(f"This Axes is no subplot and cannot be divided: give ax as a sequence of {n} Axes.")
+    ax.set_axis_off()
+    inner = spec.subgridspec(1, n) if heights is None else spec.subgridspec(n, 1, height_ratios=heights)
+    return np.array([ax.figure.add_subplot(cell) for cell in inner], dtype=object)
+
+
 def text_size(ax: Any) -> float:
     """Size of the axes' labels, in points: everything else that is written goes by it."""
     return float(ax.xaxis.label.get_fontsize())
@@ -91,9 +131,11 @@ def boxed(ax: Any, colour: str = GREY, width: float = 0.6) -> None:
         spine.set(visible=True, color=colour, linewidth=width)
 
 
-def legend(ax: Any, handles: Sequence[Any], names: Sequence[str], title: str | None = None) -> Any:
+def legend(
+    ax: Any, handles: Sequence[Any], names: Sequence[str], title: str | None = None, *, most_columns: int = 3
+) -> Any:
     """Legend above the axes, where it hides nothing, in the size of their labels and as many columns as fit."""
-    for n_columns in (3, 2, 1):
+    for n_columns in range(most_columns, 0, -1):
         made = ax.legend(
             handles=handles,
             labels=names,
@@ -227,3 +269,8 @@ def share_axis(ax: Any, n_rows: int, confidence: float, highest: float) -> None:
 def drawn(ax: Any, gid: str) -> int:
     """How many artists of a kind the axes hold already."""
     return sum(artist.get_gid() == gid for artist in ax.get_children())
+
+
+def percent_axis(axis: Any) -> None:
+    """Write shares on a linear axis in per cent."""
+    axis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:.4g} %".replace("-", "−")))

@@ -286,16 +286,5 @@ def _panels(ax: Any, n: int, style: Any) -> NDArray[Any]:
         width = max(style.COLUMN_WIDTH, 1.7 * n)
         panels: NDArray[Any] = style.new_row(n, width, 0.9 + width / max(n, 2))
         return panels
-    if isinstance(ax, Sequence | np.ndarray):
-        panels = np.asarray(ax, dtype=object).ravel()
-        if len(panels) != n:
-            raise ValueError(f"The 'ax' parameter must hold one Axes for each of {n} images. Got {len(panels)}.")
-        return panels
-    if n == 1:
-        return np.array([ax], dtype=object)
-    spec = ax.get_subplotspec()
-    if spec is None:
-        raise ValueError(f"This Axes is no subplot and cannot be divided: give ax as a sequence of {n} Axes.")
-    ax.set_axis_off()
-    inner = spec.subgridspec(1, n)
-    return np.array([ax.figure.add_subplot(inner[0, i]) for i in range(n)], dtype=object)
+    divided: NDArray[Any] = style.divided(ax, n, "image")
+    return divided

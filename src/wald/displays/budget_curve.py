@@ -1,0 +1,402 @@
+"""What answers are worth when not everything is bought."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..stopping.validation import require_fraction, require_option
+from ..structured.budget import BudgetedPredictor
+from ..structured.policies.base import Policy
+from ._budgets import Work, bootstrap, certified_bound, policy_name, wrong_answers
+from ._levels import IN_USE, draw_bound, draw_level, draw_point, label_axes
+from ._source import Floats, require_matplotlib
+
+Against = Literal["share", "cost", "time"]
+Measure = Literal["accuracy", "loss"]
+Compared = Literal["truth", "all features"]
+_AGAINST: tuple[Against, ...] = ("share", "cost", "time")
+_MEASURE: tuple[Measure, ...] = ("accuracy", "loss")
+
+_GID = "wald-budget"
+
+
+class BudgetCurveDisplay:
+    """Accuracy or loss of a part against what was spent, for one policy or for several on one axes.
+
+    It is recommended to create it with `from_estimator` or `from_predictions`.
+
+    Lines across show the answers with all features and with the cheap group alone. The band is a bootstrap interval
+    over examples; curves of the same examples move together, so that they differ by less than their bands suggest.
+
+    Parameters
+    ----------
+    cost : array-like of shape (n_points,)
+        What was spent at every setting, as ``against`` says.
+    loss : array-like of shape (n_points,)
+        Mean loss of a part.
+    interval : array-like of shape (n_points, 2) or None, default=None
+        Confidence intervals of ``loss``.
+    loss_full, loss_cheap : float or None, default=None
+        Mean loss of a part with all features, and with the cheap group alone.
+    cost_in_use, loss_in_use : float or None, default=None
+        The point of the threshold in use.
+    interval_in_use : tuple of 2 float or None, default=None
+        Confidence interval of ``loss_in_use``.
+    risk : float or None, default=None
+        Certified bound of what a part loses against all features, at the threshold in use.
+    confidence : float, default=0.95
+        Of the intervals.
+    against : {"share", "cost", "time"}, default="cost"
+        What ``cost`` is: the share of the costly features that was bought, the mean cost of a part, or microseconds.
+    measure : {"accuracy", "loss"}, default="accuracy"
+        What is drawn; accuracy is 1 less the loss.
+    compared_with : {"truth", "all features"}, default="truth"
+        What answers lose against.
+    part : str, default="part"
+        What a part is called, on the axes.
+    unit : str or None, default=None
+        What costs count, on the axis.
+    name : str or None, default=None
+        Name of the policy, for the legend.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    line_ : matplotlib Line2D
+        The curve.
+    band_ : matplotlib FillBetweenPolyCollection or None
+    point_ : matplotlib ErrorbarContainer or None
+        The threshold in use with its interval; a diamond if it is certified.
+    levels_ : list of matplotlib Line2D
+        All features and the cheap group alone; without those that the axes have already from another display.
+    bound_ : matplotlib Line2D or None
+        What the certificate bounds; None where there is no certificate, or the axes have the same line already.
+
+    Examples
+    --------
+    >>> from wald.datasets import make_chains
+    >>> from wald.displays import BudgetCurveDisplay
+    >>> from wald.structured import BudgetedPredictor, ChainClassifier, FeatureGroup
+    >>> from wald.structured.policies import MyopicPolicy, UniformPolicy
+    >>> X, y = make_chains(300, noise=1.5, random_state=0)
+    >>> groups = [FeatureGroup("half", lambda parts: parts[:, ::2], cost=1), FeatureGroup("all", cost=9)]
+    >>> model = ChainClassifier(groups, max_iter=5, random_state=0).fit(X[:100], y[:100])
+    >>> fast = BudgetedPredictor(model, MyopicPolicy().fit(model), budget=4).fit(X[100:200])
+    >>> display = BudgetCurveDisplay.from_estimator(fast, X[200:], y[200:])
+    >>> other = BudgetCurveDisplay.from_estimator(UniformPolicy().fit(model), X[200:], y[200:], ax=display.ax_)
+    >>> [text.get_text() for text in other.ax_.get_legend().get_texts()]
+    ['MyopicPolicy', 'UniformPolicy', 'in use (95 % CI)']
+    """
+
+    def __init__(
+        self,
+        *,
+        cost: ArrayLike,
+        loss: ArrayLike,
+        interval: ArrayLike | None = None,
+        loss_full: float | None = None,
+        loss_cheap: float | None = None,
+        cost_in_use: float | None = None,
+        loss_in_use: float | None = None,
+        interval_in_use: tuple[float, float] | None = None,
+        risk: float | None = None,
+        confidence: float = 0.95,
+        against: Against = "cost",
+        measure: Measure = "accuracy",
+        compared_with: Compared = "truth",
+        part: str = "part",
+        unit: str | None = None,
+        name: str | None = None,
+    ) -> None:
+        self.cost = cost
+        self.loss = loss
+        self.interval = interval
+        self.loss_full = loss_full
+        self.loss_cheap = loss_cheap
+        self.cost_in_use = cost_in_use
+        self.loss_in_use = loss_in_use
+        self.interval_in_use = interval_in_use
+        self.risk = risk
+        self.confidence = confidence
+        self.against = against
+        self.measure = measure
+        self.compared_with = compared_with
+        self.part = part
+        self.unit = unit
+        self.name = name
+
+    @classmethod
+    def from_estimator(
+        cls,
+        predictor: BudgetedPredictor | Policy,
+        X: Any,
+        y: Any = None,
+        *,
+        budgets: ArrayLike | None = None,
+        against: Against = "cost",
+        measure: Measure = "accuracy",
+        confidence: float = 0.95,
+        n_resamples: int = 1000,
+        random_state: int | np.random.RandomState | None = 0,
+        part: str = "part",
+        unit: str | None = None,
+        name: str | None = None,
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Let a policy spend more and more on examples, and draw what that is worth.
+
+        Every point is one threshold, for all examples; the predictor's own is drawn beside the curve, with the bound
+        that its certificate promises.
+
+        Parameters
+        ----------
+        predictor : BudgetedPredictor or Policy
+            Fitted. A policy alone has no threshold in use, and its model's ``group_costs_``.
+        X
+            Examples as the model takes them, which neither model, policy nor predictor learned from.
+        y
+            True answers. When None, a part loses where its answer differs from the one with all features.
+        budgets : array-like of float, default=None
+            Mean costs of a part to draw; for each, the threshold that spends most, and not more, on these very
+            examples. When None: thresholds at even quantiles of the priorities, which is faster; with
+            ``spend="each"``, even budgets.
+        against : {"share", "cost", "time"}, default="cost"
+            What to draw losses against: the share of the costly features that was bought; the mean cost of a part; or
+            microseconds a part, measured now, of extraction, policy and every inference (examples are opened anew for
+            every point, three times, of which the median counts).
+        measure : {"accuracy", "loss"}, default="accuracy"
+        confidence : float, default=0.95
+            Of the intervals.
+        n_resamples : int, default=1000
+            Of the bootstrap; 0: no intervals.
+        random_state : int, RandomState instance or None, default=0
+            Draws the resamples.
+        part : str, default="part"
+            What a part is called, such as "letter" or "word".
+        unit : str, default=None
+            What costs count; with ``costs="time"``, "µs" when None.
+        name : str, default=None
+            For the legend; the class of the policy when None.
+        ax : matplotlib Axes, default=None
+            A new figure of column width when None.
+        **kwargs : dict
+            For matplotlib's ``plot`` of the curve.
+
+        Returns
+        -------
+        BudgetCurveDisplay
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is missing.
+        TypeError
+            If ``predictor`` is neither.
+        ValueError
+            If there are no examples, a budget lies below the cost of the cheap group or above that of all groups, or
+            another parameter is none of those named.
+        """
+        caller = f"{cls.__name__}.from_estimator"
+        require_matplotlib(caller)
+        _check(caller, against, measure, confidence, n_resamples)
+        work = Work(predictor, X, y, against, caller)
+        points, used = work.points(budgets), work.point_in_use()
+        n_all = work.n_parts.sum()
+        losses = np.stack([point.loss for point in (points if used is None else [*points, used])])
+        about: dict[str, Any] = {}
+        if n_resamples and len(work.n_parts) > 1:
+            intervals = bootstrap(losses, work.n_parts, confidence, n_resamples, random_state)
+            about["interval"] = intervals[: len(points)]
+            about["interval_in_use"] = None if used is None else tuple(intervals[-1].tolist())
+        if used is not None and work.in_use is not None:
+            about |= {"cost_in_use": used.cost, "loss_in_use": float(used.loss.sum() / n_all)}
+            about["risk"] = certified_bound(work.in_use, y is not None)
+        if unit is None and against == "cost" and isinstance(work.serving.costs, str):
+            unit = "µs"
+        return cls(
+            cost=np.array([point.cost for point in points]),
+            loss=losses[: len(points)].sum(axis=1) / n_all,
+            loss_full=float(work.full_loss.sum() / n_all),
+            loss_cheap=float(work.cheap_loss.sum() / n_all),
+            confidence=confidence,
+            against=against,
+            measure=measure,
+            compared_with="all features" if y is None else "truth",
+            part=part,
+            unit=unit,
+            name=policy_name(predictor) if name is None else name,
+            **about,
+        ).plot(ax=ax, **kwargs)
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: Sequence[ArrayLike],
+        y_pred: Sequence[Sequence[ArrayLike]],
+        cost: ArrayLike,
+        *,
+        y_full: Sequence[ArrayLike] | None = None,
+        y_cheap: Sequence[ArrayLike] | None = None,
+        against: Against = "cost",
+        measure: Measure = "accuracy",
+        compared_with: Compared = "truth",
+        confidence: float = 0.95,
+        n_resamples: int = 1000,
+        random_state: int | np.random.RandomState | None = 0,
+        part: str = "part",
+        unit: str | None = None,
+        name: str | None = None,
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Count the wrong answers of any predictor, and draw them.
+
+        Parameters
+        ----------
+        y_true : sequence of n_examples arrays of shape (length,)
+            What answers are compared with.
+        y_pred : sequence of n_points such sequences
+            Answers at every setting.
+        cost : array-like of shape (n_points,) or (n_points, n_examples)
+            What a part cost on average at every setting; or what all parts of each example cost together, as
+            ``BudgetedPredictor.predict(X, return_cost=True)`` has it.
+        y_full, y_cheap : sequence of n_examples arrays, default=None
+            Answers with all features, and with the cheap group alone.
+        against, measure, compared_with, confidence
+            As in the class.
+        n_resamples, random_state
+            As in `from_estimator`.
+        part, unit
+            As in the class.
+        name : str, default=None
+            "Policy" when None.
+        ax : matplotlib Axes, default=None
+        **kwargs : dict
+            For matplotlib's ``plot`` of the curve.
+
+        Returns
+        -------
+        BudgetCurveDisplay
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is missing.
+        ValueError
+            If lengths or shapes do not fit, or there are no examples.
+        """
+        caller = f"{cls.__name__}.from_predictions"
+        require_matplotlib(caller)
+        _check(caller, against, measure, confidence, n_resamples)
+        require_option(caller, "compared_with", compared_with, ("truth", "all features"))
+        truth = [np.asarray(labels) for labels in y_true]
+        n_parts = np.array([len(labels) for labels in truth], dtype=np.int64)
+        if not len(truth) or not len(y_pred) or not n_parts.all():
+            raise ValueError(f"{caller} needs at least one example, one part in each, and one setting.")
+        losses = np.stack([wrong_answers(caller, "y_pred", truth, answers) for answers in y_pred])
+        costs = np.asarray(cost, dtype=np.float64)
+        if costs.shape == losses.shape:
+            costs = costs.sum(axis=1) / n_parts.sum()
+        if costs.shape != (len(losses),) or not np.isfinite(costs).all():
+            raise ValueError(
+                f"The 'cost' parameter of {caller} must be finite, of shape {(len(losses),)} or {losses.shape}, as "
+                f"y_pred has. Got shape {np.shape(cost)}."
+            )
+        order, n_all = np.argsort(costs, kind="stable"), n_parts.sum()
+        full = None if y_full is None else float(wrong_answers(caller, "y_full", truth, y_full).sum() / n_all)
+        cheap = None if y_cheap is None else float(wrong_answers(caller, "y_cheap", truth, y_cheap).sum() / n_all)
+        banded = n_resamples and len(n_parts) > 1
+        return cls(
+            cost=costs[order],
+            loss=losses[order].sum(axis=1) / n_all,
+            interval=bootstrap(losses[order], n_parts, confidence, n_resamples, random_state) if banded else None,
+            loss_full=full,
+            loss_cheap=cheap,
+            confidence=confidence,
+            against=against,
+            measure=measure,
+            compared_with=compared_with,
+            part=part,
+            unit=unit,
+            name="Policy" if name is None else name,
+        ).plot(ax=ax, **kwargs)
+
+    def plot(self, ax: Any = None, *, name: str | None = None, **kwargs: Any) -> Self:
+        """Draw curve, band, levels and the threshold in use.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes that hold other curves get the next colour. A new figure of column width when None.
+        name : str, default=None
+            For the legend; ``self.name`` when None.
+        **kwargs : dict
+            For matplotlib's ``plot`` of the curve.
+
+        Returns
+        -------
+        BudgetCurveDisplay
+            Itself, with the attributes that end in an underscore.
+        """
+        require_matplotlib(f"{type(self).__name__}.plot")
+        from . import _style as style
+
+        ax = style.new_axes(height=2.9) if ax is None else ax
+        name = self.name if name is None else name
+        cost, worth = np.asarray(self.cost, dtype=np.float64), self._shown(self.loss)
+        which = style.drawn(ax, _GID)
+        look: dict[str, Any] = {
+            "color": style.OKABE_ITO[which % len(style.OKABE_ITO)],
+            "linestyle": style.DASHES[which % len(style.DASHES)],
+            "linewidth": 1.4,
+            "marker": "o" if len(cost) == 1 else None,
+            "markersize": 4,
+            "zorder": 3,
+        }
+        label = name if name is None or self.risk is None else f"{name} (certified ≤ {style.percent(self.risk)} lost)"
+        (self.line_,) = ax.plot(cost, worth, gid=_GID, label=label, **{**look, **kwargs})
+        colour = self.line_.get_color()
+        self.band_ = self.bound_ = self.point_ = None
+        if self.interval is not None:
+            low, high = self._shown(self.interval).T
+            self.band_ = ax.fill_between(cost, low, high, color=colour, alpha=0.15, linewidth=0, zorder=1)
+        self.levels_ = []
+        for loss, text in ((self.loss_full, "all features"), (self.loss_cheap, "cheap features alone")):
+            if loss is not None:  # names stand beyond the lines, where no curve comes
+                beyond = (text == "all features") == (self.measure == "accuracy")
+                self.levels_ += draw_level(ax, style, float(self._shown(loss)), text, colour, above=beyond)
+        if self.risk is not None and self.loss_full is not None:
+            self.bound_ = draw_bound(ax, style, float(self._shown(self.loss_full + self.risk)), colour)
+        if self.cost_in_use is not None and self.loss_in_use is not None:
+            ends = np.sort(self._shown(self.interval_in_use or (self.loss_in_use, self.loss_in_use)))
+            words = IN_USE if self.risk is None else f"{IN_USE}, certified"
+            if self.interval_in_use is not None:
+                words += f" ({100 * self.confidence:g} % CI)"
+            here = (self.cost_in_use, float(self._shown(self.loss_in_use)))
+            self.point_ = draw_point(ax, here, ends, words, colour, "o" if self.risk is None else "D")
+        label_axes(ax, style, self)
+        handles, names = ax.get_legend_handles_labels()
+        if names:  # curves first
+            in_order = sorted(range(len(names)), key=lambda i: names[i].startswith(IN_USE))
+            style.legend(ax, [handles[i] for i in in_order], [names[i] for i in in_order])
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+    def _shown(self, loss: Any) -> Floats:
+        """Losses as they are drawn."""
+        values: Floats = np.asarray(loss, dtype=np.float64)
+        return 1.0 - values if self.measure == "accuracy" else values
+
+
+def _check(caller: str, against: str, measure: str, confidence: float, n_resamples: int) -> None:
+    require_option(caller, "against", against, _AGAINST)
+    require_option(caller, "measure", measure, _MEASURE)
+    require_fraction(caller, "confidence", confidence)
+    if n_resamples < 0:
+        raise ValueError(f"The 'n_resamples' parameter of {caller} must not be negative. Got {n_resamples!r} instead.")
