@@ -4,6 +4,8 @@
 #include <cmath>
 #include <variant>
 
+#include "../core/online/dense_pass.hpp"
+#include "../core/online/sparse_pass.hpp"
 #include "../core/online/state.hpp"
 #include "rows.hpp"
 
@@ -164,13 +166,13 @@ private:
             const online::SparseBlock<T> block{reinterpret_cast<const T*>(rows.data), rows.indices, rows.indptr, rows.n_rows};
             return checked([&] {
                 nb::gil_scoped_release release;
-                return l.pass(block, labels, shuffle);
+                return online::SparsePass<T>(l, block, labels).run(shuffle);
             });
         }
         const online::DenseBlock<T> block = dense(l, rows);
         return checked([&] {
             nb::gil_scoped_release release;
-            return l.pass(block, labels, shuffle);
+            return online::DensePass<T>(l, block, labels, shuffle).run();
         });
     }
 

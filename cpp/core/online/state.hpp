@@ -51,7 +51,7 @@ void check_restored(Learner<T>& l) {
             factors += m;
             before = m;
         }
-        for (std::int32_t u : b.order) good = good && u >= 0 && u < l.units().count();
+        for (std::int32_t u : b.order) good = good && u >= 0 && u < l.units.count();
         if (b.ready() && good) {
             good = n(b.mean) == padded && n(b.variance) == (keeps_squares(l.config) ? padded : 0);
             good = good && (b.walks(l.config) ? n(b.spread) == 1 && n(b.order) == n(b.looks) + 1
@@ -66,7 +66,7 @@ void check_restored(Learner<T>& l) {
     }
     if (!good) throw std::invalid_argument("this state belongs to another learner, or is damaged");
     for (int y = 0; y < 2; ++y) {
-        l.boundary[static_cast<std::size_t>(y)].lay_out(l.config, l.units());
+        l.boundary[static_cast<std::size_t>(y)].lay_out(l.config, l.units);
         l.boundary[static_cast<std::size_t>(y)].refresh(l.config, l.model, sign(y));
     }
 }
