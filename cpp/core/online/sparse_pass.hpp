@@ -21,8 +21,11 @@ public:
         auto fetch = [&](std::int64_t i) {
             const std::int64_t r = ids[i % ahead] = order ? (*order)(i) : i;
             const SparseRow<T> row = block_.row(r);
-            for (std::int64_t k = 0; k < row.n && k < 256; k += kLanes<std::int32_t>) __builtin_prefetch(row.features + k);
-            for (std::int64_t k = 0; k < row.n && k < 256; k += kLanes<T>) __builtin_prefetch(row.values + k);
+            // The start of a row: the hardware goes on from there by itself.
+            for (std::int64_t line = 0; line < 3; ++line) {
+                if (line * kLanes<std::int32_t> < row.n) __builtin_prefetch(row.features + line * kLanes<std::int32_t>);
+                if (line * kLanes<T> < row.n) __builtin_prefetch(row.values + line * kLanes<T>);
+            }
         };
         for (std::int64_t i = 0; i < block_.n_rows && i < ahead; ++i) fetch(i);
         for (std::int64_t i = 0; i < block_.n_rows; ++i) {
