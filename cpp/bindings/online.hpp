@@ -4,6 +4,8 @@
 #include <cmath>
 #include <variant>
 
+#include "../core/online/dense_pass.hpp"
+#include "../core/online/sparse_pass.hpp"
 #include "../core/online/state.hpp"
 #include "rows.hpp"
 
@@ -205,14 +207,18 @@ public:
 private:
     template <class T>
     static double pass(online::Learner<T>& l, const Rows& rows, const online::Labels& labels, std::optional<std::uint64_t> shuffle) {
-        auto run = [&](const auto& block) {
+        auto run = [](auto pass) {
             return checked([&] {
                 nb::gil_scoped_release release;
-                return l.pass(block, labels, shuffle);
+                return pass();
             });
         };
-        if (rows.layout == Rows::Layout::csr) return run(sparse_block<T>(rows, l.config.n_features));
-        return run(dense_block<T>(rows, l.config.n_columns));
+        if (rows.layout == Rows::Layout::csr) {
+            const online::SparseBlock<T> block = sparse_block<T>(rows, l.config.n_features);
+            return run([&] { return online::SparsePass<T>(l, block, labels).run(shuffle); });
+        }
+        const online::DenseBlock<T> block = dense_block<T>(rows, l.config.n_columns);
+        return run([&] { return online::DensePass<T>(l, block, labels, shuffle).run(); });
     }
 };
 

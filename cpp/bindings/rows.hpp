@@ -74,18 +74,24 @@ inline BoundRows csr_rows(Any values, Indices indices, Longs indptr, std::int64_
     for (std::int64_t r = 0; r < n_rows; ++r) {
         const std::int64_t begin = indptr.data()[r], end = indptr.data()[r + 1];
         require(begin <= end && end <= n_values, "CSR indptr must not fall, nor point behind the values");
-        if (!ascending) {
-            std::uint32_t most = 0;  // negative ones become large
-            for (std::int64_t k = begin; k < end; ++k) most = std::max(most, static_cast<std::uint32_t>(indices.data()[k]));
-            require(begin == end || most < n_columns, "CSR indices must lie in [0, n_columns)");
-            continue;
-        }
+        if (!ascending) continue;
         std::int64_t previous = -1;
         for (std::int64_t k = begin; k < end; ++k) {
             const std::int64_t c = indices.data()[k];
             require(c > previous && c < n_columns, "CSR indices must ascend within a row, below n_columns");
             previous = c;
         }
+    }
+    if (!ascending) {
+        // Without a branch: of a wrong index, or of how far it is from the last one, the sign is set.
+        const std::uint32_t last = static_cast<std::uint32_t>(std::min(n_columns, std::int64_t{1} << 31)) - 1;
+        const std::int32_t* const all = indices.data();
+        std::uint32_t wrong = 0;
+        for (std::int64_t k = indptr.data()[0]; k < indptr.data()[n_rows]; ++k) {
+            const std::uint32_t c = static_cast<std::uint32_t>(all[k]);
+            wrong |= c | (last - c);
+        }
+        require(wrong >> 31 == 0, "CSR indices must lie in [0, n_columns)");
     }
     BoundRows b;
     b.ascending = ascending;

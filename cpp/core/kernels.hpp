@@ -66,8 +66,9 @@ struct OnlineKernels {
     void (*piece_sums)(const Look<T>& look, const T* const* rows, int n_rows, T* out, std::int64_t stride);
     // Upper triangle of G'G by blocks, G of n rows and width columns (a multiple of lanes)
     void (*gram)(const T* g, int n, int width, T* out);
-    // out[p] = weights[p] * factors[p], whole pieces
-    void (*scale)(const T* weights, const T* factors, int n_pieces, T* out);
+    // Looks made of the same pieces: look i is pieces 0 .. looks[i].n_pieces - 1 of weights, each times the next of `factors`. Its
+    // weights go to `out`, look after look, and sums[i] is what they make of `row`, which holds the pieces one after the other.
+    void (*fold)(const T* weights, const T* row, const T* factors, const Look<T>* looks, int n_looks, T* out, T* sums);
     T (*dot_sparse)(const T* w, const std::int32_t* features, const T* values, std::int64_t n);
     // votes[j] = 1 if x[features[j]] > thresholds[j], else -1; whether all of these x are finite
     bool (*stumps)(const std::int32_t* features, const T* thresholds, int n, const T* x, T* votes);

@@ -41,13 +41,14 @@ inline typename Register<T>::type halved(const Pack<T>& p) {
     if constexpr (Pack<T>::kRegisters == 4) sum = (p.r[0] + p.r[2]) + (p.r[1] + p.r[3]);
     return sum;
 }
+template <class T, int Half = Pack<T>::kPerRegister / 2>
+inline T lanes(typename Register<T>::type sum) {
+    if constexpr (Half == 0) return sum[0];
+    else return lanes<T, Half / 2>(halves<T, Half>(sum, sum, std::make_integer_sequence<int, Pack<T>::kPerRegister>{}));
+}
 template <class T>
 inline T total(const Pack<T>& p) {
-    constexpr int N = Pack<T>::kPerRegister;
-    typename Register<T>::type rows[N];
-    for (int i = 0; i < N; ++i) rows[i] = halved(p);
-    reduce<T, N / 2>(rows);
-    return rows[0][0];
+    return lanes<T>(halved(p));
 }
 
 // Four chains, lane = feature modulo the panel; ((0 + 1) + (2 + 3)), then the tree.
@@ -127,8 +128,12 @@ void scores(const Look<T>* const* looks, const T* const* rows, int n, T* z) {
             if (p < look.n_pieces) even.fma(P::load(look.weights + p * L), P::load(x + look.offsets[p]));
             sums[i] = halved(even + odd);
         }
-        reduce<T, N / 2>(sums);
-        for (int i = 0; i < some; ++i) z[r + i] = sums[0][i] + looks[r + i]->start;
+        if (some > N / 4) {
+            reduce<T, N / 2>(sums);
+            for (int i = 0; i < some; ++i) z[r + i] = sums[0][i] + looks[r + i]->start;
+        } else {
+            for (int i = 0; i < some; ++i) z[r + i] = lanes<T>(sums[i]) + looks[r + i]->start;  // the same tree
+        }
     }
 }
 
@@ -180,10 +185,24 @@ void gram(const T* g, int n, int width, T* out) {
 }
 
 template <class T>
-void scale(const T* weights, const T* factors, int n_pieces, T* out) {
+void fold(const T* weights, const T* row, const T* factors, const Look<T>* looks, int n_looks, T* out, T* sums) {
     using P = Pack<T>;
-    constexpr int L = P::kSize;
-    for (int p = 0; p < n_pieces; ++p) (P::set(factors[p]) * P::load(weights + static_cast<std::int64_t>(p) * L)).store(out + static_cast<std::int64_t>(p) * L);
+    constexpr int L = P::kSize, N = P::kPerRegister;
+    for (int from = 0; from < n_looks; from += N) {
+        typename P::R chains[N] = {};
+        const int some = n_looks - from < N ? n_looks - from : N;
+        for (int i = 0; i < some; ++i) {
+            P even = P::zero(), odd = P::zero();
+            for (int p = 0; p < looks[from + i].n_pieces; ++p, out += L) {
+                const P folded = P::set(*factors++) * P::load(weights + static_cast<std::int64_t>(p) * L);
+                folded.store(out);
+                (p % 2 == 0 ? even : odd).fma(folded, P::load(row + static_cast<std::int64_t>(p) * L));
+            }
+            chains[i] = halved(even + odd);
+        }
+        reduce<T, N / 2>(chains);
+        for (int i = 0; i < some; ++i) sums[from + i] = chains[0][i];
+    }
 }
 
 // Chain k modulo their number for non-zero k. AVX-512 gathers; elsewhere gathers are no faster than loads.
@@ -245,7 +264,7 @@ bool stumps(const std::int32_t* features, const T* thresholds, int n, const T* x
 
 template <class T>
 inline constexpr OnlineKernels<T> online_table{&dot<T>,        &add<T>,  &add_twice<T>, &scores<T>,     &walk<T>,
-                                               &piece_sums<T>, &gram<T>, &scale<T>,     &dot_sparse<T>,
+                                               &piece_sums<T>, &gram<T>, &fold<T>,      &dot_sparse<T>,
                                                &stumps<T>};
 
 }  // namespace WALD_ISA

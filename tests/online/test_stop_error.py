@@ -51,7 +51,7 @@ def test_intervals_cover_the_truth(model):
 def test_feedback_holds_the_stop_error(target):
     errors = np.zeros(4)
     for seed in range(4):
-        X, y = walk_problem(np.random.default_rng(seed), 12000, 96, signal=0.12)
+        X, y = walk_problem(np.random.default_rng(seed), 36000, 96, signal=0.12)
         model = AttentivePerceptron(
             delta="auto", max_stop_error=target, run_length=8, audit_rate=0.1, random_state=seed
         )

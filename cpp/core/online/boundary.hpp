@@ -124,7 +124,6 @@ public:
             ends_.push_back(static_cast<std::int32_t>(offsets_.size()));
         }
         masked_.assign(offsets_.size() * L, T(0));
-        means_.resize(offsets_.size());
         std::int64_t seen = 0;
         double paid = 0;
         std::size_t u = 0, total = 0;
@@ -143,6 +142,9 @@ public:
             return;
         }
         folded_.resize(total * L);
+        expected_.resize(looks.size());
+        pieces_of_mean_.resize(offsets_.size() * L);
+        for (std::size_t p = 0; p < offsets_.size(); ++p) std::memcpy(&pieces_of_mean_[p * L], mean.data() + offsets_[p], L * sizeof(T));
         by_piece_.clear();
         std::size_t at = 0, from = 0;
         for (std::int32_t m : looks) {
@@ -155,7 +157,7 @@ public:
         }
     }
 
-    // What depends on the weights themselves: two products with the class's mean row, and the tables.
+    // What depends on the weights themselves: what to expect of the class's mean row, and the tables.
     void refresh(const Config& c, const Weights<T>& model, double sign) {
         if (!ready()) return;
         const OnlineKernels<T>& k = kernels<T>().online;
@@ -164,9 +166,6 @@ public:
             if (lanes_[p].end - lanes_[p].begin == static_cast<std::int32_t>(L)) std::memcpy(&masked_[p * L], w, L * sizeof(T));
             else for (std::int32_t i = lanes_[p].begin; i < lanes_[p].end; ++i) masked_[p * L + static_cast<std::size_t>(i)] = w[i];
         }
-        const Look<T> all{masked_.data(), offsets_.data(), static_cast<int>(offsets_.size()), T(0)};
-        const T* row = mean.data();
-        k.piece_sums(all, &row, 1, means_.data(), static_cast<std::int64_t>(means_.size()));
         const double middle = model.b + static_cast<double>(k.dot(model.w.data(), mean.data(), c.n_features));
         if (walks(c)) prepare_walk(c, model, sign, middle);
         else prepare_looks(k, middle);
@@ -298,15 +297,8 @@ private:
     }
 
     void prepare_looks(const OnlineKernels<T>& k, double middle) {
-        std::size_t at = 0;
-        for (Look<T>& look : tables_) {
-            const std::size_t pieces = static_cast<std::size_t>(look.n_pieces);
-            k.scale(masked_.data(), &by_piece_[at], look.n_pieces, folded_.data() + at * L);
-            T start = 0;
-            for (std::size_t p = 0; p < pieces; ++p) start += by_piece_[at + p] * means_[p];
-            look.start = static_cast<T>(middle - static_cast<double>(start));
-            at += pieces;
-        }
+        k.fold(masked_.data(), pieces_of_mean_.data(), by_piece_.data(), tables_.data(), n_looks(), folded_.data(), expected_.data());
+        for (std::size_t i = 0; i < tables_.size(); ++i) tables_[i].start = static_cast<T>(middle - static_cast<double>(expected_[i]));
     }
 
     void prepare_walk(const Config& c, const Weights<T>& model, double sign, double middle) {
@@ -321,15 +313,19 @@ private:
             sigma_ = std::sqrt(sum);
         }
         if (c.attention == Attention::centred) {
+            const Look<T> all{masked_.data(), offsets_.data(), static_cast<int>(offsets_.size()), T(0)};
+            const T* row = mean.data();
+            std::vector<T> sums(offsets_.size());
+            kernels<T>().online.piece_sums(all, &row, 1, sums.data(), static_cast<std::int64_t>(sums.size()));
             double path = start_;
             for (std::size_t u = 0, p = 0; u < ends_.size(); ++u) {
-                for (; p < static_cast<std::size_t>(ends_[u]); ++p) path += sign * static_cast<double>(means_[p]);
+                for (; p < static_cast<std::size_t>(ends_[u]); ++p) path += static_cast<double>(sums[p]);
                 centre_[u] = static_cast<T>(path);
             }
         }
     }
 
-    std::vector<T> masked_, means_, folded_, by_piece_, centre_;
+    std::vector<T> masked_, pieces_of_mean_, folded_, by_piece_, expected_, centre_;
     std::vector<std::int32_t> offsets_, ends_;
     std::vector<Piece> lanes_;
     std::vector<Look<T>> tables_;

@@ -36,6 +36,7 @@ struct Config {
     std::uint64_t seed = 0;
 };
 
+inline bool is_passive(Rule rule) { return rule == Rule::pa || rule == Rule::pa1 || rule == Rule::pa2; }
 inline double sign(bool positive) { return positive ? 1 : -1; }
 // Whether boundaries need the spread of every feature.
 inline bool keeps_squares(const Config& c) {

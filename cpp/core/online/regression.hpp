@@ -16,13 +16,11 @@ struct Regression {
     std::vector<double> spread;        // residual standard deviation at each look
 };
 
-// After 2, 3, 4, 6, 8, 12, 16, 24, ... units (the first too if there are few), before the last one and while rows suffice.
+// After 2, 4, 8, 16, ... units (the first too if there are few), before the last one and while rows suffice. More looks would
+// save features but no time: every look that a row goes on to waits for memory anew, and is another chance to be wrong.
 inline std::vector<std::int32_t> geometric_looks(int n_units, int n_rows) {
     std::vector<std::int32_t> looks;
-    for (int m = n_units < 16 ? 1 : 2, step = 1; m < n_units && 4 * m <= n_rows; m += step) {
-        looks.push_back(m);
-        if (m >= 4 && (m & (m - 1)) == 0) step = m / 2;
-    }
+    for (int m = n_units < 16 ? 1 : 2; m < n_units && 4 * m <= n_rows; m *= 2) looks.push_back(m);
     return looks;
 }
 
