@@ -121,8 +121,8 @@ protected:
     std::variant<std::unique_ptr<L<float>>, std::unique_ptr<L<double>>> learner_;
 
 private:
-    template <class V>
-    static nb::object saved(const std::vector<V>& v) {
+    template <class V, class A>
+    static nb::object saved(const std::vector<V, A>& v) {
         auto a = new_array<V>({v.size()});
         std::copy(v.begin(), v.end(), a.data());
         return nb::cast(a);
@@ -130,8 +130,8 @@ private:
     static nb::object saved(double v) { return nb::float_(v); }
     static nb::object saved(std::int64_t v) { return nb::int_(v); }
 
-    template <class V>
-    static void load(const std::string& name, nb::handle from, std::vector<V>& v) {
+    template <class V, class A>
+    static void load(const std::string& name, nb::handle from, std::vector<V, A>& v) {
         nb::ndarray<const V, nb::ndim<1>, nb::c_contig, nb::device::cpu> a;
         if (!nb::try_cast(from, a, false)) refuse("the state's " + name + " must be a 1-D array of the type that it was saved with");
         v.assign(a.data(), a.data() + a.size());

@@ -32,6 +32,20 @@ struct AlignedDelete {
     void operator()(void* p) const noexcept { ::operator delete(p, std::align_val_t{kPanelBytes}); }
 };
 
+// For vectors that begin where a cache line does.
+template <class T>
+struct LineAllocator {
+    using value_type = T;
+    LineAllocator() = default;
+    template <class U>
+    LineAllocator(const LineAllocator<U>&) {}
+    T* allocate(std::size_t n) { return static_cast<T*>(::operator new(n * sizeof(T), std::align_val_t{kPanelBytes})); }
+    void deallocate(T* p, std::size_t) { AlignedDelete{}(p); }
+    friend bool operator==(LineAllocator, LineAllocator) { return true; }
+};
+template <class T>
+using LineVector = std::vector<T, LineAllocator<T>>;
+
 // A zeroed array on a cache-line boundary.
 template <class T>
 class Aligned {

@@ -325,7 +325,8 @@ private:
         }
     }
 
-    std::vector<T> masked_, pieces_of_mean_, folded_, by_piece_, expected_, centre_;
+    LineVector<T> masked_, pieces_of_mean_, folded_;
+    std::vector<T> by_piece_, expected_, centre_;
     std::vector<std::int32_t> offsets_, ends_;
     std::vector<Piece> lanes_;
     std::vector<Look<T>> tables_;

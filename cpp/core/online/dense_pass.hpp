@@ -66,6 +66,7 @@ private:
         b.x[i] = x;
         b.positive[i] = labels_.of(r);
         b.weight[i] = labels_.weight(r);
+        b.depth[i] = kFull;
         b.audit[i] = c_.attention != Attention::full && l_.audits_at(first + place);
         const Boundary<T>& bound = of(b.positive[i]);
         if (c_.attention == Attention::conditional && bound.ready() && !b.audit[i]) fetch_pieces(bound.look(0), 0, x);
@@ -76,16 +77,17 @@ private:
     static void fetch_pieces(const Look<T>& look, int from, const T* x) {
         for (int p = from; p < look.n_pieces; ++p) fetch_line(x + look.offsets[p]);
     }
+    // The start of a row that will be read in full: the hardware goes on from there by itself.
     void fetch_all(const T* x) const {
-        const std::int64_t far = std::min<std::int64_t>(c_.n_features, 4096 / static_cast<std::int64_t>(sizeof(T)));
+        const std::int64_t far = std::min<std::int64_t>(c_.n_features, 4 * kLanes<T>);
         for (std::int64_t j = 0; j < far; j += kLanes<T>) fetch_line(x + j);
-        fetch_line(x + far - 1);
     }
 
     // ---- reading ----
 
     // Looks at rows `from` and later, look by look, as if none of them changed the model.
     void look_ahead(Batch& b, int from) {
+        if (c_.attention == Attention::full) return;
         int alive[kBatch], n = 0;
         const Boundary<T>* bounds[kBatch];
         const Look<T>* looks[kBatch];

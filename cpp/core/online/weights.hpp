@@ -63,8 +63,8 @@ inline double loss(const Config& c, double margin, std::int64_t step) {
 
 template <class T>
 struct Weights {
-    std::vector<T> w;          // padded to whole registers
-    std::vector<double> late;  // sum of (clock at the update) * (what was added): the average is w less this
+    LineVector<T> w;           // padded to whole registers
+    LineVector<double> late;   // sum of (clock at the update) * (what was added): the average is w less this
     double b = 0, late_b = 0;
     double clock = 0;
 

@@ -82,7 +82,7 @@ class AttentiveClassifier(LinearClassifierMixin, BaseEstimator):
         self._check_parameters()
         X, y = self._validated(X, y, reset=not (self.warm_start and hasattr(self, "problems_")))
         check_classification_targets(y)
-        classes = unique_labels(y)
+        classes = np.unique(y)
         if self.warm_start and hasattr(self, "problems_"):
             if not np.isin(classes, self.classes_).all():
                 raise ValueError(
