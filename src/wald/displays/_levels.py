@@ -74,7 +74,7 @@ def label_axes(ax: Any, style: Any, about: Any) -> None:
     """Say what a budget curve shows."""
     part, unit = about.part, "" if about.unit is None else f" ({about.unit})"
     labels = {
-        "share": f"{part}s with costly features{unit}",
+        "share": f"{part}s with costly features",
         "cost": f"mean cost of a {part}{unit}",
         "time": f"features, policy and inference, µs a {part}",
     }

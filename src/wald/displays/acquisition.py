@@ -69,9 +69,9 @@ class AcquisitionDisplay:
     >>> model = ChainClassifier(groups, max_iter=5, random_state=0).fit(X[:150], y[:150])
     >>> policy = IteratedPolicy(random_state=0).fit(model, X[:150], y[:150])
     >>> fast = BudgetedPredictor(model, policy, budget=4).fit(X[150:250])
-    >>> display = AcquisitionDisplay.from_estimator(fast, X[250:], y[250:], rows=[7])
+    >>> display = AcquisitionDisplay.from_estimator(fast, X[250:], y[250:])
     >>> display.titles
-    ['1 of 4 parts with costly features, 32 % of the cost']
+    ['3 of 6 parts with costly features, 55 % of the cost']
     """
 
     def __init__(

@@ -8,18 +8,16 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..stopping.validation import require_fraction, require_option
+from ..stopping.validation import require_option
 from ..structured.budget import BudgetedPredictor
 from ..structured.policies.base import Policy
-from ._budgets import Work, bootstrap, certified_bound, policy_name, wrong_answers
+from ._budgets import Work, bootstrap, certified_bound, check_curve, policy_name, wrong_answers
 from ._levels import IN_USE, draw_bound, draw_level, draw_point, label_axes
 from ._source import Floats, require_matplotlib
 
 Against = Literal["share", "cost", "time"]
 Measure = Literal["accuracy", "loss"]
 Compared = Literal["truth", "all features"]
-_AGAINST: tuple[Against, ...] = ("share", "cost", "time")
-_MEASURE: tuple[Measure, ...] = ("accuracy", "loss")
 
 _GID = "wald-budget"
 
@@ -59,7 +57,7 @@ class BudgetCurveDisplay:
     part : str, default="part"
         What a part is called, on the axes.
     unit : str or None, default=None
-        What costs count, on the axis.
+        What costs count, for ``against="cost"``.
     name : str or None, default=None
         Name of the policy, for the legend.
 
@@ -180,7 +178,7 @@ class BudgetCurveDisplay:
         part : str, default="part"
             What a part is called, such as "letter" or "word".
         unit : str, default=None
-            What costs count; with ``costs="time"``, "µs" when None.
+            What costs count, for ``against="cost"``; if the predictor's costs are times, "µs" when None.
         name : str, default=None
             For the legend; the class of the policy when None.
         ax : matplotlib Axes, default=None
@@ -204,7 +202,7 @@ class BudgetCurveDisplay:
         """
         caller = f"{cls.__name__}.from_estimator"
         require_matplotlib(caller)
-        _check(caller, against, measure, confidence, n_resamples)
+        check_curve(caller, against, measure, confidence, n_resamples)
         work = Work(predictor, X, y, against, caller)
         points, used = work.points(budgets), work.point_in_use()
         n_all = work.n_parts.sum()
@@ -293,7 +291,7 @@ class BudgetCurveDisplay:
         """
         caller = f"{cls.__name__}.from_predictions"
         require_matplotlib(caller)
-        _check(caller, against, measure, confidence, n_resamples)
+        check_curve(caller, against, measure, confidence, n_resamples)
         require_option(caller, "compared_with", compared_with, ("truth", "all features"))
         truth = [np.asarray(labels) for labels in y_true]
         n_parts = np.array([len(labels) for labels in truth], dtype=np.int64)
@@ -392,11 +390,3 @@ class BudgetCurveDisplay:
         """Losses as they are drawn."""
         values: Floats = np.asarray(loss, dtype=np.float64)
         return 1.0 - values if self.measure == "accuracy" else values
-
-
-def _check(caller: str, against: str, measure: str, confidence: float, n_resamples: int) -> None:
-    require_option(caller, "against", against, _AGAINST)
-    require_option(caller, "measure", measure, _MEASURE)
-    require_fraction(caller, "confidence", confidence)
-    if n_resamples < 0:
-        raise ValueError(f"The 'n_resamples' parameter of {caller} must not be negative. Got {n_resamples!r} instead.")
