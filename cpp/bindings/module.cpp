@@ -12,6 +12,7 @@
 #include "forest.hpp"
 #include "online.hpp"
 #include "parser.hpp"
+#include "parser_session.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -73,5 +74,6 @@ NB_MODULE(_core, m) {
     bind_chain_learners(m);
     bind_forest(m);
     bind_parser(m);
+    bind_parser_session(m);
     bind_online(m);
 }

@@ -103,39 +103,41 @@ inline auto decode_tree(Scores scores, bool projective, bool single_root) {
 struct ParserModel {
     std::shared_ptr<const parser::Model> model;
 
-    nb::tuple parse(const Treebank& t, bool projective, bool single_root, int n_groups, bool filter, double factor, double extra, bool relations,
-                    int n_threads) const {
+    nb::tuple parse(const Treebank& t, bool projective, bool single_root, int n_groups, bool filter, double factor, double extra, double margin,
+                    bool relations, int n_threads) const {
         check_groups(n_groups);
         require(!relations || !model->labels.empty(), "this parser has learned no relations");
         auto heads = new_array<std::int32_t>({t.words.size()});
         auto labels = new_array<std::int32_t>({relations ? t.words.size() : 0});
         auto times = new_array<double>({4});
+        std::int64_t n_arcs = 0;
         {
             nb::gil_scoped_release release;
-            parser::parse_all(*model, t, {projective, single_root, n_groups}, {filter, factor, extra}, n_threads, heads.data(),
-                              relations ? labels.data() : nullptr, times.data());
+            n_arcs = parser::parse_all(*model, t, {projective, single_root, n_groups}, choice({filter, factor, extra}, margin), n_threads,
+                                       heads.data(), relations ? labels.data() : nullptr, times.data());
         }
-        return nb::make_tuple(heads, labels, times);
+        return nb::make_tuple(heads, labels, times, n_arcs);
     }
 
     // The arcs of a sentence that the filter leaves.
-    nb::tuple arcs(const Treebank& t, std::int64_t sentence, bool filter, double factor, double extra) const {
+    nb::tuple arcs(const Treebank& t, std::int64_t sentence, bool filter, double factor, double extra, double margin) const {
         sentence_of(t, sentence);
         parser::SentenceParser p;
-        p.begin(t, static_cast<std::size_t>(sentence), model->lexicon, model->weights);
-        p.arcs().list(parser::FilterSettings{filter, factor, extra}.limits(model->filter));
-        const std::size_t n = static_cast<std::size_t>(p.arcs().size());
+        p.begin(t, static_cast<std::size_t>(sentence), model->lexicon, model->weights, model->pruner_or_null());
+        parser::ChosenArcs chosen;
+        chosen.choose(p.scorer(), choice({filter, factor, extra}, margin));
+        const std::size_t n = static_cast<std::size_t>(chosen.arcs().size());
         auto heads = new_array<std::int32_t>({n}), modifiers = new_array<std::int32_t>({n});
         for (std::size_t i = 0; i < n; ++i) {
-            heads.data()[i] = p.arcs().head(static_cast<int>(i));
-            modifiers.data()[i] = p.arcs().modifier(static_cast<int>(i));
+            heads.data()[i] = chosen.arcs().head(static_cast<int>(i));
+            modifiers.data()[i] = chosen.arcs().modifier(static_cast<int>(i));
         }
         return nb::make_tuple(heads, modifiers);
     }
 
     auto arc_scores(const Treebank& t, std::int64_t sentence, int group, Ints heads, Ints modifiers) const {
         const Treebank::Sentence& s = sentence_of(t, sentence);
-        require(group == 0 || group == 1, "group 0 or 1");
+        require(group == 0 || group == 1 || (group == parser::kPruner && model->pruner_or_null() != nullptr), "group 0 or 1, or the pruner, 2");
         require(heads.size() == modifiers.size(), "as many heads as modifiers");
         const std::int32_t n = static_cast<std::int32_t>(s.last - s.first);
         for (std::size_t i = 0; i < heads.size(); ++i) {
@@ -146,9 +148,12 @@ struct ParserModel {
         {
             nb::gil_scoped_release release;
             parser::SentenceParser p;
-            p.begin(t, static_cast<std::size_t>(sentence), model->lexicon, model->weights);
-            for (std::size_t i = 0; i < heads.size(); ++i) p.arcs().add(heads.data()[i], modifiers.data()[i]);
-            p.scorer().score(group, p.arcs().view(), out.data());
+            p.begin(t, static_cast<std::size_t>(sentence), model->lexicon, model->weights, model->pruner_or_null());
+            parser::Arcs arcs;
+            arcs.begin(p.atoms().tags(), p.atoms().coarse_tags(), p.atoms().n());
+            for (std::size_t i = 0; i < heads.size(); ++i) arcs.add(heads.data()[i], modifiers.data()[i]);
+            arcs.find_contexts();
+            p.scorer().score(group, arcs.view(), out.data());
         }
         return out;
     }
@@ -163,7 +168,13 @@ struct ParserModel {
         };
         return nb::make_tuple(m.lexicon.fine.tags(), m.lexicon.coarse.tags(), copy(m.filter.all().data(), m.filter.all().size()), m.weights.bits,
                               copy(m.weights.values.data(), m.weights.values.size()), m.labels, m.label_weights.bits,
-                              copy(m.label_weights.values.data(), m.label_weights.values.size()));
+                              copy(m.label_weights.values.data(), m.label_weights.values.size()), m.pruner.bits,
+                              copy(m.pruner.values.data(), m.pruner.values.size()));
+    }
+
+    // A margin below 0 stands for no pruner.
+    parser::Choice choice(const parser::FilterSettings& filter, double margin) const {
+        return {filter.limits(model->filter), margin < 0 ? nullptr : model->pruner_or_null(), static_cast<float>(margin)};
     }
 
     static void check_groups(int n) { require(n == 1 || n == 2, "1 or 2 groups"); }
@@ -175,7 +186,7 @@ inline void check_tags(const std::vector<std::string>& tags) {
 
 // Everything in a state may come from a file: sizes must fit before anything is indexed by them.
 inline ParserModel parser_model(std::vector<std::string> fine, std::vector<std::string> coarse, Shorts longest, int bits, Floats weights,
-                                std::vector<std::string> labels, int label_bits, Floats label_weights) {
+                                std::vector<std::string> labels, int label_bits, Floats label_weights, int pruner_bits, Floats pruner) {
     check_tags(fine);
     check_tags(coarse);
     require(bits >= 8 && bits <= 28, "a table of 2^8 to 2^28 weights");
@@ -187,6 +198,12 @@ inline ParserModel parser_model(std::vector<std::string> fine, std::vector<std::
     m->filter = parser::LengthFilter(n_tags, {longest.data(), longest.data() + longest.size()});
     m->weights = parser::Weights(bits, n_tags);
     std::copy(weights.data(), weights.data() + weights.size(), m->weights.values.data());
+    if (pruner.size() > 0) {
+        require(pruner_bits >= 8 && pruner_bits <= 28, "a table of 2^8 to 2^28 weights");
+        require(pruner.size() == parser::Weights::size(pruner_bits, n_tags), "the pruner's weights do not fit the tags");
+        m->pruner = parser::Weights(pruner_bits, n_tags);
+        std::copy(pruner.data(), pruner.data() + pruner.size(), m->pruner.values.data());
+    }
     if (!labels.empty()) {
         require(label_bits >= 4 && label_bits <= 24 && labels.size() <= 10000, "a table of 2^4 to 2^24 rows, at most 10000 relations");
         const int n_labels = static_cast<int>(labels.size());
@@ -195,7 +212,7 @@ inline ParserModel parser_model(std::vector<std::string> fine, std::vector<std::
         std::copy(label_weights.data(), label_weights.data() + label_weights.size(), m->label_weights.values.data());
     }
     m->labels = std::move(labels);
-    for (const auto* v : {&m->weights.values, &m->label_weights.values})
+    for (const auto* v : {&m->weights.values, &m->label_weights.values, &m->pruner.values})
         for (std::size_t i = 0; i < v->size(); ++i) require(std::isfinite((*v)[i]), "weights must be finite");
     return {std::move(m)};
 }
@@ -204,7 +221,8 @@ inline ParserModel parser_model(std::vector<std::string> fine, std::vector<std::
 
 class ParserLearner {
 public:
-    ParserLearner(const Treebank& t, int bits, int label_bits) : learner_(checked(t, bits, label_bits), bits, label_bits) {}
+    ParserLearner(const Treebank& t, int bits, int label_bits, int pruner_bits)
+        : learner_(checked(t, bits, label_bits, pruner_bits), bits, label_bits, pruner_bits), prunes_(pruner_bits > 0) {}
 
     void see(const Treebank& t) {
         check_trees(t);
@@ -225,6 +243,13 @@ public:
         nb::gil_scoped_release release;
         learner_.pass(t, order.data(), static_cast<std::int64_t>(order.size()), {filter, factor, extra}, s, seed);
     }
+    void pass_pruner(const Treebank& t, Longs order, bool filter, double factor, double extra, double rate) {
+        require(prunes_, "this learner has no pruner");
+        check_trees(t);
+        for (const std::int64_t i : span_of(order)) sentence_of(t, i);
+        nb::gil_scoped_release release;
+        learner_.pass_pruner(t, order.data(), static_cast<std::int64_t>(order.size()), {filter, factor, extra}, rate);
+    }
     ParserModel model() const {
         nb::gil_scoped_release release;
         return {std::make_shared<const parser::Model>(learner_.model())};
@@ -234,13 +259,15 @@ private:
     static void check_trees(const Treebank& t) {
         for (const auto& w : t.words) require(w.head >= 0, "every word needs a head to learn from");
     }
-    static const Treebank& checked(const Treebank& t, int bits, int label_bits) {
+    static const Treebank& checked(const Treebank& t, int bits, int label_bits, int pruner_bits) {
+        require(pruner_bits == 0 || (pruner_bits >= 8 && pruner_bits <= 28), "a table of 2^8 to 2^28 weights");
         require(bits >= 8 && bits <= 28, "a table of 2^8 to 2^28 weights");
         require(label_bits == 0 || (label_bits >= 4 && label_bits <= 24), "a table of 2^4 to 2^24 rows");
         require(!t.sentences.empty(), "no sentence to learn from");
         return t;
     }
     parser::Learner learner_;
+    bool prunes_;
 };
 
 inline nb::dict parser_templates() {
@@ -275,18 +302,21 @@ inline void bind_parser(nb::module_& m) {
     m.def("parser_templates", &parser_templates);
     nb::class_<ParserModel>(m, "ParserModel")
         .def(nb::new_(&parser_model), "fine"_a, "coarse"_a, "longest"_a.noconvert(), "bits"_a, "weights"_a.noconvert(), "labels"_a, "label_bits"_a,
-             "label_weights"_a.noconvert())
+             "label_weights"_a.noconvert(), "pruner_bits"_a, "pruner"_a.noconvert())
         .def("state", &ParserModel::state)
         .def_prop_ro("labels", [](const ParserModel& p) { return p.model->labels; })
+        .def_prop_ro("prunes", [](const ParserModel& p) { return p.model->pruner_or_null() != nullptr; })
+        .def_prop_ro("n_tags", [](const ParserModel& p) { return std::make_pair(p.model->lexicon.fine.n_tags(), p.model->lexicon.coarse.n_tags()); })
         .def("parse", &ParserModel::parse, "treebank"_a, nb::kw_only(), "projective"_a, "single_root"_a, "n_groups"_a, "filter"_a, "factor"_a,
-             "extra"_a, "relations"_a, "n_threads"_a)
-        .def("arcs", &ParserModel::arcs, "treebank"_a, "sentence"_a, nb::kw_only(), "filter"_a, "factor"_a, "extra"_a)
+             "extra"_a, "margin"_a, "relations"_a, "n_threads"_a)
+        .def("arcs", &ParserModel::arcs, "treebank"_a, "sentence"_a, nb::kw_only(), "filter"_a, "factor"_a, "extra"_a, "margin"_a)
         .def("arc_scores", &ParserModel::arc_scores, "treebank"_a, "sentence"_a, "group"_a, "heads"_a.noconvert(), "modifiers"_a.noconvert());
     nb::class_<ParserLearner>(m, "ParserLearner")
-        .def(nb::init<const Treebank&, int, int>(), "treebank"_a, nb::kw_only(), "bits"_a, "label_bits"_a)
+        .def(nb::init<const Treebank&, int, int, int>(), "treebank"_a, nb::kw_only(), "bits"_a, "label_bits"_a, "pruner_bits"_a)
         .def("see", &ParserLearner::see, "treebank"_a)
         .def("learn", &ParserLearner::pass, "treebank"_a, "order"_a.noconvert(), nb::kw_only(), "projective"_a, "single_root"_a, "n_groups"_a,
              "filter"_a, "factor"_a, "extra"_a, "mira"_a, "step"_a, "random_states"_a, "by_head"_a, "loss_augmented"_a, "seed"_a)
+        .def("learn_pruner", &ParserLearner::pass_pruner, "treebank"_a, "order"_a.noconvert(), nb::kw_only(), "filter"_a, "factor"_a, "extra"_a, "rate"_a)
         .def("model", &ParserLearner::model);
 }
 

@@ -112,6 +112,23 @@ inline void word_unigrams(const float* weights, int shift, const std::uint32_t* 
 // The weights of one arc's features are asked for while arcs before it are summed.
 inline constexpr int kAhead = 4;
 
+// Adds the weights of the tags between to lanes, by tag modulo 16.
+inline void add_between(const PairTask& t, const ArcList& arcs, int i, float* lanes) {
+    const float* row = t.rows + ((static_cast<std::int64_t>(t.tags[arcs.head[i]]) * t.n_tags + t.tags[arcs.modifier[i]]) * 16 + arcs.bin[i]) * 64;
+    for (std::uint64_t rest = arcs.between[i] | t.always; rest != 0; rest &= rest - 1) {
+        const int tag = __builtin_ctzll(rest);
+        lanes[tag & 15] += row[tag];
+    }
+}
+
+inline void between_scores(const PairTask& t, const ArcList& arcs, float* out) {
+    for (int i = 0; i < arcs.n; ++i) {
+        float lanes[16] = {};
+        if (t.rows != nullptr) add_between(t, arcs, i, lanes);
+        out[i] = Pack<float>::load(lanes).sum();
+    }
+}
+
 template <int V>
 inline void pair_scores(const PairTask& t, const ArcList& arcs, float* out) {
     std::uint32_t places[kAhead][V][16];
@@ -129,20 +146,11 @@ inline void pair_scores(const PairTask& t, const ArcList& arcs, float* out) {
             prefetch_lines(t.weights, places[i % kAhead][v]);
         }
     };
-    auto row_of = [&](int i) {
-        return t.rows + ((static_cast<std::int64_t>(t.tags[arcs.head[i]]) * t.n_tags + t.tags[arcs.modifier[i]]) * 16 + arcs.bin[i]) * 64;
-    };
     for (int i = 0; i < kAhead && i < arcs.n; ++i) locate(i);
     for (int i = 0; i < arcs.n; ++i) {
         const std::uint32_t bin = arcs.bin[i];
         float lanes[16] = {};
-        if (t.rows != nullptr) {
-            const float* row = row_of(i);
-            for (std::uint64_t rest = arcs.between[i]; rest != 0; rest &= rest - 1) {
-                const int tag = __builtin_ctzll(rest);
-                lanes[tag & 15] += row[tag];
-            }
-        }
+        if (t.rows != nullptr) add_between(t, arcs, i, lanes);
         Pack<float> sum = Pack<float>::load(lanes);
         for (int v = 0; v < V; ++v) {
             const Keys k = Keys::load(places[i % kAhead][v]);
@@ -156,6 +164,7 @@ inline void pair_scores(const PairTask& t, const ArcList& arcs, float* out) {
 
 inline void arc_pairs(const PairTask& t, const ArcList& arcs, float* out) {
     switch (t.last - t.first) {
+        case 0: return between_scores(t, arcs, out);
         case 1: return pair_scores<1>(t, arcs, out);
         case 2: return pair_scores<2>(t, arcs, out);
         case 3: return pair_scores<3>(t, arcs, out);

@@ -485,12 +485,22 @@ class ParserModel:
         labels: list[str],
         label_bits: int,
         label_weights: NDArray[np.float32],
+        pruner_bits: int,
+        pruner: NDArray[np.float32],
     ) -> None: ...
     def state(self) -> tuple[Any, ...]:
         """Return what the constructor takes."""
 
     @property
     def labels(self) -> list[str]: ...
+    @property
+    def prunes(self) -> bool:
+        """Whether there is a pruner."""
+
+    @property
+    def n_tags(self) -> tuple[int, int]:
+        """Numbers of fine and of coarse tags, with the root and the others."""
+
     def parse(
         self,
         treebank: Treebank,
@@ -501,31 +511,73 @@ class ParserModel:
         filter: bool,
         factor: float,
         extra: float,
+        margin: float,
         relations: bool,
         n_threads: int,
-    ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
-        """Heads, numbers of relations, and seconds for features, scores, decoding and relations."""
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64], int]:
+        """Heads, numbers of relations, seconds for features, scores, decoding and relations, arcs scored by groups.
+
+        A margin below 0 stands for no pruner.
+        """
 
     def arcs(
-        self, treebank: Treebank, sentence: int, *, filter: bool, factor: float, extra: float
+        self, treebank: Treebank, sentence: int, *, filter: bool, factor: float, extra: float, margin: float
     ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """Heads and modifiers of the arcs that the filter leaves."""
+        """Heads and modifiers of the arcs that the groups score."""
 
     def arc_scores(
         self,
         treebank: Treebank,
         sentence: int,
-        group: Literal[0, 1],
+        group: int,
         heads: NDArray[np.int32],
         modifiers: NDArray[np.int32],
     ) -> NDArray[np.float32]:
-        """Scores of chosen arcs by one group of features."""
+        """Scores of chosen arcs by one group of features, or by the pruner, 2."""
+
+@final
+class ParserSession:
+    """Sentences that are parsed again and again; a state has a byte for every word of all of them."""
+
+    def __init__(
+        self,
+        model: ParserModel,
+        treebank: Treebank,
+        *,
+        projective: bool,
+        single_root: bool,
+        by_head: bool,
+        filter: bool,
+        factor: float,
+        extra: float,
+        margin: float,
+        n_threads: int,
+    ) -> None: ...
+    def decode(self, state: NDArray[np.uint8], examples: NDArray[np.int64] | None = None) -> NDArray[np.int32]:
+        """Heads of the words of some sentences, in their order."""
+
+    def evidence(
+        self, state: NDArray[np.uint8], examples: NDArray[np.int64] | None = None
+    ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+        """The same, and what the scores say of every word: (n_words, 10)."""
+
+    def look(self) -> tuple[NDArray[np.uint8], NDArray[np.uint8], NDArray[np.int32], NDArray[np.float32]]:
+        """Fine tags, coarse tags, numbers of arcs and gaps between the two best cheap scores of all words."""
+
+    def offsets(self) -> NDArray[np.int64]: ...
+    @property
+    def seconds(self) -> tuple[float, float]:
+        """By group, over all threads."""
+
+    @property
+    def extracted(self) -> int:
+        """Words with the costly group."""
 
 @final
 class ParserLearner:
     """Weights that are being learned."""
 
-    def __init__(self, treebank: Treebank, *, bits: int, label_bits: int) -> None: ...
+    def __init__(self, treebank: Treebank, *, bits: int, label_bits: int, pruner_bits: int) -> None: ...
     def see(self, treebank: Treebank) -> None:
         """Let arcs of the lengths that occur here be scored."""
 
@@ -548,6 +600,18 @@ class ParserLearner:
         seed: int,
     ) -> None:
         """One pass over sentences that were seen."""
+
+    def learn_pruner(
+        self,
+        treebank: Treebank,
+        order: NDArray[np.int64],
+        *,
+        filter: bool,
+        factor: float,
+        extra: float,
+        rate: float,
+    ) -> None:
+        """Make one pass for the pruner."""
 
     def model(self) -> ParserModel:
         """Return the averaged weights."""

@@ -88,13 +88,14 @@ class Reference:
     """The scores of a model's arcs."""
 
     def __init__(self, model: _core.ParserModel) -> None:
-        self.fine, self.coarse, _, self.bits, self.weights, *_ = model.state()
+        self.fine, self.coarse, _, self.bits, self.weights, *_, self.pruner_bits, self.pruner = model.state()
         self.templates = _core.parser_templates()
 
     def number(self, tags: list[str], tag: str) -> int:
         return tags.index(tag) + 1 if tag in tags else len(tags) + 1
 
-    def score(self, sentence: Any, group: int, head: int, modifier: int) -> float:
+    def score(self, sentence: Any, group: str, head: int, modifier: int) -> float:
+        bits, weights = (self.pruner_bits, self.pruner) if group == "pruner" else (self.bits, self.weights)
         values = atoms(sentence)
         fine = [0] + [
             self.number(self.fine, u if x == "_" else x) for u, x in zip(sentence.upos, sentence.xpos, strict=True)
@@ -116,12 +117,12 @@ class Reference:
 
         def add(key: int) -> None:
             nonlocal total
-            line, s = key >> (36 - self.bits), key & 15
-            total += float(self.weights[line * 16 + (s ^ right)]) + float(self.weights[line * 16 + (s ^ slot)])
+            line, s = key >> (36 - bits), key & 15
+            total += float(weights[line * 16 + (s ^ right)]) + float(weights[line * 16 + (s ^ slot)])
 
-        pairs, words = (("tag_pairs", "tag_words"), ("word_pairs", "word_words"))[group]
-        first = 0 if group == 0 else len(self.templates["tag_pairs"]) + len(self.templates["tag_words"])
-        for t, text in enumerate(self.templates[pairs], first):
+        pairs, words = ("word_pairs", "word_words") if group == "words" else ("tag_pairs", "tag_words")
+        first = 0 if group != "words" else len(self.templates["tag_pairs"]) + len(self.templates["tag_words"])
+        for t, text in enumerate(self.templates[pairs] if group != "pruner" else [], first):
             names = text.split()
             key = side_key(t, [n[1:] for n in names if n[0] == "h"], 0, head, values)
             key += side_key(t, [n[1:] for n in names if n[0] == "m"], 1, modifier, values)
@@ -130,10 +131,11 @@ class Reference:
         for t, text in enumerate(self.templates[words], first + len(self.templates[pairs])):
             add(side_key(t, text.split(), 0, head, values))
             add(side_key(t, text.split(), 1, modifier, values))
-        if group == 0:
+        if group != "words":
             n_tags = len(self.fine) + 2
-            row = (1 << self.bits) + ((fine[head] * n_tags + fine[modifier]) * 16 + slot) * 64
-            total += sum(float(self.weights[row + tag]) for tag in {fine[i] for i in inside})
+            row = (1 << bits) + ((fine[head] * n_tags + fine[modifier]) * 16 + slot) * 64
+            between = {fine[i] for i in inside} | ({0} if group == "pruner" else set())
+            total += sum(float(weights[row + tag]) for tag in between)
         return total
 
 

@@ -99,7 +99,7 @@ def test_neither_threads_nor_batches_matter(bank, parser):
         assert parser.predict(bank[int(order[i]) : int(order[i]) + 1])[0] == out[int(order[i])]
 
 
-@pytest.mark.parametrize("group", ["tags", "words"])
+@pytest.mark.parametrize("group", ["tags", "words", "pruner"])
 def test_scores_equal_the_reference(group):
     words = [
         ("The", "DET", "DT", 2, "det"),
@@ -117,17 +117,18 @@ def test_scores_equal_the_reference(group):
         ("?!", "PUNCT", ".", 3, "punct"),
     ]
     bank = from_words([words, words[:3]])
-    parser = DependencyParser(table_bits=12, n_epochs=3, random_state=0).fit(bank)
+    parser = DependencyParser(table_bits=12, n_epochs=3, arc_margin=1.0, random_state=0).fit(bank)
     state = list(parser._model.state())
     random = np.random.default_rng(0)
-    state[4] = random.normal(size=state[4].shape).astype(np.float32)  # every weight counts
+    for table in (4, 9):
+        state[table] = random.normal(size=state[table].shape).astype(np.float32)  # every weight counts
     parser._model = _core.ParserModel(*state)
     unseen = from_words([[(form, upos, xpos + "X" * (i == 3)) for i, (form, upos, xpos, *_) in enumerate(words)]])
     for treebank in (bank, unseen):
         arcs = [(h, m) for h in range(14) for m in range(1, 14) if h != m]
         scores = parser.arc_scores(treebank, 0, group, arcs)
         reference = Reference(parser._model)
-        expected = [reference.score(treebank[0], group == "words", h, m) for h, m in arcs]
+        expected = [reference.score(treebank[0], group, h, m) for h, m in arcs]
         np.testing.assert_allclose(scores, expected, rtol=0, atol=2e-4)
 
 
@@ -258,6 +259,9 @@ def test_scores_by_definition():
         ({"table_bits": 29}, "table_bits must be an integer from 8 to 28"),
         ({"step": 0}, "step must be a positive number"),
         ({"step": float("nan")}, "step must be a positive number"),
+        ({"arc_margin": -1}, "arc_margin must be None or a number"),
+        ({"arc_margin": float("inf")}, "arc_margin must be None or a number"),
+        ({"arc_margin": "4"}, "arc_margin must be None or a number"),
         ({"random_states": True, "features": "tags"}, "needs features='all'"),
     ],
 )
@@ -289,6 +293,7 @@ def test_what_cannot_be_learned_or_parsed(bank, parser):
         (4, state[4][:-1]),
         (4, state[4] * np.float32("nan")),
         (5, ["a"] * 99),
+        (9, np.zeros(10, np.float32)),
     ):
         with pytest.raises(ValueError):  # noqa: PT011 - whatever does not fit
             _core.ParserModel(*state[:place], value, *state[place + 1 :])

@@ -19,6 +19,10 @@ inline std::uint8_t bin_of(int head, int modifier) {
     return static_cast<std::uint8_t>(2 + 2 * length_class(std::abs(modifier - head)) + (modifier > head));
 }
 
+// The word whose state says whether an arc has the costly group: its modifier or, where words own the arcs that they are the
+// head of, its head; arcs from the root, which is no word, are their modifiers' in any case.
+inline int owner_of(int head, int modifier, bool by_head) { return by_head && head > 0 ? head : modifier; }
+
 // The tags strictly between two words.
 class Between {
 public:
@@ -28,16 +32,13 @@ public:
         if (count_[coarse] < 3) ++count_[coarse];
     }
     std::uint64_t tags() const { return tags_; }
-    // In the order of kContextNames: the set of fine tags, the set of coarse ones, and how often the coarse tags of the arc's
-    // own head and modifier occur, 0 to 3 times.
-    void contexts(int head_coarse, int modifier_coarse, std::uint32_t* out) const {
-        out[0] = hash_of(tags_);
-        out[1] = hash_of(coarse_);
-        out[2] = hash_of(1000u + 4u * count_[head_coarse] + count_[modifier_coarse]);
+    std::uint64_t coarse() const { return coarse_; }
+    // How often the coarse tags of the arc's own head and modifier occur, 0 to 3 times each.
+    std::uint8_t counts(int head_coarse, int modifier_coarse) const {
+        return static_cast<std::uint8_t>(4u * count_[head_coarse] + count_[modifier_coarse]);
     }
 
 private:
-    static std::uint32_t hash_of(std::uint64_t x) { return static_cast<std::uint32_t>(mix(x) >> 32); }
     std::uint64_t tags_ = 0, coarse_ = 0;
     std::uint8_t count_[64] = {};
 };
@@ -56,7 +57,8 @@ public:
         modifier_.clear();
         bin_.clear();
         between_.clear();
-        contexts_.clear();
+        coarse_between_.clear();
+        counts_.clear();
     }
 
     // All arcs that the limits leave, modifier by modifier.
@@ -83,7 +85,19 @@ public:
         modifier_.push_back(other.modifier_[i]);
         bin_.push_back(other.bin_[i]);
         between_.push_back(other.between_[i]);
-        contexts_.insert(contexts_.end(), other.contexts_.begin() + i * kContexts, other.contexts_.begin() + (i + 1) * kContexts);
+        coarse_between_.push_back(other.coarse_between_[i]);
+        counts_.push_back(other.counts_[i]);
+    }
+    // What pairs of words look at besides the two. In the order of kContextNames: the set of fine tags between, the set of coarse
+    // ones, and the counts. Before arcs are scored by pairs.
+    void find_contexts() {
+        contexts_.resize(head_.size() * kContexts);
+        for (std::size_t i = 0; i < head_.size(); ++i) {
+            std::uint32_t* out = contexts_.data() + i * kContexts;
+            out[0] = hash_of(between_[i]);
+            out[1] = hash_of(coarse_between_[i]);
+            out[2] = hash_of(1000u + counts_[i]);
+        }
     }
 
     int size() const { return static_cast<int>(head_.size()); }
@@ -100,16 +114,16 @@ private:
         modifier_.push_back(static_cast<std::uint16_t>(m));
         bin_.push_back(bin_of(h, m));
         between_.push_back(between.tags());
-        std::uint32_t c[kContexts];
-        between.contexts(coarse_[h], coarse_[m], c);
-        contexts_.insert(contexts_.end(), c, c + kContexts);
+        coarse_between_.push_back(between.coarse());
+        counts_.push_back(between.counts(coarse_[h], coarse_[m]));
     }
+    static std::uint32_t hash_of(std::uint64_t x) { return static_cast<std::uint32_t>(mix(x) >> 32); }
 
     const std::uint8_t *tags_ = nullptr, *coarse_ = nullptr;
     int n_ = 0;
     std::vector<std::uint16_t> head_, modifier_;
-    std::vector<std::uint8_t> bin_;
-    std::vector<std::uint64_t> between_;
+    std::vector<std::uint8_t> bin_, counts_;
+    std::vector<std::uint64_t> between_, coarse_between_;
     std::vector<std::uint32_t> contexts_;
 };
 

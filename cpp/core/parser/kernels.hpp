@@ -39,6 +39,7 @@ struct PairTask {
     const std::uint32_t* context;      // [vector][kContexts][16] coefficients
     const std::uint8_t* has_context;   // [vector]: any that is not 0
     const float* rows;                 // in-between weights: [head tag][modifier tag][bin][64], or null
+    std::uint64_t always;              // tags that count as lying between any two words
     const std::uint8_t* tags;          // [position]
     int n_tags;
 };

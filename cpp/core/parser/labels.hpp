@@ -35,6 +35,7 @@ public:
         }
         arcs_.begin(atoms.tags(), atoms.coarse_tags(), n);
         for (int m = 1; m < n; ++m) arcs_.add(heads[m], m);
+        arcs_.find_contexts();
         places_.resize(static_cast<std::size_t>(n) * kFeatures);
         const std::uint32_t* coefficients = label_plan().context();
         for (int m = 1; m < n; ++m) {

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "model.hpp"
+#include "pruner.hpp"
 
 namespace wald::parser {
 
@@ -21,66 +22,12 @@ struct LearnerSettings {
     double label_step = 0.05;
 };
 
-// The difference of two feature vectors: how often each weight counts.
-class Difference {
-public:
-    void clear() {
-        if (++generation_ == 0) slots_.assign(slots_.size(), Slot{}), generation_ = 1;
-        used_.clear();
-    }
-    void add(std::uint32_t index, float value) {
-        if (2 * used_.size() >= slots_.size()) grow();
-        Slot& s = find(index);
-        if (s.generation != generation_) {
-            s = {index, generation_, 0};
-            used_.push_back(static_cast<std::uint32_t>(&s - slots_.data()));
-        }
-        s.value += value;
-    }
-    double norm2() const {
-        double sum = 0;
-        for (const std::uint32_t at : used_) sum += static_cast<double>(slots_[at].value) * slots_[at].value;
-        return sum;
-    }
-    template <class See>
-    void each(See&& see) const {
-        for (const std::uint32_t at : used_)
-            if (slots_[at].value != 0) see(slots_[at].index, slots_[at].value);
-    }
-
-private:
-    struct Slot {
-        std::uint32_t index = 0, generation = 0;
-        float value = 0;
-    };
-    Slot& find(std::uint32_t index) {
-        std::size_t at = (index * 0x9e3779b1u) >> shift_;
-        while (slots_[at].generation == generation_ && slots_[at].index != index) at = (at + 1) & (slots_.size() - 1);
-        return slots_[at];
-    }
-    void grow() {
-        std::vector<Slot> old = std::move(slots_);
-        std::vector<std::uint32_t> used = std::move(used_);
-        --shift_;
-        slots_.assign(old.size() * 2, Slot{});
-        used_.clear();
-        for (const std::uint32_t at : used) {
-            Slot& s = find(old[at].index);
-            s = old[at];
-            used_.push_back(static_cast<std::uint32_t>(&s - slots_.data()));
-        }
-    }
-    std::vector<Slot> slots_ = std::vector<Slot>(1 << 13);
-    int shift_ = 32 - 13;
-    std::uint32_t generation_ = 1;
-    std::vector<std::uint32_t> used_;
-};
-
 class Learner {
 public:
     // Tags and relations are those of the first treebank. Without relations when label_bits is 0.
-    Learner(const Treebank& t, int table_bits, int label_bits)
-        : lexicon_(Lexicon::of(t)), filter_(lexicon_.fine.n_tags()), weights_(table_bits, lexicon_.fine.n_tags()), late_(weights_.values.size()) {
+    Learner(const Treebank& t, int table_bits, int label_bits, int pruner_bits)
+        : lexicon_(Lexicon::of(t)), filter_(lexicon_.fine.n_tags()), groups_(table_bits, lexicon_.fine.n_tags()) {
+        if (pruner_bits > 0) pruner_.emplace(pruner_bits, lexicon_.fine.n_tags());
         if (label_bits == 0) return;
         for (std::size_t w = 0; w < t.words.size(); ++w) label_numbers_.emplace(t.field(w, kDeprel), 0);
         for (auto& [name, number] : label_numbers_) {
@@ -105,19 +52,30 @@ public:
     // One pass over sentences in the order given; all of them must have been seen.
     void pass(const Treebank& t, const std::int64_t* order, std::int64_t n, const FilterSettings& f, const LearnerSettings& s,
               std::uint64_t seed) {
-        if (++passes_ == 2) restart_average();
+        if (++passes_ == 2) groups_.restart();
         const Limits limits = f.limits(filter_);
         for (std::int64_t k = 0; k < n; ++k) {
             learn(t, static_cast<std::size_t>(order[k]), limits, s, mix(seed + static_cast<std::uint64_t>(k)));
-            ++steps_;
+            groups_.end_step();
+        }
+    }
+    // The same for the pruner, which knows nothing of the groups.
+    void pass_pruner(const Treebank& t, const std::int64_t* order, std::int64_t n, const FilterSettings& f, double rate) {
+        pruner_->begin_pass();
+        const Limits limits = f.limits(filter_);
+        Atoms atoms;
+        for (std::int64_t k = 0; k < n; ++k) {
+            const Treebank::Sentence& range = t.sentences[static_cast<std::size_t>(order[k])];
+            atoms.read(t, static_cast<std::size_t>(order[k]), lexicon_);
+            read_gold(t, range);
+            pruner_->learn(atoms, gold_.data(), limits, rate);
         }
     }
 
     // The means of the weights after every step, from the second pass on if there is one: the first steps are the wildest.
     Model model() const {
-        Model m{lexicon_, filter_, Weights(weights_.bits, weights_.n_tags), labels_, {}};
-        const double steps = steps_ == 0 ? 1.0 : static_cast<double>(steps_);
-        for (std::size_t i = 0; i < late_.size(); ++i) m.weights.values[i] = static_cast<float>(weights_.values[i] - late_[i] / steps);
+        Model m{lexicon_, filter_, groups_.mean(), labels_, {}, {}};
+        if (pruner_) m.pruner = pruner_->mean();
         if (label_learner_) {
             m.label_weights = LabelWeights(label_learner_->weights().bits, label_learner_->weights().n_labels);
             label_learner_->average(m.label_weights.values.data());
@@ -126,17 +84,16 @@ public:
     }
 
 private:
-    void restart_average() {
-        steps_ = 0;
-        std::fill(late_.data(), late_.data() + late_.size(), 0.0);
+    void read_gold(const Treebank& t, const Treebank::Sentence& range) {
+        gold_.assign(1, -1);
+        for (std::uint32_t w = range.first; w < range.last; ++w) gold_.push_back(t.words[w].head);
     }
 
     void learn(const Treebank& t, std::size_t sentence, const Limits& limits, const LearnerSettings& s, std::uint64_t random) {
         const Treebank::Sentence& range = t.sentences[sentence];
-        p_.begin(t, sentence, lexicon_, weights_);
+        p_.begin(t, sentence, lexicon_, groups_.weights(), nullptr);
         const int N = p_.atoms().n();
-        gold_.assign(1, -1);
-        for (std::uint32_t w = range.first; w < range.last; ++w) gold_.push_back(t.words[w].head);
+        read_gold(t, range);
         if (label_learner_) learn_labels(t, range, s);
         choose_state(s, N, random);
         score(limits, s);
@@ -168,14 +125,7 @@ private:
             if (!(violation > 0) || norm2 == 0) return;
             step = std::min(step, violation / norm2);
         }
-        float* w = weights_.values.data();
-        double* late = late_.data();
-        const double steps = static_cast<double>(steps_);
-        difference_.each([&](std::uint32_t i, float value) {
-            const float d = static_cast<float>(step * value);
-            w[i] += d;
-            late[i] += steps * d;
-        });
+        groups_.add(difference_, step);
     }
 
     void learn_labels(const Treebank& t, const Treebank::Sentence& range, const LearnerSettings& s) {
@@ -196,15 +146,16 @@ private:
     }
 
     void score(const Limits& limits, const LearnerSettings& s) {
-        if (!s.random_states || s.parse.n_groups < 2) return p_.score(limits, s.parse.n_groups);
-        p_.score_some(limits, [&](int h, int m) { return state_[s.by_head ? h : m] != 0; });
+        if (!s.random_states || s.parse.n_groups < 2) return p_.score({limits}, s.parse.n_groups);
+        p_.score_some({limits}, [&](int h, int m) { return state_[owner_of(h, m, s.by_head)] != 0; });
     }
 
     void change(int h, int m, float value, const LearnerSettings& s) {
         changed_.begin(p_.atoms().tags(), p_.atoms().coarse_tags(), p_.atoms().n());
         changed_.add(h, m);
+        changed_.find_contexts();
         for (int g = 0; g < s.parse.n_groups; ++g)
-            if (g == 0 || state_[s.by_head ? h : m] != 0)
+            if (g == 0 || state_[owner_of(h, m, s.by_head)] != 0)
                 p_.scorer().features(g, changed_, 0, [&](std::uint32_t i) { difference_.add(i, value); });
     }
 
@@ -213,9 +164,8 @@ private:
     std::map<std::string, std::int32_t, std::less<>> label_numbers_;
     std::vector<std::string> labels_;
     std::optional<LabelLearner> label_learner_;
-    Weights weights_;
-    LargeArray<double> late_;  // sum of the changes, each times the steps before it
-    std::int64_t steps_ = 0;
+    AveragedWeights groups_;
+    std::optional<PrunerLearner> pruner_;
     int passes_ = 0;
     SentenceParser p_;
     Arcs changed_;

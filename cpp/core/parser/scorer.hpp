@@ -24,66 +24,86 @@ struct Weights {
     std::size_t rows() const { return std::size_t{1} << bits; }
 };
 
+// What a score is the sum of: the pairs of [first, pairs) and the single words of [pairs, last), in vectors of templates, and the
+// tags between. The two groups, and the pruner, which looks at tags of single words and between, where it always sees the root's:
+// that is how it knows the two tags together.
+struct Level {
+    int first, pairs, last;
+    bool between;
+    std::uint64_t always;
+};
+inline constexpr int kPruner = kGroups, kLevels = kGroups + 1;
+inline constexpr Level kLevel[kLevels] = {
+    {kFirstVector[0], kFirstVector[0] + kPairVectors[0], kLastVector[0], true, 0},
+    {kFirstVector[1], kFirstVector[1] + kPairVectors[1], kLastVector[1], false, 0},
+    {kFirstVector[0] + kPairVectors[0], kFirstVector[0] + kPairVectors[0], kLastVector[0], true, 1u << TagNumbers::kRoot},
+};
+
 class Scorer {
 public:
-    // What is given here must outlive the scores.
-    void begin(const Atoms& atoms, const Weights& weights) {
+    // What is given here must outlive the scores. The pruner's weights may be missing where its level is not used.
+    void begin(const Atoms& atoms, const Weights& weights, const Weights* pruner = nullptr) {
         atoms_ = &atoms;
-        weights_ = &weights;
-        for (int g = 0; g < kGroups; ++g) has_keys_[g] = has_words_[g] = false;
+        for (int l = 0; l < kLevels; ++l) {
+            weights_[l] = l == kPruner ? pruner : &weights;
+            has_keys_[l] = has_words_[l] = false;
+        }
         for (auto& keys : keys_) keys.resize(static_cast<std::size_t>(atoms.n()) * kVectors * KeyPlan::kLanes);
     }
 
-    void find_keys(int group) {
-        if (has_keys_[group]) return;
-        has_keys_[group] = true;
-        const int first = kFirstVector[group], last = kLastVector[group];
+    void find_keys(int level) {
+        if (has_keys_[level]) return;
+        has_keys_[level] = true;
+        const Level& l = kLevel[level];
         for (int side = 0; side < 2; ++side)
-            parser_kernels().keys(arc_plan().side(side), atoms_->arrays(), atoms_->n(), first, last, kVectors, keys_[side].data());
+            parser_kernels().keys(arc_plan().side(side), atoms_->arrays(), atoms_->n(), l.first, l.last, kVectors, keys_[side].data());
     }
-    void score_words(int group) {
-        if (has_words_[group]) return;
-        has_words_[group] = true;
-        find_keys(group);
-        const int first = kFirstVector[group], pairs = first + kPairVectors[group], last = kLastVector[group];
+    void score_words(int level) {
+        if (has_words_[level]) return;
+        has_words_[level] = true;
+        find_keys(level);
+        const Weights& w = *weights_[level];
+        const Level& l = kLevel[level];
         for (int side = 0; side < 2; ++side) {
-            std::vector<float>& u = unigrams_[group][side];
+            std::vector<float>& u = unigrams_[level][side];
             u.resize(static_cast<std::size_t>(atoms_->n()) * kBins);
-            parser_kernels().unigrams(weights_->values.data(), weights_->shift(), keys_[side].data(), atoms_->n(), pairs, last, kVectors, u.data());
+            parser_kernels().unigrams(w.values.data(), w.shift(), keys_[side].data(), atoms_->n(), l.pairs, l.last, kVectors, u.data());
         }
     }
 
-    void score(int group, const ArcList& arcs, float* out) {
-        score_words(group);
+    void score(int level, const ArcList& arcs, float* out) {
+        score_words(level);
+        const Weights& w = *weights_[level];
         PairTask t;
-        t.weights = weights_->values.data();
-        t.shift = weights_->shift();
+        t.weights = w.values.data();
+        t.shift = w.shift();
         t.head_keys = keys_[0].data();
         t.modifier_keys = keys_[1].data();
         t.vectors = kVectors;
-        t.first = kFirstVector[group];
-        t.last = t.first + kPairVectors[group];
+        t.first = kLevel[level].first;
+        t.last = kLevel[level].pairs;
         t.context = arc_plan().context();
         t.has_context = arc_plan().has_context();
-        t.rows = group == 0 ? weights_->values.data() + weights_->rows() : nullptr;
+        t.rows = kLevel[level].between ? w.values.data() + w.rows() : nullptr;
+        t.always = kLevel[level].always;
         t.tags = atoms_->tags();
-        t.n_tags = weights_->n_tags;
+        t.n_tags = w.n_tags;
         parser_kernels().pairs(t, arcs, out);
-        const float *head = unigrams_[group][0].data(), *modifier = unigrams_[group][1].data();
+        const float *head = unigrams_[level][0].data(), *modifier = unigrams_[level][1].data();
         for (std::int32_t i = 0; i < arcs.n; ++i)
             out[i] += head[arcs.head[i] * kBins + arcs.bin[i]] + modifier[arcs.modifier[i] * kBins + arcs.bin[i]];
     }
 
-    // Calls see(index) for every weight that an arc's score in a group is the sum of.
+    // Calls see(index) for every weight that an arc's score at a level is the sum of.
     template <class See>
-    void features(int group, const Arcs& arcs, int arc, See&& see) {
-        find_keys(group);
+    void features(int level, const Arcs& arcs, int arc, See&& see) {
+        find_keys(level);
+        const Weights& w = *weights_[level];
         const int h = arcs.head(arc), m = arcs.modifier(arc), bin = arcs.bin(arc);
-        const std::uint32_t* contexts = arcs.contexts(arc);
-        const int first = kFirstVector[group], pairs = first + kPairVectors[group], last = kLastVector[group];
+        const auto [first, pairs, last, between, always] = kLevel[level];
         const std::uint32_t* head = keys_[0].data() + static_cast<std::size_t>(h) * kVectors * KeyPlan::kLanes;
         const std::uint32_t* modifier = keys_[1].data() + static_cast<std::size_t>(m) * kVectors * KeyPlan::kLanes;
-        const int shift = weights_->shift();
+        const int shift = w.shift();
         auto both = [&](std::uint32_t key) {
             const std::uint32_t place = key >> shift << 4 | (key & 15);
             see(place ^ static_cast<std::uint32_t>(bin & 1));
@@ -92,14 +112,14 @@ public:
         for (int i = first * KeyPlan::kLanes; i < pairs * KeyPlan::kLanes; ++i) {
             const std::uint32_t* context = arc_plan().context() + i / KeyPlan::kLanes * kContexts * KeyPlan::kLanes + i % KeyPlan::kLanes;
             std::uint32_t key = head[i] + modifier[i];
-            for (int c = 0; c < kContexts; ++c) key += context[c * KeyPlan::kLanes] * contexts[c];
+            for (int c = 0; c < kContexts; ++c) key += context[c * KeyPlan::kLanes] * arcs.contexts(arc)[c];
             both(key);
         }
         for (int i = pairs * KeyPlan::kLanes; i < last * KeyPlan::kLanes; ++i) both(head[i]), both(modifier[i]);
-        if (group == 0) {
-            const std::size_t row = weights_->rows() +
-                ((static_cast<std::size_t>(atoms_->tags()[h]) * weights_->n_tags + atoms_->tags()[m]) * kBins + bin) * TagNumbers::kMostTags;
-            for (std::uint64_t rest = arcs.between(arc); rest != 0; rest &= rest - 1)
+        if (between) {
+            const std::size_t row = w.rows() +
+                ((static_cast<std::size_t>(atoms_->tags()[h]) * w.n_tags + atoms_->tags()[m]) * kBins + bin) * TagNumbers::kMostTags;
+            for (std::uint64_t rest = arcs.between(arc) | always; rest != 0; rest &= rest - 1)
                 see(static_cast<std::uint32_t>(row + static_cast<std::size_t>(__builtin_ctzll(rest))));
         }
     }
@@ -107,10 +127,10 @@ public:
 
 private:
     const Atoms* atoms_ = nullptr;
-    const Weights* weights_ = nullptr;
-    bool has_keys_[kGroups] = {}, has_words_[kGroups] = {};
+    const Weights* weights_[kLevels] = {};
+    bool has_keys_[kLevels] = {}, has_words_[kLevels] = {};
     std::vector<std::uint32_t> keys_[2];             // head, modifier: [position][vector][lane]
-    std::vector<float> unigrams_[kGroups][2];        // [position][bin]
+    std::vector<float> unigrams_[kLevels][2];        // [position][bin]
 };
 
 }  // namespace wald::parser

@@ -3,9 +3,9 @@
 
 #include <chrono>
 
+#include "choice.hpp"
 #include "edmonds.hpp"
 #include "eisner.hpp"
-#include "scorer.hpp"
 
 namespace wald::parser {
 
@@ -29,42 +29,42 @@ private:
 
 class SentenceParser {
 public:
-    void begin(const Treebank& t, std::size_t sentence, const Lexicon& lexicon, const Weights& weights) {
+    void begin(const Treebank& t, std::size_t sentence, const Lexicon& lexicon, const Weights& weights, const Weights* pruner) {
         atoms_.read(t, sentence, lexicon);
-        scorer_.begin(atoms_, weights);
-        arcs_.begin(atoms_.tags(), atoms_.coarse_tags(), atoms_.n());
+        scorer_.begin(atoms_, weights, pruner);
     }
 
-    // Scores of all arcs under the settings' groups into a matrix [head][modifier].
-    void score(const Limits& limits, int n_groups) {
-        score_arcs(limits);
-        if (n_groups > 1) {
-            extra_.resize(scores_.size());
-            scorer_.score(1, arcs_.view(), extra_.data());
+    // Scores of arcs into a matrix [head][modifier].
+    void score(const Choice& c, int n_groups) {
+        chosen_.choose(scorer_, c);
+        const ArcList arcs = chosen_.arcs().view();
+        scores_.assign(static_cast<std::size_t>(arcs.n), 0.0f);
+        extra_.resize(scores_.size());
+        for (int g = 0; g < n_groups; ++g) {
+            scorer_.score(g, arcs, extra_.data());
             for (std::size_t i = 0; i < scores_.size(); ++i) scores_[i] += extra_[i];
         }
         fill();
     }
-    // The same, but the costly group for chosen arcs alone.
-    template <class Wanted>
-    void score_some(const Limits& limits, Wanted&& wanted) {
-        score_arcs(limits);
+    // The same, but the costly group for arcs of bought(head, modifier) alone.
+    template <class Bought>
+    void score_some(const Choice& c, Bought&& bought) {
+        chosen_.choose(scorer_, c);
+        const Arcs& arcs = chosen_.arcs();
+        scores_.resize(static_cast<std::size_t>(arcs.size()));
+        scorer_.score(0, arcs.view(), scores_.data());
         some_.clear();
         where_.clear();
-        for (int i = 0; i < arcs_.size(); ++i)
-            if (wanted(arcs_.head(i), arcs_.modifier(i))) {
-                some_.add(arcs_, i);
+        for (int i = 0; i < arcs.size(); ++i)
+            if (bought(arcs.head(i), arcs.modifier(i))) {
+                some_.add(arcs, i);
                 where_.push_back(i);
             }
+        some_.find_contexts();
         extra_.resize(where_.size());
         if (!where_.empty()) scorer_.score(1, some_.view(), extra_.data());
         for (std::size_t k = 0; k < where_.size(); ++k) scores_[where_[k]] += extra_[k];
         fill();
-    }
-    void fill() {
-        const std::size_t N = static_cast<std::size_t>(atoms_.n());
-        matrix_.assign(N * N, -std::numeric_limits<float>::infinity());
-        for (int i = 0; i < arcs_.size(); ++i) matrix_[static_cast<std::size_t>(arcs_.head(i)) * N + arcs_.modifier(i)] = scores_[i];
     }
     bool decode(const Settings& s, std::int32_t* heads) {
         const int n = atoms_.n() - 1;
@@ -72,37 +72,35 @@ public:
                             : edmonds_.decode(matrix_.data(), n, s.single_root, heads);
     }
 
-    // heads[0..n) of the n words; times[0..3) gains seconds of features, scores and decoding.
-    void parse(const Treebank& t, std::size_t sentence, const Lexicon& lexicon, const Weights& weights, const Limits& limits,
-               const Settings& s, std::int32_t* heads, double* times) {
+    // heads[0..n) of the n words; times[0..3) gains seconds of features, scores and decoding; the number of arcs that all groups
+    // score.
+    int parse(const Treebank& t, std::size_t sentence, const Lexicon& lexicon, const Weights& weights, const Choice& c, const Settings& s,
+              std::int32_t* heads, double* times) {
         Stopwatch watch;
-        begin(t, sentence, lexicon, weights);
+        begin(t, sentence, lexicon, weights, c.pruner);
         for (int g = 0; g < s.n_groups; ++g) scorer_.find_keys(g);
         watch.lap(times[0]);
-        score(limits, s.n_groups);
+        score(c, s.n_groups);
         watch.lap(times[1]);
         heads_.resize(static_cast<std::size_t>(atoms_.n()));
         decode(s, heads_.data());
         std::copy(heads_.begin() + 1, heads_.end(), heads);
         watch.lap(times[2]);
+        return chosen_.arcs().size();
     }
 
-    void score_arcs(const Limits& limits) {
-        arcs_.list(limits);
-        scores_.resize(static_cast<std::size_t>(arcs_.size()));
-        scorer_.score(0, arcs_.view(), scores_.data());
-    }
     Atoms& atoms() { return atoms_; }
     Scorer& scorer() { return scorer_; }
-    Arcs& arcs() { return arcs_; }
-    std::vector<float>& scores() { return scores_; }
-    std::vector<float>& extra() { return extra_; }
+    const ChosenArcs& chosen() const { return chosen_; }
     std::vector<float>& matrix() { return matrix_; }
 
 private:
+    void fill() { fill_matrix(atoms_.n(), chosen_.arcs(), scores_.data(), chosen_.spare(), matrix_); }
+
     Atoms atoms_;
     Scorer scorer_;
-    Arcs arcs_, some_;
+    ChosenArcs chosen_;
+    Arcs some_;
     std::vector<int> where_;
     Eisner eisner_;
     Edmonds edmonds_;

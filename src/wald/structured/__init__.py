@@ -9,6 +9,7 @@ from wald.structured.features import ExtractionError, LazyFeatures
 from wald.structured.groups import FeatureGroup
 from wald.structured.images import HOG
 from wald.structured.parser import DependencyParser
+from wald.structured.parser_session import ParserSession
 from wald.structured.protocol import Session, StructuredModel, check_model
 from wald.structured.sequences import Sequences
 from wald.structured.session import ChainSession
@@ -23,6 +24,7 @@ __all__ = [
     "ExtractionError",
     "FeatureGroup",
     "LazyFeatures",
+    "ParserSession",
     "Sentence",
     "Sequences",
     "Session",

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from wald import _core
 from wald._threads import effective_threads
 from wald.structured.attachment import AttachmentScores, attachment_scores
 from wald.structured.conll import Treebank, from_words
+from wald.structured.parser_learning import PRUNER_PASSES, Learning
+from wald.structured.parser_session import ParserSession
+from wald.structured.parser_settings import arcs, check, n_groups, trees
 
 GROUPS = ("tags", "words")
-_FILTERS = {"slack": (True, 1.5, 2.0), "exact": (True, 1.0, 0.0), None: (False, 1.0, 0.0)}
-_LABEL_BITS = 15
+_TIMED = 300  # sentences that costs are measured on
+_LEAST_COST = 1e-9
 
 
 class DependencyParser(BaseEstimator):
@@ -50,10 +51,16 @@ class DependencyParser(BaseEstimator):
         groups: a tenth of the sentences has it for no word, a tenth for all words, the others each with its own
         probability from a uniform distribution.
     group_by : {"modifier", "head"}, default="modifier"
-        Which arcs are a word's own: those that it is the modifier of, or the head of. Matters to `random_states`.
+        Which arcs are a word's own: those that it is the modifier of, or the head of; arcs from the root are their
+        modifiers' in any case. Matters to `random_states` and `open`.
     length_filter : {"slack", "exact", None}, default="slack"
         Arcs longer than any that was seen between two such tags are not scored; with slack, longer than 1.5 times
         that and 2 more.
+    arc_margin : float or None, default=None
+        Coarse to fine: a small model, the pruner, says how likely each head of a word is; the groups score only arcs
+        whose log probability is at most this far below that of the word's likeliest head, and a word's only such arc is
+        taken as it is. 4 costs about 0.1 points of UAS. Fit with a number, any one, for a parser with a pruner; None:
+        the groups score every arc that the length filter leaves.
     relations : bool, default=True
         Whether to learn and predict relations.
     table_bits : int, default=23
@@ -67,8 +74,12 @@ class DependencyParser(BaseEstimator):
     ----------
     labels_ : list of str
         Relations seen in training.
+    group_costs_ : float64 ndarray of shape (n_groups,)
+        Seconds that each group takes for a word, measured on the last sentences learned from.
     n_passes_ : int
         Passes made.
+    n_scored_arcs_ : int
+        Arcs that the last call of `predict` had scored by all groups.
     seconds_ : dict
         Seconds that the last call of `predict` spent on features, scores, decoding and relations, over all threads.
 
@@ -82,7 +93,9 @@ class DependencyParser(BaseEstimator):
     Templates and MIRA: R. McDonald, K. Crammer and F. Pereira, "Online large-margin training of dependency parsers",
     ACL 2005, table 1 and section 2.3. Averaged perceptron: M. Collins, EMNLP 2002. Decoders: J. Eisner, COLING 1996;
     Y. J. Chu and T. H. Liu, 1965, J. Edmonds, 1967, in the dense form of R. E. Tarjan, 1977. Length filter: H. He,
-    H. Daume III and J. Eisner, EMNLP 2013, section 5, after A. Rush and S. Petrov, NAACL 2012.
+    H. Daume III and J. Eisner, EMNLP 2013, section 5, after A. Rush and S. Petrov, NAACL 2012. Coarse to fine: E.
+    Charniak et al., "Multilevel coarse-to-fine PCFG parsing", HLT-NAACL 2006; the pruner is a log-linear choice among a
+    word's heads by the tags around both words and those between.
 
     The same sentences, parameters and seed give the same weights; a sentence's tree depends neither on the sentences
     around it, nor on the number of threads, nor on the processor's instruction set.
@@ -110,6 +123,7 @@ class DependencyParser(BaseEstimator):
         random_states: bool = False,
         group_by: str = "modifier",
         length_filter: str | None = "slack",
+        arc_margin: float | None = None,
         relations: bool = True,
         table_bits: int = 23,
         n_jobs: int | None = None,
@@ -125,6 +139,7 @@ class DependencyParser(BaseEstimator):
         self.random_states = random_states
         self.group_by = group_by
         self.length_filter = length_filter
+        self.arc_margin = arc_margin
         self.relations = relations
         self.table_bits = table_bits
         self.n_jobs = n_jobs
@@ -147,12 +162,12 @@ class DependencyParser(BaseEstimator):
         DependencyParser
             Itself.
         """
-        self._check()
+        check(self)
         bank = _treebank(sentences)
         self._begin(bank)
-        for _ in range(self.n_epochs):
-            self._pass(bank)
-        self._finish()
+        for turn in range(self.n_epochs):
+            self._pass(bank, pruner=turn < PRUNER_PASSES)
+        self._finish(bank)
         del self._learning  # weights and sums of weights: three times the model
         return self
 
@@ -174,49 +189,32 @@ class DependencyParser(BaseEstimator):
         DependencyParser
             Itself.
         """
-        self._check()
+        check(self)
         bank = _treebank(sentences)
         if getattr(self, "_learning", None) is None:
             self._begin(bank)
         else:
             _need_heads(bank)
-            self._learning.see(bank.core)
-        self._pass(bank)
-        self._finish()
+            self._learning.see(bank)
+        self._pass(bank, pruner=True)
+        self._finish(bank)
         return self
 
     def _begin(self, bank: Treebank) -> None:
         _need_heads(bank)
-        self._learning = _core.ParserLearner(
-            bank.core, bits=self.table_bits, label_bits=_LABEL_BITS if self.relations else 0
-        )
-        self._learning.see(bank.core)
-        self._random = check_random_state(self.random_state)
+        self._learning = Learning(self, bank)
         self.n_passes_ = 0
 
-    def _pass(self, bank: Treebank) -> None:
-        use, factor, extra = _FILTERS[self.length_filter]
-        self._learning.learn(
-            bank.core,
-            self._random.permutation(len(bank)).astype(np.int64),
-            projective=self.decoder == "eisner",
-            single_root=self.single_root,
-            n_groups=self._n_groups,
-            filter=use,
-            factor=factor,
-            extra=extra,
-            mira=self.learner == "mira",
-            step=float(self.step),
-            random_states=self.random_states,
-            by_head=self.group_by == "head",
-            loss_augmented=self.loss_augmented,
-            seed=int(self._random.randint(2**31)),
-        )
+    def _pass(self, bank: Treebank, *, pruner: bool) -> None:
+        self._learning.turn(self, bank, pruner=pruner)
         self.n_passes_ += 1
 
-    def _finish(self) -> None:
+    def _finish(self, bank: Treebank) -> None:
         self._model = self._learning.model()
         self.labels_ = self._model.labels
+        session = self.open(bank[:_TIMED])
+        session.decode(session.state())
+        self.group_costs_ = np.maximum(session.seconds / session.offsets[-1], _LEAST_COST)
 
     # ---- parsing ------------------------------------------------------------------------------------------------
 
@@ -234,18 +232,13 @@ class DependencyParser(BaseEstimator):
         Treebank
             The same sentences with the predicted heads and, if the parser learned them, relations.
         """
-        check_is_fitted(self, "_model")
-        self._check()
+        self._ready()
         bank = _treebank(sentences)
-        use, factor, extra = _FILTERS[self.length_filter]
-        heads, relations, times = self._model.parse(
+        heads, relations, times, self.n_scored_arcs_ = self._model.parse(
             bank.core,
-            projective=self.decoder == "eisner",
-            single_root=self.single_root,
-            n_groups=self._n_groups,
-            filter=use,
-            factor=factor,
-            extra=extra,
+            **trees(self),
+            **arcs(self),
+            n_groups=n_groups(self),
             relations=bool(self.labels_),
             n_threads=effective_threads(self.n_jobs),
         )
@@ -286,7 +279,7 @@ class DependencyParser(BaseEstimator):
     # ---- groups of features, for chosen arcs --------------------------------------------------------------------
 
     def arcs(self, sentences: Treebank, index: int) -> NDArray[np.int32]:
-        """Return the arcs of one sentence that the length filter leaves.
+        """Return the arcs of one sentence that all groups score.
 
         Parameters
         ----------
@@ -300,9 +293,8 @@ class DependencyParser(BaseEstimator):
         ndarray of int32, shape (n_arcs, 2)
             Heads (0 is the root) and modifiers, modifier by modifier.
         """
-        check_is_fitted(self, "_model")
-        use, factor, extra = _FILTERS[self.length_filter]
-        heads, modifiers = self._model.arcs(sentences.core, index, filter=use, factor=factor, extra=extra)
+        self._ready()
+        heads, modifiers = self._model.arcs(sentences.core, index, **arcs(self))
         return np.stack([heads, modifiers], axis=1)
 
     def arc_scores(self, sentences: Treebank, index: int, group: str, arcs: ArrayLike) -> NDArray[np.float32]:
@@ -314,8 +306,9 @@ class DependencyParser(BaseEstimator):
             Any sentences.
         index : int
             Which of them.
-        group : {"tags", "words"}
-            An arc's score is the sum of its scores by both.
+        group : {"tags", "words", "pruner"}
+            An arc's score is the sum of its scores by tags and words. The pruner's, for a parser that has one, are
+            logarithms of odds.
         arcs : array-like of int, shape (n_arcs, 2)
             Heads (0 is the root) and modifiers.
 
@@ -323,38 +316,70 @@ class DependencyParser(BaseEstimator):
         -------
         ndarray of float32, shape (n_arcs,)
         """
-        check_is_fitted(self, "_model")
-        if group not in GROUPS:
-            raise ValueError(f"group must be one of {GROUPS}. Got {group!r} instead.")
+        self._ready()
+        known = (*GROUPS, "pruner") if self._model.prunes else GROUPS
+        if group not in known:
+            raise ValueError(f"group must be one of {known}. Got {group!r} instead.")
         pairs = np.asarray(arcs, dtype=np.int32)
         if pairs.ndim != 2 or pairs.shape[1] != 2:
             raise ValueError(f"arcs must have shape (n_arcs, 2). Got {pairs.shape} instead.")
         heads, modifiers = np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1])
-        return self._model.arc_scores(sentences.core, index, 0 if group == "tags" else 1, heads, modifiers)
+        return self._model.arc_scores(sentences.core, index, known.index(group), heads, modifiers)
+
+    # ---- groups of features, for chosen words -------------------------------------------------------------------
+
+    @property
+    def group_names_(self) -> list[str]:
+        """The cheap group first."""
+        return list(GROUPS[: n_groups(self)])
+
+    def open(self, sentences: Treebank | Sequence[Any]) -> ParserSession:
+        """Look at sentences word by word: parse, buy the costly features of some words, parse again.
+
+        A parser whose trees should be good under any mix of groups needs ``random_states=True``.
+
+        Parameters
+        ----------
+        sentences : Treebank or sequence
+            As for `predict`.
+
+        Returns
+        -------
+        ParserSession
+        """
+        self._ready()
+        bank = _treebank(sentences)
+        core = _core.ParserSession(
+            self._model,
+            bank.core,
+            **trees(self),
+            **arcs(self),
+            by_head=self.group_by == "head",
+            n_threads=effective_threads(self.n_jobs),
+        )
+        return ParserSession(core, core.offsets(), self._model.n_tags, n_groups(self) - 1)
+
+    def loss(self, truth: NDArray[np.int32], answer: NDArray[np.int32]) -> NDArray[np.float64]:
+        """Return 1 for every word with a wrong head, 0 for the others; from codes, as a session gives them.
+
+        Parameters
+        ----------
+        truth, answer : ndarray of int32, shape (n_words,)
+            Heads.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_words,)
+        """
+        return np.asarray(np.asarray(truth) != np.asarray(answer), dtype=np.float64)
 
     # ---- inside -------------------------------------------------------------------------------------------------
 
-    @property
-    def _n_groups(self) -> int:
-        return 2 if self.features == "all" else 1
-
-    def _check(self) -> None:
-        for name, allowed in (
-            ("features", ("all", "tags")),
-            ("decoder", ("eisner", "chu-liu-edmonds")),
-            ("learner", ("mira", "perceptron")),
-            ("group_by", ("modifier", "head")),
-            ("length_filter", tuple(_FILTERS)),
-        ):
-            if (value := getattr(self, name)) not in allowed:
-                raise ValueError(f"{name} must be one of {allowed}. Got {value!r} instead.")
-        for name, low, high in (("n_epochs", 1, 10**6), ("table_bits", 8, 28)):
-            if not _is_integer(number := getattr(self, name)) or not low <= number <= high:
-                raise ValueError(f"{name} must be an integer from {low} to {high}. Got {number!r} instead.")
-        if not _is_positive(self.step):
-            raise ValueError(f"step must be a positive number. Got {self.step!r} instead.")
-        if self.random_states and self.features != "all":
-            raise ValueError("random_states=True needs features='all': with tags alone there is nothing to choose.")
+    def _ready(self) -> None:
+        check_is_fitted(self, "_model")
+        check(self)
+        if self.arc_margin is not None and not self._model.prunes:
+            raise ValueError("arc_margin needs a parser that was fitted with an arc_margin. This one has no pruner.")
 
     def __getstate__(self) -> dict[str, Any]:
         state = dict(super().__getstate__())
@@ -367,14 +392,6 @@ class DependencyParser(BaseEstimator):
         if "_model" in state:
             state = state | {"_model": _core.ParserModel(*state["_model"])}
         super().__setstate__(state)
-
-
-def _is_integer(value: Any) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool)
-
-
-def _is_positive(value: Any) -> bool:
-    return isinstance(value, Real) and 0 < float(value) < float("inf")
 
 
 def _treebank(sentences: Treebank | Sequence[Any]) -> Treebank:

@@ -1,0 +1,96 @@
+// Sentences that are parsed again and again, with more features each time.
+#pragma once
+
+#include <mutex>
+
+#include "../core/parser/session.hpp"
+#include "parser.hpp"
+
+namespace wald::bindings {
+
+class ParserSession {
+public:
+    ParserSession(const ParserModel& model, const Treebank& t, bool projective, bool single_root, bool by_head, bool filter, double factor,
+                  double extra, double margin, int n_threads)
+        : model_(model.model) {
+        nb::gil_scoped_release release;
+        session_.emplace(*model_, t, model.choice({filter, factor, extra}, margin),
+                         parser::Settings{projective, single_root, parser::kGroups}, by_head, n_threads);
+    }
+
+    auto decode(Bytes state, std::optional<Longs> examples) {
+        auto heads = new_array<std::int32_t>({words_of(state, examples)});
+        run(state, examples, heads.data(), nullptr);
+        return heads;
+    }
+    nb::tuple evidence(Bytes state, std::optional<Longs> examples) {
+        const std::size_t n = words_of(state, examples);
+        auto heads = new_array<std::int32_t>({n});
+        auto evidence = new_array<float>({n, parser::kEvidence});
+        run(state, examples, heads.data(), evidence.data());
+        return nb::make_tuple(heads, evidence);
+    }
+    nb::tuple look() const {
+        const std::size_t n = static_cast<std::size_t>(session_->n_words());
+        auto tags = new_array<std::uint8_t>({n}), coarse = new_array<std::uint8_t>({n});
+        auto n_arcs = new_array<std::int32_t>({n});
+        auto gaps = new_array<float>({n});
+        session_->look(tags.data(), coarse.data(), n_arcs.data(), gaps.data());
+        return nb::make_tuple(tags, coarse, n_arcs, gaps);
+    }
+
+    auto offsets() const {
+        const std::vector<std::int64_t>& o = session_->offsets();
+        auto a = new_array<std::int64_t>({o.size()});
+        std::copy(o.begin(), o.end(), a.data());
+        return a;
+    }
+    nb::tuple seconds() {
+        const std::lock_guard lock(mutex_);
+        return nb::make_tuple(session_->seconds(0), session_->seconds(1));
+    }
+    std::int64_t extracted() {
+        const std::lock_guard lock(mutex_);
+        return session_->extracted();
+    }
+
+private:
+    // Words of the sentences asked for, each at most once: two threads must not buy for the same one.
+    std::size_t words_of(const Bytes& state, const std::optional<Longs>& examples) const {
+        require(state.size() == static_cast<std::size_t>(session_->n_words()), "the state has one entry per word");
+        std::vector<char> seen(static_cast<std::size_t>(session_->n_sentences()));
+        for (const std::int64_t i : span_of(examples)) {
+            require(i >= 0 && i < session_->n_sentences(), "examples must be sentences of this session");
+            require(!seen[static_cast<std::size_t>(i)], "examples must not name a sentence twice");
+            seen[static_cast<std::size_t>(i)] = 1;
+        }
+        return static_cast<std::size_t>(examples ? session_->words_of(examples->data(), static_cast<std::int64_t>(examples->size())) : session_->n_words());
+    }
+    void run(const Bytes& state, const std::optional<Longs>& examples, std::int32_t* heads, float* evidence) {
+        static constexpr std::int64_t none = 0;
+        const std::int64_t n = examples ? static_cast<std::int64_t>(examples->size()) : 0;
+        const std::int64_t* which = !examples ? nullptr : n > 0 ? examples->data() : &none;
+        nb::gil_scoped_release release;
+        const std::lock_guard lock(mutex_);
+        session_->decode(state.data(), which, n, heads, evidence);
+    }
+
+    std::shared_ptr<const parser::Model> model_;
+    std::optional<parser::Session> session_;
+    std::mutex mutex_;
+};
+
+inline void bind_parser_session(nb::module_& m) {
+    using namespace nb::literals;
+    nb::class_<ParserSession>(m, "ParserSession")
+        .def(nb::init<const ParserModel&, const Treebank&, bool, bool, bool, bool, double, double, double, int>(), "model"_a, "treebank"_a, nb::kw_only(),
+             "projective"_a, "single_root"_a, "by_head"_a, "filter"_a, "factor"_a, "extra"_a, "margin"_a, "n_threads"_a)
+        .def("decode", &ParserSession::decode, "state"_a.noconvert(), "examples"_a.none().noconvert() = nb::none())
+        .def("evidence", &ParserSession::evidence, "state"_a.noconvert(), "examples"_a.none().noconvert() = nb::none())
+        .def("look", &ParserSession::look)
+        .def("offsets", &ParserSession::offsets)
+        .def_prop_ro("seconds", &ParserSession::seconds)
+        .def_prop_ro("extracted", &ParserSession::extracted);
+}
+
+}  // namespace wald::bindings

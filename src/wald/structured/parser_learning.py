@@ -1,0 +1,66 @@
+"""Passes over annotated sentences, in an order drawn at random."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from wald import _core
+from wald.structured.conll import Treebank
+from wald.structured.parser_settings import lengths, n_groups, trees
+
+#: More passes make the pruner no better.
+PRUNER_PASSES = 3
+_LABEL_BITS, _PRUNER_BITS, _PRUNER_RATE = 15, 20, 0.02
+
+
+class Learning:
+    """A parser's weights while they are being learned.
+
+    Parameters
+    ----------
+    parser : DependencyParser
+        Its parameters count, which have been checked.
+    bank : Treebank
+        Settles tags and relations, and is seen.
+    """
+
+    def __init__(self, parser: Any, bank: Treebank) -> None:
+        self._core = _core.ParserLearner(
+            bank.core,
+            bits=parser.table_bits,
+            label_bits=_LABEL_BITS if parser.relations else 0,
+            pruner_bits=0 if parser.arc_margin is None else _PRUNER_BITS,
+        )
+        self._prunes = parser.arc_margin is not None
+        self._random = check_random_state(parser.random_state)
+        self.see(bank)
+
+    def see(self, bank: Treebank) -> None:
+        """Let the length filter see sentences; before they are learned from."""
+        self._core.see(bank.core)
+
+    def turn(self, parser: Any, bank: Treebank, *, pruner: bool) -> None:
+        """Make one pass for the groups and, where there is one and it is to learn, the pruner."""
+        order = self._random.permutation(len(bank)).astype(np.int64)
+        self._core.learn(
+            bank.core,
+            order,
+            **trees(parser),
+            **lengths(parser),
+            n_groups=n_groups(parser),
+            mira=parser.learner == "mira",
+            step=float(parser.step),
+            random_states=parser.random_states,
+            by_head=parser.group_by == "head",
+            loss_augmented=parser.loss_augmented,
+            seed=int(self._random.randint(2**31)),
+        )
+        if self._prunes and pruner:
+            self._core.learn_pruner(bank.core, order, **lengths(parser), rate=_PRUNER_RATE)
+
+    def model(self) -> _core.ParserModel:
+        """Return the averaged weights."""
+        return self._core.model()

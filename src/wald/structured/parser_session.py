@@ -1,0 +1,152 @@
+"""Sentences on their way through a dependency parser."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from wald import _core
+from wald.structured.conll import Treebank
+
+State = NDArray[np.bool_]
+
+
+class ParserSession:
+    """Sentences on their way through a parser: which words have the costly features, and what tree that gives.
+
+    Sentences are read, and their arcs scored by the cheap group, when the session opens; an arc's costly score is
+    worked out once, when a state first asks for it. A state, a boolean array (n_words, 1), says which words' arcs have
+    the group ``"words"``: the arcs that the word is the modifier of or, for a parser with ``group_by="head"``, the head
+    of. Arcs from the root always are their modifier's. With ``examples``, an array of different sentences' indices,
+    answers are for the words of these sentences only, in this order, and only these are worked on.
+
+    Parameters
+    ----------
+    core : _core.ParserSession
+    offsets : int64 ndarray of shape (n_sentences + 1,)
+        First word of every sentence, and the end.
+    n_tags : tuple of int
+        How many fine and coarse tags the parser numbers, with the root and the others.
+    n_costly : {0, 1}
+        0 for a parser of tags alone: a state then has no column.
+
+    Attributes
+    ----------
+    offsets : int64 ndarray of shape (n_sentences + 1,)
+
+    See Also
+    --------
+    wald.structured.DependencyParser.open : Makes one.
+
+    Examples
+    --------
+    >>> from wald.datasets import make_trees
+    >>> from wald.structured import DependencyParser
+    >>> bank = make_trees(300, random_state=0)
+    >>> parser = DependencyParser(table_bits=16, random_states=True, random_state=0).fit(bank[:200])
+    >>> session = parser.open(bank[200:])
+    >>> state = session.state() & False
+    >>> heads = session.decode(state)
+    >>> state[session.confidence(state) < 1] = True  # the doubtful words deserve more
+    >>> better = session.decode(state)
+    >>> bool(session.extracted[1] == state.sum()), bool(session.extracted[1] < len(state))
+    (True, True)
+    """
+
+    def __init__(
+        self, core: _core.ParserSession, offsets: NDArray[np.int64], n_tags: tuple[int, int], n_costly: int
+    ) -> None:
+        self._core, self.offsets, self._n_tags, self._n_costly = core, offsets, n_tags, n_costly
+
+    @property
+    def seconds(self) -> NDArray[np.float64]:
+        """Time spent so far on each group, over all threads: (n_groups,).
+
+        The cheap one's includes reading the words and listing the arcs; both include adding up the weights.
+        """
+        return np.array(self._core.seconds[: 1 + self._n_costly])
+
+    @property
+    def extracted(self) -> NDArray[np.int64]:
+        """Words that each group was extracted for so far: (n_groups,)."""
+        return np.array([self.offsets[-1], self._core.extracted][: 1 + self._n_costly], dtype=np.int64)
+
+    def codes(self, y: Any) -> NDArray[np.int32]:
+        """Heads (n_words,) of a treebank, or of one array per sentence, or as they are; -1 where none is given."""
+        if isinstance(y, Treebank):
+            heads = y.heads
+        else:
+            rows = [np.asarray(row).reshape(-1) for row in y]
+            heads = np.concatenate(rows) if rows else np.empty(0, np.int32)
+        if heads.shape != (self.offsets[-1],) or (heads.size and heads.dtype.kind not in "iu"):
+            raise ValueError(f"y must have one head for each of the {self.offsets[-1]} words. Got {heads.shape}.")
+        return heads.astype(np.int32)
+
+    def state(self, state: ArrayLike | None = None) -> State:
+        """Check a state (n_words, n_groups - 1), or make the one that has everything."""
+        shape = (int(self.offsets[-1]), self._n_costly)
+        if state is None:
+            return np.ones(shape, dtype=bool)
+        array = np.asarray(state)
+        if array.dtype != bool or array.shape != shape:
+            raise ValueError(f"state must be a boolean array of shape {shape}. Got {array.dtype}, shape {array.shape}.")
+        return array
+
+    def decode(self, state: ArrayLike, examples: ArrayLike | None = None) -> NDArray[np.int32]:
+        """Heads (n_words,) of the best tree of every sentence under a state; 0 is the root."""
+        return self._core.decode(self._bits(state), self._chosen(examples))
+
+    def confidence(self, state: ArrayLike, examples: ArrayLike | None = None) -> NDArray[np.float32]:
+        """By how much the score of a word's arc beats that of the word's best other arc, or 0: (n_words,).
+
+        These are scores of arcs, not of trees: where the tree asks for another arc than the word's best one, confidence
+        is 0. It is 16 for words that have no other arc: the only word of a sentence, and those whose head a pruner
+        settled.
+        """
+        return np.maximum(self.evidence(state, examples)[:, 0], 0)
+
+    def part_features(self) -> NDArray[np.float32]:
+        """What is known of every word without parsing: (n_words, d).
+
+        Indicators of its tag and of the coarse tags of the words before and behind it, the logarithm of the number of
+        its arcs, and by how much the cheap score of its best arc beats the next one's, 16 if it is the only one.
+        """
+        fine, coarse, n_arcs, gaps = self._core.look()
+        n_fine, n_coarse = self._n_tags
+        starts = np.zeros(len(fine) + 1, dtype=bool)
+        starts[self.offsets] = True
+        before, behind = np.roll(coarse, 1), np.roll(coarse, -1)
+        before[starts[:-1]] = behind[starts[1:]] = 0  # the number of the root, which is none of the words
+        numbers = np.stack([fine, before + n_fine, behind + (n_fine + n_coarse)], axis=1, dtype=np.intp)
+        features = np.zeros((len(fine), n_fine + 2 * n_coarse + 2), dtype=np.float32)
+        np.put_along_axis(features, numbers, 1, axis=1)
+        features[:, -2] = np.log(np.maximum(n_arcs, 1))
+        features[:, -1] = gaps
+        return features
+
+    def evidence(self, state: ArrayLike, examples: ArrayLike | None = None) -> NDArray[np.float32]:
+        """What parsing under a state says of every word: (n_words, 10).
+
+        In this order: the score of its arc less that of its best other arc, negative where the tree wanted it so, -16
+        at least; the probability of its head and the entropy, in nats, over its heads, by the exponentials of their
+        scores; how many other heads come within 2 of the best one; whether the head is the root, and whether it stands
+        before the word; the logarithm of the distance; how many words hang on this one; the first of these numbers for
+        the head, and the smallest one among the dependents, 16 where there is no such word.
+        """
+        return self._core.evidence(self._bits(state), self._chosen(examples))[1]
+
+    def _bits(self, state: ArrayLike) -> NDArray[np.uint8]:
+        checked = self.state(state)
+        if not self._n_costly:
+            return np.zeros(len(checked), dtype=np.uint8)
+        return np.ascontiguousarray(checked[:, 0]).view(np.uint8)
+
+    def _chosen(self, examples: ArrayLike | None) -> NDArray[np.int64] | None:
+        if examples is None:
+            return None
+        chosen = np.asarray(examples)
+        if chosen.ndim != 1 or (chosen.size and chosen.dtype.kind not in "iu"):
+            raise ValueError(f"examples must be a 1-D array of indices. Got {chosen.dtype}, shape {chosen.shape}.")
+        return np.ascontiguousarray(chosen, dtype=np.int64)

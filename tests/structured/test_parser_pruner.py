@@ -1,0 +1,143 @@
+"""Coarse to fine: arcs that the pruner leaves to the groups."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+from structured.parser_reference import is_tree
+
+from wald.datasets import make_trees
+from wald.structured import DependencyParser, Treebank, check_model, decode_tree
+
+SMALL = {"table_bits": 16, "n_epochs": 4, "random_state": 0}
+
+
+@pytest.fixture(scope="module")
+def bank():
+    return make_trees(400, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def parser(bank):
+    return DependencyParser(**SMALL, arc_margin=4.0).fit(bank[:300])
+
+
+def copy(parser, **parameters):
+    return pickle.loads(pickle.dumps(parser)).set_params(**parameters)
+
+
+def listed(parser, bank, i):
+    """All arcs of a sentence, their pruner's scores, and how far each is below the best of its word."""
+    arcs = copy(parser, arc_margin=None).arcs(bank, i)
+    scores = parser.arc_scores(bank, i, "pruner", arcs)
+    best = np.full(len(bank[i]) + 1, -np.inf)
+    np.maximum.at(best, arcs[:, 1], scores)
+    return arcs, scores, best[arcs[:, 1]] - scores
+
+
+def test_few_arcs_and_nearly_nothing_lost(bank, parser):
+    test = bank[300:]
+    everything = copy(parser, arc_margin=None)
+    assert parser.score(test) > everything.score(test) - 0.002
+    assert parser.n_scored_arcs_ < everything.n_scored_arcs_ / 4
+    assert everything.n_scored_arcs_ == sum(len(everything.arcs(test, i)) for i in range(len(test)))
+
+
+def test_the_pruner_knows_probabilities(bank, parser):
+    """Right heads have nearly the mean probability that the pruner gives to its choices."""
+    right, given = [], []
+    for i in range(300, 400):
+        arcs, scores, _ = listed(parser, bank, i)
+        for word, head in enumerate(bank[i].heads, 1):
+            own = scores[arcs[:, 1] == word]
+            p = np.exp(own - own.max()) / np.exp(own - own.max()).sum()
+            given.append(p.max())
+            right.append(arcs[arcs[:, 1] == word][p.argmax(), 0] == head)
+    assert np.mean(right) > 0.8
+    assert np.mean(right) == pytest.approx(np.mean(given), abs=0.05)
+
+
+@pytest.mark.parametrize("margin", [0, 0.5, 2, 100])
+@pytest.mark.parametrize("decoder", ["eisner", "chu-liu-edmonds"])
+def test_what_is_scored(bank, parser, margin, decoder):
+    parser = copy(parser, arc_margin=margin, decoder=decoder)
+    out = parser.predict(bank[:20])
+    total = 0
+    for i in range(20):
+        arcs, rough, below = listed(parser, bank, i)
+        near = below <= margin
+        several = np.bincount(arcs[near, 1], minlength=len(bank[i]) + 1) > 1
+        chosen = near & several[arcs[:, 1]]
+        np.testing.assert_array_equal(parser.arcs(bank, i), arcs[chosen])
+        total += chosen.sum()
+        scores = np.where(near, 0, rough - np.float32(1e4)).astype(np.float32)
+        for group in ("tags", "words"):
+            scores[chosen] += parser.arc_scores(bank, i, group, arcs[chosen])
+        matrix = np.full((len(bank[i]) + 1,) * 2, -np.inf, np.float32)
+        matrix[arcs[:, 0], arcs[:, 1]] = scores
+        np.testing.assert_array_equal(decode_tree(matrix, decoder=decoder), out[i].heads)
+    assert parser.n_scored_arcs_ == total
+
+
+def test_a_wide_margin_is_no_pruner(bank, parser):
+    wide, none = copy(parser, arc_margin=1e6), copy(parser, arc_margin=None)
+    assert wide.predict(bank).to_bytes() == none.predict(bank).to_bytes()
+    assert DependencyParser(**SMALL).fit(bank[:300]).predict(bank).to_bytes() == none.predict(bank).to_bytes()
+
+
+def test_there_always_is_a_tree(bank, parser):
+    words = [("dog", "NOUN", "NN"), ("sees", "VERB", "VBZ"), ("?", "X", "never-seen")]
+    sentences = [words[:1], words, words[2:] * 9, words * 300]
+    for decoder in ("eisner", "chu-liu-edmonds"):
+        out = copy(parser, arc_margin=0, decoder=decoder).predict(sentences)
+        Treebank(out.to_bytes())
+        for sentence in out:
+            assert is_tree([0, *sentence.heads])
+            assert sentence.heads.count(0) == 1
+
+
+def test_sessions(bank, parser):
+    """Groups are bought for the arcs that are left, word by word."""
+    test = bank[300:]
+    parser = DependencyParser(**SMALL, arc_margin=3.0, random_states=True).fit(bank[:300])
+    check_model(parser, test, test)
+    session = parser.open(test)
+    np.testing.assert_array_equal(session.decode(session.state()), parser.predict(test).heads)
+    several = np.concatenate(
+        [np.bincount(parser.arcs(test, i)[:, 1], minlength=len(test[i]) + 1)[1:] > 1 for i in range(len(test))]
+    )
+    nothing = session.state() & False
+    for state in (nothing, session.state()):
+        evidence = session.evidence(state)
+        assert np.isfinite(evidence).all()
+        np.testing.assert_array_equal(evidence[~several, 0], 16)
+        np.testing.assert_array_equal(evidence[~several, 1:4], [[1, 0, 0]] * np.count_nonzero(~several))
+    features = session.part_features()
+    np.testing.assert_array_equal(features[~several, -2:], [[0, 16]] * np.count_nonzero(~several))
+    state = nothing.copy()
+    state[several] = True  # words with one arc left have nothing to gain
+    np.testing.assert_array_equal(session.decode(state), session.decode(session.state()))
+
+
+def test_partial_fit_and_seeds(bank, parser):
+    again = DependencyParser(**SMALL, arc_margin=1.0).fit(bank[:300])
+    for one, other in zip(again._model.state(), parser._model.state(), strict=True):
+        np.testing.assert_array_equal(one, other)
+    online = DependencyParser(**SMALL, arc_margin=4.0)
+    for _ in range(4):
+        online.partial_fit(bank[:300])
+    assert online.score(bank[300:]) > 0.97
+    assert online.predict(bank).to_bytes() == copy(online, n_jobs=3).predict(bank).to_bytes()
+
+
+def test_a_parser_without_pruner(bank):
+    parser = DependencyParser(**SMALL | {"n_epochs": 1}).fit(bank[:20])
+    with pytest.raises(ValueError, match="group must be one of"):
+        parser.arc_scores(bank, 0, "pruner", [[0, 1]])
+    parser.set_params(arc_margin=2.0)
+    for call in (parser.predict, parser.open, lambda bank: parser.arcs(bank, 0)):
+        with pytest.raises(ValueError, match="has no pruner"):
+            call(bank)
+    parser.fit(bank[:20]).predict(bank)
