@@ -4,6 +4,7 @@ A rule turns what is known of some plan rows (a `Walk`) into a table of threshol
 scales the table by one number until the evidence of fresh rows ends, and says so in a `Certificate`.
 """
 
+from wald.stopping.betting import betting_log_capital, betting_p_value, betting_upper_bound
 from wald.stopping.binomial import p_value, rows_needed
 from wald.stopping.boundary import Boundary
 from wald.stopping.brownian import (
@@ -63,6 +64,9 @@ __all__ = [
     "Stratum",
     "Walk",
     "bentkus_p_value",
+    "betting_log_capital",
+    "betting_p_value",
+    "betting_upper_bound",
     "bridge_boundary",
     "calibrate",
     "certify",

@@ -147,28 +147,28 @@ class Certificate:
             case "full":
                 return f"no early exit: {self.reason}"
             case "certified":
-                return f"{event} {self._promise()}: {self._counts()}, bound {_percent(self.bound)}"
+                return f"{event} {self._promise()}: {self._counts()}, bound {percent(self.bound)}"
             case "measured":
                 return f"measured {event} {self._estimate()}, {self._counts()}; not a promise"
             case "too few rows":
                 scarce = min(self.strata, key=lambda s: s.n_rows)
-                needed = f"{_count(self.rows_needed)} certificate {scarce.name} needed"
-                return f"no early exit: {needed}, {_count(scarce.n_rows)} given{self._aside()}"
+                needed = f"{thousands(self.rows_needed)} certificate {scarce.name} needed"
+                return f"no early exit: {needed}, {thousands(scarce.n_rows)} given{self._aside()}"
             case "too many disagreements":
                 return f"no early exit: {self._counts()} differ at the most cautious q: not {self._promise()}"
 
     def _promise(self) -> str:
-        risk, confidence = _percent(self.risk or 0.0, digits=6), _percent(self.confidence, digits=6)
+        risk, confidence = percent(self.risk or 0.0, digits=6), percent(self.confidence, digits=6)
         return f"<= {risk} with {confidence} confidence"
 
     def _estimate(self) -> str:
         k, n = self.worst.n_disagreements, self.worst.n_rows
-        low, high = (_percent(limit) for limit in interval(k, n, self.confidence))
-        return f"{_percent(k / max(n, 1))} ({_percent(self.confidence, digits=6)} interval {low} to {high})"
+        low, high = (percent(limit) for limit in interval(k, n, self.confidence))
+        return f"{percent(k / max(n, 1))} ({percent(self.confidence, digits=6)} interval {low} to {high})"
 
     def _counts(self) -> str:
         worst = self.worst
-        return f"{_count(worst.n_disagreements)} of {_count(worst.n_rows)} {worst.name}{self._aside()}"
+        return f"{thousands(worst.n_disagreements)} of {thousands(worst.n_rows)} {worst.name}{self._aside()}"
 
     def _aside(self) -> str:
         return " (one per group)" if self.grouped else ""
@@ -193,9 +193,11 @@ def bound_of(strata: tuple[Stratum, ...], confidence: float) -> float:
     return max(upper_bound(s.n_disagreements, s.n_rows, confidence) for s in strata)
 
 
-def _percent(share: float, digits: int = 2) -> str:
+def percent(share: float, digits: int = 2) -> str:
+    """A share in percent, to some significant digits."""
     return np.format_float_positional(100.0 * share, precision=digits, fractional=False, trim="-") + " %"
 
 
-def _count(n: int) -> str:
+def thousands(n: int) -> str:
+    """A number with its thousands set apart."""
     return f"{n:,}".replace(",", " ")

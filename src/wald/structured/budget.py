@@ -1,4 +1,4 @@
-"""Prediction under a budget: a model, a policy, and the threshold that makes the mean cost meet the budget."""
+"""Prediction under a budget, or a risk: a model, a policy, and the threshold that meets it."""
 
 from __future__ import annotations
 
@@ -10,8 +10,13 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from wald.stopping.validation import require_option
+from wald.stopping.validation import require_fraction, require_option
+from wald.structured.certificate import StructureCertificate
+from wald.structured.certifying import certify_policy
+from wald.structured.gaps import LOSSES, Loss
+from wald.structured.per_part import checked_longest
 from wald.structured.policies.base import Policy, check_policy
+from wald.structured.policies.crossfit import taken
 from wald.structured.policies.driver import Acquired, Allowance, acquire, answers_of, cost_of
 from wald.structured.protocol import Session, StructuredModel
 
@@ -28,8 +33,20 @@ class BudgetedPredictor(BaseEstimator):
         Fitted.
     policy : Policy
         Fitted for this model.
-    budget : float
-        Mean cost of a part, its cheap group included, in the units of ``costs``.
+    budget : float, default=None
+        Mean cost of a part, its cheap group included, in the units of ``costs``. Either it or a risk.
+    risk : float, default=None
+        Buy as little as certified examples allow, if a part is to lose at most this on average, against everything
+        bought; see `certify_structures`. Strictly between 0 and 1.
+    confidence : float, default=0.95
+        Probability, over the draw of the certificate's examples, with which the risk is kept.
+    loss : {"disagreement", "clipped gap", "gap"}, default="disagreement"
+        What a part loses; see `example_gaps`. All but the first need labels in `fit`.
+    max_parts : int, default=None
+        With a risk, longer examples get everything: the shorter the longest, the fewer examples a certificate needs.
+        None: the length of the longest example that places the thresholds.
+    certificate_fraction : float, default=0.8
+        With a risk, share of the examples that the certificate rests on; the others place the thresholds to test.
     costs : array-like of shape (K + 1,), dict or "time", default=None
         Cost of each group for one part, the cheap one first; a dict has them by name. None: the model's
         ``group_costs_``. "time": microseconds, measured by `fit`, of extraction, policy and every inference; what costs
@@ -37,17 +54,24 @@ class BudgetedPredictor(BaseEstimator):
     spend : {"mean", "each"}, default="mean"
         Whether the examples' mean meets the budget, and money goes where it is needed most; or every example stays
         within the budget on its own, stopping before it.
+    random_state : int, RandomState instance or None, default=None
+        With a risk, draws the examples that the certificate rests on.
 
     Attributes
     ----------
     threshold_ : float
         Parts get a group if their priority for it lies above.
     spend_ : float
-        Mean cost of a part on the examples that `fit` saw: the largest one not above the budget.
+        Mean cost of a part on the examples that `fit` saw: the largest one not above the budget. With a risk, on
+        those that the certificate rests on.
     costs_ : float64 ndarray of shape (K + 1,)
         Of each group for one part. With ``costs="time"``, the first one counts policy and inferences, too.
     mode_ : {"policy", "everything", "nothing"}
         Who decides. Without a policy, where it cannot pay, every part gets all groups, or none.
+    certificate_ : StructureCertificate
+        What is promised; with a budget, nothing.
+    max_parts_ : int or None
+        Longer examples get everything; None without a risk.
 
     Raises
     ------
@@ -67,6 +91,14 @@ class BudgetedPredictor(BaseEstimator):
     >>> labels, cost = fast.predict(X[150:], return_cost=True)
     >>> len(labels), cost.shape
     (50, (50,))
+
+    With a risk, as much is bought as the certificate needs:
+
+    >>> X, y = make_chains(1500, random_state=0)
+    >>> safe = BudgetedPredictor(model, UniformPolicy().fit(model), risk=0.05, random_state=0).fit(X[150:])
+    >>> print(safe.certificate_)
+    disagreement with all features <= 5 % of parts with 95 % confidence: 270 in 6 369 parts of 1 080 examples,
+    bound 5 %
     """
 
     def __init__(
@@ -75,14 +107,26 @@ class BudgetedPredictor(BaseEstimator):
         policy: Policy,
         *,
         budget: float | None = None,
+        risk: float | None = None,
+        confidence: float = 0.95,
+        loss: Loss = "disagreement",
+        max_parts: int | None = None,
+        certificate_fraction: float = 0.8,
         costs: ArrayLike | dict[str, float] | str | None = None,
         spend: str = "mean",
+        random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.model = model
         self.policy = policy
         self.budget = budget
+        self.risk = risk
+        self.confidence = confidence
+        self.loss = loss
+        self.max_parts = max_parts
+        self.certificate_fraction = certificate_fraction
         self.costs = costs
         self.spend = spend
+        self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Choose the threshold.
@@ -91,8 +135,8 @@ class BudgetedPredictor(BaseEstimator):
         ----------
         X
             Examples as the model takes them, which neither model nor policy learned from.
-        y : None
-            Not needed.
+        y
+            True answers, with a risk whose loss needs them.
 
         Returns
         -------
@@ -100,19 +144,19 @@ class BudgetedPredictor(BaseEstimator):
         """
         check_policy(self.policy, self.model)
         require_option(type(self).__name__, "spend", self.spend, ("mean", "each"))
+        if self.risk is not None:
+            return self._certify(X, y, self.risk)
+        self.certificate_ = StructureCertificate.none("a budget was asked for, not a risk")
+        self.max_parts_: int | None = None
         session = self.model.open(X)
         self.mode_ = "policy"
+        self.costs_, without = self._costs(X)
+        budget = self._checked_budget(without)
         if isinstance(self.costs, str):
-            require_option(type(self).__name__, "costs", self.costs, ("time",))
-            self.costs_, without = self._measured(X)
-            budget = self._checked_budget(without)
             if budget >= without.sum():
                 self.mode_, self.costs_ = "everything", without
             elif budget < self.costs_[0]:
                 self.mode_, self.costs_ = "nothing", without
-        else:
-            self.costs_ = self._checked_costs()
-            budget = self._checked_budget(self.costs_)
         self.allowance_ = Allowance(budget - self.costs_[0], self.costs_[1:]) if self.spend == "each" else None
         if self.mode_ != "policy":
             self.threshold_ = -np.inf if self.mode_ == "everything" else np.inf
@@ -140,6 +184,7 @@ class BudgetedPredictor(BaseEstimator):
         deadline : float, default=None
             Seconds of wall clock from the call. Groups are bought in pieces, the highest priorities first, until the
             next piece would take too long; a deadline that has passed already gives the answers of the cheap group.
+            What the deadline keeps from being bought is outside of the certificate.
 
         Returns
         -------
@@ -167,11 +212,43 @@ class BudgetedPredictor(BaseEstimator):
             out.append(found.state)
         return out[0] if len(out) == 1 else tuple(out)
 
+    def _certify(self, X: Any, y: Any, risk: float) -> Self:
+        owner = type(self).__name__
+        if self.budget is not None or self.spend != "mean":
+            raise ValueError(f"{owner} takes either a risk= or a budget= and how to spend it. Got both.")
+        require_fraction(owner, "risk", risk)
+        require_fraction(owner, "confidence", self.confidence)
+        require_fraction(owner, "certificate_fraction", self.certificate_fraction)
+        require_option(owner, "loss", self.loss, LOSSES)
+        checked_longest(owner, np.empty(0, dtype=np.int64), self.max_parts)
+        self.mode_, self.allowance_ = "policy", None
+        self.costs_, without = self._costs(X)
+        self.certificate_, members = certify_policy(
+            self.model,
+            self.policy,
+            X,
+            y,
+            risk=risk,
+            confidence=self.confidence,
+            loss=self.loss,
+            max_parts=self.max_parts,
+            certificate_fraction=self.certificate_fraction,
+            random_state=self.random_state,
+        )
+        self.threshold_, self.max_parts_ = self.certificate_.threshold, self.certificate_.max_parts
+        self.spend_ = self._mean_cost(self.model.open(taken(X, members)), self.threshold_)
+        if self.threshold_ == -np.inf or self.spend_ >= without.sum():  # who buys everything loses nothing
+            self.mode_, self.costs_ = "everything", without
+            self.threshold_, self.spend_ = -np.inf, float(without.sum())
+        return self
+
     def _acquire(
         self, session: Session, threshold: float, *, until: float | None = None, decode: bool = True
     ) -> Acquired:
         policy = self.policy if self.mode_ == "policy" else _Constant()
-        return acquire(policy, session, threshold, self.allowance_, until=until, decode=decode)
+        return acquire(
+            policy, session, threshold, self.allowance_, max_parts=self.max_parts_, until=until, decode=decode
+        )
 
     def _mean_cost(self, session: Session, threshold: float) -> float:
         state = self._acquire(session, threshold, decode=False).state
@@ -205,6 +282,13 @@ class BudgetedPredictor(BaseEstimator):
             else:
                 below = threshold
         return best
+
+    def _costs(self, X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Costs of the groups with the policy at work, and without."""
+        if not isinstance(self.costs, str):
+            return self._checked_costs(), self._checked_costs()
+        require_option(type(self).__name__, "costs", self.costs, ("time",))
+        return self._measured(X)
 
     def _checked_costs(self) -> NDArray[np.float64]:
         names = list(self.model.group_names_)
@@ -245,7 +329,7 @@ class BudgetedPredictor(BaseEstimator):
     def _checked_budget(self, costs: NDArray[np.float64]) -> float:
         cheap, full = float(costs[0]), float(costs.sum())
         if self.budget is None:
-            raise ValueError("BudgetedPredictor needs a budget=, the mean cost of a part.")
+            raise ValueError("BudgetedPredictor needs a budget=, the mean cost of a part, or a risk=.")
         if not cheap <= self.budget <= full * (1 + 1e-12):  # also refuses NaN
             raise ValueError(
                 f"budget must lie between {cheap:.6g} a part, the cost of the cheap group, and {full:.6g}, that of all "

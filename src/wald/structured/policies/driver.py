@@ -73,6 +73,7 @@ def acquire(
     threshold: float,
     allowance: Allowance | None = None,
     *,
+    max_parts: int | None = None,
     until: float | None = None,
     decode: bool = True,
 ) -> Acquired:
@@ -87,6 +88,8 @@ def acquire(
     threshold : float
     allowance : Allowance, default=None
         No example spends more than it.
+    max_parts : int, default=None
+        Longer examples get everything.
     until : float, default=None
         When to answer from what is there, on the clock of `time.perf_counter`.
     decode : bool, default=True
@@ -103,13 +106,13 @@ def acquire(
     codes, n_rounds = np.empty(0, dtype=np.int32), 0
     try:
         if until is None:
-            for bought, _ in rounds(policy, metered, threshold, allowance):
+            for bought, _ in rounds(policy, metered, threshold, allowance, max_parts):
                 known, state, n_rounds = state, bought.copy(), n_rounds + 1
             if decode:
                 codes = metered.decode(state)
         else:
             codes = metered.decode(state)
-            for bought, examples in rounds(policy, metered, threshold, allowance, until):
+            for bought, examples in rounds(policy, metered, threshold, allowance, max_parts, until):
                 known, state, n_rounds = state, bought.copy(), n_rounds + 1
                 codes[parts_of(np.asarray(session.offsets), examples)[0]] = metered.decode(state, examples)
     except Exception as error:
@@ -122,7 +125,12 @@ def acquire(
 
 
 def rounds(
-    policy: Policy, session: Any, threshold: float, allowance: Allowance | None = None, until: float | None = None
+    policy: Policy,
+    session: Any,
+    threshold: float,
+    allowance: Allowance | None = None,
+    max_parts: int | None = None,
+    until: float | None = None,
 ) -> Iterator[tuple[State, NDArray[np.int64]]]:
     """Walk through the states, one a round, each with the examples that it bought something for.
 
@@ -133,12 +141,16 @@ def rounds(
     offsets = np.asarray(session.offsets)
     state = session.state() & False
     active = np.arange(len(offsets) - 1)
+    if max_parts is not None:
+        threshold = min(threshold, np.finfo(np.float64).max)  # above which the longest are put
     done = 0
     clock = None if until is None else _Clock(until)
     while len(active) and (policy.n_rounds is None or done < policy.n_rounds) and not (clock and clock.passed()):
         parts, ends = parts_of(offsets, active)
         done += 1
         priority = policy.priority(session, state, active)
+        if max_parts is not None:
+            priority = np.where(_long(ends, max_parts)[:, None], np.inf, priority)
         lacks = ~state[parts]
         pace = 1.0 if done == policy.n_rounds else policy.pace
         chosen = choose(priority, lacks, ends, threshold, pace)
@@ -162,6 +174,11 @@ def rounds(
                 clock.took(many)
         parts, ends = parts_of(offsets, touched)
         active = touched[counts(np.any(~state[parts], axis=1), ends) > 0]
+
+
+def _long(ends: Ends, max_parts: int) -> NDArray[np.bool_]:
+    """Which parts belong to examples with more than so many."""
+    return np.asarray((np.diff(ends) > max_parts)[owner(ends)])
 
 
 class _Clock:

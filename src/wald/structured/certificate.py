@@ -1,0 +1,264 @@
+"""What is promised about answers for which not everything was bought."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from wald.stopping.certificate import percent, thousands
+from wald.stopping.validation import require_fraction, require_option
+from wald.structured.gaps import LOSSES, Loss
+from wald.structured.per_part import (
+    Failure,
+    bound_of,
+    checked_lengths,
+    checked_longest,
+    examples_needed,
+    failure_of,
+    passes,
+)
+
+Status = Literal["certified", "none"] | Failure
+
+_NOTHING: NDArray[np.float64] = np.empty(0)
+_NOBODY: NDArray[np.int64] = np.empty(0, dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class StructureCertificate:
+    """A promise about the parts of examples, with the sums behind it. Printed, it is one sentence.
+
+    Certificates come from `certify_structures`.
+
+    Attributes
+    ----------
+    status : str
+        "certified": the promise holds. "too few examples", "too much loss": everything is to be bought, and why.
+        "none": nothing was promised.
+    loss : {"disagreement", "clipped gap", "gap"}
+        What is bounded, of a part; see `example_gaps`. In falling strength: a bound of one bounds those after it.
+    risk : float
+        Promised bound of the mean loss of a part, ``E[sum over an example's parts] / E[number of its parts]``.
+    confidence : float
+        Probability, over the draw of the certificate's examples, with which the promise holds.
+    threshold : float
+        What to serve with; -inf, which buys everything, if nothing is certified.
+    max_parts : int
+        Longer examples are to get everything: this is a part of the promise.
+    gaps : float64 ndarray of shape (n_examples,)
+        The loss of each of the certificate's examples, summed over its parts, at the threshold (or at the most
+        cautious one, if none passed).
+    n_parts : int64 ndarray of shape (n_examples,)
+    bound : float
+        Upper confidence limit of the mean loss of a part; 0 if everything is bought.
+    reason : str
+        Why nothing was promised, for the status "none".
+    void : str or None
+        Why the promise does not hold, if it does not.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> n_parts = np.full(2000, 8)
+    >>> gaps = np.zeros(2000)
+    >>> gaps[::40] = 1.0
+    >>> certificate = certify_structures([gaps], n_parts, [0.5], risk=0.01, max_parts=8)
+    >>> print(certificate)
+    disagreement with all features <= 1 % of parts with 95 % confidence: 50 in 16 000 parts of 2 000 examples,
+    bound 0.48 %
+    >>> certificate.verify()
+    True
+    >>> print(certificate.voided("a deadline was set"))
+    void: a deadline was set
+    """
+
+    status: Status
+    loss: Loss = "disagreement"
+    risk: float = 0.0
+    confidence: float = 0.95
+    threshold: float = -math.inf
+    max_parts: int = 0
+    gaps: NDArray[np.float64] = field(default_factory=lambda: _NOTHING, repr=False)
+    n_parts: NDArray[np.int64] = field(default_factory=lambda: _NOBODY, repr=False)
+    bound: float = 0.0
+    reason: str = ""
+    void: str | None = None
+
+    @classmethod
+    def none(cls, reason: str) -> StructureCertificate:
+        """Promise nothing, for `reason`."""
+        return cls("none", reason=reason)
+
+    @property
+    def n_examples(self) -> int:
+        """Examples that the promise rests on."""
+        return len(self.n_parts)
+
+    @property
+    def mean(self) -> float:
+        """Loss of a part on these examples; 0 without any."""
+        return float(self.gaps.sum() / max(int(self.n_parts.sum()), 1))
+
+    @property
+    def worst_examples(self) -> NDArray[np.intp]:
+        """Indices of the examples with a loss, the largest first."""
+        order = np.argsort(-self.gaps, kind="stable")
+        return order[self.gaps[order] > 0.0]
+
+    @property
+    def examples_needed(self) -> int:
+        """Examples of such lengths without which no promise is possible, even without a loss; 0 for "none"."""
+        if self.status == "none":
+            return 0
+        return examples_needed(self.n_parts, risk=self.risk, confidence=self.confidence, max_parts=self.max_parts)
+
+    def voided(self, reason: str) -> StructureCertificate:
+        """Keep the sums and withdraw the promise."""
+        return replace(self, void=reason)
+
+    def verify(self) -> bool:
+        """Recompute status and bound from the sums; True if they agree and the certificate is not void."""
+        if self.void is not None or self.status == "none":
+            return False
+        if passes(self.gaps, self.n_parts, self.risk, self.confidence, self.max_parts):
+            bound = bound_of(self.gaps, self.n_parts, self.risk, self.confidence, self.max_parts)
+            return self.status == "certified" and math.isclose(self.bound, bound, rel_tol=1e-6)
+        failure = failure_of(self.n_parts, self.risk, self.confidence, self.max_parts)
+        return self.status == failure and self.threshold == -math.inf and self.bound == 0.0
+
+    def __str__(self) -> str:
+        if self.void is not None:
+            return f"void: {self.void}"
+        if self.status == "none":
+            return f"no promise: {self.reason}"
+        link = "with" if self.loss == "disagreement" else "to"
+        promise = (
+            f"{self.loss} {link} all features <= {percent(self.risk, digits=6)} of parts with "
+            f"{percent(self.confidence, digits=6)} confidence"
+        )
+        total = np.format_float_positional(self.gaps.sum(), precision=1, trim="-")
+        counts = f"in {thousands(int(self.n_parts.sum()))} parts of {thousands(self.n_examples)} examples"
+        match self.status:
+            case "certified":
+                return f"{promise}: {total} {counts}, bound {percent(self.bound)}"
+            case "too few examples":
+                needed, given = thousands(self.examples_needed), thousands(self.n_examples)
+                return f"everything is bought: {needed} certificate examples needed, {given} given, for {promise}"
+            case "too much loss":
+                return f"everything is bought: {total} {counts} at the most cautious threshold, not {promise}"
+
+
+def certify_structures(
+    gaps: ArrayLike | Iterable[ArrayLike],
+    n_parts: ArrayLike,
+    thresholds: ArrayLike,
+    *,
+    risk: float,
+    confidence: float = 0.95,
+    loss: Loss = "disagreement",
+    max_parts: int,
+) -> StructureCertificate:
+    """Find the boldest threshold at which examples still prove that a part loses at most `risk` on average.
+
+    The thresholds are tested in their given order. Each test bets against ``E[gap] > risk * E[n_parts]`` on the
+    examples' gaps, the sums of their parts' losses; the first failure ends the walk, and the last threshold that passed
+    is kept. Then P(mean loss of a part <= risk) >= confidence over the draw of the examples, with no correction for the
+    number of thresholds, and whatever the parts of an example have to do with each other, if the examples are
+    independent draws from those to be served and nothing else (model, policy, thresholds, `max_parts`) has seen them.
+
+    One long example can be wrong in all of its parts, and must not be bet upon unseen: the longer the longest, the
+    smaller the bets. So examples longer than `max_parts` get everything, here and when served, and lose nothing.
+
+    Parameters
+    ----------
+    gaps : array-like of shape (n_thresholds, n_examples), or an iterable of its rows
+        See `example_gaps`. An iterable is asked only as far as the walk goes.
+    n_parts : array-like of int, of shape (n_examples,)
+        Number of parts of every example, at least 1.
+    thresholds : array-like of shape (n_thresholds,)
+        The most cautious first, fixed before the examples were seen.
+    risk, confidence : float
+        Strictly between 0 and 1.
+    loss : {"disagreement", "clipped gap", "gap"}, default="disagreement"
+        What the gaps are sums of.
+    max_parts : int
+        Fixed before the examples were seen: the length of the longest example that the policy learned from, say, or
+        less if few are that long.
+
+    Returns
+    -------
+    StructureCertificate
+        With ``threshold = -inf`` and the reason if no threshold passed.
+
+    Raises
+    ------
+    ValueError
+        For parameters out of range, shapes that do not fit, and gaps that no example of its length can have.
+
+    References
+    ----------
+    A. Angelopoulos, S. Bates, E. Candes, M. Jordan, L. Lei, "Learn then Test", Annals of Applied Statistics 19(2),
+    2025: fixed-sequence testing. I. Waudby-Smith and A. Ramdas, "Estimating means of bounded random variables by
+    betting", Journal of the Royal Statistical Society B 86(1), 2024: the tests.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> n_parts = rng.integers(3, 12, size=2500)
+    >>> gaps = [rng.binomial(n_parts, rate) for rate in (0.0, 0.001, 0.003, 0.02)]
+    >>> certificate = certify_structures(gaps, n_parts, [0.1, 0.2, 0.3, 0.4], risk=0.01, max_parts=11)
+    >>> certificate.threshold
+    0.3
+    >>> print(certify_structures([g[:300] for g in gaps], n_parts[:300], [0.1, 0.2, 0.3, 0.4], risk=0.01, max_parts=11))
+    everything is bought: 458 certificate examples needed, 300 given, for disagreement with all features <= 1 % of parts
+    with 95 % confidence
+    """
+    owner = "certify_structures"
+    require_fraction(owner, "risk", risk)
+    require_fraction(owner, "confidence", confidence)
+    require_option(owner, "loss", loss, LOSSES)
+    n = checked_lengths(owner, n_parts)
+    longest = checked_longest(owner, n, max_parts)
+    order = np.asarray(thresholds, dtype=np.float64)
+    if order.ndim != 1 or len(order) == 0 or np.isnan(order).any():
+        raise ValueError(f"The 'thresholds' of {owner} must be a 1-D array of numbers, at least one.")
+    passed, kept, cautious = -math.inf, None, _NOTHING
+    rows = iter(_rows(gaps, len(order)))
+    for threshold in order:
+        row = _gaps_row(next(rows, None), n, longest, loss)
+        if not passes(row, n, risk, confidence, longest):
+            cautious = row
+            break
+        passed, kept = float(threshold), row
+    if kept is None:
+        status = failure_of(n, risk, confidence, longest)
+        return StructureCertificate(status, loss, risk, confidence, -math.inf, longest, cautious, n)
+    bound = bound_of(kept, n, risk, confidence, longest)
+    return StructureCertificate("certified", loss, risk, confidence, passed, longest, kept, n, bound)
+
+
+def _rows(gaps: Any, n_thresholds: int) -> Iterable[Any]:
+    if hasattr(gaps, "__len__") and len(gaps) != n_thresholds:
+        raise ValueError(f"certify_structures needs gaps for each of the {n_thresholds} thresholds. Got {len(gaps)}.")
+    return gaps  # type: ignore[no-any-return]
+
+
+def _gaps_row(values: Any, n_parts: NDArray[np.int64], max_parts: int, loss: Loss) -> NDArray[np.float64]:
+    """Gaps of the examples at one threshold, as they are when served."""
+    if values is None:
+        raise ValueError("certify_structures needs gaps for every threshold; there were fewer rows.")
+    row = np.array(values, dtype=np.float64)
+    if row.shape != n_parts.shape:
+        raise ValueError(f"Gaps must have one entry for each of {len(n_parts)} examples. Got shape {row.shape}.")
+    row[n_parts > max_parts] = 0.0
+    least = -n_parts if loss == "gap" else np.zeros_like(n_parts)
+    if not ((row >= least) & (row <= n_parts)).all():  # also refuses NaN
+        low = "minus the number of parts" if loss == "gap" else "0"
+        raise ValueError(f"The gaps of certify_structures ({loss}) must lie between {low} and the number of parts.")
+    return row

@@ -1,0 +1,190 @@
+"""From a policy and examples kept apart to a certified threshold: the family is the policy's own, driver and all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+
+from wald.structured.certificate import StructureCertificate, certify_structures
+from wald.structured.gaps import Loss, example_gaps
+from wald.structured.policies.base import Policy
+from wald.structured.policies.crossfit import taken
+from wald.structured.policies.driver import Acquired, acquire
+from wald.structured.protocol import Session, StructuredModel
+
+#: Thresholds tried on the examples that place the family, at even shares of the parts.
+_TRIED = 40
+#: Thresholds of the family before the one from which risk is near, and from there on.
+_COARSE, _FINE = 12, 60
+#: Mean gap, in units of the risk, from which the family is fine and at which it ends.
+_NEAR, _BEYOND = 0.25, 2.0
+
+
+@dataclass(frozen=True, eq=False)
+class Family:
+    """Examples, and what they lose at any threshold of a policy.
+
+    Attributes
+    ----------
+    model : StructuredModel
+    policy : Policy
+    session : Session
+    everything : int32 ndarray of shape (n_parts,)
+        Answers with all groups bought.
+    truth : int32 ndarray of shape (n_parts,) or None
+    loss : {"disagreement", "clipped gap", "gap"}
+    max_parts : int
+        Longer examples get everything.
+    """
+
+    model: StructuredModel
+    policy: Policy
+    session: Session
+    everything: NDArray[np.int32]
+    truth: NDArray[np.int32] | None
+    loss: Loss
+    max_parts: int
+
+    @classmethod
+    def open(cls, model: StructuredModel, policy: Policy, X: Any, y: Any, loss: Loss, max_parts: int | None) -> Family:
+        """Begin with some examples, and with their true answers if the loss needs them."""
+        session = model.open(X)
+        longest = int(np.diff(np.asarray(session.offsets)).max()) if max_parts is None else max_parts
+        truth = None if y is None else session.codes(y)
+        return cls(model, policy, session, np.array(session.decode(session.state())), truth, loss, longest)
+
+    @property
+    def n_parts(self) -> NDArray[np.int64]:
+        """Number of parts of every example."""
+        return np.diff(np.asarray(self.session.offsets)).astype(np.int64)
+
+    def served(self, threshold: float) -> Acquired:
+        """What is bought and answered at a threshold."""
+        return acquire(self.policy, self.session, threshold, max_parts=self.max_parts)
+
+    def lost(self, codes: NDArray[np.int32]) -> NDArray[np.float64]:
+        """What each example loses with given answers; see `example_gaps`."""
+        offsets = np.asarray(self.session.offsets)
+        return example_gaps(self.loss, self.model, codes, self.everything, offsets, self.truth)
+
+    def gaps(self, threshold: float) -> NDArray[np.float64]:
+        """What each example loses at a threshold."""
+        return self.lost(self.served(threshold).codes)
+
+    def mean(self, threshold: float) -> float:
+        """What a part loses on average at a threshold."""
+        return float(self.gaps(threshold).sum() / self.n_parts.sum())
+
+    def priorities(self) -> NDArray[np.float64]:
+        """Sorted priorities while nothing is bought."""
+        session = self.session
+        everyone = np.arange(len(session.offsets) - 1)
+        return np.sort(self.policy.priority(session, session.state() & False, everyone), axis=None)
+
+
+def place_thresholds(family: Family, risk: float) -> NDArray[np.float64]:
+    """Choose the thresholds to test, on examples that will not test them.
+
+    Parameters
+    ----------
+    family : Family
+        Of examples that are not the certificate's.
+    risk : float
+
+    Returns
+    -------
+    float64 ndarray
+        Rising from -inf, which buys everything: quantiles of the priorities, coarse up to where these examples lose a
+        quarter of the risk, and fine from there to where they lose twice the risk, or to +inf, which buys nothing.
+    """
+    priorities = family.priorities()
+
+    def at(shares: Any) -> NDArray[np.float64]:
+        return np.asarray(np.quantile(priorities, shares, method="lower"), dtype=np.float64)
+
+    shares = np.linspace(0.0, 1.0, _TRIED + 1)
+    near, beyond = 0.0, 1.0
+    for share, threshold in zip(shares, at(shares), strict=True):
+        mean = family.mean(float(threshold))
+        if mean <= _NEAR * risk:
+            near = share
+        elif mean >= _BEYOND * risk:
+            beyond = share
+            break
+    near = min(near, beyond)
+    fine = np.concatenate([np.linspace(0.0, near, _COARSE), np.linspace(near, beyond, _FINE)])
+    last = [np.inf] if beyond == 1.0 else []
+    return np.unique(np.concatenate([[-np.inf], at(fine), last]))
+
+
+def certify_policy(
+    model: StructuredModel,
+    policy: Policy,
+    X: Any,
+    y: Any,
+    *,
+    risk: float,
+    confidence: float,
+    loss: Loss,
+    max_parts: int | None,
+    certificate_fraction: float,
+    random_state: int | np.random.RandomState | None,
+) -> tuple[StructureCertificate, NDArray[np.intp]]:
+    """Split examples at random; place thresholds on one part, and certify them on the other.
+
+    Parameters
+    ----------
+    model, policy
+        Fitted on other examples.
+    X, y
+        Examples as the model takes them, and their true answers, where the loss needs them.
+    risk, confidence, loss
+        As for `certify_structures`.
+    max_parts : int or None
+        None: the length of the longest example that places the thresholds.
+    certificate_fraction : float
+        Share of the examples that the certificate rests on.
+    random_state : int, RandomState instance or None
+        Draws the split.
+
+    Returns
+    -------
+    certificate : StructureCertificate
+    members : intp ndarray
+        Which examples it rests on, in its order.
+
+    Raises
+    ------
+    ValueError
+        If a loss needs true answers that are not there, or there are not two examples.
+    """
+    labels = None if loss == "disagreement" else y
+    if loss != "disagreement" and labels is None:
+        raise ValueError(f"loss={loss!r} needs y, the true answers. Without labels, use loss='disagreement'.")
+    n_examples = len(np.asarray(model.open(X).offsets)) - 1
+    if n_examples < 2:
+        raise ValueError(f"A certificate needs at least two examples. Got {n_examples}.")
+    shuffled = check_random_state(random_state).permutation(n_examples)
+    n_kept = min(max(round(certificate_fraction * n_examples), 1), n_examples - 1)
+
+    def family(which: NDArray[np.intp], longest: int | None) -> Family:
+        truth = None if labels is None else taken(labels, which)
+        return Family.open(model, policy, taken(X, which), truth, loss, longest)
+
+    members, others = shuffled[:n_kept], family(shuffled[n_kept:], max_parts)
+    thresholds = place_thresholds(others, risk)
+    tested = family(members, others.max_parts)
+    certificate = certify_structures(
+        map(tested.gaps, thresholds.tolist()),
+        tested.n_parts,
+        thresholds,
+        risk=risk,
+        confidence=confidence,
+        loss=loss,
+        max_parts=tested.max_parts,
+    )
+    return certificate, members

@@ -1,0 +1,119 @@
+"""The mean loss of a part, tested on examples: the parts of one go together, and longer ones count for more."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from wald.stopping.betting import betting_p_value, largest_log_growth, smallest_risk
+from wald.stopping.validation import require_fraction
+
+Failure = Literal["too few examples", "too much loss"]
+
+#: More examples than that are counted by a formula.
+_MANY = 1_000_000
+
+
+def examples_needed(n_parts: ArrayLike, *, risk: float, confidence: float = 0.95, max_parts: int | None = None) -> int:
+    """Examples without which no promise is possible, even if none of them has a loss.
+
+    Parameters
+    ----------
+    n_parts : array-like of int
+        Lengths of examples like those to come.
+    risk, confidence : float
+        Strictly between 0 and 1.
+    max_parts : int, optional
+        As for `certify_structures`; by default the longest of the given lengths.
+
+    Returns
+    -------
+    int
+        How often the given lengths would have to be repeated, in examples. Beyond a million, a lower bound within a
+        few hundredths.
+
+    Raises
+    ------
+    ValueError
+        For parameters out of range.
+
+    Examples
+    --------
+    >>> examples_needed([8], risk=0.01), examples_needed([8], risk=0.001)
+    (302, 3025)
+    >>> examples_needed([2, 8, 14], risk=0.01), examples_needed([2, 8, 14], risk=0.01, max_parts=10)
+    (528, 378)
+    """
+    owner = "examples_needed"
+    require_fraction(owner, "risk", risk)
+    require_fraction(owner, "confidence", confidence)
+    n = checked_lengths(owner, n_parts)
+    if len(n) == 0:
+        raise ValueError(f"The 'n_parts' of {owner} must hold at least one example.")
+    longest = checked_longest(owner, n, max_parts)
+    none = np.zeros(len(n))
+    growth = float(largest_log_growth(padded(none, n, risk, longest), risk).mean())
+    few = max(1, math.ceil(-math.log1p(-confidence) / growth))
+    if few > _MANY:
+        return few
+
+    def enough(size: int) -> bool:
+        return passes(np.zeros(size), np.resize(n, size), risk, confidence, longest)
+
+    low, high = few - 1, few  # enough(low) is false: bets cannot grow faster
+    while not enough(high):
+        low, high = high, high + max(1, high // 16)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
+
+
+def padded(gaps: NDArray[np.float64], n_parts: NDArray[np.int64], risk: float, max_parts: int) -> NDArray[np.float64]:
+    """Losses of at most 1 whose mean is above `risk` if and only if that of the parts is.
+
+    An example is filled up to `max_parts` with parts that lose just `risk`. One that is longer has no gap, and a loss
+    below `risk`.
+    """
+    return np.asarray((gaps + risk * (max_parts - n_parts)) / max_parts)
+
+
+def passes(
+    gaps: NDArray[np.float64], n_parts: NDArray[np.int64], risk: float, confidence: float, max_parts: int
+) -> bool:
+    """Whether the examples rule out, at level 1 - `confidence`, that a part loses more than `risk` on average."""
+    level = 1.0 - confidence
+    return bool(betting_p_value(padded(gaps, n_parts, risk, max_parts), risk, level=level) <= level)
+
+
+def failure_of(n_parts: NDArray[np.int64], risk: float, confidence: float, max_parts: int) -> Failure:
+    """Why `passes` is false: examples that could not have passed without any loss, or the loss."""
+    possible = passes(np.zeros(len(n_parts)), n_parts, risk, confidence, max_parts)
+    return "too much loss" if possible else "too few examples"
+
+
+def bound_of(
+    gaps: NDArray[np.float64], n_parts: NDArray[np.int64], risk: float, confidence: float, max_parts: int
+) -> float:
+    """Smallest risk that passes."""
+    return smallest_risk(lambda r: passes(gaps, n_parts, r, confidence, max_parts), risk)
+
+
+def checked_lengths(owner: str, n_parts: ArrayLike) -> NDArray[np.int64]:
+    """Lengths of examples, or ValueError."""
+    n = np.asarray(n_parts)
+    if n.ndim != 1 or (n.size and (n.dtype.kind not in "iu" or n.min() < 1)):
+        raise ValueError(f"The 'n_parts' of {owner} must be a 1-D array of integers of at least 1.")
+    return n.astype(np.int64)
+
+
+def checked_longest(owner: str, n_parts: NDArray[np.int64], max_parts: Any) -> int:
+    """`max_parts`, or the longest length, or ValueError."""
+    if max_parts is None:
+        return int(n_parts.max(initial=1))
+    if not (isinstance(max_parts, int | np.integer) and max_parts >= 1):
+        raise ValueError(f"The 'max_parts' parameter of {owner} must be an integer of at least 1. Got {max_parts!r}.")
+    return int(max_parts)
