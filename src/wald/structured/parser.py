@@ -147,7 +147,13 @@ class DependencyParser(BaseEstimator):
 
     # ---- learning -----------------------------------------------------------------------------------------------
 
-    def fit(self, sentences: Treebank | Sequence[Any], y: None = None) -> DependencyParser:
+    def fit(
+        self,
+        sentences: Treebank | Sequence[Any],
+        y: Any = None,
+        *,
+        inventory: Treebank | Sequence[Any] | None = None,
+    ) -> DependencyParser:
         """Learn from annotated sentences.
 
         Parameters
@@ -156,6 +162,9 @@ class DependencyParser(BaseEstimator):
             Sentences with a head for every word: a treebank, or lists as `wald.structured.from_words` takes them.
         y : None
             Ignored; the trees are part of the sentences.
+        inventory : Treebank or sequence, default=None
+            Annotated sentences whose tags get numbers of their own; None: those learned from. Parsers with one
+            inventory number tags alike, and so their sessions' `part_features` agree.
 
         Returns
         -------
@@ -164,7 +173,7 @@ class DependencyParser(BaseEstimator):
         """
         check(self)
         bank = _treebank(sentences)
-        self._begin(bank)
+        self._begin(bank, None if inventory is None else _treebank(inventory))
         for turn in range(self.n_epochs):
             self._pass(bank, pruner=turn < PRUNER_PASSES)
         self._finish(bank)
@@ -200,9 +209,9 @@ class DependencyParser(BaseEstimator):
         self._finish(bank)
         return self
 
-    def _begin(self, bank: Treebank) -> None:
+    def _begin(self, bank: Treebank, inventory: Treebank | None = None) -> None:
         _need_heads(bank)
-        self._learning = Learning(self, bank)
+        self._learning = Learning(self, bank, inventory)
         self.n_passes_ = 0
 
     def _pass(self, bank: Treebank, *, pruner: bool) -> None:

@@ -86,9 +86,12 @@ def crossfit(
         split = KFold(int(cv), shuffle=True, random_state=random_state).split(np.arange(n))
     else:
         split = GroupKFold(int(cv)).split(np.arange(n), groups=np.asarray(groups))
-    codes_alike = {}  # a fold may lack a label, and codes must mean the same in all of them
-    if hasattr(model, "classes_") and "classes" in signature(model.fit).parameters:
+    codes_alike = {}  # a fold may lack a label or a tag, and their numbers must mean the same in all of them
+    asked = signature(model.fit).parameters
+    if hasattr(model, "classes_") and "classes" in asked:
         codes_alike = {"classes": model.classes_}
+    elif "inventory" in asked:
+        codes_alike = {"inventory": X}
     folds = []
     for others, held in split:
         fitted = clone(model, safe=False).fit(taken(X, others), taken(y, others), **codes_alike)
