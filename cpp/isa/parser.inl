@@ -1,4 +1,6 @@
 // The parser's hot loops. Included by one translation unit per instruction set, after kernels.inl.
+#include <algorithm>
+
 #include "../core/parser/chart.hpp"
 #include "../core/parser/kernels.hpp"
 
@@ -83,12 +85,13 @@ inline void prefetch_lines(const float* weights, const std::uint32_t* places) {
     for (int l = 0; l < 16; ++l) __builtin_prefetch(weights + places[l]);
 }
 
-inline void word_unigrams(const float* weights, int shift, const std::uint32_t* keys, int n, int first, int last, int vectors, float* out) {
+inline void word_unigrams(const float* weights, int shift, const std::uint32_t* keys, const std::uint16_t* which, int n, int first, int last, int vectors,
+                          float* out) {
     constexpr int kMost = 4;  // vectors of unigrams in one call
     std::uint32_t places[2][kMost][16];
     auto locate = [&](int i) {
         for (int v = first; v < last; ++v) {
-            Keys k = Keys::load(keys + (static_cast<std::int64_t>(i) * vectors + v) * 16);
+            Keys k = Keys::load(keys + (static_cast<std::int64_t>(which[i]) * vectors + v) * 16);
             k.to_places(shift);
             k.store(places[i & 1][v - first]);
             prefetch_lines(weights, places[i & 1][v - first]);
@@ -103,7 +106,7 @@ inline void word_unigrams(const float* weights, int shift, const std::uint32_t* 
                 const std::uint32_t at = places[i & 1][v][l];
                 sum = sum + permuted(weights + (at & ~15u), at & 15u);
             }
-        float x[16], *o = out + static_cast<std::int64_t>(i) * 16;
+        float x[16], *o = out + static_cast<std::int64_t>(which[i]) * 16;
         sum.store(x);
         for (int b = 0; b < 16; ++b) o[b] = x[b] + x[b & 1];
     }
@@ -112,20 +115,40 @@ inline void word_unigrams(const float* weights, int shift, const std::uint32_t* 
 // The weights of one arc's features are asked for while arcs before it are summed.
 inline constexpr int kAhead = 4;
 
-// Adds the weights of the tags between to lanes, by tag modulo 16.
-inline void add_between(const PairTask& t, const ArcList& arcs, int i, float* lanes) {
-    const float* row = t.rows + ((static_cast<std::int64_t>(t.tags[arcs.head[i]]) * t.n_tags + t.tags[arcs.modifier[i]]) * 16 + arcs.bin[i]) * 64;
-    for (std::uint64_t rest = arcs.between[i] | t.always; rest != 0; rest &= rest - 1) {
+inline const float* between_row(const PairTask& t, const ArcList& arcs, int i) {
+    return t.rows + ((static_cast<std::int64_t>(t.tags[arcs.head[i]]) * t.n_tags + t.tags[arcs.modifier[i]]) * 16 + arcs.bin[i]) * 64;
+}
+// The weights of the tags between, summed by tag modulo 16 from the lowest tag to the highest.
+inline Pack<float> between_sums(const PairTask& t, const ArcList& arcs, int i) {
+    const float* row = between_row(t, arcs, i);
+    const std::uint64_t tags = arcs.between[i] | t.always;
+#if defined(__AVX512F__)
+    Pack<float> p = Pack<float>::zero();
+    for (int q = 0; q < 4; ++q) {
+        const __mmask16 there = static_cast<__mmask16>(tags >> (16 * q));
+        p.r[0] = (Pack<float>::R)_mm512_mask_add_ps((__m512)p.r[0], there, (__m512)p.r[0], _mm512_maskz_loadu_ps(there, row + 16 * q));
+    }
+    return p;
+#else
+    float lanes[16] = {};
+    for (std::uint64_t rest = tags; rest != 0; rest &= rest - 1) {
         const int tag = __builtin_ctzll(rest);
         lanes[tag & 15] += row[tag];
     }
+    return Pack<float>::load(lanes);
+#endif
 }
 
 inline void between_scores(const PairTask& t, const ArcList& arcs, float* out) {
+    if (t.rows == nullptr) return std::fill(out, out + arcs.n, 0.0f);
+    constexpr int kFar = 8;
+    auto ask_for = [&](int i) {
+        for (int q = 0; q < 4; ++q) __builtin_prefetch(between_row(t, arcs, i) + 16 * q);
+    };
+    for (int i = 0; i < kFar && i < arcs.n; ++i) ask_for(i);
     for (int i = 0; i < arcs.n; ++i) {
-        float lanes[16] = {};
-        if (t.rows != nullptr) add_between(t, arcs, i, lanes);
-        out[i] = Pack<float>::load(lanes).sum();
+        if (i + kFar < arcs.n) ask_for(i + kFar);
+        out[i] = between_sums(t, arcs, i).sum();
     }
 }
 
@@ -149,9 +172,7 @@ inline void pair_scores(const PairTask& t, const ArcList& arcs, float* out) {
     for (int i = 0; i < kAhead && i < arcs.n; ++i) locate(i);
     for (int i = 0; i < arcs.n; ++i) {
         const std::uint32_t bin = arcs.bin[i];
-        float lanes[16] = {};
-        if (t.rows != nullptr) add_between(t, arcs, i, lanes);
-        Pack<float> sum = Pack<float>::load(lanes);
+        Pack<float> sum = t.rows != nullptr ? between_sums(t, arcs, i) : Pack<float>::zero();
         for (int v = 0; v < V; ++v) {
             const Keys k = Keys::load(places[i % kAhead][v]);
             sum = sum + gather(t.weights, k.slot(bin & 1));

@@ -47,8 +47,9 @@ struct PairTask {
 struct ParserKernels {
     // out[position][vectors][16] for vectors [first, last) of positions [0, n): key = salt + sum c_a x_a. x[a] is where atom a of position 0 is.
     void (*keys)(const KeyTemplates&, const std::uint32_t* const* x, int n, int first, int last, int vectors, std::uint32_t* out);
-    // out[position * 16 + b] = sum over the templates of vectors [first, last) of w(b) + w(b & 1)
-    void (*unigrams)(const float* weights, int shift, const std::uint32_t* keys, int n, int first, int last, int vectors, float* out);
+    // out[position * 16 + b] = sum over the templates of vectors [first, last) of w(b) + w(b & 1), for n positions
+    void (*unigrams)(const float* weights, int shift, const std::uint32_t* keys, const std::uint16_t* positions, int n, int first, int last,
+                     int vectors, float* out);
     // out[arc] = sum over the templates of w(bin) + w(bin & 1), and over the tags between
     void (*pairs)(const PairTask&, const ArcList&, float* out);
     // sums[l] = sum over the 16 n places of table[place * width + l] for l < width, a multiple of 16

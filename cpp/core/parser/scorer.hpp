@@ -1,4 +1,5 @@
-// Scores of one sentence's arcs, group by group. A group's keys and unigrams are worked out when the group is first wanted.
+// Scores of one sentence's arcs, group by group. A group's keys are worked out when the group is first wanted,
+// what it says of a word when an arc of the word is.
 #pragma once
 
 #include <vector>
@@ -46,7 +47,7 @@ public:
         atoms_ = &atoms;
         for (int l = 0; l < kLevels; ++l) {
             weights_[l] = l == kPruner ? pruner : &weights;
-            has_keys_[l] = has_words_[l] = false;
+            has_keys_[l] = false;
         }
         for (auto& keys : keys_) keys.resize(static_cast<std::size_t>(atoms.n()) * kVectors * KeyPlan::kLanes);
     }
@@ -55,24 +56,34 @@ public:
         if (has_keys_[level]) return;
         has_keys_[level] = true;
         const Level& l = kLevel[level];
-        for (int side = 0; side < 2; ++side)
+        const std::size_t n = static_cast<std::size_t>(atoms_->n());
+        for (int side = 0; side < 2; ++side) {
             parser_kernels().keys(arc_plan().side(side), atoms_->arrays(), atoms_->n(), l.first, l.last, kVectors, keys_[side].data());
+            has_words_[level][side].assign(n, 0);
+            unigrams_[level][side].resize(n * kBins);
+        }
     }
-    void score_words(int level) {
-        if (has_words_[level]) return;
-        has_words_[level] = true;
+    // Of the words that these arcs connect.
+    void score_words(int level, const ArcList& arcs) {
         find_keys(level);
         const Weights& w = *weights_[level];
         const Level& l = kLevel[level];
         for (int side = 0; side < 2; ++side) {
-            std::vector<float>& u = unigrams_[level][side];
-            u.resize(static_cast<std::size_t>(atoms_->n()) * kBins);
-            parser_kernels().unigrams(w.values.data(), w.shift(), keys_[side].data(), atoms_->n(), l.pairs, l.last, kVectors, u.data());
+            std::vector<char>& done = has_words_[level][side];
+            const std::uint16_t* positions = side == 0 ? arcs.head : arcs.modifier;
+            new_words_.clear();
+            for (std::int32_t i = 0; i < arcs.n; ++i)
+                if (!done[positions[i]]) {
+                    done[positions[i]] = 1;
+                    new_words_.push_back(positions[i]);
+                }
+            parser_kernels().unigrams(w.values.data(), w.shift(), keys_[side].data(), new_words_.data(), static_cast<int>(new_words_.size()), l.pairs,
+                                      l.last, kVectors, unigrams_[level][side].data());
         }
     }
 
     void score(int level, const ArcList& arcs, float* out) {
-        score_words(level);
+        score_words(level, arcs);
         const Weights& w = *weights_[level];
         PairTask t;
         t.weights = w.values.data();
@@ -128,7 +139,9 @@ public:
 private:
     const Atoms* atoms_ = nullptr;
     const Weights* weights_[kLevels] = {};
-    bool has_keys_[kLevels] = {}, has_words_[kLevels] = {};
+    bool has_keys_[kLevels] = {};
+    std::vector<char> has_words_[kLevels][2];        // [position]
+    std::vector<std::uint16_t> new_words_;
     std::vector<std::uint32_t> keys_[2];             // head, modifier: [position][vector][lane]
     std::vector<float> unigrams_[kLevels][2];        // [position][bin]
 };
