@@ -159,7 +159,7 @@ BROKEN = {
     "must answer for these examples": Model(
         INNER, {"decode": lambda s: lambda state, examples=None: s.decode(state, examples and sorted(examples))}
     ),
-    r"evidence\(state, examples\) must answer": Model(
+    r"evidence\(state, examples\) must": Model(
         INNER, {"evidence": lambda s: lambda state, examples=None: s.evidence(state)}
     ),
     r"part_features\(\) must be float32": Model(INNER, {"part_features": lambda s: lambda: np.zeros((3, 2))}),

@@ -190,14 +190,14 @@ def _check_selection(model: Any, X: Any, session: Session) -> None:
     fresh.decode(state, [last])
     bought = np.asarray(fresh.extracted)[1:]
     _promise((bought == state[offsets[last] :].sum(axis=0)).all(), "decode(state, examples) must extract for them only")
-    asks = [session.decode, session.confidence, *([session.evidence] if hasattr(session, "evidence") else [])]
-    for ask in asks:
+    for name in ("decode", "confidence", "evidence"):
+        if not hasattr(session, name):
+            continue
+        ask = getattr(session, name)
         whole, some = ask(state), ask(state, [last, 0])
         parts = np.concatenate([whole[offsets[last] :], whole[: offsets[1]]])
-        _promise(
-            np.array_equal(some, parts), f"{ask.__name__}(state, examples) must answer for these examples, in order"
-        )
-        _promise(len(ask(state, [])) == 0, f"{ask.__name__}(state, []) must be empty")
+        _promise(np.array_equal(some, parts), f"{name}(state, examples) must answer for these examples, in order")
+        _promise(len(ask(state, [])) == 0, f"{name}(state, []) must be empty")
 
 
 def _check_offers(session: Any) -> None:
