@@ -237,7 +237,7 @@ def words(wald_data):
     model = ChainClassifier(groups, max_iter=20, random_state=0).fit(*train)
     policies = {
         "confidence": LeastConfident().fit(model),
-        "iterated": IteratedPolicy(random_state=0).fit(model, *train, groups=["".join(word) for word in train[1]]),
+        "iterated": IteratedPolicy("differs", random_state=0).fit(model, *train, groups=["".join(w) for w in train[1]]),
     }
     return model, policies, fold(4), fold(5, 6, 7, 8, 9)
 
