@@ -25,13 +25,17 @@ Tables = dict[str, list[Record]]
 SHARES = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9)
 #: Fewer of them, where a look takes longer.
 FEWER = (0.1, 0.2, 0.3, 0.4, 0.5, 0.75)
+#: Those of a quick run.
+FEWEST = (0.2, 0.3, 0.5)
 #: Price of a part: the cheap group comes free, so that a budget is a share.
 _PRICES = (0.0, 1.0)
 
 
-def shares_of(data: str) -> tuple[float, ...]:
+def shares_of(data: str, quick: bool) -> tuple[float, ...]:
     """Budgets on a data set."""
-    return SHARES if data == "OCR" else FEWER
+    if data == "OCR":
+        return FEWER if quick else SHARES
+    return FEWEST if quick else FEWER
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +75,7 @@ def fit_policies(split: Split, model: Any, folds: list[Fold]) -> dict[str, Polic
     return fitted
 
 
-def draw(split: Split, model: Any, policies: Mapping[str, Policy]) -> tuple[list[Record], Fitted]:
+def draw(split: Split, model: Any, policies: Mapping[str, Policy], quick: bool) -> tuple[list[Record], Fitted]:
     """Accuracy of every contender at every share.
 
     Thresholds are set on the test examples, without their labels, so that the shares are those asked for.
@@ -83,7 +87,7 @@ def draw(split: Split, model: Any, policies: Mapping[str, Policy]) -> tuple[list
     records: list[Record] = []
     predictors = {}
     for contender in CONTENDERS[split.data]:
-        for share in shares_of(split.data):
+        for share in shares_of(split.data, quick):
             predictor = BudgetedPredictor(
                 model, policies[contender.policy], budget=share, costs=_PRICES, spend=contender.spend
             ).fit(split.X_test)

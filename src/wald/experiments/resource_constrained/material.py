@@ -18,7 +18,7 @@ from .neighbours import Neighbours, Tokens, forms_of, one_hot
 #: Draws the examples of a quick run, and the parts of test sentences.
 _SEED = 16020
 #: Examples of a quick run, to train and to test.
-_QUICK = 600, 250
+_QUICK = 400, 200
 #: Sentences that the tagger learns from.
 _TAGGED = 4000
 
@@ -97,7 +97,7 @@ def parsing(name: str, treebank: str, group_by: str) -> Callable[[int, int, bool
     """Sentences of a treebank, to be parsed; costly features belong to modifiers or to heads."""
 
     def load(seed: int, seeds: int, quick: bool) -> Split:
-        train, test = (_sentences(treebank, subset, quick) for subset in ("train", "test"))
+        train, test = (sentences(treebank, subset, quick) for subset in ("train", "test"))
         size: dict[str, Any] = {"n_epochs": 4, "table_bits": 18} if quick else {}
         model = DependencyParser(random_states=True, relations=False, group_by=group_by, random_state=seed, **size)
         return Split(name, seed, model, train, train, test, test, parts_of_tests(len(test), seeds))
@@ -107,7 +107,7 @@ def parsing(name: str, treebank: str, group_by: str) -> Callable[[int, int, bool
 
 def tagging(seed: int, seeds: int, quick: bool) -> Split:
     """Sentences of EWT, to be tagged; costly features ask a second model."""
-    train, test = (_sentences("ewt", subset, quick) for subset in ("train", "test"))
+    train, test = (sentences("ewt", subset, quick) for subset in ("train", "test"))
     if not quick:
         train = train[np.sort(np.random.default_rng(_SEED).permutation(len(train))[:_TAGGED])]
     forms = forms_of(train, test)
@@ -119,7 +119,8 @@ def tagging(seed: int, seeds: int, quick: bool) -> Split:
     return Split("EWT tags", seed, model, X, y, X_test, y_test, parts_of_tests(len(test), seeds))
 
 
-def _sentences(treebank: Any, subset: Any, quick: bool) -> Any:
+def sentences(treebank: Any, subset: Any, quick: bool) -> Any:
+    """Sentences of a treebank; some of them for a quick run."""
     bank = fetch_treebank(treebank, subset=subset)
     if not quick:
         return bank

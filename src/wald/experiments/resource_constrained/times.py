@@ -62,9 +62,9 @@ def _record(fitted: Fitted, policy: str, spend: str, share: float, predictor: An
     runs = []
     for _ in range(_REPEATS):
         runs.append(_run(fitted, share, predictor))
-        if runs[-1]["total"] > _LONG:
+        if runs[-1]["total_us"] > _LONG:
             break
-    median = sorted(runs, key=lambda run: run["total"])[len(runs) // 2]
+    median = sorted(runs, key=lambda run: run["total_us"])[len(runs) // 2]
     return {"data": fitted.split.data, "policy": policy, "spend": spend, "asked": share, **median}
 
 
@@ -82,12 +82,12 @@ def _run(fitted: Fitted, share: float, predictor: Any) -> dict[str, float]:
         found = acquire(predictor.policy, session, predictor.threshold_, predictor.allowance_)
         seconds, state = found.seconds, found.state
     n_parts = len(state)
-    each = {name: 1e6 * value / n_parts for name, value in seconds.items()}
-    each["features"] += 1e6 * begun / n_parts  # the cheap group, extracted when the session opened
+    seconds["features"] += begun  # the cheap group, extracted when the session opened
+    each = {f"{name}_us": 1e6 * value / n_parts for name, value in seconds.items()}
     return {
         "share": float(state.mean()),
         **each,
-        "total": sum(each.values()),
+        "total_us": sum(each.values()),
         "inferences": session.inferred / n_parts,
     }
 
