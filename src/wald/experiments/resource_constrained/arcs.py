@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...structured import DependencyParser
-from .._common import Record
 from .curves import Tables
 from .material import parts_of_tests, right_by_seed
 
@@ -62,7 +61,7 @@ def parse(data: str, seeds: int, train: Any, dev: Any, test: Any, **size: Any) -
         seeds_of = parts_of_tests(len(bank), seeds)
         for way in WAYS:
             parser = alone if way == UNFILTERED else fast.set_params(**way.parameters)
-            key = {"data": data, "subset": subset, "filter": way.filter, "margin": way.margin}
+            key: dict[str, str | float] = {"data": data, "subset": subset, "filter": way.filter, "margin": way.margin}
             heads = parser.predict(bank).heads
             for seed, (right, words) in right_by_seed(heads == bank.heads, bank.offsets, seeds_of).items():
                 tables["parsed"].append({**key, "seed": seed, "words": words, "right": right})

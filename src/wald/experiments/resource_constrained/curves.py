@@ -83,7 +83,9 @@ def draw(split: Split, model: Any, policies: Mapping[str, Policy], quick: bool) 
     session = model.open(split.X_test)
     truth, offsets = session.codes(split.y_test), np.asarray(session.offsets)
     everything = session.state()
-    cheap, full = (right_by_seed(session.decode(s) == truth, offsets, split.seeds) for s in (everything & False, everything))
+    cheap, full = (
+        right_by_seed(session.decode(s) == truth, offsets, split.seeds) for s in (everything & False, everything)
+    )
     records: list[Record] = []
     predictors = {}
     for contender in CONTENDERS[split.data]:

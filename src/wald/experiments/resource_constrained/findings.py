@@ -23,7 +23,8 @@ SHOWN = {
     "one-shot-variants": "The paper's one-shot policies: simple and complex features, trajectory and parsimonious "
     "search, importance weights",
     "equal-share": "One-shot, anytime and iterated, with the same share of every example",
-    "where-time-goes": "Where the time goes at 30 % costly features; myopic, one-shot and iterated infer more than once",
+    "where-time-goes": "Where the time goes at 30 % costly features; myopic, one-shot and iterated infer "
+    "more than once",
     "depth": "Words that got costly features, by their depth in the tree, at 30 %",
     "likely-arcs": "Accuracy and speed of a parser that scores likely arcs only",
     "word-step-by-step": "A word, step by step: letters in frames have HOG features",
@@ -105,7 +106,9 @@ def _data(tables: Tables) -> str:
     for data in data_sets(tables):
         own = select(tables["examples"], data=data)[0]
         curve = pooled(tables, data, "uniform")
-        sizes = (f"{number(float(own[f'{s}_examples']))} / {number(float(own[f'{s}_parts']))}" for s in ("train", "test"))
+        sizes = (
+            f"{number(float(own[f'{s}_examples']))} / {number(float(own[f'{s}_parts']))}" for s in ("train", "test")
+        )
         lines.append((data, *sizes, percent(float(curve.accuracy[0]), 4), percent(curve.full, 4)))
     head = ("data", "training examples / parts", "test", "cheap features alone", "all features")
     said = "\n".join(f"- {data}: {SOURCES[data].description}." for data in data_sets(tables))
@@ -125,8 +128,9 @@ def _by_budget(tables: Tables, data: str) -> str:
     head = (data, *(percent(share) for share in budgets), "within 0.1", "within 0.3")
     source = SOURCES[data]
     note = (
-        f"{source.answer.capitalize()}s right, per cent, all test {source.parts} pooled, by the share of {source.parts} "
-        "that may have costly features; and the share from which no more than 0.1 or 0.3 points are lost.\n"
+        f"{source.answer.capitalize()}s right, per cent, all test {source.parts} pooled, by the share of "
+        f"{source.parts} that may have costly features; and the share from which no more than 0.1 or "
+        "0.3 points are lost.\n"
     )
     return note + "\n" + table(head, lines)
 
@@ -141,7 +145,9 @@ def _where_time_goes(tables: Tables) -> str:
             name = str(record["policy"])
             said = NAMES.get(name, f"{name} bought") + (", equal share" if record["spend"] == "each" else "")
             times = (number(float(record[f"{what}_us"]), 2) for what in ("features", "policy", "inference", "total"))
-            lines.append((data, said, percent(float(record["share"]), 2), *times, number(float(record["inferences"]), 2)))
+            lines.append(
+                (data, said, percent(float(record["share"]), 2), *times, number(float(record["inferences"]), 2))
+            )
     head = ("data", "policy", "share", "features", "policy, µs", "inference", "total", "inferences a part")
     return table(head, lines)
 

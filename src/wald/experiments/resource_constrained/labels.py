@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from ...structured.policies.crossfit import Fold
 from ...structured.policies.targets import Objective, parsimonious, trajectory
+from ...structured.protocol import State
 from .._common import Record
 
 #: Wrong parts that one part with costly features is worth.
 TRADEOFFS = (0.0, 0.03, 0.1, 0.3, 0.6)
-_SEARCHES = {"trajectory": lambda objective: trajectory(objective, 12).state, "parsimonious": lambda o: parsimonious(o).state}
+_SEARCHES: dict[str, Callable[[Objective], State]] = {
+    "trajectory": lambda objective: trajectory(objective, 12).state,
+    "parsimonious": lambda objective: parsimonious(objective).state,
+}
 
 
 def asked_shares(data: str, seed: int, folds: Sequence[Fold]) -> list[Record]:

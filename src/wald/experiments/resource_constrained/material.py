@@ -80,7 +80,7 @@ class Source(NamedTuple):
 
 def ocr(seed: int, seeds: int, quick: bool) -> Split:
     """Handwritten words; fold ``seed`` tests, the others train."""
-    words = fetch_ocr()
+    words: Any = fetch_ocr()
     train, test = np.flatnonzero(words.fold != seed % 10), np.flatnonzero(words.fold == seed % 10)
     if quick:
         rng = np.random.default_rng([_SEED, seed])
@@ -140,8 +140,8 @@ SOURCES: dict[str, Source] = {
         "letter",
         "letters",
         "letter",
-        "handwritten words of the MIT Spoken Language Systems group, letters of 16×8 pixels, a linear chain; cheap: the "
-        "pixels, costly: HOG with cells of 3×3",
+        "handwritten words of the MIT Spoken Language Systems group, letters of 16×8 pixels, a linear chain; cheap: "
+        "the pixels, costly: HOG with cells of 3×3",
     ),
     "EWT": Source(
         parsing("EWT", "ewt", "modifier"),
@@ -149,8 +149,9 @@ SOURCES: dict[str, Source] = {
         "word",
         "words",
         "head",
-        "Universal Dependencies English EWT, gold tags, an arc-factored parser (Eisner); cheap: tags, costly: templates "
-        "over word forms, suffixes, neighbours and what lies between; of the arcs that a word is the modifier of",
+        "Universal Dependencies English EWT, gold tags, an arc-factored parser (Eisner); cheap: tags, costly: "
+        "templates over word forms, suffixes, neighbours and what lies between, of the arcs that a word is the "
+        "modifier of",
     ),
     "Penn sample": Source(
         parsing("Penn sample", "ptb-sample", "modifier"),

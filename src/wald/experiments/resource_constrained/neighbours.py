@@ -47,7 +47,9 @@ class Tokens(NamedTuple):
 def forms_of(*banks: Any) -> Forms:
     """Number the tokens and the forms of some treebanks."""
     numbers: dict[str, int] = {"": 0}
-    sentences, tags, n_tokens = [], [], 0
+    sentences: list[Parts] = []
+    tags: list[NDArray[Any]] = []
+    n_tokens = 0
     for bank in banks:
         forms = np.array([numbers.setdefault(form, len(numbers)) for form in bank.column("form")], dtype=np.int64)
         upos = np.array(bank.column("upos"))
@@ -130,7 +132,7 @@ class Neighbours:
         beside = []
         for column in (BEFORE, BEHIND):
             beside.append(one_hot(parts[:, [TOKEN, SENTENCE, column]]) * np.float32(_BESIDE))
-        return sparse.hstack([self._grams[parts[:, FORM]], *beside], format="csr") / np.float32(1 + 2 * _BESIDE**2)
+        return sparse.hstack([self._grams[parts[:, FORM]], *beside], format="csr") / np.float32(np.sqrt(1 + 2 * _BESIDE**2))
 
 
 def _spelt(spelling: list[str]) -> Any:

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, NullLocator
 from numpy.typing import NDArray
 
-from .._common import Estimate, Record, over_seeds, select
+from .._common import Estimate, Record, select
 from .._style import (
     BLACK,
     BLUE,
@@ -29,7 +30,7 @@ from .arcs import FILTERED, MARGINS, UNFILTERED, Way
 from .contenders import NAMES, Contender
 from .curves import Tables
 from .depths import DEEPEST
-from .figures import accuracies, asked, data_sets, full_time, lost, pooled, pooled_uas, ran, speed, time_of
+from .figures import asked, data_sets, full_time, lost, pooled, pooled_uas, ran, speed, time_of
 from .material import SOURCES
 from .steps import Walk
 from .times import NOTHING
@@ -102,15 +103,18 @@ def _explain(figure: Figure, panels: Iterable[Any], lines: int = 2) -> None:
     figure.legend(handles, labels, loc="outside lower center", ncols=columns, handlelength=1.8, columnspacing=1.2)
 
 
-def _line(
-    axes: Any, tables: Tables, data: str, contender: Contender, values: Callable[[float], NDArray[np.float64]]
-) -> None:
-    """A contender's curve at the shares that were bought, with its interval over the seeds."""
-    curve = pooled(tables, data, *contender)
-    shares = asked(tables, data)
-    estimates = [over_seeds(100 * values(share)) for share in shares]
+def _line(axes: Any, tables: Tables, data: str, contender: Contender) -> None:
+    """A contender's curve; the band is the interval of what is lost against all features."""
+    curve, shares = pooled(tables, data, *contender), asked(tables, data)
+    losses = [lost(tables, data, contender.policy, share, contender.spend) for share in shares]
+    estimates = [
+        Estimate(100 * a, 100 * (a + e.mean - e.high), 100 * (a + e.mean - e.low), e.n)
+        for a, e in zip(curve.accuracy[1:-1], losses, strict=True)
+    ]
     colour, line, marker = STYLES[contender.policy]
     draw_line(axes, list(curve.shares[1:-1]), estimates, colour, line, marker, contender.name)
+    for ends in (slice(0, 2), slice(-2, None)):
+        axes.plot(curve.shares[ends], 100 * curve.accuracy[ends], line, color=colour, linewidth=0.8)
 
 
 def draw_curves(tables: Tables) -> Figure:
@@ -122,7 +126,7 @@ def draw_curves(tables: Tables) -> Figure:
         axes.axhline(100 * full, color=BLACK, linewidth=0.8, linestyle=(0, (4, 2)), label="all features")
         for policy in _CURVES:
             if ran(name, policy):
-                _line(axes, tables, name, Contender(policy), lambda s, p=policy, n=name: accuracies(tables, n, p, s))
+                _line(axes, tables, name, Contender(policy))
         axes.set_ylabel(f"{SOURCES[name].answer}s right, per cent")
         axes.set_xlabel(f"{SOURCES[name].parts} with costly features")
         per_cent_axis(axes.xaxis, _TICKS)
@@ -136,9 +140,14 @@ def draw_times(tables: Tables) -> Figure:
     figure, panels = _panels(data)
     for axes, name in zip(panels, data, strict=False):
         full, nothing = pooled(tables, name, "uniform"), time_of(tables, name, NOTHING, 0.0)
-        ends = [(nothing, full.accuracy[0], "<", "nothing costly"), (full_time(tables, name), full.full, "*", "all features")]
+        ends = [
+            (nothing, full.accuracy[0], "<", "nothing costly"),
+            (full_time(tables, name), full.full, "*", "all features"),
+        ]
         for record, accuracy, marker, label in ends:
-            axes.plot(float(record["total_us"]), 100 * accuracy, marker, color=BLACK, markersize=6, label=label, zorder=4)
+            axes.plot(
+                float(record["total_us"]), 100 * accuracy, marker, color=BLACK, markersize=6, label=label, zorder=4
+            )
         for policy in _CURVES:
             if not ran(name, policy):
                 continue
@@ -154,6 +163,10 @@ def draw_times(tables: Tables) -> Figure:
                 label=NAMES[policy],
             )
         axes.set_xscale("log")
+        axes.xaxis.set_major_locator(FixedLocator([round(m * 10.0**e, 3) for e in range(-2, 4) for m in (1, 2, 5)]))
+        axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+        axes.xaxis.set_minor_locator(NullLocator())
+        axes.tick_params(axis="x", labelsize=7)
         axes.set_xlabel(f"µs a {SOURCES[name].part}, all in all (log scale)")
         axes.set_ylabel(f"{SOURCES[name].answer}s right, per cent")
     _explain(figure, panels[: len(data)])
@@ -173,7 +186,7 @@ def draw_variants(tables: Tables) -> Figure:
         axes.set_xlabel(f"{SOURCES[name].parts} with costly features")
         per_cent_axis(axes.xaxis, _TICKS)
     panels[0].set_ylabel("above all features, points")
-    legend_below(figure, panels[0], lines=2)
+    legend_below(figure, panels[0], lines=3)
     return figure
 
 
@@ -196,10 +209,10 @@ def draw_equal_shares(tables: Tables) -> Figure:
 
 
 def _losses(axes: Any, tables: Tables, data: str, contender: Contender) -> None:
-    curve, colour_line_marker = pooled(tables, data, *contender), STYLES[contender.policy]
+    curve = pooled(tables, data, *contender)
     below = [lost(tables, data, contender.policy, share, contender.spend) for share in asked(tables, data)]
     estimates = [Estimate(-100 * e.mean, -100 * e.high, -100 * e.low, e.n) for e in below]
-    colour, line, marker = colour_line_marker
+    colour, line, marker = STYLES[contender.policy]
     _band(axes, list(curve.shares[1:-1]), estimates, colour, line, marker, contender.name)
 
 
@@ -264,7 +277,11 @@ def draw_arcs(tables: Tables) -> Figure:
     figure, panels = _panels(data)
     for axes, name in zip(panels, data, strict=False):
         ways = [Way("slack", margin) for margin in MARGINS]
-        ends = ((UNFILTERED, "s", "all arcs"), (FILTERED, "o", "length filter alone"), (Way("exact"), "v", "exact filter"))
+        ends = (
+            (UNFILTERED, "s", "all arcs"),
+            (FILTERED, "o", "length filter alone"),
+            (Way("exact"), "v", "exact filter"),
+        )
         for way, marker, label in ends:
             axes.plot(*_point(tables, name, way), marker, color=BLACK, label=label, markersize=5, linestyle="none")
         points = np.array([_point(tables, name, way) for way in ways])

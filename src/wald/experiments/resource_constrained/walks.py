@@ -29,7 +29,9 @@ def draw_word(walk: Walk, letters: NDArray[Any]) -> Figure:
                 spine.set(visible=bool(step.bought[j]), color=BLUE, linewidth=1.8)
             right = step.codes[j] == walk.truth[j]
             doubt = "" if np.isnan(step.doubt[j]) else f" {100 * step.doubt[j]:.0f} %"
-            axes.set_xlabel(f"{letters[step.codes[j]]}{doubt}", fontsize=8, color=BLACK if right else ORANGE, labelpad=2)
+            axes.set_xlabel(
+                f"{letters[step.codes[j]]}{doubt}", fontsize=8, color=BLACK if right else ORANGE, labelpad=2
+            )
         row[0].set_ylabel("pixels" if i == 0 else f"round {i}", fontsize=8)
     figure.suptitle(
         f"“{''.join(letters[walk.truth])}”: answers, wrong ones orange, and how likely they are wrong", fontsize=8
