@@ -267,9 +267,9 @@ TABLES = ("examples", "curves", "depths", "pseudo-labels", "times", "parsed", "s
 
 
 def few_words() -> Bunch:
-    data, target = make_chains(160, n_classes=4, n_features=128, noise=4.0, random_state=0)
+    data, target = make_chains(100, n_classes=4, n_features=128, noise=4.0, random_state=0)
     letters = [np.array(list("abcd"))[labels] for labels in target]
-    return Bunch(data=data, target=letters, fold=np.arange(160) % 4, image_shape=(16, 8))
+    return Bunch(data=data, target=letters, fold=np.arange(100) % 4, image_shape=(16, 8))
 
 
 def few_trees(name: str, *, subset: str) -> Treebank:
@@ -303,6 +303,7 @@ def written(tmp_path_factory) -> tuple[Path, str]:
         patch.setattr(resource_constrained, "_JOBS", 1)
         patch.setattr(curves, "FEWER", (0.2, 0.3, 0.5))
         patch.setattr(arcs, "_REPEATS", 1)
+        patch.setattr(contenders, "_T_MAX", 3)
         for name, target in (("iterated", "wrong"), ("label-free", "differs")):
             patch.setitem(POLICIES, name, few_trees_in_a_forest(target))
         patch.setitem(_style._SETTINGS, "savefig.dpi", 40)
