@@ -12,7 +12,7 @@ from .curves import Tables
 from .material import parts_of_tests, right_by_seed
 
 #: How far a head's log probability may lie below the likeliest one's.
-MARGINS = (6.0, 5.0, 4.0, 3.0, 2.5, 2.0, 1.5, 1.0)
+MARGINS = (6.0, 5.0, 4.0, 3.0, 2.5, 2.0, 1.75, 1.5, 1.0)
 #: Treebanks, as `wald.datasets.fetch_treebank` knows them.
 TREEBANKS = {"EWT": "ewt", "Penn sample": "ptb-sample"}
 _REPEATS = 5

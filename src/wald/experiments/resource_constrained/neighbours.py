@@ -132,7 +132,8 @@ class Neighbours:
         beside = []
         for column in (BEFORE, BEHIND):
             beside.append(one_hot(parts[:, [TOKEN, SENTENCE, column]]) * np.float32(_BESIDE))
-        return sparse.hstack([self._grams[parts[:, FORM]], *beside], format="csr") / np.float32(np.sqrt(1 + 2 * _BESIDE**2))
+        length = np.float32(np.sqrt(1 + 2 * _BESIDE**2))
+        return sparse.hstack([self._grams[parts[:, FORM]], *beside], format="csr") / length
 
 
 def _spelt(spelling: list[str]) -> Any:
