@@ -22,7 +22,7 @@ PEERS = {
 PAPER = "the paper's own system: features 165 (tags) or 275 (all), decoding 75"
 ASKED = {"ewt": (0.882, 0.872, 30, 150_000, 400_000), "ptb-sample": (0.893, None, None, 120_000, 320_000)}
 #: UAS that choosing arcs may cost, and its margin; chosen on EWT's dev file.
-MARGINS = {"nearly nothing lost": (0.002, 4.0), "one point lost": (0.01, 2.0)}
+MARGINS = {"nearly nothing lost": (0.002, 4.0), "one point lost": (0.01, 1.75)}
 NAMES = {"ewt": "EWT", "ptb-sample": "Penn sample"}
 
 
@@ -129,7 +129,7 @@ def _chosen_arcs(name: str, train: Treebank, test: Treebank, how: Run) -> Iterat
             uas["filter alone"] - uas[what],
             "",
             at_most=lost,
-            note=f"{100 * uas[what]:.2f} of {100 * uas['filter alone']:.2f} %; {100 * uas['unfiltered']:.2f} % unfiltered",
+            note=f"{100 * uas[what]:.2f} of {100 * uas['filter alone']:.2f} %; all {100 * uas['unfiltered']:.2f}",
         )
         yield Figure(
             f"{title}: words per second",
