@@ -15,6 +15,7 @@ __all__ = ["names", "run"]
 _PACKAGES = {
     "attentive-perceptron": "wald.experiments.attentive_perceptron",
     "focus-of-attention": "wald.experiments.focus_of_attention",
+    "resource-constrained": "wald.experiments.resource_constrained",
 }
 #: Seeds of a quick run, at the most.
 _QUICK_SEEDS = 3
@@ -26,7 +27,7 @@ def names() -> tuple[str, ...]:
     Examples
     --------
     >>> names()
-    ('attentive-perceptron', 'focus-of-attention')
+    ('attentive-perceptron', 'focus-of-attention', 'resource-constrained')
     """
     return tuple(_PACKAGES)
 
@@ -44,7 +45,8 @@ def run(name: str, folder: str | Path, *, quick: bool = False, seeds: int = 10, 
         Smaller models and data, and at most 3 seeds: a minute or two, to see that everything runs. Its figures are not
         to be quoted.
     seeds : int, default=10
-        How often every experiment is repeated, at least 2: seeds draw splits and orders.
+        How often every experiment is repeated, at least 2: seeds draw splits and orders. There are ten folds of
+        handwritten words: "resource-constrained" takes no more.
     console : rich.console.Console, optional
         Where progress is shown.
 

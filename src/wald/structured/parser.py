@@ -152,7 +152,13 @@ class DependencyParser(BaseEstimator):
 
     # ---- learning -----------------------------------------------------------------------------------------------
 
-    def fit(self, sentences: Treebank | Sequence[Any], y: None = None) -> DependencyParser:
+    def fit(
+        self,
+        sentences: Treebank | Sequence[Any],
+        y: Any = None,
+        *,
+        inventory: Treebank | Sequence[Any] | None = None,
+    ) -> DependencyParser:
         """Learn from annotated sentences.
 
         Parameters
@@ -161,6 +167,9 @@ class DependencyParser(BaseEstimator):
             Sentences with a head for every word: a treebank, or lists as `wald.structured.from_words` takes them.
         y : None
             Ignored; the trees are part of the sentences.
+        inventory : Treebank or sequence, default=None
+            Annotated sentences whose tags get numbers of their own; None: those learned from. Parsers with one
+            inventory number tags alike, and so their sessions' `part_features` agree.
 
         Returns
         -------
@@ -169,7 +178,7 @@ class DependencyParser(BaseEstimator):
         """
         check(self)
         bank = annotated(sentences)
-        self._begin(bank)
+        self._begin(bank, None if inventory is None else treebank_of(inventory))
         for turn in range(self.n_epochs):
             self._pass(bank, pruner=turn < PRUNER_PASSES)
         self._finish(bank)
@@ -204,8 +213,8 @@ class DependencyParser(BaseEstimator):
         self._finish(bank)
         return self
 
-    def _begin(self, bank: Treebank) -> None:
-        self._learning = Learning(self, bank)
+    def _begin(self, bank: Treebank, inventory: Treebank | None = None) -> None:
+        self._learning = Learning(self, bank, inventory)
         self.n_passes_ = 0
 
     def _pass(self, bank: Treebank, *, pruner: bool) -> None:

@@ -45,12 +45,14 @@ class Learning:
     parser : DependencyParser
         Its parameters count, which have been checked.
     bank : Treebank
-        Settles tags and relations, and is seen.
+        Is seen.
+    inventory : Treebank, default=None
+        Settles tags and relations; None: ``bank`` does.
     """
 
-    def __init__(self, parser: Any, bank: Treebank) -> None:
+    def __init__(self, parser: Any, bank: Treebank, inventory: Treebank | None = None) -> None:
         self._core = _core.ParserLearner(
-            bank.core,
+            (bank if inventory is None else inventory).core,
             bits=parser.table_bits,
             label_bits=_LABEL_BITS if parser.relations else 0,
             pruner_bits=0 if parser.arc_margin is None else _PRUNER_BITS,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 
 from wald.stopping.validation import require_positive
 from wald.structured.policies.base import Policy
-from wald.structured.policies.crossfit import crossfit
+from wald.structured.policies.crossfit import Fold, crossfit
 from wald.structured.policies.driver import Allowance, answers_of, cost_of, rounds
 from wald.structured.policies.evidence import Rows, for_group, rows_of
 from wald.structured.policies.linear import LinearScore, Scaling
@@ -40,7 +40,7 @@ class AnytimePolicy(Policy):
         Steps that the score learns from; it is the same one for all steps.
     C : float, default=1000.0
         How closely the score fits, as in `OneShotPolicy`.
-    cv : int or "prefit", default=5
+    cv : int, "prefit" or sequence of Fold, default=5
         As in `IteratedPolicy`.
     random_state : int, RandomState instance or None, default=None
 
@@ -84,7 +84,7 @@ class AnytimePolicy(Policy):
         *,
         t_max: int = 6,
         C: float = 1000.0,
-        cv: int | str = 5,
+        cv: int | str | Sequence[Fold] = 5,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.tradeoff = tradeoff

@@ -51,7 +51,7 @@ def crossfit(
     X: Any,
     y: Any = None,
     *,
-    cv: int | str = 5,
+    cv: int | str | Sequence[Fold] = 5,
     groups: ArrayLike | None = None,
     random_state: int | np.random.RandomState | None = None,
 ) -> list[Fold]:
@@ -63,13 +63,18 @@ def crossfit(
         Fitted on these examples, or to be taken as it is with ``cv="prefit"``.
     X, y
         Examples as the model takes them, and their true answers. Without answers, the model is taken as it is.
-    cv : int or "prefit", default=5
-        Folds; a clone of the model learns from all but one of them.
+    cv : int, "prefit" or sequence of Fold, default=5
+        Folds; a clone of the model learns from all but one of them. Folds of an earlier call are taken as they are, so
+        that several policies of one model share the clones.
     groups : array-like of shape (n_examples,), default=None
         Examples of the same group stay in one fold: the same word, written by several people, say.
     random_state : int, RandomState instance or None, default=None
         Draws the folds; groups are not drawn.
     """
+    if isinstance(cv, Sequence) and not isinstance(cv, str):
+        if not cv or not all(isinstance(fold, Fold) for fold in cv):
+            raise TypeError("A sequence given as cv must hold Folds, as crossfit returns them, at least one.")
+        return list(cv)
     if cv == "prefit" or y is None:
         return [_opened(model, X, y)]
     if not (isinstance(cv, int | np.integer) and cv >= 2):
@@ -81,9 +86,12 @@ def crossfit(
         split = KFold(int(cv), shuffle=True, random_state=random_state).split(np.arange(n))
     else:
         split = GroupKFold(int(cv)).split(np.arange(n), groups=np.asarray(groups))
-    codes_alike = {}  # a fold may lack a label, and codes must mean the same in all of them
-    if hasattr(model, "classes_") and "classes" in signature(model.fit).parameters:
+    codes_alike = {}  # a fold may lack a label or a tag, and their numbers must mean the same in all of them
+    asked = signature(model.fit).parameters
+    if hasattr(model, "classes_") and "classes" in asked:
         codes_alike = {"classes": model.classes_}
+    elif "inventory" in asked:
+        codes_alike = {"inventory": X}
     folds = []
     for others, held in split:
         fitted = clone(model, safe=False).fit(taken(X, others), taken(y, others), **codes_alike)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -34,9 +35,10 @@ class IteratedPolicy(Policy):
         Random states of every example that the trees learn from, besides the one in which nothing is bought.
     max_iter : int, default=100
         Boosted trees.
-    cv : int or "prefit", default=5
+    cv : int, "prefit" or sequence of Fold, default=5
         Folds for the predictions that the trees learn from; "prefit": the examples are such that the model did not
-        learn from them, and it is taken as it is. So it is, too, when `fit` gets no labels.
+        learn from them, and it is taken as it is. So it is, too, when `fit` gets no labels. Folds that `crossfit`
+        returned are taken as they are: several policies may share them.
     random_state : int, RandomState instance or None, default=None
         Draws folds and states.
 
@@ -81,7 +83,7 @@ class IteratedPolicy(Policy):
         pace: float = 0.5,
         n_states: int = 2,
         max_iter: int = 100,
-        cv: int | str = 5,
+        cv: int | str | Sequence[Fold] = 5,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.target = target

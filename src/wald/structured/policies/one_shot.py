@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -42,7 +42,7 @@ class OneShotPolicy(Policy):
         "trajectory": additions at most.
     C : float, default=1000.0
         How closely the classifier fits: weight of the mean loss against half the squared norm of the weights.
-    cv : int or "prefit", default=5
+    cv : int, "prefit" or sequence of Fold, default=5
         As in `IteratedPolicy`.
     random_state : int, RandomState instance or None, default=None
 
@@ -84,7 +84,7 @@ class OneShotPolicy(Policy):
         tau: float = 0.0,
         t_max: int | None = None,
         C: float = 1000.0,
-        cv: int | str = 5,
+        cv: int | str | Sequence[Fold] = 5,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.tradeoff = tradeoff

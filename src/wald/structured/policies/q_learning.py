@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -10,7 +11,7 @@ from sklearn.linear_model import Ridge
 from sklearn.utils import check_random_state
 
 from wald.structured.policies.base import Policy
-from wald.structured.policies.crossfit import crossfit
+from wald.structured.policies.crossfit import Fold, crossfit
 from wald.structured.policies.evidence import Rows, for_group, rows_of
 from wald.structured.policies.linear import LinearScore, Scaling
 from wald.structured.policies.segments import parts_of, ranks
@@ -35,7 +36,7 @@ class QLearningPolicy(Policy):
         Steps of training walks.
     alpha : float, default=10.0
         Ridge penalty.
-    cv : int or "prefit", default=5
+    cv : int, "prefit" or sequence of Fold, default=5
         As in `IteratedPolicy`.
     random_state : int, RandomState instance or None, default=None
 
@@ -77,7 +78,7 @@ class QLearningPolicy(Policy):
         epsilon: float = 0.5,
         t_max: int = 6,
         alpha: float = 10.0,
-        cv: int | str = 5,
+        cv: int | str | Sequence[Fold] = 5,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.tradeoff = tradeoff

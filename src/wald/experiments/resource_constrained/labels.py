@@ -1,0 +1,34 @@
+"""Which budgets pseudo-labels ask for, by how much a part is worth."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from ...structured.policies.crossfit import Fold
+from ...structured.policies.targets import Objective, parsimonious, trajectory
+from ...structured.protocol import State
+from .._common import Record
+
+#: Wrong parts that one part with costly features is worth.
+TRADEOFFS = (0.0, 0.03, 0.1, 0.3, 0.6)
+_SEARCHES: dict[str, Callable[[Objective], State]] = {
+    "trajectory": lambda objective: trajectory(objective, 12).state,
+    "parsimonious": lambda objective: parsimonious(objective).state,
+}
+
+
+def asked_shares(data: str, seed: int, folds: Sequence[Fold]) -> list[Record]:
+    """Share of the parts that pseudo-labels give costly features to, in one fold, at every trade-off."""
+    return [
+        {
+            "data": data,
+            "seed": seed,
+            "search": name,
+            "tradeoff": tradeoff,
+            "share": float(search(Objective(folds[0], tradeoff, np.ones(1))).mean()),
+        }
+        for name, search in _SEARCHES.items()
+        for tradeoff in TRADEOFFS
+    ]

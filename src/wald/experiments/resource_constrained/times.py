@@ -1,0 +1,99 @@
+"""Where the time of a prediction goes: features, policy, and every inference."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+
+from ...structured.policies import acquire
+from ...structured.policies.metering import MeteredSession
+from ...structured.policies.segments import parts_of
+from .._common import Record
+from .contenders import CONTENDERS
+from .curves import Fitted
+from .neighbours import Neighbours
+
+#: Budgets at which time is measured.
+TIMED = (0.1, 0.2, 0.3, 0.5, 0.75)
+#: Repetitions, of which the median counts.
+_REPEATS = 3
+#: Microseconds a part from which one run is enough: other programs disturb it little.
+_LONG = 20.0
+#: Policies that stand for nothing and everything bought.
+NOTHING, EVERYTHING = "nothing", "everything"
+
+
+class CountingSession(MeteredSession):
+    """A session that knows how many parts the model was asked about."""
+
+    def __init__(self, session: Any) -> None:
+        self.inferred = 0
+        super().__init__(session)
+
+    def _timed(self, ask: Any) -> Any:
+        timed = super()._timed(ask)
+
+        def answer(state: Any, examples: Any = None) -> Any:
+            offsets = np.asarray(self.session.offsets)
+            self.inferred += int(offsets[-1] if examples is None else len(parts_of(offsets, np.asarray(examples))[0]))
+            return timed(state, examples)
+
+        return answer
+
+
+def measure(fitted: Fitted) -> list[Record]:
+    """Microseconds a part of every contender at every budget, and of nothing and everything bought."""
+    _search_live(fitted.model, True)
+    try:
+        records = [_record(fitted, name, "mean", float(name == EVERYTHING), None) for name in (NOTHING, EVERYTHING)]
+        for contender in CONTENDERS[fitted.split.data]:
+            for share in TIMED:
+                if (contender, share) in fitted.predictors:
+                    predictor = fitted.predictors[contender, share]
+                    records.append(_record(fitted, contender.policy, contender.spend, share, predictor))
+    finally:
+        _search_live(fitted.model, False)
+    return records
+
+
+def _record(fitted: Fitted, policy: str, spend: str, share: float, predictor: Any) -> Record:
+    runs = []
+    for _ in range(_REPEATS):
+        runs.append(_run(fitted, share, predictor))
+        if runs[-1]["total_us"] > _LONG:
+            break
+    median = sorted(runs, key=lambda run: run["total_us"])[len(runs) // 2]
+    return {"data": fitted.split.data, "policy": policy, "spend": spend, "asked": share, **median}
+
+
+def _run(fitted: Fitted, share: float, predictor: Any) -> dict[str, float]:
+    """One prediction of all test examples from the start, in microseconds a part."""
+    session = CountingSession(fitted.model.open(fitted.split.X_test))
+    begun = float(np.asarray(session.seconds).sum())
+    if predictor is None:
+        start = time.perf_counter()
+        state = session.state() if share else session.state() & False
+        session.decode(state)
+        features = session.extraction() - begun
+        seconds = {"features": features, "policy": 0.0, "inference": time.perf_counter() - start - features}
+    else:
+        found = acquire(predictor.policy, session, predictor.threshold_, predictor.allowance_)
+        seconds, state = found.seconds, found.state
+    n_parts = len(state)
+    seconds["features"] += begun  # the cheap group, extracted when the session opened
+    each = {f"{name}_us": 1e6 * value / n_parts for name, value in seconds.items()}
+    return {
+        "share": float(state.mean()),
+        **each,
+        "total_us": sum(each.values()),
+        "inferences": session.inferred / n_parts,
+    }
+
+
+def _search_live(model: Any, live: bool) -> None:
+    """Let the tagger's second model search for tokens that it remembers, too."""
+    for group in getattr(model, "groups", None) or ():
+        if isinstance(group.extract, Neighbours):
+            group.extract.live = live
