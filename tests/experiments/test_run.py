@@ -114,9 +114,8 @@ def test_progress_is_shown(written):
 
 def test_names_and_mistakes(tmp_path, monkeypatch):
     assert experiments.names() == ("attentive-perceptron", "focus-of-attention", "resource-constrained")
-    with pytest.raises(
-        ValueError, match=r"name must be one of attentive-perceptron, focus-of-attention, resource-constrained\. Got 'attention'"
-    ):
+    names = "attentive-perceptron, focus-of-attention, resource-constrained"
+    with pytest.raises(ValueError, match=rf"name must be one of {names}\. Got 'attention'"):
         experiments.run("attention", tmp_path)
     with pytest.raises(ValueError, match=r"seeds must be at least 2.*Got 1"):
         experiments.run("focus-of-attention", tmp_path, seeds=1)
