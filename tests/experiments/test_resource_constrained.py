@@ -378,7 +378,7 @@ def test_the_page_holds_every_claim_with_a_verdict(written):
         assert f"({name})" in page
         assert (folder / name).is_file()
     assert "nan" not in page
-    assert "15/15" in screen
+    assert "17/17" in screen
 
 
 def test_figures_on_the_page_are_those_of_the_tables(written):

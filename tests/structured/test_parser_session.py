@@ -9,6 +9,7 @@ import pytest
 
 from wald.datasets import make_trees
 from wald.structured import DependencyParser, Session, StructuredModel, check_model, decode_tree, from_words
+from wald.structured.policies.crossfit import crossfit
 
 SMALL = {"table_bits": 16, "n_epochs": 3, "random_state": 0, "random_states": True}
 
@@ -192,3 +193,19 @@ def test_bad_input(bank, parser, method):
     ):
         with pytest.raises(ValueError, match=message):
             ask(session.state(), examples)
+
+
+def test_clones_number_tags_alike():
+    words = [[("a", "DET", "DT", 2, "det"), ("b", "NOUN", "NN", 0, "root")]] * 12
+    rare = [[("c", "X", "FW", 0, "root"), ("d", f"U{i}", f"T{i}", 1, "dep")] for i in range(3)]
+    bank = from_words(words + rare)
+    parser = DependencyParser(**SMALL).fit(bank)
+    known = parser.open(bank[:2]).part_features()
+    alone = DependencyParser(**SMALL).fit(bank[:12])
+    assert alone.open(bank[:2]).part_features().shape[1] < known.shape[1]
+    clone = DependencyParser(**SMALL).fit(bank[:12], inventory=bank)
+    np.testing.assert_array_equal(clone.open(bank[:2]).part_features()[:, :-1], known[:, :-1])  # but for the scores
+    folds = crossfit(parser, bank, bank, cv=3, random_state=0)
+    assert {fold.session.part_features().shape[1] for fold in folds} == {known.shape[1]}
+    same = DependencyParser(**SMALL).fit(bank[:12], inventory=bank[:12])
+    assert (same.predict(bank).heads == alone.predict(bank).heads).all()

@@ -9,6 +9,7 @@ import pytest
 
 from wald.datasets import make_chains
 from wald.structured import ChainClassifier, FeatureGroup, Sequences
+from wald.structured.policies import IteratedPolicy, OneShotPolicy
 from wald.structured.policies.crossfit import crossfit
 from wald.structured.policies.targets import Objective, marked, parsimonious, trajectory
 
@@ -146,3 +147,23 @@ def test_a_label_that_a_fold_lacks_keeps_its_code():
     for fold in crossfit(model, X, labels, cv=4, random_state=0):
         assert fold.model.classes_.tolist() == model.classes_.tolist()
         assert (fold.truth >= 0).all()
+
+
+def test_policies_share_folds(monkeypatch):
+    model = ChainClassifier(GROUPS[:2], max_iter=2, random_state=0).fit(X, Y)
+    policies = [OneShotPolicy(random_state=0), IteratedPolicy(max_iter=3, random_state=0)]
+    nothing, everyone = model.open(X).state() & False, np.arange(len(X))
+    alone = [policy.fit(model, X, Y).priority(model.open(X), nothing, everyone) for policy in policies]
+    seeds = [
+        int(np.random.RandomState(0).randint(2**31 - 1)),
+        int(np.random.RandomState(0).randint(2**31 - 1, size=3)[1]),
+    ]
+    folds = [crossfit(model, X, Y, random_state=seed) for seed in seeds]
+    monkeypatch.setattr(ChainClassifier, "fit", None)  # nothing is learned again
+    for policy, own, expected in zip(policies, folds, alone, strict=True):
+        assert crossfit(model, X, Y, cv=own) == own
+        policy.set_params(cv=own).fit(model, X, Y)
+        np.testing.assert_array_equal(policy.priority(model.open(X), nothing, everyone), expected)
+    for bad in ([], [1, 2]):
+        with pytest.raises(TypeError, match="must hold Folds"):
+            crossfit(model, X, Y, cv=bad)

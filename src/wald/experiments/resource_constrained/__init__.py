@@ -36,7 +36,7 @@ _TREES = ("EWT", "Penn sample", "Penn sample, by head")
 _WALKED = ("OCR", "EWT")
 _LABELLED = ("OCR", "EWT", "Penn sample")
 #: Longest jobs first, so that none is left to one process in the end.
-_FIRST = ("EWT", "Penn sample", "EWT tags", "Penn sample, by head", "OCR")
+_FIRST = ("EWT", "Penn sample", "EWT tags", "Penn sample, by head", "OCR, new words", "OCR")
 
 
 class _Learned(NamedTuple):

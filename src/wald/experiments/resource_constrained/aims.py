@@ -7,11 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._common import Record, number, over_seeds, percent, select
+from .._common import Record, number, percent, select
+from .arcs import FILTERED
 from .claims import HALF, LOW, NEGLIGIBLE, NOTHING_LOST, point, points
 from .contenders import LEARNED, NAMES
 from .curves import Tables
-from .figures import above, accuracies, asked, data_sets, full_time, pooled, ran, time_of
+from .figures import above, asked, data_sets, full_time, lost, pooled, pooled_uas, ran, time_of
 from .parsing import ONE_POINT, chosen, treebanks
 from .resampling import CONFIDENCE, RISK
 
@@ -94,12 +95,14 @@ def likely_arcs(tables: Tables) -> list[Aim]:
         near, point_lost = (chosen(tables, data, loss) for loss in (NEGLIGIBLE, ONE_POINT))
         words = float(near.speed["words_per_second"])
         fits = near.lost.mean <= NEGLIGIBLE
+        over_filter = pooled_uas(tables, data, FILTERED) - pooled_uas(tables, data, near.way)
         out += [
             Aim(
                 f"{data}: words per second at most 0.2 points lost",
                 "—",
                 f"at least {number(WORDS)}",
-                f"{number(words)} at {points(near.lost)} points (margin {near.way.margin:g})",
+                f"{number(words)} at {points(near.lost)} points (margin {near.way.margin:g}; {point(over_filter)} "
+                "against the filter alone)",
                 fits and words >= WORDS,
             ),
             Aim(
@@ -135,8 +138,8 @@ def against_uniform(tables: Tables) -> Aim:
                 below.append(what)
             if gaps[HALF].low <= 0:
                 doubtful.append(what)
-            mine, other = (over_seeds(accuracies(tables, data, policy, HALF)) for policy in (name, "uniform"))
-            if mine.low <= other.high:
+            mine, other = (lost(tables, data, policy, HALF) for policy in (name, "uniform"))
+            if mine.high >= other.low:
                 overlapping.append(what)
     return Aim(
         "every learned policy against uniform, at every budget",
@@ -144,8 +147,9 @@ def against_uniform(tables: Tables) -> Aim:
         f"above everywhere; intervals that do not overlap at {percent(HALF)}",
         f"{n} pairs of a policy and data: mean above at every budget in {n - len(below)}"
         + (f" (not {', '.join(below)})" if below else "")
-        + f"; at {percent(HALF)} the difference is above 0 beyond doubt in {n - len(doubtful)}, and the two intervals, "
-        f"which hold what differs from seed to seed for both, do not overlap in {n - len(overlapping)}",
+        + f"; at {percent(HALF)} the difference is above 0 beyond doubt in {n - len(doubtful)}, and the intervals of "
+        f"what the two lose against all features do not overlap in {n - len(overlapping)}"
+        + (f" (not {', '.join(overlapping)})" if overlapping else ""),
         not below and not overlapping,
     )
 

@@ -111,6 +111,7 @@ _ALL = (*map(Contender, (name for name in POLICIES if name != "anytime")), *_SPE
 #: Who runs on which data. Q-learning asks for an answer at every step, which takes long where examples do.
 CONTENDERS: dict[str, tuple[Contender, ...]] = {
     "OCR": (*_ALL, Contender("anytime")),
+    "OCR, new words": tuple(map(Contender, ("uniform", "one-shot", "iterated", "label-free"))),
     "EWT": tuple(c for c in _ALL if c.policy != "q-learning"),
     "Penn sample": _ALL,
     "Penn sample, by head": tuple(map(Contender, ("uniform", "one-shot", "iterated"))),

@@ -33,7 +33,7 @@ _PRICES = (0.0, 1.0)
 
 def shares_of(data: str, quick: bool) -> tuple[float, ...]:
     """Budgets on a data set."""
-    if data == "OCR":
+    if data.startswith("OCR"):
         return FEWER if quick else SHARES
     return FEWEST if quick else FEWER
 

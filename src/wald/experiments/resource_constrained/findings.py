@@ -47,7 +47,8 @@ figures are not to be quoted.**
 
 _READINGS = """\
 One model serves all states of a task: it learns from examples whose parts have the costly features at random. Policies
-learn from predictions for folds that clones of the model did not see; words of one spelling stay in one fold. The
+learn from predictions for folds that clones of the model did not see, drawn as test examples are: the few spellings of
+the handwritten words come back in other hands, but for *new words*, where folds hold out spellings, too. The
 classifiers of the one-shot policy are set to a budget by a threshold; on these curves it is set on the test examples,
 without their labels, so that shares are the ones asked for. *Complex* policy features look at the model's answer and
 its margins, *simple* ones at the part alone. With *equal share*, every example has the same share of its parts bought;
