@@ -115,7 +115,8 @@ def test_progress_is_shown(written):
 def test_names_and_mistakes(tmp_path, monkeypatch):
     assert experiments.names() == ("attentive-perceptron", "focus-of-attention", "resource-constrained")
     with pytest.raises(
-        ValueError, match=r"name must be one of attentive-perceptron, focus-of-attention\. Got 'attention'"
+        ValueError,
+        match=r"must be one of attentive-perceptron, focus-of-attention, resource-constrained\. Got 'attention'",
     ):
         experiments.run("attention", tmp_path)
     with pytest.raises(ValueError, match=r"seeds must be at least 2.*Got 1"):
