@@ -195,3 +195,11 @@ def test_csr_indices_out_of_range(model, index):
     many = sparse.csr_matrix((np.ones(3), np.array([0, 1, 2**31 + 5]), np.arange(4)), shape=(3, 2**31 + 10))
     with pytest.raises(ValueError, match="features"):
         clone(model).fit(many, [0, 1, 0])
+
+
+@pytest.mark.parametrize("sparse_rows", [False, True])
+def test_rows_too_long_for_a_passive_aggressive_step_are_named(sparse_rows):
+    X = np.full((8, 4), 1e200)  # finite, and their squared length is not
+    y = np.arange(8) % 2
+    with pytest.raises(ValueError, match=r"row \d+ .*too large for this floating-point type"):
+        AttentivePassiveAggressive(random_state=0).fit(sparse.csr_array(X) if sparse_rows else X, y)

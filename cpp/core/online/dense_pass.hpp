@@ -193,6 +193,7 @@ private:
         loss_ += b.weight[i] * loss(c_, margin, l_.step);
         if (need) {
             const double norm = is_passive(c_.rule) ? static_cast<double>(kernels<T>().online.dot(x, x, c_.n_features)) : 0;
+            if (!std::isfinite(norm)) throw NotFinite(b.row[i]);  // a step would be 0, and nothing be learned
             l_.update(y * b.weight[i] * length(c_, margin, norm), x);
         }
         return finish(need, moved, l_.due(positive, need));

@@ -88,6 +88,7 @@ private:
             double norm = 0;
             if (is_passive(c_.rule))
                 for (std::int64_t k = 0; k < row.n; ++k) norm += static_cast<double>(row.values[k]) * static_cast<double>(row.values[k]);
+            if (!std::isfinite(norm)) throw NotFinite(id);
             l_.model.add(c_, y * weight * length(c_, sum, norm), row.features, row.values, row.n);
             ++l_.updates;
         }
