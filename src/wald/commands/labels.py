@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import csv
 import os
+import secrets
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
@@ -105,11 +105,12 @@ def _save_with_arrow(path: Path, labels: NDArray[Any], costs: NDArray[np.float64
 @contextmanager
 def _appearing(path: Path) -> Iterator[Path]:
     """A file beside ``path`` that takes its place when all went well."""
-    with mistaken(f"-o: {path}", OSError):
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    os.close(handle)
-    temporary = Path(name)
+    temporary = (
+        path.parent / f".{path.name}.{secrets.token_hex(8)}"
+    )  # known before it is made: Ctrl-C may come right after
     try:
+        with mistaken(f"-o: {path}", OSError):
+            temporary.touch(mode=0o600, exist_ok=False)
         yield temporary
         temporary.chmod(0o666 & ~_umask())
         temporary.replace(path)
