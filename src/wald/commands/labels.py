@@ -105,9 +105,8 @@ def _save_with_arrow(path: Path, labels: NDArray[Any], costs: NDArray[np.float64
 @contextmanager
 def _appearing(path: Path) -> Iterator[Path]:
     """A file beside ``path`` that takes its place when all went well."""
-    temporary = (
-        path.parent / f".{path.name}.{secrets.token_hex(8)}"
-    )  # known before it is made: Ctrl-C may come right after
+    # Its name is known before it is made: Ctrl-C may come right after.
+    temporary = path.parent / f".{path.name}.{secrets.token_hex(8)}"
     try:
         with mistaken(f"-o: {path}", OSError):
             temporary.touch(mode=0o600, exist_ok=False)
