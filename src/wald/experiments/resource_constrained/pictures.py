@@ -43,13 +43,13 @@ STYLES = {
     "myopic": (PINK, "-", "v"),
     "q-learning": (GREEN, "-", "^"),
     "simple": (SKY, "-", "s"),
-    "simple, parsimonious": (SKY, "--", "s"),
+    "simple, parsimonious": (SKY, "--", "P"),
     "one-shot": (ORANGE, "-", "o"),
-    "parsimonious": (ORANGE, "--", "o"),
+    "parsimonious": (ORANGE, "--", "P"),
     "unweighted": (GREEN, ":", "^"),
     "anytime": (GREEN, "-", "^"),
     "iterated": (BLUE, "-", "D"),
-    "label-free": (BLUE, "--", "D"),
+    "label-free": (BLUE, "--", "X"),
 }
 _CURVES = ("uniform", "myopic", "q-learning", "simple", "one-shot", "iterated", "label-free")
 _VARIANTS = ("uniform", "simple, parsimonious", "simple", "unweighted", "parsimonious", "one-shot", "iterated")
@@ -100,7 +100,7 @@ def _handles(panels: Iterable[Any]) -> tuple[list[Any], list[str]]:
 def _explain(figure: Figure, panels: Iterable[Any], lines: int = 2) -> None:
     handles, labels = _handles(panels)
     columns = -(-len(labels) // lines)
-    figure.legend(handles, labels, loc="outside lower center", ncols=columns, handlelength=1.8, columnspacing=1.2)
+    figure.legend(handles, labels, loc="outside lower center", ncols=columns, handlelength=2.8, columnspacing=1.2)
 
 
 def _line(axes: Any, tables: Tables, data: str, contender: Contender) -> None:
