@@ -82,12 +82,14 @@ def test_what_is_scored(bank, parser, margin, decoder):
     assert parser.n_scored_arcs_ == total
 
 
-@pytest.mark.parametrize("margin", [0, 1])
+@pytest.mark.parametrize("margin", [1, 4])
 def test_other_arcs_are_the_last_resort(bank, parser, margin):
     """However high the scores, arcs beyond the margin are taken only where there is no tree without them."""
+    bank = bank[:60]
     parser = copy(parser, arc_margin=margin)
     state = list(parser._model.state())
     state[4] = state[4] * np.float32(1e5)
+    state[9] = np.random.default_rng(0).normal(size=state[9].shape).astype(np.float32) / 4  # what is likely is no tree
     parser._model = _core.ParserModel(*state)
     heads = parser.predict(bank).heads
     session = parser.open(bank)
