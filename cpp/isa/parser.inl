@@ -146,8 +146,7 @@ inline void between_scores(const PairTask& t, const ArcList& arcs, float* out) {
     constexpr int kFar = 8;
     auto ask_for = [&](int i) {
         const float* row = between_row(t, arcs, i);
-        __builtin_prefetch(row);  // frequent tags come first
-        for (std::uint64_t rest = (arcs.between[i] | t.always) >> 16; rest != 0; rest >>= 16) __builtin_prefetch(row += 16);
+        for (std::uint64_t rest = arcs.between[i] | t.always; rest != 0; rest >>= 16, row += 16) __builtin_prefetch(row);
     };
     for (int i = 0; i < kFar && i < arcs.n; ++i) ask_for(i);
     for (int i = 0; i < arcs.n; ++i) {

@@ -1,5 +1,5 @@
-// Eisner's algorithm where few arcs are possible: a word's spans go no further than its own arcs reach, so that time is O(n^2)
-// for a number of arcs in proportion to the n words, and O(n^3) for all of them. Scores, ties and trees are those of `Eisner`.
+// Eisner's algorithm for sentences of few arcs. Only a word's own arcs can extend its spans, so that every arc takes O(n) steps:
+// O(n^2) for a few arcs a word, not O(n^3). Scores, ties and trees are those of `Eisner`.
 #pragma once
 
 #include <algorithm>
