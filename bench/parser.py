@@ -22,7 +22,7 @@ PEERS = {
 PAPER = "the paper's own system: features 165 (tags) or 275 (all), decoding 75"
 ASKED = {"ewt": (0.882, 0.872, 30, 150_000, 400_000), "ptb-sample": (0.893, None, None, 120_000, 320_000)}
 #: UAS that choosing arcs may cost, and its margin; chosen on EWT's dev file.
-MARGINS = {"nearly nothing lost": (0.002, 4.0), "one point lost": (0.01, 1.75)}
+MARGINS = {"nearly nothing lost": (0.002, 4.0), "one point lost": (0.01, 2.5)}
 NAMES = {"ewt": "EWT", "ptb-sample": "Penn sample"}
 
 

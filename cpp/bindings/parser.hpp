@@ -78,7 +78,8 @@ inline std::uint32_t sentence_line(const Treebank& t, std::int64_t i) { return s
 
 // ---- trees ---------------------------------------------------------------------------------------------------------
 
-inline auto decode_tree(Scores scores, bool projective, bool single_root) {
+// sparse: by the algorithm for few arcs.
+inline auto decode_tree(Scores scores, bool projective, bool single_root, bool sparse) {
     require(scores.shape(0) == scores.shape(1) && scores.shape(0) >= 1, "scores are a square matrix, [head, modifier], the root first");
     const std::size_t n = scores.shape(0);
     require(n <= parser::kMostWords, "too many words");
@@ -90,8 +91,19 @@ inline auto decode_tree(Scores scores, bool projective, bool single_root) {
     {
         nb::gil_scoped_release release;
         const int words = static_cast<int>(n) - 1;
-        found = projective ? parser::Eisner().decode(scores.data(), words, single_root, all.data())
-                           : parser::Edmonds().decode(scores.data(), words, single_root, all.data());
+        if (projective && sparse) {
+            parser::SparseEisner eisner;
+            eisner.begin(words);
+            for (int m = 1; m <= words; ++m)
+                for (int h = 0; h <= words; ++h) {
+                    const float score = scores.data()[static_cast<std::size_t>(h) * n + m];
+                    if (h != m && score > -std::numeric_limits<float>::infinity()) eisner.add(h, m, score);
+                }
+            found = eisner.decode(single_root, all.data());
+        } else {
+            found = projective ? parser::Eisner().decode(scores.data(), words, single_root, all.data())
+                               : parser::Edmonds().decode(scores.data(), words, single_root, all.data());
+        }
     }
     require(found, "no tree connects all words with the arcs that are left");
     std::copy(all.begin() + 1, all.end(), heads.data());
@@ -298,7 +310,7 @@ inline void bind_parser(nb::module_& m) {
         .def("sentence", &sentence_text, "sentence"_a)
         .def("text", &treebank_text, "heads"_a.none().noconvert() = nb::none(), "names"_a = std::vector<std::string>(),
              "relations"_a.none().noconvert() = nb::none());
-    m.def("decode_tree", &decode_tree, "scores"_a.noconvert(), "projective"_a, "single_root"_a);
+    m.def("decode_tree", &decode_tree, "scores"_a.noconvert(), "projective"_a, "single_root"_a, "sparse"_a = false);
     m.def("parser_templates", &parser_templates);
     nb::class_<ParserModel>(m, "ParserModel")
         .def(nb::new_(&parser_model), "fine"_a, "coarse"_a, "longest"_a.noconvert(), "bits"_a, "weights"_a.noconvert(), "labels"_a, "label_bits"_a,

@@ -39,12 +39,14 @@ struct Keys {
     }
 };
 
-inline void word_keys(const KeyTemplates& t, const std::uint32_t* const* x, int n, int first, int last, int vectors, std::uint32_t* out) {
+inline void word_keys(const KeyTemplates& t, const std::uint32_t* const* x, const std::uint16_t* positions, int n, int first, int last, int vectors,
+                      std::uint32_t* out) {
     for (int i = 0; i < n; ++i) {
+        const int at = positions == nullptr ? i : positions[i];
         for (int v = first; v < last; ++v) {
             Keys key = Keys::load(t.salts + v * 16);
-            for (std::int32_t e = t.first[v]; e < t.first[v + 1]; ++e) key.add_product(Keys::load(t.coefficients + e * 16), x[t.atoms[e]][i]);
-            key.store(out + (static_cast<std::int64_t>(i) * vectors + v) * 16);
+            for (std::int32_t e = t.first[v]; e < t.first[v + 1]; ++e) key.add_product(Keys::load(t.coefficients + e * 16), x[t.atoms[e]][at]);
+            key.store(out + (static_cast<std::int64_t>(at) * vectors + v) * 16);
         }
     }
 }
@@ -124,9 +126,9 @@ inline Pack<float> between_sums(const PairTask& t, const ArcList& arcs, int i) {
     const std::uint64_t tags = arcs.between[i] | t.always;
 #if defined(__AVX512F__)
     Pack<float> p = Pack<float>::zero();
-    for (int q = 0; q < 4; ++q) {
-        const __mmask16 there = static_cast<__mmask16>(tags >> (16 * q));
-        p.r[0] = (Pack<float>::R)_mm512_mask_add_ps((__m512)p.r[0], there, (__m512)p.r[0], _mm512_maskz_loadu_ps(there, row + 16 * q));
+    for (std::uint64_t rest = tags; rest != 0; rest >>= 16, row += 16) {
+        const __mmask16 there = static_cast<__mmask16>(rest);
+        p.r[0] = (Pack<float>::R)_mm512_mask_add_ps((__m512)p.r[0], there, (__m512)p.r[0], _mm512_maskz_loadu_ps(there, row));
     }
     return p;
 #else
@@ -143,7 +145,8 @@ inline void between_scores(const PairTask& t, const ArcList& arcs, float* out) {
     if (t.rows == nullptr) return std::fill(out, out + arcs.n, 0.0f);
     constexpr int kFar = 8;
     auto ask_for = [&](int i) {
-        for (int q = 0; q < 4; ++q) __builtin_prefetch(between_row(t, arcs, i) + 16 * q);
+        const float* row = between_row(t, arcs, i);
+        for (std::uint64_t rest = arcs.between[i] | t.always; rest != 0; rest >>= 16, row += 16) __builtin_prefetch(row);
     };
     for (int i = 0; i < kFar && i < arcs.n; ++i) ask_for(i);
     for (int i = 0; i < arcs.n; ++i) {

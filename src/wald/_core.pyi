@@ -465,7 +465,9 @@ class Treebank:
     ) -> bytes:
         """Return the text, with other heads and relations if they are given."""
 
-def decode_tree(scores: NDArray[np.float32], projective: bool, single_root: bool) -> NDArray[np.int32]:
+def decode_tree(
+    scores: NDArray[np.float32], projective: bool, single_root: bool, sparse: bool = False
+) -> NDArray[np.int32]:
     """Heads of the words of the best tree over a matrix [head, modifier], word 0 the root."""
 
 def parser_templates() -> dict[str, list[str]]:

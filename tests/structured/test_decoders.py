@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from structured.parser_reference import is_projective, is_tree
 
+from wald import _core
 from wald.structured import decode_tree
 
 
@@ -56,6 +57,28 @@ def test_number_of_trees():
     assert [len(trees(n, False, False)) for n in range(1, 6)] == [(n + 1) ** (n - 1) for n in range(1, 6)]
     assert [len(trees(n, False, True)) for n in range(1, 6)] == [n ** (n - 1) for n in range(1, 6)]
     assert [len(trees(n, True, True)) for n in range(1, 6)] == [1, 2, 7, 30, 143]  # OEIS A006013
+
+
+@pytest.mark.parametrize("single_root", [True, False])
+def test_few_arcs(single_root):
+    """The decoder for few arcs finds the same tree, of several that are equally good, too, or also none."""
+    none = 0
+    for seed in range(300):
+        rng = np.random.default_rng(seed)
+        n = int(rng.integers(1, 60))
+        scores = rng.integers(-3, 3, (n + 1, n + 1)).astype(np.float32)
+        if seed % 2:
+            scores += rng.normal(size=scores.shape).astype(np.float32)
+        scores[rng.random(scores.shape) < rng.choice([0.0, 0.5, 0.9, 0.95])] = -np.inf
+        try:
+            expected = decode_tree(scores, single_root=single_root)
+        except ValueError:
+            none += 1
+            with pytest.raises(ValueError, match="no tree"):
+                _core.decode_tree(scores, True, single_root, sparse=True)
+        else:
+            np.testing.assert_array_equal(_core.decode_tree(scores, True, single_root, sparse=True), expected)
+    assert 30 < none < 200
 
 
 def arborescence(scores):

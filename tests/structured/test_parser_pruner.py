@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from structured.parser_reference import is_tree
 
+from wald import _core
 from wald.datasets import make_trees
 from wald.structured import DependencyParser, Treebank, check_model, decode_tree
 
@@ -79,6 +80,35 @@ def test_what_is_scored(bank, parser, margin, decoder):
         matrix[arcs[:, 0], arcs[:, 1]] = scores
         np.testing.assert_array_equal(decode_tree(matrix, decoder=decoder), out[i].heads)
     assert parser.n_scored_arcs_ == total
+
+
+@pytest.mark.parametrize("margin", [1, 4])
+def test_other_arcs_are_the_last_resort(bank, parser, margin):
+    """However high the scores, arcs beyond the margin are taken only where there is no tree without them."""
+    bank = bank[:60]
+    parser = copy(parser, arc_margin=margin)
+    state = list(parser._model.state())
+    state[4] = state[4] * np.float32(1e5)
+    state[9] = np.random.default_rng(0).normal(size=state[9].shape).astype(np.float32) / 4  # what is likely is no tree
+    parser._model = _core.ParserModel(*state)
+    heads = parser.predict(bank).heads
+    session = parser.open(bank)
+    np.testing.assert_array_equal(session.decode(session.state()), heads)
+    with_tree = 0
+    for i in range(len(bank)):
+        arcs, _, below = listed(parser, bank, i)
+        near = np.full((len(bank[i]) + 1,) * 2, -np.inf, np.float32)
+        near[*arcs[below <= margin].T] = 0
+        own = heads[bank.offsets[i] : bank.offsets[i + 1]]
+        within = np.isfinite(near[own, np.arange(1, len(near))])
+        try:
+            decode_tree(near)
+        except ValueError:
+            assert not within.all()
+        else:
+            with_tree += 1
+            assert within.all()
+    assert 0 < with_tree < len(bank)
 
 
 def test_a_wide_margin_is_no_pruner(bank, parser):

@@ -14,7 +14,10 @@ namespace wald::parser {
 // Slots of a feature: 0 and 1 for the direction alone (modifier left or right of its head), then direction and length,
 // 1, 2, 3, 4, 5-6, 7-10 and more.
 inline constexpr int kBins = 16;
-inline int length_class(int length) { return length <= 4 ? length - 1 : length <= 6 ? 4 : length <= 10 ? 5 : 6; }
+inline int length_class(int length) {
+    constexpr std::uint8_t of[] = {0, 0, 1, 2, 3, 4, 4, 5, 5, 5, 5, 6};
+    return of[std::min(length, 11)];
+}
 inline std::uint8_t bin_of(int head, int modifier) {
     return static_cast<std::uint8_t>(2 + 2 * length_class(std::abs(modifier - head)) + (modifier > head));
 }
@@ -43,6 +46,29 @@ private:
     std::uint8_t count_[64] = {};
 };
 
+// The fine ones alone.
+class FineBetween {
+public:
+    void see(int tag, int) { tags_ |= std::uint64_t{1} << tag; }
+    std::uint64_t tags() const { return tags_; }
+
+private:
+    std::uint64_t tags_ = 0;
+};
+
+// see(head, what lies between, whether the limits leave the arc) for every other position, first to the left and then to the right.
+template <class Between, class See>
+inline void each_head(const std::uint8_t* tags, const std::uint8_t* coarse, int n, int m, const Limits& limits, See&& see) {
+    for (const int step : {-1, 1}) {
+        const std::int32_t* limit = limits.row(tags[m], step < 0);
+        Between between;
+        for (int h = m + step; h >= 0 && h < n; h += step) {
+            see(h, between, (h - m) * step <= limit[tags[h]]);
+            between.see(tags[h], coarse[h]);
+        }
+    }
+}
+
 class Arcs {
 public:
     // The tags of a sentence that arcs will be of.
@@ -65,14 +91,9 @@ public:
     void list(const Limits& limits) {
         clear();
         for (int m = 1; m < n_; ++m)
-            for (const int step : {-1, 1}) {
-                const std::int32_t* limit = limits.row(tags_[m], step < 0);
-                Between between;
-                for (int h = m + step; h >= 0 && h < n_; h += step) {
-                    if (std::abs(m - h) <= limit[tags_[h]]) push(h, m, between);
-                    between.see(tags_[h], coarse_[h]);
-                }
-            }
+            each_head<Between>(tags_, coarse_, n_, m, limits, [&](int h, const Between& between, bool possible) {
+                if (possible) push(h, m, between);
+            });
     }
     void add(int h, int m) {
         Between between;
@@ -100,6 +121,7 @@ public:
         }
     }
 
+    int n() const { return n_; }  // positions
     int size() const { return static_cast<int>(head_.size()); }
     int head(int i) const { return head_[i]; }
     int modifier(int i) const { return modifier_[i]; }

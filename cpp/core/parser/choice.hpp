@@ -2,6 +2,7 @@
 // parsing", HLT-NAACL 2006, and Rush and Petrov, "Vine pruning", NAACL 2012.
 #pragma once
 
+#include "candidates.hpp"
 #include "scorer.hpp"
 
 namespace wald::parser {
@@ -16,65 +17,59 @@ struct Choice {
 
 class ChosenArcs {
 public:
-    struct Spare {
-        std::uint16_t head, modifier;
-        float score;
-    };
     static constexpr float kLastResort = 1e4f;  // how far arcs that lost are below the others: for when there is no tree without
 
     // The scorer must have begun with the sentence.
     void choose(Scorer& scorer, const Choice& c) {
         const Atoms& atoms = scorer.atoms();
         arcs_.begin(atoms.tags(), atoms.coarse_tags(), atoms.n());
-        spare_.clear();
-        if (c.pruner == nullptr) {
-            arcs_.list(c.limits);
+        settled_.clear();
+        pruned_ = c.pruner != nullptr;
+        if (pruned_) {
+            candidates_.list(atoms.tags(), atoms.coarse_tags(), atoms.n(), c.limits);
+            scores_.resize(std::max(scores_.size(), static_cast<std::size_t>(candidates_.size())));
+            scorer.score(kPruner, candidates_.view(), scores_.data());
+            least_.resize(static_cast<std::size_t>(atoms.n()));
+            for (int m = 1; m < atoms.n(); ++m) split(m, c.margin);
         } else {
-            listed_.begin(atoms.tags(), atoms.coarse_tags(), atoms.n());
-            listed_.list(c.limits);
-            scores_.resize(static_cast<std::size_t>(listed_.size()));
-            scorer.score(kPruner, listed_.view(), scores_.data());
-            for (int first = 0, last = 0; first < listed_.size(); first = last) {
-                last = first;
-                while (last < listed_.size() && listed_.modifier(last) == listed_.modifier(first)) ++last;
-                split(first, last, c.margin);
-            }
+            arcs_.list(c.limits);
         }
         arcs_.find_contexts();
     }
 
     const Arcs& arcs() const { return arcs_; }
-    // The others, unless they are out of the question, and their scores; 0 for the only arc of a word.
-    const std::vector<Spare>& spare() const { return spare_; }
+    // The only arcs that are left of their words, modifier by modifier; they score 0.
+    const std::vector<ScoredArc>& settled() const { return settled_; }
+    // The others, for when there is no tree without, and their scores.
+    std::vector<ScoredArc> spare() const {
+        std::vector<ScoredArc> out;
+        if (!pruned_) return out;
+        for (int m = 1; m < arcs_.n(); ++m)
+            for (int i = candidates_.begin(m); i < candidates_.end(m); ++i)
+                if (scores_[i] < least_[m]) out.push_back(candidates_.scored(i, scores_[i] - kLastResort));
+        return out;
+    }
 
 private:
     // The arcs of one word.
-    void split(int first, int last, float margin) {
-        const float best = *std::max_element(scores_.begin() + first, scores_.begin() + last);
-        near_.clear();
-        for (int i = first; i < last; ++i) {
-            if (scores_[i] >= best - margin) near_.push_back(i);
-            else keep(i, scores_[i] - kLastResort);
-        }
-        if (near_.size() == 1) return keep(near_[0], 0);
-        for (const int i : near_) arcs_.add(listed_, i);
-    }
-    void keep(int i, float score) {
-        spare_.push_back({static_cast<std::uint16_t>(listed_.head(i)), static_cast<std::uint16_t>(listed_.modifier(i)), score});
+    void split(int m, float margin) {
+        const int first = candidates_.begin(m), last = candidates_.end(m);
+        const float least = *std::max_element(scores_.begin() + first, scores_.begin() + last) - margin;
+        least_[m] = least;
+        int near = 0, nearest = first;
+        for (int i = first; i < last; ++i)
+            if (scores_[i] >= least) ++near, nearest = i;
+        if (near == 1) return settled_.push_back(candidates_.scored(nearest, 0));
+        for (int i = first; i < last; ++i)
+            if (scores_[i] >= least) arcs_.add(candidates_.head(i), m);
     }
 
-    Arcs arcs_, listed_;
-    std::vector<Spare> spare_;
-    std::vector<float> scores_;
-    std::vector<int> near_;
+    bool pruned_ = false;
+    Arcs arcs_;
+    Candidates candidates_;
+    std::vector<ScoredArc> settled_;
+    std::vector<float> scores_;  // of candidates, by the pruner
+    std::vector<float> least_;   // [modifier] what scores below is spare
 };
-
-// Scores of arcs as a matrix [head][modifier] of n positions.
-inline void fill_matrix(int n, const Arcs& arcs, const float* scores, const std::vector<ChosenArcs::Spare>& spare, std::vector<float>& matrix) {
-    const std::size_t N = static_cast<std::size_t>(n);
-    matrix.assign(N * N, -std::numeric_limits<float>::infinity());
-    for (int i = 0; i < arcs.size(); ++i) matrix[static_cast<std::size_t>(arcs.head(i)) * N + arcs.modifier(i)] = scores[i];
-    for (const auto& a : spare) matrix[a.head * N + a.modifier] = a.score;
-}
 
 }  // namespace wald::parser

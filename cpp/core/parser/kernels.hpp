@@ -45,8 +45,10 @@ struct PairTask {
 };
 
 struct ParserKernels {
-    // out[position][vectors][16] for vectors [first, last) of positions [0, n): key = salt + sum c_a x_a. x[a] is where atom a of position 0 is.
-    void (*keys)(const KeyTemplates&, const std::uint32_t* const* x, int n, int first, int last, int vectors, std::uint32_t* out);
+    // out[position][vectors][16] for vectors [first, last) of n positions (null: 0 to n - 1): key = salt + sum c_a x_a. x[a] is where atom
+    // a of position 0 is.
+    void (*keys)(const KeyTemplates&, const std::uint32_t* const* x, const std::uint16_t* positions, int n, int first, int last, int vectors,
+                 std::uint32_t* out);
     // out[position * 16 + b] = sum over the templates of vectors [first, last) of w(b) + w(b & 1), for n positions
     void (*unigrams)(const float* weights, int shift, const std::uint32_t* keys, const std::uint16_t* positions, int n, int first, int last,
                      int vectors, float* out);

@@ -31,7 +31,7 @@ public:
         const int n = atoms.n(), shift = 32 - weights.bits;
         for (int side = 0; side < 2; ++side) {
             keys_[side].resize(static_cast<std::size_t>(n) * kFeatures);
-            parser_kernels().keys(label_plan().side(side), atoms.arrays(), n, 0, kLabelVectors, kLabelVectors, keys_[side].data());
+            parser_kernels().keys(label_plan().side(side), atoms.arrays(), nullptr, n, 0, kLabelVectors, kLabelVectors, keys_[side].data());
         }
         arcs_.begin(atoms.tags(), atoms.coarse_tags(), n);
         for (int m = 1; m < n; ++m) arcs_.add(heads[m], m);

@@ -47,43 +47,19 @@ public:
         atoms_ = &atoms;
         for (int l = 0; l < kLevels; ++l) {
             weights_[l] = l == kPruner ? pruner : &weights;
-            has_keys_[l] = false;
+            is_ready_[l] = false;
         }
-        for (auto& keys : keys_) keys.resize(static_cast<std::size_t>(atoms.n()) * kVectors * KeyPlan::kLanes);
+        for (auto& keys : keys_) grow(keys, static_cast<std::size_t>(atoms.n()) * kVectors * KeyPlan::kLanes);
     }
 
-    void find_keys(int level) {
-        if (has_keys_[level]) return;
-        has_keys_[level] = true;
-        const Level& l = kLevel[level];
-        const std::size_t n = static_cast<std::size_t>(atoms_->n());
-        for (int side = 0; side < 2; ++side) {
-            parser_kernels().keys(arc_plan().side(side), atoms_->arrays(), atoms_->n(), l.first, l.last, kVectors, keys_[side].data());
-            has_words_[level][side].assign(n, 0);
-            unigrams_[level][side].resize(n * kBins);
-        }
-    }
     // Of the words that these arcs connect.
-    void score_words(int level, const ArcList& arcs) {
-        find_keys(level);
-        const Weights& w = *weights_[level];
-        const Level& l = kLevel[level];
-        for (int side = 0; side < 2; ++side) {
-            std::vector<char>& done = has_words_[level][side];
-            const std::uint16_t* positions = side == 0 ? arcs.head : arcs.modifier;
-            new_words_.clear();
-            for (std::int32_t i = 0; i < arcs.n; ++i)
-                if (!done[positions[i]]) {
-                    done[positions[i]] = 1;
-                    new_words_.push_back(positions[i]);
-                }
-            parser_kernels().unigrams(w.values.data(), w.shift(), keys_[side].data(), new_words_.data(), static_cast<int>(new_words_.size()), l.pairs,
-                                      l.last, kVectors, unigrams_[level][side].data());
-        }
+    void find_keys(int level, const ArcList& arcs) {
+        for (int side = 0; side < 2; ++side) find_keys(level, side, side == 0 ? arcs.head : arcs.modifier, arcs.n);
     }
 
     void score(int level, const ArcList& arcs, float* out) {
-        score_words(level, arcs);
+        find_keys(level, arcs);
+        score_words(level);
         const Weights& w = *weights_[level];
         PairTask t;
         t.weights = w.values.data();
@@ -108,9 +84,11 @@ public:
     // Calls see(index) for every weight that an arc's score at a level is the sum of.
     template <class See>
     void features(int level, const Arcs& arcs, int arc, See&& see) {
-        find_keys(level);
         const Weights& w = *weights_[level];
-        const int h = arcs.head(arc), m = arcs.modifier(arc), bin = arcs.bin(arc);
+        const std::uint16_t h = static_cast<std::uint16_t>(arcs.head(arc)), m = static_cast<std::uint16_t>(arcs.modifier(arc));
+        find_keys(level, 0, &h, 1);
+        find_keys(level, 1, &m, 1);
+        const int bin = arcs.bin(arc);
         const auto [first, pairs, last, between, always] = kLevel[level];
         const std::uint32_t* head = keys_[0].data() + static_cast<std::size_t>(h) * kVectors * KeyPlan::kLanes;
         const std::uint32_t* modifier = keys_[1].data() + static_cast<std::size_t>(m) * kVectors * KeyPlan::kLanes;
@@ -137,13 +115,49 @@ public:
     const Atoms& atoms() const { return *atoms_; }
 
 private:
+    template <class T>
+    static void grow(std::vector<T>& v, std::size_t n) {
+        if (v.size() < n) v.resize(n);
+    }
+    void make_ready(int level) {
+        is_ready_[level] = true;
+        const std::size_t n = static_cast<std::size_t>(atoms_->n());
+        for (int side = 0; side < 2; ++side) {
+            has_keys_[level][side].assign(n, 0);
+            unscored_[level][side].clear();
+            grow(unigrams_[level][side], n * kBins);
+        }
+    }
+    void find_keys(int level, int side, const std::uint16_t* positions, int n) {
+        if (!is_ready_[level]) make_ready(level);
+        std::vector<char>& has = has_keys_[level][side];
+        std::vector<std::uint16_t>& words = unscored_[level][side];
+        const std::size_t before = words.size();
+        for (int i = 0; i < n; ++i)
+            if (!has[positions[i]]) {
+                has[positions[i]] = 1;
+                words.push_back(positions[i]);
+            }
+        parser_kernels().keys(arc_plan().side(side), atoms_->arrays(), words.data() + before, static_cast<int>(words.size() - before), kLevel[level].first,
+                              kLevel[level].last, kVectors, keys_[side].data());
+    }
+    void score_words(int level) {
+        const Weights& w = *weights_[level];
+        for (int side = 0; side < 2; ++side) {
+            std::vector<std::uint16_t>& words = unscored_[level][side];
+            parser_kernels().unigrams(w.values.data(), w.shift(), keys_[side].data(), words.data(), static_cast<int>(words.size()), kLevel[level].pairs,
+                                      kLevel[level].last, kVectors, unigrams_[level][side].data());
+            words.clear();
+        }
+    }
+
     const Atoms* atoms_ = nullptr;
     const Weights* weights_[kLevels] = {};
-    bool has_keys_[kLevels] = {};
-    std::vector<char> has_words_[kLevels][2];        // [position]
-    std::vector<std::uint16_t> new_words_;
-    std::vector<std::uint32_t> keys_[2];             // head, modifier: [position][vector][lane]
-    std::vector<float> unigrams_[kLevels][2];        // [position][bin]
+    bool is_ready_[kLevels] = {};
+    std::vector<char> has_keys_[kLevels][2];              // [position]
+    std::vector<std::uint16_t> unscored_[kLevels][2];     // positions with keys, but no sums yet
+    std::vector<std::uint32_t> keys_[2];                  // head, modifier: [position][vector][lane]
+    std::vector<float> unigrams_[kLevels][2];             // [position][bin]
 };
 
 }  // namespace wald::parser

@@ -3,17 +3,9 @@
 
 #include <chrono>
 
-#include "choice.hpp"
-#include "edmonds.hpp"
-#include "eisner.hpp"
+#include "trees.hpp"
 
 namespace wald::parser {
-
-struct Settings {
-    bool projective = true;    // Eisner, or Chu-Liu-Edmonds
-    bool single_root = true;
-    int n_groups = kGroups;    // 1: tags only
-};
 
 class Stopwatch {
 public:
@@ -34,16 +26,10 @@ public:
         scorer_.begin(atoms_, weights, pruner);
     }
 
-    // Scores of arcs into a matrix [head][modifier].
+    // Scores of all arcs that the limits leave into a matrix [head][modifier]; no pruner.
     void score(const Choice& c, int n_groups) {
         chosen_.choose(scorer_, c);
-        const ArcList arcs = chosen_.arcs().view();
-        scores_.assign(static_cast<std::size_t>(arcs.n), 0.0f);
-        extra_.resize(scores_.size());
-        for (int g = 0; g < n_groups; ++g) {
-            scorer_.score(g, arcs, extra_.data());
-            for (std::size_t i = 0; i < scores_.size(); ++i) scores_[i] += extra_[i];
-        }
+        add_up(n_groups);
         fill();
     }
     // The same, but the costly group for arcs of bought(head, modifier) alone.
@@ -66,11 +52,7 @@ public:
         for (std::size_t k = 0; k < where_.size(); ++k) scores_[where_[k]] += extra_[k];
         fill();
     }
-    bool decode(const Settings& s, std::int32_t* heads) {
-        const int n = atoms_.n() - 1;
-        return s.projective ? eisner_.decode(matrix_.data(), n, s.single_root, heads)
-                            : edmonds_.decode(matrix_.data(), n, s.single_root, heads);
-    }
+    bool decode(const Settings& s, std::int32_t* heads) { return trees_.best_of_matrix(atoms_.n(), s, heads); }
 
     // heads[0..n) of the n words; times[0..3) gains seconds of features, scores and decoding; the number of arcs that all groups
     // score.
@@ -78,12 +60,15 @@ public:
               std::int32_t* heads, double* times) {
         Stopwatch watch;
         begin(t, sentence, lexicon, weights, c.pruner);
-        for (int g = 0; g < s.n_groups; ++g) scorer_.find_keys(g);
         watch.lap(times[0]);
-        score(c, s.n_groups);
+        chosen_.choose(scorer_, c);
+        watch.lap(times[1]);
+        for (int g = 0; g < s.n_groups; ++g) scorer_.find_keys(g, chosen_.arcs().view());
+        watch.lap(times[0]);
+        add_up(s.n_groups);
         watch.lap(times[1]);
         heads_.resize(static_cast<std::size_t>(atoms_.n()));
-        decode(s, heads_.data());
+        trees_.best(atoms_.n(), chosen_.arcs(), scores_.data(), chosen_.settled(), [&] { return chosen_.spare(); }, s, heads_.data());
         std::copy(heads_.begin() + 1, heads_.end(), heads);
         watch.lap(times[2]);
         return chosen_.arcs().size();
@@ -92,19 +77,28 @@ public:
     Atoms& atoms() { return atoms_; }
     Scorer& scorer() { return scorer_; }
     const ChosenArcs& chosen() const { return chosen_; }
-    std::vector<float>& matrix() { return matrix_; }
+    std::vector<float>& matrix() { return trees_.matrix(); }
 
 private:
-    void fill() { fill_matrix(atoms_.n(), chosen_.arcs(), scores_.data(), chosen_.spare(), matrix_); }
+    // The scores of the chosen arcs, by all groups.
+    void add_up(int n_groups) {
+        const ArcList arcs = chosen_.arcs().view();
+        scores_.assign(static_cast<std::size_t>(arcs.n), 0.0f);
+        extra_.resize(scores_.size());
+        for (int g = 0; g < n_groups; ++g) {
+            scorer_.score(g, arcs, extra_.data());
+            for (std::size_t i = 0; i < scores_.size(); ++i) scores_[i] += extra_[i];
+        }
+    }
+    void fill() { trees_.fill(atoms_.n(), chosen_.arcs(), scores_.data()); }
 
     Atoms atoms_;
     Scorer scorer_;
     ChosenArcs chosen_;
     Arcs some_;
     std::vector<int> where_;
-    Eisner eisner_;
-    Edmonds edmonds_;
-    std::vector<float> scores_, extra_, matrix_;
+    Trees trees_;
+    std::vector<float> scores_, extra_;
     std::vector<std::int32_t> heads_;
 };
 

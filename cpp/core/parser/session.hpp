@@ -40,6 +40,7 @@ public:
             w.scorer.begin(s.atoms, model_.weights, choice.pruner);
             w.chosen.choose(w.scorer, choice);
             s.arcs = w.chosen.arcs();
+            s.settled = w.chosen.settled();
             s.spare = w.chosen.spare();
             s.cheap.resize(static_cast<std::size_t>(s.arcs.size()));
             w.scorer.score(0, s.arcs.view(), s.cheap.data());
@@ -76,10 +77,8 @@ public:
             const std::uint8_t* bits = state + offsets_[i];
             buy(s, bits, bought_.data() + offsets_[i], w);
             add_up(s, bits, w);
-            const int n_words = s.atoms.n() - 1;
-            w.heads.resize(static_cast<std::size_t>(n_words) + 1);
-            if (settings_.projective) w.eisner.decode(w.matrix.data(), n_words, settings_.single_root, w.heads.data());
-            else w.edmonds.decode(w.matrix.data(), n_words, settings_.single_root, w.heads.data());
+            w.heads.resize(static_cast<std::size_t>(s.atoms.n()));
+            w.trees.best(s.atoms.n(), s.arcs, w.scores.data(), s.settled, [&] { return s.spare; }, settings_, w.heads.data());
             std::copy(w.heads.begin() + 1, w.heads.end(), heads + at);
             if (evidence != nullptr) testify(s, w, evidence + at * kEvidence);
         });
@@ -112,7 +111,7 @@ private:
     struct Sentence {
         Atoms atoms;
         Arcs arcs;                    // modifier by modifier
-        std::vector<ChosenArcs::Spare> spare;
+        std::vector<ScoredArc> settled, spare;
         std::vector<float> cheap, costly;
         std::unique_ptr<Scorer> scorer;  // from the first purchase to the last
         int missing = 0;              // words without the costly group
@@ -122,10 +121,9 @@ private:
         ChosenArcs chosen;
         Arcs arcs;
         std::vector<int> where;
-        std::vector<float> scores, extra, matrix;
+        std::vector<float> scores, extra;
         std::vector<std::int32_t> heads;
-        Eisner eisner;
-        Edmonds edmonds;
+        Trees trees;
         double seconds[kGroups] = {};
     };
 
@@ -191,7 +189,6 @@ private:
         w.scores.resize(s.cheap.size());
         for (int k = 0; k < s.arcs.size(); ++k)
             w.scores[k] = s.cheap[k] + (state[owner_of(s.arcs.head(k), s.arcs.modifier(k), by_head_) - 1] ? s.costly[k] : 0.0f);
-        fill_matrix(s.atoms.n(), s.arcs, w.scores.data(), s.spare, w.matrix);
     }
 
     void testify(const Sentence& s, const Worker& w, float* out) const {

@@ -60,8 +60,9 @@ class DependencyParser(BaseEstimator):
     arc_margin : float or None, default=None
         Coarse to fine: a small model, the pruner, says how likely each head of a word is; the groups score only arcs
         whose log probability is at most this far below that of the word's likeliest head, and a word's only such arc is
-        taken as it is. 4 costs about 0.1 points of UAS. Fit with a number, any one, for a parser with a pruner; None:
-        the groups score every arc that the length filter leaves.
+        taken as it is; other arcs count only where there is no tree without them. On EWT, 4 costs about 0.2 points of
+        UAS, and 2.5 about 0.6 for more than three times the speed of all arcs. Fit with a number, any one, for a parser
+        with a pruner; None: the groups score every arc that the length filter leaves.
     relations : bool, default=True
         Whether to learn and predict relations.
     table_bits : int, default=23
@@ -82,7 +83,8 @@ class DependencyParser(BaseEstimator):
     n_scored_arcs_ : int
         Arcs that the last call of `predict` had scored by all groups.
     seconds_ : dict
-        Seconds that the last call of `predict` spent on features, scores, decoding and relations, over all threads.
+        Seconds that the last call of `predict` spent on features, scores (the pruner's, too), decoding and relations,
+        over all threads.
 
     See Also
     --------

@@ -1,0 +1,151 @@
+// Eisner's algorithm for sentences of few arcs. Only a word's own arcs can extend its spans, so that every arc takes O(n) steps:
+// O(n^2) for a few arcs a word, not O(n^3). Scores, ties and trees are those of `Eisner`.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+namespace wald::parser {
+
+class SparseEisner {
+public:
+    // The words 1..n of a sentence without arcs; 0 is the root.
+    void begin(int n) {
+        n_ = n;
+        arcs_.clear();
+        first_.assign(static_cast<std::size_t>(n) + 2, 0);
+    }
+    // Modifier by modifier.
+    void add(int head, int modifier, float score) {
+        arcs_.push_back({head, modifier, score, 0});
+        ++first_[static_cast<std::size_t>(head) + 1];
+    }
+
+    // Fills heads[1..n]; false if there is no tree.
+    bool decode(bool single_root, std::int32_t* heads) {
+        if (n_ == 0) return true;
+        sort();
+        const std::size_t N = static_cast<std::size_t>(n_) + 1;
+        for (auto* table : {&right_, &left_, &left_from_}) table->assign(N * N, kNone);
+        for (int i = n_; i >= 0; --i) extend(i, single_root);
+        return trace(single_root, heads);
+    }
+
+private:
+    static constexpr float kNone = -std::numeric_limits<float>::infinity();
+
+    struct Arc {
+        std::int32_t head, modifier;
+        float score;
+        float open;  // best span with this arc on top
+    };
+    struct Span {
+        const Arc* open;  // of this arc; null: complete
+        int head, end;
+    };
+
+    float* right(int i) { return right_.data() + static_cast<std::size_t>(i) * (n_ + 1); }          // [i][j] complete, head i, ends at j
+    float* left(int j) { return left_.data() + static_cast<std::size_t>(j) * (n_ + 1); }            // [j][i] complete, head j, begins at i
+    float* left_from(int i) { return left_from_.data() + static_cast<std::size_t>(i) * (n_ + 1); }  // [i][j] the same, transposed
+
+    // Head by head, a head's from left to right.
+    void sort() {
+        for (std::size_t h = 1; h < first_.size(); ++h) first_[h] += first_[h - 1];
+        sorted_.resize(arcs_.size());
+        next_.assign(first_.begin(), first_.end() - 1);
+        for (const Arc& a : arcs_) sorted_[static_cast<std::size_t>(next_[static_cast<std::size_t>(a.head)]++)] = a;
+    }
+    Arc* begin_of(int head) { return sorted_.data() + first_[static_cast<std::size_t>(head)]; }
+    Arc* end_of(int head) { return sorted_.data() + first_[static_cast<std::size_t>(head) + 1]; }
+
+    // max_k right(i)[k] + left(j)[k + 1], i <= k < j
+    float inner(int i, int j) {
+        const float *a = right(i), *b = left(j) + 1;
+        float best = kNone;
+        for (int k = i; k < j; ++k) best = std::max(best, a[k] + b[k]);
+        return best;
+    }
+
+    // All spans that begin at i, those from i + 1 on being known.
+    void extend(int i, bool single_root) {
+        float *own = right(i), *from = left_from(i);
+        own[i] = left(i)[i] = from[i] = 0;
+        if (i == 0 && single_root) return find_roots();
+        for (Arc* a = begin_of(i); a != end_of(i); ++a) {
+            const int r = a->modifier;
+            if (r < i) continue;
+            a->open = inner(i, r) + a->score;
+            if (!(a->open > kNone)) continue;
+            const float* onwards = right(r);
+            for (int j = r; j <= n_; ++j) own[j] = std::max(own[j], a->open + onwards[j]);
+        }
+        if (i == 0) return;
+        for (int j = i + 1; j <= n_; ++j) {
+            float best = kNone;
+            for (Arc* a = begin_of(j); a != end_of(j) && a->modifier < j; ++a) {
+                if (a->modifier < i) continue;
+                if (a->modifier == i) a->open = inner(i, j) + a->score;
+                best = std::max(best, a->open + from[a->modifier]);
+            }
+            from[j] = left(j)[i] = best;
+        }
+    }
+    // With one root: the arcs from it, each with a whole tree below.
+    void find_roots() {
+        for (Arc* a = begin_of(0); a != end_of(0); ++a) a->open = left(a->modifier)[1] + right(a->modifier)[n_] + a->score;
+    }
+
+    bool trace(bool single_root, std::int32_t* heads) {
+        stack_.clear();
+        if (single_root) {
+            const Arc* root = nullptr;
+            for (const Arc* a = begin_of(0); a != end_of(0); ++a)
+                if (a->open > (root == nullptr ? kNone : root->open)) root = a;
+            if (root == nullptr) return false;
+            heads[root->modifier] = 0;
+            stack_.push_back({nullptr, root->modifier, 1});
+            stack_.push_back({nullptr, root->modifier, n_});
+        } else {
+            if (!(right(0)[n_] > kNone)) return false;
+            stack_.push_back({nullptr, 0, n_});
+        }
+        while (!stack_.empty()) {
+            const Span s = stack_.back();
+            stack_.pop_back();
+            if (s.open != nullptr) {
+                const int i = std::min(s.head, s.end), j = std::max(s.head, s.end);
+                heads[s.end] = s.head;
+                const float *a = right(i), *b = left(j) + 1;
+                for (int k = i; k < j; ++k)
+                    if (a[k] + b[k] + s.open->score == s.open->open) {
+                        stack_.push_back({nullptr, i, k});
+                        stack_.push_back({nullptr, j, k + 1});
+                        break;
+                    }
+            } else if (s.head != s.end) {
+                const bool rightwards = s.head < s.end;
+                const float total = rightwards ? right(s.head)[s.end] : left(s.head)[s.end];
+                for (const Arc* a = begin_of(s.head); a != end_of(s.head); ++a) {
+                    const int m = a->modifier;
+                    if (rightwards ? m < s.head || m > s.end : m > s.head || m < s.end) continue;
+                    if (a->open + (rightwards ? right(m)[s.end] : left(m)[s.end]) == total) {
+                        stack_.push_back({a, s.head, m});
+                        stack_.push_back({nullptr, m, s.end});
+                        break;
+                    }
+                }
+            }
+        }
+        return true;
+    }
+
+    int n_ = 0;
+    std::vector<Arc> arcs_, sorted_;
+    std::vector<std::int32_t> first_, next_;  // [head]
+    std::vector<float> right_, left_, left_from_;
+    std::vector<Span> stack_;
+};
+
+}  // namespace wald::parser
