@@ -12,8 +12,8 @@ from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from threadpoolctl import threadpool_limits
 
+from .._progress import Steps, progress
 from .._threads import effective_threads
-from ..commands.progress import Steps
 from ..early_exit import EarlyExitClassifier
 from .errors import DemoError
 from .material import Material, Task, load
@@ -50,18 +50,20 @@ def run_demo(data: str, output: Path, jobs: int, seed: int, console: Console) ->
         raise DemoError("the pictures need matplotlib, which is not installed: pip install 'wald[cli,plot]'")
     material = load(data, seed)
     _make_folder(output)
-    with Steps(console, 3 * len(material.tasks) + 1) as steps, threadpool_limits(limits=threads):
-        exhibits = [_exhibit(task, material, threads, seed, steps) for task in material.tasks]
+    with progress(console, 3 * len(material.tasks) + 1) as step, threadpool_limits(limits=threads):
+        exhibits = [_exhibit(task, material, threads, seed, step) for task in material.tasks]
         from .pictures import draw  # matplotlib is slow to load
 
-        pictures = steps.do("drawing", lambda: draw(exhibits, material, output))
+        step("drawing")
+        pictures = draw(exhibits, material, output)
     report(exhibits, material, threads, pictures, console)
 
 
-def _exhibit(task: Task, material: Material, threads: int, seed: int, steps: Steps) -> Exhibit:
+def _exhibit(task: Task, material: Material, threads: int, seed: int, step: Steps) -> Exhibit:
     what = f"{task.name}, {task.question}"
     model = clone(task.model)
-    steps.do(f"{what}: training", lambda: model.fit(material.X_train, material.targets(task)))
+    step(f"{what}: training")
+    model.fit(material.X_train, material.targets(task))
     fast = EarlyExitClassifier(
         FrozenEstimator(model),
         risk=material.risk,
@@ -72,8 +74,10 @@ def _exhibit(task: Task, material: Material, threads: int, seed: int, steps: Ste
     )
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "no early exit")  # the table says it
-        steps.do(f"{what}: planning and certifying", lambda: fast.fit(material.X_fit))
-    return steps.do(f"{what}: measuring", lambda: measure(task, model, fast, material.X_count))
+        step(f"{what}: planning and certifying")
+        fast.fit(material.X_fit)
+    step(f"{what}: measuring")
+    return measure(task, model, fast, material.X_count)
 
 
 def _make_folder(output: Path) -> None:

@@ -8,6 +8,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._figures import percent
 from ..stopping.validation import require_option
 from ..structured.budget import BudgetedPredictor
 from ..structured.policies.base import Policy
@@ -357,7 +358,7 @@ class BudgetCurveDisplay:
             "markersize": 4,
             "zorder": 3,
         }
-        label = name if name is None or self.risk is None else f"{name} (certified ≤ {style.percent(self.risk)} lost)"
+        label = name if name is None or self.risk is None else f"{name} (certified ≤ {percent(self.risk)} lost)"
         (self.line_,) = ax.plot(cost, worth, gid=_GID, label=label, **{**look, **kwargs})
         colour = self.line_.get_color()
         self.band_ = self.bound_ = self.point_ = None

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from wald.stopping.certificate import percent, thousands
+from wald._figures import percent, thousands
 from wald.stopping.validation import require_fraction, require_option
 from wald.structured.gaps import LOSSES, Loss
 from wald.structured.per_part import (
