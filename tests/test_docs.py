@@ -1,8 +1,9 @@
-"""Every ```python block of the documentation runs; the blocks of a file share their names, in order."""
+"""Every ```python block of the documentation runs, after those before it; the list of public names is complete."""
 
 from __future__ import annotations
 
 import re
+import runpy
 from pathlib import Path
 
 import pytest
@@ -25,3 +26,9 @@ def test_code_blocks_run(page, tmp_path, monkeypatch):
     for block in BLOCK.finditer(text):
         line = text.count("\n", 0, block.start(1))
         exec(compile("\n" * line + block[1], str(page), "exec"), names)
+
+
+def test_every_public_name_is_listed_as_it_is():
+    reference = runpy.run_path(str(ROOT / "tools" / "reference.py"))
+    assert reference["missing"]() == []
+    assert reference["PAGE"].read_text("utf-8") == reference["page"](), "run: make reference"

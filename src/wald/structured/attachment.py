@@ -13,7 +13,7 @@ from wald.structured.conll import Treebank
 
 @dataclass(frozen=True)
 class AttachmentScores:
-    """Fractions of words.
+    """Shares of words with the right head, and with the right relation to it, too.
 
     Attributes
     ----------
