@@ -6,9 +6,9 @@ import math
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from wald._figures import percent, thousands
-from wald.stopping.binomial import interval, p_value, rows_needed, upper_bound
-from wald.stopping.boundary import Protect
+from .._figures import percent, thousands
+from .binomial import interval, p_value, rows_needed, upper_bound
+from .boundary import Protect
 
 Status = Literal["certified", "lossless", "measured", "full", "too few rows", "too many disagreements"]
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from wald.structured.conll import Treebank
+from .conll import Treebank
 
 
 @dataclass(frozen=True)
