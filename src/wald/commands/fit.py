@@ -16,7 +16,6 @@ from .._progress import progress
 from ..stopping import Certificate
 from . import options
 from .answers import NO, answering, as_json, mistaken, note, progress_console, show
-from .errors import UserError
 from .facts import certificate_facts, model_facts, plan_facts
 from .models import load_model, wanted_of
 from .rows import read_whole
@@ -47,7 +46,7 @@ def fit(
     trust_pickle: options.TrustPickle = False,
     trust_type: options.TrustType = None,
     jobs: options.Jobs = 1,
-    seed: Annotated[int, typer.Option(help="Of everything that is drawn at random.")] = 0,
+    seed: options.Seed = 0,
     force: options.Force = False,
     json: options.Json = False,
     debug: options.Debug = False,
@@ -58,8 +57,7 @@ def fit(
     the promise; the file is written all the same, and evaluates everything.
     """
     with answering("fit", debug):
-        if not 0 <= seed < 2**32:
-            raise UserError(f"--seed must be at least 0 and below 2**32. Got {seed}.")
+        options.require_seed(seed)
         options.require_writable(output, force, model, data)
         fast = wald.EarlyExitClassifier(
             None,

@@ -13,9 +13,10 @@ from sklearn.frozen import FrozenEstimator
 from threadpoolctl import threadpool_limits
 
 from .._progress import Steps, progress
-from .._threads import effective_threads
+from ..commands import options
+from ..commands.answers import reason
+from ..commands.errors import UserError
 from ..early_exit import EarlyExitClassifier
-from .errors import DemoError
 from .material import Material, Task, load
 from .measure import Exhibit, measure
 from .report import report
@@ -37,17 +38,13 @@ def run_demo(data: str, output: Path, jobs: int, seed: int, console: Console) ->
 
     Raises
     ------
-    DemoError
+    UserError
         For whatever the user can put right.
     """
-    try:
-        threads = effective_threads(jobs)
-    except ValueError as error:
-        raise DemoError(f"--jobs: {error}") from error
-    if not 0 <= seed < 2**32:
-        raise DemoError(f"--seed must be at least 0 and below 2**32. Got {seed}.")
+    threads = options.threads(jobs)
+    options.require_seed(seed)
     if importlib.util.find_spec("matplotlib") is None:
-        raise DemoError("the pictures need matplotlib, which is not installed: pip install 'wald[cli,plot]'")
+        raise UserError("the pictures need matplotlib, which is not installed: pip install 'wald[cli,plot]'")
     material = load(data, seed)
     _make_folder(output)
     with progress(console, 3 * len(material.tasks) + 1) as step, threadpool_limits(limits=threads):
@@ -86,5 +83,6 @@ def _make_folder(output: Path) -> None:
         with tempfile.TemporaryFile(dir=output):
             pass
     except OSError as error:
-        reason = error.strerror or error
-        raise DemoError(f"cannot write into the folder {output} ({reason}); name another one with --output.") from error
+        raise UserError(
+            f"cannot write into the folder {output} ({reason(error)}); name another one with --output."
+        ) from error
