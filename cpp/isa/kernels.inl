@@ -291,8 +291,8 @@ void max_plus(const T* alpha, const T* steps, int n, int n_panels, T* out, std::
 
 }  // namespace WALD_ISA
 
-#include "readouts.inl"
 #include "online.inl"
+#include "readouts.inl"
 
 namespace WALD_ISA {
 
