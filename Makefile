@@ -24,7 +24,7 @@ EXTRAS_dev   := test,dev
 EXTRAS_bench := bench
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long check lint format types docs isa levels sanitize bench wheel clean
+.PHONY: help demo test test-long check lint format types reference docs isa levels sanitize bench wheel clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -55,6 +55,9 @@ types: $(VENV)/.installed-dev
 isa: $(VENV)/.installed-dev
 	tools/check_isa.sh
 
+reference: $(VENV)/.installed-dev ## list the public names anew, in docs/reference.md
+	$(BIN)/python tools/reference.py
+
 docs: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -q -c pyproject.toml --rootdir . --doctest-modules --pyargs wald
 	$(BIN)/python -m pytest -q tests/test_docs.py
@@ -68,7 +71,7 @@ levels: $(VENV)/.installed-dev
 	@levels=$$($(BIN)/python -c 'from wald import _core; print(*_core.simd_levels())') && [ -n "$$levels" ] && \
 	for level in $$levels; do \
 	  echo "WALD_SIMD=$$level"; \
-	  WALD_SIMD=$$level $(PYTEST) $(wildcard tests/engine tests/online tests/structured tests/test_early_exit*) || exit 1; \
+	  WALD_SIMD=$$level $(PYTEST) $(wildcard tests/engine tests/online tests/structured tests/early_exit) || exit 1; \
 	done
 
 # The engine's tests under the address and undefined-behaviour sanitizers (GCC, Linux).

@@ -263,140 +263,7 @@ void activate(const KernelParams& params, const Panels<T>& panels, int first, in
     }
 }
 
-// ---- readouts -----------------------------------------------------------------------------------------------------
-
-template <class T, bool Absolute>
-inline T weighted_sum(const T* slot, const T* weights, int n_panels) {
-    using P = Pack<T>;
-    P chain[4] = {P::zero(), P::zero(), P::zero(), P::zero()};
-    int p = 0;
-    auto step = [&](P& acc, int at) {
-        const P v = P::load(slot + at * P::kSize), w = P::load(weights + at * P::kSize);
-        if constexpr (Absolute) acc = acc + (v * w).abs();
-        else acc.fma(v, w);
-    };
-    for (; p + 4 <= n_panels; p += 4)
-        for (int c = 0; c < 4; ++c) step(chain[c], p + c);
-    for (int c = 0; p < n_panels; ++p, ++c) step(chain[c], p);
-    return ((chain[0] + chain[1]) + (chain[2] + chain[3])).sum();
-}
-
-template <class T>
-T readout(const T* slot, const T* weights, int n_panels) {
-    return weighted_sum<T, false>(slot, weights, n_panels);
-}
-
-template <class T>
-T absolute(const T* slot, const T* weights, int n_panels) {
-    return weighted_sum<T, true>(slot, weights, n_panels);
-}
-
-template <class T, int MR>
-inline void readout_tile(const T* const* slots, const T* weights, const T* bias, int n_terms, int n_outputs, T* const* out) {
-    using P = Pack<T>;
-    for (int o = 0; o < n_outputs; o += P::kSize) {
-        P acc[MR];
-        for (int r = 0; r < MR; ++r) acc[r] = P::load(bias + o);
-        const T* w = weights + o;
-        for (int j = 0; j < n_terms; ++j, w += n_outputs) {
-            const P v = P::load(w);
-            for (int r = 0; r < MR; ++r) acc[r].fma(P::set(slots[r][j]), v);
-        }
-        for (int r = 0; r < MR; ++r) acc[r].store(out[r] + o);
-    }
-}
-
-template <class T>
-void readouts(const T* const* slots, int n, const T* weights, const T* bias, int n_terms, int n_outputs, T* const* out) {
-    constexpr int MR = 64 / WALD_REGISTER_BYTES == 1 ? 8 : 4;
-    int r = 0;
-    for (; r + MR <= n; r += MR) readout_tile<T, MR>(slots + r, weights, bias, n_terms, n_outputs, out + r);
-    for (; r < n; ++r) readout_tile<T, 1>(slots + r, weights, bias, n_terms, n_outputs, out + r);
-}
-
-template <class T, int NP>
-inline void accumulate_panels(T* sums, const T* weights, std::int64_t step, const T* values, int n) {
-    using P = Pack<T>;
-    P acc[NP];
-    for (int p = 0; p < NP; ++p) acc[p] = P::load(sums + p * P::kSize);
-    for (int k = 0; k < n; ++k, weights += step) {
-        const P v = P::set(values[k]);
-        for (int p = 0; p < NP; ++p) acc[p].fma(v, P::load(weights + p * P::kSize));
-    }
-    for (int p = 0; p < NP; ++p) acc[p].store(sums + p * P::kSize);
-}
-
-template <class T>
-void accumulate(T* sums, const T* weights, int n_panels, const T* values, int n) {
-    constexpr int L = Pack<T>::kSize;
-    const std::int64_t step = static_cast<std::int64_t>(n_panels) * L;
-    int p = 0;
-    for (; p + 4 <= n_panels; p += 4) accumulate_panels<T, 4>(sums + p * L, weights + p * L, step, values, n);
-    for (; p + 2 <= n_panels; p += 2) accumulate_panels<T, 2>(sums + p * L, weights + p * L, step, values, n);
-    for (; p < n_panels; ++p) accumulate_panels<T, 1>(sums + p * L, weights + p * L, step, values, n);
-}
-
-// As many rows as keep the multipliers busy; where there are fewer, the first one stands in for them, and is not stored.
-template <class T, int MR>
-inline void accumulate_tile(T* const* sums, const T* weights, int n_panels, const T* const* values, int n, int n_rows) {
-    using P = Pack<T>;
-    const T* from[MR];
-    for (int r = 0; r < MR; ++r) from[r] = values[r < n_rows ? r : 0];
-    for (int p = 0; p < n_panels; ++p) {
-        P acc[MR];
-        for (int r = 0; r < MR; ++r) acc[r] = P::load(sums[r < n_rows ? r : 0] + p * P::kSize);
-        const T* w = weights + p * P::kSize;
-        for (int k = 0; k < n; ++k, w += static_cast<std::int64_t>(n_panels) * P::kSize) {
-            const P v = P::load(w);
-            for (int r = 0; r < MR; ++r) acc[r].fma(P::set(from[r][k]), v);
-        }
-        for (int r = 0; r < MR; ++r)
-            if (r < n_rows) acc[r].store(sums[r] + p * P::kSize);
-    }
-}
-
-template <class T>
-void accumulate_rows(T* const* sums, const T* weights, int n_panels, const T* const* values, int n, int n_rows) {
-    constexpr int MR = 64 / WALD_REGISTER_BYTES == 1 ? 8 : 4;
-    for (int r = 0; r < n_rows; r += MR) {
-        const int left = n_rows - r < MR ? n_rows - r : MR;
-        if (left == 1) accumulate<T>(sums[r], weights, n_panels, values[r], n);
-        else if (left <= MR / 2) accumulate_tile<T, MR / 2>(sums + r, weights, n_panels, values + r, n, left);
-        else accumulate_tile<T, MR>(sums + r, weights, n_panels, values + r, n, left);
-    }
-}
-
-// Lanes are rows. Four panels of rows side by side hide the latency of their chains.
-template <class T, class S>
-void column_scores(const S* const* columns, const T* weights, std::int64_t step, int n_columns, T bias, int n_rows, T* out) {
-    using P = Pack<T>;
-    constexpr int L = P::kSize, side = 4;
-    int r = 0;
-    for (; r + side * L <= n_rows; r += side * L) {
-        P acc[side];
-        for (int i = 0; i < side; ++i) acc[i] = P::set(bias);
-        for (int k = 0; k < n_columns; ++k) {
-            const P w = P::set(weights[k * step]);
-            for (int i = 0; i < side; ++i) {
-                T x[L];
-                for (int j = 0; j < L; ++j) x[j] = static_cast<T>(columns[k][r + i * L + j]);
-                acc[i].fma(P::load(x), w);
-            }
-        }
-        for (int i = 0; i < side; ++i) acc[i].store(out + r + i * L);
-    }
-    for (; r < n_rows; r += L) {
-        const int lanes = n_rows - r < L ? n_rows - r : L;
-        P acc = P::set(bias);
-        T x[L] = {};
-        for (int k = 0; k < n_columns; ++k) {
-            for (int j = 0; j < lanes; ++j) x[j] = static_cast<T>(columns[k][r + j]);
-            acc.fma(P::load(x), P::set(weights[k * step]));
-        }
-        acc.store(x);
-        for (int j = 0; j < lanes; ++j) out[r + j] = x[j];
-    }
-}
+// ---- chains --------------------------------------------------------------------------------------------------------
 
 // The best predecessor of every lane. Indices are kept as lanes of the score's own width, so that one comparison serves both.
 template <class T>
@@ -421,9 +288,11 @@ void max_plus(const T* alpha, const T* steps, int n, int n_panels, T* out, std::
             for (int j = 0; j < P::kPerRegister; ++j) from[k * L + i * P::kPerRegister + j] = static_cast<std::int32_t>(at[i][j]);
     }
 }
+
 }  // namespace WALD_ISA
 
 #include "online.inl"
+#include "readouts.inl"
 
 namespace WALD_ISA {
 

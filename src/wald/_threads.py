@@ -9,7 +9,7 @@ import joblib
 import threadpoolctl
 from joblib.parallel import get_active_backend
 
-from wald import _core
+from . import _core
 
 
 def effective_threads(n_jobs: int | None) -> int:

@@ -9,18 +9,18 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
-from sklearn.utils import check_array, get_tags
+from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data
+from sklearn.utils.validation import check_is_fitted, check_random_state
 
+from ._admission import admitted, checked
 from ._certifying import Promise, certified, seen_by
 from ._fitting import Request, make_plan
 from ._parameters import checked_rule
 from ._prediction import Served, Trace, check_finite
-from ._rows import has_names, is_columnar, take, to_array
+from ._rows import is_columnar, take, to_array
 from ._threads import effective_threads
 from ._training import fitted_estimator, read_front, split_rows, warn_of_training_rows
 from .additive import decompose
@@ -29,9 +29,8 @@ from .stopping import Looks
 
 def _wrapped_has(method: str) -> Any:
     def check(self: EarlyExitClassifier) -> bool:
-        getattr(
-            getattr(self, "estimator_", self.estimator), method
-        )  # raises the wrapped estimator's own AttributeError
+        wrapped = getattr(self, "estimator_", self.estimator)
+        getattr(wrapped, method)  # raises the wrapped estimator's own AttributeError
         return True
 
     return check
@@ -181,7 +180,7 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         rule = checked_rule(self)
         n_threads = effective_threads(self.n_jobs)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
-        X = self._admit(X)
+        X = admitted(self, X)
         self.estimator_, rows = fitted_estimator(self, X, y, groups, params, rng)
         model = decompose(self.estimator_)
         if model.decision.n_outputs > 1 and self.protect in ("positive", "negative"):
@@ -241,7 +240,7 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         other.risk = self.risk if risk is None else risk
         other.confidence = self.confidence if confidence is None else confidence
         checked_rule(other)
-        X = other._validated(X)
+        X = checked(other, X)
         Z = to_array(read_front(self._served.model, X))
         check_finite(self._served.model, Z)
         other._settle(Z, X, None if groups is None else np.asarray(groups))
@@ -291,7 +290,7 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         """
         served = self._ready()
         if check_input:
-            X = self._validated(X)
+            X = checked(self, X)
         if budget is None and served.plan.evaluate_all:
             labels = self.estimator_.predict(X)
             return (labels, np.full(len(labels), served.plan.full_cost)) if return_cost else labels
@@ -329,7 +328,7 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             The look at which the row leaves; T is everything.
         """
         served = self._ready()
-        return served.look(self._validated(X), effective_threads(self.n_jobs))
+        return served.look(checked(self, X), effective_threads(self.n_jobs))
 
     def looks(self, X: Any) -> Looks:
         """What the plan sees of rows at every look, beside the full model's answers.
@@ -358,7 +357,7 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         True
         """
         served = self._ready()
-        X = self._validated(X)
+        X = checked(self, X)
         Z = to_array(read_front(served.model, X))
         check_finite(served.model, Z)
         return seen_by(served.model, served.plan, Z, X, effective_threads(self.n_jobs))
@@ -411,36 +410,6 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             )
         return served
 
-    def _admit(self, X: Any) -> Any:
-        """Take names and number of features from the rows of fit."""
-        if _is_raw(X):
-            return X
-        if sparse.issparse(X):
-            X = X.tocsr()
-        elif not (hasattr(X, "shape") and len(X.shape) == 2):
-            X = check_array(X, dtype=None, ensure_all_finite=False)
-        validate_data(self, X, skip_check_array=True)
-        return X
-
-    def _validated(self, X: Any) -> Any:
-        """Check names and number of features of rows to be answered."""
-        n_features = getattr(self, "n_features_in_", None)
-        if n_features is None:
-            return X
-        names = getattr(self, "feature_names_in_", None)
-        if type(X) is np.ndarray and X.ndim == 2 and X.shape[1] == n_features and names is None:
-            return X
-        if names is not None and has_names(X, names):
-            return X
-        if sparse.issparse(X):
-            X = X.tocsr()
-        elif not hasattr(X, "shape"):
-            X = check_array(X, dtype=[np.float64, np.float32], ensure_all_finite=False, ensure_min_samples=0)
-        elif len(X.shape) != 2:
-            check_array(X)  # says what is wrong
-        validate_data(self, X, reset=False, skip_check_array=True)
-        return X
-
     def get_metadata_routing(self) -> MetadataRouter:
         """Route the parameters of ``fit`` to the wrapped estimator's."""
         return MetadataRouter(owner=self.__class__.__name__).add(
@@ -455,10 +424,3 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         tags.input_tags.string = inner.input_tags.string
         tags.classifier_tags = inner.classifier_tags
         return tags
-
-
-def _is_raw(X: Any) -> bool:
-    """Whether X holds no numbers yet: texts for a vectorizer."""
-    if isinstance(X, np.ndarray):
-        return X.ndim == 1 and X.dtype.kind in "OUS"
-    return isinstance(X, list | tuple) and len(X) > 0 and isinstance(X[0], str | bytes | dict)

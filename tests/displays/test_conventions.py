@@ -16,6 +16,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 
+import wald
 from wald import EarlyExitClassifier, displays
 from wald.structured import BudgetedPredictor
 
@@ -147,3 +148,12 @@ def test_matplotlib_is_loaded_late() -> None:
     code = "import sys, wald.displays; print('matplotlib' in sys.modules)"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "False"
+
+
+@pytest.mark.parametrize(("model", "title"), [("linear", "linear model"), ("kernel", "RBF kernel machine")])
+def test_a_model_from_a_file_is_named_by_what_it_is(
+    model: str, title: str, request: pytest.FixtureRequest, binary_digits: Any, tmp_path: Any
+) -> None:
+    wald.save(request.getfixturevalue(model), tmp_path / "fast.wald")
+    loaded = wald.load(tmp_path / "fast.wald")
+    assert displays.TradeoffDisplay.from_estimator(loaded, binary_digits.X_test).name == title

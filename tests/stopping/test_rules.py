@@ -8,39 +8,20 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
+from stopping.rules import BY_FORMULA, BY_ROWS
 
+import wald.stopping
 from wald.stopping import (
     Boundary,
     Budget,
-    ConstantBoundary,
-    CurvedBoundary,
     Ladder,
     Lossless,
-    OptimalBoundary,
     check_rule,
     check_stopping_rule,
 )
 from wald.stopping.checks import example_walk
 
-RULES = [
-    Ladder(),
-    Ladder(readout="partial"),
-    Lossless(),
-    Lossless(low=np.zeros(3), high=1),
-    Budget(12),
-    Budget(12, readout="regressed"),
-    ConstantBoundary(),
-    ConstantBoundary(delta=0.01, sides="negative"),
-    ConstantBoundary(kind="bridge_simple", centre="mean"),
-    ConstantBoundary(kind="reflection", error="joint"),
-    ConstantBoundary(kind="reflection_raw", error="joint", sides="negative"),
-    ConstantBoundary(kind="reflection_exact", error="disagreement", sides="positive", centre="none"),
-    ConstantBoundary(kind="conditional", delta=1e-250),
-    CurvedBoundary(),
-    CurvedBoundary(error="conditional", remainder="independent"),
-    OptimalBoundary(),
-    OptimalBoundary(delta=1e-12, sides="negative"),
-]
+RULES = BY_FORMULA + BY_ROWS
 
 
 @pytest.mark.parametrize("rule", RULES, ids=repr)
@@ -52,7 +33,7 @@ def test_every_rule_keeps_the_contract(rule):
 def test_rules_are_values_that_scikit_learn_can_clone(rule):
     assert clone(DummyClassifier(constant=rule)).constant == rule
     assert hash(rule) == hash(dataclasses.replace(rule))
-    assert eval(repr(rule)) == rule
+    assert eval(repr(rule), vars(wald.stopping)) == rule
 
 
 def fourth_power_mean(error):

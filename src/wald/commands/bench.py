@@ -16,15 +16,15 @@ from rich.table import Table
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
+from .._figures import number, ratio, share
+from .._progress import share_done
 from .._rows import take, to_array
 from ..stopping import Certificate
 from ..stopping.binomial import p_value
 from . import options
 from .answers import NO, answering, as_json, mistaken, note, progress_console, show
 from .errors import UserError
-from .figures import number, ratio, share
 from .models import load_fast, load_model, wanted_by
-from .progress import share_done
 from .rows import read_whole
 from .turns import median_seconds
 

@@ -18,7 +18,7 @@ def demo(
     ] = "digits",
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder for the pictures.")] = Path("wald-demo"),
     jobs: options.Jobs = 1,
-    seed: Annotated[int, typer.Option(help="Of everything that is drawn at random.")] = 0,
+    seed: options.Seed = 0,
     debug: options.Debug = False,
 ) -> None:
     """Wrap a kernel machine and a linear model, and show what early exit does to them."""

@@ -12,13 +12,12 @@ from sklearn.frozen import FrozenEstimator
 import wald
 
 from .._parameters import checked_rule
+from .._progress import progress
 from ..stopping import Certificate
 from . import options
 from .answers import NO, answering, as_json, mistaken, note, progress_console, show
-from .errors import UserError
 from .facts import certificate_facts, model_facts, plan_facts
 from .models import load_model, wanted_of
-from .progress import Steps
 from .rows import read_whole
 
 #: Statuses of a promise that was asked for and cannot be made.
@@ -47,7 +46,7 @@ def fit(
     trust_pickle: options.TrustPickle = False,
     trust_type: options.TrustType = None,
     jobs: options.Jobs = 1,
-    seed: Annotated[int, typer.Option(help="Of everything that is drawn at random.")] = 0,
+    seed: options.Seed = 0,
     force: options.Force = False,
     json: options.Json = False,
     debug: options.Debug = False,
@@ -58,8 +57,7 @@ def fit(
     the promise; the file is written all the same, and evaluates everything.
     """
     with answering("fit", debug):
-        if not 0 <= seed < 2**32:
-            raise UserError(f"--seed must be at least 0 and below 2**32. Got {seed}.")
+        options.require_seed(seed)
         options.require_writable(output, force, model, data)
         fast = wald.EarlyExitClassifier(
             None,
@@ -73,16 +71,19 @@ def fit(
         with mistaken("options"):
             checked_rule(fast)
         reading = options.reading(format, drop, header, zero_based, groups)
-        with Steps(progress_console(), 4) as steps:
-            wrapped = steps.do("reading the model", lambda: load_model(model, trust_pickle, trust_type or ()))
-            wanted = wanted_of(model, wrapped)
-            part = steps.do("reading rows", lambda: read_whole(data, wanted, reading))
+        with progress(progress_console(), 4) as step:
+            step("reading the model")
+            wrapped = load_model(model, trust_pickle, trust_type or ())
+            step("reading rows")
+            part = read_whole(data, wanted_of(model, wrapped), reading)
             fast.set_params(estimator=FrozenEstimator(wrapped))
             with warnings.catch_warnings(), mistaken(str(data), ValueError, TypeError):
                 warnings.filterwarnings("ignore", "no early exit")  # the sentence says it
-                steps.do("planning and certifying", lambda: fast.fit(part.rows, groups=part.groups))
+                step("planning and certifying")
+                fast.fit(part.rows, groups=part.groups)
+            step("writing")
             with mistaken(str(output)):
-                steps.do("writing", lambda: wald.save(fast, output))
+                wald.save(fast, output)
         if json:
             as_json(
                 {

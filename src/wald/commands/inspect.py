@@ -9,10 +9,10 @@ import typer
 from rich import box
 from rich.table import Table
 
+from .._figures import number, share
 from . import options
 from .answers import NO, answering, as_json, note, show
 from .facts import certificate_facts, model_facts, plan_facts
-from .figures import number, share
 from .models import load_fast, load_model
 
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import csv
-import os
-import secrets
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -15,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._files import appearing
 from .answers import mistaken
 from .errors import UserError
 
@@ -44,7 +43,7 @@ def sink(path: Path, classes: NDArray[Any], with_cost: bool) -> Iterator[Write]:
         return
     kind = path.suffix.lower()
     if kind == ".csv":
-        with _appearing(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
+        with _opened(path) as beside, beside.open("w", newline="", encoding="utf-8") as file:
             yield _lines(file, with_cost)
     elif kind in (".npy", ".parquet", ".pq"):
         save = _save_npy if kind == ".npy" else _parquet_writer()
@@ -53,10 +52,19 @@ def sink(path: Path, classes: NDArray[Any], with_cost: bool) -> Iterator[Write]:
         labels = np.concatenate([part[0] for part in parts])
         if labels.dtype == object:
             labels = np.array([str(label) for label in labels])
-        with _appearing(path) as temporary:
-            save(temporary, labels, np.concatenate([part[1] for part in parts]) if with_cost else None)
+        with _opened(path) as beside:
+            save(beside, labels, np.concatenate([part[1] for part in parts]) if with_cost else None)
     else:
         raise UserError(f"-o: {path} must end in .csv, .parquet or .npy, or be - for CSV on stdout.")
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Path]:
+    """The output file; that it cannot be made is the user's mistake."""
+    with ExitStack() as stack:
+        with mistaken(f"-o: {path}", OSError):
+            beside = stack.enter_context(appearing(path))
+        yield beside
 
 
 def _lines(file: Any, with_cost: bool) -> Write:
@@ -100,25 +108,3 @@ def _save_with_arrow(path: Path, labels: NDArray[Any], costs: NDArray[np.float64
     from pyarrow.parquet import write_table
 
     write_table(pyarrow.table({"label": labels, **({} if costs is None else {"cost": costs})}), path)
-
-
-@contextmanager
-def _appearing(path: Path) -> Iterator[Path]:
-    """A file beside ``path`` that takes its place when all went well."""
-    # Its name is known before it is made: Ctrl-C may come right after.
-    temporary = path.parent / f".{path.name}.{secrets.token_hex(8)}"
-    try:
-        with mistaken(f"-o: {path}", OSError):
-            temporary.touch(mode=0o600, exist_ok=False)
-        yield temporary
-        temporary.chmod(0o666 & ~_umask())
-        temporary.replace(path)
-    finally:
-        with suppress(FileNotFoundError):
-            temporary.unlink()
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

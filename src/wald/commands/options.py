@@ -47,6 +47,7 @@ Model = Annotated[
     Path | None,
     typer.Option(metavar="MODEL", help="The wrapped model's own file, which a FILE made with --risk 0 needs."),
 ]
+Seed = Annotated[int, typer.Option(help="Of everything that is drawn at random.")]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite the output file.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on stdout, for machines.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of a mistake.")]
@@ -69,6 +70,12 @@ def threads(jobs: int) -> int:
     """Threads that ``--jobs`` stands for."""
     with mistaken("--jobs"):
         return effective_threads(jobs)
+
+
+def require_seed(seed: int) -> None:
+    """Refuse what is no seed of NumPy's."""
+    if not 0 <= seed < 2**32:
+        raise UserError(f"--seed must be at least 0 and below 2**32. Got {seed}.")
 
 
 def require_writable(path: Path, force: bool, *inputs: Path | None) -> None:

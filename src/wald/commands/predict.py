@@ -9,13 +9,13 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
+from .._figures import number
+from .._progress import share_done
 from . import options
 from .answers import answering, as_json, mistaken, note, progress_console
 from .errors import UserError
-from .figures import number
 from .labels import sink
 from .models import load_fast, load_model, wanted_by
-from .progress import share_done
 from .rows import read
 
 

@@ -4,13 +4,13 @@ Every `fetch_` function looks in the folder that the environment variable ``WALD
 then downloads from the publishers' address, and checks what it reads.
 """
 
-from wald.datasets.chains import make_chains
-from wald.datasets.gisette import make_gisette_like
-from wald.datasets.mnist import fetch_mnist
-from wald.datasets.newsgroups import fetch_20newsgroups_binary
-from wald.datasets.ocr import fetch_ocr
-from wald.datasets.treebank import fetch_treebank, make_trees
-from wald.datasets.walks import make_walks
+from .chains import make_chains
+from .gisette import make_gisette_like
+from .mnist import fetch_mnist
+from .newsgroups import fetch_20newsgroups_binary
+from .ocr import fetch_ocr
+from .treebank import fetch_treebank, make_trees
+from .walks import make_walks
 
 __all__ = [
     "fetch_20newsgroups_binary",

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 from urllib.request import urlopen
 
 from sklearn.datasets import get_data_home
+
+from .._files import appearing
 
 T = TypeVar("T")
 
@@ -74,17 +75,12 @@ def obtain(
 
 
 def _download(url: str, target: Path, read: Callable[[Path], T], max_bytes: int) -> T:
-    """Download, check, and only then give the file its name, so that nobody ever sees a part of it."""
+    """Download, check, and only then give the file its name."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-    try:
-        with os.fdopen(handle, "wb") as file, urlopen(url, timeout=_TIMEOUT) as response:
+    with appearing(target) as beside:
+        with beside.open("wb") as file, urlopen(url, timeout=_TIMEOUT) as response:
             while chunk := response.read(_CHUNK):
                 file.write(chunk)
                 if file.tell() > max_bytes:
                     raise ValueError(f"it is longer than {max_bytes} bytes")
-        content = read(Path(temporary))
-        os.replace(temporary, target)
-        return content
-    finally:
-        Path(temporary).unlink(missing_ok=True)
+        return read(beside)

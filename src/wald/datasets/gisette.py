@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Bunch, check_random_state
 
-from wald.datasets.mnist import fetch_mnist
+from .mnist import fetch_mnist
 
 #: Rows of the published parts: training, validation, test.
 _PARTS = {"train": 6000, "valid": 1000, "test": 6500}

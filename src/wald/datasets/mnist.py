@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from sklearn.utils import Bunch
 
-from wald.datasets.cache import obtain
-from wald.datasets.idx import read_idx
+from .cache import obtain
+from .idx import read_idx
 
 _MIRRORS = (  # the publishers' own address refuses downloads and points here
     "https://ossci-datasets.s3.amazonaws.com/mnist",

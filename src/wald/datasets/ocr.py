@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
-from wald.datasets.cache import obtain
+from .cache import obtain
 
 _MIRRORS = ("https://ai.stanford.edu/~btaskar/ocr",)
 _FILE, _MAX_BYTES = "letter.data.gz", 4_000_000

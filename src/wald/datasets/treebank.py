@@ -15,8 +15,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from sklearn.utils import check_random_state
 
-from wald.datasets.cache import obtain
-from wald.structured.conll import Treebank, from_words
+from ..structured.conll import Treebank, from_words
+from .cache import obtain
 
 _EWT_MIRRORS = ("https://raw.githubusercontent.com/UniversalDependencies/UD_English-EWT/r2.16",)
 _NLTK_MIRRORS = ("https://raw.githubusercontent.com/nltk/nltk_data/gh-pages/packages/corpora",)

@@ -4,7 +4,6 @@
 ``pictures`` draws them; ``run`` is the way from one to the next. It needs the extras ``cli`` and ``plot``.
 """
 
-from .errors import DemoError
 from .run import run_demo
 
-__all__ = ["DemoError", "run_demo"]
+__all__ = ["run_demo"]

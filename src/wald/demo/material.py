@@ -14,8 +14,8 @@ from sklearn.svm import SVC
 from sklearn.utils import check_random_state
 
 from .._training import split_rows
+from ..commands.errors import UserError
 from ..datasets import fetch_mnist
-from .errors import DemoError
 
 Floats = NDArray[np.floating[Any]]
 
@@ -102,11 +102,11 @@ def load(data: str, seed: int) -> Material:
 
     Raises
     ------
-    DemoError
+    UserError
         If there are none of that name, or they cannot be had.
     """
     if data not in _LOADERS:
-        raise DemoError(f"there is no data called {data!r}; --data takes {' or '.join(_LOADERS)}.")
+        raise UserError(f"there is no data called {data!r}; --data takes {' or '.join(_LOADERS)}.")
     return _LOADERS[data](seed)
 
 
@@ -140,12 +140,12 @@ def _mnist(seed: int) -> Material:
         X, y = fetch_mnist(subset="train", return_X_y=True)
         X_test, y_test = fetch_mnist(subset="test", return_X_y=True)
     except OSError as error:
-        raise DemoError(
+        raise UserError(
             f"MNIST could not be had. {_one_line(error)} "
             "With a network, wald downloads its 12 MB itself, once, and checks them."
         ) from error
     except ValueError as error:
-        raise DemoError(f"MNIST could not be read. {_one_line(error)}") from error
+        raise UserError(f"MNIST could not be read. {_one_line(error)}") from error
     return Material(
         X_train=X[:20_000],
         y_train=y[:20_000],

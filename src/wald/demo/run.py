@@ -12,10 +12,11 @@ from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from threadpoolctl import threadpool_limits
 
-from .._threads import effective_threads
-from ..commands.progress import Steps
+from .._progress import Steps, progress
+from ..commands import options
+from ..commands.answers import reason
+from ..commands.errors import UserError
 from ..early_exit import EarlyExitClassifier
-from .errors import DemoError
 from .material import Material, Task, load
 from .measure import Exhibit, measure
 from .report import report
@@ -37,31 +38,29 @@ def run_demo(data: str, output: Path, jobs: int, seed: int, console: Console) ->
 
     Raises
     ------
-    DemoError
+    UserError
         For whatever the user can put right.
     """
-    try:
-        threads = effective_threads(jobs)
-    except ValueError as error:
-        raise DemoError(f"--jobs: {error}") from error
-    if not 0 <= seed < 2**32:
-        raise DemoError(f"--seed must be at least 0 and below 2**32. Got {seed}.")
+    threads = options.threads(jobs)
+    options.require_seed(seed)
     if importlib.util.find_spec("matplotlib") is None:
-        raise DemoError("the pictures need matplotlib, which is not installed: pip install 'wald[cli,plot]'")
+        raise UserError("the pictures need matplotlib, which is not installed: pip install 'wald[cli,plot]'")
     material = load(data, seed)
     _make_folder(output)
-    with Steps(console, 3 * len(material.tasks) + 1) as steps, threadpool_limits(limits=threads):
-        exhibits = [_exhibit(task, material, threads, seed, steps) for task in material.tasks]
+    with progress(console, 3 * len(material.tasks) + 1) as step, threadpool_limits(limits=threads):
+        exhibits = [_exhibit(task, material, threads, seed, step) for task in material.tasks]
         from .pictures import draw  # matplotlib is slow to load
 
-        pictures = steps.do("drawing", lambda: draw(exhibits, material, output))
+        step("drawing")
+        pictures = draw(exhibits, material, output)
     report(exhibits, material, threads, pictures, console)
 
 
-def _exhibit(task: Task, material: Material, threads: int, seed: int, steps: Steps) -> Exhibit:
+def _exhibit(task: Task, material: Material, threads: int, seed: int, step: Steps) -> Exhibit:
     what = f"{task.name}, {task.question}"
     model = clone(task.model)
-    steps.do(f"{what}: training", lambda: model.fit(material.X_train, material.targets(task)))
+    step(f"{what}: training")
+    model.fit(material.X_train, material.targets(task))
     fast = EarlyExitClassifier(
         FrozenEstimator(model),
         risk=material.risk,
@@ -72,8 +71,10 @@ def _exhibit(task: Task, material: Material, threads: int, seed: int, steps: Ste
     )
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "no early exit")  # the table says it
-        steps.do(f"{what}: planning and certifying", lambda: fast.fit(material.X_fit))
-    return steps.do(f"{what}: measuring", lambda: measure(task, model, fast, material.X_count))
+        step(f"{what}: planning and certifying")
+        fast.fit(material.X_fit)
+    step(f"{what}: measuring")
+    return measure(task, model, fast, material.X_count)
 
 
 def _make_folder(output: Path) -> None:
@@ -82,5 +83,6 @@ def _make_folder(output: Path) -> None:
         with tempfile.TemporaryFile(dir=output):
             pass
     except OSError as error:
-        reason = error.strerror or error
-        raise DemoError(f"cannot write into the folder {output} ({reason}); name another one with --output.") from error
+        raise UserError(
+            f"cannot write into the folder {output} ({reason(error)}); name another one with --output."
+        ) from error

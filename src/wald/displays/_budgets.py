@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from ..stopping.validation import require_fraction, require_option
+from ..stopping.validation import require_fraction, require_not_negative, require_option
 from ..structured.budget import BudgetedPredictor
 from ..structured.policies.base import Policy, check_policy
 from ..structured.policies.driver import Acquired, Allowance, acquire
@@ -149,8 +149,7 @@ def check_curve(caller: str, against: str, measure: str, confidence: float, n_re
     require_option(caller, "against", against, ("share", "cost", "time"))
     require_option(caller, "measure", measure, ("accuracy", "loss"))
     require_fraction(caller, "confidence", confidence)
-    if n_resamples < 0:
-        raise ValueError(f"The 'n_resamples' parameter of {caller} must not be negative. Got {n_resamples!r} instead.")
+    require_not_negative(caller, "n_resamples", n_resamples)
 
 
 def wrong_answers(caller: str, name: str, truth: list[NDArray[Any]], answers: Any) -> Floats:

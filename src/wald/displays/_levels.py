@@ -1,17 +1,10 @@
-"""Lines across the axes of a curve, and the point in use on it."""
+"""Levels that budget curves are compared with, and the words of their axes."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from ._source import Floats
-
-#: Labels of points begin with it.
-IN_USE = "in use"
-
-_LEVEL_GID, _BOUND_GID = "wald-level", "wald-bound"
+_GID = "wald-level"
 
 
 def draw_level(ax: Any, style: Any, level: float, text: str, colour: Any, *, above: bool) -> list[Any]:
@@ -19,7 +12,7 @@ def draw_level(ax: Any, style: Any, level: float, text: str, colour: Any, *, abo
 
     The first one of a name is grey. Another level of that name is another model's, and gets the colour of the curve.
     """
-    kind = f"{_LEVEL_GID}-{text}"
+    kind = f"{_GID}-{text}"
     there = [line for line in ax.get_lines() if (line.get_gid() or "").startswith(kind)]
     gid = f"{kind}-{level}"
     if any(line.get_gid() == gid for line in there):
@@ -38,36 +31,6 @@ def draw_level(ax: Any, style: Any, level: float, text: str, colour: Any, *, abo
             color="#555555",
         )
     return [line]
-
-
-def draw_bound(ax: Any, style: Any, bound: float, colour: Any) -> Any:
-    """Draw what a certificate promises, in the colour of the curve; a line that several share is grey."""
-    gid = f"{_BOUND_GID}-{bound}"
-    there = [line for line in ax.get_lines() if line.get_gid() == gid]
-    for line in there:
-        line.set_color(style.GREY)
-    if there:
-        return None
-    return ax.axhline(bound, color=colour, linestyle=(0, (1, 1.5)), linewidth=1.0, zorder=2, gid=gid)
-
-
-def draw_point(ax: Any, here: tuple[float, float], ends: Floats, words: str, colour: Any, marker: str) -> Any:
-    """Draw the point in use with the two ends of its interval; the first one of its words is in the legend."""
-    first = words not in ax.get_legend_handles_labels()[1]
-    return ax.errorbar(
-        [here[0]],
-        [here[1]],
-        yerr=np.maximum([[here[1] - ends[0]], [ends[1] - here[1]]], 0.0),
-        fmt=marker,
-        color=colour,
-        markersize=5,
-        markeredgecolor="white",
-        markeredgewidth=0.6,
-        elinewidth=1,
-        capsize=2,
-        zorder=5,
-        label=words if first else None,
-    )
 
 
 def label_axes(ax: Any, style: Any, about: Any) -> None:

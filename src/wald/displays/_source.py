@@ -13,8 +13,11 @@ from sklearn.utils.validation import check_is_fitted
 from .._rows import n_rows_of
 from ..additive import AdditiveModel, KernelTerms
 from ..early_exit import EarlyExitClassifier
+from ..persistence import SavedModel
 
 Floats = NDArray[np.float64]
+
+_KERNELS = {"rbf": "RBF", "poly": "polynomial", "sigmoid": "sigmoid"}
 
 
 def require_matplotlib(caller: str) -> None:
@@ -57,10 +60,13 @@ def model_of(estimator: EarlyExitClassifier) -> AdditiveModel:
 
 
 def name_of(estimator: EarlyExitClassifier) -> str:
-    """Class name of the wrapped estimator; of a pipeline's last step."""
+    """Class name of the wrapped estimator; of a pipeline's last step. A file does not hold it, but what it is."""
     inner = estimator.estimator_
     while isinstance(inner, FrozenEstimator | Pipeline):
         inner = inner.estimator if isinstance(inner, FrozenEstimator) else inner.steps[-1][1]
+    if isinstance(inner, SavedModel):
+        terms = model_of(estimator).terms
+        return f"{_KERNELS[terms.kernel]} kernel machine" if isinstance(terms, KernelTerms) else "linear model"
     return type(inner).__name__
 
 

@@ -14,6 +14,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.ticker import FuncFormatter, Locator, NullLocator
 
+from .._figures import percent, thousands
 from ..stopping.binomial import upper_bound
 
 #: Okabe and Ito's colours, but for yellow, which cannot be read on white.
@@ -160,12 +161,7 @@ def legend(
 
 def grouped(n: float) -> str:
     """Write a number with its thousands set apart."""
-    return f"{round(n):,}".replace(",", " ") if n >= 1000 else f"{n:.3g}"
-
-
-def percent(share: float, digits: int = 2) -> str:
-    """Write a share in so many digits that count."""
-    return np.format_float_positional(100.0 * share, precision=digits, fractional=False, trim="-") + " %"
+    return thousands(round(n)) if n >= 1000 else f"{n:.3g}"
 
 
 class CostTicks(Locator):

@@ -8,11 +8,13 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._figures import percent
 from ..stopping.validation import require_option
 from ..structured.budget import BudgetedPredictor
 from ..structured.policies.base import Policy
 from ._budgets import Work, bootstrap, certified_bound, check_curve, policy_name, wrong_answers
-from ._levels import IN_USE, draw_bound, draw_level, draw_point, label_axes
+from ._curves import curve_look, draw_bound, draw_point, in_use, legend_of_curves
+from ._levels import draw_level, label_axes
 from ._source import Floats, require_matplotlib
 
 Against = Literal["share", "cost", "time"]
@@ -348,17 +350,9 @@ class BudgetCurveDisplay:
         ax = style.new_axes(height=2.9) if ax is None else ax
         name = self.name if name is None else name
         cost, worth = np.asarray(self.cost, dtype=np.float64), self._shown(self.loss)
-        which = style.drawn(ax, _GID)
-        look: dict[str, Any] = {
-            "color": style.OKABE_ITO[which % len(style.OKABE_ITO)],
-            "linestyle": style.DASHES[which % len(style.DASHES)],
-            "linewidth": 1.4,
-            "marker": "o" if len(cost) == 1 else None,
-            "markersize": 4,
-            "zorder": 3,
-        }
-        label = name if name is None or self.risk is None else f"{name} (certified ≤ {style.percent(self.risk)} lost)"
-        (self.line_,) = ax.plot(cost, worth, gid=_GID, label=label, **{**look, **kwargs})
+        look = curve_look(ax, style, _GID, len(cost))
+        label = name if name is None or self.risk is None else f"{name} (certified ≤ {percent(self.risk)} lost)"
+        (self.line_,) = ax.plot(cost, worth, label=label, **{**look, **kwargs})
         colour = self.line_.get_color()
         self.band_ = self.bound_ = self.point_ = None
         if self.interval is not None:
@@ -373,16 +367,11 @@ class BudgetCurveDisplay:
             self.bound_ = draw_bound(ax, style, float(self._shown(self.loss_full + self.risk)), colour)
         if self.cost_in_use is not None and self.loss_in_use is not None:
             ends = np.sort(self._shown(self.interval_in_use or (self.loss_in_use, self.loss_in_use)))
-            words = IN_USE if self.risk is None else f"{IN_USE}, certified"
-            if self.interval_in_use is not None:
-                words += f" ({100 * self.confidence:g} % CI)"
+            words = in_use(None if self.interval_in_use is None else self.confidence, certified=self.risk is not None)
             here = (self.cost_in_use, float(self._shown(self.loss_in_use)))
             self.point_ = draw_point(ax, here, ends, words, colour, "o" if self.risk is None else "D")
         label_axes(ax, style, self)
-        handles, names = ax.get_legend_handles_labels()
-        if names:  # curves first
-            in_order = sorted(range(len(names)), key=lambda i: names[i].startswith(IN_USE))
-            style.legend(ax, [handles[i] for i in in_order], [names[i] for i in in_order])
+        legend_of_curves(ax, style)
         self.ax_, self.figure_ = ax, ax.figure
         return self
 

@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .._figures import percent
 from ..early_exit import EarlyExitClassifier
 from ._source import Floats, require_fitted, require_matplotlib, require_rows, unit_of
 
@@ -298,7 +299,7 @@ class CostHistogramDisplay:
         from matplotlib.patches import Patch
 
         handles: list[Any] = [Patch(facecolor=style.BLUE, linewidth=0), self.medians_, self.means_]
-        names = [f"share (highest: {style.percent(tallest)})", "median", "mean"]
+        names = [f"share (highest: {percent(tallest)})", "median", "mean"]
         if has_full:
             handles.insert(1, Patch(facecolor=style.ORANGE, linewidth=0))
             names.insert(1, "share that costs all")

@@ -12,10 +12,10 @@ from ..stopping import Looks, q_grid
 from ..stopping.binomial import interval
 from ..stopping.boundary import Protect
 from ..stopping.validation import require_fraction
+from ._curves import curve_look, draw_bound, draw_point, in_use, legend_of_curves
 from ._source import model_of, name_of, require_fitted, require_matplotlib, require_rows, unit_of
 
-_GID, _RISK_GID = "wald-tradeoff", "wald-risk"
-_IN_USE = "in use"
+_GID = "wald-tradeoff"
 _EVENT: dict[Protect, str] = {
     "all": "disagreement with full model",
     "positive": "disagreement on positives",
@@ -295,67 +295,25 @@ class TradeoffDisplay:
         ax = style.new_axes(height=2.9) if ax is None else ax
         name = self.name if name is None else name
         cost, disagreement = np.asarray(self.cost, dtype=np.float64), np.asarray(self.disagreement, dtype=np.float64)
-        which = style.drawn(ax, _GID)
-        look: dict[str, Any] = {
-            "color": style.OKABE_ITO[which % len(style.OKABE_ITO)],
-            "linestyle": style.DASHES[which % len(style.DASHES)],
-            "linewidth": 1.4,
-            "marker": "o" if len(cost) == 1 else None,
-            "markersize": 4,
-        }
+        look = curve_look(ax, style, _GID, len(cost))
         label = name if name is None or self.risk is None else f"{name} (certified ≤ {100 * self.risk:g} %)"
-        (self.line_,) = ax.plot(cost, disagreement, gid=_GID, label=label, **{**look, **kwargs})
+        (self.line_,) = ax.plot(cost, disagreement, label=label, **{**look, **kwargs})
         self.point_ = self.risk_line_ = None
         if self.cost_in_use is not None and self.disagreement_in_use is not None:
-            self.point_ = self._draw_point(ax, self.line_.get_color())
+            words = in_use(None if self.interval_in_use is None else self.confidence)
+            ends = np.array(self.interval_in_use or (self.disagreement_in_use, self.disagreement_in_use))
+            here = (self.cost_in_use, self.disagreement_in_use)
+            self.point_ = draw_point(ax, here, ends, words, self.line_.get_color())
         if self.risk is not None:
-            self.risk_line_ = self._draw_risk(ax, style)
+            self.risk_line_ = draw_bound(ax, style, self.risk, self.line_.get_color())
         highest = max([*disagreement, self.risk or 0.0, *(self.interval_in_use or (0.0,))])
         style.share_axis(ax, self.n_rows, self.confidence, highest)
         style.cost_axis(ax, cost, self.full_cost, f"{self.unit} per row, mean")
         ax.set_ylabel(self.event)
         style.open_frame(ax)
-        handles, names = ax.get_legend_handles_labels()
-        if names:  # curves first
-            in_order = sorted(range(len(names)), key=lambda i: names[i].startswith(_IN_USE))
-            style.legend(ax, [handles[i] for i in in_order], [names[i] for i in in_order])
+        legend_of_curves(ax, style)
         self.ax_, self.figure_ = ax, ax.figure
         return self
-
-    def _draw_point(self, ax: Any, colour: Any) -> Any:
-        here = np.array([self.disagreement_in_use])
-        low, high = self.interval_in_use or (here[0], here[0])
-        first = not any(text == self._point_label() for text in ax.get_legend_handles_labels()[1])
-        return ax.errorbar(
-            [self.cost_in_use],
-            here,
-            yerr=[here - low, high - here],
-            fmt="o",
-            color=colour,
-            markersize=4.5,
-            markeredgecolor="white",
-            markeredgewidth=0.6,
-            elinewidth=1,
-            capsize=2,
-            zorder=5,
-            label=self._point_label() if first else None,
-        )
-
-    def _point_label(self) -> str:
-        if self.interval_in_use is None:
-            return _IN_USE
-        return f"{_IN_USE} ({100 * self.confidence:g} % CI)"
-
-    def _draw_risk(self, ax: Any, style: Any) -> Any:
-        """Draw a line in the colour of the curve; one that several curves share is grey."""
-        gid = f"{_RISK_GID}-{self.risk}"
-        there = [artist for artist in ax.get_children() if artist.get_gid() == gid]
-        for artist in there:
-            artist.set_color(style.GREY)
-        if there:
-            return None
-        dots = (0, (1, 1.5))
-        return ax.axhline(self.risk, color=self.line_.get_color(), linestyle=dots, linewidth=0.9, zorder=1, gid=gid)
 
 
 def _codes_at(fast: EarlyExitClassifier, looks: Looks) -> Any:

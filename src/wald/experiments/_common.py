@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import t as student
+
+from .._figures import significant, thousands
+from .._progress import progress as progress
 
 #: Of every interval that an experiment reports.
 CONFIDENCE = 0.95
@@ -80,46 +82,6 @@ def write_csv(path: Path, records: Sequence[Record]) -> Path:
     return path
 
 
-class Steps(Protocol):
-    """Told the name of every step before it is taken."""
-
-    def __call__(self, name: str) -> None:
-        """Say what is done from now on."""
-
-
-@contextmanager
-def progress(console: Any, n_steps: int) -> Iterator[Steps]:
-    """Show a bar on a rich console that is a terminal, and nothing elsewhere.
-
-    Parameters
-    ----------
-    console : rich.console.Console or None
-    n_steps : int
-        How often the steps will be told.
-    """
-    if console is None:
-        yield lambda name: None
-        return
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = (
-        BarColumn(bar_width=24),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("{task.description}", markup=False),
-    )
-    with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
-        task, begun = bar.add_task("", total=n_steps), 0
-
-        def step(name: str) -> None:
-            nonlocal begun
-            bar.update(task, description=name, completed=begun)
-            begun += 1
-
-        yield step
-        bar.update(task, description="done", completed=n_steps)
-
-
 def number(value: float, digits: int = 3) -> str:
     """Write a number with so many digits that count, and thousands set apart.
 
@@ -129,8 +91,8 @@ def number(value: float, digits: int = 3) -> str:
     ('0.0471', '1 234', '12')
     """
     if abs(value) >= 100:
-        return f"{round(value):,}".replace(",", " ")
-    return np.format_float_positional(value, precision=digits, fractional=False, trim="-")
+        return thousands(round(value))
+    return significant(value, digits)
 
 
 def percent(share: float, digits: int = 3) -> str:

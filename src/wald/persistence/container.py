@@ -23,19 +23,18 @@ import io
 import math
 import os
 import re
-import secrets
 import stat
 import struct
 import zlib
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
 from typing import IO, Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .._files import appearing
 from .header import MOST_BYTES, MOST_CHARACTERS, FileFormatError, Section, parse, render
 
 MAGIC = b"\x93WALD\r\n\x1a"
@@ -66,8 +65,7 @@ class _Entry:
 def write(path: str | os.PathLike[str], fields: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
     """Write a file, whole or not at all.
 
-    It is written beside its place under another name, and moved there when it is complete. A file that is replaced
-    stays readable to whoever has it open.
+    A file that is replaced stays readable to whoever has it open.
 
     Parameters
     ----------
@@ -76,17 +74,10 @@ def write(path: str | os.PathLike[str], fields: Mapping[str, Any], arrays: Mappi
         The header, but for its ``arrays``.
     arrays : mapping from name to ndarray
     """
-    target = Path(os.path.realpath(path))
-    beside = target.with_name(f".{secrets.token_hex(8)}.tmp")
-    try:
-        with open(beside, "xb") as file:
-            _write(file, fields, arrays)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(beside, target)
-    except BaseException:
-        beside.unlink(missing_ok=True)
-        raise
+    with appearing(path) as beside, beside.open("wb") as file:
+        _write(file, fields, arrays)
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def to_bytes(fields: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes:

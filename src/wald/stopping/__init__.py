@@ -4,24 +4,24 @@ A rule turns what is known of some plan rows (a `Walk`) into a table of threshol
 scales the table by one number until the evidence of fresh rows ends, and says so in a `Certificate`.
 """
 
-from wald.stopping.betting import betting_log_capital, betting_p_value, betting_upper_bound
-from wald.stopping.binomial import p_value, rows_needed
-from wald.stopping.boundary import Boundary
-from wald.stopping.brownian import (
+from .betting import betting_log_capital, betting_p_value, betting_upper_bound
+from .binomial import p_value, rows_needed
+from .boundary import Boundary
+from .brownian import (
     conditional_crossing_probability,
     crossing_probability,
     discrete_boundary,
     joint_crossing_probability,
 )
-from wald.stopping.calibration import Calibration, calibrate
-from wald.stopping.certificate import Certificate, Stratum
-from wald.stopping.checks import check_stopping_rule
-from wald.stopping.constant import ConstantBoundary
-from wald.stopping.curved import CurvedBoundary
-from wald.stopping.family import certify_family
-from wald.stopping.fixed_sequence import certify, measure, one_row_per_group, q_grid
-from wald.stopping.halt_time import HaltTimeCertificate, certify_by_halt_time
-from wald.stopping.levels import (
+from .calibration import Calibration, calibrate
+from .certificate import Certificate, Stratum
+from .checks import check_stopping_rule
+from .constant import ConstantBoundary
+from .curved import CurvedBoundary
+from .family import certify_family
+from .fixed_sequence import certify, measure, one_row_per_group, q_grid
+from .halt_time import HaltTimeCertificate, certify_by_halt_time
+from .levels import (
     DegenerateBoundaryWarning,
     OptimisticBoundaryWarning,
     bridge_boundary,
@@ -31,15 +31,15 @@ from wald.stopping.levels import (
     reflection_boundary,
     simple_bridge_boundary,
 )
-from wald.stopping.likelihood_ratio import LikelihoodRatio
-from wald.stopping.looks import Looks
-from wald.stopping.margin import Margin
-from wald.stopping.optimal import OptimalBoundary
-from wald.stopping.p_values import bentkus_p_value, hoeffding_bentkus_p_value, hoeffding_p_value
-from wald.stopping.qwyc import Qwyc
-from wald.stopping.rules import Budget, Ladder, Lossless, Rule, check_rule
-from wald.stopping.spending import ErrorSpending
-from wald.stopping.walk import Moments, Walk
+from .likelihood_ratio import LikelihoodRatio
+from .looks import Looks
+from .margin import Margin
+from .optimal import OptimalBoundary
+from .p_values import bentkus_p_value, hoeffding_bentkus_p_value, hoeffding_p_value
+from .qwyc import Qwyc
+from .rules import Budget, Ladder, Lossless, Rule, check_rule
+from .spending import ErrorSpending
+from .walk import Moments, Walk
 
 __all__ = [
     "Boundary",

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from wald.stopping.validation import require_fraction
+from .validation import require_fraction
 
 #: Share of the capital that a bet may put at stake: with all of it, one loss of 1 would end the game.
 _STAKE = 0.99

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from scipy import special
 
-from wald.stopping.validation import require_fraction
+from .validation import require_fraction
 
 
 def p_value(k: int, n: int, risk: float) -> float:

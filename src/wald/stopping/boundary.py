@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from wald.stopping.looks import FloatArray
+from .looks import FloatArray
 
 Protect = Literal["all", "positive", "negative", "each"]
 PROTECT: tuple[Protect, ...] = ("all", "positive", "negative", "each")

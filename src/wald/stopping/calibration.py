@@ -10,12 +10,12 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from wald.stopping.binomial import p_value, rows_needed
-from wald.stopping.boundary import Boundary, Protect
-from wald.stopping.fixed_sequence import ungrouped
-from wald.stopping.looks import Looks
-from wald.stopping.survivors import allowed
-from wald.stopping.validation import require_fraction, require_option
+from .binomial import p_value, rows_needed
+from .boundary import Boundary, Protect
+from .fixed_sequence import ungrouped
+from .looks import Looks
+from .survivors import allowed
+from .validation import require_fraction, require_option
 
 Method = Literal["conformal", "pac", "crc", "rcps"]
 METHODS: tuple[Method, ...] = ("conformal", "pac", "crc", "rcps")

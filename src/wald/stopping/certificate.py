@@ -6,10 +6,9 @@ import math
 from dataclasses import dataclass, replace
 from typing import Literal
 
-import numpy as np
-
-from wald.stopping.binomial import interval, p_value, rows_needed, upper_bound
-from wald.stopping.boundary import Protect
+from .._figures import percent, thousands
+from .binomial import interval, p_value, rows_needed, upper_bound
+from .boundary import Protect
 
 Status = Literal["certified", "lossless", "measured", "full", "too few rows", "too many disagreements"]
 
@@ -191,13 +190,3 @@ def failure_of(strata: tuple[Stratum, ...], risk: float, confidence: float) -> S
 def bound_of(strata: tuple[Stratum, ...], confidence: float) -> float:
     """Return the highest upper confidence limit among the strata."""
     return max(upper_bound(s.n_disagreements, s.n_rows, confidence) for s in strata)
-
-
-def percent(share: float, digits: int = 2) -> str:
-    """A share in percent, to some significant digits."""
-    return np.format_float_positional(100.0 * share, precision=digits, fractional=False, trim="-") + " %"
-
-
-def thousands(n: int) -> str:
-    """A number with its thousands set apart."""
-    return f"{n:,}".replace(",", " ")

@@ -7,9 +7,9 @@ import pickle
 
 import numpy as np
 
-from wald.stopping.boundary import Boundary
-from wald.stopping.rules import READOUTS, Rule
-from wald.stopping.walk import Walk
+from .boundary import Boundary
+from .rules import READOUTS, Rule
+from .walk import Walk
 
 
 def check_stopping_rule(rule: Rule) -> None:

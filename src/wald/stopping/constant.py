@@ -10,8 +10,8 @@ from typing import ClassVar, Literal, NamedTuple
 import numpy as np
 from scipy import special
 
-from wald.stopping.boundary import Boundary
-from wald.stopping.levels import (
+from .boundary import Boundary
+from .levels import (
     DegenerateBoundaryWarning,
     OptimisticBoundaryWarning,
     at_least,
@@ -20,11 +20,11 @@ from wald.stopping.levels import (
     reflection_level,
     simple_bridge_boundary,
 )
-from wald.stopping.printed import SIDES, Sides
-from wald.stopping.rules import Readout
-from wald.stopping.sides import Columns, Side, table
-from wald.stopping.validation import require_fraction, require_option
-from wald.stopping.walk import Float64Array, Moments, Walk
+from .printed import SIDES, Sides
+from .rules import Readout
+from .sides import Columns, Side, table
+from .validation import require_fraction, require_option
+from .walk import Float64Array, Moments, Walk
 
 Kind = Literal["bridge", "bridge_simple", "reflection", "reflection_raw", "reflection_exact", "conditional"]
 Error = Literal["conditional", "joint", "posterior", "disagreement"]

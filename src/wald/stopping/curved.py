@@ -9,13 +9,13 @@ from typing import ClassVar, Literal
 import numpy as np
 from scipy import special
 
-from wald.stopping.boundary import Boundary
-from wald.stopping.levels import curved_boundary
-from wald.stopping.printed import SIDES, Sides
-from wald.stopping.rules import Readout
-from wald.stopping.sides import Columns, Side, table
-from wald.stopping.validation import require_option
-from wald.stopping.walk import Walk
+from .boundary import Boundary
+from .levels import curved_boundary
+from .printed import SIDES, Sides
+from .rules import Readout
+from .sides import Columns, Side, table
+from .validation import require_option
+from .walk import Walk
 
 Error = Literal["posterior", "conditional", "joint", "disagreement"]
 Remainder = Literal["independent", "regression"]

@@ -7,11 +7,11 @@ from typing import Literal
 
 import numpy.typing as npt
 
-from wald.stopping.boundary import Boundary, Protect
-from wald.stopping.certificate import Certificate
-from wald.stopping.fixed_sequence import certify
-from wald.stopping.looks import Looks
-from wald.stopping.validation import require_fraction, require_option
+from .boundary import Boundary, Protect
+from .certificate import Certificate
+from .fixed_sequence import certify
+from .looks import Looks
+from .validation import require_fraction, require_option
 
 Correction = Literal["bonferroni", "fixed_sequence"]
 CORRECTIONS: tuple[Correction, ...] = ("bonferroni", "fixed_sequence")

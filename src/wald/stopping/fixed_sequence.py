@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from wald.stopping.boundary import Boundary, Protect
-from wald.stopping.certificate import Certificate, Stratum, bound_of, failure_of, passes
-from wald.stopping.looks import FloatArray, Looks
-from wald.stopping.validation import require_fraction
+from .boundary import Boundary, Protect
+from .certificate import Certificate, Stratum, bound_of, failure_of, passes
+from .looks import FloatArray, Looks
+from .validation import require_fraction
 
 N_STEPS = 200
 

@@ -8,12 +8,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from wald.stopping.binomial import p_value, rows_needed, upper_bound
-from wald.stopping.boundary import Boundary
-from wald.stopping.certificate import Stratum
-from wald.stopping.fixed_sequence import ungrouped
-from wald.stopping.looks import Looks
-from wald.stopping.validation import require_fraction
+from .binomial import p_value, rows_needed, upper_bound
+from .boundary import Boundary
+from .certificate import Stratum
+from .fixed_sequence import ungrouped
+from .looks import Looks
+from .validation import require_fraction
 
 # Scales are screened at a level that many times stricter than they are tested at: the boldest that just passes on one
 # part passes on the other about nine times in ten then, where the same level would be a toss-up.

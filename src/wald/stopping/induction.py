@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import ndimage, special
 
-from wald.stopping.looks import FloatArray
+from .looks import FloatArray
 
 Floats = npt.NDArray[np.float64]
 

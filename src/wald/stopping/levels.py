@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import optimize, special
 
-from wald.stopping.brownian import log_joint_crossing
-from wald.stopping.validation import require_fraction, require_positive
+from .brownian import log_joint_crossing
+from .validation import require_fraction, require_not_negative, require_positive
 
 
 class DegenerateBoundaryWarning(UserWarning):
@@ -65,7 +65,7 @@ def bridge_boundary(theta: float, sigma: float, delta: float, start: float = 0.0
     1.223873
     """
     require_fraction("bridge_boundary", "delta", delta)
-    _require_not_negative("bridge_boundary", "sigma", sigma)
+    require_not_negative("bridge_boundary", "sigma", sigma)
     half_way = 0.5 * (theta - start)
     reach = sigma * math.sqrt(-0.5 * math.log(delta))
     root = math.hypot(half_way, reach)
@@ -101,7 +101,7 @@ def simple_bridge_boundary(theta: float, sigma: float, delta: float) -> float:
     (3.447747, 2.998292)
     """
     require_fraction("simple_bridge_boundary", "delta", delta)
-    _require_not_negative("simple_bridge_boundary", "sigma", sigma)
+    require_not_negative("simple_bridge_boundary", "sigma", sigma)
     if not theta >= 0.0:
         raise ValueError(f"simple_bridge_boundary is no bound for negative theta ({theta!r}): use bridge_boundary.")
     return theta + sigma * math.sqrt(-0.5 * math.log(delta))
@@ -145,7 +145,7 @@ def reflection_boundary(theta: float, sigma: float, delta: float, drift: float =
     0.822427
     """
     require_fraction("reflection_boundary", "delta", delta)
-    _require_not_negative("reflection_boundary", "sigma", sigma)
+    require_not_negative("reflection_boundary", "sigma", sigma)
     return reflection_level(theta, sigma, math.log(delta), drift)
 
 
@@ -313,8 +313,3 @@ def at_least(level: float, theta: float) -> float:
         stacklevel=3,
     )
     return least
-
-
-def _require_not_negative(owner: str, name: str, value: float) -> None:
-    if not value >= 0.0:
-        raise ValueError(f"The {name!r} parameter of {owner} must not be negative. Got {value!r} instead.")

@@ -10,11 +10,11 @@ from typing import ClassVar, Literal
 import numpy as np
 from scipy import ndimage, optimize
 
-from wald.stopping.boundary import Boundary
-from wald.stopping.printed import SIDES, Sides, open_sides, printed_table
-from wald.stopping.rules import READOUTS, Readout
-from wald.stopping.validation import require_option, require_share
-from wald.stopping.walk import Float64Array, Walk
+from .boundary import Boundary
+from .printed import SIDES, Sides, open_sides, printed_table
+from .rules import READOUTS, Readout
+from .validation import require_option, require_share
+from .walk import Float64Array, Walk
 
 Density = Literal["kernel", "gaussian", "isotonic"]
 

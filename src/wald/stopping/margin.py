@@ -9,11 +9,11 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from wald.stopping.boundary import Boundary
-from wald.stopping.printed import SIDES, Sides, open_sides
-from wald.stopping.rules import Readout
-from wald.stopping.validation import require, require_option, require_positive
-from wald.stopping.walk import Walk
+from .boundary import Boundary
+from .printed import SIDES, Sides, open_sides
+from .rules import Readout
+from .validation import require, require_option, require_positive
+from .walk import Walk
 
 
 @dataclass(frozen=True)

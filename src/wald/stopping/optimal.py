@@ -9,13 +9,13 @@ from typing import ClassVar
 import numpy as np
 from scipy import special
 
-from wald.stopping.boundary import Boundary
-from wald.stopping.induction import Policy, Problem
-from wald.stopping.printed import SIDES, Sides
-from wald.stopping.rules import Readout
-from wald.stopping.sides import Columns, Side, table
-from wald.stopping.validation import require_fraction, require_option
-from wald.stopping.walk import Moments, Walk
+from .boundary import Boundary
+from .induction import Policy, Problem
+from .printed import SIDES, Sides
+from .rules import Readout
+from .sides import Columns, Side, table
+from .validation import require_fraction, require_option
+from .walk import Moments, Walk
 
 
 @dataclass(frozen=True)

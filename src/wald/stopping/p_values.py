@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from wald.stopping.binomial import p_value
-from wald.stopping.validation import require_fraction
+from .binomial import p_value
+from .validation import require_fraction
 
 
 def hoeffding_p_value(total: float, n: int, risk: float) -> float:

@@ -7,8 +7,8 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from wald.stopping.boundary import Boundary, Protect
-from wald.stopping.walk import Float64Array, Walk
+from .boundary import Boundary, Protect
+from .walk import Float64Array, Walk
 
 Sides = Literal["both", "negative", "positive"]
 SIDES: tuple[Sides, ...] = ("both", "negative", "positive")

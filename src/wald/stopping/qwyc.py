@@ -7,12 +7,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from wald.stopping.boundary import Boundary
-from wald.stopping.printed import SIDES, Sides, open_sides, printed_table
-from wald.stopping.rules import READOUTS, Readout
-from wald.stopping.survivors import Survivors, allowed, loosest, loosest_pair, settled
-from wald.stopping.validation import require_option, require_share
-from wald.stopping.walk import Walk
+from .boundary import Boundary
+from .printed import SIDES, Sides, open_sides, printed_table
+from .rules import READOUTS, Readout
+from .survivors import Survivors, allowed, loosest, loosest_pair, settled
+from .validation import require_option, require_share
+from .walk import Walk
 
 
 @dataclass(frozen=True)

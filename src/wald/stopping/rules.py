@@ -9,9 +9,9 @@ from typing import ClassVar, Literal, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from wald.stopping.boundary import Boundary
-from wald.stopping.validation import require, require_option, require_positive
-from wald.stopping.walk import Walk
+from .boundary import Boundary
+from .validation import require, require_option, require_positive
+from .walk import Walk
 
 Readout = Literal["regressed", "partial"]
 READOUTS: tuple[Readout, ...] = ("regressed", "partial")

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from wald.stopping.boundary import Boundary
-from wald.stopping.levels import DegenerateBoundaryWarning
-from wald.stopping.printed import Sides
-from wald.stopping.walk import Float64Array, Moments, Walk
+from .boundary import Boundary
+from .levels import DegenerateBoundaryWarning
+from .printed import Sides
+from .walk import Float64Array, Moments, Walk
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,12 +9,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from wald.stopping.boundary import Boundary
-from wald.stopping.printed import SIDES, Sides, open_sides, printed_table
-from wald.stopping.rules import READOUTS, Readout
-from wald.stopping.survivors import Survivors, allowed, loosest, settled
-from wald.stopping.validation import require_option, require_share
-from wald.stopping.walk import Float64Array, Walk
+from .boundary import Boundary
+from .printed import SIDES, Sides, open_sides, printed_table
+from .rules import READOUTS, Readout
+from .survivors import Survivors, allowed, loosest, settled
+from .validation import require_option, require_share
+from .walk import Float64Array, Walk
 
 Spend = Literal["linear", "front", "pocock", "obrien-fleming"]
 SPENDS: tuple[Spend, ...] = ("linear", "front", "pocock", "obrien-fleming")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from wald.stopping.walk import Float64Array, Walk
+from .walk import Float64Array, Walk
 
 
 class Survivors:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from numbers import Real
 
-from wald.stopping.looks import FloatArray
+from .looks import FloatArray
 
 
 def require_option(owner: str, name: str, value: object, options: Sequence[str]) -> None:
@@ -22,6 +22,18 @@ def require_fraction(owner: str, name: str, value: float) -> None:
         raise ValueError(f"The {name!r} parameter of {owner} must lie strictly between 0 and 1. Got {value!r} instead.")
 
 
+def require_share(owner: str, name: str, value: float) -> None:
+    """Raise ValueError unless `value` is at least 0 and below 1."""
+    if not (isinstance(value, Real) and 0.0 <= value < 1.0):  # also refuses NaN
+        raise ValueError(f"The {name!r} parameter of {owner} must be at least 0 and below 1. Got {value!r} instead.")
+
+
+def require_not_negative(owner: str, name: str, value: float) -> None:
+    """Raise ValueError unless `value` is 0 or more."""
+    if not value >= 0.0:  # also refuses NaN
+        raise ValueError(f"The {name!r} parameter of {owner} must not be negative. Got {value!r} instead.")
+
+
 def require_positive(owner: str, name: str, value: float) -> None:
     """Raise ValueError unless `value` is finite and greater than 0."""
     if not (isinstance(value, Real) and math.isfinite(value) and value > 0.0):
@@ -33,9 +45,3 @@ def require(array: FloatArray | None, name: str, owner: str) -> FloatArray:
     if array is None:
         raise ValueError(f"{owner} needs {name!r}, which this walk does not carry.")
     return array
-
-
-def require_share(owner: str, name: str, value: float) -> None:
-    """Raise ValueError unless `value` is at least 0 and below 1."""
-    if not (isinstance(value, Real) and 0.0 <= value < 1.0):  # also refuses NaN
-        raise ValueError(f"The {name!r} parameter of {owner} must be at least 0 and below 1. Got {value!r} instead.")

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from wald.stopping.boundary import Protect
-from wald.stopping.looks import CodeArray, FloatArray, Looks
-from wald.stopping.validation import require
+from .boundary import Protect
+from .looks import CodeArray, FloatArray, Looks
+from .validation import require
 
 Float64Array = npt.NDArray[np.float64]
 

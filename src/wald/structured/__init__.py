@@ -1,21 +1,21 @@
 """Structured predictors whose features come in groups with costs."""
 
-from wald.structured.attachment import AttachmentScores, attachment_scores
-from wald.structured.budget import BudgetedPredictor
-from wald.structured.certificate import StructureCertificate, certify_structures
-from wald.structured.chain import ChainClassifier
-from wald.structured.conll import Sentence, Treebank, from_words, read_conll, write_conll
-from wald.structured.decoding import decode_tree
-from wald.structured.features import ExtractionError, LazyFeatures
-from wald.structured.gaps import example_gaps
-from wald.structured.groups import FeatureGroup
-from wald.structured.images import HOG
-from wald.structured.parser import DependencyParser
-from wald.structured.parser_session import ParserSession
-from wald.structured.per_part import examples_needed
-from wald.structured.protocol import Session, StructuredModel, check_model
-from wald.structured.sequences import Sequences
-from wald.structured.session import ChainSession
+from .attachment import AttachmentScores, attachment_scores
+from .budget import BudgetedPredictor
+from .certificate import StructureCertificate, certify_structures
+from .chain import ChainClassifier
+from .conll import Sentence, Treebank, from_words, read_conll, write_conll
+from .decoding import decode_tree
+from .features import ExtractionError, LazyFeatures
+from .gaps import example_gaps
+from .groups import FeatureGroup
+from .images import HOG
+from .parser import DependencyParser
+from .parser_session import ParserSession
+from .per_part import examples_needed
+from .protocol import Session, StructuredModel, check_model
+from .sequences import Sequences
+from .session import ChainSession
 
 __all__ = [
     "HOG",

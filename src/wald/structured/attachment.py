@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from wald.structured.conll import Treebank
+from .conll import Treebank
 
 
 @dataclass(frozen=True)
 class AttachmentScores:
-    """Fractions of words.
+    """Shares of words with the right head, and with the right relation to it, too.
 
     Attributes
     ----------

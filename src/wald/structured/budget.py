@@ -10,15 +10,15 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from wald.stopping.validation import require_fraction, require_option
-from wald.structured.certificate import StructureCertificate
-from wald.structured.certifying import certify_policy
-from wald.structured.gaps import LOSSES, Loss
-from wald.structured.per_part import checked_longest
-from wald.structured.policies.base import Policy, check_policy
-from wald.structured.policies.crossfit import taken
-from wald.structured.policies.driver import Acquired, Allowance, acquire, answers_of, cost_of
-from wald.structured.protocol import Session, StructuredModel
+from ..stopping.validation import require_fraction, require_option
+from .certificate import StructureCertificate
+from .certifying import certify_policy
+from .gaps import LOSSES, Loss
+from .per_part import checked_longest
+from .policies.base import Policy, check_policy
+from .policies.crossfit import taken
+from .policies.driver import Acquired, Allowance, acquire, answers_of, cost_of
+from .protocol import Session, StructuredModel
 
 #: Bisections of the threshold, once its place among the first priorities is known.
 _BISECTIONS = 12

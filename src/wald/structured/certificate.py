@@ -10,10 +10,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from wald.stopping.certificate import percent, thousands
-from wald.stopping.validation import require_fraction, require_option
-from wald.structured.gaps import LOSSES, Loss
-from wald.structured.per_part import (
+from .._figures import percent, thousands
+from ..stopping.validation import require_fraction, require_option
+from .gaps import LOSSES, Loss
+from .per_part import (
     Failure,
     bound_of,
     checked_lengths,

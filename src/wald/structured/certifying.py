@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from wald.structured.certificate import StructureCertificate, certify_structures
-from wald.structured.gaps import Loss, example_gaps
-from wald.structured.policies.base import Policy
-from wald.structured.policies.crossfit import taken
-from wald.structured.policies.driver import Acquired, acquire
-from wald.structured.protocol import Session, StructuredModel
+from .certificate import StructureCertificate, certify_structures
+from .gaps import Loss, example_gaps
+from .policies.base import Policy
+from .policies.crossfit import taken
+from .policies.driver import Acquired, acquire
+from .protocol import Session, StructuredModel
 
 #: Thresholds tried on the examples that place the family, at even shares of the parts.
 _TRIED = 40

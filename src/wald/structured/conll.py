@@ -13,7 +13,7 @@ from typing import Any, Literal, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from wald import _core
+from .. import _core
 
 Format = Literal["conllu", "conllx"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from wald import _core
+from .. import _core
 
 
 def decode_tree(scores: ArrayLike, *, decoder: str = "eisner", single_root: bool = True) -> NDArray[np.int32]:

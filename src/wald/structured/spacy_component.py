@@ -16,9 +16,9 @@ from spacy.training import Example, validate_get_examples
 from spacy.util import minibatch
 from spacy.vocab import Vocab
 
-from wald.persistence import from_bytes, load, save, to_bytes
-from wald.structured.conll import from_words
-from wald.structured.parser import DependencyParser
+from ..persistence import from_bytes, load, save, to_bytes
+from .conll import from_words
+from .parser import DependencyParser
 
 FILE = "parser.wald"
 #: The parser's parameters; ``single_root`` is none of them: to spaCy, a second root is a second sentence.

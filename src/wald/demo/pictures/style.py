@@ -7,8 +7,9 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
+from ...commands.answers import reason
+from ...commands.errors import UserError
 from ...displays._style import BLUE, GREY, ORANGE, PAGE_WIDTH, boxed, grouped, page_style
-from ..errors import DemoError
 
 __all__ = ["BLUE", "GREY", "ORANGE", "PAGE_WIDTH", "boxed", "grouped", "written"]
 
@@ -20,5 +21,5 @@ def written(path: Path, draw: Callable[[], Figure]) -> Path:
         try:
             figure.savefig(path)
         except OSError as error:
-            raise DemoError(f"cannot write {path} ({error.strerror or error}).") from error
+            raise UserError(f"cannot write {path} ({reason(error)}).") from error
     return path

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from .._common import Estimate, Record, interval, number, over_seeds, per_seed, percent, select, signed, table
+from .._page import claims_section, files_section, quick_note, write_page
 from .audits import DELTAS, HELD
 from .choice import AIM, CHEAP, GAP, WITHIN
 from .claims import PAPERS, all_claims, coverage, data_sets, final_gap, points, training
@@ -33,11 +34,6 @@ in brackets are 95 % intervals over the seeds (Student's t; the ten digits are a
 learner is an averaged perceptron, trained on float32 rows in a new order every epoch.
 """
 
-_QUICK = """
-**This was a quick run: few rows and epochs, and {seeds} seeds. It shows that everything runs; its figures are not to be
-quoted.**
-"""
-
 _READINGS = f"""\
 How the paper was read: equation (4) compared with the raw sum, *as printed*; with the sum less its expected path,
 *centred*, which is what its derivation supports; and the *bridge* of the later papers. Orders and variances, which the
@@ -61,11 +57,10 @@ def write_findings(
     n_seeds = len({r["seed"] for r in tables["epochs"]})
     written = {path.stem for path in files}
     parts = [
-        _HEAD.format(seeds=n_seeds) + (_QUICK.format(seeds=n_seeds) if quick else ""),
+        _HEAD.format(seeds=n_seeds) + quick_note(quick, "few rows and epochs,", n_seeds),
         _tasks(tasks),
         _READINGS,
-        "## The paper's claims\n",
-        table(("", "the paper", "here", "verdict"), [(i + 1, *c) for i, c in enumerate(all_claims(tables))]),
+        claims_section(all_claims(tables)),
         "## Within 0.3 points, with 130 of 784 features\n",
         aim(tables),
         "## Over the epochs\n",
@@ -76,13 +71,9 @@ def write_findings(
         _stop_errors(tables["stop_errors"]),
         "## Pictures\n",
         *(f"{words}:\n\n![{words}]({name}.png)\n" for name, words in _SHOWN.items() if name in written),
-        "## Files\n",
-        "\n".join(f"- [{path.name}]({path.name})" for path in files if path.suffix != ".svg") + "\n",
-        "Every picture is there as SVG too.\n",
+        files_section(files),
     ]
-    path = folder / "findings.md"
-    path.write_text("\n".join(parts), encoding="utf-8")
-    return path
+    return write_page(folder, parts)
 
 
 def _tasks(tasks: Sequence[Record]) -> str:

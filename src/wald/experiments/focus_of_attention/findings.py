@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from .._common import Estimate, Record, interval, list_of, number, over_seeds, per_seed, percent, select, table
+from .._page import claims_section, files_section, quick_note, write_page
 from .claims import FIGURES, all_claims, contest, contests, data_sets
 from .material import DESCRIPTIONS
 from .predictors import EVERY
@@ -27,11 +28,6 @@ three models are averaged within a seed first). Models were trained once each. R
 thresholds and that are reported on are disjoint.
 """
 
-_QUICK = """
-**This was a quick run: small models, few rows and {seeds} seeds. It shows that everything runs; its figures are not to
-be quoted.**
-"""
-
 _READINGS = f"""\
 How the paper was read: support vectors in one random order per seed; class means of the terms over plan rows that the
 full model calls positive (the paper takes test rows); exits as negative only, below a level that is swept; a look after
@@ -47,11 +43,10 @@ def write_findings(
     """Write the page ``findings.md`` into the folder, and return its path."""
     n_seeds = len({r["seed"] for r in tables["curves"]})
     parts = [
-        _HEAD.format(seeds=n_seeds) + (_QUICK.format(seeds=n_seeds) if quick else ""),
+        _HEAD.format(seeds=n_seeds) + quick_note(quick, "small models, few rows", n_seeds),
         _models(models),
         _READINGS,
-        "## The paper's claims\n",
-        table(("", "the paper", "here", "verdict"), [(i + 1, *c) for i, c in enumerate(all_claims(tables))]),
+        claims_section(all_claims(tables)),
         "### Attentive against budgeted\n",
         f"Differences at the same mean cost ({list_of(SHARES, SHARES)} of the terms), paired by seed; better and worse "
         "where the interval, each for itself, leaves out 0.\n",
@@ -60,13 +55,9 @@ def write_findings(
         "## The ladder\n",
         _ladder(tables, models),
         *(f"![{name.replace('-', ' ')}]({name}.png)\n" for name in _SHOWN),
-        "## Files\n",
-        "\n".join(f"- [{path.name}]({path.name})" for path in files if path.suffix != ".svg") + "\n",
-        "Every picture is there as SVG too.\n",
+        files_section(files),
     ]
-    path = folder / "findings.md"
-    path.write_text("\n".join(parts), encoding="utf-8")
-    return path
+    return write_page(folder, parts)
 
 
 def _models(models: Sequence[Record]) -> str:

@@ -1,0 +1,189 @@
+// Rows that go through the stages of a cascade together: read in, evaluated, looked at, closed up, answered. Included by
+// cascade.hpp, whose part it is.
+#pragma once
+
+namespace wald {
+
+// Live rows stand first, in their order of arrival.
+template <class Terms, class Reference>
+class Cascade<Terms, Reference>::Batch {
+public:
+    using Row = typename Terms::Row;
+
+    Batch(const Cascade& cascade, int capacity, std::int64_t width) : c_(cascade), width_(std::max<std::int64_t>(width, 1)) {
+        Arena& arena = thread_arena();
+        const std::int64_t n = capacity;
+        const std::int64_t work = std::max<std::int64_t>({c_.padded_outputs_, c_.decision_.n_classes, c_.terms_->full_work()});
+        arena.reset(static_cast<std::size_t>(n) * c_.terms_->row_bytes() + Arena::bytes<T>(n * width_) +
+                    Arena::bytes<T>(n * c_.padded_outputs_) + Arena::bytes<Row>(n) + 16 * kPanelBytes + 3 * Arena::bytes<void*>(n) +
+                    Arena::bytes<std::int64_t>(n) + Arena::bytes<T>(work) + 2 * Arena::bytes<double>(work));
+        rows_storage_ = arena.take<Row>(n);
+        rows_ = arena.take<const Row*>(n);
+        slots_ = arena.take<T*>(n);
+        scores_ = arena.take<T*>(n);
+        positions_ = arena.take<std::int64_t>(n);
+        slot_storage_ = arena.take<T>(n * width_);
+        score_storage_ = arena.take<T>(n * c_.padded_outputs_);
+        work_ = arena.take<T>(work);
+        full_ = arena.take<double>(work);
+        votes_ = arena.take<double>(work);
+        scratch_ = c_.terms_->scratch(arena, n);
+    }
+
+    // Reads a row in; -1 when it is not finite, and then answered.
+    int add(const Call& call, std::int64_t position) {
+        Row& row = rows_storage_[n_];
+        if (!c_.terms_->prepare(call.rows, call.row(position), row, scratch_)) {
+            refuse(call, position);
+            return -1;
+        }
+        rows_[n_] = &row;
+        slots_[n_] = slot_storage_ + n_ * width_;
+        scores_[n_] = score_storage_ + n_ * c_.padded_outputs_;
+        positions_[n_] = position;
+        c_.terms_->start(slots_[n_]);
+        return n_++;
+    }
+
+    int live() const { return n_; }
+    std::int64_t position(int r) const { return positions_[r]; }
+    T* slot(int r) const { return slots_[r]; }
+
+    // Goes through stages; `begin` says from which term on slots are empty, when that is not where the stage before ended.
+    void run(const Call& call, int first_stage, int last_stage, std::int64_t begin = -1) {
+        for (int t = first_stage; t < last_stage && n_ > 0; ++t, begin = -1) {
+            const std::int64_t end = c_.stages_.terms[t];
+            if (begin < 0) begin = c_.evaluated(t);
+            if (end > begin) c_.terms_->evaluate(rows_, slots_, n_, begin, end);
+            if (c_.terms_->n_outputs() == 1) one_output(call, t, t + 1 == call.n_stages);
+            else several_outputs(call, t, t + 1 == call.n_stages);
+        }
+    }
+
+    // The rows that no early stage answered.
+    void finish(const Call& call) {
+        if (n_ == 0) return;
+        if (call.at_end != AtEnd::full) {
+            for (int r = 0; r < n_; ++r) answer(call, positions_[r], kPending, call.n_stages);
+            return;
+        }
+        const std::int64_t done = c_.evaluated(call.n_stages);
+        if (c_.terms_->full_width() > done) c_.terms_->evaluate(rows_, slots_, n_, done, c_.terms_->n_terms());
+        std::vector<std::int64_t> again;
+        const int outputs = c_.terms_->n_outputs();
+        for (int r = 0; r < n_; ++r) {
+            const double e = c_.terms_->full(call.rows, call.row(positions_[r]), *rows_[r], slots_[r], call.working, full_, work_);
+            if (call.scores != nullptr) {
+                std::copy(full_, full_ + outputs, call.scores + positions_[r] * outputs);
+                call.errors[positions_[r]] = e + c_.slack_;
+                continue;
+            }
+            const std::int32_t code = c_.decision_.finish(full_, e + c_.slack_, votes_);
+            answer(call, positions_[r], code, c_.stages_.size());
+            if (code == kHandOver) again.push_back(positions_[r]);
+        }
+        if constexpr (std::is_same_v<T, float>) {
+            if (!again.empty()) c_.redo(call, again);
+        }
+    }
+
+private:
+    static void answer(const Call& call, std::int64_t position, std::int32_t code, int stage) {
+        call.codes[position] = code;
+        call.stages[position] = stage;
+    }
+    void refuse(const Call& call, std::int64_t position) {
+        if (call.scores != nullptr) {
+            const int outputs = c_.terms_->n_outputs();
+            std::fill_n(call.scores + position * outputs, outputs, std::numeric_limits<double>::quiet_NaN());
+            call.errors[position] = HUGE_VAL;
+            return;
+        }
+        if (!call.looking()) return answer(call, position, kNotFinite, c_.stages_.size());
+        const int T_ = c_.stages_.size();
+        for (int t = 0; t < T_; ++t) {
+            const std::int64_t at = position * T_ + t;
+            if (call.seen.scores != nullptr) call.seen.scores[at] = std::numeric_limits<T>::quiet_NaN();
+            else {
+                call.seen.codes[at] = kNotFinite;
+                call.seen.confidence[at] = std::numeric_limits<T>::quiet_NaN();
+            }
+        }
+    }
+    void keep(int r, int to) {
+        rows_[to] = rows_[r];
+        std::swap(slots_[to], slots_[r]);
+        positions_[to] = positions_[r];
+    }
+
+    void one_output(const Call& call, int t, bool last) {
+        [[maybe_unused]] const auto& k = kernels<T>();
+        [[maybe_unused]] const T* weights = kWalks ? nullptr : c_.stages_.weights[t].data();
+        [[maybe_unused]] const T bias = kWalks ? T(0) : c_.stages_.bias[t][0];
+        const T low = c_.stages_.low[t], high = c_.stages_.high[t];
+        const T largest = std::numeric_limits<T>::max();
+        [[maybe_unused]] const int panels = static_cast<int>(round_up(c_.stages_.terms[t], L) / L);
+        int left = 0;
+        for (int r = 0; r < n_; ++r) {
+            T z;
+            if constexpr (kWalks) z = c_.terms_->score(slots_[r], t);
+            else z = k.readout(slots_[r], weights, panels) + bias;
+            if (call.looking()) {
+                call.seen.scores[positions_[r] * c_.stages_.size() + t] = z;
+                keep(r, left++);
+                continue;
+            }
+            if (!(z >= -largest && z <= largest)) {
+                answer(call, positions_[r], kNotFinite, t);
+            } else if (z > high) {
+                answer(call, positions_[r], 1, t);
+            } else if (z < low) {
+                answer(call, positions_[r], 0, t);
+            } else if (last && call.at_end == AtEnd::answer) {
+                const T threshold = static_cast<T>(c_.decision_.threshold);
+                answer(call, positions_[r], z > threshold || (z == threshold && c_.decision_.tie_positive), t);
+            } else {
+                keep(r, left++);
+            }
+        }
+        n_ = left;
+    }
+
+    void several_outputs(const Call& call, int t, bool last) {
+        const std::int64_t T_ = c_.stages_.size();
+        const int outputs = static_cast<int>(c_.padded_outputs_);
+        kernels<T>().readouts(slots_, n_, c_.stages_.weights[t].data(), c_.stages_.bias[t].data(),
+                              static_cast<int>(c_.stages_.terms[t]), outputs, scores_);
+        int left = 0;
+        for (int r = 0; r < n_; ++r) {
+            const Judgement<T> j = c_.decision_.judge(scores_[r], work_);
+            if (call.looking()) {
+                call.seen.codes[positions_[r] * T_ + t] = j.code;
+                call.seen.confidence[positions_[r] * T_ + t] = j.confidence;
+                keep(r, left++);
+                continue;
+            }
+            if (!(std::fabs(j.confidence) <= std::numeric_limits<T>::max())) {  // NaN: not finite
+                answer(call, positions_[r], kNotFinite, t);
+            } else if (j.confidence > c_.stages_.high[t] || (last && call.at_end == AtEnd::answer)) {
+                answer(call, positions_[r], j.code, t);
+            } else {
+                keep(r, left++);
+            }
+        }
+        n_ = left;
+    }
+
+    const Cascade& c_;
+    std::int64_t width_;
+    int n_ = 0;
+    typename Terms::Scratch scratch_;
+    Row* rows_storage_;
+    const Row** rows_;
+    T **slots_, **scores_;
+    std::int64_t* positions_;
+    T *slot_storage_, *score_storage_, *work_;
+    double *full_, *votes_;
+};
+
+}  // namespace wald

@@ -1,0 +1,71 @@
+"""What is refused, and in which words."""
+
+import numpy as np
+import pytest
+from early_exit.models import MODELS, make, wrap
+from sklearn.linear_model import LogisticRegression
+
+from wald import EarlyExitClassifier
+
+
+def test_an_estimator_that_is_not_frozen_says_what_to_do():
+    X, y = make(n=500)
+    with pytest.raises(ValueError, match="FrozenEstimator"):
+        EarlyExitClassifier(LogisticRegression().fit(X, y)).fit(X)
+    with pytest.raises(ValueError, match="requires y"):
+        EarlyExitClassifier(LogisticRegression()).fit(X)
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"risk": 1.0}, "risk must be"),
+        ({"risk": -0.1}, "risk must be"),
+        ({"risk": "low"}, "risk must be"),
+        ({"confidence": 1.0}, "confidence must be"),
+        ({"certificate_fraction": 0.0}, "certificate_fraction must be"),
+        ({"order": "best"}, "order must be"),
+        ({"order": np.array([0, 0])}, "order must be"),
+        ({"order": np.array([99])}, "order must hold unit indices"),
+        ({"readout": "none"}, "readout must be"),
+        ({"rule": "wald"}, "rule must be"),
+        ({"protect": "some"}, "protect must be"),
+        ({"cost": "money"}, "cost must be"),
+        ({"n_jobs": 0}, "n_jobs must be"),
+    ],
+)
+def test_parameters_out_of_range(params, message):
+    model, X = MODELS["logistic"]
+    with pytest.raises(ValueError, match=message):
+        wrap(model, X[1000:1500], **params)
+    with pytest.raises(TypeError, match="rule must be"):
+        wrap(model, X[1000:1500], rule=3)
+
+
+@pytest.mark.parametrize("name", ["rbf", "logistic", "one-vs-one"])
+def test_rows_that_do_not_fit(name):
+    model, X = MODELS[name]
+    fast = wrap(model, X[1000:5000])
+    for bad, message in (
+        (X[:5, :3], "features"),
+        (X[0], "2D array"),
+        (np.full((3, 20), np.nan), "NaN"),
+        (np.full((3, 20), np.inf), "infinity"),
+        (np.array([["a"] * 20], dtype=object), "could not convert|float"),
+        (X[:4] + 1j, "Complex|complex"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            fast.predict(bad)
+    assert fast.predict(X[:0]).shape == (0,)
+    assert fast.predict(X[:0]).dtype == fast.classes_.dtype
+    assert fast.predict(X[:1]).shape == (1,)
+    readonly = X[:100].copy()
+    readonly.flags.writeable = False
+    for same in (readonly, X[:100].tolist(), X[:200:2][:50], X[:100].astype(object)):
+        np.testing.assert_array_equal(fast.predict(same), fast.predict(np.array(same, dtype=float)))
+    with pytest.raises(ValueError, match="features"):
+        fast.predict_one(X[0, :3])
+    with pytest.raises(TypeError, match="float32, float64"):
+        fast.predict_one(X[0].astype(int))
+    with pytest.raises(ValueError, match="NaN"):
+        fast.predict_one(np.full(20, np.nan))

@@ -1,0 +1,57 @@
+"""Every rule, in several settings."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from wald.stopping import (
+    Budget,
+    ConstantBoundary,
+    CurvedBoundary,
+    ErrorSpending,
+    Ladder,
+    LikelihoodRatio,
+    Lossless,
+    Margin,
+    OptimalBoundary,
+    Qwyc,
+)
+
+#: Tables that follow from moments, bounds or nothing.
+BY_FORMULA = [
+    Ladder(),
+    Ladder(readout="partial"),
+    Lossless(),
+    Lossless(low=np.zeros(3), high=1),
+    Budget(12),
+    Budget(12, readout="regressed"),
+    ConstantBoundary(),
+    ConstantBoundary(delta=0.01, sides="negative"),
+    ConstantBoundary(kind="bridge_simple", centre="mean"),
+    ConstantBoundary(kind="reflection", error="joint"),
+    ConstantBoundary(kind="reflection_raw", error="joint", sides="negative"),
+    ConstantBoundary(kind="reflection_exact", error="disagreement", sides="positive", centre="none"),
+    ConstantBoundary(kind="conditional", delta=1e-250),
+    CurvedBoundary(),
+    CurvedBoundary(error="conditional", remainder="independent"),
+    OptimalBoundary(),
+    OptimalBoundary(delta=1e-12, sides="negative"),
+]
+
+#: Thresholds that are placed on the plan rows, and LightGBM's.
+BY_ROWS = [
+    Qwyc(),
+    Qwyc(alpha=0, sides="negative"),
+    Qwyc(alpha=0.1, sides="positive", readout="regressed"),
+    ErrorSpending(),
+    ErrorSpending(delta=0),
+    ErrorSpending(delta=0.05, spend="front", sides="negative"),
+    ErrorSpending(spend="pocock", sides="positive"),
+    ErrorSpending(spend="obrien-fleming", readout="regressed"),
+    LikelihoodRatio(),
+    LikelihoodRatio(alpha=0.1, beta=0.0),
+    LikelihoodRatio(density="gaussian", sides="negative"),
+    LikelihoodRatio(density="isotonic", readout="regressed"),
+    Margin(),
+    Margin(value=1.5, every=4, sides="positive"),
+]

@@ -1,0 +1,120 @@
+"""Write docs/reference.md: every public name with the first sentence of its documentation, and where it is."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import re
+from pathlib import Path
+from typing import Any
+
+PAGE = Path(__file__).parents[1] / "docs" / "reference.md"
+
+INTRODUCTION = """# Every public name
+
+One line each, from the docstrings, which say the rest: parameters, shapes, errors, sources, and an example that runs.
+Names link to the files that hold them. What is not listed may change without notice. `make reference` writes this page.
+"""
+
+#: Heading, module and names; an empty text stands for all names of the module.
+SECTIONS = (
+    ("Early exit", "wald", "EarlyExitClassifier Certificate CostModel save load"),
+    (
+        "Stopping rules, for `rule=`",
+        "wald.stopping",
+        "Ladder Lossless Budget ConstantBoundary CurvedBoundary OptimalBoundary Qwyc ErrorSpending LikelihoodRatio "
+        "Margin",
+    ),
+    ("Rules of your own", "wald.stopping", "Rule Walk Moments Boundary Looks check_rule check_stopping_rule"),
+    (
+        "Certificates",
+        "wald.stopping",
+        "Certificate Stratum certify q_grid measure rows_needed one_row_per_group certify_family certify_by_halt_time "
+        "HaltTimeCertificate calibrate Calibration",
+    ),
+    (
+        "Bounds and p-values",
+        "wald.stopping",
+        "p_value hoeffding_p_value bentkus_p_value hoeffding_bentkus_p_value betting_p_value betting_upper_bound "
+        "betting_log_capital",
+    ),
+    (
+        "Formulas of the papers",
+        "wald.stopping",
+        "bridge_boundary simple_bridge_boundary reflection_boundary joint_boundary conditional_boundary "
+        "curved_boundary discrete_boundary crossing_probability joint_crossing_probability "
+        "conditional_crossing_probability DegenerateBoundaryWarning OptimisticBoundaryWarning",
+    ),
+    ("Attentive learning", "wald.online", ""),
+    (
+        "Structured models and budgets",
+        "wald.structured",
+        "BudgetedPredictor ChainClassifier DependencyParser FeatureGroup HOG",
+    ),
+    (
+        "Policies",
+        "wald.structured.policies",
+        "IteratedPolicy OneShotPolicy AnytimePolicy MyopicPolicy UniformPolicy QLearningPolicy Policy acquire Acquired "
+        "AcquisitionError Step",
+    ),
+    (
+        "Certificates of structures",
+        "wald.structured",
+        "StructureCertificate certify_structures examples_needed example_gaps",
+    ),
+    (
+        "Structured models of your own",
+        "wald.structured",
+        "StructuredModel Session check_model ChainSession ParserSession Sequences LazyFeatures ExtractionError",
+    ),
+    (
+        "Trees",
+        "wald.structured",
+        "Treebank Sentence read_conll write_conll from_words decode_tree attachment_scores AttachmentScores",
+    ),
+    ("Pictures", "wald.displays", ""),
+    ("Data", "wald.datasets", ""),
+    ("The papers' experiments", "wald.experiments", "run names"),
+    ("Files", "wald.persistence", "FileFormatError SavedModel"),
+    ("What a fitted classifier holds", "wald.plan", "Plan"),
+)
+#: Modules all of whose names must be listed; of others, what users meet.
+COMPLETE = {module for _, module, _ in SECTIONS} - {"wald.persistence", "wald.plan"}
+
+
+def page() -> str:
+    """The whole page."""
+    return INTRODUCTION + "".join(_section(*section) for section in SECTIONS)
+
+
+def missing() -> list[str]:
+    """Public names that no section lists."""
+    listed = {(module, name) for _, module, names in SECTIONS for name in names.split() or _public(module)}
+    return [f"{module}.{name}" for module in COMPLETE for name in _public(module) if (module, name) not in listed]
+
+
+def _public(module: str) -> list[str]:
+    return [name for name in importlib.import_module(module).__all__ if not name.startswith("_")]
+
+
+def _section(heading: str, module: str, names: str) -> str:
+    entries = "".join(f"{_entry(module, name)}\n" for name in names.split() or _public(module))
+    return f"\n## {heading}\n\nIn `{module}`:\n\n{entries}"
+
+
+def _entry(module: str, name: str) -> str:
+    thing: Any = getattr(importlib.import_module(module), name)
+    first = (inspect.getdoc(thing) or "").split("\n\n")[0]
+    sentence = re.sub("``(.*?)``", r"`\1`", " ".join(first.split()))
+    return f"* [`{name}`]({_file(thing)}): {sentence}"
+
+
+def _file(thing: Any) -> str:
+    """The file that holds it, as a link from the page."""
+    parts = thing.__module__.split(".")
+    package = hasattr(importlib.import_module(thing.__module__), "__path__")
+    return "/".join(["..", "src", *parts]) + ("/__init__.py" if package else ".py")
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")
