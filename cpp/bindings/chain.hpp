@@ -199,6 +199,20 @@ public:
         return out;
     }
 
+    // What parts' own scores say under a state: (parts, 2), or (parts, 2 + n_labels) with `every`.
+    nb::ndarray<nb::numpy, float> part_features(const ChainGroups& groups, const Bytes& states, const Longs& offsets, bool every, int n_threads) const {
+        const Asked a(*this, groups, states, offsets, std::nullopt);
+        const std::size_t width = every ? 2 + static_cast<std::size_t>(w_.n_labels()) : 2;
+        auto out = new_array<float>({static_cast<std::size_t>(a.ends.back()), width});
+        nb::gil_scoped_release release;
+        each(a.ends, n_threads, [&](Worker& with, std::int64_t i, std::int64_t length) {
+            const float* node = a.score(w_, i, with.node);
+            for (std::int64_t t = 0; t < length; ++t)
+                chain::alone(node + t * w_.padded(), w_.n_labels(), every, out.data() + static_cast<std::size_t>(a.ends[i] + t) * width);
+        });
+        return out;
+    }
+
     // Labels (parts * k), the k paths of a sequence one behind the other; scores (sequences, k).
     nb::tuple best_paths(const FloatMatrix& node, const Longs& offsets, int k, int n_threads) const {
         const auto ends = check_nodes(node, offsets);
@@ -327,6 +341,7 @@ inline void bind_chain(nb::module_& m) {
         .def("max_marginals", &Chain::max_marginals, "node"_a.noconvert(), "offsets"_a.noconvert(), "n_threads"_a)
         .def("marginals", &Chain::marginals, "node"_a.noconvert(), "offsets"_a.noconvert(), "scale"_a, "n_threads"_a)
         .def("evidence", &Chain::evidence, "groups"_a, "states"_a.noconvert(), "offsets"_a.noconvert(), "chosen"_a.noconvert().none(), "scale"_a, "n_threads"_a)
+        .def("part_features", &Chain::part_features, "groups"_a, "states"_a.noconvert(), "offsets"_a.noconvert(), "every"_a, "n_threads"_a)
         .def("best_paths", &Chain::best_paths, "node"_a.noconvert(), "offsets"_a.noconvert(), "k"_a, "n_threads"_a)
         .def("finite", &Chain::finite)
         .def("table", &Chain::table)

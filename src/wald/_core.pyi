@@ -344,6 +344,16 @@ class Chain:
     ) -> NDArray[np.float32]:
         """What the answers rest on (parts, 11); see `ChainSession.evidence`."""
 
+    def part_features(
+        self,
+        groups: Sequence[ChainGroup],
+        states: NDArray[np.uint8],
+        offsets: NDArray[np.int64],
+        every: bool,
+        n_threads: int,
+    ) -> NDArray[np.float32]:
+        """What own scores say (parts, 2 or 2 + n_labels); see `ChainSession.part_features`."""
+
     def best_paths(
         self, node: NDArray[np.float32], offsets: NDArray[np.int64], k: int, n_threads: int
     ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
@@ -434,6 +444,33 @@ class Forest:
     ) -> None: ...
     def __call__(self, rows: NDArray[np.float32]) -> NDArray[np.float64]:
         """Sums (n,) for rows (n, n_features), C order: the trees' values, added up in their order."""
+
+    def log_probability(self, rows: NDArray[np.float32]) -> NDArray[np.float64]:
+        """Logarithms of the probabilities with these sums as log odds."""
+
+def simple_rows(
+    alone: NDArray[np.float32], offsets: NDArray[np.int64], examples: NDArray[np.int64]
+) -> NDArray[np.float32]:
+    """What is known of each part alone, of its neighbours; its place from both ends; its example's length."""
+
+def complex_rows(
+    known: NDArray[np.float32],
+    state: NDArray[np.bool_],
+    alone: NDArray[np.float32] | None,
+    offsets: NDArray[np.int64],
+    examples: NDArray[np.int64],
+    lacking: bool,
+) -> NDArray[np.float32]:
+    """What is known and bought of each part of the examples, beside its neighbours' and the means; places; ``alone``.
+
+    ``known`` has rows for the parts of these examples, the others for all parts. With ``lacking``, only parts that lack
+    a group get a row.
+    """
+
+def choose(
+    priority: NDArray[np.float64], lacks: NDArray[np.bool_], ends: NDArray[np.int64], threshold: float, pace: float
+) -> NDArray[np.bool_]:
+    """Of each example's items above the threshold, the best share ``pace``, rounded up, at least one: (n_parts, K)."""
 
 class Treebank:
     """The text of a CoNLL file, and where its words are in it."""

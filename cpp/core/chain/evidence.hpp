@@ -7,6 +7,27 @@
 
 namespace wald::chain {
 
+// The places of the three largest of n values, the first ones of equal ones; -1 where there are fewer.
+inline std::array<int, 3> three(const float* v, int n) {
+    std::array<int, 3> at{-1, -1, -1};
+    for (int k = 0; k < n; ++k) {
+        if (at[2] >= 0 && !(v[k] > v[at[2]])) continue;
+        int place = at[2] >= 0 ? 2 : at[1] >= 0 ? 2 : at[0] >= 0 ? 1 : 0;
+        at[place] = k;
+        for (; place > 0 && v[at[place]] > v[at[place - 1]]; --place) std::swap(at[place], at[place - 1]);
+    }
+    return at;
+}
+inline float lead(const float* v, const std::array<int, 3>& at, int which) { return at[which] < 0 ? 0.0f : v[at[0]] - v[at[which]]; }
+
+// What a part's own scores say: by how much the best one beats the second and the third, and, with `every`, how much less than the
+// best each one is.
+inline void alone(const float* own, int n_labels, bool every, float* out) {
+    const auto at = three(own, n_labels);
+    for (int i = 1; i < 3; ++i) *out++ = at[i] < 0 ? 0.0f : -(own[at[i]] - own[at[0]]);
+    for (int k = 0; k < n_labels && every; ++k) *out++ = own[k] - own[at[0]];
+}
+
 class Evidence {
 public:
     // 0-1: by how much the best path beats the best ones through the second and the third label; 2-3: the first two labels; 4-7: the
@@ -60,19 +81,6 @@ public:
 private:
     // exp, never so small that a product of two would be lost.
     float gain(float difference) const { return std::exp(std::max(scale_ * difference, -40.0f)); }
-
-    // The places of the three largest of n values, the first ones of equal ones; -1 where there are fewer.
-    static std::array<int, 3> three(const float* v, int n) {
-        std::array<int, 3> at{-1, -1, -1};
-        for (int k = 0; k < n; ++k) {
-            if (at[2] >= 0 && !(v[k] > v[at[2]])) continue;
-            int place = at[2] >= 0 ? 2 : at[1] >= 0 ? 2 : at[0] >= 0 ? 1 : 0;
-            at[place] = k;
-            for (; place > 0 && v[at[place]] > v[at[place - 1]]; --place) std::swap(at[place], at[place - 1]);
-        }
-        return at;
-    }
-    static float lead(const float* v, const std::array<int, 3>& at, int which) { return at[which] < 0 ? 0.0f : v[at[0]] - v[at[which]]; }
 
     // Forwards and backwards, each place normalized, so that nothing overflows.
     void probabilities(const Lattice& x, Scratch& with, float* out) const {

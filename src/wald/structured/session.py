@@ -133,13 +133,11 @@ class ChainSession:
         than the best each one scores.
         """
         if self._part_features is None:
-            nothing = np.zeros((self.sequences.n_parts, len(self.features.groups) - 1), dtype=bool)
-            behind = self.node_scores(nothing)
-            behind -= behind.max(axis=1, keepdims=True)
-            n = behind.shape[1]
-            lead = np.zeros((len(behind), 2), dtype=np.float32)
-            lead[:, : min(n - 1, 2)] = -np.partition(behind, np.arange(max(n - 3, 0), n), axis=1)[:, ::-1][:, 1:3]
-            self._part_features = np.hstack([lead, behind]) if n <= _MOST_LABELS else lead
+            nothing = np.zeros(self.sequences.n_parts, dtype=np.uint8)
+            every = len(self._classes) <= _MOST_LABELS
+            self._part_features = self._chain.part_features(
+                self.features.stores, nothing, self.offsets, every, self._n_threads
+            )
         return self._part_features
 
     def evidence(self, state: ArrayLike, examples: ArrayLike | None = None) -> NDArray[np.float32]:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from wald import _core
 from wald.structured.features import ExtractionError
 from wald.structured.policies.base import Policy
 from wald.structured.policies.metering import MeteredSession
@@ -212,15 +213,7 @@ def choose(
     priority: NDArray[np.float64], lacks: NDArray[np.bool_], ends: Ends, threshold: float, pace: float
 ) -> NDArray[np.bool_]:
     """What to buy: of each example the best of what lies above a threshold, a share ``pace`` of it, rounded up."""
-    above = lacks & (priority > threshold)
-    if pace == 1:
-        return above
-    items = ends * priority.shape[1]
-    wanted = above.ravel()
-    place = ranks(np.where(wanted, priority.ravel(), -np.inf), items)
-    many = counts(wanted, items)
-    keep = np.maximum(np.ceil(pace * many), 1)[owner(items)]
-    return np.asarray((wanted & (place < keep)).reshape(above.shape))
+    return _core.choose(np.ascontiguousarray(priority, dtype=np.float64), lacks, ends, threshold, pace)
 
 
 def _afforded(

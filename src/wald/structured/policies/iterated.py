@@ -139,9 +139,9 @@ class IteratedPolicy(Policy):
         lacks = ~state[parts]
         asked = np.any(lacks, axis=1)
         out = np.full(lacks.shape, -np.inf)
-        odds = self.trees_(rows_of(session, state, examples, "complex")[asked])
+        chances = self.trees_.log_probability(rows_of(session, state, examples, "complex", lacking=True))
         worth = np.log(self.repaired_ / np.asarray(self.model_.group_costs_, dtype=np.float64)[1:])
-        out[asked] = -np.logaddexp(0, -odds)[:, None] + (worth - worth.max())
+        out[asked] = chances[:, None] + (worth - worth.max())
         return out
 
     def _event(self, fold: Fold, codes: NDArray[np.int32]) -> NDArray[np.bool_]:

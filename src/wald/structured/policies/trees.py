@@ -46,6 +46,10 @@ class BoostedTrees:
         """Log odds (n,); a row's own, whatever the rows beside it."""
         return self._forest(np.ascontiguousarray(rows, dtype=np.float32))
 
+    def log_probability(self, rows: NDArray[np.float32]) -> NDArray[np.float64]:
+        """Logarithms of the probabilities with these odds (n,)."""
+        return self._forest.log_probability(np.ascontiguousarray(rows, dtype=np.float32))
+
     @staticmethod
     def _fitted(
         rows: NDArray[np.float32], event: NDArray[np.bool_], max_iter: int, random_state: int | None

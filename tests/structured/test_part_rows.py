@@ -1,0 +1,170 @@
+"""What policies see of parts and which of them they choose, as compiled, equals NumPy's plain arithmetic."""
+
+from __future__ import annotations
+
+from functools import reduce
+from itertools import pairwise
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from wald import _core
+from wald.structured.policies.driver import choose
+from wald.structured.policies.evidence import rows_of
+from wald.structured.policies.segments import counts, owner, parts_of, ranks
+
+
+def with_neighbours(values, ends):
+    before, after = np.zeros_like(values), np.zeros_like(values)
+    before[1:], after[:-1] = values[:-1], values[1:]
+    before[ends[:-1]] = 0
+    after[ends[1:] - 1] = 0
+    return np.hstack([values, before, after])
+
+
+def means(values, ends):
+    sums = np.array([reduce(np.add, values[a:b]) for a, b in pairwise(ends)])  # in float32, one part after the other
+    return np.asarray(sums / np.diff(ends)[:, None], dtype=np.float32)[owner(ends)]
+
+
+def places(ends):
+    lengths = np.diff(ends)
+    place = np.arange(ends[-1]) - np.repeat(ends[:-1], lengths)
+    length = np.repeat(lengths, lengths)
+    return np.column_stack([place, length - 1 - place, length]).astype(np.float32)
+
+
+def reference(session, state, examples, features):
+    """Rows as they are described in `rows_of`, block by block."""
+    parts, ends = parts_of(session.offsets, examples)
+    if features == "simple":
+        return np.hstack([with_neighbours(session.part_features()[parts], ends), places(ends)])
+    known = session.evidence(state, examples) if hasattr(session, "evidence") else session.confidence(state, examples)
+    both = np.hstack([known.reshape(len(parts), -1), state[parts].astype(np.float32)])
+    blocks = [with_neighbours(both, ends), means(both, ends), places(ends)]
+    if hasattr(session, "part_features"):
+        blocks.append(session.part_features()[parts])
+    return np.hstack(blocks)
+
+
+def session_of(rng, lengths, n_known=5, n_alone=4, n_groups=2):
+    """Examples about whose parts everything is drawn."""
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    known = rng.normal(size=(offsets[-1], n_known or 1)).astype(np.float32)
+    alone = rng.normal(size=(offsets[-1], n_alone)).astype(np.float32)
+    told = lambda state, examples: known[parts_of(offsets, examples)[0]]  # noqa: E731
+    said = {"evidence": told} if n_known else {"confidence": lambda *asked: told(*asked)[:, 0]}
+    if n_alone:
+        said["part_features"] = lambda: alone
+    state = rng.random((offsets[-1], n_groups)) < 0.5
+    return SimpleNamespace(offsets=offsets, **said), state
+
+
+LENGTHS = ([1], [3, 1, 2], [1, 1, 1, 40, 7, 2])
+
+
+@pytest.mark.parametrize("lengths", LENGTHS)
+@pytest.mark.parametrize(("n_known", "n_alone"), [(5, 4), (0, 3), (2, 0)])
+def test_complex_rows(lengths, n_known, n_alone):
+    rng = np.random.default_rng(len(lengths))
+    session, state = session_of(rng, lengths, n_known, n_alone)
+    for examples in (np.arange(len(lengths)), rng.permutation(len(lengths))[:2], np.array([0, 0])):
+        wanted = reference(session, state, examples, "complex")
+        np.testing.assert_array_equal(rows_of(session, state, examples, "complex"), wanted)
+        lacks = ~state[parts_of(session.offsets, examples)[0]].all(axis=1)
+        np.testing.assert_array_equal(rows_of(session, state, examples, "complex", lacking=True), wanted[lacks])
+    everything = np.ones_like(state)
+    assert len(rows_of(session, everything, np.array([0]), "complex", lacking=True)) == 0
+
+
+@pytest.mark.parametrize("lengths", LENGTHS)
+def test_simple_rows(lengths):
+    rng = np.random.default_rng(len(lengths))
+    session, state = session_of(rng, lengths)
+    for examples in (np.arange(len(lengths)), rng.permutation(len(lengths))[:2]):
+        wanted = reference(session, state, examples, "simple")
+        np.testing.assert_array_equal(rows_of(session, state, examples, "simple"), wanted)
+
+
+def test_simple_rows_need_part_features():
+    session, state = session_of(np.random.default_rng(0), [2], n_alone=0)
+    with pytest.raises(ValueError, match="part_features"):
+        rows_of(session, state, np.array([0]), "simple")
+
+
+ROWS = {
+    "known": np.zeros((3, 2), dtype=np.float32),
+    "state": np.zeros((5, 1), dtype=bool),
+    "alone": np.zeros((5, 2), dtype=np.float32),
+    "offsets": np.array([0, 2, 5]),
+    "examples": np.array([1]),
+    "lacking": False,
+}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"known": np.zeros((2, 2), dtype=np.float32)},
+        {"known": np.zeros((5, 2), dtype=np.float32)},
+        {"state": np.zeros((4, 1), dtype=bool)},
+        {"alone": np.zeros((3, 2), dtype=np.float32)},
+        {"offsets": np.array([0, 2, 4])},
+        {"offsets": np.array([0, 5, 2])},
+        {"offsets": np.array([1, 2, 5])},
+        {"offsets": np.array([], dtype=np.int64)},
+        {"examples": np.array([2])},
+        {"examples": np.array([-1])},
+        {"examples": np.array([0, 1])},
+    ],
+)
+def test_rows_are_checked(change):
+    asked = ROWS | change
+    with pytest.raises(ValueError):  # noqa: PT011
+        _core.complex_rows(**asked)
+    if "known" not in change and "state" not in change and len(asked["examples"]) == 1:
+        with pytest.raises(ValueError):  # noqa: PT011
+            _core.simple_rows(**{name: asked[name] for name in ("alone", "offsets", "examples")})
+
+
+def plainly_chosen(priority, lacks, ends, threshold, pace):
+    above = lacks & (priority > threshold)
+    items, wanted = ends * priority.shape[1], above.ravel()
+    place = ranks(np.where(wanted, priority.ravel(), -np.inf), items)
+    keep = np.maximum(np.ceil(pace * counts(wanted, items)), 1)[owner(items)]
+    return (wanted & (place < keep)).reshape(above.shape)
+
+
+@pytest.mark.parametrize("pace", [0.0, 0.3, 0.5, 1.0])
+@pytest.mark.parametrize("n_groups", [1, 3])
+def test_choices(pace, n_groups):
+    rng = np.random.default_rng(n_groups)
+    for lengths in LENGTHS:
+        ends = np.concatenate([[0], np.cumsum(lengths)])
+        priority = rng.integers(0, 6, size=(ends[-1], n_groups)).astype(np.float64)  # many are equal
+        priority[rng.random(priority.shape) < 0.1] = np.inf
+        lacks = rng.random(priority.shape) < 0.7
+        for threshold in (-np.inf, 0.0, 2.5, 5.0, np.inf):
+            wanted = plainly_chosen(priority, lacks, ends, threshold, pace)
+            np.testing.assert_array_equal(choose(priority, lacks, ends, threshold, pace), wanted)
+
+
+def test_what_is_no_number_is_not_chosen():
+    priority, lacks = np.array([[np.nan], [1.0]]), np.ones((2, 1), dtype=bool)
+    assert choose(priority, lacks, np.array([0, 2]), -np.inf, 0.5).tolist() == [[False], [True]]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"lacks": np.ones((2, 1), dtype=bool)},
+        {"ends": np.array([0, 2])},
+        {"ends": np.array([0, 2, 2, 3])},
+        {"pace": 1.5},
+    ],
+)
+def test_choices_are_checked(change):
+    asked = {"priority": np.zeros((3, 1)), "lacks": np.ones((3, 1), dtype=bool), "ends": np.array([0, 3])}
+    with pytest.raises(ValueError):  # noqa: PT011
+        _core.choose(**asked | {"threshold": 0.0, "pace": 0.5} | change)
