@@ -10,8 +10,8 @@
 
 namespace wald {
 
-// No path is walked: every question of a tree strikes out the leaves that its answer rules out, for a panel of rows at once, and
-// the first leaf that is left is where a row arrives (Lucchese et al., "QuickScorer", SIGIR 2015; "Exploiting CPU SIMD extensions
+// No path is walked: every question of a tree strikes out the leaves that its answer rules out, for many rows at once, and the
+// first leaf that is left is where a row arrives (Lucchese et al., "QuickScorer", SIGIR 2015; "Exploiting CPU SIMD extensions
 // to speed-up document scoring with tree ensembles", SIGIR 2016).
 class Forest {
 public:
@@ -37,7 +37,7 @@ public:
 
     // out[i] = base + the trees' values, added up in their order, for rows (n, n_features) that are finite.
     void operator()(const float* rows, std::int64_t n, std::int64_t n_features, double* out) const {
-        constexpr int L = kLanes<float>;
+        constexpr int L = kForestRows;
         Aligned<float> panel(static_cast<std::size_t>(n_features) * L);  // [feature][row]
         const ForestView view{questions_.data(), trees_.data(), values_.data(), static_cast<std::int32_t>(trees_.size())};
         for (std::int64_t first = 0; first < n; first += L) {

@@ -74,7 +74,8 @@ struct OnlineKernels {
     bool (*stumps)(const std::int32_t* features, const T* thresholds, int n, const T* x, T* votes);
 };
 
-// Trees whose questions strike out leaves; see forest.hpp.
+// Trees whose questions strike out leaves; see forest.hpp. Two panels of rows share the reading of a question.
+inline constexpr int kForestRows = 2 * kLanes<float>;
 struct ForestView {
     struct Question {
         float threshold;
@@ -118,7 +119,7 @@ struct Kernels {
     // One step of a max-plus product: out[k] = max over p < n of alpha[p] + steps[p * n_panels * lanes + k], and the first p that
     // reaches it.
     void (*max_plus)(const T* alpha, const T* steps, int n, int n_panels, T* out, std::int32_t* from);
-    // Adds to sums[lane] the values of the leaves that a panel of rows, x [feature][lane of a float], arrives at.
+    // Adds to sums[row] the values of the leaves that kForestRows rows, x [feature][row], arrive at.
     void (*forest)(const ForestView&, const float* x, double* sums);
     OnlineKernels<T> online;
     bool fused;  // products are not rounded before they are added

@@ -1,29 +1,34 @@
-// Boosted trees for a panel of rows; included by kernels.inl.
+// Boosted trees for some panels of rows at once; included by kernels.inl.
 namespace WALD_ISA {
 
-// The leaves that are left of a tree, a bit each, for every row of a panel.
+// The leaves that are left of a tree, a bit each, for every lane of some panels of rows.
 struct Leaves {
     using P = Pack<float>;
     using N = Register<float>::natural;
-    N left[P::kRegisters];
+    static constexpr int kRegisters = wald::kForestRows / P::kPerRegister;
+    N left[kRegisters];
 
     Leaves() {
         for (N& l : left) l = ~N{};
     }
-    void ask(const wald::ForestView::Question& asked, const P& value) {
+    // x: the feature that is asked about, of all rows
+    void ask(const wald::ForestView::Question& asked, const float* x) {
         const P::R threshold = asked.threshold - P::R{};
         const N struck = asked.left - N{};
+        for (int i = 0; i < kRegisters; ++i) {
+            const P::R value = *reinterpret_cast<const Register<float>::unaligned*>(x + i * P::kPerRegister);
 #if defined(__AVX512F__)
-        const __mmask16 above = _mm512_cmp_ps_mask((__m512)value.r[0], (__m512)threshold, _CMP_GT_OQ);
-        left[0] = (N)_mm512_mask_andnot_epi32((__m512i)left[0], above, (__m512i)struck, (__m512i)left[0]);
+            const __mmask16 above = _mm512_cmp_ps_mask((__m512)value, (__m512)threshold, _CMP_GT_OQ);
+            left[i] = (N)_mm512_mask_andnot_epi32((__m512i)left[i], above, (__m512i)struck, (__m512i)left[i]);
 #else
-        for (int i = 0; i < P::kRegisters; ++i) left[i] &= ~((N)(value.r[i] > threshold) & struck);
+            left[i] &= ~((N)(value > threshold) & struck);
 #endif
+        }
     }
     // sums[lane] += the value of the first leaf left. Its place is the exponent of its bit as a number (a negative one for the
     // highest).
     void add(const double* values, double* sums) const {
-        for (int i = 0; i < P::kRegisters; ++i) {
+        for (int i = 0; i < kRegisters; ++i) {
             const P::R lowest = __builtin_convertvector((P::I)(left[i] & -left[i]), P::R);
             const P::I place = (P::I)(((N)lowest >> 23 & 255) - 127);
             double* to = sums + i * P::kPerRegister;
@@ -40,13 +45,12 @@ struct Leaves {
     }
 };
 
-// x [feature][lane].
 inline void forest(const wald::ForestView& of, const float* x, double* sums) {
     for (std::int32_t t = 0; t < of.n_trees; ++t) {
         const wald::ForestView::Tree tree = of.trees[t];
         Leaves leaves;
         for (std::int32_t q = tree.first_question; q < tree.last_question; ++q)
-            leaves.ask(of.questions[q], Pack<float>::load(x + std::int64_t{of.questions[q].feature} * Pack<float>::kSize));
+            leaves.ask(of.questions[q], x + std::int64_t{of.questions[q].feature} * wald::kForestRows);
         leaves.add(of.values + tree.first_leaf, sums);
     }
 }

@@ -294,7 +294,8 @@ class ChainGroup:
 class Chain:
     """Weights of a linear chain, and inference with them; pickles.
 
-    ``states`` (parts,): bit k says whether a part has costly group k. ``chosen``: sequences to answer for, in order.
+    ``states`` (parts,): bit k says whether a part has costly group k. ``chosen``: sequences to answer for, in order. ``cheap``
+    (all parts, n_labels): node scores, as `scores` gives them, of parts without costly groups, if they are known.
     """
 
     def __init__(self, n_labels: int, sizes: Sequence[int], own: bool) -> None: ...
@@ -304,6 +305,7 @@ class Chain:
         states: NDArray[np.uint8],
         offsets: NDArray[np.int64],
         chosen: NDArray[np.int64] | None,
+        cheap: NDArray[np.float32] | None,
         n_threads: int,
     ) -> NDArray[np.float32]:
         """Node scores (parts, n_labels)."""
@@ -314,6 +316,7 @@ class Chain:
         states: NDArray[np.uint8],
         offsets: NDArray[np.int64],
         chosen: NDArray[np.int64] | None,
+        cheap: NDArray[np.float32] | None,
         n_threads: int,
     ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
         """Labels (parts,) and scores (sequences,) of the best paths."""
@@ -339,20 +342,15 @@ class Chain:
         states: NDArray[np.uint8],
         offsets: NDArray[np.int64],
         chosen: NDArray[np.int64] | None,
+        cheap: NDArray[np.float32] | None,
         scale: float,
         n_threads: int,
     ) -> NDArray[np.float32]:
         """What the answers rest on (parts, 11); see `ChainSession.evidence`."""
 
-    def part_features(
-        self,
-        groups: Sequence[ChainGroup],
-        states: NDArray[np.uint8],
-        offsets: NDArray[np.int64],
-        every: bool,
-        n_threads: int,
-    ) -> NDArray[np.float32]:
-        """What own scores say (parts, 2 or 2 + n_labels); see `ChainSession.part_features`."""
+    @staticmethod
+    def part_features(node: NDArray[np.float32], every: bool) -> NDArray[np.float32]:
+        """What node scores say (parts, 2 or 2 + n_labels); see `ChainSession.part_features`."""
 
     def best_paths(
         self, node: NDArray[np.float32], offsets: NDArray[np.int64], k: int, n_threads: int

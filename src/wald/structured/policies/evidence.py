@@ -38,14 +38,14 @@ def rows_of(
     """
     offsets = np.ascontiguousarray(session.offsets, dtype=np.int64)
     examples = np.ascontiguousarray(examples, dtype=np.int64)
-    alone = _floats(session.part_features()) if hasattr(session, "part_features") else None
     if features == "simple":
-        if alone is None:
+        if not hasattr(session, "part_features"):
             raise ValueError("features='simple' need a model whose sessions have part_features(); use 'complex'.")
-        return _core.simple_rows(alone, offsets, examples)
+        return _core.simple_rows(_floats(session.part_features()), offsets, examples)
     known = session.evidence(state, examples) if hasattr(session, "evidence") else None
     if known is None:
         known = np.asarray(session.confidence(state, examples))[:, None]
+    alone = _floats(session.part_features()) if hasattr(session, "part_features") else None
     return _core.complex_rows(_floats(known), np.ascontiguousarray(state), alone, offsets, examples, lacking)
 
 
