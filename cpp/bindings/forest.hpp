@@ -37,20 +37,19 @@ public:
         }
     }
 
-    nb::ndarray<nb::numpy, double> operator()(const FloatMatrix& rows) const { return evaluated(rows, false); }
-    nb::ndarray<nb::numpy, double> log_probability(const FloatMatrix& rows) const { return evaluated(rows, true); }
-
-private:
-    nb::ndarray<nb::numpy, double> evaluated(const FloatMatrix& rows, bool log_probability) const {
+    nb::ndarray<nb::numpy, double> operator()(const FloatMatrix& rows) const {
         require(static_cast<std::int64_t>(rows.shape(1)) == n_features_, "rows with another number of features than the forest's");
         require(all_finite(rows.data(), rows.size()), "rows must be finite");
         auto out = new_array<double>({rows.shape(0)});
         nb::gil_scoped_release release;
-        forest_(rows.data(), static_cast<std::int64_t>(rows.shape(0)), n_features_, out.data());
-        if (log_probability) std::transform(out.data(), out.data() + rows.shape(0), out.data(), Forest::log_probability);
+        Forest::Batch batch(forest_, n_features_);
+        for (std::size_t i = 0; i < rows.shape(0); ++i) batch.add(rows.data() + i * rows.shape(1), out.data() + i);
         return out;
     }
+    std::int64_t n_features() const { return n_features_; }
+    const Forest& forest() const { return forest_; }
 
+private:
     // A tree of n nodes, from node `first` of all; how many leaves were met so far.
     struct Tree {
         const ForestArrays& a;
@@ -97,8 +96,7 @@ inline void bind_forest(nb::module_& m) {
                             std::int64_t n_features) { new (self) BoundForest({base, ends, feature, left, right, threshold, value, n_features}); },
              nb::kw_only(), "base"_a, "ends"_a.noconvert(), "feature"_a.noconvert(), "threshold"_a.noconvert(), "left"_a.noconvert(), "right"_a.noconvert(),
              "value"_a.noconvert(), "n_features"_a)
-        .def("__call__", &BoundForest::operator(), "rows"_a.noconvert())
-        .def("log_probability", &BoundForest::log_probability, "rows"_a.noconvert());
+        .def("__call__", &BoundForest::operator(), "rows"_a.noconvert());
 }
 
 }  // namespace wald::bindings

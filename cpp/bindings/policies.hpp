@@ -2,7 +2,7 @@
 #pragma once
 
 #include "../core/policies.hpp"
-#include "chain.hpp"
+#include "forest.hpp"
 
 namespace wald::bindings {
 
@@ -42,34 +42,71 @@ inline nb::ndarray<nb::numpy, float> simple_rows(const FloatMatrix& alone, const
     return out;
 }
 
-inline nb::ndarray<nb::numpy, float> complex_rows(const FloatMatrix& known, const Flags& state, const std::optional<FloatMatrix>& alone, const Longs& offsets,
-                                                  const Longs& examples, bool lacking) {
-    const ChosenExamples chosen(offsets, examples);
-    require(static_cast<std::int64_t>(state.shape(0)) == chosen.n_parts, "a state must have a row for each part");
-    require(static_cast<std::int64_t>(known.shape(0)) == chosen.ends.back(), "evidence must have a row for each part of the examples");
-    require(!alone || static_cast<std::int64_t>(alone->shape(0)) == chosen.n_parts, "features of parts must have a row for each of them");
-    const auto e = static_cast<std::int64_t>(known.shape(1)), K = static_cast<std::int64_t>(state.shape(1)), c = e + K;
-    const std::int64_t n_alone = alone ? static_cast<std::int64_t>(alone->shape(1)) : 0, width = policies::Example::width(c, true, n_alone);
-    const auto asked = [&](std::int64_t part) { return !lacking || !std::all_of(state.data() + part * K, state.data() + (part + 1) * K, [](bool b) { return b; }); };
-    std::int64_t n = 0, longest = 0;
-    for (std::size_t i = 0; i < chosen.size(); ++i) {
-        longest = std::max(longest, chosen.length(i));
-        for (std::int64_t t = 0; t < chosen.length(i); ++t) n += asked(chosen.first[i] + t);
+// What there is to know of the parts of some examples: `known` of these parts, the state and `alone` of all parts.
+struct Known {
+    const FloatMatrix& known;
+    const Flags& state;
+    const std::optional<FloatMatrix>& alone;
+    ChosenExamples chosen;
+    std::int64_t e, K, n_alone, longest = 0;
+
+    Known(const FloatMatrix& known, const Flags& state, const std::optional<FloatMatrix>& alone, const Longs& offsets, const Longs& examples)
+        : known(known), state(state), alone(alone), chosen(offsets, examples), e(static_cast<std::int64_t>(known.shape(1))),
+          K(static_cast<std::int64_t>(state.shape(1))), n_alone(alone ? static_cast<std::int64_t>(alone->shape(1)) : 0) {
+        require(static_cast<std::int64_t>(state.shape(0)) == chosen.n_parts, "a state must have a row for each part");
+        require(static_cast<std::int64_t>(known.shape(0)) == chosen.ends.back(), "evidence must have a row for each part of the examples");
+        require(!alone || static_cast<std::int64_t>(alone->shape(0)) == chosen.n_parts, "features of parts must have a row for each of them");
+        for (std::size_t i = 0; i < chosen.size(); ++i) longest = std::max(longest, chosen.length(i));
     }
-    auto out = new_array<float>({static_cast<std::size_t>(n), static_cast<std::size_t>(width)});
-    std::vector<float> near(static_cast<std::size_t>(longest * c)), mean(static_cast<std::size_t>(c));
-    float* to = out.data();
-    for (std::size_t i = 0; i < chosen.size(); ++i) {
-        const std::int64_t first = chosen.first[i], length = chosen.length(i);
-        for (std::int64_t t = 0; t < length; ++t) {
-            float* both = std::copy_n(known.data() + (chosen.ends[i] + t) * e, e, near.data() + t * c);
-            std::copy_n(state.data() + (first + t) * K, K, both);
+    std::int64_t width() const { return policies::Example::width(e + K, true, n_alone); }
+    std::size_t n_rows() const { return static_cast<std::size_t>(chosen.ends.back()); }
+
+    // Calls visit(example, t, row, whether the part lacks a group) for every part.
+    template <class Visit>
+    void each(Visit&& visit) const {
+        const std::int64_t c = e + K;
+        std::vector<float> near(static_cast<std::size_t>(longest * c)), mean(static_cast<std::size_t>(c));
+        for (std::size_t i = 0; i < chosen.size(); ++i) {
+            const std::int64_t length = chosen.length(i);
+            const bool* bought = state.data() + chosen.first[i] * K;
+            for (std::int64_t t = 0; t < length; ++t)
+                std::copy_n(bought + t * K, K, std::copy_n(known.data() + (chosen.ends[i] + t) * e, e, near.data() + t * c));
+            policies::means(near.data(), length, c, mean.data());
+            const policies::Example x{near.data(), c, mean.data(), alone ? alone->data() + chosen.first[i] * n_alone : nullptr, n_alone, length};
+            for (std::int64_t t = 0; t < length; ++t)
+                visit(x, t, static_cast<std::size_t>(chosen.ends[i] + t), !std::all_of(bought + t * K, bought + (t + 1) * K, [](bool b) { return b; }));
         }
-        policies::means(near.data(), length, c, mean.data());
-        const policies::Example x{near.data(), c, mean.data(), alone ? alone->data() + first * n_alone : nullptr, n_alone, length};
-        for (std::int64_t t = 0; t < length; ++t)
-            if (asked(first + t)) to = x.row(t, to);
     }
+};
+
+inline nb::ndarray<nb::numpy, float> complex_rows(const FloatMatrix& known, const Flags& state, const std::optional<FloatMatrix>& alone, const Longs& offsets,
+                                                  const Longs& examples) {
+    const Known all(known, state, alone, offsets, examples);
+    const auto width = static_cast<std::size_t>(all.width());
+    auto out = new_array<float>({all.n_rows(), width});
+    all.each([&](const policies::Example& x, std::int64_t t, std::size_t row, bool) { x.row(t, out.data() + row * width); });
+    return out;
+}
+
+// The logarithm of the probability that a forest gives each of these rows; -infinity for parts that lack no group.
+inline nb::ndarray<nb::numpy, double> part_chances(const BoundForest& forest, const FloatMatrix& known, const Flags& state, const std::optional<FloatMatrix>& alone,
+                                                   const Longs& offsets, const Longs& examples) {
+    const Known all(known, state, alone, offsets, examples);
+    require(all.width() == forest.n_features(), "rows with another number of features than the forest's");
+    require(all_finite(known.data(), known.size()) && (!alone || all_finite(alone->data(), alone->size())), "rows must be finite");
+    auto out = new_array<double>({all.n_rows()});
+    nb::gil_scoped_release release;
+    std::fill_n(out.data(), all.n_rows(), -std::numeric_limits<double>::infinity());  // of which the logarithm below is the same
+    {
+        Forest::Batch batch(forest.forest(), forest.n_features());
+        std::vector<float> row(static_cast<std::size_t>(all.width()));
+        all.each([&](const policies::Example& x, std::int64_t t, std::size_t at, bool lacks) {
+            if (!lacks) return;
+            x.row(t, row.data());
+            batch.add(row.data(), out.data() + at);
+        });
+    }
+    std::transform(out.data(), out.data() + all.n_rows(), out.data(), Forest::log_probability);
     return out;
 }
 
@@ -88,8 +125,9 @@ inline nb::ndarray<nb::numpy, bool> choose(const Matrix& priority, const Flags& 
 inline void bind_policies(nb::module_& m) {
     using namespace nb::literals;
     m.def("simple_rows", &simple_rows, "alone"_a.noconvert(), "offsets"_a.noconvert(), "examples"_a.noconvert());
-    m.def("complex_rows", &complex_rows, "known"_a.noconvert(), "state"_a.noconvert(), "alone"_a.noconvert().none(), "offsets"_a.noconvert(), "examples"_a.noconvert(),
-          "lacking"_a);
+    m.def("complex_rows", &complex_rows, "known"_a.noconvert(), "state"_a.noconvert(), "alone"_a.noconvert().none(), "offsets"_a.noconvert(), "examples"_a.noconvert());
+    m.def("part_chances", &part_chances, "forest"_a, "known"_a.noconvert(), "state"_a.noconvert(), "alone"_a.noconvert().none(), "offsets"_a.noconvert(),
+          "examples"_a.noconvert());
     m.def("choose", &choose, "priority"_a.noconvert(), "lacks"_a.noconvert(), "ends"_a.noconvert(), "threshold"_a, "pace"_a);
 }
 

@@ -35,23 +35,38 @@ public:
         return std::uint32_t{1} << place;
     }
 
-    // out[i] = base + the trees' values, added up in their order, for rows (n, n_features) that are finite.
-    void operator()(const float* rows, std::int64_t n, std::int64_t n_features, double* out) const {
-        constexpr int L = kForestRows;
-        Aligned<float> panel(static_cast<std::size_t>(n_features) * L);  // [feature][row]
-        const ForestView view{questions_.data(), trees_.data(), values_.data(), static_cast<std::int32_t>(trees_.size())};
-        for (std::int64_t first = 0; first < n; first += L) {
-            const auto many = static_cast<int>(std::min<std::int64_t>(L, n - first));
-            for (int r = 0; r < many; ++r) {
-                const float* row = rows + (first + r) * n_features;
-                for (std::int64_t f = 0; f < n_features; ++f) panel[static_cast<std::size_t>(f * L + r)] = row[f];
-            }
-            double sums[L];
-            std::fill_n(sums, L, base_);
-            kernels<float>().forest(view, panel.data(), sums);
-            std::copy_n(sums, many, out + first);
+    // Rows that are evaluated together, as soon as they are enough, or when the batch ends.
+    class Batch {
+    public:
+        Batch(const Forest& forest, std::int64_t n_features) : forest_(forest), n_features_(n_features), panel_(static_cast<std::size_t>(n_features) * kForestRows) {}
+        Batch(const Batch&) = delete;
+        Batch& operator=(const Batch&) = delete;
+        ~Batch() { flush(); }
+
+        // `to` gets base + the trees' values, added up in their order, for a row (n_features,).
+        void add(const float* row, double* to) {
+            for (std::int64_t f = 0; f < n_features_; ++f) panel_[static_cast<std::size_t>(f * kForestRows + n_)] = row[f];
+            to_[n_] = to;
+            if (++n_ == kForestRows) flush();
         }
-    }
+
+    private:
+        void flush() {
+            if (n_ == 0) return;
+            double sums[kForestRows];
+            std::fill_n(sums, kForestRows, forest_.base_);
+            const ForestView view{forest_.questions_.data(), forest_.trees_.data(), forest_.values_.data(), static_cast<std::int32_t>(forest_.trees_.size())};
+            kernels<float>().forest(view, panel_.data(), sums);
+            for (int r = 0; r < n_; ++r) *to_[r] = sums[r];
+            n_ = 0;
+        }
+
+        const Forest& forest_;
+        std::int64_t n_features_;
+        Aligned<float> panel_;  // [feature][row]
+        double* to_[kForestRows];
+        int n_ = 0;
+    };
 
     // The logarithm of the probability that has these log odds.
     static double log_probability(double odds) { return odds > 0 ? -std::log1p(std::exp(-odds)) : odds - std::log1p(std::exp(odds)); }

@@ -294,8 +294,8 @@ class ChainGroup:
 class Chain:
     """Weights of a linear chain, and inference with them; pickles.
 
-    ``states`` (parts,): bit k says whether a part has costly group k. ``chosen``: sequences to answer for, in order. ``cheap``
-    (all parts, n_labels): node scores, as `scores` gives them, of parts without costly groups, if they are known.
+    ``states`` (parts,): bit k says whether a part has costly group k. ``chosen``: sequences to answer for, in order.
+    ``cheap`` (all parts, n_labels): node scores, as `scores` gives them, of parts without costly groups, if known.
     """
 
     def __init__(self, n_labels: int, sizes: Sequence[int], own: bool) -> None: ...
@@ -443,9 +443,6 @@ class Forest:
     def __call__(self, rows: NDArray[np.float32]) -> NDArray[np.float64]:
         """Sums (n,) for rows (n, n_features), C order: the trees' values, added up in their order."""
 
-    def log_probability(self, rows: NDArray[np.float32]) -> NDArray[np.float64]:
-        """Logarithms of the probabilities with these sums as log odds."""
-
 def simple_rows(
     alone: NDArray[np.float32], offsets: NDArray[np.int64], examples: NDArray[np.int64]
 ) -> NDArray[np.float32]:
@@ -457,13 +454,21 @@ def complex_rows(
     alone: NDArray[np.float32] | None,
     offsets: NDArray[np.int64],
     examples: NDArray[np.int64],
-    lacking: bool,
 ) -> NDArray[np.float32]:
     """What is known and bought of each part of the examples, beside its neighbours' and the means; places; ``alone``.
 
-    ``known`` has rows for the parts of these examples, the others for all parts. With ``lacking``, only parts that lack
-    a group get a row.
+    ``known`` has rows for the parts of these examples, the others for all parts.
     """
+
+def part_chances(
+    forest: Forest,
+    known: NDArray[np.float32],
+    state: NDArray[np.bool_],
+    alone: NDArray[np.float32] | None,
+    offsets: NDArray[np.int64],
+    examples: NDArray[np.int64],
+) -> NDArray[np.float64]:
+    """Logarithms of the probabilities that a forest gives for these rows; -inf for parts that lack no group."""
 
 def choose(
     priority: NDArray[np.float64], lacks: NDArray[np.bool_], ends: NDArray[np.int64], threshold: float, pace: float

@@ -11,8 +11,9 @@ import pytest
 
 from wald import _core
 from wald.structured.policies.driver import choose
-from wald.structured.policies.evidence import rows_of
+from wald.structured.policies.evidence import known_of, rows_of
 from wald.structured.policies.segments import counts, owner, parts_of, ranks
+from wald.structured.policies.trees import BoostedTrees
 
 
 def with_neighbours(values, ends):
@@ -72,10 +73,35 @@ def test_complex_rows(lengths, n_known, n_alone):
     for examples in (np.arange(len(lengths)), rng.permutation(len(lengths))[:2], np.array([0, 0])):
         wanted = reference(session, state, examples, "complex")
         np.testing.assert_array_equal(rows_of(session, state, examples, "complex"), wanted)
+
+
+@pytest.mark.parametrize("lengths", LENGTHS)
+@pytest.mark.parametrize(("n_known", "n_alone"), [(5, 4), (2, 0)])
+def test_chances_are_those_of_the_rows(lengths, n_known, n_alone):
+    rng = np.random.default_rng(len(lengths))
+    session, state = session_of(rng, lengths, n_known, n_alone)
+    n_features = rows_of(session, state, np.array([0]), "complex").shape[1]
+    lesson = rng.normal(size=(300, n_features)).astype(np.float32)
+    trees = BoostedTrees(lesson, lesson[:, 0] + lesson[:, -1] > 0.3, max_iter=7, random_state=0)
+    for examples in (np.arange(len(lengths)), rng.permutation(len(lengths))[:2]):
         lacks = ~state[parts_of(session.offsets, examples)[0]].all(axis=1)
-        np.testing.assert_array_equal(rows_of(session, state, examples, "complex", lacking=True), wanted[lacks])
-    everything = np.ones_like(state)
-    assert len(rows_of(session, everything, np.array([0]), "complex", lacking=True)) == 0
+        odds = trees(rows_of(session, state, examples, "complex"))
+        found = trees.chances(known_of(session, state, examples))
+        np.testing.assert_allclose(found, np.where(lacks, -np.logaddexp(0, -odds), -np.inf), rtol=1e-15)
+
+
+def test_odds_far_from_even():
+    session, state = session_of(np.random.default_rng(0), [3], 2, 0, 1)
+    state[1] = True
+    known = known_of(session, state, np.array([0]))
+    none = np.array([0], dtype=np.int32)
+    leaf = {"ends": np.array([0, 1]), "feature": none, "left": none, "right": none, "threshold": np.zeros(1)}
+    for odds in (-800.0, -1.0, 0.0, 1.0, 30.0, 800.0):
+        forest = _core.Forest(
+            base=odds, value=np.zeros(1), n_features=15, **leaf
+        )  # 4 times 2 + 1 columns, and 3 places
+        chance = -np.logaddexp(0, -odds)
+        np.testing.assert_allclose(_core.part_chances(forest, *known), [chance, -np.inf, chance], rtol=1e-15)
 
 
 @pytest.mark.parametrize("lengths", LENGTHS)
@@ -99,8 +125,14 @@ ROWS = {
     "alone": np.zeros((5, 2), dtype=np.float32),
     "offsets": np.array([0, 2, 5]),
     "examples": np.array([1]),
-    "lacking": False,
 }
+
+
+NOTHING = np.array([0], dtype=np.int32)
+FOREST = _core.Forest(  # one leaf, for the rows above
+    base=0.0, ends=np.array([0, 1]), feature=NOTHING, left=NOTHING, right=NOTHING, threshold=np.zeros(1),
+    value=np.zeros(1), n_features=17,
+)  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -123,9 +155,26 @@ def test_rows_are_checked(change):
     asked = ROWS | change
     with pytest.raises(ValueError):  # noqa: PT011
         _core.complex_rows(**asked)
+    with pytest.raises(ValueError):  # noqa: PT011
+        _core.part_chances(FOREST, **asked)
     if "known" not in change and "state" not in change and len(asked["examples"]) == 1:
         with pytest.raises(ValueError):  # noqa: PT011
             _core.simple_rows(**{name: asked[name] for name in ("alone", "offsets", "examples")})
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"known": np.zeros((3, 3), dtype=np.float32)},
+        {"alone": None},
+        {"known": np.full((3, 2), np.nan, dtype=np.float32)},
+        {"alone": np.full((5, 2), np.inf, dtype=np.float32)},
+    ],
+)
+def test_rows_of_chances_are_checked(change):
+    assert _core.part_chances(FOREST, **ROWS).tolist() == [np.log(0.5)] * 3
+    with pytest.raises(ValueError, match="rows"):
+        _core.part_chances(FOREST, **ROWS | change)
 
 
 def plainly_chosen(priority, lacks, ends, threshold, pace):

@@ -60,7 +60,7 @@ class ChainSession:
     ) -> None:
         self._chain, self._classes, self.features, self._n_threads = chain, classes, features, n_threads
         self._scale = scale
-        self._cheap: NDArray[np.float32] | None = None  # node scores without costly groups, kept from the first question
+        self._cheap: NDArray[np.float32] | None = None  # node scores without costly groups, once asked for
         self._part_features: NDArray[np.float32] | None = None
         self.sequences = features.sequences
 

@@ -173,6 +173,8 @@ def rounds(
                 state[parts[local], now % chosen.shape[1]] = True
                 yield state, np.unique(of[local])
                 clock.took(many)
+        if done == policy.n_rounds:
+            return
         parts, ends = parts_of(offsets, touched)
         active = touched[counts(np.any(~state[parts], axis=1), ends) > 0]
 

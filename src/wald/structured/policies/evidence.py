@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +13,26 @@ from wald.structured.protocol import Session, State
 Rows = NDArray[np.float32]
 
 
-def rows_of(
-    session: Session, state: State, examples: NDArray[np.int64], features: str, *, lacking: bool = False
-) -> Rows:
+class Known(NamedTuple):
+    """What complex features are made of.
+
+    Attributes
+    ----------
+    evidence : float32 ndarray of shape (n_parts of the examples, e)
+    state : bool ndarray of shape (n_parts, K)
+    alone : float32 ndarray of shape (n_parts, d) or None
+        `Session.part_features`, where there are some.
+    offsets, examples : int64 ndarray
+    """
+
+    evidence: Rows
+    state: State
+    alone: Rows | None
+    offsets: NDArray[np.int64]
+    examples: NDArray[np.int64]
+
+
+def rows_of(session: Session, state: State, examples: NDArray[np.int64], features: str) -> Rows:
     """Describe the parts of some examples.
 
     Parameters
@@ -28,25 +45,26 @@ def rows_of(
         one after it, where the part is, and how long the example is. Complex ones look at `Session.evidence` under the
         state (`Session.confidence`, if there is none), of the part and its neighbours, at its means over the example,
         and at what was bought for the part, its neighbours and the example; and at `Session.part_features` of the part.
-    lacking : bool, default=False
-        Complex ones only of the parts that lack a group.
 
     Returns
     -------
     float32 ndarray of shape (n_parts of these examples, d)
         A part's row depends on its example alone.
     """
-    offsets = np.ascontiguousarray(session.offsets, dtype=np.int64)
-    examples = np.ascontiguousarray(examples, dtype=np.int64)
-    if features == "simple":
-        if not hasattr(session, "part_features"):
-            raise ValueError("features='simple' need a model whose sessions have part_features(); use 'complex'.")
-        return _core.simple_rows(_floats(session.part_features()), offsets, examples)
-    known = session.evidence(state, examples) if hasattr(session, "evidence") else None
-    if known is None:
-        known = np.asarray(session.confidence(state, examples))[:, None]
+    if features == "complex":
+        return _core.complex_rows(*known_of(session, state, examples))
+    if not hasattr(session, "part_features"):
+        raise ValueError("features='simple' need a model whose sessions have part_features(); use 'complex'.")
+    return _core.simple_rows(_floats(session.part_features()), _integers(session.offsets), _integers(examples))
+
+
+def known_of(session: Session, state: State, examples: NDArray[np.int64]) -> Known:
+    """Ask the model about some examples."""
+    found = session.evidence(state, examples) if hasattr(session, "evidence") else None
+    if found is None:
+        found = np.asarray(session.confidence(state, examples))[:, None]
     alone = _floats(session.part_features()) if hasattr(session, "part_features") else None
-    return _core.complex_rows(_floats(known), np.ascontiguousarray(state), alone, offsets, examples, lacking)
+    return Known(_floats(found), np.ascontiguousarray(state), alone, _integers(session.offsets), _integers(examples))
 
 
 def for_group(rows: Rows, group: int | NDArray[np.int64], n_groups: int) -> Rows:
@@ -60,3 +78,7 @@ def for_group(rows: Rows, group: int | NDArray[np.int64], n_groups: int) -> Rows
 
 def _floats(values: Any) -> Rows:
     return np.ascontiguousarray(values, dtype=np.float32)
+
+
+def _integers(values: Any) -> NDArray[np.int64]:
+    return np.ascontiguousarray(values, dtype=np.int64)
