@@ -1,6 +1,8 @@
 // What policies do with numpy arrays. Everything is checked here.
 #pragma once
 
+#include <numeric>
+
 #include "../core/policies.hpp"
 #include "forest.hpp"
 
@@ -28,6 +30,15 @@ struct ChosenExamples {
     std::size_t size() const { return first.size(); }
     std::int64_t length(std::size_t i) const { return ends[i + 1] - ends[i]; }
 };
+
+// The parts that some examples have, and where each example's begin and end among them.
+inline nb::tuple parts_of(const Longs& offsets, const Longs& examples) {
+    const ChosenExamples chosen(offsets, examples);
+    auto parts = new_array<std::int64_t>({static_cast<std::size_t>(chosen.ends.back())}), ends = new_array<std::int64_t>({chosen.ends.size()});
+    std::copy(chosen.ends.begin(), chosen.ends.end(), ends.data());
+    for (std::size_t i = 0; i < chosen.size(); ++i) std::iota(parts.data() + chosen.ends[i], parts.data() + chosen.ends[i + 1], chosen.first[i]);
+    return nb::make_tuple(parts, ends);
+}
 
 inline nb::ndarray<nb::numpy, float> simple_rows(const FloatMatrix& alone, const Longs& offsets, const Longs& examples) {
     const ChosenExamples chosen(offsets, examples);
@@ -122,8 +133,20 @@ inline nb::ndarray<nb::numpy, bool> choose(const Matrix& priority, const Flags& 
     return out;
 }
 
+// Whether any flag of an example's is set: (examples,).
+inline nb::ndarray<nb::numpy, bool> any_of_each(const Flags& flags, const Longs& ends) {
+    const auto all = checked_offsets(ends, static_cast<std::int64_t>(flags.shape(0)));
+    const auto K = static_cast<std::int64_t>(flags.shape(1));
+    auto out = new_array<bool>({all.size() - 1});
+    for (std::size_t i = 0; i + 1 < all.size(); ++i)
+        out.data()[i] = std::any_of(flags.data() + all[i] * K, flags.data() + all[i + 1] * K, [](bool b) { return b; });
+    return out;
+}
+
 inline void bind_policies(nb::module_& m) {
     using namespace nb::literals;
+    m.def("parts_of", &parts_of, "offsets"_a.noconvert(), "examples"_a.noconvert());
+    m.def("any_of_each", &any_of_each, "flags"_a.noconvert(), "ends"_a.noconvert());
     m.def("simple_rows", &simple_rows, "alone"_a.noconvert(), "offsets"_a.noconvert(), "examples"_a.noconvert());
     m.def("complex_rows", &complex_rows, "known"_a.noconvert(), "state"_a.noconvert(), "alone"_a.noconvert().none(), "offsets"_a.noconvert(), "examples"_a.noconvert());
     m.def("part_chances", &part_chances, "forest"_a, "known"_a.noconvert(), "state"_a.noconvert(), "alone"_a.noconvert().none(), "offsets"_a.noconvert(),

@@ -443,6 +443,12 @@ class Forest:
     def __call__(self, rows: NDArray[np.float32]) -> NDArray[np.float64]:
         """Sums (n,) for rows (n, n_features), C order: the trees' values, added up in their order."""
 
+def parts_of(offsets: NDArray[np.int64], examples: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The parts that some examples have, and where each example's begin and end among them."""
+
+def any_of_each(flags: NDArray[np.bool_], ends: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Of each example, whether any of its flags (n_parts, K) is set."""
+
 def simple_rows(
     alone: NDArray[np.float32], offsets: NDArray[np.int64], examples: NDArray[np.int64]
 ) -> NDArray[np.float32]:

@@ -66,6 +66,27 @@ LENGTHS = ([1], [3, 1, 2], [1, 1, 1, 40, 7, 2])
 
 
 @pytest.mark.parametrize("lengths", LENGTHS)
+def test_parts_of_examples(lengths):
+    rng = np.random.default_rng(len(lengths))
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    for examples in ([], [0, 0], rng.permutation(len(lengths))):
+        found, ends = parts_of(offsets, np.array(examples, dtype=np.int64))
+        wanted = [np.arange(offsets[i], offsets[i + 1]) for i in examples]
+        assert found.tolist() == [part for parts in wanted for part in parts]
+        assert ends.tolist() == [0, *np.cumsum([len(parts) for parts in wanted])]
+    flags = rng.random((offsets[-1], 2)) < 0.3
+    assert _core.any_of_each(flags, offsets).tolist() == [bool(flags[a:b].any()) for a, b in pairwise(offsets)]
+
+
+@pytest.mark.parametrize(("offsets", "examples"), [([0, 2, 1], [0]), ([1, 2], [0]), ([0, 2], [1]), ([0, 2], [-1])])
+def test_examples_are_checked(offsets, examples):
+    with pytest.raises(ValueError, match=r"offsets|examples|sequences"):
+        parts_of(np.array(offsets), np.array(examples))
+    with pytest.raises(ValueError, match="offset"):
+        _core.any_of_each(np.zeros((3, 1), dtype=bool), np.array([0, 2]))
+
+
+@pytest.mark.parametrize("lengths", LENGTHS)
 @pytest.mark.parametrize(("n_known", "n_alone"), [(5, 4), (0, 3), (2, 0)])
 def test_complex_rows(lengths, n_known, n_alone):
     rng = np.random.default_rng(len(lengths))

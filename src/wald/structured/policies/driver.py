@@ -15,7 +15,7 @@ from wald import _core
 from wald.structured.features import ExtractionError
 from wald.structured.policies.base import Policy
 from wald.structured.policies.metering import MeteredSession
-from wald.structured.policies.segments import Ends, counts, owner, parts_of, ranks
+from wald.structured.policies.segments import Ends, owner, parts_of, ranks
 from wald.structured.protocol import Session, State
 
 
@@ -140,7 +140,7 @@ def rounds(
     how long a piece takes.
     """
     offsets = np.asarray(session.offsets)
-    state = session.state() & False
+    state = np.ascontiguousarray(session.state() & False)
     active = np.arange(len(offsets) - 1)
     if max_parts is not None:
         threshold = min(threshold, np.finfo(np.float64).max)  # above which the longest are put
@@ -159,7 +159,7 @@ def rounds(
             chosen = _afforded(chosen, priority, lacks, ends, allowance)
         if not chosen.any():
             return
-        touched = active[counts(np.any(chosen, axis=1), ends) > 0]
+        touched = active[_core.any_of_each(chosen, ends)]
         if clock is None:
             state[parts] |= chosen
             yield state, touched
@@ -176,7 +176,7 @@ def rounds(
         if done == policy.n_rounds:
             return
         parts, ends = parts_of(offsets, touched)
-        active = touched[counts(np.any(~state[parts], axis=1), ends) > 0]
+        active = touched[_core.any_of_each(~state[parts], ends)]
 
 
 def _long(ends: Ends, max_parts: int) -> NDArray[np.bool_]:
