@@ -26,7 +26,7 @@ public:
         const std::size_t n = a.feature.size();
         require(a.left.size() == n && a.right.size() == n && a.threshold.size() == n && a.value.size() == n, "a forest's arrays must have one entry per node");
         require(a.ends.size() >= 1 && a.ends.data()[0] == 0 && a.ends.data()[a.ends.size() - 1] == static_cast<std::int64_t>(n), "ends must lead from 0 to the number of nodes");
-        require(n < (std::size_t{1} << 30) && a.n_features >= 1 && a.n_features < (std::int64_t{1} << 31), "a forest this large");
+        require(n < (std::size_t{1} << 30) && a.n_features >= 1 && a.n_features < (std::int64_t{1} << 20), "a forest this large");
         require(std::isfinite(a.base), "base must be finite");
         for (std::size_t t = 0; t + 1 < a.ends.size(); ++t) {
             require(a.ends.data()[t] < a.ends.data()[t + 1] && a.ends.data()[t + 1] <= static_cast<std::int64_t>(n), "every tree needs a node");
@@ -42,8 +42,10 @@ public:
         require(all_finite(rows.data(), rows.size()), "rows must be finite");
         auto out = new_array<double>({rows.shape(0)});
         nb::gil_scoped_release release;
-        Forest::Batch batch(forest_, n_features_);
-        for (std::size_t i = 0; i < rows.shape(0); ++i) batch.add(rows.data() + i * rows.shape(1), out.data() + i);
+        {
+            Forest::Batch batch(forest_, n_features_);
+            for (std::size_t i = 0; i < rows.shape(0); ++i) batch.add(rows.data() + i * rows.shape(1), out.data() + i);
+        }
         return out;
     }
     std::int64_t n_features() const { return n_features_; }

@@ -133,6 +133,24 @@ inline nb::ndarray<nb::numpy, bool> choose(const Matrix& priority, const Flags& 
     return out;
 }
 
+// Of what was chosen, the best that examples can afford, `per_part` for each of their parts.
+inline nb::ndarray<nb::numpy, bool> afford(const Flags& chosen, const Matrix& priority, const Flags& lacks, const Longs& ends, double per_part, const Doubles& costs) {
+    const auto n = static_cast<std::int64_t>(priority.shape(0)), K = static_cast<std::int64_t>(priority.shape(1));
+    for (const Flags* flags : {&chosen, &lacks})
+        require(flags->shape(0) == priority.shape(0) && flags->shape(1) == priority.shape(1), "priorities, what is chosen and what parts lack must have the same shape");
+    require(costs.size() == priority.shape(1), "there must be a cost for each group");
+    for (std::int64_t i = 0; i < n * K; ++i) require(!chosen.data()[i] || !std::isnan(priority.data()[i]), "what is chosen must have a priority");
+    const auto all = checked_offsets(ends, n);
+    auto out = new_array<bool>({priority.shape(0), priority.shape(1)});
+    std::copy_n(chosen.data(), n * K, out.data());
+    std::vector<std::int64_t> found;
+    for (std::size_t i = 0; i + 1 < all.size(); ++i) {
+        const std::int64_t first = all[i] * K, length = all[i + 1] - all[i];
+        policies::afford(priority.data() + first, lacks.data() + first, length * K, costs.data(), K, per_part * static_cast<double>(length), found, out.data() + first);
+    }
+    return out;
+}
+
 // Whether any flag of an example's is set: (examples,).
 inline nb::ndarray<nb::numpy, bool> any_of_each(const Flags& flags, const Longs& ends) {
     const auto all = checked_offsets(ends, static_cast<std::int64_t>(flags.shape(0)));
@@ -152,6 +170,7 @@ inline void bind_policies(nb::module_& m) {
     m.def("part_chances", &part_chances, "forest"_a, "known"_a.noconvert(), "state"_a.noconvert(), "alone"_a.noconvert().none(), "offsets"_a.noconvert(),
           "examples"_a.noconvert());
     m.def("choose", &choose, "priority"_a.noconvert(), "lacks"_a.noconvert(), "ends"_a.noconvert(), "threshold"_a, "pace"_a);
+    m.def("afford", &afford, "chosen"_a.noconvert(), "priority"_a.noconvert(), "lacks"_a.noconvert(), "ends"_a.noconvert(), "per_part"_a, "costs"_a.noconvert());
 }
 
 }  // namespace wald::bindings

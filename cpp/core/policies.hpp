@@ -42,8 +42,14 @@ inline void means(const float* near, std::int64_t length, std::int64_t n_near, f
     for (std::int64_t c = 0; c < n_near; ++c) out[c] = static_cast<float>(static_cast<double>(out[c]) / static_cast<double>(length));
 }
 
-// Which of an example's n items to buy: of those that it lacks, with a priority above the threshold, a share `pace` rounded up, at
-// least one, the highest first and of equal ones the first.
+// Items by priority, the highest first, and of equal ones the first.
+struct Better {
+    const double* priority;
+    bool operator()(std::int64_t a, std::int64_t b) const { return priority[a] != priority[b] ? priority[a] > priority[b] : a < b; }
+};
+
+// Which of an example's n items to buy: of those that it lacks, with a priority above the threshold, the best share `pace`, rounded
+// up, at least one.
 inline void choose(const double* priority, const bool* lacks, std::int64_t n, double threshold, double pace, std::vector<std::int64_t>& found, bool* out) {
     found.clear();
     for (std::int64_t i = 0; i < n; ++i) {
@@ -53,10 +59,26 @@ inline void choose(const double* priority, const bool* lacks, std::int64_t n, do
     const auto many = static_cast<double>(found.size());
     const auto keep = found.begin() + static_cast<std::ptrdiff_t>(std::min(many, std::max(std::ceil(pace * many), 1.0)));
     if (keep != found.end())
-        std::partial_sort(found.begin(), keep, found.end(), [&](std::int64_t a, std::int64_t b) {
-            return priority[a] != priority[b] ? priority[a] > priority[b] : a < b;
-        });
+        std::partial_sort(found.begin(), keep, found.end(), Better{priority});
     for (auto i = found.begin(); i != keep; ++i) out[*i] = true;
+}
+
+// Of an example's chosen items, the best that a limit still covers, beside what it has already; item i costs costs[i % n_groups].
+// What is too dear keeps the worse ones out, too.
+inline void afford(const double* priority, const bool* lacks, std::int64_t n, const double* costs, std::int64_t n_groups, double limit,
+                   std::vector<std::int64_t>& found, bool* chosen) {
+    found.clear();
+    double spent = 0, running = 0;
+    for (std::int64_t i = 0; i < n; ++i) {
+        if (!lacks[i]) spent += costs[i % n_groups];
+        if (chosen[i]) found.push_back(i);
+    }
+    std::sort(found.begin(), found.end(), Better{priority});
+    const double left = (limit - spent) * (1 + 1e-12);
+    for (const std::int64_t i : found) {
+        running += costs[i % n_groups];
+        chosen[i] = running <= left;
+    }
 }
 
 }  // namespace wald::policies

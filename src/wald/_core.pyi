@@ -481,6 +481,16 @@ def choose(
 ) -> NDArray[np.bool_]:
     """Of each example's items above the threshold, the best share ``pace``, rounded up, at least one: (n_parts, K)."""
 
+def afford(
+    chosen: NDArray[np.bool_],
+    priority: NDArray[np.float64],
+    lacks: NDArray[np.bool_],
+    ends: NDArray[np.int64],
+    per_part: float,
+    costs: NDArray[np.float64],
+) -> NDArray[np.bool_]:
+    """Of what is chosen, the best that each example can afford, ``per_part`` for each of its parts: (n_parts, K)."""
+
 class Treebank:
     """The text of a CoNLL file, and where its words are in it."""
 

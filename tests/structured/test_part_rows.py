@@ -220,6 +220,50 @@ def test_choices(pace, n_groups):
             np.testing.assert_array_equal(choose(priority, lacks, ends, threshold, pace), wanted)
 
 
+def plainly_afforded(chosen, priority, lacks, ends, per_part, costs):
+    out = np.zeros_like(chosen)
+    for a, b in pairwise(ends):
+        left = per_part * (b - a) - sum(costs[k] for _, k in np.argwhere(~lacks[a:b]))
+        items = np.argwhere(chosen[a:b]) + np.array([a, 0])
+        order = np.argsort([-priority[i, k] for i, k in items], kind="stable")
+        running = np.cumsum([costs[k] for _, k in items[order]])
+        for i, k in items[order][running <= left * (1 + 1e-12)]:
+            out[i, k] = True
+    return out
+
+
+@pytest.mark.parametrize("costs", [[1.0], [0.1, 0.7]])
+def test_what_examples_can_afford(costs):
+    rng = np.random.default_rng(0)
+    costs = np.array(costs)
+    for lengths in LENGTHS:
+        ends = np.concatenate([[0], np.cumsum(lengths)])
+        priority = rng.integers(0, 6, size=(ends[-1], len(costs))).astype(np.float64)
+        for per_part in (0.0, 0.2, 0.5, 1.0):
+            lacks = rng.random(priority.shape) < 0.9
+            chosen = lacks & (priority > 1)
+            asked = (chosen, priority, lacks, ends, per_part, costs)
+            np.testing.assert_array_equal(_core.afford(*asked), plainly_afforded(*asked))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"chosen": np.ones((2, 1), dtype=bool)},
+        {"lacks": np.ones((3, 2), dtype=bool)},
+        {"ends": np.array([0, 2])},
+        {"costs": np.ones(2)},
+        {"priority": np.array([[1.0], [np.nan], [2.0]])},
+    ],
+)
+def test_what_is_afforded_is_checked(change):
+    every = np.ones((3, 1), dtype=bool)
+    asked = {"chosen": every, "priority": np.zeros((3, 1)), "lacks": every, "ends": np.array([0, 3]), "per_part": 1.0}
+    assert _core.afford(**asked, costs=np.ones(1)).all()
+    with pytest.raises(ValueError):  # noqa: PT011
+        _core.afford(**asked | {"costs": np.ones(1)} | change)
+
+
 def test_what_is_no_number_is_not_chosen():
     priority, lacks = np.array([[np.nan], [1.0]]), np.ones((2, 1), dtype=bool)
     assert choose(priority, lacks, np.array([0, 2]), -np.inf, 0.5).tolist() == [[False], [True]]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from wald import _core
 from wald.structured.features import ExtractionError
 from wald.structured.policies.base import Policy
 from wald.structured.policies.metering import MeteredSession
-from wald.structured.policies.segments import Ends, owner, parts_of, ranks
+from wald.structured.policies.segments import Ends, owner, parts_of
 from wald.structured.protocol import Session, State
 
 
@@ -215,25 +214,19 @@ def choose(
     priority: NDArray[np.float64], lacks: NDArray[np.bool_], ends: Ends, threshold: float, pace: float
 ) -> NDArray[np.bool_]:
     """What to buy: of each example the best of what lies above a threshold, a share ``pace`` of it, rounded up."""
-    return _core.choose(np.ascontiguousarray(priority, dtype=np.float64), lacks, ends, threshold, pace)
+    return _core.choose(_numbers(priority), lacks, ends, threshold, pace)
 
 
 def _afforded(
     chosen: NDArray[np.bool_], priority: NDArray[np.float64], lacks: NDArray[np.bool_], ends: Ends, allowance: Allowance
 ) -> NDArray[np.bool_]:
     """Of what was chosen, the best that each example's allowance still covers."""
-    items, of = ends * priority.shape[1], owner(ends * priority.shape[1])
-    costs = np.tile(allowance.costs, len(priority))
-    limit = allowance.per_part * np.diff(ends)
-    spent = np.bincount(of, weights=costs * ~lacks.ravel(), minlength=len(limit))
-    order = np.lexsort((ranks(np.where(chosen.ravel(), priority.ravel(), -np.inf), items), of))
-    price = np.where(chosen.ravel(), costs, 0.0)[order]
-    running = np.empty(len(order))
-    for a, b in pairwise(items.tolist()):  # each example alone, so that rounding depends on it alone
-        running[a:b] = np.cumsum(price[a:b])
-    fits = np.empty(len(order), dtype=bool)
-    fits[order] = running <= (limit - spent)[of[order]] * (1 + 1e-12)
-    return np.asarray(chosen & fits.reshape(chosen.shape))
+    costs = np.ascontiguousarray(allowance.costs, dtype=np.float64)
+    return _core.afford(chosen, _numbers(priority), lacks, ends, float(allowance.per_part), costs)
+
+
+def _numbers(priority: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.ascontiguousarray(priority, dtype=np.float64)
 
 
 def answers_of(session: Any, codes: NDArray[np.int32]) -> Any:
