@@ -25,6 +25,7 @@ SETTINGS = {
     "G": "attentive",
     "H": "parser",
     "I": "chain",
+    "J": "budget",
 }
 REPEATS, QUICK_REPEATS = 7, 3
 
@@ -32,7 +33,7 @@ REPEATS, QUICK_REPEATS = 7, 3
 def main() -> int:
     """Run what the command line asks for; the exit status is 1 if a figure was missed."""
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
-    parser.add_argument("settings", nargs="*", metavar="A-I", help="settings to run (all)")
+    parser.add_argument("settings", nargs="*", metavar="A-J", help="settings to run (all)")
     parser.add_argument("--quick", action="store_true", help="fewer rows and runs, to see that everything works")
     parser.add_argument("--other-split", action="store_true", help="train, fit and test on other rows of MNIST")
     parser.add_argument("--write", action="store_true", help="keep the results in bench/README.md")

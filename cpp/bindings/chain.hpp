@@ -117,10 +117,13 @@ public:
         return out;
     }
 
+    // Here and below, `cheap` (all parts, n_labels), if it is there, has the node scores of parts under the state of the first group
+    // alone; it must be what `scores` gives for them.
+
     // Node scores (parts, n_labels) of the chosen sequences' parts under a state each.
     nb::ndarray<nb::numpy, float> scores(const ChainGroups& groups, const Bytes& states, const Longs& offsets,
-                                         const std::optional<Longs>& chosen, int n_threads) const {
-        const Asked a(*this, groups, states, offsets, chosen);
+                                         const std::optional<Longs>& chosen, const std::optional<FloatMatrix>& cheap, int n_threads) const {
+        const Asked a(*this, groups, states, offsets, chosen, cheap);
         const auto K = static_cast<std::size_t>(w_.n_labels());
         auto out = new_array<float>({static_cast<std::size_t>(a.ends.back()), K});
         nb::gil_scoped_release release;
@@ -132,8 +135,9 @@ public:
     }
 
     // Labels (parts,) and scores (sequences,) of the chosen sequences' best paths.
-    nb::tuple predict(const ChainGroups& groups, const Bytes& states, const Longs& offsets, const std::optional<Longs>& chosen, int n_threads) const {
-        const Asked a(*this, groups, states, offsets, chosen);
+    nb::tuple predict(const ChainGroups& groups, const Bytes& states, const Longs& offsets, const std::optional<Longs>& chosen,
+                      const std::optional<FloatMatrix>& cheap, int n_threads) const {
+        const Asked a(*this, groups, states, offsets, chosen, cheap);
         auto labels = new_array<std::int32_t>({static_cast<std::size_t>(a.ends.back())});
         auto best = new_array<float>({a.ends.size() - 1});
         {
@@ -186,9 +190,9 @@ public:
 
     // What the chosen sequences' answers rest on: (parts, Evidence::kColumns).
     nb::ndarray<nb::numpy, float> evidence(const ChainGroups& groups, const Bytes& states, const Longs& offsets, const std::optional<Longs>& chosen,
-                                           float scale, int n_threads) const {
+                                           const std::optional<FloatMatrix>& cheap, float scale, int n_threads) const {
         require(std::isfinite(scale) && scale > 0, "scale must be finite and positive");
-        const Asked a(*this, groups, states, offsets, chosen);
+        const Asked a(*this, groups, states, offsets, chosen, cheap);
         constexpr auto e = static_cast<std::size_t>(chain::Evidence::kColumns);
         auto out = new_array<float>({static_cast<std::size_t>(a.ends.back()), e});
         nb::gil_scoped_release release;
@@ -196,6 +200,15 @@ public:
         each(a.ends, n_threads, [&](Worker& with, std::int64_t i, std::int64_t length) {
             evidence(with.decoder, lattice(a.score(w_, i, with.node), length), with.scratch, out.data() + static_cast<std::size_t>(a.ends[i]) * e);
         });
+        return out;
+    }
+
+    // What parts' own scores (parts, n_labels) say: (parts, 2), or (parts, 2 + n_labels) with `every`.
+    static nb::ndarray<nb::numpy, float> part_features(const FloatMatrix& node, bool every) {
+        const std::size_t K = node.shape(1), width = every ? 2 + K : 2;
+        require(K >= 1 && K <= 65536, "n_labels must lie in [1, 65536]");
+        auto out = new_array<float>({node.shape(0), width});
+        for (std::size_t i = 0; i < node.shape(0); ++i) chain::alone(node.data() + i * K, static_cast<int>(K), every, out.data() + i * width);
         return out;
     }
 
@@ -245,10 +258,13 @@ private:
     struct Asked {
         chain::Features features;
         const std::uint8_t* states;
+        const float* cheap;
         std::vector<std::int64_t> first, ends;
 
-        Asked(const Chain& model, const ChainGroups& groups, const Bytes& s, const Longs& offsets, const std::optional<Longs>& chosen)
-            : features(model.features(groups, static_cast<std::int64_t>(s.size()))), states(s.data()), ends{0} {
+        Asked(const Chain& model, const ChainGroups& groups, const Bytes& s, const Longs& offsets, const std::optional<Longs>& chosen,
+              const std::optional<FloatMatrix>& given)
+            : features(model.features(groups, static_cast<std::int64_t>(s.size()))), states(s.data()), cheap(given ? given->data() : nullptr), ends{0} {
+            require(!given || (given->shape(0) == s.size() && static_cast<int>(given->shape(1)) == model.w_.n_labels()), "cheap scores of other parts or labels");
             const auto all = checked_offsets(offsets, static_cast<std::int64_t>(s.size()));
             const auto n = static_cast<std::int64_t>(all.size()) - 1;
             const auto take = [&](std::int64_t i) {
@@ -269,7 +285,7 @@ private:
                 }
         }
         const float* score(const chain::Weights& w, std::int64_t i, Aligned<float>& node) const {
-            w.score(features, first[i], ends[i + 1] - ends[i], states + first[i], node.data());
+            w.score(features, first[i], ends[i + 1] - ends[i], states + first[i], node.data(), cheap == nullptr ? nullptr : cheap + first[i] * w.n_labels());
             return node.data();
         }
     };
@@ -321,12 +337,14 @@ inline void bind_chain(nb::module_& m) {
     nb::class_<Chain>(m, "Chain")
         .def("__init__", [](Chain* self, int n_labels, std::vector<std::int64_t> sizes, bool own) { new (self) Chain(chain::Shape{n_labels, std::move(sizes), own}); },
              "n_labels"_a, "sizes"_a, "own"_a)
-        .def("scores", &Chain::scores, "groups"_a, "states"_a.noconvert(), "offsets"_a.noconvert(), "chosen"_a.noconvert().none(), "n_threads"_a)
-        .def("predict", &Chain::predict, "groups"_a, "states"_a.noconvert(), "offsets"_a.noconvert(), "chosen"_a.noconvert().none(), "n_threads"_a)
+        .def("scores", &Chain::scores, "groups"_a, "states"_a.noconvert(), "offsets"_a.noconvert(), "chosen"_a.noconvert().none(), "cheap"_a.noconvert().none(), "n_threads"_a)
+        .def("predict", &Chain::predict, "groups"_a, "states"_a.noconvert(), "offsets"_a.noconvert(), "chosen"_a.noconvert().none(), "cheap"_a.noconvert().none(), "n_threads"_a)
         .def("decode", &Chain::decode, "node"_a.noconvert(), "offsets"_a.noconvert(), "n_threads"_a)
         .def("max_marginals", &Chain::max_marginals, "node"_a.noconvert(), "offsets"_a.noconvert(), "n_threads"_a)
         .def("marginals", &Chain::marginals, "node"_a.noconvert(), "offsets"_a.noconvert(), "scale"_a, "n_threads"_a)
-        .def("evidence", &Chain::evidence, "groups"_a, "states"_a.noconvert(), "offsets"_a.noconvert(), "chosen"_a.noconvert().none(), "scale"_a, "n_threads"_a)
+        .def("evidence", &Chain::evidence, "groups"_a, "states"_a.noconvert(), "offsets"_a.noconvert(), "chosen"_a.noconvert().none(), "cheap"_a.noconvert().none(),
+             "scale"_a, "n_threads"_a)
+        .def_static("part_features", &Chain::part_features, "node"_a.noconvert(), "every"_a)
         .def("best_paths", &Chain::best_paths, "node"_a.noconvert(), "offsets"_a.noconvert(), "k"_a, "n_threads"_a)
         .def("finite", &Chain::finite)
         .def("table", &Chain::table)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bitset>
 #include <cmath>
 
 #include "../core/forest.hpp"
@@ -25,12 +26,14 @@ public:
         const std::size_t n = a.feature.size();
         require(a.left.size() == n && a.right.size() == n && a.threshold.size() == n && a.value.size() == n, "a forest's arrays must have one entry per node");
         require(a.ends.size() >= 1 && a.ends.data()[0] == 0 && a.ends.data()[a.ends.size() - 1] == static_cast<std::int64_t>(n), "ends must lead from 0 to the number of nodes");
-        require(n < (std::size_t{1} << 30) && a.n_features >= 1 && a.n_features < (std::int64_t{1} << 31), "a forest this large");
+        require(n < (std::size_t{1} << 30) && a.n_features >= 1 && a.n_features < (std::int64_t{1} << 20), "a forest this large");
         require(std::isfinite(a.base), "base must be finite");
         for (std::size_t t = 0; t + 1 < a.ends.size(); ++t) {
             require(a.ends.data()[t] < a.ends.data()[t + 1] && a.ends.data()[t + 1] <= static_cast<std::int64_t>(n), "every tree needs a node");
-            const std::int32_t root = forest_.add();
-            forest_.add_tree({root, grow(a, a.ends.data()[t], a.ends.data()[t + 1] - a.ends.data()[t], root)});
+            forest_.add_tree();
+            Tree whole{a, a.ends.data()[t], a.ends.data()[t + 1] - a.ends.data()[t], {}, 0};
+            require(whole.n < 2 * Forest::kMostLeaves, "a tree has at most 32 leaves");
+            grow(whole, 0);
         }
     }
 
@@ -39,43 +42,42 @@ public:
         require(all_finite(rows.data(), rows.size()), "rows must be finite");
         auto out = new_array<double>({rows.shape(0)});
         nb::gil_scoped_release release;
-        forest_(rows.data(), static_cast<std::int64_t>(rows.shape(0)), n_features_, out.data());
+        {
+            Forest::Batch batch(forest_, n_features_);
+            for (std::size_t i = 0; i < rows.shape(0); ++i) batch.add(rows.data() + i * rows.shape(1), out.data() + i);
+        }
         return out;
     }
+    std::int64_t n_features() const { return n_features_; }
+    const Forest& forest() const { return forest_; }
 
 private:
-    // Copies a tree whose root has a place already; its depth. Every node is reached once: a child has one parent, before it.
-    std::int32_t grow(const ForestArrays& a, std::int64_t first, std::int64_t n, std::int32_t root) {
-        struct Todo {
-            std::int64_t from;
-            std::int32_t to, depth;
-        };
-        std::vector<Todo> todo{{0, root, 0}};
-        std::vector<bool> reached(static_cast<std::size_t>(n));
-        std::int32_t deepest = 0;
-        while (!todo.empty()) {
-            const auto [from, to, depth] = todo.back();
-            todo.pop_back();
-            require(!reached[static_cast<std::size_t>(from)], "a node has two parents");
-            reached[static_cast<std::size_t>(from)] = true;
-            deepest = std::max(deepest, depth);
-            const std::int64_t left = a.left.data()[first + from], right = a.right.data()[first + from];
-            if (left == 0 && right == 0) {
-                require(std::isfinite(a.value.data()[first + from]), "values must be finite");
-                forest_.value(to) = a.value.data()[first + from];
-                continue;
-            }
-            require(left > from && left < n && right > from && right < n, "children must lie behind their parent, in the same tree");
-            const std::int32_t feature = a.feature.data()[first + from];
-            require(feature >= 0 && feature < n_features_, "a feature that rows do not have");
-            const double threshold = a.threshold.data()[first + from];
-            require(!std::isnan(threshold), "thresholds must not be NaN");
-            const std::int32_t left_to = forest_.add(), right_to = forest_.add();
-            forest_.node(to) = {below(threshold), feature, left_to};
-            todo.push_back({left, left_to, depth + 1});
-            todo.push_back({right, right_to, depth + 1});
+    // A tree of n nodes, from node `first` of all; how many leaves were met so far.
+    struct Tree {
+        const ForestArrays& a;
+        std::int64_t first, n;
+        std::bitset<2 * Forest::kMostLeaves> reached;
+        int n_leaves;
+    };
+    // Copies what hangs from a node; its leaves, a bit each. Every node is reached once: a child has one parent, before it, so that
+    // this ends, and no deeper than there are nodes.
+    std::uint32_t grow(Tree& tree, std::int64_t node) {
+        require(!tree.reached[static_cast<std::size_t>(node)], "a node has two parents");
+        tree.reached[static_cast<std::size_t>(node)] = true;
+        const std::int64_t at = tree.first + node, left = tree.a.left.data()[at], right = tree.a.right.data()[at];
+        if (left == 0 && right == 0) {
+            require(std::isfinite(tree.a.value.data()[at]), "values must be finite");
+            require(++tree.n_leaves <= Forest::kMostLeaves, "a tree has at most 32 leaves");
+            return forest_.add_leaf(tree.a.value.data()[at]);
         }
-        return deepest;
+        require(left > node && left < tree.n && right > node && right < tree.n, "children must lie behind their parent, in the same tree");
+        const std::int32_t feature = tree.a.feature.data()[at];
+        require(feature >= 0 && feature < n_features_, "a feature that rows do not have");
+        const double threshold = tree.a.threshold.data()[at];
+        require(!std::isnan(threshold), "thresholds must not be NaN");
+        const std::uint32_t on_left = grow(tree, left);
+        forest_.add_question({below(threshold), feature, on_left});
+        return on_left | grow(tree, right);
     }
     // The largest float that is at most x: a float is at most one exactly if it is at most the other.
     static float below(double x) {

@@ -14,6 +14,7 @@
 #include "online.hpp"
 #include "parser.hpp"
 #include "parser_session.hpp"
+#include "policies.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -76,6 +77,7 @@ NB_MODULE(_core, m) {
     bind_forest(m);
     bind_parser(m);
     bind_parser_session(m);
+    bind_policies(m);
     bind_online(m);
     bind_boosting(m);
 }

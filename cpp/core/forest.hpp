@@ -2,70 +2,80 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
-#include <limits>
 #include <vector>
+
+#include "kernels.hpp"
 
 namespace wald {
 
+// No path is walked: every question of a tree strikes out the leaves that its answer rules out, for many rows at once, and the
+// first leaf that is left is where a row arrives (Lucchese et al., "QuickScorer", SIGIR 2015; "Exploiting CPU SIMD extensions
+// to speed-up document scoring with tree ensembles", SIGIR 2016).
 class Forest {
 public:
-    // A node sends a row left where its feature is at most the threshold; its children lie side by side. A leaf sends every row to
-    // itself, so that rows can walk down a tree in step.
-    struct Node {
-        float threshold;
-        std::int32_t feature, left;
-    };
-    struct Tree {
-        std::int32_t root, depth;
-    };
+    static constexpr int kMostLeaves = 32;  // of a tree
 
     explicit Forest(double base) : base_(base) {}
 
-    // Adds a node; returns its number.
-    std::int32_t add() {
-        nodes_.push_back({std::numeric_limits<float>::infinity(), 0, static_cast<std::int32_t>(nodes_.size())});
-        values_.push_back(0);
-        return static_cast<std::int32_t>(nodes_.size()) - 1;
+    // Begins a tree, whose leaves come from left to right.
+    void add_tree() {
+        const auto first = static_cast<std::int32_t>(questions_.size());
+        trees_.push_back({first, first, static_cast<std::int32_t>(values_.size())});
     }
-    Node& node(std::int32_t i) { return nodes_[static_cast<std::size_t>(i)]; }
-    double& value(std::int32_t i) { return values_[static_cast<std::size_t>(i)]; }
-    void add_tree(Tree tree) { trees_.push_back(tree); }
-    std::size_t n_trees() const { return trees_.size(); }
+    void add_question(const ForestView::Question& question) {
+        questions_.push_back(question);
+        ++trees_.back().last_question;
+    }
+    // Returns the leaf, as a bit.
+    std::uint32_t add_leaf(double value) {
+        const auto place = values_.size() - static_cast<std::size_t>(trees_.back().first_leaf);
+        values_.push_back(value);
+        return std::uint32_t{1} << place;
+    }
 
-    // out[i] = base + the trees' values, added up in their order, for rows (n, n_features) that are finite.
-    void operator()(const float* rows, std::int64_t n, std::int64_t n_features, double* out) const {
-        for (std::int64_t first = 0; first < n; first += kBlock) {
-            const std::int64_t many = std::min(kBlock, n - first);
-            for (std::int64_t i = 0; i < many; ++i) out[first + i] = base_;
-            for (const Tree& tree : trees_) {  // a tree stays in the cache while a block of rows goes through it
-                std::int64_t i = 0;
-                for (; i + kAbreast <= many; i += kAbreast) walk<kAbreast>(tree, rows + (first + i) * n_features, n_features, out + first + i);
-                for (; i < many; ++i) walk<1>(tree, rows + (first + i) * n_features, n_features, out + first + i);
-            }
+    // Rows that are evaluated together, as soon as they are enough, or when the batch ends.
+    class Batch {
+    public:
+        Batch(const Forest& forest, std::int64_t n_features) : forest_(forest), n_features_(n_features), panel_(static_cast<std::size_t>(n_features) * kForestRows) {}
+        Batch(const Batch&) = delete;
+        Batch& operator=(const Batch&) = delete;
+        ~Batch() { flush(); }
+
+        // `to` gets base + the trees' values, added up in their order, for a row (n_features,).
+        void add(const float* row, double* to) {
+            for (std::int64_t f = 0; f < n_features_; ++f) panel_[static_cast<std::size_t>(f * kForestRows + n_)] = row[f];
+            to_[n_] = to;
+            if (++n_ == kForestRows) flush();
         }
-    }
+
+    private:
+        void flush() {
+            if (n_ == 0) return;
+            double sums[kForestRows];
+            std::fill_n(sums, kForestRows, forest_.base_);
+            const ForestView view{forest_.questions_.data(), forest_.trees_.data(), forest_.values_.data(), static_cast<std::int32_t>(forest_.trees_.size())};
+            kernels<float>().forest(view, panel_.data(), sums);
+            for (int r = 0; r < n_; ++r) *to_[r] = sums[r];
+            n_ = 0;
+        }
+
+        const Forest& forest_;
+        std::int64_t n_features_;
+        Aligned<float> panel_;  // [feature][row]
+        double* to_[kForestRows];
+        int n_ = 0;
+    };
+
+    // The logarithm of the probability that has these log odds.
+    static double log_probability(double odds) { return odds > 0 ? -std::log1p(std::exp(-odds)) : odds - std::log1p(std::exp(odds)); }
 
 private:
-    static constexpr std::int64_t kBlock = 64;  // rows
-    static constexpr int kAbreast = 8;          // rows whose steps hide each other's latency
-
-    template <int N>
-    void walk(const Tree& tree, const float* rows, std::int64_t n_features, double* out) const {
-        std::int32_t at[N];
-        for (int r = 0; r < N; ++r) at[r] = tree.root;
-        for (std::int32_t step = 0; step < tree.depth; ++step)
-            for (int r = 0; r < N; ++r) {
-                const Node& node = nodes_[static_cast<std::size_t>(at[r])];
-                at[r] = node.left + (rows[r * n_features + node.feature] <= node.threshold ? 0 : 1);
-            }
-        for (int r = 0; r < N; ++r) out[r] += values_[static_cast<std::size_t>(at[r])];
-    }
-
     double base_;
-    std::vector<Node> nodes_;
+    std::vector<ForestView::Question> questions_;
     std::vector<double> values_;
-    std::vector<Tree> trees_;
+    std::vector<ForestView::Tree> trees_;
 };
 
 }  // namespace wald

@@ -74,6 +74,23 @@ struct OnlineKernels {
     bool (*stumps)(const std::int32_t* features, const T* thresholds, int n, const T* x, T* votes);
 };
 
+// Trees whose questions strike out leaves; see forest.hpp. Two panels of rows share the reading of a question.
+inline constexpr int kForestRows = 2 * kLanes<float>;
+struct ForestView {
+    struct Question {
+        float threshold;
+        std::int32_t feature;
+        std::uint32_t left;  // leaves on its left, which rows above the threshold do not reach
+    };
+    struct Tree {
+        std::int32_t first_question, last_question, first_leaf;  // up to, but not with, the last
+    };
+    const Question* questions;
+    const Tree* trees;
+    const double* values;
+    std::int32_t n_trees;
+};
+
 template <class T>
 struct Kernels {
     // Squared norm of n contiguous values, and the number of non-zeros.
@@ -102,6 +119,8 @@ struct Kernels {
     // One step of a max-plus product: out[k] = max over p < n of alpha[p] + steps[p * n_panels * lanes + k], and the first p that
     // reaches it.
     void (*max_plus)(const T* alpha, const T* steps, int n, int n_panels, T* out, std::int32_t* from);
+    // Adds to sums[row] the values of the leaves that kForestRows rows, x [feature][row], arrive at.
+    void (*forest)(const ForestView&, const float* x, double* sums);
     OnlineKernels<T> online;
     bool fused;  // products are not rounded before they are added
 };

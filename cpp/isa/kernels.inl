@@ -291,6 +291,7 @@ void max_plus(const T* alpha, const T* steps, int n, int n_panels, T* out, std::
 
 }  // namespace WALD_ISA
 
+#include "forest.inl"
 #include "online.inl"
 #include "readouts.inl"
 
@@ -300,6 +301,6 @@ template <class T>
 inline constexpr wald::Kernels<T> table{&scan<T>,     &list_nonzeros<T>, &dots_dense<T>, &dots_sparse<T>,
                                         &activate<T>, &readout<T>,       &absolute<T>,   &accumulate<T>,
                                         &column_scores<T, float>, &column_scores<T, double>, &readouts<T>,
-                                        &accumulate_rows<T>, &max_plus<T>, online_table<T>, kFused};
+                                        &accumulate_rows<T>, &max_plus<T>, &forest, online_table<T>, kFused};
 
 }  // namespace WALD_ISA

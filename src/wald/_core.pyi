@@ -295,6 +295,7 @@ class Chain:
     """Weights of a linear chain, and inference with them; pickles.
 
     ``states`` (parts,): bit k says whether a part has costly group k. ``chosen``: sequences to answer for, in order.
+    ``cheap`` (all parts, n_labels): node scores, as `scores` gives them, of parts without costly groups, if known.
     """
 
     def __init__(self, n_labels: int, sizes: Sequence[int], own: bool) -> None: ...
@@ -304,6 +305,7 @@ class Chain:
         states: NDArray[np.uint8],
         offsets: NDArray[np.int64],
         chosen: NDArray[np.int64] | None,
+        cheap: NDArray[np.float32] | None,
         n_threads: int,
     ) -> NDArray[np.float32]:
         """Node scores (parts, n_labels)."""
@@ -314,6 +316,7 @@ class Chain:
         states: NDArray[np.uint8],
         offsets: NDArray[np.int64],
         chosen: NDArray[np.int64] | None,
+        cheap: NDArray[np.float32] | None,
         n_threads: int,
     ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
         """Labels (parts,) and scores (sequences,) of the best paths."""
@@ -339,10 +342,15 @@ class Chain:
         states: NDArray[np.uint8],
         offsets: NDArray[np.int64],
         chosen: NDArray[np.int64] | None,
+        cheap: NDArray[np.float32] | None,
         scale: float,
         n_threads: int,
     ) -> NDArray[np.float32]:
         """What the answers rest on (parts, 11); see `ChainSession.evidence`."""
+
+    @staticmethod
+    def part_features(node: NDArray[np.float32], every: bool) -> NDArray[np.float32]:
+        """What node scores say (parts, 2 or 2 + n_labels); see `ChainSession.part_features`."""
 
     def best_paths(
         self, node: NDArray[np.float32], offsets: NDArray[np.int64], k: int, n_threads: int
@@ -434,6 +442,54 @@ class Forest:
     ) -> None: ...
     def __call__(self, rows: NDArray[np.float32]) -> NDArray[np.float64]:
         """Sums (n,) for rows (n, n_features), C order: the trees' values, added up in their order."""
+
+def parts_of(offsets: NDArray[np.int64], examples: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The parts that some examples have, and where each example's begin and end among them."""
+
+def any_of_each(flags: NDArray[np.bool_], ends: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Of each example, whether any of its flags (n_parts, K) is set."""
+
+def simple_rows(
+    alone: NDArray[np.float32], offsets: NDArray[np.int64], examples: NDArray[np.int64]
+) -> NDArray[np.float32]:
+    """What is known of each part alone, of its neighbours; its place from both ends; its example's length."""
+
+def complex_rows(
+    known: NDArray[np.float32],
+    state: NDArray[np.bool_],
+    alone: NDArray[np.float32] | None,
+    offsets: NDArray[np.int64],
+    examples: NDArray[np.int64],
+) -> NDArray[np.float32]:
+    """What is known and bought of each part of the examples, beside its neighbours' and the means; places; ``alone``.
+
+    ``known`` has rows for the parts of these examples, the others for all parts.
+    """
+
+def part_chances(
+    forest: Forest,
+    known: NDArray[np.float32],
+    state: NDArray[np.bool_],
+    alone: NDArray[np.float32] | None,
+    offsets: NDArray[np.int64],
+    examples: NDArray[np.int64],
+) -> NDArray[np.float64]:
+    """Logarithms of the probabilities that a forest gives for these rows; -inf for parts that lack no group."""
+
+def choose(
+    priority: NDArray[np.float64], lacks: NDArray[np.bool_], ends: NDArray[np.int64], threshold: float, pace: float
+) -> NDArray[np.bool_]:
+    """Of each example's items above the threshold, the best share ``pace``, rounded up, at least one: (n_parts, K)."""
+
+def afford(
+    chosen: NDArray[np.bool_],
+    priority: NDArray[np.float64],
+    lacks: NDArray[np.bool_],
+    ends: NDArray[np.int64],
+    per_part: float,
+    costs: NDArray[np.float64],
+) -> NDArray[np.bool_]:
+    """Of what is chosen, the best that each example can afford, ``per_part`` for each of its parts: (n_parts, K)."""
 
 class Treebank:
     """The text of a CoNLL file, and where its words are in it."""

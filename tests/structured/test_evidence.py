@@ -59,6 +59,32 @@ def test_part_features():
     assert opened(1).part_features().shape[1] == 3
 
 
+@pytest.mark.parametrize("own", [True, False])
+@pytest.mark.parametrize("n_classes", [4, 17])
+def test_scores_that_a_session_keeps_change_nothing(n_classes, own):
+    session, other = (opened(n_classes, own_weights=own) for _ in range(2))
+    state = np.random.default_rng(0).random(session.state().shape) < 0.5
+    state[: session.offsets[1]] = False
+    codes, scores = session.decode(state), session.node_scores(state)
+    evidence = session.evidence(state)  # from here on scores are kept
+    other.part_features()
+    for asked in (session, other):
+        np.testing.assert_array_equal(asked.decode(state), codes)
+        np.testing.assert_array_equal(asked.node_scores(state), scores)
+        np.testing.assert_array_equal(asked.evidence(state), evidence)
+        chosen = np.array([7, 2])
+        parts = np.concatenate([np.arange(*session.offsets[i : i + 2]) for i in chosen])
+        np.testing.assert_array_equal(asked.evidence(state, chosen), evidence[parts])
+
+
+def test_kept_scores_are_checked():
+    session = opened()
+    bits = np.zeros(session.sequences.n_parts, dtype=np.uint8)
+    for shape in ((len(bits) - 1, 4), (len(bits), 3)):
+        with pytest.raises(ValueError, match="cheap"):
+            session._chain.scores(session.features.stores, bits, session.offsets, None, np.zeros(shape, np.float32), 1)
+
+
 @pytest.mark.parametrize("features", ["simple", "complex"])
 def test_rows_of_an_example_depend_on_it_alone(features):
     session = opened()
@@ -126,6 +152,37 @@ def test_a_forest_by_hand():
     rows = np.array([[9, 0], [9, 1e-30], [9, -3]], dtype=np.float32)
     assert forest(rows).tolist() == [-0.5, 1.5, -0.5]
     assert forest(np.empty((0, 2), dtype=np.float32)).shape == (0,)
+
+
+def ladder(n_leaves, right):
+    """A tree that asks whether the feature is at most 0, 1, 2 …, on the way to the right, or downwards to the left."""
+    n, steps = 2 * n_leaves - 1, np.arange(n_leaves - 1)
+    inner, leaves = 2 * steps, 2 * steps + 1  # node, leaf beside the next node
+    ahead, aside = np.zeros(n, dtype=np.int32), np.zeros(n, dtype=np.int32)
+    ahead[inner], aside[inner] = inner + 2, leaves
+    threshold = np.zeros(n)
+    threshold[inner] = steps if right else -steps
+    return {
+        "ends": np.array([0, n]), "feature": np.zeros(n, dtype=np.int32), "threshold": threshold, "base": 0.0,
+        "left": aside if right else ahead, "right": ahead if right else aside,
+        "value": np.arange(n, dtype=np.float64), "n_features": 1,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("right", [False, True])
+def test_a_tree_has_at_most_32_leaves(right):
+    tree = ladder(32, right)
+    asked = np.linspace(-33, 33, 133, dtype=np.float32)[:, None]  # arrives at every leaf; not a whole number of panels
+    found = []
+    for (x,) in asked:
+        node = 0
+        while tree["left"][node]:
+            node = tree["left" if x <= tree["threshold"][node] else "right"][node]
+        found.append(node)
+    assert len(set(found)) == 32
+    assert _core.Forest(**tree)(asked).tolist() == found
+    with pytest.raises(ValueError, match="32 leaves"):
+        _core.Forest(**ladder(33, right))
 
 
 @pytest.mark.parametrize(

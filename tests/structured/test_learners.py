@@ -307,7 +307,7 @@ def test_hostile_questions(call):
     chain = _core.Chain(K, SIZES, True)
     with pytest.raises((ValueError, TypeError)):
         call(chain, [cheap, costly])
-    assert chain.predict([cheap, costly], bits(1, 0, 0), ENDS, None, 1)[0].shape == (3,)
+    assert chain.predict([cheap, costly], bits(1, 0, 0), ENDS, None, None, 1)[0].shape == (3,)
 
 
 def test_hostile_lessons():

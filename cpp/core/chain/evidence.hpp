@@ -7,6 +7,36 @@
 
 namespace wald::chain {
 
+// The three largest of n values, equal ones counted apart; -infinity where there are fewer. Without a branch: what is largest is
+// hard to predict.
+inline std::array<float, 3> three(const float* v, int n) {
+    constexpr float never = -std::numeric_limits<float>::infinity();
+    float first = never, second = never, third = never;
+    for (int k = 0; k < n; ++k) {
+        const float behind = std::min(first, v[k]), further = std::min(second, behind);
+        first = std::max(first, v[k]);
+        second = std::max(second, behind);
+        third = std::max(third, further);
+    }
+    return {first, second, third};
+}
+// Where v is `value`, but for place `but`.
+inline int place_of(const float* v, int n, float value, int but = -1) {
+    int k = 0;
+    while (k + 1 < n && (v[k] != value || k == but)) ++k;
+    return k;
+}
+// By how much the largest of n values leads.
+inline float lead(const std::array<float, 3>& top, int n, int over) { return over < n ? top[0] - top[over] : 0.0f; }
+
+// What a part's own scores say: by how much the best one beats the second and the third, and, with `every`, how much less than the
+// best each one is.
+inline void alone(const float* own, int n_labels, bool every, float* out) {
+    const auto top = three(own, n_labels);
+    for (int i = 1; i < 3; ++i) *out++ = i < n_labels ? -(top[i] - top[0]) : 0.0f;
+    for (int k = 0; k < n_labels && every; ++k) *out++ = own[k] - top[0];
+}
+
 class Evidence {
 public:
     // 0-1: by how much the best path beats the best ones through the second and the third label; 2-3: the first two labels; 4-7: the
@@ -44,15 +74,16 @@ public:
         for (std::int64_t t = 0; t < x.length; ++t) {
             float* row = out + t * kColumns;
             const float *best = with.best.data() + t * x.n_labels, *own = x.node + t * x.padded;
-            const auto by_path = three(best, x.n_labels), alone = three(own, x.n_labels);
-            row[0] = lead(best, by_path, 1);
-            row[1] = lead(best, by_path, 2);
-            row[2] = static_cast<float>(by_path[0]);
-            row[3] = static_cast<float>(std::max(by_path[1], 0));
-            row[8] = lead(own, alone, 1);
-            row[9] = static_cast<float>(alone[0]);
-            row[10] = own[alone[0]] - own[by_path[0]];
-            for (int k = 0; k < x.n_labels; ++k) with.own[static_cast<std::size_t>(t) * x.padded + k] = gain(own[k] - own[alone[0]]);
+            const auto by_path = three(best, x.n_labels), by_own = three(own, x.n_labels);
+            const int first = place_of(best, x.n_labels, by_path[0]);
+            row[0] = lead(by_path, x.n_labels, 1);
+            row[1] = lead(by_path, x.n_labels, 2);
+            row[2] = static_cast<float>(first);
+            row[3] = x.n_labels > 1 ? static_cast<float>(place_of(best, x.n_labels, by_path[1], first)) : 0.0f;
+            row[8] = lead(by_own, x.n_labels, 1);
+            row[9] = static_cast<float>(place_of(own, x.n_labels, by_own[0]));
+            row[10] = by_own[0] - own[first];
+            for (int k = 0; k < x.n_labels; ++k) with.own[static_cast<std::size_t>(t) * x.padded + k] = gain(own[k] - by_own[0]);
         }
         probabilities(x, with, out);
     }
@@ -60,19 +91,6 @@ public:
 private:
     // exp, never so small that a product of two would be lost.
     float gain(float difference) const { return std::exp(std::max(scale_ * difference, -40.0f)); }
-
-    // The places of the three largest of n values, the first ones of equal ones; -1 where there are fewer.
-    static std::array<int, 3> three(const float* v, int n) {
-        std::array<int, 3> at{-1, -1, -1};
-        for (int k = 0; k < n; ++k) {
-            if (at[2] >= 0 && !(v[k] > v[at[2]])) continue;
-            int place = at[2] >= 0 ? 2 : at[1] >= 0 ? 2 : at[0] >= 0 ? 1 : 0;
-            at[place] = k;
-            for (; place > 0 && v[at[place]] > v[at[place - 1]]; --place) std::swap(at[place], at[place - 1]);
-        }
-        return at;
-    }
-    static float lead(const float* v, const std::array<int, 3>& at, int which) { return at[which] < 0 ? 0.0f : v[at[0]] - v[at[which]]; }
 
     // Forwards and backwards, each place normalized, so that nothing overflows.
     void probabilities(const Lattice& x, Scratch& with, float* out) const {
@@ -88,8 +106,8 @@ private:
         for (std::int64_t t = x.length; t-- > 0;) {
             float *alpha = with.alpha.data() + t * x.padded, *row = out + t * kColumns;
             normalize(alpha, beta, x.n_labels);  // now the probabilities of this place
-            const auto at = three(alpha, x.n_labels);
-            for (int i = 0; i < 3; ++i) row[4 + i] = at[i] < 0 ? 0.0f : alpha[at[i]];
+            const auto top = three(alpha, x.n_labels);
+            for (int i = 0; i < 3; ++i) row[4 + i] = i < x.n_labels ? top[i] : 0.0f;
             row[7] = alpha[static_cast<int>(row[2])];
             if (t == 0) break;
             normalize(beta, with.own.data() + t * x.padded, x.n_labels);

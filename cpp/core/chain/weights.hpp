@@ -1,6 +1,7 @@
 // What a linear chain knows: node weights by group of features and by state, the ends of a sequence, and steps between labels.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "../kernels.hpp"
@@ -66,16 +67,21 @@ public:
     const float* row(std::int64_t r) const { return table_.data() + r * padded_; }
     const float* steps() const { return row(step_row(0)); }  // [from][to]
 
-    // Node scores (length, padded) of the sequence that starts at part `first`; `states` are those of its parts.
-    void score(const Features& x, std::int64_t first, std::int64_t length, const std::uint8_t* states, float* out) const {
-        for (std::int64_t t = 0; t < length; ++t)
-            std::memcpy(out + t * padded_, row(bias_row(states[t])), sizeof(float) * static_cast<std::size_t>(padded_));
-        add(out, row(first_row()));
-        add(out + (length - 1) * padded_, row(last_row()));
+    // Node scores (length, padded) of the sequence that starts at part `first`; `states` are those of its parts. `cheap` (length,
+    // n_labels), if it is there: the scores of parts that have the first group alone, as they were computed here before.
+    void score(const Features& x, std::int64_t first, std::int64_t length, const std::uint8_t* states, float* out, const float* cheap = nullptr) const {
+        const auto given = [&](std::int64_t t) { return cheap != nullptr && states[t] == 0; };
+        for (std::int64_t t = 0; t < length; ++t) {
+            float* to = out + t * padded_;
+            if (given(t)) std::fill(std::copy_n(cheap + t * n_labels(), n_labels(), to), to + padded_, 0.0f);
+            else std::memcpy(to, row(bias_row(states[t])), sizeof(float) * static_cast<std::size_t>(padded_));
+        }
+        if (!given(0)) add(out, row(first_row()));
+        if (!given(length - 1)) add(out + (length - 1) * padded_, row(last_row()));
         for (int g = 0; g < n_groups(); ++g)
             for (int s = 0; s < (own() ? n_states() : 1); ++s)
                 if (!own() || has(s, g)) {
-                    const auto reads = [&](std::int64_t t) { return own() ? states[t] == s : has(states[t], g); };
+                    const auto reads = [&](std::int64_t t) { return !given(t) && (own() ? states[t] == s : has(states[t], g)); };
                     add_block(x[g] + first, length, reads, row(block_row(s, g)), out);
                 }
     }

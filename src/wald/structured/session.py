@@ -13,7 +13,7 @@ from .sequences import labels_of
 
 State = NDArray[np.bool_]
 
-#: Of more labels, `ChainSession.part_features` tells the first three alone.
+#: Of more labels, `ChainSession.part_features` tells the first three alone, and scores are not kept.
 _MOST_LABELS = 64
 
 
@@ -60,6 +60,7 @@ class ChainSession:
     ) -> None:
         self._chain, self._classes, self.features, self._n_threads = chain, classes, features, n_threads
         self._scale = scale
+        self._cheap: NDArray[np.float32] | None = None  # node scores without costly groups, once asked for
         self._part_features: NDArray[np.float32] | None = None
         self.sequences = features.sequences
 
@@ -101,12 +102,12 @@ class ChainSession:
     def decode(self, state: ArrayLike, examples: ArrayLike | None = None) -> NDArray[np.int32]:
         """Codes (n_parts,) of the best labelling under a state."""
         bits, chosen = self._bought(state, examples)
-        return self._chain.predict(self.features.stores, bits, self.offsets, chosen, self._n_threads)[0]
+        return self._chain.predict(self.features.stores, bits, self.offsets, chosen, self._cheap, self._n_threads)[0]
 
     def node_scores(self, state: ArrayLike, examples: ArrayLike | None = None) -> NDArray[np.float32]:
         """Scores (n_parts, n_classes) of labels, neighbours left aside."""
         bits, chosen = self._bought(state, examples)
-        return self._chain.scores(self.features.stores, bits, self.offsets, chosen, self._n_threads)
+        return self._chain.scores(self.features.stores, bits, self.offsets, chosen, self._cheap, self._n_threads)
 
     def max_marginals(self, state: ArrayLike, examples: ArrayLike | None = None) -> NDArray[np.float32]:
         """Score (n_parts, n_classes) of the best labelling through each label."""
@@ -133,13 +134,10 @@ class ChainSession:
         than the best each one scores.
         """
         if self._part_features is None:
-            nothing = np.zeros((self.sequences.n_parts, len(self.features.groups) - 1), dtype=bool)
-            behind = self.node_scores(nothing)
-            behind -= behind.max(axis=1, keepdims=True)
-            n = behind.shape[1]
-            lead = np.zeros((len(behind), 2), dtype=np.float32)
-            lead[:, : min(n - 1, 2)] = -np.partition(behind, np.arange(max(n - 3, 0), n), axis=1)[:, ::-1][:, 1:3]
-            self._part_features = np.hstack([lead, behind]) if n <= _MOST_LABELS else lead
+            few = len(self._classes) <= _MOST_LABELS
+            cheap = self._cheap_scores()
+            self._cheap = cheap if few else None
+            self._part_features = self._chain.part_features(cheap, few)
         return self._part_features
 
     def evidence(self, state: ArrayLike, examples: ArrayLike | None = None) -> NDArray[np.float32]:
@@ -151,7 +149,17 @@ class ChainSession:
         the best labelling's label scores.
         """
         bits, chosen = self._bought(state, examples)
-        return self._chain.evidence(self.features.stores, bits, self.offsets, chosen, self._scale, self._n_threads)
+        if self._cheap is None and len(self._classes) <= _MOST_LABELS:
+            self._cheap = self._cheap_scores()
+        return self._chain.evidence(
+            self.features.stores, bits, self.offsets, chosen, self._cheap, self._scale, self._n_threads
+        )
+
+    def _cheap_scores(self) -> NDArray[np.float32]:
+        """Node scores of all parts without costly groups."""
+        if self._cheap is not None:
+            return self._cheap
+        return self.node_scores(np.zeros((self.sequences.n_parts, len(self.features.groups) - 1), dtype=bool))
 
     def best_paths(self, state: ArrayLike, k: int) -> tuple[list[NDArray[np.int32]], NDArray[np.float32]]:
         """Codes (k, length) of each sequence's best labellings, and their scores (n_sequences, k)."""

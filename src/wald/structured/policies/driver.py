@@ -5,16 +5,16 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from wald import _core
 from wald.structured.features import ExtractionError
 from wald.structured.policies.base import Policy
 from wald.structured.policies.metering import MeteredSession
-from wald.structured.policies.segments import Ends, counts, owner, parts_of, ranks
+from wald.structured.policies.segments import Ends, owner, parts_of
 from wald.structured.protocol import Session, State
 
 
@@ -139,7 +139,7 @@ def rounds(
     how long a piece takes.
     """
     offsets = np.asarray(session.offsets)
-    state = session.state() & False
+    state = np.ascontiguousarray(session.state() & False)
     active = np.arange(len(offsets) - 1)
     if max_parts is not None:
         threshold = min(threshold, np.finfo(np.float64).max)  # above which the longest are put
@@ -158,7 +158,7 @@ def rounds(
             chosen = _afforded(chosen, priority, lacks, ends, allowance)
         if not chosen.any():
             return
-        touched = active[counts(np.any(chosen, axis=1), ends) > 0]
+        touched = active[_core.any_of_each(chosen, ends)]
         if clock is None:
             state[parts] |= chosen
             yield state, touched
@@ -172,8 +172,10 @@ def rounds(
                 state[parts[local], now % chosen.shape[1]] = True
                 yield state, np.unique(of[local])
                 clock.took(many)
+        if done == policy.n_rounds:
+            return
         parts, ends = parts_of(offsets, touched)
-        active = touched[counts(np.any(~state[parts], axis=1), ends) > 0]
+        active = touched[_core.any_of_each(~state[parts], ends)]
 
 
 def _long(ends: Ends, max_parts: int) -> NDArray[np.bool_]:
@@ -212,33 +214,19 @@ def choose(
     priority: NDArray[np.float64], lacks: NDArray[np.bool_], ends: Ends, threshold: float, pace: float
 ) -> NDArray[np.bool_]:
     """What to buy: of each example the best of what lies above a threshold, a share ``pace`` of it, rounded up."""
-    above = lacks & (priority > threshold)
-    if pace == 1:
-        return above
-    items = ends * priority.shape[1]
-    wanted = above.ravel()
-    place = ranks(np.where(wanted, priority.ravel(), -np.inf), items)
-    many = counts(wanted, items)
-    keep = np.maximum(np.ceil(pace * many), 1)[owner(items)]
-    return np.asarray((wanted & (place < keep)).reshape(above.shape))
+    return _core.choose(_numbers(priority), lacks, ends, threshold, pace)
 
 
 def _afforded(
     chosen: NDArray[np.bool_], priority: NDArray[np.float64], lacks: NDArray[np.bool_], ends: Ends, allowance: Allowance
 ) -> NDArray[np.bool_]:
     """Of what was chosen, the best that each example's allowance still covers."""
-    items, of = ends * priority.shape[1], owner(ends * priority.shape[1])
-    costs = np.tile(allowance.costs, len(priority))
-    limit = allowance.per_part * np.diff(ends)
-    spent = np.bincount(of, weights=costs * ~lacks.ravel(), minlength=len(limit))
-    order = np.lexsort((ranks(np.where(chosen.ravel(), priority.ravel(), -np.inf), items), of))
-    price = np.where(chosen.ravel(), costs, 0.0)[order]
-    running = np.empty(len(order))
-    for a, b in pairwise(items.tolist()):  # each example alone, so that rounding depends on it alone
-        running[a:b] = np.cumsum(price[a:b])
-    fits = np.empty(len(order), dtype=bool)
-    fits[order] = running <= (limit - spent)[of[order]] * (1 + 1e-12)
-    return np.asarray(chosen & fits.reshape(chosen.shape))
+    costs = np.ascontiguousarray(allowance.costs, dtype=np.float64)
+    return _core.afford(chosen, _numbers(priority), lacks, ends, float(allowance.per_part), costs)
+
+
+def _numbers(priority: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.ascontiguousarray(priority, dtype=np.float64)
 
 
 def answers_of(session: Any, codes: NDArray[np.int32]) -> Any:

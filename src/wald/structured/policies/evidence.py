@@ -2,13 +2,34 @@
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
-from wald.structured.policies.segments import owner, parts_of
+from wald import _core
 from wald.structured.protocol import Session, State
 
 Rows = NDArray[np.float32]
+
+
+class Known(NamedTuple):
+    """What complex features are made of.
+
+    Attributes
+    ----------
+    evidence : float32 ndarray of shape (n_parts of the examples, e)
+    state : bool ndarray of shape (n_parts, K)
+    alone : float32 ndarray of shape (n_parts, d) or None
+        `Session.part_features`, where there are some.
+    offsets, examples : int64 ndarray
+    """
+
+    evidence: Rows
+    state: State
+    alone: Rows | None
+    offsets: NDArray[np.int64]
+    examples: NDArray[np.int64]
 
 
 def rows_of(session: Session, state: State, examples: NDArray[np.int64], features: str) -> Rows:
@@ -30,20 +51,20 @@ def rows_of(session: Session, state: State, examples: NDArray[np.int64], feature
     float32 ndarray of shape (n_parts of these examples, d)
         A part's row depends on its example alone.
     """
-    parts, ends = parts_of(np.asarray(session.offsets), examples)
-    if features == "simple":
-        if not hasattr(session, "part_features"):
-            raise ValueError("features='simple' need a model whose sessions have part_features(); use 'complex'.")
-        return np.hstack([_with_neighbours(session.part_features()[parts], ends), _places(ends)])
-    known = session.evidence(state, examples) if hasattr(session, "evidence") else None
-    if known is None:
-        known = np.asarray(session.confidence(state, examples), dtype=np.float32)[:, None]
-    bought = state[parts].astype(np.float32)
-    both = np.hstack([known, bought])
-    blocks = [_with_neighbours(both, ends), _means(both, ends)[owner(ends)], _places(ends)]
-    if hasattr(session, "part_features"):
-        blocks.append(session.part_features()[parts])
-    return np.hstack(blocks)
+    if features == "complex":
+        return _core.complex_rows(*known_of(session, state, examples))
+    if not hasattr(session, "part_features"):
+        raise ValueError("features='simple' need a model whose sessions have part_features(); use 'complex'.")
+    return _core.simple_rows(_floats(session.part_features()), _integers(session.offsets), _integers(examples))
+
+
+def known_of(session: Session, state: State, examples: NDArray[np.int64]) -> Known:
+    """Ask the model about some examples."""
+    found = session.evidence(state, examples) if hasattr(session, "evidence") else None
+    if found is None:
+        found = np.asarray(session.confidence(state, examples))[:, None]
+    alone = _floats(session.part_features()) if hasattr(session, "part_features") else None
+    return Known(_floats(found), np.ascontiguousarray(state), alone, _integers(session.offsets), _integers(examples))
 
 
 def for_group(rows: Rows, group: int | NDArray[np.int64], n_groups: int) -> Rows:
@@ -55,23 +76,9 @@ def for_group(rows: Rows, group: int | NDArray[np.int64], n_groups: int) -> Rows
     return np.hstack([rows, mark])
 
 
-def _with_neighbours(values: Rows, ends: NDArray[np.int64]) -> Rows:
-    """A part's values, those of the part before it and of the part after it; 0 where there is none."""
-    before, after = np.zeros_like(values), np.zeros_like(values)
-    before[1:], after[:-1] = values[:-1], values[1:]
-    before[ends[:-1]] = 0
-    after[ends[1:] - 1] = 0
-    return np.hstack([values, before, after])
+def _floats(values: Any) -> Rows:
+    return np.ascontiguousarray(values, dtype=np.float32)
 
 
-def _means(values: Rows, ends: NDArray[np.int64]) -> Rows:
-    lengths = np.diff(ends)[:, None]
-    return np.asarray(np.add.reduceat(values, ends[:-1], axis=0) / lengths, dtype=np.float32)
-
-
-def _places(ends: NDArray[np.int64]) -> Rows:
-    """Place from the begin, place from the end, and length."""
-    lengths = np.diff(ends)
-    place = np.arange(ends[-1]) - np.repeat(ends[:-1], lengths)
-    length = np.repeat(lengths, lengths)
-    return np.column_stack([place, length - 1 - place, length]).astype(np.float32)
+def _integers(values: Any) -> NDArray[np.int64]:
+    return np.ascontiguousarray(values, dtype=np.int64)

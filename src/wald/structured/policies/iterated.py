@@ -12,8 +12,7 @@ from sklearn.utils import check_random_state
 from wald.stopping.validation import require_option
 from wald.structured.policies.base import Policy
 from wald.structured.policies.crossfit import Fold, crossfit
-from wald.structured.policies.evidence import Rows, rows_of
-from wald.structured.policies.segments import parts_of
+from wald.structured.policies.evidence import Rows, known_of, rows_of
 from wald.structured.policies.trees import BoostedTrees
 from wald.structured.protocol import Session, State, StructuredModel
 
@@ -135,14 +134,9 @@ class IteratedPolicy(Policy):
 
     def priority(self, session: Session, state: State, examples: NDArray[np.int64]) -> NDArray[np.float64]:
         """Log probabilities, weighted by what a group repairs for its cost; see `Policy.priority`."""
-        parts, _ = parts_of(np.asarray(session.offsets), examples)
-        lacks = ~state[parts]
-        asked = np.any(lacks, axis=1)
-        out = np.full(lacks.shape, -np.inf)
-        odds = self.trees_(rows_of(session, state, examples, "complex")[asked])
+        chances = self.trees_.chances(known_of(session, state, examples))
         worth = np.log(self.repaired_ / np.asarray(self.model_.group_costs_, dtype=np.float64)[1:])
-        out[asked] = -np.logaddexp(0, -odds)[:, None] + (worth - worth.max())
-        return out
+        return np.asarray(chances[:, None] + (worth - worth.max()))
 
     def _event(self, fold: Fold, codes: NDArray[np.int32]) -> NDArray[np.bool_]:
         if self.target == "wrong":

@@ -41,7 +41,7 @@ class MeteredSession:
 
     def extraction(self) -> float:
         """Seconds that extraction took so far, all groups together."""
-        return float(np.asarray(self.session.seconds).sum())
+        return float(sum(np.asarray(self.session.seconds).tolist()))
 
     def _timed(self, ask: Any) -> Any:
         def answer(state: State, examples: NDArray[np.int64] | None = None) -> Any:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from wald import _core
+
 Ends = NDArray[np.int64]
 
 
 def parts_of(offsets: Ends, examples: NDArray[np.int64]) -> tuple[NDArray[np.int64], Ends]:
     """Which parts some examples have, and where each example's begin and end among them."""
-    lengths = np.diff(offsets)[examples]
-    ends = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    return np.arange(ends[-1]) + np.repeat(offsets[examples] - ends[:-1], lengths), ends
+    return _core.parts_of(np.ascontiguousarray(offsets, dtype=np.int64), np.ascontiguousarray(examples, dtype=np.int64))
 
 
 def owner(ends: Ends) -> NDArray[np.int64]:

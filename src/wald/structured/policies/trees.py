@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier
 
 from wald import _core
+from wald.structured.policies.evidence import Known
 
 
 class BoostedTrees:
@@ -45,6 +46,10 @@ class BoostedTrees:
     def __call__(self, rows: NDArray[np.float32]) -> NDArray[np.float64]:
         """Log odds (n,); a row's own, whatever the rows beside it."""
         return self._forest(np.ascontiguousarray(rows, dtype=np.float32))
+
+    def chances(self, known: Known) -> NDArray[np.float64]:
+        """Logarithms of the probabilities of parts (n,), from their complex rows; -inf where no group is lacking."""
+        return _core.part_chances(self._forest, *known)
 
     @staticmethod
     def _fitted(

@@ -1,0 +1,58 @@
+// Boosted trees for some panels of rows at once; included by kernels.inl.
+namespace WALD_ISA {
+
+// The leaves that are left of a tree, a bit each, for every lane of some panels of rows.
+struct Leaves {
+    using P = Pack<float>;
+    using N = Register<float>::natural;
+    static constexpr int kRegisters = wald::kForestRows / P::kPerRegister;
+    N left[kRegisters];
+
+    Leaves() {
+        for (N& l : left) l = ~N{};
+    }
+    // x: the feature that is asked about, of all rows
+    void ask(const wald::ForestView::Question& asked, const float* x) {
+        const P::R threshold = asked.threshold - P::R{};
+        const N struck = asked.left - N{};
+        for (int i = 0; i < kRegisters; ++i) {
+            const P::R value = *reinterpret_cast<const Register<float>::unaligned*>(x + i * P::kPerRegister);
+#if defined(__AVX512F__)
+            const __mmask16 above = _mm512_cmp_ps_mask((__m512)value, (__m512)threshold, _CMP_GT_OQ);
+            left[i] = (N)_mm512_mask_andnot_epi32((__m512i)left[i], above, (__m512i)struck, (__m512i)left[i]);
+#else
+            left[i] &= ~((N)(value > threshold) & struck);
+#endif
+        }
+    }
+    // sums[lane] += the value of the first leaf left. Its place is the exponent of its bit as a number (a negative one for the
+    // highest).
+    void add(const double* values, double* sums) const {
+        for (int i = 0; i < kRegisters; ++i) {
+            const P::R lowest = __builtin_convertvector((P::I)(left[i] & -left[i]), P::R);
+            const P::I place = (P::I)(((N)lowest >> 23 & 255) - 127);
+            double* to = sums + i * P::kPerRegister;
+#if defined(__AVX512F__)
+            const __m256i halves[] = {_mm512_castsi512_si256((__m512i)place), _mm512_extracti64x4_epi64((__m512i)place, 1)};
+            for (int h = 0; h < 2; ++h)
+                _mm512_storeu_pd(to + 8 * h, _mm512_add_pd(_mm512_loadu_pd(to + 8 * h), _mm512_i32gather_pd(halves[h], values, 8)));
+#else
+            std::int32_t at[P::kPerRegister];
+            std::memcpy(at, &place, sizeof place);
+            for (int l = 0; l < P::kPerRegister; ++l) to[l] += values[at[l]];
+#endif
+        }
+    }
+};
+
+inline void forest(const wald::ForestView& of, const float* x, double* sums) {
+    for (std::int32_t t = 0; t < of.n_trees; ++t) {
+        const wald::ForestView::Tree tree = of.trees[t];
+        Leaves leaves;
+        for (std::int32_t q = tree.first_question; q < tree.last_question; ++q)
+            leaves.ask(of.questions[q], x + std::int64_t{of.questions[q].feature} * wald::kForestRows);
+        leaves.add(of.values + tree.first_leaf, sums);
+    }
+}
+
+}  // namespace WALD_ISA
