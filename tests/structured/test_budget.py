@@ -126,6 +126,21 @@ def test_each_example_stays_within_the_budget(three, policies_of_three):
         assert (cost > 4.5 * lengths - 6.0 - 1e-9).all()  # no more is left than the dearest group costs
 
 
+def test_balanced_weights_are_the_odds(three):
+    share = OneShotPolicy(pseudo_label="wrong", random_state=0).fit(three, X[TRAIN], Y[TRAIN]).share_
+    names = three.group_names_[1:]
+    by_hand = {name: (1 - asked) / asked for name, asked in zip(names, share, strict=True)}
+    nothing, everyone = three.open(X[TEST]).state() & False, np.arange(300)
+    balanced, same, plain = (
+        OneShotPolicy(pseudo_label="wrong", class_weight=weight, random_state=0)
+        .fit(three, X[TRAIN], Y[TRAIN])
+        .priority(three.open(X[TEST]), nothing, everyone)
+        for weight in ("balanced", by_hand, 1.0)
+    )
+    np.testing.assert_allclose(balanced, same, rtol=1e-3, atol=1e-3)
+    assert (balanced > 0).mean() > 2 * (plain > 0).mean()
+
+
 def test_costs_are_the_users(model, policies):
     by_name = BudgetedPredictor(model, policies["wrong"], budget=30, costs={"all": 50, "third": 10}).fit(X[CALIBRATION])
     in_order = BudgetedPredictor(model, policies["wrong"], budget=30, costs=[10, 50]).fit(X[CALIBRATION])
@@ -317,6 +332,7 @@ def test_policies_refuse_what_they_cannot_use(model):
         (OneShotPolicy(pseudo_label="oracle"), "pseudo_label"),
         (OneShotPolicy(features="all"), "features"),
         (OneShotPolicy(class_weight=0.0), "class_weight"),
+        (OneShotPolicy(class_weight="even"), "'class_weight'.*'balanced'"),
         (OneShotPolicy(C=0.0), "'C'"),
         (AnytimePolicy(np.inf), "tradeoff"),
         (AnytimePolicy(t_max=0), "t_max"),

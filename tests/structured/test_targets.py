@@ -11,7 +11,7 @@ from wald.datasets import make_chains
 from wald.structured import ChainClassifier, FeatureGroup, Sequences
 from wald.structured.policies import IteratedPolicy, OneShotPolicy
 from wald.structured.policies.crossfit import crossfit
-from wald.structured.policies.targets import Objective, marked, parsimonious, trajectory
+from wald.structured.policies.targets import Objective, Targets, lean, marked, parsimonious, trajectory
 
 X, Y = make_chains(40, mean_length=4, noise=1.5, random_state=0)
 GROUPS = [
@@ -63,6 +63,37 @@ def test_trajectory(n_groups, tradeoff, t_max):
         np.testing.assert_array_equal(found.state[a:b], best_state)
     assert (found.weight >= 0).all()
     assert found.weight.any()
+
+
+@pytest.mark.parametrize("n_groups", [2, 3])
+@pytest.mark.parametrize("tradeoff", [0.0, 0.2])
+def test_lean_keeps_only_what_is_needed(n_groups, tradeoff):
+    search = objective(tradeoff, n_groups)
+    offsets = search.fold.session.offsets
+    nothing = search.fold.session.state() & False
+    whole = Targets(~nothing, search(nothing, np.arange(40)))
+    taken_back = 0
+    for found in (trajectory(search), whole):
+        left = lean(search, found)
+        assert not (left.state & ~found.state).any()
+        assert (left.weight >= found.weight - 1e-9).all()
+        for i in range(12):
+            state = found.state.copy()
+            best = value(search, state, i)
+            while state[slice(*offsets[i : i + 2])].any():
+                trials = []
+                for part, group in zip(*np.nonzero(state), strict=True):
+                    if offsets[i] <= part < offsets[i + 1]:
+                        state[part, group] = False
+                        trials.append((round(value(search, state, i), 9), part, group))
+                        state[part, group] = True
+                less, part, group = min(trials)
+                if less >= best - 1e-9:
+                    break
+                state[part, group], best = False, less
+            np.testing.assert_array_equal(left.state[slice(*offsets[i : i + 2])], state[slice(*offsets[i : i + 2])])
+        taken_back += np.count_nonzero(left.state != found.state)
+    assert taken_back
 
 
 def test_parsimonious():
