@@ -90,6 +90,15 @@ def test_learned_policies_beat_the_uniform_one(model, policies):
     assert found["iterated"] > found["myopic"]
 
 
+def test_learned_policies_find_the_parts_of_an_example(model, policies):
+    found = {}
+    for name in ("anytime", "one-shot", "iterated", "parts"):
+        fast = BudgetedPredictor(model, policies[name], budget=4.0, spend="each").fit(X[CALIBRATION])
+        found[name] = accuracy(fast.predict(X[TEST]))
+    for name in ("anytime", "one-shot", "iterated"):
+        assert found[name] > found["parts"] + 0.01
+
+
 @pytest.mark.parametrize("name", POLICIES)
 @pytest.mark.parametrize("several", [False, True])
 def test_an_example_depends_on_itself_alone(name, several, model, three, policies, policies_of_three):

@@ -10,6 +10,7 @@ import pytest
 from wald.datasets import make_chains
 from wald.structured import ChainClassifier, FeatureGroup, Sequences
 from wald.structured.policies import IteratedPolicy, OneShotPolicy
+from wald.structured.policies.anytime import _Walk
 from wald.structured.policies.crossfit import crossfit
 from wald.structured.policies.targets import Objective, Targets, lean, marked, parsimonious, trajectory
 
@@ -114,6 +115,31 @@ def test_a_free_group_that_changes_nothing_is_not_wanted():
     search = objective(0.0)
     assert not parsimonious(search).state.all()
     assert not trajectory(search).state.all()
+
+
+@pytest.mark.parametrize("n_groups", [2, 3])
+def test_anytime_weighs_what_is_better_than_nothing(n_groups):
+    search = objective(0.2, n_groups)
+    offsets = search.fold.session.offsets
+    walk = _Walk(search)
+    weights, rows = [], 0
+    for i in range(40):
+        state = walk.state.copy()
+        idle = value(search, state, i) + 0.2 * search.prices.min()
+        own = []
+        for part, group in itertools.product(range(*offsets[i : i + 2]), range(state.shape[1])):
+            state[part, group] = True
+            own.append(max(idle - value(search, state, i), 0.0))
+            state[part, group] = False
+        if max(own) > 1e-9:  # else there is nothing to learn from the example
+            weights += own
+            rows += len(own)
+    lesson = walk.look()
+    assert len(lesson.rows) == rows
+    np.testing.assert_allclose(lesson.weight, weights, atol=1e-8)
+    starts = np.add.reduceat(lesson.weight, lesson.ends[:-1])
+    assert (starts > 0).all()
+    assert (lesson.weight == 0).any()
 
 
 def test_marked():
