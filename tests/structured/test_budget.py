@@ -90,6 +90,15 @@ def test_learned_policies_beat_the_uniform_one(model, policies):
     assert found["iterated"] > found["myopic"]
 
 
+def test_learned_policies_find_the_parts_of_an_example(model, policies):
+    found = {}
+    for name in ("anytime", "one-shot", "iterated", "parts"):
+        fast = BudgetedPredictor(model, policies[name], budget=4.0, spend="each").fit(X[CALIBRATION])
+        found[name] = accuracy(fast.predict(X[TEST]))
+    for name in ("anytime", "one-shot", "iterated"):
+        assert found[name] > found["parts"] + 0.01
+
+
 @pytest.mark.parametrize("name", POLICIES)
 @pytest.mark.parametrize("several", [False, True])
 def test_an_example_depends_on_itself_alone(name, several, model, three, policies, policies_of_three):
@@ -124,6 +133,21 @@ def test_each_example_stays_within_the_budget(three, policies_of_three):
         _, cost = fast.predict(X[TEST], return_cost=True)
         assert (cost <= 4.5 * lengths + 1e-9).all()
         assert (cost > 4.5 * lengths - 6.0 - 1e-9).all()  # no more is left than the dearest group costs
+
+
+def test_balanced_weights_are_the_odds(three):
+    share = OneShotPolicy(pseudo_label="wrong", random_state=0).fit(three, X[TRAIN], Y[TRAIN]).share_
+    names = three.group_names_[1:]
+    by_hand = {name: (1 - asked) / asked for name, asked in zip(names, share, strict=True)}
+    nothing, everyone = three.open(X[TEST]).state() & False, np.arange(300)
+    balanced, same, plain = (
+        OneShotPolicy(pseudo_label="wrong", class_weight=weight, random_state=0)
+        .fit(three, X[TRAIN], Y[TRAIN])
+        .priority(three.open(X[TEST]), nothing, everyone)
+        for weight in ("balanced", by_hand, 1.0)
+    )
+    np.testing.assert_allclose(balanced, same, rtol=1e-3, atol=1e-3)
+    assert (balanced > 0).mean() > 2 * (plain > 0).mean()
 
 
 def test_costs_are_the_users(model, policies):
@@ -317,6 +341,7 @@ def test_policies_refuse_what_they_cannot_use(model):
         (OneShotPolicy(pseudo_label="oracle"), "pseudo_label"),
         (OneShotPolicy(features="all"), "features"),
         (OneShotPolicy(class_weight=0.0), "class_weight"),
+        (OneShotPolicy(class_weight="even"), "'class_weight'.*'balanced'"),
         (OneShotPolicy(C=0.0), "'C'"),
         (AnytimePolicy(np.inf), "tradeoff"),
         (AnytimePolicy(t_max=0), "t_max"),

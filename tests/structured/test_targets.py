@@ -10,8 +10,9 @@ import pytest
 from wald.datasets import make_chains
 from wald.structured import ChainClassifier, FeatureGroup, Sequences
 from wald.structured.policies import IteratedPolicy, OneShotPolicy
+from wald.structured.policies.anytime import _Walk
 from wald.structured.policies.crossfit import crossfit
-from wald.structured.policies.targets import Objective, marked, parsimonious, trajectory
+from wald.structured.policies.targets import Objective, Targets, lean, marked, parsimonious, trajectory
 
 X, Y = make_chains(40, mean_length=4, noise=1.5, random_state=0)
 GROUPS = [
@@ -65,6 +66,37 @@ def test_trajectory(n_groups, tradeoff, t_max):
     assert found.weight.any()
 
 
+@pytest.mark.parametrize("n_groups", [2, 3])
+@pytest.mark.parametrize("tradeoff", [0.0, 0.2])
+def test_lean_keeps_only_what_is_needed(n_groups, tradeoff):
+    search = objective(tradeoff, n_groups)
+    offsets = search.fold.session.offsets
+    nothing = search.fold.session.state() & False
+    whole = Targets(~nothing, search(nothing, np.arange(40)))
+    taken_back = 0
+    for found in (trajectory(search), whole):
+        left = lean(search, found)
+        assert not (left.state & ~found.state).any()
+        assert (left.weight >= found.weight - 1e-9).all()
+        for i in range(12):
+            state = found.state.copy()
+            best = value(search, state, i)
+            while state[slice(*offsets[i : i + 2])].any():
+                trials = []
+                for part, group in zip(*np.nonzero(state), strict=True):
+                    if offsets[i] <= part < offsets[i + 1]:
+                        state[part, group] = False
+                        trials.append((round(value(search, state, i), 9), part, group))
+                        state[part, group] = True
+                less, part, group = min(trials)
+                if less >= best - 1e-9:
+                    break
+                state[part, group], best = False, less
+            np.testing.assert_array_equal(left.state[slice(*offsets[i : i + 2])], state[slice(*offsets[i : i + 2])])
+        taken_back += np.count_nonzero(left.state != found.state)
+    assert taken_back
+
+
 def test_parsimonious():
     search = objective(0.2)
     offsets = search.fold.session.offsets
@@ -83,6 +115,31 @@ def test_a_free_group_that_changes_nothing_is_not_wanted():
     search = objective(0.0)
     assert not parsimonious(search).state.all()
     assert not trajectory(search).state.all()
+
+
+@pytest.mark.parametrize("n_groups", [2, 3])
+def test_anytime_weighs_what_is_better_than_nothing(n_groups):
+    search = objective(0.2, n_groups)
+    offsets = search.fold.session.offsets
+    walk = _Walk(search)
+    weights, rows = [], 0
+    for i in range(40):
+        state = walk.state.copy()
+        idle = value(search, state, i) + 0.2 * search.prices.min()
+        own = []
+        for part, group in itertools.product(range(*offsets[i : i + 2]), range(state.shape[1])):
+            state[part, group] = True
+            own.append(max(idle - value(search, state, i), 0.0))
+            state[part, group] = False
+        if max(own) > 1e-9:  # else there is nothing to learn from the example
+            weights += own
+            rows += len(own)
+    lesson = walk.look()
+    assert len(lesson.rows) == rows
+    np.testing.assert_allclose(lesson.weight, weights, atol=1e-8)
+    starts = np.add.reduceat(lesson.weight, lesson.ends[:-1])
+    assert (starts > 0).all()
+    assert (lesson.weight == 0).any()
 
 
 def test_marked():

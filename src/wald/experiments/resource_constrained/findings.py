@@ -50,11 +50,13 @@ One model serves all states of a task: it learns from examples whose parts have 
 learn from predictions for folds that clones of the model did not see, drawn as test examples are: the few spellings of
 the handwritten words come back in other hands, but for *new words*, where folds hold out spellings, too. The
 classifiers of the one-shot policy are set to a budget by a threshold; on these curves it is set on the test examples,
-without their labels, so that shares are the ones asked for. *Complex* policy features look at the model's answer and
-its margins, *simple* ones at the part alone. With *equal share*, every example has the same share of its parts bought;
-else money moves between examples, and the mean is kept. *Iterated* is this library's own: rank parts by the
-probability that their answer is wrong, buy, answer again, rank again; *label-free*, by the probability that it differs
-from the answer with everything.
+without their labels, so that shares are the ones asked for. Of the pseudo-labels by trajectory, what an example can do
+without is taken back, and parts that need costly features weigh as much as all others together; the anytime policy
+weighs additions by what they are better than one that changes nothing. Neither is in the paper. *Complex* policy
+features look at the model's answer and its margins, *simple* ones at the part alone. With *equal share*, every example
+has the same share of its parts bought; else money moves between examples, and the mean is kept. *Iterated* is this
+library's own: rank parts by the probability that their answer is wrong, buy, answer again, rank again; *label-free*,
+by the probability that it differs from the answer with everything.
 """
 
 _TIMES = """\

@@ -20,6 +20,9 @@ from wald.structured.policies.segments import parts_of, ranks
 from wald.structured.policies.targets import Objective, successors
 from wald.structured.protocol import Session, State, StructuredModel
 
+#: Values are sums of prices, so that the same one may come out in two ways.
+_ROUNDING = 1e-9
+
 
 class Step(NamedTuple):
     """An example on its way: what was bought, the answer, and what that cost."""
@@ -38,7 +41,7 @@ class AnytimePolicy(Policy):
         As in `OneShotPolicy`.
     t_max : int, default=6
         Steps that the score learns from; it is the same one for all steps.
-    C : float, default=1000.0
+    C : float, default=100.0
         How closely the score fits, as in `OneShotPolicy`.
     cv : int, "prefit" or sequence of Fold, default=5
         As in `IteratedPolicy`.
@@ -52,10 +55,13 @@ class AnytimePolicy(Policy):
     Notes
     -----
     T. Bolukbasi, K. Chang, J. Wang and V. Saligrama, "Resource Constrained Structured Prediction" (arXiv 1602.08761),
-    algorithms 1 and 2. At each step an example's successors, all single additions s, have weights W(s) = max C - C(s);
-    the score minimizes ``-sum W(s) log softmax(s)``, a convex bound of the weighted errors of equation 8, over all
-    steps so far, and then takes the step. Algorithm 2 as printed buys one group more than the budget allows; this one
-    stops before it.
+    algorithms 1 and 2. At each step an example's successors, all single additions s, have weights W(s); the score
+    minimizes ``-sum W(s) log softmax(s)``, a convex bound of the weighted errors of equation 8, over all steps so far,
+    and then takes the step. Algorithm 2 as printed buys one group more than the budget allows; this one stops before.
+
+    Equation 8 has W(s) = max C - C(s). Here it is max(C0 - C(s), 0), where C0 is the value of the cheapest addition
+    that changes no answer. Counted from the worst addition, one that spoils an answer gives a weight to all that
+    change nothing, in sum more than any gain has, and the score learns to tell these apart.
 
     Scores compare an example's own parts. With ``BudgetedPredictor(spend="each")`` that is all they are asked for; with
     ``spend="mean"``, one threshold for all examples, other policies use the money better.
@@ -83,7 +89,7 @@ class AnytimePolicy(Policy):
         tradeoff: float = 0.3,
         *,
         t_max: int = 6,
-        C: float = 1000.0,
+        C: float = 100.0,
         cv: int | str | Sequence[Fold] = 5,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
@@ -188,7 +194,9 @@ class _Walk:
             return None
         self._items, values, self._owners = successors(self.objective, self.state, self.active)
         ends = np.searchsorted(self._owners, np.arange(len(self.active) + 1))
-        weight = np.maximum.reduceat(values, ends[:-1])[self._owners] - values
+        idle = self.objective(self.state, self.active) + self.objective.tradeoff * self.objective.prices.min()
+        worth = idle[self._owners] - values
+        weight = np.where(worth > _ROUNDING, worth, 0.0)
         self._seen = self._rows(self.active, *self._items)
         tells = (np.maximum.reduceat(weight, ends[:-1]) > 0)[self._owners]
         lengths = np.diff(ends)[np.maximum.reduceat(weight, ends[:-1]) > 0]

@@ -15,7 +15,7 @@ from wald.structured.policies.crossfit import Fold, crossfit
 from wald.structured.policies.evidence import rows_of
 from wald.structured.policies.linear import weighted_svm
 from wald.structured.policies.segments import owner
-from wald.structured.policies.targets import Objective, Targets, marked, parsimonious, trajectory
+from wald.structured.policies.targets import Objective, Targets, lean, marked, parsimonious, trajectory
 from wald.structured.protocol import Session, State, StructuredModel
 
 
@@ -27,13 +27,14 @@ class OneShotPolicy(Policy):
     tradeoff : float, default=0.3
         Wrong parts that one part with all costly groups is worth, when pseudo-labels are searched for.
     pseudo_label : {"trajectory", "parsimonious", "wrong", "differs"}, default="trajectory"
-        What the classifier learns. "trajectory": the best state that greedy additions come by. "parsimonious": the
-        additions that pay alone. "wrong": the parts that are wrong with nothing bought. "differs", without labels: the
-        parts whose answer is not the one with everything bought.
+        What the classifier learns. "trajectory": the best state that greedy additions come by, less what it can do
+        without. "parsimonious": the additions that pay alone. "wrong": the parts that are wrong with nothing bought.
+        "differs", without labels: the parts whose answer is not the one with everything bought.
     features : {"complex", "simple"}, default="complex"
         What it sees of a part; simple features need no inference.
-    class_weight : float or mapping of group names to floats, default=1.0
-        Weight of the parts that need a group: more of it reaches budgets that no ``tradeoff`` does.
+    class_weight : "balanced", float or mapping of group names to floats, default="balanced"
+        Weight of the parts that need a group, against 1 for the others: more of it reaches budgets that no ``tradeoff``
+        does. "balanced": together they weigh as much as all others together.
     importance : bool, default=True
         Whether examples count by what a mistake can cost.
     tau : float, default=0.0
@@ -59,6 +60,10 @@ class OneShotPolicy(Policy):
     equation 4: an example's pseudo-label has weight W, the same for all of its parts. The structural SVM over a graph
     without edges is a weighted SVM per part. With several groups, each has a classifier of its own.
 
+    Two things are this library's own. Of the state that the trajectory finds, `lean` takes back what turns out not to
+    be needed, for the search breaks ties by position. And weights are balanced: few parts need a costly group, and a
+    classifier that is content to find the clearest of them ranks the others badly, which is what larger budgets buy.
+
     Examples
     --------
     >>> from wald.datasets import make_chains
@@ -79,7 +84,7 @@ class OneShotPolicy(Policy):
         pseudo_label: str = "trajectory",
         *,
         features: str = "complex",
-        class_weight: float | Mapping[str, float] = 1.0,
+        class_weight: str | float | Mapping[str, float] = "balanced",
         importance: bool = True,
         tau: float = 0.0,
         t_max: int | None = None,
@@ -124,10 +129,9 @@ class OneShotPolicy(Policy):
         self.share_ = every_wanted.mean(axis=0)
         self.scores_ = []
         for group, name in enumerate(list(model.group_names_)[1:]):
-            of_class = self.class_weight[name] if isinstance(self.class_weight, Mapping) else self.class_weight
             asks = every_wanted[:, group]
             try:
-                score = weighted_svm(every_row, asks, weight * np.where(asks, of_class, 1.0), self.C, seed)
+                score = weighted_svm(every_row, asks, self._weighted(name, asks, weight), self.C, seed)
             except ValueError as error:
                 raise ValueError(
                     f"No pseudo-label tells parts with group {name!r} from parts without it at tradeoff="
@@ -146,8 +150,16 @@ class OneShotPolicy(Policy):
             return marked(fold, self.pseudo_label == "differs")
         objective = Objective(fold, float(self.tradeoff), prices)
         if self.pseudo_label == "trajectory":
-            return trajectory(objective, self.t_max)
+            return lean(objective, trajectory(objective, self.t_max))
         return parsimonious(objective, float(self.tau))
+
+    def _weighted(self, name: str, asks: NDArray[np.bool_], weight: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Weights with that of the class in them."""
+        of_class: Any = self.class_weight[name] if isinstance(self.class_weight, Mapping) else self.class_weight
+        if of_class == "balanced":
+            asking = float(weight[asks].sum())
+            of_class = (float(weight.sum()) - asking) / asking if asking else 1.0
+        return np.asarray(weight * np.where(asks, of_class, 1.0))
 
     def _check(self) -> None:
         owner_ = type(self).__name__
@@ -161,4 +173,7 @@ class OneShotPolicy(Policy):
             raise ValueError(f"t_max must be at least 1, or None. Got {self.t_max!r}.")
         weights = self.class_weight.values() if isinstance(self.class_weight, Mapping) else [self.class_weight]
         for weight in weights:
-            require_positive(owner_, "class_weight", weight)
+            if isinstance(weight, str):
+                require_option(owner_, "class_weight", weight, ("balanced",))
+            else:
+                require_positive(owner_, "class_weight", weight)

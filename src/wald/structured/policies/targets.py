@@ -90,8 +90,7 @@ def trajectory(objective: Objective, t_max: int | None = None) -> Targets:
         if not len(active):
             break
         items, values, owners = successors(objective, state, active)
-        order = np.lexsort((values, owners))  # stable: of equal values the first item
-        first = order[np.unique(owners[order], return_index=True)[1]]
+        first = least(values, owners)
         state[items[0][first], items[1][first]] = True
         np.maximum.at(worst, active[owners], values)
         better = values[first] < best[active]
@@ -132,13 +131,44 @@ def marked(fold: Fold, differs: bool) -> Targets:
     return Targets(np.repeat(wanted[:, None], nothing.shape[1], axis=1), np.ones(len(fold.session.offsets) - 1))
 
 
+def lean(objective: Objective, found: Targets) -> Targets:
+    """Take back what a state can do without: one group at a time, each time the one without which the value is least.
+
+    Parameters
+    ----------
+    objective : Objective
+    found : Targets
+
+    Notes
+    -----
+    Of additions that change nothing a search takes the first, so a state may hold parts that came before the one that
+    counted. What is left has a value that is smaller wherever something was taken back, and as small elsewhere.
+    """
+    state, weight = found.state.copy(), found.weight.copy()
+    offsets = np.asarray(objective.fold.session.offsets)
+    active = np.flatnonzero(counts(np.any(state, axis=1), offsets))
+    value = objective(state, np.arange(objective.n_examples))
+    worst = value + weight
+    while len(active):
+        items, values, owners = predecessors(objective, state, active)
+        first = least(values, owners)
+        np.maximum.at(worst, active[owners], values)
+        better = values[first] < value[active]
+        state[items[0][first[better]], items[1][first[better]]] = False
+        active, values = active[better], values[first[better]]
+        value[active] = values
+        parts, ends = parts_of(offsets, active)
+        active = active[counts(np.any(state[parts], axis=1), ends) > 0]
+    return Targets(state, worst - value)
+
+
+Items = tuple[NDArray[np.int64], NDArray[np.int64]]
+
+
 def successors(
     objective: Objective, state: State, examples: NDArray[np.int64]
-) -> tuple[tuple[NDArray[np.int64], NDArray[np.int64]], NDArray[np.float64], NDArray[np.int64]]:
+) -> tuple[Items, NDArray[np.float64], NDArray[np.int64]]:
     """Values of all single additions to some examples.
-
-    Decoding touches only the examples that change, as many at a time as there are: first the first addition to each of
-    them, then the second.
 
     Returns
     -------
@@ -148,15 +178,39 @@ def successors(
     owners : int64 ndarray of shape (n_items,)
         Whose addition it is, an index of ``examples``.
     """
+    return _changes(objective, state, examples, ~state)
+
+
+def predecessors(
+    objective: Objective, state: State, examples: NDArray[np.int64]
+) -> tuple[Items, NDArray[np.float64], NDArray[np.int64]]:
+    """Values of taking single groups back from some examples; returned as by `successors`."""
+    return _changes(objective, state, examples, state)
+
+
+def least(values: NDArray[np.float64], owners: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Which item of each owner has the least value, of equal ones the first."""
+    order = np.lexsort((values, owners))  # stable
+    return np.asarray(order[np.unique(owners[order], return_index=True)[1]])
+
+
+def _changes(
+    objective: Objective, state: State, examples: NDArray[np.int64], which: State
+) -> tuple[Items, NDArray[np.float64], NDArray[np.int64]]:
+    """Values after each single change.
+
+    Decoding touches only the examples that change, as many at a time as there are: first the first change to each of
+    them, then the second.
+    """
     parts, ends = parts_of(np.asarray(objective.fold.session.offsets), examples)
-    local, groups = np.nonzero(~state[parts])
+    local, groups = np.nonzero(which[parts])
     owners, at = owner(ends)[local], parts[local]
     starts = np.searchsorted(owners, np.arange(len(examples)))
     place = np.arange(len(owners)) - starts[owners]
     values, trial = np.empty(len(owners)), state.copy()
     for turn in range(int(place.max()) + 1):
         now = np.flatnonzero(place == turn)
-        trial[at[now], groups[now]] = True
+        trial[at[now], groups[now]] ^= True
         values[now] = objective(trial, examples[owners[now]])
-        trial[at[now], groups[now]] = False
+        trial[at[now], groups[now]] ^= True
     return (at, groups), values, owners
