@@ -40,7 +40,7 @@ public:
     }
 
 private:
-    static constexpr int kBatch = 16;
+    static constexpr int kBatch = 16, kSoon = 2;
     enum Depth : int { kFull = -1 };  // a row's depth is the look at which it stops, or this
 
     struct Batch {
@@ -128,8 +128,17 @@ private:
             n = left;
         }
     }
-    double full_margin(const T* x, double y) const {
-        return y * (static_cast<double>(kernels<T>().online.dot(l_.model.w.data(), x, c_.n_features)) + l_.model.b);
+    // Of a row that is read to its end; `next` is the row to ask memory for meanwhile, or null.
+    double full_margin(const T* x, double y, const T* next = nullptr) const {
+        const OnlineKernels<T>& k = kernels<T>().online;
+        const T* w = l_.model.w.data();
+        return y * (static_cast<double>(next ? k.dot_ahead(w, x, c_.n_features, next) : k.dot(w, x, c_.n_features)) + l_.model.b);
+    }
+    // The row whose turn is soon, if that is known.
+    const T* soon(const Batch& b, int i) const {
+        if (i + kSoon < b.n) return b.x[i + kSoon];
+        const Batch& next = batches_[&b == batches_];
+        return i + kSoon - b.n < next.n ? next.x[i + kSoon - b.n] : nullptr;
     }
     bool would_stop(const Boundary<T>& bound, const T* x, double y) const {
         const Target t = target(c_, l_.step);
@@ -179,7 +188,7 @@ private:
             known = true;
         }
         if (!known) {
-            margin = full_margin(x, y);
+            margin = full_margin(x, y, c_.attention == Attention::full ? soon(b, i) : nullptr);
             if (!std::isfinite(margin)) throw NotFinite(b.row[i]);
             l_.pay(c_.n_features, l_.total_cost);
         }
