@@ -79,7 +79,7 @@ private:
     }
     // The start of a row that will be read in full: the hardware goes on from there by itself.
     void fetch_all(const T* x) const {
-        const std::int64_t far = std::min<std::int64_t>(c_.n_features, 4 * kLanes<T>);
+        const std::int64_t far = std::min<std::int64_t>(c_.n_features, 16 * kLanes<T>);
         for (std::int64_t j = 0; j < far; j += kLanes<T>) fetch_line(x + j);
     }
 
