@@ -23,12 +23,15 @@ public:
             Batch& batch = batches_[turn];
             Batch& next = batches_[turn ^ 1];
             next.n = 0;
-            // What is read of a skipped row is little: ask for it before anything waits. Whole rows would fill the queue.
             const std::int64_t after = std::min<std::int64_t>(kBatch, n - from - kBatch);
-            if (l_.boundary[0].ready() && l_.boundary[1].ready())
-                while (next.n < after) take(next, from + kBatch + next.n, first);
+            // What is read of a skipped row is little: ask for it early. Whole rows would fill the queue.
+            const auto ask = [&] {
+                if (l_.boundary[0].ready() && l_.boundary[1].ready())
+                    while (next.n < after) take(next, from + kBatch + next.n, first);
+            };
             for (int i = 0; i < batch.n;) {
-                look_ahead(batch, i);
+                look_ahead(batch, i, ask);
+                ask();
                 // Until a row changes the model: then the rest of the batch is looked at again.
                 for (bool same = true; same && i < batch.n; ++i) {
                     if (next.n < after && next.n <= i) take(next, from + kBatch + next.n, first);
@@ -85,8 +88,10 @@ private:
 
     // ---- reading ----
 
-    // Looks at rows `from` and later, look by look, as if none of them changed the model.
-    void look_ahead(Batch& b, int from) {
+    // Looks at rows `from` and later, look by look, as if none of them changed the model. What the second look needs is on its way
+    // `meanwhile`.
+    template <class F>
+    void look_ahead(Batch& b, int from, F meanwhile) {
         if (c_.attention == Attention::full) return;
         int alive[kBatch], n = 0;
         const Boundary<T>* bounds[kBatch];
@@ -104,10 +109,7 @@ private:
         }
         Target t = target(c_, l_.step);
         for (int look = 0; n > 0; ++look) {
-            for (int a = 0; a < n; ++a) {
-                looks[a] = &bounds[a]->look(look);
-                if (look > 0) fetch_pieces(*looks[a], bounds[a]->look(look - 1).n_pieces, rows[a]);
-            }
+            for (int a = 0; a < n; ++a) looks[a] = &bounds[a]->look(look);
             kernels<T>().online.scores(looks, rows, n, z);
             int left = 0;
             for (int a = 0; a < n; ++a) {
@@ -118,6 +120,7 @@ private:
                     b.depth[i] = look;
                     b.z[i] = static_cast<T>(margin);
                 } else if (look + 1 < bounds[a]->n_looks()) {
+                    fetch_pieces(bounds[a]->look(look + 1), looks[a]->n_pieces, rows[a]);
                     bounds[left] = bounds[a];
                     rows[left] = rows[a];
                     alive[left++] = i;
@@ -126,6 +129,7 @@ private:
                 }
             }
             n = left;
+            if (look == 0) meanwhile();
         }
     }
     // Of a row that is read to its end; `next` is the row to ask memory for meanwhile, or null.
