@@ -233,6 +233,29 @@ inline nb::object counts_table(const std::array<online::Counts, 2>& counts) {
     return nb::cast(table);
 }
 
+// Of each class's constant boundary for CSR rows as it stands. Without spread it is not fitted.
+template <class T>
+online::Range sparse_range(const online::Learner<T>& l, std::size_t y, const online::Target& t) {
+    const online::SparseBoundary<T>& s = l.sparse[y];
+    if (!s.ready()) return l.rows_of[y] >= l.config.warm_up && s.length.size() >= 10 ? online::Range::no_spread : online::Range::holds;
+    const double grown = t.scale / s.scale;
+    return online::range_of(l.config, t.at, s.middle * grown, s.sigma * grown, s.width);
+}
+
+// The same, whatever rows the learner meets: first of dense ones, then of CSR ones.
+template <class L>
+std::pair<std::string, std::string> ranges(const L& l) {
+    const online::Target t = online::target(l.config, l.step);
+    const auto name = [&](std::size_t y) {
+        online::Range range = l.boundary[y].range(l.config, t.at);
+        if constexpr (requires { l.sparse; })
+            if (range == online::Range::holds && l.boundary[y].walks(l.config)) range = sparse_range(l, y, t);
+        constexpr const char* names[] = {"holds", "no spread", "at once", "seldom"};
+        return std::string(names[static_cast<std::size_t>(range)]);
+    };
+    return {name(0), name(1)};
+}
+
 // What every learner offers.
 template <class L>
 nb::class_<L> bind_learner(nb::module_& m, const char* name) {
@@ -254,6 +277,7 @@ nb::class_<L> bind_learner(nb::module_& m, const char* name) {
         .def_prop_ro("features_seen", [](const L& o) { return o.with([](const auto& l) { return l.features_seen; }); })
         .def_prop_ro("cost_seen", [](const L& o) { return o.with([](const auto& l) { return l.cost_seen; }); })
         .def_prop_ro("audits", [](const L& o) { return o.with([](const auto& l) { return counts_table(l.audits); }); })
+        .def_prop_ro("ranges", [](const L& o) { return o.with([](const auto& l) { return ranges(l); }); })
         .def_prop_ro("truth", [](const L& o) { return o.with([](const auto& l) { return counts_table(l.truth); }); });
 }
 

@@ -54,6 +54,8 @@ struct Look {
 template <class T>
 struct OnlineKernels {
     T (*dot)(const T* w, const T* x, std::int64_t n);
+    // The same, and asks memory for the n values at `next`, a little at a time.
+    T (*dot_ahead)(const T* w, const T* x, std::int64_t n, const T* next);
     // w += a x, in T and in double
     void (*add)(T* w, T a, const T* x, std::int64_t n);
     void (*add_twice)(double* w, double a, const T* x, std::int64_t n);

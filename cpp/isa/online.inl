@@ -51,19 +51,39 @@ inline T total(const Pack<T>& p) {
     return lanes<T>(halved(p));
 }
 
-// Four chains, lane = feature modulo the panel; ((0 + 1) + (2 + 3)), then the tree.
-template <class T>
-T dot(const T* w, const T* x, std::int64_t n) {
+// Four chains, lane = feature modulo the panel; ((0 + 1) + (2 + 3)), then the tree. Before each panel, its place in `next` is
+// asked of memory, if there is a next row.
+template <class T, bool Ahead>
+inline T dot_of(const T* w, const T* x, std::int64_t n, [[maybe_unused]] const T* next) {
     using P = Pack<T>;
     constexpr int L = P::kSize;
+    // Into the second level: the first has room for few lines that are under way.
+    const auto fetch = [&]([[maybe_unused]] std::int64_t at) {
+        if constexpr (Ahead) __builtin_prefetch(next + at, 0, 2);
+    };
     P chain[4] = {P::zero(), P::zero(), P::zero(), P::zero()};
     std::int64_t i = 0;
     for (; i + 4 * L <= n; i += 4 * L)
-        for (int c = 0; c < 4; ++c) chain[c].fma(P::load(w + i + c * L), P::load(x + i + c * L));
+        for (int c = 0; c < 4; ++c) {
+            fetch(i + c * L);
+            chain[c].fma(P::load(w + i + c * L), P::load(x + i + c * L));
+        }
     int c = 0;
-    for (; i + L <= n; i += L, ++c) chain[c].fma(P::load(w + i), P::load(x + i));
+    for (; i + L <= n; i += L, ++c) {
+        fetch(i);
+        chain[c].fma(P::load(w + i), P::load(x + i));
+    }
+    fetch(n - 1);
     if (i < n) chain[c].fma(load_some(w + i, n - i), load_some(x + i, n - i));
     return total((chain[0] + chain[1]) + (chain[2] + chain[3]));
+}
+template <class T>
+T dot(const T* w, const T* x, std::int64_t n) {
+    return dot_of<T, false>(w, x, n, nullptr);
+}
+template <class T>
+T dot_ahead(const T* w, const T* x, std::int64_t n, const T* next) {
+    return dot_of<T, true>(w, x, n, next);
 }
 
 template <class T>
@@ -263,8 +283,7 @@ bool stumps(const std::int32_t* features, const T* thresholds, int n, const T* x
 }
 
 template <class T>
-inline constexpr OnlineKernels<T> online_table{&dot<T>,        &add<T>,  &add_twice<T>, &scores<T>,     &walk<T>,
-                                               &piece_sums<T>, &gram<T>, &fold<T>,      &dot_sparse<T>,
-                                               &stumps<T>};
+inline constexpr OnlineKernels<T> online_table{&dot<T>,        &dot_ahead<T>, &add<T>,  &add_twice<T>, &scores<T>, &walk<T>,
+                                               &piece_sums<T>, &gram<T>,      &fold<T>, &dot_sparse<T>, &stumps<T>};
 
 }  // namespace WALD_ISA

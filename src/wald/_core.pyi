@@ -731,6 +731,10 @@ class _Learner:
         """Audited rows, those stopped, those needed, those stopped although needed; by class: shape (2, 4)."""
 
     @property
+    def ranges(self) -> tuple[str, str]:
+        """Each class's constant boundary: it "holds", knows "no spread", or was moved to stop "at once" or "seldom"."""
+
+    @property
     def truth(self) -> NDArray[np.int64]:
         """The same counts over all rows after the warm-up, if `watch_all` is set."""
 

@@ -6,6 +6,7 @@
 
 #include "config.hpp"
 #include "random.hpp"
+#include "range.hpp"
 #include "regression.hpp"
 #include "units.hpp"
 #include "weights.hpp"
@@ -196,10 +197,9 @@ public:
             const double root = std::sqrt(half * half + square);
             return start_ + (half >= 0 ? half + root : square / (root - half));
         }
-        const double tau = 0.5 * (at - middle_ + width * sigma_);
-        // Below these the formula says to stop before looking, and no longer holds.
-        return c.attention == Attention::centred ? std::max(tau, std::max(0.0, at - middle_)) : std::max(tau, std::max(0.0, at));
+        return Reflection(c, at, middle_, sigma_, width).level();
     }
+    Range range(const Config& c, double at) const { return ready() && walks(c) ? range_of(c, at, middle_, sigma_, width) : Range::holds; }
 
 private:
     void fit_regression(const Config& c, const Units& units, const Weights<T>& model, const std::vector<const T*>& rows, const std::vector<double>& share) {

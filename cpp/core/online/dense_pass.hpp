@@ -23,12 +23,15 @@ public:
             Batch& batch = batches_[turn];
             Batch& next = batches_[turn ^ 1];
             next.n = 0;
-            // What is read of a skipped row is little: ask for it before anything waits. Whole rows would fill the queue.
             const std::int64_t after = std::min<std::int64_t>(kBatch, n - from - kBatch);
-            if (l_.boundary[0].ready() && l_.boundary[1].ready())
-                while (next.n < after) take(next, from + kBatch + next.n, first);
+            // What is read of a skipped row is little: ask for it early. Whole rows would fill the queue.
+            const auto ask = [&] {
+                if (l_.boundary[0].ready() && l_.boundary[1].ready())
+                    while (next.n < after) take(next, from + kBatch + next.n, first);
+            };
             for (int i = 0; i < batch.n;) {
-                look_ahead(batch, i);
+                look_ahead(batch, i, ask);
+                ask();
                 // Until a row changes the model: then the rest of the batch is looked at again.
                 for (bool same = true; same && i < batch.n; ++i) {
                     if (next.n < after && next.n <= i) take(next, from + kBatch + next.n, first);
@@ -40,7 +43,7 @@ public:
     }
 
 private:
-    static constexpr int kBatch = 16;
+    static constexpr int kBatch = 16, kSoon = 2;
     enum Depth : int { kFull = -1 };  // a row's depth is the look at which it stops, or this
 
     struct Batch {
@@ -79,14 +82,16 @@ private:
     }
     // The start of a row that will be read in full: the hardware goes on from there by itself.
     void fetch_all(const T* x) const {
-        const std::int64_t far = std::min<std::int64_t>(c_.n_features, 4 * kLanes<T>);
+        const std::int64_t far = std::min<std::int64_t>(c_.n_features, 16 * kLanes<T>);
         for (std::int64_t j = 0; j < far; j += kLanes<T>) fetch_line(x + j);
     }
 
     // ---- reading ----
 
-    // Looks at rows `from` and later, look by look, as if none of them changed the model.
-    void look_ahead(Batch& b, int from) {
+    // Looks at rows `from` and later, look by look, as if none of them changed the model. What the second look needs is on its way
+    // `meanwhile`.
+    template <class F>
+    void look_ahead(Batch& b, int from, F meanwhile) {
         if (c_.attention == Attention::full) return;
         int alive[kBatch], n = 0;
         const Boundary<T>* bounds[kBatch];
@@ -104,10 +109,7 @@ private:
         }
         Target t = target(c_, l_.step);
         for (int look = 0; n > 0; ++look) {
-            for (int a = 0; a < n; ++a) {
-                looks[a] = &bounds[a]->look(look);
-                if (look > 0) fetch_pieces(*looks[a], bounds[a]->look(look - 1).n_pieces, rows[a]);
-            }
+            for (int a = 0; a < n; ++a) looks[a] = &bounds[a]->look(look);
             kernels<T>().online.scores(looks, rows, n, z);
             int left = 0;
             for (int a = 0; a < n; ++a) {
@@ -118,6 +120,7 @@ private:
                     b.depth[i] = look;
                     b.z[i] = static_cast<T>(margin);
                 } else if (look + 1 < bounds[a]->n_looks()) {
+                    fetch_pieces(bounds[a]->look(look + 1), looks[a]->n_pieces, rows[a]);
                     bounds[left] = bounds[a];
                     rows[left] = rows[a];
                     alive[left++] = i;
@@ -126,10 +129,20 @@ private:
                 }
             }
             n = left;
+            if (look == 0) meanwhile();
         }
     }
-    double full_margin(const T* x, double y) const {
-        return y * (static_cast<double>(kernels<T>().online.dot(l_.model.w.data(), x, c_.n_features)) + l_.model.b);
+    // Of a row that is read to its end; `next` is the row to ask memory for meanwhile, or null.
+    double full_margin(const T* x, double y, const T* next = nullptr) const {
+        const OnlineKernels<T>& k = kernels<T>().online;
+        const T* w = l_.model.w.data();
+        return y * (static_cast<double>(next ? k.dot_ahead(w, x, c_.n_features, next) : k.dot(w, x, c_.n_features)) + l_.model.b);
+    }
+    // The row whose turn is soon, if that is known.
+    const T* soon(const Batch& b, int i) const {
+        if (i + kSoon < b.n) return b.x[i + kSoon];
+        const Batch& next = batches_[&b == batches_];
+        return i + kSoon - b.n < next.n ? next.x[i + kSoon - b.n] : nullptr;
     }
     bool would_stop(const Boundary<T>& bound, const T* x, double y) const {
         const Target t = target(c_, l_.step);
@@ -179,7 +192,7 @@ private:
             known = true;
         }
         if (!known) {
-            margin = full_margin(x, y);
+            margin = full_margin(x, y, c_.attention == Attention::full ? soon(b, i) : nullptr);
             if (!std::isfinite(margin)) throw NotFinite(b.row[i]);
             l_.pay(c_.n_features, l_.total_cost);
         }

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from wald.online.attention import settings
 from wald.online.classifier import AttentiveClassifier
 from wald.online.first_rows import Chunk, FirstRows
-from wald.online.hypotheses import Stumps, Voters, run_length
+from wald.online.hypotheses import Labels, Stumps, Voters, run_length
 from wald.online.problem import BoostingProblem
 from wald.stopping.validation import require_option, require_positive
 
@@ -329,7 +329,7 @@ class AttentiveBoosting(AttentiveClassifier):
     ) -> float:
         code = self._code(k)
         weights = (float(class_weights[0]) if len(self.problems_) == 1 else 1.0, float(class_weights[code]))
-        return self.hypotheses_.train(problem, code, rows, positive, sample_weight, weights, shuffle)
+        return self.hypotheses_.train(problem, code, rows, Labels(positive, sample_weight, weights), shuffle)
 
     def _publish(self) -> None:
         super()._publish()

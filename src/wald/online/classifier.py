@@ -22,6 +22,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from wald import _core
 from wald.online.attention import ERROR_OF, rule_of, settings
+from wald.online.degenerate import warn_of_degenerate_boundaries
 from wald.online.problem import Problem
 from wald.online.rows import is_positive, learner_rows
 from wald.online.stop_error import StopError
@@ -78,6 +79,11 @@ class AttentiveClassifier(LinearClassifierMixin, BaseEstimator):
         ------
         ValueError
             For parameters out of range, labels of one class, or a row with NaN or infinity among what was read.
+
+        Warns
+        -----
+        DegenerateBoundaryWarning
+            With ``attention="constant"``: the boundary of a class ended where its formula has no level.
         """
         self._check_parameters()
         X, y = self._validated(X, y, reset=not (self.warm_start and hasattr(self, "problems_")))
@@ -101,6 +107,7 @@ class AttentiveClassifier(LinearClassifierMixin, BaseEstimator):
             epochs = self._epochs(problem, k, rows, positive, sample_weight, weights, X.shape[0])
             self.n_iter_ = max(self.n_iter_, epochs)
         self._publish()
+        self._warn()
         return self
 
     def partial_fit(
@@ -129,6 +136,11 @@ class AttentiveClassifier(LinearClassifierMixin, BaseEstimator):
         Returns
         -------
         self
+
+        Warns
+        -----
+        DegenerateBoundaryWarning
+            As in `fit`.
         """
         self._check_parameters()
         if self.class_weight == "balanced":
@@ -157,6 +169,7 @@ class AttentiveClassifier(LinearClassifierMixin, BaseEstimator):
         self._pass(X, np.searchsorted(self.classes_, y), sample_weight, weights)
         self.n_iter_ = 1
         self._publish()
+        self._warn()
         return self
 
     def _validated(self, X: Any, y: Any, reset: bool, ensure_min_samples: int = 1) -> tuple[Any, NDArray[Any]]:
@@ -284,6 +297,10 @@ class AttentiveClassifier(LinearClassifierMixin, BaseEstimator):
         counts = np.sum([learner.audits for learner in learners], axis=(0, 1))
         kind = ERROR_OF[rule_of(self)]
         self.stop_error_ = StopError.from_counts(kind, (int(counts[0]), int(counts[1]), int(counts[2]), int(counts[3])))
+
+    def _warn(self) -> None:
+        """Say what has become of the boundaries, to the caller of `fit` or `partial_fit`."""
+        warn_of_degenerate_boundaries(self, stacklevel=4)
 
     def _check_parameters(self) -> None:
         name = type(self).__name__

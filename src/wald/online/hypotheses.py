@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,19 @@ from wald.online.rows import learner_rows
 
 _COLUMNS = 4096  # of sparse rows, written out together to find quantiles
 _PREDICTED = 1024  # rows that are predicted together
+
+
+class Labels(NamedTuple):
+    """What a binary problem makes of rows: whether they are positive, and what they and the two classes weigh."""
+
+    positive: NDArray[np.uint8]
+    sample_weight: NDArray[np.float64] | None
+    class_weight: tuple[float, float]
+
+    def of(self, ids: NDArray[np.intp] | slice) -> tuple[NDArray[np.uint8], NDArray[np.float64] | None, float, float]:
+        """Those of some rows, as compiled learners take them."""
+        weight = None if self.sample_weight is None else self.sample_weight[ids]
+        return (self.positive[ids], weight, *self.class_weight)
 
 
 class Stumps:
@@ -83,19 +96,10 @@ class Stumps:
         """Rows as `train` and `margins` take them."""
         return learner_rows(X, dtype, 0)
 
-    def train(
-        self,
-        problem: BoostingProblem,
-        code: int,
-        rows: Any,
-        positive: NDArray[np.uint8],
-        sample_weight: NDArray[np.float64] | None,
-        class_weight: tuple[float, float],
-        shuffle: int | None,
-    ) -> float:
+    def train(self, problem: BoostingProblem, code: int, rows: Any, labels: Labels, shuffle: int | None) -> float:
         """One pass; the sum of the losses seen."""
         del code  # a stump votes the same in all problems
-        return float(problem.learner.train(rows, self._compiled, positive, sample_weight, *class_weight, shuffle))
+        return float(problem.learner.train(rows, self._compiled, *labels.of(slice(None)), shuffle))
 
     def margins(
         self, problems: list[BoostingProblem], codes: list[int], X: Any, average: bool, width: float | None
@@ -149,26 +153,16 @@ class Voters:
         del dtype  # members get what came
         return X
 
-    def train(
-        self,
-        problem: BoostingProblem,
-        code: int,
-        rows: Any,
-        positive: NDArray[np.uint8],
-        sample_weight: NDArray[np.float64] | None,
-        class_weight: tuple[float, float],
-        shuffle: int | None,
-    ) -> float:
+    def train(self, problem: BoostingProblem, code: int, rows: Any, labels: Labels, shuffle: int | None) -> float:
         """One pass; the sum of the losses seen."""
         n, total = rows.shape[0], 0.0
         order = np.arange(n) if shuffle is None else _core.shuffled(n, shuffle)
         for start in range(0, n, self.rows_ahead):
             ids = order[start : start + self.rows_ahead]
-            weight = None if sample_weight is None else sample_weight[ids]
-            votes = _Votes(self, rows[ids], problem, code)
+            votes, meant = _Votes(self, rows[ids], problem, code), labels.of(ids)
             done = 0
             while True:
-                done, loss, wanted = problem.learner.advance(*votes.given(), positive[ids], weight, *class_weight, done)
+                done, loss, wanted = problem.learner.advance(*votes.given(), *meant, done)
                 total += loss
                 if done == len(ids):
                     break

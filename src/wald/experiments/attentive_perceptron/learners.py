@@ -87,12 +87,19 @@ def budgeted(task: Task, mean_features: float, rate: float = 0.01) -> list[Conte
     return [Contender("budgeted", order=order, budget=budget + run // 2) for order in ORDERS]
 
 
+class Contesting(AttentivePerceptron):
+    """Takes boundaries that their formula has no level for as they come: which settings are of use is the question."""
+
+    def _warn(self) -> None:
+        pass
+
+
 def learner(contender: Contender, seed: int, **more: Any) -> AttentivePerceptron:
     """An estimator that goes on where it left off, one epoch at a call."""
-    return AttentivePerceptron(**contender.parameters, max_iter=1, tol=None, warm_start=True, random_state=seed, **more)
+    return Contesting(**contender.parameters, max_iter=1, tol=None, warm_start=True, random_state=seed, **more)
 
 
-class Watched(AttentivePerceptron):
+class Watched(Contesting):
     """Counts the stop errors of every example, too, by reading what attention left out: the truth behind the audits."""
 
     def _start(self, classes: NDArray[Any], X: Any) -> None:

@@ -1,0 +1,52 @@
+"""Constant boundaries that their formula has no level for: said once, when training ends."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from wald.online.attention import rule_of
+from wald.stopping.levels import DegenerateBoundaryWarning
+
+# What the compiled learner says of a boundary, and what that means for the examples of its class.
+_MEANING = {
+    "at once": (
+        "its level fell below where the formula begins, was moved there, and now stops them at once: too few of them "
+        "call for an update for delta={delta}. A smaller delta, boundary='bridge' or attention='conditional' stops "
+        "later."
+    ),
+    "seldom": (
+        "its level fell below where the formula begins, was moved there, and now stops them hardly ever: nearly all of "
+        "them call for an update. More examples may help; attention='full' reads as much for less."
+    ),
+    "no spread": (
+        "it can never stop them: their margins have no spread, for their terms or the weights are constant. Terms that "
+        "vary help; attention='full' reads as much for less."
+    ),
+}
+_NAMED = 5
+
+
+def warn_of_degenerate_boundaries(owner: Any, stacklevel: int) -> None:
+    """Warn about every class whose constant boundary is out of its formula's range.
+
+    With ``delta="auto"`` a level that was moved is no news: audits moved it, and watch over what it does.
+    """
+    if owner.attention != "constant":
+        return
+    of: dict[str, list[str]] = {found: [] for found in _MEANING}
+    for k, problem in enumerate(owner.problems_):
+        names = owner.classes_ if len(owner.problems_) == 1 else (f"not {owner.classes_[k]}", owner.classes_[k])
+        for name, found in zip(names, problem.learner.ranges, strict=True):
+            if found == "no spread" or (found != "holds" and owner.delta != "auto"):
+                of[found].append(str(name))
+    for found, names in of.items():
+        if not names:
+            continue
+        listed = ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
+        warnings.warn(
+            f"boundary={rule_of(owner)!r} of {type(owner).__name__} is degenerate for examples of class {listed}: "
+            f"{_MEANING[found].format(delta=owner.delta)}",
+            DegenerateBoundaryWarning,
+            stacklevel=stacklevel,
+        )
