@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
-from wald.online.stop_error import ErrorKind
-from wald.stopping.validation import require_fraction, require_option, require_positive
+from ..stopping.validation import require_fraction, require_option, require_positive
+from .stop_error import ErrorKind
 
 ATTENTION = ("conditional", "constant", "budgeted", "full")
 BOUNDARIES = ("centred", "printed", "bridge")

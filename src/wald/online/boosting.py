@@ -11,12 +11,12 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from wald.online.attention import settings
-from wald.online.classifier import AttentiveClassifier
-from wald.online.first_rows import Chunk, FirstRows
-from wald.online.hypotheses import Labels, Stumps, Voters, run_length
-from wald.online.problem import BoostingProblem
-from wald.stopping.validation import require_option, require_positive
+from ..stopping.validation import require_option, require_positive
+from .attention import settings
+from .classifier import AttentiveClassifier
+from .first_rows import Chunk, FirstRows
+from .hypotheses import Labels, Stumps, Voters, run_length
+from .problem import BoostingProblem
 
 POTENTIALS = ("logistic", "exponential")
 

@@ -20,12 +20,12 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from wald import _core
-from wald.online.attention import ERROR_OF, rule_of, settings
-from wald.online.degenerate import warn_of_degenerate_boundaries
-from wald.online.problem import Problem
-from wald.online.rows import is_positive, learner_rows
-from wald.online.stop_error import StopError
+from .. import _core
+from .attention import ERROR_OF, rule_of, settings
+from .degenerate import warn_of_degenerate_boundaries
+from .problem import Problem
+from .rows import is_positive, learner_rows
+from .stop_error import StopError
 
 _WORD = (1 << 64) - 1
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from wald.online.attention import rule_of
-from wald.stopping.levels import DegenerateBoundaryWarning
+from ..stopping.levels import DegenerateBoundaryWarning
+from .attention import rule_of
 
 # What the compiled learner says of a boundary, and what that means for the examples of its class.
 _MEANING = {

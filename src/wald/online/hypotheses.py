@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from wald import _core
-from wald.online.problem import BoostingProblem
-from wald.online.rows import learner_rows
+from .. import _core
+from .problem import BoostingProblem
+from .rows import learner_rows
 
 _COLUMNS = 4096  # of sparse rows, written out together to find quantiles
 _PREDICTED = 1024  # rows that are predicted together

@@ -7,8 +7,8 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from wald.online.classifier import AttentiveClassifier
-from wald.stopping.validation import require_positive
+from ..stopping.validation import require_positive
+from .classifier import AttentiveClassifier
 
 
 class AttentivePerceptron(AttentiveClassifier):

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from wald import _core
+from .. import _core
 
 
 class Problem:

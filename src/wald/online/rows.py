@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from wald import _core
-from wald._rows import check_indices
+from .. import _core
+from .._rows import check_indices
 
 
 def learner_rows(X: Any, dtype: np.dtype[Any], n_columns: int, summed: bool = False) -> _core.Rows:

@@ -10,13 +10,13 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from wald import _core
-from wald._threads import effective_threads
-from wald.structured.attachment import AttachmentScores, attachment_scores
-from wald.structured.conll import Treebank
-from wald.structured.parser_learning import PRUNER_PASSES, Learning, annotated, treebank_of
-from wald.structured.parser_session import ParserSession
-from wald.structured.parser_settings import arcs, check, n_groups, trees
+from .. import _core
+from .._threads import effective_threads
+from .attachment import AttachmentScores, attachment_scores
+from .conll import Treebank
+from .parser_learning import PRUNER_PASSES, Learning, annotated, treebank_of
+from .parser_session import ParserSession
+from .parser_settings import arcs, check, n_groups, trees
 
 GROUPS = ("tags", "words")
 _TIMED = 300  # sentences that costs are measured on

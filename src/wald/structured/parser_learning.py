@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from wald import _core
-from wald.structured.conll import Treebank, from_words
-from wald.structured.parser_settings import lengths, n_groups, trees
+from .. import _core
+from .conll import Treebank, from_words
+from .parser_settings import lengths, n_groups, trees
 
 #: More passes make the pruner no better.
 PRUNER_PASSES = 3

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from wald import _core
-from wald.structured.conll import Treebank
+from .. import _core
+from .conll import Treebank
 
 State = NDArray[np.bool_]
 

@@ -10,15 +10,15 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize
 from sklearn.utils import check_random_state
 
-from wald.stopping.validation import require_positive
-from wald.structured.policies.base import Policy
-from wald.structured.policies.crossfit import Fold, crossfit
-from wald.structured.policies.driver import Allowance, answers_of, cost_of, rounds
-from wald.structured.policies.evidence import Rows, for_group, rows_of
-from wald.structured.policies.linear import LinearScore, Scaling
-from wald.structured.policies.segments import parts_of, ranks
-from wald.structured.policies.targets import Objective, successors
-from wald.structured.protocol import Session, State, StructuredModel
+from ...stopping.validation import require_positive
+from ..protocol import Session, State, StructuredModel
+from .base import Policy
+from .crossfit import Fold, crossfit
+from .driver import Allowance, answers_of, cost_of, rounds
+from .evidence import Rows, for_group, rows_of
+from .linear import LinearScore, Scaling
+from .segments import parts_of, ranks
+from .targets import Objective, successors
 
 #: Values are sums of prices, so that the same one may come out in two ways.
 _ROUNDING = 1e-9

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from wald.structured.protocol import Session, State, StructuredModel
+from ..protocol import Session, State, StructuredModel
 
 
 class Policy(BaseEstimator):

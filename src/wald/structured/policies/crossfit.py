@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.model_selection import GroupKFold, KFold
 
-from wald.structured.protocol import Session, StructuredModel
-from wald.structured.sequences import Sequences
+from ..protocol import Session, StructuredModel
+from ..sequences import Sequences
 
 
 @dataclass(frozen=True, eq=False)

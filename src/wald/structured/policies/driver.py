@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wald import _core
-from wald.structured.features import ExtractionError
-from wald.structured.policies.base import Policy
-from wald.structured.policies.metering import MeteredSession
-from wald.structured.policies.segments import Ends, owner, parts_of
-from wald.structured.protocol import Session, State
+from ... import _core
+from ..features import ExtractionError
+from ..protocol import Session, State
+from .base import Policy
+from .metering import MeteredSession
+from .segments import Ends, owner, parts_of
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from wald import _core
-from wald.structured.protocol import Session, State
+from ... import _core
+from ..protocol import Session, State
 
 Rows = NDArray[np.float32]
 

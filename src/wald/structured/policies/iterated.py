@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
-from wald.stopping.validation import require_option
-from wald.structured.policies.base import Policy
-from wald.structured.policies.crossfit import Fold, crossfit
-from wald.structured.policies.evidence import Rows, known_of, rows_of
-from wald.structured.policies.trees import BoostedTrees
-from wald.structured.protocol import Session, State, StructuredModel
+from ...stopping.validation import require_option
+from ..protocol import Session, State, StructuredModel
+from .base import Policy
+from .crossfit import Fold, crossfit
+from .evidence import Rows, known_of, rows_of
+from .trees import BoostedTrees
 
 
 class IteratedPolicy(Policy):

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.svm import LinearSVC
 
-from wald.structured.policies.evidence import Rows
+from .evidence import Rows
 
 
 @dataclass(frozen=True, eq=False)

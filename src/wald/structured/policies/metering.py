@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wald.structured.protocol import Session, State
+from ..protocol import Session, State
 
 
 class MeteredSession:

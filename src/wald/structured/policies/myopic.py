@@ -7,9 +7,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from wald.structured.policies.base import Policy
-from wald.structured.policies.segments import owner, parts_of
-from wald.structured.protocol import Session, State, StructuredModel
+from ..protocol import Session, State, StructuredModel
+from .base import Policy
+from .segments import owner, parts_of
 
 
 class MyopicPolicy(Policy):

@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
-from wald.stopping.validation import require_option, require_positive
-from wald.structured.policies.base import Policy
-from wald.structured.policies.crossfit import Fold, crossfit
-from wald.structured.policies.evidence import rows_of
-from wald.structured.policies.linear import weighted_svm
-from wald.structured.policies.segments import owner
-from wald.structured.policies.targets import Objective, Targets, lean, marked, parsimonious, trajectory
-from wald.structured.protocol import Session, State, StructuredModel
+from ...stopping.validation import require_option, require_positive
+from ..protocol import Session, State, StructuredModel
+from .base import Policy
+from .crossfit import Fold, crossfit
+from .evidence import rows_of
+from .linear import weighted_svm
+from .segments import owner
+from .targets import Objective, Targets, lean, marked, parsimonious, trajectory
 
 
 class OneShotPolicy(Policy):

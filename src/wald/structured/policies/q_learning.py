@@ -10,13 +10,13 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.linear_model import Ridge
 from sklearn.utils import check_random_state
 
-from wald.structured.policies.base import Policy
-from wald.structured.policies.crossfit import Fold, crossfit
-from wald.structured.policies.evidence import Rows, for_group, rows_of
-from wald.structured.policies.linear import LinearScore, Scaling
-from wald.structured.policies.segments import parts_of, ranks
-from wald.structured.policies.targets import Objective
-from wald.structured.protocol import Session, State, StructuredModel
+from ..protocol import Session, State, StructuredModel
+from .base import Policy
+from .crossfit import Fold, crossfit
+from .evidence import Rows, for_group, rows_of
+from .linear import LinearScore, Scaling
+from .segments import parts_of, ranks
+from .targets import Objective
 
 
 class QLearningPolicy(Policy):

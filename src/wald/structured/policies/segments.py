@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from wald import _core
+from ... import _core
 
 Ends = NDArray[np.int64]
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from wald.structured.policies.crossfit import Fold
-from wald.structured.policies.segments import counts, owner, parts_of
-from wald.structured.protocol import State
+from ..protocol import State
+from .crossfit import Fold
+from .segments import counts, owner, parts_of
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier
 
-from wald import _core
-from wald.structured.policies.evidence import Known
+from ... import _core
+from .evidence import Known
 
 
 class BoostedTrees:

@@ -7,10 +7,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from wald.stopping.validation import require_option
-from wald.structured.policies.base import Policy
-from wald.structured.policies.segments import owner, parts_of
-from wald.structured.protocol import Session, State, StructuredModel
+from ...stopping.validation import require_option
+from ..protocol import Session, State, StructuredModel
+from .base import Policy
+from .segments import owner, parts_of
 
 #: Odd constants of the splitmix64 generator, which mixes bits.
 _STEP, _MIX = np.uint64(0x9E3779B97F4A7C15), (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
