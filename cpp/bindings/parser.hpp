@@ -186,6 +186,7 @@ struct ParserModel {
 
     // A margin below 0 stands for no pruner.
     parser::Choice choice(const parser::FilterSettings& filter, double margin) const {
+        require(!std::isnan(margin), "margin must not be NaN");
         return {filter.limits(model->filter), margin < 0 ? nullptr : model->pruner_or_null(), static_cast<float>(margin)};
     }
 
@@ -224,8 +225,9 @@ inline ParserModel parser_model(std::vector<std::string> fine, std::vector<std::
         std::copy(label_weights.data(), label_weights.data() + label_weights.size(), m->label_weights.values.data());
     }
     m->labels = std::move(labels);
+    // Sums of as many as a sentence has would else be infinite, or NaN, and no tree the best.
     for (const auto* v : {&m->weights.values, &m->label_weights.values, &m->pruner.values})
-        for (std::size_t i = 0; i < v->size(); ++i) require(std::isfinite((*v)[i]), "weights must be finite");
+        for (std::size_t i = 0; i < v->size(); ++i) require(std::fabs((*v)[i]) <= 1e30f, "weights must be finite, and at most 1e30");
     return {std::move(m)};
 }
 
@@ -244,6 +246,7 @@ public:
               double step, bool random_states, bool by_head, bool loss_augmented, std::uint64_t seed) {
         check_trees(t);
         ParserModel::check_groups(n_groups);
+        require(step > 0 && step <= 1e12, "step must lie in (0, 1e12]");
         for (const std::int64_t i : span_of(order)) sentence_of(t, i);
         parser::LearnerSettings s;
         s.parse = {projective, single_root, n_groups};

@@ -111,6 +111,26 @@ def test_other_arcs_are_the_last_resort(bank, parser, margin):
     assert 0 < with_tree < len(bank)
 
 
+@pytest.mark.parametrize("decoder", ["eisner", "chu-liu-edmonds"])
+@pytest.mark.parametrize("single_root", [True, False])
+def test_the_largest_weights_still_give_trees(bank, parser, decoder, single_root):
+    """Weights come from files: larger ones, whose sums would not be finite, are refused, and NaN as a margin, too."""
+    bank, parser = bank[:40], copy(parser, decoder=decoder, single_root=single_root)
+    state, rng = list(parser._model.state()), np.random.default_rng(0)
+    for table in (4, 9):
+        state[table] = rng.choice([-1e30, 1e30], size=state[table].shape).astype(np.float32)
+        larger = [*state[:table], state[table] * 2, *state[table + 1 :]]
+        with pytest.raises(ValueError, match="at most 1e30"):
+            _core.ParserModel(*larger)
+    parser._model = _core.ParserModel(*state)
+    heads = parser.predict(bank).heads
+    for own in np.split(heads, bank.offsets[1:-1]):
+        assert is_tree([0, *own])
+        assert not single_root or np.count_nonzero(own == 0) == 1
+    with pytest.raises(ValueError, match="NaN"):
+        parser._model.arcs(bank.core, 0, filter=True, factor=1.0, extra=0.0, margin=np.nan)
+
+
 def test_a_wide_margin_is_no_pruner(bank, parser):
     wide, none = copy(parser, arc_margin=1e6), copy(parser, arc_margin=None)
     assert wide.predict(bank).to_bytes() == none.predict(bank).to_bytes()
