@@ -82,11 +82,20 @@ def test_what_is_scored(bank, parser, margin, decoder):
     assert parser.n_scored_arcs_ == total
 
 
-@pytest.mark.parametrize("margin", [1, 4])
-def test_other_arcs_are_the_last_resort(bank, parser, margin):
+@pytest.mark.parametrize(
+    ("decoder", "margin", "always"),  # whether every sentence has a tree within the margin
+    [
+        ("eisner", 1, False),
+        ("eisner", 4, False),
+        ("eisner", 9, True),
+        ("chu-liu-edmonds", 1, False),
+        ("chu-liu-edmonds", 4, True),
+    ],
+)
+def test_other_arcs_are_the_last_resort(bank, parser, decoder, margin, always):
     """However high the scores, arcs beyond the margin are taken only where there is no tree without them."""
     bank = bank[:60]
-    parser = copy(parser, arc_margin=margin)
+    parser = copy(parser, arc_margin=margin, decoder=decoder)
     state = list(parser._model.state())
     state[4] = state[4] * np.float32(1e5)
     state[9] = np.random.default_rng(0).normal(size=state[9].shape).astype(np.float32) / 4  # what is likely is no tree
@@ -102,13 +111,14 @@ def test_other_arcs_are_the_last_resort(bank, parser, margin):
         own = heads[bank.offsets[i] : bank.offsets[i + 1]]
         within = np.isfinite(near[own, np.arange(1, len(near))])
         try:
-            decode_tree(near)
+            decode_tree(near, decoder=decoder)
         except ValueError:
             assert not within.all()
         else:
             with_tree += 1
             assert within.all()
-    assert 0 < with_tree < len(bank)
+    assert with_tree > 0
+    assert (with_tree == len(bank)) == always
 
 
 @pytest.mark.parametrize("decoder", ["eisner", "chu-liu-edmonds"])
