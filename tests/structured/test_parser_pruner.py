@@ -124,7 +124,7 @@ def test_other_arcs_are_the_last_resort(bank, parser, decoder, margin, always):
 @pytest.mark.parametrize("decoder", ["eisner", "chu-liu-edmonds"])
 @pytest.mark.parametrize("single_root", [True, False])
 def test_the_largest_weights_still_give_trees(bank, parser, decoder, single_root):
-    """Weights come from files: larger ones, whose sums would not be finite, are refused, and NaN as a margin, too."""
+    """Weights come from files: larger ones, whose sums would not be finite, are refused."""
     bank, parser = bank[:40], copy(parser, decoder=decoder, single_root=single_root)
     state, rng = list(parser._model.state()), np.random.default_rng(0)
     for table in (4, 9):
@@ -137,8 +137,37 @@ def test_the_largest_weights_still_give_trees(bank, parser, decoder, single_root
     for own in np.split(heads, bank.offsets[1:-1]):
         assert is_tree([0, *own])
         assert not single_root or np.count_nonzero(own == 0) == 1
-    with pytest.raises(ValueError, match="NaN"):
-        parser._model.arcs(bank.core, 0, filter=True, factor=1.0, extra=0.0, margin=np.nan)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"margin": np.nan}, "margin"),
+        ({"factor": np.nan}, "factor"),
+        ({"factor": 1e300}, "factor"),
+        ({"extra": -1.0}, "extra"),
+        ({"step": np.inf}, "step"),
+        ({"step": np.nan}, "step"),
+        ({"rate": 0.0}, "rate"),
+        ({"rate": np.nan}, "rate"),
+    ],
+)
+def test_settings_are_checked_where_they_are_used(bank, parser, settings, message):
+    lengths = {"filter": True, "factor": 1.5, "extra": 2.0}
+    how = {"projective": True, "single_root": True, "n_groups": 2, "mira": True, "step": 0.01, "random_states": False,
+           "by_head": False, "loss_augmented": True, "seed": 0}  # fmt: skip
+    learner = _core.ParserLearner(bank.core, bits=8, label_bits=0, pruner_bits=8)
+    calls = (
+        (lengths | {"margin": 1.0}, lambda **asked: parser._model.arcs(bank.core, 0, **asked)),
+        (lengths | how, lambda **asked: learner.learn(bank.core, np.arange(3), **asked)),
+        (lengths | {"rate": 0.1}, lambda **asked: learner.learn_pruner(bank.core, np.arange(3), **asked)),
+    )
+    learner.see(bank.core)
+    for good, call in calls:
+        call(**good)
+        if settings.keys() <= good.keys():
+            with pytest.raises(ValueError, match=message):
+                call(**good | settings)
 
 
 def test_a_wide_margin_is_no_pruner(bank, parser):
