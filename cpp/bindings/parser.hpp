@@ -110,6 +110,11 @@ inline auto decode_tree(Scores scores, bool projective, bool single_root, bool s
     return heads;
 }
 
+inline parser::FilterSettings arc_lengths(bool filter, double factor, double extra) {
+    require(factor >= 0 && factor <= 1e4 && extra >= 0 && extra <= 1e6, "factor must lie in [0, 1e4], extra in [0, 1e6]");
+    return {filter, factor, extra};
+}
+
 // ---- parsing -------------------------------------------------------------------------------------------------------
 
 struct ParserModel {
@@ -125,7 +130,7 @@ struct ParserModel {
         std::int64_t n_arcs = 0;
         {
             nb::gil_scoped_release release;
-            n_arcs = parser::parse_all(*model, t, {projective, single_root, n_groups}, choice({filter, factor, extra}, margin), n_threads,
+            n_arcs = parser::parse_all(*model, t, {projective, single_root, n_groups}, choice(arc_lengths(filter, factor, extra), margin), n_threads,
                                        heads.data(), relations ? labels.data() : nullptr, times.data());
         }
         return nb::make_tuple(heads, labels, times, n_arcs);
@@ -137,7 +142,7 @@ struct ParserModel {
         parser::SentenceParser p;
         p.begin(t, static_cast<std::size_t>(sentence), model->lexicon, model->weights, model->pruner_or_null());
         parser::ChosenArcs chosen;
-        chosen.choose(p.scorer(), choice({filter, factor, extra}, margin));
+        chosen.choose(p.scorer(), choice(arc_lengths(filter, factor, extra), margin));
         const std::size_t n = static_cast<std::size_t>(chosen.arcs().size());
         auto heads = new_array<std::int32_t>({n}), modifiers = new_array<std::int32_t>({n});
         for (std::size_t i = 0; i < n; ++i) {
@@ -186,6 +191,7 @@ struct ParserModel {
 
     // A margin below 0 stands for no pruner.
     parser::Choice choice(const parser::FilterSettings& filter, double margin) const {
+        require(!std::isnan(margin), "margin must not be NaN");
         return {filter.limits(model->filter), margin < 0 ? nullptr : model->pruner_or_null(), static_cast<float>(margin)};
     }
 
@@ -224,8 +230,9 @@ inline ParserModel parser_model(std::vector<std::string> fine, std::vector<std::
         std::copy(label_weights.data(), label_weights.data() + label_weights.size(), m->label_weights.values.data());
     }
     m->labels = std::move(labels);
+    // Sums of as many as a sentence has would else be infinite, or NaN, and no tree the best.
     for (const auto* v : {&m->weights.values, &m->label_weights.values, &m->pruner.values})
-        for (std::size_t i = 0; i < v->size(); ++i) require(std::isfinite((*v)[i]), "weights must be finite");
+        for (std::size_t i = 0; i < v->size(); ++i) require(std::fabs((*v)[i]) <= 1e30f, "weights must be finite, and at most 1e30");
     return {std::move(m)};
 }
 
@@ -244,6 +251,8 @@ public:
               double step, bool random_states, bool by_head, bool loss_augmented, std::uint64_t seed) {
         check_trees(t);
         ParserModel::check_groups(n_groups);
+        require(step > 0 && step <= 1e12, "step must lie in (0, 1e12]");
+        const parser::FilterSettings lengths = arc_lengths(filter, factor, extra);
         for (const std::int64_t i : span_of(order)) sentence_of(t, i);
         parser::LearnerSettings s;
         s.parse = {projective, single_root, n_groups};
@@ -253,14 +262,16 @@ public:
         s.by_head = by_head;
         s.loss_augmented = loss_augmented;
         nb::gil_scoped_release release;
-        learner_.pass(t, order.data(), static_cast<std::int64_t>(order.size()), {filter, factor, extra}, s, seed);
+        learner_.pass(t, order.data(), static_cast<std::int64_t>(order.size()), lengths, s, seed);
     }
     void pass_pruner(const Treebank& t, Longs order, bool filter, double factor, double extra, double rate) {
         require(prunes_, "this learner has no pruner");
+        require(rate > 0 && rate <= 1e12, "rate must lie in (0, 1e12]");
+        const parser::FilterSettings lengths = arc_lengths(filter, factor, extra);
         check_trees(t);
         for (const std::int64_t i : span_of(order)) sentence_of(t, i);
         nb::gil_scoped_release release;
-        learner_.pass_pruner(t, order.data(), static_cast<std::int64_t>(order.size()), {filter, factor, extra}, rate);
+        learner_.pass_pruner(t, order.data(), static_cast<std::int64_t>(order.size()), lengths, rate);
     }
     ParserModel model() const {
         nb::gil_scoped_release release;

@@ -14,7 +14,7 @@ public:
                   double extra, double margin, int n_threads)
         : model_(model.model) {
         nb::gil_scoped_release release;
-        session_.emplace(*model_, t, model.choice({filter, factor, extra}, margin),
+        session_.emplace(*model_, t, model.choice(arc_lengths(filter, factor, extra), margin),
                          parser::Settings{projective, single_root, parser::kGroups}, by_head, n_threads);
     }
 

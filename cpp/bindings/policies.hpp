@@ -12,6 +12,8 @@ using Flags = nb::ndarray<const bool, nb::ndim<2>, nb::c_contig, nb::device::cpu
 
 // Some examples among all: where their parts begin, and where their rows do.
 struct ChosenExamples {
+    static constexpr std::int64_t kMostParts = std::int64_t{1} << 40;  // chosen; offsets alone promise nothing about memory
+
     std::int64_t n_parts;  // of all examples
     std::vector<std::int64_t> first, ends{0};
 
@@ -23,6 +25,7 @@ struct ChosenExamples {
         for (std::size_t i = 0; i < examples.size(); ++i) {
             const std::int64_t e = examples.data()[i];
             require(e >= 0 && e < n, "examples must be indices of examples");
+            require(all[e + 1] - all[e] <= kMostParts - ends.back(), "examples of 2^40 parts at most");
             first.push_back(all[e]);
             ends.push_back(ends.back() + all[e + 1] - all[e]);
         }
@@ -104,7 +107,6 @@ inline nb::ndarray<nb::numpy, double> part_chances(const BoundForest& forest, co
                                                    const Longs& offsets, const Longs& examples) {
     const Known all(known, state, alone, offsets, examples);
     require(all.width() == forest.n_features(), "rows with another number of features than the forest's");
-    require(all_finite(known.data(), known.size()) && (!alone || all_finite(alone->data(), alone->size())), "rows must be finite");
     auto out = new_array<double>({all.n_rows()});
     nb::gil_scoped_release release;
     std::fill_n(out.data(), all.n_rows(), -std::numeric_limits<double>::infinity());  // of which the logarithm below is the same
@@ -114,6 +116,7 @@ inline nb::ndarray<nb::numpy, double> part_chances(const BoundForest& forest, co
         all.each([&](const policies::Example& x, std::int64_t t, std::size_t at, bool lacks) {
             if (!lacks) return;
             x.row(t, row.data());
+            require(all_finite(row.data(), row.size()), "rows must be finite");
             batch.add(row.data(), out.data() + at);
         });
     }

@@ -281,6 +281,7 @@ def test_scores_by_definition():
         ({"table_bits": 29}, "table_bits must be an integer from 8 to 28"),
         ({"step": 0}, "step must be a positive number"),
         ({"step": float("nan")}, "step must be a positive number"),
+        ({"step": 1e13}, "step must be a positive number, at most 1e12"),
         ({"arc_margin": -1}, "arc_margin must be None or a number"),
         ({"arc_margin": float("inf")}, "arc_margin must be None or a number"),
         ({"arc_margin": "4"}, "arc_margin must be None or a number"),
@@ -314,6 +315,7 @@ def test_what_cannot_be_learned_or_parsed(bank, parser):
         (0, ["A"] * 63),
         (4, state[4][:-1]),
         (4, state[4] * np.float32("nan")),
+        (4, np.full_like(state[4], 3e38)),  # whose sums are infinite
         (5, ["a"] * 99),
         (9, np.zeros(10, np.float32)),
     ):

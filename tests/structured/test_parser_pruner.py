@@ -82,11 +82,20 @@ def test_what_is_scored(bank, parser, margin, decoder):
     assert parser.n_scored_arcs_ == total
 
 
-@pytest.mark.parametrize("margin", [1, 4])
-def test_other_arcs_are_the_last_resort(bank, parser, margin):
+@pytest.mark.parametrize(
+    ("decoder", "margin", "always"),  # whether every sentence has a tree within the margin
+    [
+        ("eisner", 1, False),
+        ("eisner", 4, False),
+        ("eisner", 9, True),
+        ("chu-liu-edmonds", 1, False),
+        ("chu-liu-edmonds", 4, True),
+    ],
+)
+def test_other_arcs_are_the_last_resort(bank, parser, decoder, margin, always):
     """However high the scores, arcs beyond the margin are taken only where there is no tree without them."""
     bank = bank[:60]
-    parser = copy(parser, arc_margin=margin)
+    parser = copy(parser, arc_margin=margin, decoder=decoder)
     state = list(parser._model.state())
     state[4] = state[4] * np.float32(1e5)
     state[9] = np.random.default_rng(0).normal(size=state[9].shape).astype(np.float32) / 4  # what is likely is no tree
@@ -102,13 +111,63 @@ def test_other_arcs_are_the_last_resort(bank, parser, margin):
         own = heads[bank.offsets[i] : bank.offsets[i + 1]]
         within = np.isfinite(near[own, np.arange(1, len(near))])
         try:
-            decode_tree(near)
+            decode_tree(near, decoder=decoder)
         except ValueError:
             assert not within.all()
         else:
             with_tree += 1
             assert within.all()
-    assert 0 < with_tree < len(bank)
+    assert with_tree > 0
+    assert (with_tree == len(bank)) == always
+
+
+@pytest.mark.parametrize("decoder", ["eisner", "chu-liu-edmonds"])
+@pytest.mark.parametrize("single_root", [True, False])
+def test_the_largest_weights_still_give_trees(bank, parser, decoder, single_root):
+    """Weights come from files: larger ones, whose sums would not be finite, are refused."""
+    bank, parser = bank[:40], copy(parser, decoder=decoder, single_root=single_root)
+    state, rng = list(parser._model.state()), np.random.default_rng(0)
+    for table in (4, 9):
+        state[table] = rng.choice([-1e30, 1e30], size=state[table].shape).astype(np.float32)
+        larger = [*state[:table], state[table] * 2, *state[table + 1 :]]
+        with pytest.raises(ValueError, match="at most 1e30"):
+            _core.ParserModel(*larger)
+    parser._model = _core.ParserModel(*state)
+    heads = parser.predict(bank).heads
+    for own in np.split(heads, bank.offsets[1:-1]):
+        assert is_tree([0, *own])
+        assert not single_root or np.count_nonzero(own == 0) == 1
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"margin": np.nan}, "margin"),
+        ({"factor": np.nan}, "factor"),
+        ({"factor": 1e300}, "factor"),
+        ({"extra": -1.0}, "extra"),
+        ({"step": np.inf}, "step"),
+        ({"step": np.nan}, "step"),
+        ({"rate": 0.0}, "rate"),
+        ({"rate": np.nan}, "rate"),
+    ],
+)
+def test_settings_are_checked_where_they_are_used(bank, parser, settings, message):
+    lengths = {"filter": True, "factor": 1.5, "extra": 2.0}
+    how = {"projective": True, "single_root": True, "n_groups": 2, "mira": True, "step": 0.01, "random_states": False,
+           "by_head": False, "loss_augmented": True, "seed": 0}  # fmt: skip
+    learner = _core.ParserLearner(bank.core, bits=8, label_bits=0, pruner_bits=8)
+    calls = (
+        (lengths | {"margin": 1.0}, lambda **asked: parser._model.arcs(bank.core, 0, **asked)),
+        (lengths | how, lambda **asked: learner.learn(bank.core, np.arange(3), **asked)),
+        (lengths | {"rate": 0.1}, lambda **asked: learner.learn_pruner(bank.core, np.arange(3), **asked)),
+    )
+    learner.see(bank.core)
+    for good, call in calls:
+        call(**good)
+        if settings.keys() <= good.keys():
+            with pytest.raises(ValueError, match=message):
+                call(**good | settings)
 
 
 def test_a_wide_margin_is_no_pruner(bank, parser):

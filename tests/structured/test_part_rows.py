@@ -82,6 +82,9 @@ def test_parts_of_examples(lengths):
 def test_examples_are_checked(offsets, examples):
     with pytest.raises(ValueError, match=r"offsets|examples|sequences"):
         parts_of(np.array(offsets), np.array(examples))
+    for length in (2**60, 2**62):  # together as many as there is no number for
+        with pytest.raises(ValueError, match=r"2\^40 parts"):
+            parts_of(np.array([0, length]), np.zeros(16, dtype=np.int64))
     with pytest.raises(ValueError, match="offset"):
         _core.any_of_each(np.zeros((3, 1), dtype=bool), np.array([0, 2]))
 
@@ -196,6 +199,16 @@ def test_rows_of_chances_are_checked(change):
     assert _core.part_chances(FOREST, **ROWS).tolist() == [np.log(0.5)] * 3
     with pytest.raises(ValueError, match="rows"):
         _core.part_chances(FOREST, **ROWS | change)
+
+
+def test_chances_depend_on_rows_that_are_asked_for_alone():
+    """What is not finite matters where it is part of a row, and not in other examples or in parts with everything."""
+    elsewhere = np.array([[np.nan], [np.inf], [0], [0], [0]], dtype=np.float32) * np.ones(2, dtype=np.float32)
+    assert _core.part_chances(FOREST, **ROWS | {"alone": elsewhere}).tolist() == [np.log(0.5)] * 3
+    state, alone = ROWS["state"].copy(), ROWS["alone"].copy()
+    state[3], alone[3] = True, np.nan
+    found = _core.part_chances(FOREST, **ROWS | {"alone": alone, "state": state})
+    assert found.tolist() == [np.log(0.5), -np.inf, np.log(0.5)]
 
 
 def plainly_chosen(priority, lacks, ends, threshold, pace):

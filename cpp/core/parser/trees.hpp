@@ -31,9 +31,11 @@ public:
     // The same of arcs that were chosen. The spare ones, spare(), count only where there is no tree without.
     template <class Spare>
     void best(int n, const Arcs& arcs, const float* scores, const std::vector<ScoredArc>& settled, Spare&& spare, const Settings& s, std::int32_t* heads) {
-        if (s.projective && arcs.size() <= kFew * n && best_of_few(n, arcs, scores, settled, s, heads)) return;
+        const bool few = s.projective && arcs.size() <= kFew * n;
+        if (few && best_of_few(n, arcs, scores, settled, s, heads)) return;
         fill(n, arcs, scores);
         fill_in(n, settled);
+        if (!few && best_of_matrix(n, s, heads)) return;
         fill_in(n, spare());
         best_of_matrix(n, s, heads);
     }

@@ -42,7 +42,7 @@ class DependencyParser(BaseEstimator):
     learner : {"mira", "perceptron"}, default="mira"
         How weights are learned; both are averaged over all steps but those of the first of several passes.
     step : float, default=0.0015
-        MIRA's C, the largest step; the perceptron's learning rate.
+        MIRA's C, the largest step; the perceptron's learning rate. At most 1e12.
     loss_augmented : bool, default=True
         While learning, count 1 for every wrong head in favour of the wrong tree.
     n_epochs : int, default=10

@@ -23,8 +23,8 @@ def check(parser: Any) -> None:
     for name, low, high in (("n_epochs", 1, 10**6), ("table_bits", 8, 28)):
         if not _is_integer(number := getattr(parser, name)) or not low <= number <= high:
             raise ValueError(f"{name} must be an integer from {low} to {high}. Got {number!r} instead.")
-    if not _is_number(parser.step) or parser.step <= 0:
-        raise ValueError(f"step must be a positive number. Got {parser.step!r} instead.")
+    if not _is_number(parser.step) or not 0 < parser.step <= 1e12:  # sums of weights must stay finite
+        raise ValueError(f"step must be a positive number, at most 1e12. Got {parser.step!r} instead.")
     if parser.arc_margin is not None and (not _is_number(parser.arc_margin) or parser.arc_margin < 0):
         raise ValueError(f"arc_margin must be None or a number, 0 at least. Got {parser.arc_margin!r} instead.")
     if parser.random_states and parser.features != "all":
