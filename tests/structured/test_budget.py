@@ -342,6 +342,7 @@ def test_policies_refuse_what_they_cannot_use(model):
         (OneShotPolicy(features="all"), "features"),
         (OneShotPolicy(class_weight=0.0), "class_weight"),
         (OneShotPolicy(class_weight="even"), "'class_weight'.*'balanced'"),
+        (OneShotPolicy(class_weight={"other": 1.0}), "class_weight must have a weight for each of"),
         (OneShotPolicy(C=0.0), "'C'"),
         (AnytimePolicy(np.inf), "tradeoff"),
         (AnytimePolicy(t_max=0), "t_max"),
