@@ -115,10 +115,10 @@ class OneShotPolicy(Policy):
         """
         self._check()
         self._remember(model)
-        groups_with_costs = list(model.group_names_)[1:]
-        if isinstance(self.class_weight, Mapping) and set(self.class_weight) != set(groups_with_costs):
+        costly = list(model.group_names_)[1:]
+        if isinstance(self.class_weight, Mapping) and set(self.class_weight) != set(costly):
             raise ValueError(
-                f"class_weight must have a weight for each of {groups_with_costs}. Got one for {list(self.class_weight)}."
+                f"class_weight must have a weight for each of {costly}. Got those for {list(self.class_weight)}."
             )
         seed = check_random_state(self.random_state).randint(2**31 - 1)
         prices = np.asarray(model.group_costs_, dtype=np.float64)[1:]
@@ -133,7 +133,7 @@ class OneShotPolicy(Policy):
         every_row, every_wanted, weight = np.concatenate(rows), np.concatenate(wanted), np.concatenate(weights)
         self.share_ = every_wanted.mean(axis=0)
         self.scores_ = []
-        for group, name in enumerate(groups_with_costs):
+        for group, name in enumerate(costly):
             asks = every_wanted[:, group]
             try:
                 score = weighted_svm(every_row, asks, self._weighted(name, asks, weight), self.C, seed)
