@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from wald.datasets import fetch_treebank
 from wald.structured import DependencyParser, Treebank
@@ -103,6 +104,10 @@ def _measured(
         yield Figure(f"{what}: words per second with relations", test.n_words / t.median, "", note=t.spread)
 
 
+def _predict(parser: DependencyParser, setting: dict[str, object], test: Treebank) -> Treebank:
+    return parser.set_params(**setting).predict(test)
+
+
 def _chosen_arcs(name: str, train: Treebank, test: Treebank, how: Run) -> Iterator[Figure]:
     """All features for likely arcs only, against all features for all arcs, with the length filter and without."""
     parser = DependencyParser(arc_margin=4.0, relations=False, random_state=0).fit(train)
@@ -115,10 +120,7 @@ def _chosen_arcs(name: str, train: Treebank, test: Treebank, how: Run) -> Iterat
     for what, setting in settings.items():
         uas[what] = parser.set_params(**setting).score(test)
         arcs[what] = parser.n_scored_arcs_
-    tasks = {
-        what: Task(lambda setting=setting: parser.set_params(**setting).predict(test))  # type: ignore[misc]
-        for what, setting in settings.items()
-    }
+    tasks = {what: Task(partial(_predict, parser, setting, test)) for what, setting in settings.items()}
     times = measure(tasks, how.repeats)
     speed = {what: test.n_words / t.median for what, t in times.items()}
     for what, (lost, margin) in MARGINS.items():

@@ -246,7 +246,7 @@ def certify_structures(
 def _rows(gaps: Any, n_thresholds: int) -> Iterable[Any]:
     if hasattr(gaps, "__len__") and len(gaps) != n_thresholds:
         raise ValueError(f"certify_structures needs gaps for each of the {n_thresholds} thresholds. Got {len(gaps)}.")
-    return gaps  # type: ignore[no-any-return]
+    return gaps  # type: ignore[no-any-return]  # checked row by row, as they come
 
 
 def _gaps_row(values: Any, n_parts: NDArray[np.int64], max_parts: int, loss: Loss) -> NDArray[np.float64]:

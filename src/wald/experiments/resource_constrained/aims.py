@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._common import Record, number, percent, select
+from .._common import Estimate, Record, number, percent, select
 from .arcs import FILTERED
 from .claims import HALF, LOW, NEGLIGIBLE, NOTHING_LOST, point, points
 from .contenders import LEARNED, NAMES
@@ -176,8 +176,8 @@ def anytime(tables: Tables) -> Aim:
     )
 
 
-def _mean(gap: object) -> str:
-    return f"{100 * gap.mean:+.2f}"  # type: ignore[attr-defined]
+def _mean(gap: Estimate) -> str:
+    return f"{100 * gap.mean:+.2f}"
 
 
 def certificate(records: Sequence[Record]) -> Aim:

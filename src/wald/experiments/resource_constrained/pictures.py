@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -71,9 +72,9 @@ def draw_all(folder: Path, tables: Tables, walks: Sequence[Walk], letters: NDArr
     }
     for walk in walks:
         if walk.data == "OCR":
-            pictures["word-step-by-step"] = lambda walk=walk: draw_word(walk, letters)  # type: ignore[misc]
+            pictures["word-step-by-step"] = partial(draw_word, walk, letters)
         else:
-            pictures["sentence-step-by-step"] = lambda walk=walk: draw_sentence(walk)  # type: ignore[misc]
+            pictures["sentence-step-by-step"] = partial(draw_sentence, walk)
     return [path for name, draw in pictures.items() for path in write_picture(folder, name, draw)]
 
 

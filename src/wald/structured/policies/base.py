@@ -54,7 +54,7 @@ class Policy(BaseEstimator):
         -------
         self
         """
-        raise NotImplementedError
+        raise NotImplementedError  # what a policy is about
 
     def priority(self, session: Session, state: State, examples: NDArray[np.int64]) -> NDArray[np.float64]:
         """How much parts deserve groups under a state.
@@ -74,7 +74,7 @@ class Policy(BaseEstimator):
             Larger deserves more; what the state has already counts for nothing. An example's rows depend on that
             example alone.
         """
-        raise NotImplementedError
+        raise NotImplementedError  # what a policy is about
 
     def _remember(self, model: Any) -> None:
         if not isinstance(model, StructuredModel):

@@ -108,7 +108,7 @@ def taken(values: Any, which: NDArray[np.int64]) -> Any:
     if isinstance(values, list | tuple):
         return [values[i] for i in which]
     if isinstance(values, Sequence | np.ndarray):  # such as a treebank, which knows how to take an array of indices
-        return values[which]  # type: ignore[call-overload]
+        return values[which]  # type: ignore[call-overload]  # Sequence does not say so
     raise TypeError(
         f"Examples must be a list, an array with one entry per example, Sequences or a treebank, so that folds can be "
         f"taken. Got {type(values).__name__}."
