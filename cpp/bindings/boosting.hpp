@@ -75,8 +75,8 @@ public:
 
     // One pass; the sum of the losses that were seen.
     double train(const BoundRows& b, const BoundStumps& stumps, Bytes positive, std::optional<Doubles> weights, double negative_weight,
-                 double positive_weight, std::optional<std::uint64_t> shuffle) {
-        const online::Labels labels = labels_of(b.rows.n_rows, positive, weights, negative_weight, positive_weight);
+                 double positive_weight, std::optional<std::uint64_t> shuffle, std::optional<MutableBytes> settled, bool skips_settled) {
+        const online::Labels labels = labels_of(b.rows.n_rows, positive, weights, negative_weight, positive_weight, settled, skips_settled);
         return std::visit([&](auto& l) {
             return with_features(*l, b, stumps, [&](const auto& features, const auto& those) { return l->pass(features, those, labels, shuffle); });
         }, learner_);
@@ -95,8 +95,8 @@ public:
 
     // From row `done` on: (rows that are done, the sum of their losses, the units of votes that the others want).
     nb::tuple advance(const BoundRows& votes, Votes there, Bytes positive, std::optional<Doubles> weights, double negative_weight,
-                      double positive_weight, std::int64_t done) {
-        const online::Labels labels = labels_of(votes.rows.n_rows, positive, weights, negative_weight, positive_weight);
+                      double positive_weight, std::int64_t done, std::optional<MutableBytes> settled, bool skips_settled) {
+        const online::Labels labels = labels_of(votes.rows.n_rows, positive, weights, negative_weight, positive_weight, settled, skips_settled);
         require(done >= 0 && done <= votes.rows.n_rows, "done must lie within the rows");
         auto wanted = new_array<std::uint8_t>({there.shape(0), there.shape(1)});
         double total = 0;
@@ -138,10 +138,10 @@ inline void bind_boosting(nb::module_& m) {
     nb::class_<BoundStumps>(m, "Stumps").def(nb::init<Indices, Doubles, std::int64_t>(), "features"_a.noconvert(), "thresholds"_a.noconvert(), "n_features"_a);
     bind_learner<BoostingLearner>(m, "BoostingLearner")
         .def("train", &BoostingLearner::train, "rows"_a, "stumps"_a, "positive"_a.noconvert(), "weights"_a.none(), "negative_weight"_a,
-             "positive_weight"_a, "shuffle"_a.none())
+             "positive_weight"_a, "shuffle"_a.none(), "settled"_a.noconvert().none() = nb::none(), "skips_settled"_a = false)
         .def("judge", &BoostingLearner::judge, "rows"_a, "stumps"_a, "average"_a, "width"_a.none())
         .def("advance", &BoostingLearner::advance, "votes"_a, "there"_a.noconvert(), "positive"_a.noconvert(), "weights"_a.none(), "negative_weight"_a,
-             "positive_weight"_a, "done"_a)
+             "positive_weight"_a, "done"_a, "settled"_a.noconvert().none() = nb::none(), "skips_settled"_a = false)
         .def("judge_votes", &BoostingLearner::judge_votes, "votes"_a, "there"_a.noconvert(), "average"_a, "width"_a.none())
         .def_prop_ro("units", &BoostingLearner::units);
     m.def("shuffled", [](std::int64_t n, std::uint64_t seed) {

@@ -40,8 +40,8 @@ template <template <class> class L>
 class BoundLearner {
 public:
     BoundLearner(std::int64_t n_features, bool single, const std::string& rule, double rate, double negligible, bool intercept, bool average,
-                  const std::string& attention, const std::string& order, const std::string& variance, const std::string& error, double width,
-                  double target, double audit_rate, std::int64_t budget, std::int64_t warm_up, std::int64_t ring, std::int64_t unit,
+                  std::int64_t average_from, const std::string& attention, const std::string& order, const std::string& variance,
+                  const std::string& error, double width, double target, double audit_rate, std::int64_t budget, std::int64_t warm_up, std::int64_t ring, std::int64_t unit,
                   std::int64_t line_offset, std::uint64_t seed, std::optional<Doubles> costs, bool watch_all) {
         online::Config c;
         require(n_features >= 1 && n_features < (std::int64_t{1} << 31), "n_features must lie in [1, 2^31)");
@@ -54,6 +54,8 @@ public:
         c.negligible = negligible;
         c.intercept = intercept;
         c.average = average;
+        require(average_from >= 0, "average_from must not be negative");
+        c.average_from = average_from;
         c.attention = named<online::Attention>("attention", attention, {"full", "budgeted", "centred", "printed", "bridge", "conditional"});
         c.order = named<online::Order>("order", order, {"random", "weight", "selected", "cost"});
         c.variance = named<online::Variance>("variance", variance, {"independent", "empirical"});
@@ -146,14 +148,17 @@ private:
 };
 
 // Labels and weights of rows, checked.
-inline online::Labels labels_of(std::int64_t n_rows, const Bytes& positive, const std::optional<Doubles>& weights, double negative_weight, double positive_weight) {
+inline online::Labels labels_of(std::int64_t n_rows, const Bytes& positive, const std::optional<Doubles>& weights, double negative_weight,
+                                double positive_weight, const std::optional<MutableBytes>& settled, bool skips_settled) {
     require(static_cast<std::int64_t>(positive.size()) == n_rows, "there must be one label for every row");
     require(!weights || weights->size() == positive.size(), "there must be one weight for every row");
     require(negative_weight >= 0 && positive_weight >= 0 && std::isfinite(negative_weight + positive_weight), "class weights must be finite and not negative");
     if (weights)
         for (std::size_t i = 0; i < weights->size(); ++i)
             require(weights->data()[i] >= 0 && std::isfinite(weights->data()[i]), "weights must be finite and not negative");
-    return {positive.data(), weights ? weights->data() : nullptr, {negative_weight, positive_weight}};
+    require(!settled || settled->size() == positive.size(), "settled must have one entry for every row");
+    require(settled || !skips_settled, "what is settled must be given before it can be skipped");
+    return {positive.data(), weights ? weights->data() : nullptr, {negative_weight, positive_weight}, settled ? settled->data() : nullptr, skips_settled};
 }
 
 template <class T>
@@ -180,11 +185,11 @@ public:
     using BoundLearner::BoundLearner;
 
     // One pass; the sum of the losses that were seen.
-    double train(const BoundRows& b, Bytes positive, std::optional<Doubles> weights, double negative_weight,
-                 double positive_weight, std::optional<std::uint64_t> shuffle) {
+    double train(const BoundRows& b, Bytes positive, std::optional<Doubles> weights, double negative_weight, double positive_weight,
+                 std::optional<std::uint64_t> shuffle, std::optional<MutableBytes> settled, bool skips_settled) {
         const Rows& rows = b.rows;
         require(!b.subset, "training takes whole rows, not some of them");
-        const online::Labels labels = labels_of(rows.n_rows, positive, weights, negative_weight, positive_weight);
+        const online::Labels labels = labels_of(rows.n_rows, positive, weights, negative_weight, positive_weight, settled, skips_settled);
         return std::visit([&](auto& l) { return pass(*l, rows, labels, shuffle); }, learner_);
     }
 
@@ -261,10 +266,10 @@ template <class L>
 nb::class_<L> bind_learner(nb::module_& m, const char* name) {
     using namespace nb::literals;
     return nb::class_<L>(m, name)
-        .def(nb::init<std::int64_t, bool, const std::string&, double, double, bool, bool, const std::string&, const std::string&,
+        .def(nb::init<std::int64_t, bool, const std::string&, double, double, bool, bool, std::int64_t, const std::string&, const std::string&,
                       const std::string&, const std::string&, double, double, double, std::int64_t, std::int64_t, std::int64_t, std::int64_t,
                       std::int64_t, std::uint64_t, std::optional<Doubles>, bool>(),
-             nb::kw_only(), "n_features"_a, "single"_a, "rule"_a, "rate"_a, "negligible"_a = 0.1, "intercept"_a, "average"_a, "attention"_a, "order"_a,
+             nb::kw_only(), "n_features"_a, "single"_a, "rule"_a, "rate"_a, "negligible"_a = 0.1, "intercept"_a, "average"_a, "average_from"_a = 0, "attention"_a, "order"_a,
              "variance"_a, "error"_a, "width"_a, "target"_a, "audit_rate"_a, "budget"_a, "warm_up"_a, "ring"_a, "unit"_a, "line_offset"_a,
              "seed"_a, "costs"_a.none(), "watch_all"_a)
         .def("answer", &L::answer, "average"_a)
@@ -285,7 +290,8 @@ inline void bind_online(nb::module_& m) {
     using namespace nb::literals;
     bind_learner<OnlineLearner>(m, "OnlineLearner")
         .def("train", &OnlineLearner::train, "rows"_a, "positive"_a.noconvert(), "weights"_a.none(), "negative_weight"_a,
-             "positive_weight"_a, "shuffle"_a.none())
+             "positive_weight"_a, "shuffle"_a.none(),
+             "settled"_a.noconvert().none() = nb::none(), "skips_settled"_a = false)
         .def("judge", &OnlineLearner::judge, "rows"_a, "average"_a, "width"_a);
 }
 

@@ -687,6 +687,7 @@ class _Learner:
         negligible: float = 0.1,
         intercept: bool,
         average: bool,
+        average_from: int = 0,
         attention: str,
         order: str,
         variance: str,
@@ -750,8 +751,13 @@ class OnlineLearner(_Learner):
         negative_weight: float,
         positive_weight: float,
         shuffle: int | None,
+        settled: NDArray[np.uint8] | None = None,
+        skips_settled: bool = False,
     ) -> float:
-        """Make one pass, in the rows' order or shuffled by a seed, and return the sum of the losses seen."""
+        """Make one pass, in the rows' order or shuffled by a seed, and return the sum of the losses seen.
+
+        Whether a row called for an update is noted in ``settled``. Rows that did not may be skipped.
+        """
 
     def judge(self, rows: Rows, average: bool, width: float) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """Margins of dense rows of unknown class, each left once its sign is clear, and the features read of each."""
@@ -775,8 +781,13 @@ class BoostingLearner(_Learner):
         negative_weight: float,
         positive_weight: float,
         shuffle: int | None,
+        settled: NDArray[np.uint8] | None = None,
+        skips_settled: bool = False,
     ) -> float:
-        """Make one pass, in the rows' order or shuffled by a seed, and return the sum of the losses seen."""
+        """Make one pass, in the rows' order or shuffled by a seed, and return the sum of the losses seen.
+
+        Whether a row called for an update is noted in ``settled``. Rows that did not may be skipped.
+        """
 
     def judge(
         self, rows: Rows, stumps: Stumps, average: bool, width: float | None
@@ -792,6 +803,8 @@ class BoostingLearner(_Learner):
         negative_weight: float,
         positive_weight: float,
         done: int,
+        settled: NDArray[np.uint8] | None = None,
+        skips_settled: bool = False,
     ) -> tuple[int, float, NDArray[np.uint8]]:
         """Go on with a table's rows while votes are there: rows done, losses seen, units that the other rows want."""
 

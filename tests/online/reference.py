@@ -16,15 +16,18 @@ class Learnt:
     mean_w: np.ndarray
     mean_b: float
     n_updates: int
+    n_read: int = 0
 
 
-def learn(rule, X, y, *, epochs=1, rate=1.0, intercept=True, weight=None):
-    """One row after the other; y holds -1 and 1."""
+def learn(rule, X, y, *, epochs=1, rate=1.0, intercept=True, weight=None, begin=0, shrinking=False):
+    """One row after the other; y holds -1 and 1. The average begins after some rows."""
     w, b = np.zeros(X.shape[1]), 0.0
     sum_w, sum_b, sum_c, n_updates, t = np.zeros(X.shape[1]), 0.0, 0.0, 0, 0
-    for _ in range(epochs):
+    settled, n_read = np.zeros(len(X), dtype=bool), 0
+    for epoch in range(epochs):
         for i in range(len(X)):
             t += 1
+            passed_over = shrinking and epoch % 5 != 0 and settled[i]
             c = 1.0 if weight is None else weight[i]
             margin = y[i] * (X[i] @ w + b)
             if rule == "perceptron":
@@ -37,13 +40,18 @@ def learn(rule, X, y, *, epochs=1, rate=1.0, intercept=True, weight=None):
                 loss = max(0.0, 1 - margin)
                 step = loss / (norm + 0.5 / rate) if rule == "PA-II" else loss / norm if norm > 0 else 0.0
                 step = min(step, rate) if rule == "PA-I" else step
-            if step > 0 and c > 0:
+            if not passed_over:
+                n_read += 1
+                settled[i] = step == 0
+            if step > 0 and c > 0 and not passed_over:
                 n_updates += 1
                 w = w + c * step * y[i] * X[i]
                 b = b + c * step * y[i] * intercept
-            share = t if rule == "pegasos" else 1
+            share = (t > begin) * (t if rule == "pegasos" else 1)
             sum_w, sum_b, sum_c = sum_w + share * w, sum_b + share * b, sum_c + share
-    return Learnt(w, b, sum_w / sum_c, sum_b / sum_c, n_updates)
+    if sum_c == 0:
+        return Learnt(w, b, w, b, n_updates, n_read)
+    return Learnt(w, b, sum_w / sum_c, sum_b / sum_c, n_updates, n_read)
 
 
 def boost(H, y, *, potential="logistic", negligible=0.1, learning_rate=1.0, epochs=1, intercept=True, weight=None):

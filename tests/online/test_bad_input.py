@@ -133,6 +133,11 @@ def test_chunks(model):
         ({"max_iter": 0}, "max_iter"),
         ({"tol": -1.0}, "tol"),
         ({"n_iter_no_change": 0}, "n_iter_no_change"),
+        ({"average": -1}, "average"),
+        ({"average": 0.5}, "average"),
+        ({"average": 2**63}, "average"),
+        ({"shrinking": 1}, "shrinking"),
+        ({"shrinking": "auto"}, "shrinking"),
     ],
 )
 @pytest.mark.parametrize("model", MODELS)

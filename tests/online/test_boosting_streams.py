@@ -128,6 +128,8 @@ def test_seeds_and_warm_starts():
         ({"delta": 0.0}, "delta"),
         ({"attention": "budgeted"}, "budget"),
         ({"order": "cost"}, "feature_costs"),
+        ({"average": -1}, "average"),
+        ({"shrinking": None}, "shrinking"),
     ],
 )
 def test_parameters(change, message):

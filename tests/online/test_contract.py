@@ -47,6 +47,7 @@ ESTIMATORS = [
     AttentivePerceptron(attention="full", random_state=0),
     AttentivePassiveAggressive(**EAGER),
     AttentivePegasos(alpha=0.01, **EAGER),
+    AttentivePegasos(alpha=0.01, average=20, shrinking=True, **EAGER),
     AttentiveBoosting(random_state=0),
     AttentiveBoosting(n_thresholds=9, threshold_rows=10, average=False, potential="exponential", **EAGER),
     AttentiveBoosting(attention="constant", boundary="bridge", **EAGER),

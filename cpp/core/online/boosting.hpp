@@ -36,7 +36,7 @@ public:
             const std::int64_t r = order ? (*order)(i) : i;
             rows.with(r, [&](const T* x) {
                 votes.start(x, r);
-                learn(votes, look(votes, labels.of(r), labels.weight(r), step), labels.of(r), labels.weight(r), r, total);
+                learn(votes, look(votes, labels.of(r), labels.weight(r), step), labels, r, total);
             });
         }
         return total;
@@ -50,7 +50,7 @@ public:
             const Sight sight = look(votes, labels.of(r), labels.weight(r), at);
             stuck = stuck || !sight.there;
             if (stuck) continue;
-            learn(votes, sight, labels.of(r), labels.weight(r), r, total);
+            learn(votes, sight, labels, r, total);
             done = r + 1;
         }
         return done;
@@ -158,7 +158,9 @@ private:
 
     // The row's turn, once all that it takes has been seen.
     template <class Votes>
-    void learn(const Votes& votes, const Sight& s, bool positive, double weight, std::int64_t id, double& total) {
+    void learn(const Votes& votes, const Sight& s, const Labels& labels, std::int64_t id, double& total) {
+        const bool positive = labels.of(id);
+        const double weight = labels.weight(id);
         if (weight == 0) return finish(false, false);
         if (!std::isfinite(s.margin)) throw NotFinite(id);
         Boundary<T>& bound = boundary[positive];
@@ -167,10 +169,12 @@ private:
         if (left && !s.audit) {
             pay(bound.features(s.stop), bound.cost(s.stop));
             if (watch_all) truth[positive].add(true, needed(config, full_margin(votes.row(), y), step));
+            labels.note(id, false);
             return finish(false, false);
         }
         const double margin = left ? full_margin(votes.row(), y) : s.margin;
         const bool need = needed(config, margin, step), gathered = gathers(positive, s.audit);
+        labels.note(id, need);
         if (s.stop < 0 || s.audit || need || gathered) pay(config.n_features, total_cost_);
         else pay(bound.features(s.stop), bound.cost(s.stop));
         if (ready && watch_all) truth[positive].add(left, need);
@@ -185,7 +189,7 @@ private:
     }
 
     void finish(bool updated, bool fit_now) {
-        model.tick();
+        model.tick(config, step);
         ++step;
         if (updated) stale_ = {true, true};  // put right when a row of the class comes: many updates may lie between
         if (!fit_now) return;

@@ -71,6 +71,7 @@ private:
         b.weight[i] = labels_.weight(r);
         b.depth[i] = kFull;
         b.audit[i] = c_.attention != Attention::full && l_.audits_at(first + place);
+        if (b.weight[i] == 0) return;
         const Boundary<T>& bound = of(b.positive[i]);
         if (c_.attention == Attention::conditional && bound.ready() && !b.audit[i]) fetch_pieces(bound.look(0), 0, x);
         else fetch_all(x);
@@ -178,6 +179,7 @@ private:
             known = c_.attention == Attention::budgeted;
             if (!known) {
                 if (l_.watch_all) watch(positive, x, y);
+                labels_.note(b.row[i], false);
                 return finish(false, false, false);
             }
         } else if (bound.ready() && bound.walks(c_) && !b.audit[i]) {
@@ -186,6 +188,7 @@ private:
             if (stop < bound.n_looks()) {
                 l_.pay(bound.features(stop), bound.cost(stop));
                 if (l_.watch_all) watch(positive, x, y);
+                labels_.note(b.row[i], false);
                 return finish(false, false, false);
             }
             l_.pay(c_.n_features, l_.total_cost);
@@ -197,6 +200,7 @@ private:
             l_.pay(c_.n_features, l_.total_cost);
         }
         const bool need = needed(c_, margin, l_.step);
+        labels_.note(b.row[i], need);
         const bool audit = b.audit[i] && bound.ready(), capped = c_.attention == Attention::budgeted;
         const bool left = audit && !capped && would_stop(bound, x, y);
         if (bound.ready() && l_.watch_all) l_.truth[positive].add(left, need);

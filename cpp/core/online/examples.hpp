@@ -11,8 +11,17 @@ struct Labels {
     const std::uint8_t* positive;  // of rows: 0 or 1
     const double* weights;      // of rows, or null
     double class_weight[2];     // of the negative and the positive class
+    std::uint8_t* settled = nullptr;  // of rows: no update when they were last read; or null
+    bool skips_settled = false;
     bool of(std::int64_t r) const { return positive[r] != 0; }
-    double weight(std::int64_t r) const { return (weights != nullptr ? weights[r] : 1.0) * class_weight[of(r)]; }
+    // A row of weight 0 is passed over.
+    double weight(std::int64_t r) const {
+        if (skips_settled && settled[r]) return 0;
+        return (weights != nullptr ? weights[r] : 1.0) * class_weight[of(r)];
+    }
+    void note(std::int64_t r, bool needed) const {
+        if (settled != nullptr) settled[r] = !needed;
+    }
 };
 
 template <class T>

@@ -45,7 +45,7 @@ public:
 
     // Counts the step.
     void tick() {
-        model.tick();
+        model.tick(config, step);
         ++step;
     }
     void update(double a, const T* x) {

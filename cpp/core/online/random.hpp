@@ -1,8 +1,10 @@
 // Random numbers that are functions of a counter: no state, so that it does not matter how rows come in chunks.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <optional>
 
 namespace wald::online {
 
@@ -59,6 +61,28 @@ private:
     }
     std::uint64_t n_, high_, low_, keys_[kRounds];
     int low_bits_;
+};
+
+// 0 .. n-1 one after the other: in order, or runs of neighbours in random order, so that memory is read in longer stretches.
+class Runs {
+public:
+    Runs(std::int64_t n, std::optional<std::uint64_t> seed) : n_(n) {
+        if (seed) order_.emplace((n + kRun - 1) / kRun, *seed);
+    }
+    std::int64_t next() {
+        if (at_ == end_) {
+            at_ = kRun * (order_ ? (*order_)(run_) : run_);
+            end_ = std::min(at_ + kRun, n_);
+            ++run_;
+        }
+        return at_++;
+    }
+
+private:
+    // Eight rows learn as fast as one at a time does, even if they are of one class.
+    static constexpr std::int64_t kRun = 8;
+    std::optional<Permutation> order_;
+    std::int64_t n_, at_ = 0, end_ = 0, run_ = 0;
 };
 
 }  // namespace wald::online

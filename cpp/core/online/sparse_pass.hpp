@@ -12,14 +12,14 @@ class SparsePass {
 public:
     SparsePass(Learner<T>& learner, const SparseBlock<T>& block, const Labels& labels) : l_(learner), c_(learner.config), block_(block), labels_(labels) {}
 
-    // The rows in their order or shuffled; the sum of the losses seen.
+    // The rows in their order or shuffled in runs; the sum of the losses seen.
     double run(std::optional<std::uint64_t> shuffle) {
-        std::optional<Permutation> order;
-        if (shuffle) order.emplace(block_.n_rows, *shuffle);
-        constexpr int ahead = 4;
+        Runs order(block_.n_rows, shuffle);
+        constexpr int ahead = 2;
         std::int64_t ids[ahead];
         auto fetch = [&](std::int64_t i) {
-            const std::int64_t r = ids[i % ahead] = order ? (*order)(i) : i;
+            const std::int64_t r = ids[i % ahead] = order.next();
+            if (labels_.weight(r) == 0) return;
             const SparseRow<T> row = block_.row(r);
             // The start of a row: the hardware goes on from there by itself.
             for (std::int64_t line = 0; line < 3; ++line) {
@@ -71,6 +71,7 @@ private:
                     read(row.n);
                     l_.truth[positive].add(true, needed(c_, sum, l_.step));
                 }
+                labels_.note(id, false);
                 return finish(false);
             }
         }
@@ -80,6 +81,7 @@ private:
             l_.pay(row.n, cost_of(row, row.n));
         }
         const bool need = needed(c_, sum, l_.step);
+        labels_.note(id, need);
         if (l_.watch_all && bound.ready()) l_.truth[positive].add(stopped, need);
         if (audit && c_.attention != Attention::budgeted) l_.report(bound, l_.audits[positive], stopped, need);
         if (l_.gathers(positive, audit)) bound.add(c_, row);

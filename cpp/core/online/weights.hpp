@@ -66,16 +66,16 @@ struct Weights {
     LineVector<T> w;           // padded to whole registers
     LineVector<double> late;   // sum of (clock at the update) * (what was added): the average is w less this
     double b = 0, late_b = 0;
-    double clock = 0;
+    double clock = 0;  // steps that are averaged over
 
     Weights(std::int64_t n_features, bool average)
         : w(static_cast<std::size_t>(round_up(n_features, kLanes<T>))), late(average ? w.size() : 0) {}
 
-    void tick() { clock += 1; }
+    void tick(const Config& c, std::int64_t step) { clock += step >= c.average_from; }
     void add(const Config& c, double a, const T* x) {
         const OnlineKernels<T>& k = kernels<T>().online;
         k.add(w.data(), static_cast<T>(a), x, c.n_features);
-        if (!late.empty()) k.add_twice(late.data(), clock * a, x, c.n_features);
+        if (!late.empty() && clock > 0) k.add_twice(late.data(), clock * a, x, c.n_features);
         add_intercept(c, a);
     }
     void add(const Config& c, double a, const std::int32_t* features, const T* values, std::int64_t n) {
@@ -83,7 +83,7 @@ struct Weights {
         const double late_factor = clock * a;
         T* const to = w.data();
         double* const late_to = late.data();
-        if (late.empty()) {
+        if (late.empty() || clock == 0) {
             for (std::int64_t k = 0; k < n; ++k) to[features[k]] += factor * values[k];
         } else {
             // Neither array's lines wait for the other's.
@@ -96,12 +96,13 @@ struct Weights {
         }
         add_intercept(c, a);
     }
-    // The weights after `steps` rows, or their average over time. For Pegasos this weighs step t by t, which is the plain
-    // sum of u: the first steps are long.
+    // The weights after `steps` rows, or their average over time; before it begins, the weights. For Pegasos it weighs step t by t,
+    // which is the plain sum of u: the first steps are long.
     void answer(const Config& c, std::int64_t steps, bool average, double* coef, double* intercept) const {
         const double n = static_cast<double>(steps);
         const double now = c.rule == Rule::pegasos ? 1 / (c.rate * n) : 1;
-        const double mean = c.rule == Rule::pegasos ? 2 * now / (n + 1) : 1 / n;
+        const double mean = c.rule == Rule::pegasos ? 2 / (c.rate * clock * (2 * n - clock + 1)) : 1 / clock;
+        average = average && clock > 0;
         auto value = [&](double at, double before) { return steps == 0 ? 0 : average ? (clock * at - before) * mean : at * now; };
         for (std::int64_t j = 0; j < c.n_features; ++j) coef[j] = value(w[j], average ? late[j] : 0);
         *intercept = value(b, late_b);

@@ -23,16 +23,20 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from .. import _core
 from .attention import ERROR_OF, rule_of, settings
 from .degenerate import warn_of_degenerate_boundaries
+from .labels import Labels
 from .problem import Problem
 from .rows import is_positive, learner_rows
 from .stop_error import StopError
 
 _WORD = (1 << 64) - 1
+#: With shrinking: one pass of so many reads every row, the first of all among them.
+ROUND = 5
 
 
 class AttentiveClassifier(LinearClassifierMixin, BaseEstimator):
     """Base of the online estimators; see these for the parameters."""
 
+    average: bool | int
     attention: str
     delta: float | str
     max_stop_error: float
@@ -41,6 +45,7 @@ class AttentiveClassifier(LinearClassifierMixin, BaseEstimator):
     tol: float | None
     n_iter_no_change: int
     shuffle: bool
+    shrinking: bool
     warm_start: bool
     class_weight: Mapping[Any, float] | str | None
     random_state: Any
@@ -53,7 +58,11 @@ class AttentiveClassifier(LinearClassifierMixin, BaseEstimator):
 
     @property
     def _averages(self) -> bool:
-        return bool(getattr(self, "average", False))
+        return bool(self.average)
+
+    @property
+    def _average_from(self) -> int:
+        return 0 if isinstance(self.average, (bool, np.bool_)) else int(self.average)
 
     # -- training ------------------------------------------------------------------------------------------------
 
@@ -103,9 +112,8 @@ class AttentiveClassifier(LinearClassifierMixin, BaseEstimator):
         self.n_iter_ = 0
         rows, codes = self._rows(X), np.searchsorted(self.classes_, y)
         for k, problem in enumerate(self.problems_):
-            positive = is_positive(codes, self._code(k))
-            epochs = self._epochs(problem, k, rows, positive, sample_weight, weights, X.shape[0])
-            self.n_iter_ = max(self.n_iter_, epochs)
+            labels = self._labels(k, codes, sample_weight, weights)
+            self.n_iter_ = max(self.n_iter_, self._epochs(problem, k, rows, labels))
         self._publish()
         self._warn()
         return self
@@ -198,6 +206,7 @@ class AttentiveClassifier(LinearClassifierMixin, BaseEstimator):
             "single": X.dtype == np.float32,
             "intercept": bool(self.fit_intercept),
             "average": self._averages,
+            "average_from": self._average_from,
             "watch_all": False,
         }
         common |= self._rule()
@@ -216,7 +225,7 @@ class AttentiveClassifier(LinearClassifierMixin, BaseEstimator):
     ) -> None:
         rows = self._rows(X)
         for k, problem in enumerate(self.problems_):
-            self._train(problem, k, rows, is_positive(codes, self._code(k)), sample_weight, class_weights, None)
+            self._train(problem, k, rows, self._labels(k, codes, sample_weight, class_weights), None)
 
     def _rows(self, X: Any) -> _core.Rows:
         problem = self.problems_[0]
@@ -239,39 +248,33 @@ class AttentiveClassifier(LinearClassifierMixin, BaseEstimator):
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         return np.ascontiguousarray(weight)
 
-    def _train(
+    def _labels(
         self,
-        problem: Problem,
         k: int,
-        rows: _core.Rows,
-        positive: NDArray[np.uint8],
+        codes: NDArray[np.intp],
         sample_weight: NDArray[np.float64] | None,
         class_weights: NDArray[np.float64],
-        shuffle: int | None,
-    ) -> float:
+    ) -> Labels:
         # One against the rest: the rest weighs 1, as scikit-learn has it.
-        negative = class_weights[0] if len(self.problems_) == 1 else 1.0
-        positive_weight = float(class_weights[self._code(k)])
-        return float(problem.learner.train(rows, positive, sample_weight, float(negative), positive_weight, shuffle))
+        code, rest = self._code(k), class_weights[0] if len(self.problems_) == 1 else 1.0
+        return Labels(is_positive(codes, code), sample_weight, (float(rest), float(class_weights[code])))
 
-    def _epochs(
-        self,
-        problem: Problem,
-        k: int,
-        rows: _core.Rows,
-        positive: NDArray[np.uint8],
-        sample_weight: NDArray[np.float64] | None,
-        class_weights: NDArray[np.float64],
-        n_rows: int,
-    ) -> int:
+    def _train(self, problem: Problem, k: int, rows: _core.Rows, labels: Labels, shuffle: int | None) -> float:
+        return float(problem.learner.train(rows, *labels.given, shuffle, *labels.memory))
+
+    def _epochs(self, problem: Problem, k: int, rows: _core.Rows, labels: Labels) -> int:
+        n_rows = len(labels.positive)
+        if self.shrinking:
+            labels = labels._replace(settled=np.zeros(n_rows, dtype=np.uint8))
         best, stale = np.inf, 0
         for epoch in range(1, self.max_iter + 1):
+            skips = self.shrinking and epoch % ROUND != 1
             seed = (
                 (problem.settings["seed"] * 0x9E3779B97F4A7C15 + 4 * self._epoch[k]) & _WORD if self.shuffle else None
             )
             self._epoch[k] += 1
-            loss = self._train(problem, k, rows, positive, sample_weight, class_weights, seed)
-            if self.tol is None:
+            loss = self._train(problem, k, rows, labels._replace(skips_settled=skips), seed)
+            if self.tol is None or skips:  # losses of the same rows compare
                 continue
             stale = stale + 1 if loss > best - self.tol * n_rows else 0
             best = min(best, loss)
@@ -311,6 +314,13 @@ class AttentiveClassifier(LinearClassifierMixin, BaseEstimator):
                 raise ValueError(
                     f"The {parameter!r} parameter of {name} must be a positive integer. Got {value!r} instead."
                 )
+        if not (isinstance(self.average, (bool, np.bool_, Integral)) and 0 <= self.average < 1 << 62):
+            raise ValueError(
+                f"The 'average' parameter of {name} must be a bool, or the number of examples after which to begin. "
+                f"Got {self.average!r} instead."
+            )
+        if not isinstance(self.shrinking, (bool, np.bool_)):
+            raise ValueError(f"The 'shrinking' parameter of {name} must be a bool. Got {self.shrinking!r} instead.")
         if self.tol is not None and not (isinstance(self.tol, Real) and float(self.tol) >= 0):
             raise ValueError(f"The 'tol' parameter of {name} must be None or at least 0. Got {self.tol!r} instead.")
 

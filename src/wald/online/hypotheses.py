@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,24 +12,12 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from .. import _core
+from .labels import Labels
 from .problem import BoostingProblem
 from .rows import learner_rows
 
 _COLUMNS = 4096  # of sparse rows, written out together to find quantiles
 _PREDICTED = 1024  # rows that are predicted together
-
-
-class Labels(NamedTuple):
-    """What a binary problem makes of rows: whether they are positive, and what they and the two classes weigh."""
-
-    positive: NDArray[np.uint8]
-    sample_weight: NDArray[np.float64] | None
-    class_weight: tuple[float, float]
-
-    def of(self, ids: NDArray[np.intp] | slice) -> tuple[NDArray[np.uint8], NDArray[np.float64] | None, float, float]:
-        """Those of some rows, as compiled learners take them."""
-        weight = None if self.sample_weight is None else self.sample_weight[ids]
-        return (self.positive[ids], weight, *self.class_weight)
 
 
 class Stumps:
@@ -99,7 +87,7 @@ class Stumps:
     def train(self, problem: BoostingProblem, code: int, rows: Any, labels: Labels, shuffle: int | None) -> float:
         """One pass; the sum of the losses seen."""
         del code  # a stump votes the same in all problems
-        return float(problem.learner.train(rows, self._compiled, *labels.of(slice(None)), shuffle))
+        return float(problem.learner.train(rows, self._compiled, *labels.given, shuffle, *labels.memory))
 
     def margins(
         self, problems: list[BoostingProblem], codes: list[int], X: Any, average: bool, width: float | None
@@ -159,14 +147,16 @@ class Voters:
         order = np.arange(n) if shuffle is None else _core.shuffled(n, shuffle)
         for start in range(0, n, self.rows_ahead):
             ids = order[start : start + self.rows_ahead]
-            votes, meant = _Votes(self, rows[ids], problem, code), labels.of(ids)
+            votes, some = _Votes(self, rows[ids], problem, code), labels.of(ids)
             done = 0
             while True:
-                done, loss, wanted = problem.learner.advance(*votes.given(), *meant, done)
+                done, loss, wanted = problem.learner.advance(*votes.given(), *some.given, done, *some.memory)
                 total += loss
                 if done == len(ids):
                     break
                 votes.ask(wanted)
+            if labels.settled is not None and some.settled is not None:
+                labels.settled[ids] = some.settled
             problem.evaluated += int(votes.answers.known.sum())
             costs = problem.settings["costs"]
             per_member = votes.answers.known.sum(axis=0)

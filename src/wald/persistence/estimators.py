@@ -21,10 +21,15 @@ def encode_plain(owner: Any, arrays: Arrays, left_out: Sequence[str] = ()) -> di
     return {name: values.encode(getattr(owner, name), arrays, name) for name in names}
 
 
-def decode_plain(section: Section, stock: Stock, kind: type, left_out: Sequence[str] = ()) -> dict[str, Any]:
-    """Give these parameters as keyword arguments, each of the kind that the class's constructor says."""
+def decode_plain(
+    section: Section, stock: Stock, kind: type, left_out: Sequence[str] = (), later: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Give these parameters as keyword arguments, each of the kind that the class's constructor says.
+
+    Those that came ``later`` than the first files are left to their defaults where a file lacks them.
+    """
     hints = typing.get_type_hints(kind.__init__) | {"random_state": int | None}  # type: ignore[misc]  # of a class
-    names = [name for name in hints if name not in (*left_out, "return")]
+    names = [name for name in hints if name not in (*left_out, "return") and (name in section or name not in later)]
     given = {name: values.decode(section.take(name), stock, name, hints[name]) for name in names}
     section.done()
     return given

@@ -19,12 +19,14 @@ from .models import MOST_CLASSES, MOST_FEATURES, decode_labels, encode_labels
 
 #: Parameters that are no plain values.
 LEFT_OUT = ("class_weight", "feature_costs")
+#: Parameters and settings that the first files lack, and what they mean there.
+LATER: dict[str, Any] = {"shrinking": False, "average_from": 0}
 #: Settings of the compiled learners but for their seeds and the features' costs.
 SETTINGS: dict[str, type] = {
     **dict.fromkeys(("rule", "attention", "order", "variance", "error"), str),
     **dict.fromkeys(("single", "intercept", "average", "watch_all"), bool),
     **dict.fromkeys(("rate", "width", "target", "audit_rate"), float),
-    **dict.fromkeys(("n_features", "budget", "warm_up", "ring", "unit", "line_offset"), int),
+    **dict.fromkeys(("n_features", "average_from", "budget", "warm_up", "ring", "unit", "line_offset"), int),
 }
 
 
@@ -58,7 +60,7 @@ def encode_learner(owner: Any, arrays: Arrays) -> dict[str, Any]:
 
 def decode_learner(kind: type[AttentiveClassifier], header: Section, stock: Stock) -> AttentiveClassifier:
     """Build the estimator again."""
-    given = decode_plain(header.section("parameters"), stock, kind, LEFT_OUT)
+    given = decode_plain(header.section("parameters"), stock, kind, LEFT_OUT, tuple(LATER))
     given["class_weight"] = _decode_class_weight(header.take("class_weight"), stock)
     given["feature_costs"] = stock.floats("feature_costs", None) if header.flag("feature_costs") else None
     owner: Any = kind(**given)
@@ -67,7 +69,12 @@ def decode_learner(kind: type[AttentiveClassifier], header: Section, stock: Stoc
     n_classes = header.integer("n_classes", 2, MOST_CLASSES)
     owner.classes_ = decode_labels(header.choice("labels", ("array", "object")), stock, n_classes)
     section = header.section("settings")
-    common = {name: values.decode(section.take(name), stock, name, hint) for name, hint in SETTINGS.items()}
+    common = {
+        name: values.decode(section.take(name), stock, name, hint)
+        if name in section or name not in LATER
+        else LATER[name]
+        for name, hint in SETTINGS.items()
+    }
     section.done()
     n_features = common["n_features"]
     require(1 <= n_features <= MOST_FEATURES, f"header.settings.n_features is none from 1 to {MOST_FEATURES}")
