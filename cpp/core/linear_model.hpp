@@ -125,7 +125,7 @@ public:
     // values of one row would then compete for the same few places of the cache.
     void gather_columns(const Row* const* rows, int n, std::int64_t begin, int m, double* values) const {
         const Rows& source = *rows[0]->rows;
-        const auto ask = [&](int k) {
+        const auto ask = [&](int k) __attribute__((always_inline)) {  // see LinearModel::ask
             const Column c = column(source, order_[begin + k]);
             for (int r = 0; r < n; ++r) __builtin_prefetch(c.data + rows[r]->index * c.stride);
         };
@@ -139,8 +139,8 @@ public:
         }
     }
     bool as_is() const { return fill_.empty(); }
-    // Asks for everything that `full` reads of rows whose values lie in columns apart. (Inlined by force: compilers hold a call
-    // that does nothing but ask for idle, and leave it out.)
+    // Asks for everything that `full` reads of rows whose values lie in columns apart. Inlined by force: compilers hold a call
+    // that does nothing but ask for idle, and leave it out.
     [[gnu::always_inline]] void ask(const Row* const* rows, int n) const {
         const Rows& source = *rows[0]->rows;
         if (!columns_apart(source)) return;

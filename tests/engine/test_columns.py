@@ -1,4 +1,4 @@
-"""Rows in columns go through the looks together, more rows than a tile has: they answer like rows that come one by one."""
+"""Rows in columns go through the looks together, more of them than a tile has: they answer like rows one by one."""
 
 from __future__ import annotations
 
