@@ -288,6 +288,7 @@ public:
         const auto column = [&](std::int64_t k) {
             return dense ? Column{rows.data + order[k] * rows.column_stride, rows.row_stride, rows.dtype} : rows.columns[order[k]];
         };
+        found.at.reserve(n_looks > 0 ? terms_[n_looks - 1] : 0);
         std::int64_t k = 0;
         for (; found.n_looks < n_looks; ++found.n_looks) {
             for (; k < terms_[found.n_looks]; ++k) {
