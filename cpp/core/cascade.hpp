@@ -72,7 +72,7 @@ public:
             return;
         }
         if constexpr (kWalks) {
-            if (ids == nullptr && n > 1 && terms_->has_columns(rows, 0)) return by_columns(call, n, n_threads);
+            if (ids == nullptr && n > 1 && by_columns(call, n, n_threads)) return;
         }
         struct Kept {
             std::vector<std::int64_t> positions;
@@ -135,7 +135,6 @@ private:
     static constexpr int kHeadPanels = 8;
     static constexpr int kHeadRows = 512;
     static constexpr std::int64_t kTailRows = 512, kChunkRows = 16384;
-    static constexpr int kColumnRows = 2048;
     static constexpr std::size_t kScratchBytes = 12u << 20;  // of one thread
 
     struct Call {
@@ -178,42 +177,14 @@ private:
             piece(i * size, std::min(n, (i + 1) * size), worker);
         });
     }
-    // Looks over many rows at once, as long as many of a tile's rows are still there; the rest row by row.
-    void by_columns(const Call& call, std::int64_t n, int n_threads) const {
-        int most = 0;
-        while (most < call.n_stages && stages_.terms[most] <= Terms::kMostColumns && terms_->has_columns(call.rows, most)) ++most;
-        if (call.at_end == AtEnd::answer) most = std::min(most, call.n_stages - 1);
-        each_piece(n, kColumnRows, n_threads, [&](std::int64_t begin, std::int64_t end, int) {
-            double scores[kColumnRows];
-            std::int32_t live[kColumnRows];
-            const int rows = static_cast<int>(end - begin);
-            int left = rows, look = 0;
-            for (int r = 0; r < rows; ++r) live[r] = r;
-            for (; look < most && left * 8 > rows; ++look) {
-                terms_->column_scores(call.rows, begin, rows, look, scores);
-                const T low = stages_.low[look], high = stages_.high[look], largest = std::numeric_limits<T>::max();
-                int kept = 0;
-                for (int i = 0; i < left; ++i) {
-                    const int r = live[i];
-                    const T z = scores[r];
-                    const bool finite = z >= -largest && z <= largest;
-                    live[kept] = r;
-                    if (finite && !(z > high) && !(z < low)) {
-                        ++kept;
-                        continue;
-                    }
-                    call.codes[begin + r] = finite ? (z > high ? 1 : 0) : kNotFinite;
-                    call.stages[begin + r] = look;
-                }
-                left = kept;
-            }
-            for (int at = 0; at < left; at += kHeadRows) {
-                Batch batch(*this, std::min<int>(kHeadRows, left - at), tail_width(call));
-                for (int i = at; i < std::min<int>(left, at + kHeadRows); ++i) batch.add(call, begin + live[i]);
-                batch.run(call, look, call.n_stages, 0);
-                batch.finish(call);
-            }
+    // Whether rows lie in columns that can be read one after the other; then they are answered.
+    bool by_columns(const Call& call, std::int64_t n, int n_threads) const {
+        const auto columns = terms_->columns(call.rows, call.n_stages);
+        if (columns.n_looks == 0) return false;
+        each_piece(n, ColumnTile::rows(call.n_stages), n_threads, [&](std::int64_t begin, std::int64_t end, int) {
+            ColumnTile(*this, call, begin, static_cast<int>(end - begin)).run(columns);
         });
+        return true;
     }
     void run_range(const Call& call, std::int64_t begin, std::int64_t end, int first_stage) const {
         Batch batch(*this, static_cast<int>(end - begin), tail_width(call));
@@ -222,7 +193,8 @@ private:
         if (!call.looking()) batch.finish(call);
     }
 
-    class Batch;  // rows that go through stages together: batch.hpp
+    class Batch;       // rows that go through stages together: batch.hpp
+    class ColumnTile;  // neighbouring rows of columns: column_tile.hpp
 
     // Rows whose single-precision score lies within rounding of a tie, once more in double.
     void redo(const Call& call, const std::vector<std::int64_t>& positions) const {
@@ -247,3 +219,4 @@ private:
 }  // namespace wald
 
 #include "batch.hpp"
+#include "column_tile.hpp"

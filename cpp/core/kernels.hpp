@@ -93,6 +93,19 @@ struct ForestView {
     std::int32_t n_trees;
 };
 
+// Columns of S that lie in memory one value behind the other; `first` is the row at which all of them are entered.
+template <class T, class S>
+struct ColumnKernels {
+    // One output for n_rows neighbouring rows, the same chain of operations for each row:
+    // out[r] = bias, then += columns[k][first + r] * weights[k * step]
+    void (*scores)(const S* const* columns, std::int64_t first, const T* weights, std::int64_t step, int n_columns, T bias, int n_rows,
+                   T* out);
+    // out[k * stride + i] = columns[k][first + rows[i]] for k < m; the last panel is filled up with zeros. Memory is asked a
+    // little ahead, in the first n_known columns.
+    void (*gather)(const S* const* columns, std::int64_t first, int m, int n_known, const std::int32_t* rows, int n, T* out,
+                   std::int64_t stride);
+};
+
 template <class T>
 struct Kernels {
     // Squared norm of n contiguous values, and the number of non-zeros.
@@ -110,10 +123,11 @@ struct Kernels {
     T (*absolute)(const T* slot, const T* weights, int n_panels);
     // sums[i] += values[k] * weights[k * n_panels * lanes + i] for k < n, in that order, over n_panels panels of sums
     void (*accumulate)(T* sums, const T* weights, int n_panels, const T* values, int n);
-    // One output for n_rows neighbouring rows of contiguous columns, the same chain of operations for each row:
-    // out[r] = bias, then += columns[k][r] * weights[k * step]
-    void (*columns_f32)(const float* const* columns, const T* weights, std::int64_t step, int n_columns, T bias, int n_rows, T* out);
-    void (*columns_f64)(const double* const* columns, const T* weights, std::int64_t step, int n_columns, T bias, int n_rows, T* out);
+    ColumnKernels<T, float> columns_f32;
+    ColumnKernels<T, double> columns_f64;
+    // Adds m gathered columns to n_looks sums of n rows, the chain of `accumulate` for each:
+    // sums[t * stride + r] += values[k * stride + r] * weights[k * step + t] for k < m, in that order. Whole panels of rows.
+    void (*add_columns)(const T* values, std::int64_t stride, int m, int n, const T* weights, std::int64_t step, int n_looks, T* sums);
     // n_outputs (a multiple of lanes) outputs: out = bias + sum_j slot[j] * weights[j * n_outputs]
     void (*readouts)(const T* const* slots, int n, const T* weights, const T* bias, int n_terms, int n_outputs, T* const* out);
     // The same for several rows at once, each with sums and values of its own.

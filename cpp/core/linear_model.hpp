@@ -125,7 +125,7 @@ public:
     // values of one row would then compete for the same few places of the cache.
     void gather_columns(const Row* const* rows, int n, std::int64_t begin, int m, double* values) const {
         const Rows& source = *rows[0]->rows;
-        const auto ask = [&](int k) {
+        const auto ask = [&](int k) __attribute__((always_inline)) {  // see LinearModel::ask
             const Column c = column(source, order_[begin + k]);
             for (int r = 0; r < n; ++r) __builtin_prefetch(c.data + rows[r]->index * c.stride);
         };
@@ -139,6 +139,16 @@ public:
         }
     }
     bool as_is() const { return fill_.empty(); }
+    // Asks for everything that `full` reads of rows whose values lie in columns apart. Inlined by force: compilers hold a call
+    // that does nothing but ask for idle, and leave it out.
+    [[gnu::always_inline]] void ask(const Row* const* rows, int n) const {
+        const Rows& source = *rows[0]->rows;
+        if (!columns_apart(source)) return;
+        for (std::int64_t f = 0; f < n_features_; ++f) {
+            const Column c = column(source, f);
+            for (int r = 0; r < n; ++r) __builtin_prefetch(c.data + rows[r]->index * c.stride, 0, 1);
+        }
+    }
 
     // See KernelMachine::full.
     double full(const Rows& rows, std::int64_t r, const Row&, const double*, double working, double* f, double* work) const {
@@ -252,6 +262,7 @@ public:
         return model_->full(rows, r, row, slot, working, f, work);
     }
 
+    [[gnu::always_inline]] void ask(const Row* const* rows, int n) const { model_->ask(rows, n); }
     void start(double* slot) const { std::copy(bias_.data(), bias_.data() + bias_.size(), slot); }
     double score(const double* slot, int look) const { return slot[look]; }
 
@@ -263,43 +274,61 @@ public:
         });
     }
 
-    // Columns that lie in memory one value behind the other are looked at many rows at a time. `scores` has room for n rows.
-    bool has_columns(const Rows& rows, int look) const {
-        if (!model_->as_is()) return false;
-        if (rows.layout == Rows::Layout::dense) return rows.row_stride == rows.element_bytes() && rows.dtype != Dtype::u8 && rows.n_rows > 1;
-        if (rows.layout != Rows::Layout::columns || terms_[look] == 0) return false;
+    // Columns that lie in memory one value behind the other, in the plan's order: as many as the first n_looks looks read.
+    struct Columns {
+        std::vector<const void*> at;
+        Dtype dtype = Dtype::f32;
+        int n_looks = 0;
+    };
+    Columns columns(const Rows& rows, int n_looks) const {
+        Columns found;
+        if (!model_->as_is() || rows.layout == Rows::Layout::csr) return found;
         const std::vector<std::int32_t>& order = model_->order();
-        const Dtype dtype = rows.columns[order[0]].dtype;
-        if (dtype == Dtype::u8 || terms_[look] > kMostColumns) return false;
-        for (std::int64_t k = 0; k < terms_[look]; ++k) {
-            const Column& c = rows.columns[order[k]];
-            if (c.dtype != dtype || c.stride != (dtype == Dtype::f32 ? 4 : 8)) return false;
-        }
-        return true;
-    }
-    void column_scores(const Rows& rows, std::int64_t first, int n, int look, double* scores) const {
-        const std::vector<std::int32_t>& order = model_->order();
-        const void* at[kMostColumns];
-        const int m = static_cast<int>(terms_[look]);
-        Dtype dtype = rows.dtype;
-        for (int k = 0; k < m; ++k) {
-            if (rows.layout == Rows::Layout::dense) {
-                at[k] = rows.data + order[k] * rows.column_stride + first * rows.element_bytes();
-            } else {
-                const Column& c = rows.columns[order[k]];
-                dtype = c.dtype;
-                at[k] = c.data + first * c.stride;
+        const bool dense = rows.layout == Rows::Layout::dense;
+        const auto column = [&](std::int64_t k) {
+            return dense ? Column{rows.data + order[k] * rows.column_stride, rows.row_stride, rows.dtype} : rows.columns[order[k]];
+        };
+        found.at.reserve(n_looks > 0 ? terms_[n_looks - 1] : 0);
+        std::int64_t k = 0;
+        for (; found.n_looks < n_looks; ++found.n_looks) {
+            for (; k < terms_[found.n_looks]; ++k) {
+                const Column c = column(k);
+                if (k == 0) found.dtype = c.dtype;
+                if (c.dtype != found.dtype || c.dtype == Dtype::u8 || c.stride != (c.dtype == Dtype::f32 ? 4 : 8)) return found;
+                found.at.push_back(c.data);
             }
         }
-        const std::int64_t step = static_cast<std::int64_t>(bias_.size());
-        if (dtype == Dtype::f32)
-            kernels<double>().columns_f32(reinterpret_cast<const float* const*>(at), weights_.data() + look, step, m, bias_[look], n, scores);
-        else
-            kernels<double>().columns_f64(reinterpret_cast<const double* const*>(at), weights_.data() + look, step, m, bias_[look], n, scores);
+        return found;
     }
-    static constexpr int kMostColumns = 256;
+    // What a look sees of n neighbouring rows.
+    void column_scores(const Columns& columns, std::int64_t first, int n, int look, double* scores) const {
+        const std::int64_t step = static_cast<std::int64_t>(bias_.size());
+        with(columns, [&](const auto* const* at, const auto& kernel) {
+            kernel.scores(at, first, weights_.data() + look, step, static_cast<int>(terms_[look]), bias_[look], n, scores);
+        });
+    }
+    // Adds terms [begin, end) of rows first + live[i] to sums[t * stride + i], for looks t from `look` on. `values` has room for
+    // kGathered columns of `stride` values.
+    void add_columns(const Columns& columns, std::int64_t first, const std::int32_t* live, int n, int look, int n_looks,
+                     std::int64_t begin, std::int64_t end, double* sums, std::int64_t stride, double* values) const {
+        const std::int64_t step = static_cast<std::int64_t>(bias_.size());
+        for (std::int64_t k = begin; k < end; k += kGathered) {
+            const int known = static_cast<int>(end - k), m = std::min(kGathered, known);
+            with(columns, [&](const auto* const* at, const auto& kernel) { kernel.gather(at + k, first, m, known, live, n, values, stride); });
+            kernels<double>().add_columns(values, stride, m, n, weights_.data() + k * step + look, step, n_looks - look,
+                                          sums + look * stride);
+        }
+    }
+    double bias(int look) const { return bias_[look]; }
+    static constexpr int kGathered = 32;
 
 private:
+    template <class Use>
+    static void with(const Columns& columns, const Use& use) {
+        if (columns.dtype == Dtype::f32) use(reinterpret_cast<const float* const*>(columns.at.data()), kernels<double>().columns_f32);
+        else use(reinterpret_cast<const double* const*>(columns.at.data()), kernels<double>().columns_f64);
+    }
+
     std::shared_ptr<const LinearModel> model_;
     std::vector<std::int64_t> terms_;
     Aligned<double> bias_, weights_;  // (looks,), (terms, looks): padded to panels

@@ -300,7 +300,8 @@ namespace WALD_ISA {
 template <class T>
 inline constexpr wald::Kernels<T> table{&scan<T>,     &list_nonzeros<T>, &dots_dense<T>, &dots_sparse<T>,
                                         &activate<T>, &readout<T>,       &absolute<T>,   &accumulate<T>,
-                                        &column_scores<T, float>, &column_scores<T, double>, &readouts<T>,
+                                        {&column_scores<T, float>, &gather_columns<T, float>},
+                                        {&column_scores<T, double>, &gather_columns<T, double>}, &add_columns<T>, &readouts<T>,
                                         &accumulate_rows<T>, &max_plus<T>, &forest, online_table<T>, kFused};
 
 }  // namespace WALD_ISA

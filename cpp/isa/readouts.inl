@@ -106,7 +106,8 @@ void accumulate_rows(T* const* sums, const T* weights, int n_panels, const T* co
 
 // Lanes are rows. Four panels of rows side by side hide the latency of their chains.
 template <class T, class S>
-void column_scores(const S* const* columns, const T* weights, std::int64_t step, int n_columns, T bias, int n_rows, T* out) {
+void column_scores(const S* const* columns, std::int64_t first, const T* weights, std::int64_t step, int n_columns, T bias, int n_rows,
+                   T* out) {
     using P = Pack<T>;
     constexpr int L = P::kSize, side = 4;
     int r = 0;
@@ -117,7 +118,7 @@ void column_scores(const S* const* columns, const T* weights, std::int64_t step,
             const P w = P::set(weights[k * step]);
             for (int i = 0; i < side; ++i) {
                 T x[L];
-                for (int j = 0; j < L; ++j) x[j] = static_cast<T>(columns[k][r + i * L + j]);
+                for (int j = 0; j < L; ++j) x[j] = static_cast<T>(columns[k][first + r + i * L + j]);
                 acc[i].fma(P::load(x), w);
             }
         }
@@ -128,12 +129,58 @@ void column_scores(const S* const* columns, const T* weights, std::int64_t step,
         P acc = P::set(bias);
         T x[L] = {};
         for (int k = 0; k < n_columns; ++k) {
-            for (int j = 0; j < lanes; ++j) x[j] = static_cast<T>(columns[k][r + j]);
+            for (int j = 0; j < lanes; ++j) x[j] = static_cast<T>(columns[k][first + r + j]);
             acc.fma(P::load(x), P::set(weights[k * step]));
         }
         acc.store(x);
         for (int j = 0; j < lanes; ++j) out[r + j] = x[j];
     }
+}
+
+// Every value may lie in a line of its own. The same rows some columns further are asked for meanwhile: enough of them that
+// memory is always busy, however few rows are left; into the second-level cache, which has more misses under way than the first.
+template <class T, class S>
+void gather_columns(const S* const* columns, std::int64_t first, int m, int n_known, const std::int32_t* rows, int n, T* out,
+                    std::int64_t stride) {
+    constexpr int L = Pack<T>::kSize, busy = 64;
+    const int ahead = n < busy ? (busy + n - 1) / n : 2;
+    const int padded = (n + L - 1) / L * L;
+    for (int k = 0; k < m; ++k, out += stride) {
+        const S* column = columns[k] + first;
+        if (k + ahead < n_known) {
+            const S* later = columns[k + ahead] + first;
+            for (int i = 0; i < n; ++i) {
+                __builtin_prefetch(later + rows[i], 0, 1);
+                out[i] = static_cast<T>(column[rows[i]]);
+            }
+        } else {
+            for (int i = 0; i < n; ++i) out[i] = static_cast<T>(column[rows[i]]);
+        }
+        for (int i = n; i < padded; ++i) out[i] = T(0);
+    }
+}
+
+template <class T, int NP>
+inline void add_panels(const T* values, std::int64_t stride, int m, const T* weights, std::int64_t step, int n_looks, T* sums) {
+    using P = Pack<T>;
+    for (int t = 0; t < n_looks; ++t, sums += stride) {
+        P acc[NP];
+        for (int p = 0; p < NP; ++p) acc[p] = P::load(sums + p * P::kSize);
+        for (int k = 0; k < m; ++k) {
+            const P w = P::set(weights[k * step + t]);
+            for (int p = 0; p < NP; ++p) acc[p].fma(P::load(values + k * stride + p * P::kSize), w);
+        }
+        for (int p = 0; p < NP; ++p) acc[p].store(sums + p * P::kSize);
+    }
+}
+
+template <class T>
+void add_columns(const T* values, std::int64_t stride, int m, int n, const T* weights, std::int64_t step, int n_looks, T* sums) {
+    constexpr int L = Pack<T>::kSize;
+    int r = 0;
+    for (; r + 3 * L < n; r += 4 * L) add_panels<T, 4>(values + r, stride, m, weights, step, n_looks, sums + r);
+    for (; r + L < n; r += 2 * L) add_panels<T, 2>(values + r, stride, m, weights, step, n_looks, sums + r);
+    for (; r < n; r += L) add_panels<T, 1>(values + r, stride, m, weights, step, n_looks, sums + r);
 }
 
 }  // namespace WALD_ISA

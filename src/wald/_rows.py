@@ -47,7 +47,8 @@ def has_names(X: Any, names: NDArray[Any]) -> bool:
     """Whether X is a frame with exactly these column names; a quick look before scikit-learn's thorough one."""
     if not (nw.dependencies.is_pandas_dataframe(X) or nw.dependencies.is_polars_dataframe(X)):
         return False
-    return bool(X.shape[1] == len(names)) and list(X.columns) == names.tolist()
+    columns = X.columns if isinstance(X.columns, list) else X.columns.tolist()
+    return bool(columns == names.tolist())
 
 
 def n_rows_of(X: Any) -> int:

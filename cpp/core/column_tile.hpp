@@ -1,0 +1,96 @@
+// Neighbouring rows whose features lie in columns. A column is read for many rows before the next one: first for all rows of the
+// tile, a vector of rows at a time; then, when few are left, for these alone. Included by cascade.hpp, whose part it is.
+#pragma once
+
+namespace wald {
+
+template <class Terms, class Reference>
+class Cascade<Terms, Reference>::ColumnTile {
+public:
+    // Rows of a tile: what they read of their columns fits a second-level cache, so that the last stage finds it there.
+    static std::int64_t rows(int n_looks) {
+        return std::clamp<std::int64_t>(static_cast<std::int64_t>(kScratchBytes / sizeof(T)) / (n_looks + Terms::kGathered), L, kMostRows);
+    }
+
+    ColumnTile(const Cascade& cascade, const Call& call, std::int64_t first, int n) : c_(cascade), call_(call), first_(first), n_(n) {}
+
+    void run(const typename Terms::Columns& columns) {
+        // The last look of a call that answers there is not for columns.
+        const int most = std::min(columns.n_looks, call_.at_end == AtEnd::answer ? call_.n_stages - 1 : call_.n_stages);
+        std::int32_t live[kMostRows], from[kMostRows];
+        for (int r = 0; r < n_; ++r) live[r] = r;
+        int left = n_, look = 0;
+        {
+            T scores[kMostRows];
+            for (; look < most && left * kSparse > n_; ++look) {
+                c_.terms_->column_scores(columns, first_, n_, look, scores);
+                left = judge(look, live, left, from, [&](int i) { return scores[live[i]]; });
+            }
+        }
+        if (left == 0) return;
+        Arena& arena = column_arena();
+        const std::int64_t stride = round_up(left, L);
+        arena.reset(Arena::bytes<T>(stride * call_.n_stages) + Arena::bytes<T>(stride * Terms::kGathered));
+        T* sums = arena.take<T>(stride * call_.n_stages);
+        T* values = arena.take<T>(stride * Terms::kGathered);
+        for (int t = look; t < call_.n_stages; ++t) std::fill_n(sums + t * stride, stride, c_.terms_->bias(t));
+        std::int64_t begin = 0;
+        for (; look < most && left > 0; ++look) {
+            const std::int64_t end = c_.stages_.terms[look];
+            c_.terms_->add_columns(columns, first_, live, left, look, call_.n_stages, begin, end, sums, stride, values);
+            begin = end;
+            const int kept = judge(look, live, left, from, [&](int i) { return sums[look * stride + i]; });
+            for (int t = look + 1; t < call_.n_stages && kept < left; ++t)
+                for (int i = 0; i < kept; ++i) sums[t * stride + i] = sums[t * stride + from[i]];
+            left = kept;
+        }
+        // What is left goes on row by row, from where it is.
+        for (int at = 0; at < left; at += kHeadRows) {
+            const int stop = std::min<int>(left, at + kHeadRows);
+            Batch batch(c_, stop - at, c_.tail_width(call_));
+            for (int i = at; i < stop; ++i) {
+                const int r = batch.add(call_, first_ + live[i]);
+                for (int t = look; t < call_.n_stages; ++t) batch.slot(r)[t] = sums[t * stride + i];
+            }
+            batch.run(call_, look, call_.n_stages, begin);
+            batch.finish(call_);
+        }
+    }
+
+private:
+    static constexpr int kMostRows = 2048;
+    // Rows are picked out one by one when fewer than one in so many is left.
+    static constexpr int kSparse = 4;
+
+    // Answers rows and closes the ranks of the others: of the row that is i-th now, from[i] says where it was. Every row gets an
+    // answer, which a row that stays loses again, so that nothing hangs on a guess which of them leave.
+    template <class Score>
+    int judge(int look, std::int32_t* live, int n, std::int32_t* from, const Score& score) const {
+        const T low = c_.stages_.low[look], high = c_.stages_.high[look], largest = std::numeric_limits<T>::max();
+        std::int32_t *codes = call_.codes + first_, *stages = call_.stages + first_;
+        int kept = 0;
+        for (int i = 0; i < n; ++i) {
+            const std::int32_t r = live[i];
+            const T z = score(i);
+            const bool finite = (z >= -largest) & (z <= largest), above = z > high, below = z < low;
+            codes[r] = finite ? static_cast<std::int32_t>(above) : kNotFinite;
+            stages[r] = look;
+            live[kept] = r;
+            from[kept] = i;
+            kept += finite & !above & !below;
+        }
+        return kept;
+    }
+
+    static Arena& column_arena() {
+        static thread_local Arena arena;
+        return arena;
+    }
+
+    const Cascade& c_;
+    const Call& call_;
+    std::int64_t first_;
+    int n_;
+};
+
+}  // namespace wald
