@@ -29,6 +29,7 @@ public:
     using Scalar = double;
     static constexpr int L = kLanes<double>;
     static constexpr int kBlockRows = 96, kBlockTerms = 32, kBlockStride = kBlockTerms + 8;
+    static constexpr std::int64_t kNearBytes = 4 << 20;  // rows of fewer bytes in all may be in a cache: asking takes time, too
     struct Row {
         const Rows* rows;
         std::int64_t index;
@@ -106,19 +107,24 @@ public:
                 out[k - begin] = filled(load_element<double>(p + order_[k] * source.column_stride, source.dtype), order_[k]);
         }
     }
-    // Asks for the cache lines that gather will read, of all rows before the first is needed.
-    void prefetch(const Row* const* rows, int n, std::int64_t begin, std::int64_t end) const {
+    // Asks for the cache lines that gather will read, of all rows before the first is needed, unless the rows may be near by. Rows
+    // lie alike, mostly: the first says which lines. Inlined by force: see `ask`.
+    [[gnu::always_inline]] void prefetch(const Row* const* rows, int n, std::int64_t begin, std::int64_t end) const {
         const Rows& source = *rows[0]->rows;
-        if (n < 2 || source.layout != Rows::Layout::dense) return;
+        if (n < 2 || source.layout != Rows::Layout::dense || source.n_rows * std::abs(source.row_stride) < kNearBytes) return;
+        const std::byte* p = source.row(rows[0]->index);
+        std::int64_t offsets[kBlockTerms];
+        int lines = 0;
+        std::uintptr_t last = 0;
+        for (std::int64_t k = begin; k < end; ++k) {
+            const std::int64_t offset = order_[k] * source.column_stride;
+            const std::uintptr_t line = reinterpret_cast<std::uintptr_t>(p + offset) / kPanelBytes;
+            if (line != last) offsets[lines++] = offset;
+            last = line;
+        }
         for (int r = 0; r < n; ++r) {
-            const std::byte* p = source.row(rows[r]->index);
-            std::uintptr_t last = 0;
-            for (std::int64_t k = begin; k < end; ++k) {
-                const std::byte* at = p + order_[k] * source.column_stride;
-                const std::uintptr_t line = reinterpret_cast<std::uintptr_t>(at) / kPanelBytes;
-                if (line != last) __builtin_prefetch(at);
-                last = line;
-            }
+            p = source.row(rows[r]->index);
+            for (int i = 0; i < lines; ++i) __builtin_prefetch(p + offsets[i]);
         }
     }
     // One column after the other, each a little ahead of its use: large columns often lie whole pages from each other, and the
