@@ -26,7 +26,7 @@ POSTS_EPOCHS = 18
 #: 1e-4, 7e-5, 5e-5, without intercept, averaged or not: of equals the one that both share. No attention within
 #: examples: it reads fewer non-zeros of a CSR row but takes longer.
 HINGE = {"alpha": 7e-5, "fit_intercept": False, "max_iter": POSTS_EPOCHS, "tol": None}
-#: Of the epochs, those before the average begins.
+#: Of the epochs, those that are over when the average begins.
 NOT_AVERAGED = 14
 
 

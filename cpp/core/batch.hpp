@@ -72,8 +72,9 @@ public:
         std::vector<std::int64_t> again;
         const int outputs = c_.terms_->n_outputs();
         for (int r = 0; r < n_; ++r) {
-            if constexpr (requires { c_.terms_->ask(rows_, 0); }) {
-                if (r % kAsked == 0) c_.terms_->ask(rows_ + r, std::min(kAsked, n_ - r));
+            if constexpr (requires { c_.terms_->asked(); }) {
+                const int asked = c_.terms_->asked();
+                if (r % asked == 0) c_.terms_->ask(rows_ + r, std::min(asked, n_ - r));
             }
             const double e = c_.terms_->full(call.rows, call.row(positions_[r]), *rows_[r], slots_[r], call.working, full_, work_);
             if (call.scores != nullptr) {
@@ -91,8 +92,6 @@ public:
     }
 
 private:
-    static constexpr int kAsked = 8;  // rows whose features memory is asked for together, before the first is read
-
     static void answer(const Call& call, std::int64_t position, std::int32_t code, int stage) {
         call.codes[position] = code;
         call.stages[position] = stage;

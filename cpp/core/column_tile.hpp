@@ -7,7 +7,7 @@ namespace wald {
 template <class Terms, class Reference>
 class Cascade<Terms, Reference>::ColumnTile {
 public:
-    // Rows of a tile: what they read of their columns fits a second-level cache, so that the last stage finds it there.
+    // Rows of a tile: their sums and values take no more than a thread's scratch.
     static std::int64_t rows(int n_looks) {
         return std::clamp<std::int64_t>(static_cast<std::int64_t>(kScratchBytes / sizeof(T)) / (n_looks + Terms::kGathered), L, kMostRows);
     }

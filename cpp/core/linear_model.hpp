@@ -131,7 +131,7 @@ public:
     // values of one row would then compete for the same few places of the cache.
     void gather_columns(const Row* const* rows, int n, std::int64_t begin, int m, double* values) const {
         const Rows& source = *rows[0]->rows;
-        const auto ask = [&](int k) __attribute__((always_inline)) {  // see LinearModel::ask
+        const auto ask = [&](int k) __attribute__((always_inline)) {  // see ask
             const Column c = column(source, order_[begin + k]);
             for (int r = 0; r < n; ++r) __builtin_prefetch(c.data + rows[r]->index * c.stride);
         };
@@ -145,11 +145,13 @@ public:
         }
     }
     bool as_is() const { return fill_.empty(); }
-    // Asks for everything that `full` reads of rows whose values lie in columns apart. Inlined by force: compilers hold a call
-    // that does nothing but ask for idle, and leave it out.
+    // For how many rows at once to `ask`: the lines of all of them should still be near when the last is read.
+    int asked() const { return static_cast<int>(std::clamp<std::int64_t>(8192 / n_features_, 1, 8)); }
+    // Asks for everything that `full` reads of rows whose values lie in columns apart. Inlined by force: compilers leave out
+    // calls that only ask, for such calls change nothing.
     [[gnu::always_inline]] void ask(const Row* const* rows, int n) const {
         const Rows& source = *rows[0]->rows;
-        if (!columns_apart(source)) return;
+        if (!columns_apart(source) || source.n_rows * n_features_ * 4 < kNearBytes) return;
         for (std::int64_t f = 0; f < n_features_; ++f) {
             const Column c = column(source, f);
             for (int r = 0; r < n; ++r) __builtin_prefetch(c.data + rows[r]->index * c.stride, 0, 1);
@@ -268,6 +270,7 @@ public:
         return model_->full(rows, r, row, slot, working, f, work);
     }
 
+    int asked() const { return model_->asked(); }
     [[gnu::always_inline]] void ask(const Row* const* rows, int n) const { model_->ask(rows, n); }
     void start(double* slot) const { std::copy(bias_.data(), bias_.data() + bias_.size(), slot); }
     double score(const double* slot, int look) const { return slot[look]; }
@@ -286,21 +289,26 @@ public:
         Dtype dtype = Dtype::f32;
         int n_looks = 0;
     };
+    // Few rows hardly get far: of them, columns of the first looks only.
     Columns columns(const Rows& rows, int n_looks) const {
         Columns found;
-        if (!model_->as_is() || rows.layout == Rows::Layout::csr) return found;
+        if (!model_->as_is() || rows.layout == Rows::Layout::csr || model_->order().empty()) return found;
+        while (n_looks > 0 && terms_[n_looks - 1] > 256 + 16 * rows.n_rows) --n_looks;
         const std::vector<std::int32_t>& order = model_->order();
         const bool dense = rows.layout == Rows::Layout::dense;
         const auto column = [&](std::int64_t k) {
             return dense ? Column{rows.data + order[k] * rows.column_stride, rows.row_stride, rows.dtype} : rows.columns[order[k]];
         };
-        found.at.reserve(n_looks > 0 ? terms_[n_looks - 1] : 0);
-        std::int64_t k = 0;
-        for (; found.n_looks < n_looks; ++found.n_looks) {
+        found.dtype = column(0).dtype;
+        const auto fits = [&](const Column& c) {
+            return c.dtype == found.dtype && c.dtype != Dtype::u8 && c.stride == (c.dtype == Dtype::f32 ? 4 : 8);
+        };
+        if (n_looks <= 0 || !fits(column(0))) return found;
+        found.at.reserve(terms_[n_looks - 1]);
+        for (std::int64_t k = 0; found.n_looks < n_looks; ++found.n_looks) {
             for (; k < terms_[found.n_looks]; ++k) {
                 const Column c = column(k);
-                if (k == 0) found.dtype = c.dtype;
-                if (c.dtype != found.dtype || c.dtype == Dtype::u8 || c.stride != (c.dtype == Dtype::f32 ? 4 : 8)) return found;
+                if (!fits(c)) return found;
                 found.at.push_back(c.data);
             }
         }

@@ -20,7 +20,7 @@ class Learnt:
 
 
 def learn(rule, X, y, *, epochs=1, rate=1.0, intercept=True, weight=None, begin=0, shrinking=False):
-    """One row after the other; y holds -1 and 1. The average begins after some rows."""
+    """One row after the other; y holds -1 and 1. The average begins with one of them, counted from 1."""
     w, b = np.zeros(X.shape[1]), 0.0
     sum_w, sum_b, sum_c, n_updates, t = np.zeros(X.shape[1]), 0.0, 0.0, 0, 0
     settled, n_read = np.zeros(len(X), dtype=bool), 0
@@ -47,7 +47,7 @@ def learn(rule, X, y, *, epochs=1, rate=1.0, intercept=True, weight=None, begin=
                 n_updates += 1
                 w = w + c * step * y[i] * X[i]
                 b = b + c * step * y[i] * intercept
-            share = (t > begin) * (t if rule == "pegasos" else 1)
+            share = (t >= begin) * (t if rule == "pegasos" else 1)
             sum_w, sum_b, sum_c = sum_w + share * w, sum_b + share * b, sum_c + share
     if sum_c == 0:
         return Learnt(w, b, w, b, n_updates, n_read)

@@ -46,7 +46,7 @@ def test_shrinking_is_as_it_says(rule, model, rate, average, container):
 
 @pytest.mark.parametrize(("rule", "model", "rate"), RULES)
 @pytest.mark.parametrize("begin", [1, 599, 600, 10_000])
-def test_an_average_begins_after_so_many_examples(rule, model, rate, begin):
+def test_an_average_begins_with_the_example_that_is_named(rule, model, rate, begin):
     ours = clone(model).set_params(average=begin, max_iter=2, **FULL).fit(X, Y)
     theirs = learn(rule, X, Y, epochs=2, rate=rate, begin=begin)
     np.testing.assert_allclose(ours.coef_[0], theirs.mean_w, rtol=1e-8, atol=1e-10)
@@ -94,8 +94,9 @@ def test_lists_of_hypotheses_shrink_like_stumps():
     np.testing.assert_array_equal(listed.coef_, stumps.coef_)
     assert listed.n_updates_ == stumps.n_updates_
     assert listed.features_seen_ < 0.8 * 7 * len(X) * len(votes)
-    fitted = [DecisionTreeClassifier(max_depth=1).fit(X[:, :4], Y)]
-    AttentiveBoosting(fitted, max_iter=7, shrinking=True, tol=None).fit(X[:, :4], Y)
+    fitted = [DecisionTreeClassifier(max_depth=depth).fit(X, Y) for depth in (1, 2, 3)]
+    trees = AttentiveBoosting(fitted, max_iter=7, shrinking=True, **FULL).fit(X, Y)
+    assert trees.features_seen_ < 0.9 * 7 * len(X) * len(fitted)
 
 
 def test_classes_against_the_rest_shrink_apart():
@@ -107,8 +108,41 @@ def test_classes_against_the_rest_shrink_apart():
 
 
 def test_tolerance_goes_by_whole_passes():
-    settled = AttentivePegasos(alpha=0.01, attention="full", shrinking=True, n_iter_no_change=2, random_state=0)
-    assert settled.fit(X, Y).n_iter_ % 5 == 1
+    model = AttentivePegasos(alpha=0.01, attention="full", random_state=0)
+    whole, settled = clone(model).fit(X, Y), clone(model).set_params(shrinking=np.True_).fit(X, Y)
+    assert settled.n_iter_ % 5 == 1
+    assert settled.features_seen_ < whole.features_seen_
+    assert clone(model).set_params(shrinking=np.False_).fit(X, Y).n_iter_ == whole.n_iter_
+
+
+def test_rows_without_weight_are_never_settled():
+    weight = np.random.default_rng(2).integers(0, 2, len(X)).astype(float)
+    common = {"average": False, "shrinking": True, "max_iter": 7, **FULL}
+    some = AttentivePerceptron(**common).fit(X, Y, sample_weight=weight)
+    alone = AttentivePerceptron(**common).fit(X[weight > 0], Y[weight > 0])
+    np.testing.assert_array_equal(some.coef_, alone.coef_)
+    assert some.features_seen_ == alone.features_seen_
+
+
+def test_an_average_that_has_begun_cannot_begin_elsewhere():
+    model = AttentivePegasos(average=True, warm_start=True, max_iter=1, tol=None, random_state=0).fit(X, Y)
+    for average in (False, 100):
+        model.set_params(average=average)
+        with pytest.raises(ValueError, match="'average'.*cannot change"):
+            model.fit(X, Y)
+        with pytest.raises(ValueError, match="'average'.*cannot change"):
+            model.partial_fit(X, Y)
+    model.set_params(warm_start=False).fit(X, Y)
+
+
+def test_a_state_whose_average_began_elsewhere_is_refused():
+    model = AttentivePegasos(average=700, max_iter=2, tol=None, random_state=0).fit(X, Y)
+    learner = model.problems_[0].learner
+    state = learner.state()
+    assert state["clock"] == 1200 - 699
+    for clock in (1200.0, 2 * 1200.0 + 1, -3.0, 2.5):
+        with pytest.raises(ValueError, match="another learner, or is damaged"):
+            learner.restore(state | {"clock": clock})
 
 
 def test_what_is_settled_is_checked():
@@ -127,7 +161,7 @@ def test_what_is_settled_is_checked():
         learner.train(rows, positive, None, 1.0, 1.0, None, read_only, False)
 
 
-@pytest.mark.parametrize("n_rows", [1, 7, 8, 9, 600])
+@pytest.mark.parametrize("n_rows", [1, 7, 8, 1023, 1024, 1025, 2000])
 def test_shuffled_csr_rows_are_each_met_once(n_rows):
     rows = sparse.csr_matrix(np.diag(np.arange(1.0, n_rows + 1)))
     y = np.arange(n_rows) % 2 if n_rows > 1 else [0]

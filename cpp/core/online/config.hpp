@@ -20,7 +20,7 @@ struct Config {
     double negligible = 0;   // boosting: importance below which an example does not count
     bool intercept = true;
     bool average = false;
-    std::int64_t average_from = 0;  // steps before the average begins
+    std::int64_t average_from = 0;  // the example, counted from 1, with which the average begins
 
     Attention attention = Attention::full;
     Order order = Order::selected;

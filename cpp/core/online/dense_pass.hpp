@@ -139,11 +139,12 @@ private:
         const T* w = l_.model.w.data();
         return y * (static_cast<double>(next ? k.dot_ahead(w, x, c_.n_features, next) : k.dot(w, x, c_.n_features)) + l_.model.b);
     }
-    // The row whose turn is soon, if that is known.
+    // The row whose turn is soon, if that is known and it will be read.
     const T* soon(const Batch& b, int i) const {
-        if (i + kSoon < b.n) return b.x[i + kSoon];
-        const Batch& next = batches_[&b == batches_];
-        return i + kSoon - b.n < next.n ? next.x[i + kSoon - b.n] : nullptr;
+        const bool here = i + kSoon < b.n;
+        const Batch& of = here ? b : batches_[&b == batches_];
+        const int at = here ? i + kSoon : i + kSoon - b.n;
+        return at < of.n && of.weight[at] != 0 ? of.x[at] : nullptr;
     }
     bool would_stop(const Boundary<T>& bound, const T* x, double y) const {
         const Target t = target(c_, l_.step);

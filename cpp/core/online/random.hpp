@@ -64,25 +64,24 @@ private:
 };
 
 // 0 .. n-1 one after the other: in order, or runs of neighbours in random order, so that memory is read in longer stretches.
+// Eight rows learn as fast as one at a time does, even if they are of one class; few rows go singly.
 class Runs {
 public:
-    Runs(std::int64_t n, std::optional<std::uint64_t> seed) : n_(n) {
-        if (seed) order_.emplace((n + kRun - 1) / kRun, *seed);
+    Runs(std::int64_t n, std::optional<std::uint64_t> seed) : n_(n), length_(n < 1024 ? 1 : 8) {
+        if (seed) order_.emplace((n + length_ - 1) / length_, *seed);
     }
     std::int64_t next() {
         if (at_ == end_) {
-            at_ = kRun * (order_ ? (*order_)(run_) : run_);
-            end_ = std::min(at_ + kRun, n_);
+            at_ = length_ * (order_ ? (*order_)(run_) : run_);
+            end_ = std::min(at_ + length_, n_);
             ++run_;
         }
         return at_++;
     }
 
 private:
-    // Eight rows learn as fast as one at a time does, even if they are of one class.
-    static constexpr std::int64_t kRun = 8;
     std::optional<Permutation> order_;
-    std::int64_t n_, at_ = 0, end_ = 0, run_ = 0;
+    std::int64_t n_, length_, at_ = 0, end_ = 0, run_ = 0;
 };
 
 }  // namespace wald::online

@@ -53,6 +53,7 @@ void check_restored(L<T>& l) {
     const auto n = [](const auto& a) { return static_cast<std::int64_t>(a.size()); };
     const std::int64_t padded = round_up(l.config.n_features, kLanes<T>);
     bool good = n(l.model.w) == padded && n(l.model.late) == (l.config.average ? padded : 0) && l.step >= 0;
+    good = good && l.model.clock == static_cast<double>(std::max<std::int64_t>(0, l.step - std::max<std::int64_t>(0, l.config.average_from - 1)));
     for (std::size_t y = 0; y < 2 && good; ++y) {
         const Boundary<T>& b = l.boundary[y];
         const std::int64_t columns = b.audited.seen > 0 ? l.config.n_columns : 0;

@@ -71,7 +71,8 @@ struct Weights {
     Weights(std::int64_t n_features, bool average)
         : w(static_cast<std::size_t>(round_up(n_features, kLanes<T>))), late(average ? w.size() : 0) {}
 
-    void tick(const Config& c, std::int64_t step) { clock += step >= c.average_from; }
+    // After the example that is the step-th, from 0.
+    void tick(const Config& c, std::int64_t step) { clock += step + 1 >= c.average_from; }
     void add(const Config& c, double a, const T* x) {
         const OnlineKernels<T>& k = kernels<T>().online;
         k.add(w.data(), static_cast<T>(a), x, c.n_features);

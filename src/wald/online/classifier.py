@@ -99,6 +99,7 @@ class AttentiveClassifier(LinearClassifierMixin, BaseEstimator):
         check_classification_targets(y)
         classes = np.unique(y)
         if self.warm_start and hasattr(self, "problems_"):
+            self._require_same_average()
             if not np.isin(classes, self.classes_).all():
                 raise ValueError(
                     f"A warm start cannot add classes: the model knows {self.classes_}, y holds {classes}."
@@ -154,6 +155,8 @@ class AttentiveClassifier(LinearClassifierMixin, BaseEstimator):
         if self.class_weight == "balanced":
             raise ValueError("class_weight='balanced' needs all rows at once; give partial_fit a dict of weights.")
         first = not hasattr(self, "problems_")
+        if not first:
+            self._require_same_average()
         if first and classes is None:
             raise ValueError("classes must be passed on the first call to partial_fit.")
         X, y = self._validated(X, y, reset=first, ensure_min_samples=0)
@@ -266,9 +269,9 @@ class AttentiveClassifier(LinearClassifierMixin, BaseEstimator):
         n_rows = len(labels.positive)
         if self.shrinking:
             labels = labels._replace(settled=np.zeros(n_rows, dtype=np.uint8))
-        best, stale = np.inf, 0
+        best, best_epoch = np.inf, 0
         for epoch in range(1, self.max_iter + 1):
-            skips = self.shrinking and epoch % ROUND != 1
+            skips = bool(self.shrinking) and epoch % ROUND != 1
             seed = (
                 (problem.settings["seed"] * 0x9E3779B97F4A7C15 + 4 * self._epoch[k]) & _WORD if self.shuffle else None
             )
@@ -276,9 +279,10 @@ class AttentiveClassifier(LinearClassifierMixin, BaseEstimator):
             loss = self._train(problem, k, rows, labels._replace(skips_settled=skips), seed)
             if self.tol is None or skips:  # losses of the same rows compare
                 continue
-            stale = stale + 1 if loss > best - self.tol * n_rows else 0
+            if loss <= best - self.tol * n_rows:
+                best_epoch = epoch
             best = min(best, loss)
-            if stale >= self.n_iter_no_change:
+            if epoch - best_epoch >= self.n_iter_no_change:
                 return epoch
         if self.tol is not None:
             warnings.warn(
@@ -305,6 +309,14 @@ class AttentiveClassifier(LinearClassifierMixin, BaseEstimator):
         """Say what has become of the boundaries, to the caller of `fit` or `partial_fit`."""
         warn_of_degenerate_boundaries(self, stacklevel=4)
 
+    def _require_same_average(self) -> None:
+        known = self.problems_[0].settings
+        if (self._averages, self._average_from) != (known["average"], known["average_from"]):
+            raise ValueError(
+                f"The 'average' parameter of {type(self).__name__} cannot change while learning goes on: an average "
+                f"begins with the example that it was to begin with. Got {self.average!r} instead; fit anew."
+            )
+
     def _check_parameters(self) -> None:
         name = type(self).__name__
         value: Any
@@ -316,7 +328,7 @@ class AttentiveClassifier(LinearClassifierMixin, BaseEstimator):
                 )
         if not (isinstance(self.average, (bool, np.bool_, Integral)) and 0 <= self.average < 1 << 62):
             raise ValueError(
-                f"The 'average' parameter of {name} must be a bool, or the number of examples after which to begin. "
+                f"The 'average' parameter of {name} must be a bool, or the number of the example to begin with. "
                 f"Got {self.average!r} instead."
             )
         if not isinstance(self.shrinking, (bool, np.bool_)):

@@ -28,7 +28,7 @@ class AttentivePassiveAggressive(AttentiveClassifier):
         ``loss="squared_hinge"``.
     average : bool or int, default=False
         Answer with the average of the weights over all steps, which generalises better than the last weights. An
-        integer: over the steps after so many examples; until then, with the last weights.
+        integer: over the steps from that example on; until then, with the last weights.
     attention : {"conditional", "constant", "budgeted", "full"}, default="conditional"
         When to stop reading an example.
 
@@ -84,9 +84,9 @@ class AttentivePassiveAggressive(AttentiveClassifier):
         `partial_fit` keeps their order.
     shrinking : bool, default=False
         Whether `fit` passes over examples that called for no update when they were last read, as solvers of support
-        vector machines do. The first pass reads every example, and so does every fifth from then on, by which `tol`
-        goes: for fits of ten passes or more. Takes a byte of memory for each row. `partial_fit`, which meets its rows
-        once, reads them all.
+        vector machines do. The first pass reads every example, and so does every fifth from then on; `tol` goes by
+        these, and `stop_error_` by examples that are read. For fits of ten passes or more. Takes a byte of memory for
+        each row. `partial_fit`, which meets its rows once, reads them all.
     class_weight : dict, "balanced" or None, default=None
         Factors of the updates on each class.
     warm_start : bool, default=False

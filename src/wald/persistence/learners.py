@@ -19,8 +19,9 @@ from .models import MOST_CLASSES, MOST_FEATURES, decode_labels, encode_labels
 
 #: Parameters that are no plain values.
 LEFT_OUT = ("class_weight", "feature_costs")
-#: Parameters and settings that the first files lack, and what they mean there.
-LATER: dict[str, Any] = {"shrinking": False, "average_from": 0}
+#: Parameters that the first files lack; and settings, with what they were.
+LATER_PARAMETERS = ("shrinking",)
+LATER_SETTINGS: dict[str, Any] = {"average_from": 0}
 #: Settings of the compiled learners but for their seeds and the features' costs.
 SETTINGS: dict[str, type] = {
     **dict.fromkeys(("rule", "attention", "order", "variance", "error"), str),
@@ -60,7 +61,7 @@ def encode_learner(owner: Any, arrays: Arrays) -> dict[str, Any]:
 
 def decode_learner(kind: type[AttentiveClassifier], header: Section, stock: Stock) -> AttentiveClassifier:
     """Build the estimator again."""
-    given = decode_plain(header.section("parameters"), stock, kind, LEFT_OUT, tuple(LATER))
+    given = decode_plain(header.section("parameters"), stock, kind, LEFT_OUT, LATER_PARAMETERS)
     given["class_weight"] = _decode_class_weight(header.take("class_weight"), stock)
     given["feature_costs"] = stock.floats("feature_costs", None) if header.flag("feature_costs") else None
     owner: Any = kind(**given)
@@ -71,8 +72,8 @@ def decode_learner(kind: type[AttentiveClassifier], header: Section, stock: Stoc
     section = header.section("settings")
     common = {
         name: values.decode(section.take(name), stock, name, hint)
-        if name in section or name not in LATER
-        else LATER[name]
+        if name in section or name not in LATER_SETTINGS
+        else LATER_SETTINGS[name]
         for name, hint in SETTINGS.items()
     }
     section.done()
