@@ -128,9 +128,9 @@ def test_an_average_that_has_begun_cannot_begin_elsewhere():
     model = AttentivePegasos(average=True, warm_start=True, max_iter=1, tol=None, random_state=0).fit(X, Y)
     for average in (False, 100):
         model.set_params(average=average)
-        with pytest.raises(ValueError, match="'average'.*cannot change"):
+        with pytest.raises(ValueError, match=r"'average'.*cannot change"):
             model.fit(X, Y)
-        with pytest.raises(ValueError, match="'average'.*cannot change"):
+        with pytest.raises(ValueError, match=r"'average'.*cannot change"):
             model.partial_fit(X, Y)
     model.set_params(warm_start=False).fit(X, Y)
 
