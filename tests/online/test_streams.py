@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import pickle
+import subprocess
+import sys
 import tracemalloc
 
 import numpy as np
@@ -79,6 +81,15 @@ def test_seeds(model):
     same(clone(model).fit(X, Y), clone(model).fit(X, Y))
     other = clone(model).set_params(random_state=4).fit(X, Y)
     assert (other.coef_ != clone(model).fit(X, Y).coef_).any()
+
+
+def test_what_was_freed_before_makes_no_difference():
+    def offset(before):
+        code = f"import numpy as np; {before}; from wald.online.attention import line_offset; print(line_offset())"
+        return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+
+    # a big array that was freed lets the allocator put the next ones elsewhere
+    assert offset("pass") == offset("a = np.ones(3 << 20); del a; b = [np.ones(1 << 19) for _ in range(4)]; del b[::2]")
 
 
 def test_the_place_of_rows_in_memory_makes_no_difference():

@@ -102,9 +102,10 @@ def line_offset() -> int:
     """Bytes between the start of a cache line and that of NumPy's big arrays.
 
     Runs of features are cut where the lines of such an array end. It is asked of the platform once, not of every
-    array, so that the same rows give the same model wherever they lie.
+    array, so that the same rows give the same model wherever they lie. Only of arrays so big that memory is always
+    mapped for them: where smaller ones lie hangs on what a process has freed before.
     """
-    return int(np.empty(1 << 22, dtype=np.uint8).ctypes.data % 64)
+    return int(np.empty(1 << 26, dtype=np.uint8).ctypes.data % 64)
 
 
 def _costs(name: str, costs: ArrayLike | None, n_features: int) -> NDArray[np.float64] | None:
