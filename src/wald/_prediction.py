@@ -100,7 +100,7 @@ class Served:
         stages = parts[0][1] if len(parts) == 1 else np.concatenate([s for _, s in parts])
         if codes.size and codes.min() < 0:
             self._hand_over(X, codes)
-        return codes, stages
+        return codes, stages if n_stages > 0 else np.full_like(stages, self.plan.n_stages)
 
     def _reach(self, budget: float | None) -> tuple[int, AtEnd]:
         """How many stages a call may go through, and what happens to rows that are left then."""

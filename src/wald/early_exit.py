@@ -20,11 +20,14 @@ from ._certifying import Promise, certified, seen_by
 from ._fitting import Request, make_plan
 from ._parameters import checked_rule
 from ._prediction import Served, Trace, check_finite
-from ._rows import is_columnar, take, to_array
+from ._rows import is_columnar, n_rows_of, take, to_array
 from ._threads import effective_threads
 from ._training import fitted_estimator, read_front, split_rows, warn_of_training_rows
 from .additive import decompose
 from .stopping import Looks
+
+#: Of so few rows most of an estimator's time goes into its own checks: there everything is evaluated here, too.
+FEW_ROWS = 128
 
 
 def _wrapped_has(method: str) -> Any:
@@ -291,7 +294,7 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         served = self._ready()
         if check_input:
             X = checked(self, X)
-        if budget is None and served.plan.evaluate_all:
+        if budget is None and served.plan.evaluate_all and n_rows_of(X) > FEW_ROWS:
             labels = self.estimator_.predict(X)
             return (labels, np.full(len(labels), served.plan.full_cost)) if return_cost else labels
         codes, stages = served.predict(X, effective_threads(self.n_jobs), budget)

@@ -127,6 +127,20 @@ def test_a_cost_model_can_be_passed_in_and_full_evaluation_wins_where_it_is_chea
 
 
 @pytest.mark.parametrize("risk", [0, 0.02])
+@pytest.mark.parametrize("name", ["rbf", "one-vs-one", "logistic"])
+def test_few_rows_and_many_get_the_same_where_everything_is_evaluated(name, risk):
+    model, X = MODELS[name]
+    dear = CostModel(row=1.0, unit=1.0, readout=0.0, stage=0.1, full=0.5)
+    fast = wrap(model, X[1000:5000], risk=risk, cost=dear)
+    assert fast.plan_.evaluate_all
+    for n in (1, 2, 128, 129, 400):
+        labels, cost = fast.predict(X[5000 : 5000 + n], return_cost=True)
+        np.testing.assert_array_equal(labels, model.predict(X[5000 : 5000 + n]))
+        assert labels.dtype == model.classes_.dtype
+        assert (cost == fast.plan_.full_cost).all()
+
+
+@pytest.mark.parametrize("risk", [0, 0.02])
 def test_a_trace_costs_what_predict_says_where_everything_is_evaluated(risk):
     model, X = MODELS["rbf"]
     dear = CostModel(row=1.0, unit=1.0, readout=0.0, stage=0.1, full=0.5)
