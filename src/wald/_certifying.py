@@ -29,6 +29,7 @@ class Promise:
     confidence: float
     protect: Protect
     seed: int
+    n_splits: int = 1
 
 
 def seen_by(model: AdditiveModel, plan: Plan, Z: Any, raw: Any, n_threads: int) -> Looks:
@@ -120,4 +121,5 @@ def _certificate(
         groups=groups,
         classes=classes,
         random_state=promise.seed,
+        n_splits=promise.n_splits,
     )

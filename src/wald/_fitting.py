@@ -145,6 +145,7 @@ def make_plan(model: AdditiveModel, X_order: Any, X_shape: Any, raw_shape: Any, 
             rng=request.rng,
             extra_looks=(int(request.rule.k),) if isinstance(request.rule, Budget) else (),
             threshold=model.decision.threshold,
+            own_weights=isinstance(model.terms, LinearTerms),
         )
     )
 

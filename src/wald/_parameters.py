@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 from .plan import CostModel
@@ -27,6 +27,7 @@ def checked_rule(owner: Any) -> Rule:
         )
     if not (isinstance(owner.cost, CostModel) or owner.cost in ("time", "units")):
         raise ValueError(f"cost must be 'time', 'units' or a CostModel. Got {owner.cost!r} instead.")
+    _check_splits(owner.n_splits)
     if isinstance(owner.rule, str):
         if owner.rule != "ladder":
             raise ValueError(f"rule must be 'ladder' or a rule object from wald.stopping. Got {owner.rule!r} instead.")
@@ -43,6 +44,13 @@ def checked_rule(owner: Any) -> Rule:
     check_rule(owner.rule, owner.risk)
     _check_sides(owner.rule, owner.protect)
     return owner.rule
+
+
+def _check_splits(n_splits: Any) -> None:
+    if isinstance(n_splits, str) and n_splits == "auto":
+        return
+    if isinstance(n_splits, bool) or not isinstance(n_splits, Integral) or n_splits < 1:
+        raise ValueError(f"n_splits must be 'auto' or an integer of at least 1. Got {n_splits!r} instead.")
 
 
 def _check_sides(rule: Rule, protect: str) -> None:

@@ -17,14 +17,16 @@ from sklearn.utils.validation import check_is_fitted, check_random_state
 
 from ._admission import admitted, checked
 from ._certifying import Promise, certified, seen_by
-from ._fitting import Request, make_plan
+from ._fitting import Request
 from ._parameters import checked_rule
 from ._prediction import Served, Trace, check_finite
-from ._rows import is_columnar, n_rows_of, take, to_array
+from ._rows import is_columnar, n_rows_of, to_array
+from ._splits import plan_and_certify, proven
 from ._threads import effective_threads
-from ._training import fitted_estimator, read_front, split_rows, warn_of_training_rows
-from .additive import decompose
-from .stopping import Looks
+from ._training import fitted_estimator, read_front, warn_of_training_rows
+from .additive import AdditiveModel, decompose
+from .plan import Plan
+from .stopping import Certificate, Looks
 
 #: Of so few rows most of an estimator's time goes into its own checks: there everything is evaluated here, too.
 FEW_ROWS = 128
@@ -78,6 +80,11 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         Columns (indices or names) that are bought together, for linear models.
     certificate_fraction : float, default=0.5
         Share of the rows kept for the certificate. Of the others 60 % give order and readouts, 40 % the looks.
+    n_splits : int or "auto", default="auto"
+        How often to split the rows, plan and certify, each time at confidence ``1 - (1 - confidence) / n_splits``; the
+        plan that costs least is kept, and the promise holds whichever it is. Where rows are few a single one of them
+        can decide what a certificate allows, and a second split is a second chance. "auto": 2 where the certificate may
+        then show as many disagreements as with one split (and ``protect="all"``), else 1.
     n_jobs : int or None, default=None
         Threads of ``predict`` and ``fit``, as in joblib.
     random_state : int, RandomState instance or None, default=None
@@ -136,6 +143,7 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         feature_costs: ArrayLike | Mapping[str, float] | None = None,
         feature_groups: Mapping[str, Sequence[int | str]] | None = None,
         certificate_fraction: float = 0.5,
+        n_splits: int | str = "auto",
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
@@ -150,6 +158,7 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         self.feature_costs = feature_costs
         self.feature_groups = feature_groups
         self.certificate_fraction = certificate_fraction
+        self.n_splits = n_splits
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -194,7 +203,6 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         Z = to_array(read_front(model, X))
         check_finite(model, Z)
         warn_of_training_rows(model, Z[rows])
-        split = split_rows(rows, groups, self.certificate_fraction, rng)
         request = Request(
             rule=rule,
             risk=self.risk,
@@ -208,15 +216,11 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             n_threads=n_threads,
             rng=rng,
         )
-        raw_shape = take(X, split.shape)
-        plan = make_plan(model, Z[split.order], Z[split.shape], raw_shape, request)
-        self._shape = seen_by(model, plan, Z[split.shape], raw_shape, n_threads)
-        self._served = Served(model, plan, by_proof=self.risk == 0)
-        self._settle(
-            Z[split.certificate],
-            take(X, split.certificate),
-            None if groups is None else np.asarray(groups)[split.certificate],
+        outcome = plan_and_certify(
+            model, Z, X, rows, groups, self.certificate_fraction, self.n_splits, request, self._promise(groups)
         )
+        self._shape = outcome.shape
+        self._settle(model, outcome.plan, outcome.certificate)
         return self
 
     def recertify(
@@ -246,18 +250,21 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         X = checked(other, X)
         Z = to_array(read_front(self._served.model, X))
         check_finite(self._served.model, Z)
-        other._settle(Z, X, None if groups is None else np.asarray(groups))
+        model, plan, promise = self._served.model, self._served.plan, other._promise(groups)
+        seen = None if proven(promise) else seen_by(model, plan, Z, X, effective_threads(other.n_jobs))
+        own_groups = None if groups is None else np.asarray(groups)
+        certificate, plan = certified(model, plan, self._shape, seen, own_groups, promise)
+        other._settle(model, plan, certificate)
         return other
 
-    def _settle(self, Z: Any, X: Any, groups: NDArray[Any] | None) -> None:
-        """Certify the plan on rows kept apart, compile it with its thresholds, and warn if nothing may leave early."""
-        model, plan, n_threads = self._served.model, self._served.plan, effective_threads(self.n_jobs)
+    def _promise(self, groups: ArrayLike | None) -> Promise:
         seed = int(check_random_state(self.random_state).randint(2**31 - 1)) if groups is not None else 0
-        promise = Promise(checked_rule(self), self.risk, self.confidence, self.protect, seed)  # type: ignore[arg-type]  # checked_rule has
-        counted = not promise.rule.lossless or self.risk is None
-        rows = seen_by(model, plan, Z, X, n_threads) if counted else None
-        self.certificate_, self.plan_ = certified(model, plan, self._shape, rows, groups, promise)
-        self._served = Served(model, self.plan_, by_proof=self.risk == 0)
+        return Promise(checked_rule(self), self.risk, self.confidence, self.protect, seed)  # type: ignore[arg-type]  # checked_rule has
+
+    def _settle(self, model: AdditiveModel, plan: Plan, certificate: Certificate) -> None:
+        """Compile a plan with its thresholds, and warn if nothing may leave early."""
+        self.certificate_, self.plan_ = certificate, plan
+        self._served = Served(model, plan, by_proof=self.risk == 0)
         if self.certificate_.status in ("too few rows", "too many disagreements"):
             warnings.warn(str(self.certificate_), UserWarning, stacklevel=3)
 

@@ -26,9 +26,12 @@ PLAIN: dict[str, Any] = {
     "protect": str,
     "cost": str | CostModel,
     "certificate_fraction": float,
+    "n_splits": int | str,
     "n_jobs": int | None,
     "random_state": int | None,
 }
+#: Parameters that came after the first files, which lack them.
+LATER: dict[str, Any] = {"n_splits": 1}
 
 
 def encode_parameters(owner: EarlyExitClassifier, arrays: Arrays) -> dict[str, Any]:
@@ -44,7 +47,10 @@ def encode_parameters(owner: EarlyExitClassifier, arrays: Arrays) -> dict[str, A
 
 def decode_parameters(section: Section, stock: Stock) -> dict[str, Any]:
     """Give the parameters as keyword arguments, of the kinds that they must have."""
-    given = {name: values.decode(section.take(name), stock, name, hint) for name, hint in PLAIN.items()}
+    given = {
+        name: LATER[name] if name in LATER and name not in section else values.decode(section.take(name), stock, name, hint)
+        for name, hint in PLAIN.items()
+    }
     given["order"] = _decode_order(section.take("order"), stock)
     given["feature_costs"] = _decode_costs(section.take("feature_costs"), stock)
     given["feature_groups"] = _decode_groups(section.take("feature_groups"))

@@ -125,6 +125,9 @@ class Problem:
         Numbers of units after which a ladder may look, besides those of its own.
     threshold : float
         Binary models answer positive above it.
+    own_weights : bool
+        Whether readouts take from the model what the rows say little of: for features, that is; the weights of kernel
+        values cancel each other.
     """
 
     terms: Terms
@@ -144,6 +147,7 @@ class Problem:
     rng: np.random.Generator
     extra_looks: tuple[int, ...] = field(default=())
     threshold: float = 0.0
+    own_weights: bool = False
 
 
 def build_plan(problem: Problem) -> Plan:
@@ -168,7 +172,7 @@ def build_plan(problem: Problem) -> Plan:
                 best, told = (expected, _plan(candidate, boundary, live, sight)), heard
     assert best is not None
     for warning in told:
-        warnings.warn(warning.message, stacklevel=4)  # where fit was called
+        warnings.warn(warning.message, stacklevel=5)  # where fit was called
     return best[1]
 
 
@@ -299,7 +303,8 @@ def _recipe(problem: Problem, moments: Moments, pool: Ints, surrogates: Surrogat
     looks = _all_looks(problem, len(chosen), len(problem.units.members) + n_surrogates)
     stage_terms = sizes[np.array(looks, dtype=np.int64) - 1] if looks else np.empty(0, dtype=np.int64)
     if problem.readout == "regressed":
-        readouts = regressed_readouts(moments, pooled_terms, stage_terms.tolist())
+        own = problem.terms.coef[:, pool] if problem.own_weights else None
+        readouts = regressed_readouts(moments, pooled_terms, stage_terms.tolist(), coef=own)
     else:
         mean = np.zeros(problem.terms.n_terms)
         mean[pool] = moments.term_mean[: len(pool)]

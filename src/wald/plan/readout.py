@@ -21,13 +21,22 @@ class Readout:
 
 
 def regressed_readouts(
-    moments: Moments, order: NDArray[np.int64], n_terms: Sequence[int], ridge: float = 1e-5
+    moments: Moments,
+    order: NDArray[np.int64],
+    n_terms: Sequence[int],
+    ridge: float = 1e-5,
+    coef: Floats | None = None,
+    prior_rows: float = 3.0,
 ) -> list[Readout]:
     """Least-squares estimates of the outputs from the first ``m`` terms, for every ``m`` in ``n_terms``.
 
     ``B = argmin E || F - B [1, T_1..T_m] ||^2 + ridge``: the conditional mean of F under a joint Gaussian, the best
     linear estimate without it. One Cholesky factor of the ordered covariance serves every stage, since a leading block
     of the factor factors the leading block.
+
+    What the rows say little of is taken from the model: with ``coef`` the weight of a term is drawn to the term's own,
+    by as much as `prior_rows` more rows would in which it alone has its full `Moments.reach`. That is nothing to a term
+    that varies in every row, and most of the weight of one that was seen twice, whose regression would be a whim.
 
     Parameters
     ----------
@@ -37,15 +46,23 @@ def regressed_readouts(
     n_terms : sequence of int
     ridge : float, default=1e-5
         Added to each term's variance, as a share of it.
+    coef : ndarray of shape (K, U) or None, default=None
+        The terms' own weights in the full scores, to which readouts are drawn; None: to 0, by the ridge alone.
+    prior_rows : float, default=3.0
+        How strongly.
     """
     last = max(n_terms, default=0)
     order = np.asarray(order[:last])
     covariance = moments.terms[np.ix_(order, order)].copy()
     diagonal = np.diag(covariance).copy()
-    # a term that does not vary gets a unit pivot and, its covariances being zero, no weight
-    covariance[np.diag_indices_from(covariance)] = np.where(diagonal > 0, diagonal * (1 + ridge), 1.0)
+    added = np.zeros_like(diagonal) if coef is None else prior_rows / moments.n_rows * moments.reach[order]
+    # a term that does not vary gets a unit pivot and, its covariances being zero, no weight but its own
+    still = ~(diagonal > 0)
+    added = np.where(still, 1.0, added)
+    covariance[np.diag_indices_from(covariance)] = np.where(still, 0.0, diagonal * (1 + ridge)) + added
     factor = _factor(covariance, ridge)
-    target = solve_triangular(factor, moments.outputs[order], lower=True) if last else moments.outputs[order]
+    outputs = moments.outputs[order] if coef is None else moments.outputs[order] + added[:, None] * coef[:, order].T
+    target = solve_triangular(factor, outputs, lower=True) if last else outputs
     readouts = []
     for m in n_terms:
         if m == 0:

@@ -24,6 +24,29 @@ def p_value(k: int, n: int, risk: float) -> float:
     return float(special.bdtr(k, n, risk)) if n > 0 else 1.0
 
 
+def most_disagreements(n: int, risk: float, confidence: float) -> int:
+    """Most disagreements among `n` rows that still prove `risk` with `confidence`; -1 if none would do.
+
+    Examples
+    --------
+    >>> most_disagreements(2995, 0.001, 0.95), most_disagreements(4742, 0.001, 0.95), most_disagreements(2994, 0.001, 0.95)
+    (0, 1, -1)
+    """
+    low, high = -1, int(risk * n) + 1  # more than are expected at this risk prove nothing
+    while high - low > 1:
+        k = (low + high) // 2
+        if p_value(k, n, risk) <= 1.0 - confidence:
+            low = k
+        else:
+            high = k
+    return low
+
+
+def shared_confidence(confidence: float, n_splits: int) -> float:
+    """Confidence of each of `n_splits` promises, so that all of them hold with `confidence` (union bound)."""
+    return 1.0 - (1.0 - confidence) / n_splits
+
+
 def upper_bound(k: int, n: int, confidence: float) -> float:
     """Upper confidence limit of Clopper and Pearson: the risk at which `p_value` is 1 - `confidence`."""
     return float(special.betaincinv(k + 1, n - k, confidence)) if k < n else 1.0

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from .._figures import percent, thousands
-from .binomial import interval, p_value, rows_needed, upper_bound
+from .binomial import interval, p_value, rows_needed, shared_confidence, upper_bound
 from .boundary import Protect
 
 Status = Literal["certified", "lossless", "measured", "full", "too few rows", "too many disagreements"]
@@ -59,6 +59,9 @@ class Certificate:
         Why everything is evaluated, for the status "full".
     void : str or None
         Why the promise does not hold, if it does not.
+    n_splits : int
+        Of how many certificates, each of other rows for a plan of its own, this one was chosen. The bound and the test
+        hold for all of them at once.
 
     Examples
     --------
@@ -83,6 +86,7 @@ class Certificate:
     grouped: bool = False
     reason: str = ""
     void: str | None = None
+    n_splits: int = 1
 
     @classmethod
     def lossless(cls) -> Certificate:
@@ -107,12 +111,17 @@ class Certificate:
     @property
     def rows_needed(self) -> int:
         """Rows (of every class, for "each") without which no promise is possible; 0 without a risk."""
-        return rows_needed(self.risk, self.confidence) if self.risk else 0
+        return rows_needed(self.risk, self.tested) if self.risk else 0
+
+    @property
+    def tested(self) -> float:
+        """Confidence at which this certificate was tested: higher than its promise where it was chosen among several."""
+        return shared_confidence(self.confidence, self.n_splits)
 
     @property
     def worst(self) -> Stratum:
         """The stratum with the highest upper confidence limit. Raises ValueError if there is none."""
-        return max(self.strata, key=lambda s: upper_bound(s.n_disagreements, s.n_rows, self.confidence))
+        return max(self.strata, key=lambda s: upper_bound(s.n_disagreements, s.n_rows, self.tested))
 
     def voided(self, reason: str) -> Certificate:
         """Keep the counts and withdraw the promise."""
@@ -126,14 +135,14 @@ class Certificate:
             return self.bound == 0.0
         if not self.strata:
             return False
-        honest = math.isclose(self.bound, bound_of(self.strata, self.confidence), rel_tol=1e-9)
+        honest = math.isclose(self.bound, bound_of(self.strata, self.tested), rel_tol=1e-9)
         if self.status == "measured":
             return honest
         if self.risk is None:
             return False
-        if passes(self.strata, self.risk, self.confidence):
+        if passes(self.strata, self.risk, self.tested):
             return self.status == "certified" and honest and math.isfinite(self.q)
-        failure = failure_of(self.strata, self.risk, self.confidence)
+        failure = failure_of(self.strata, self.risk, self.tested)
         return self.status == failure and self.q == math.inf and self.bound == 0.0
 
     def __str__(self) -> str:
@@ -170,7 +179,8 @@ class Certificate:
         return f"{thousands(worst.n_disagreements)} of {thousands(worst.n_rows)} {worst.name}{self._aside()}"
 
     def _aside(self) -> str:
-        return " (one per group)" if self.grouped else ""
+        notes = ["one per group"] * self.grouped + [f"cheapest of {self.n_splits} splits"] * (self.n_splits > 1)
+        return f" ({', '.join(notes)})" if notes else ""
 
 
 def passes(strata: tuple[Stratum, ...], risk: float, confidence: float) -> bool:

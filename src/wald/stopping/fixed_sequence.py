@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .binomial import shared_confidence
 from .boundary import Boundary, Protect
 from .certificate import Certificate, Stratum, bound_of, failure_of, passes
 from .looks import FloatArray, Looks
@@ -96,6 +97,7 @@ def certify(
     groups: npt.ArrayLike | None = None,
     classes: npt.ArrayLike | None = None,
     random_state: int | np.random.Generator = 0,
+    n_splits: int = 1,
 ) -> Certificate:
     """Find the boldest scale at which the rows still prove that early answers differ by at most `risk`.
 
@@ -126,6 +128,9 @@ def certify(
         certificate rows would go unnoticed.
     random_state : int or Generator, default=0
         For `groups`.
+    n_splits : int, default=1
+        Of how many certificates one will be kept, whichever it is: several plans, each certified on rows that it has not
+        seen, though others may have. Every one is tested with 1 - (1 - `confidence`) / `n_splits`.
 
     Returns
     -------
@@ -155,6 +160,9 @@ def certify(
     """
     require_fraction("certify", "risk", risk)
     require_fraction("certify", "confidence", confidence)
+    if n_splits < 1:
+        raise ValueError(f"certify: n_splits must be at least 1. Got {n_splits!r}.")
+    tested = shared_confidence(confidence, n_splits)
     grid = _checked(q_grid)
     looks, members = _select(looks, protect, groups, classes, random_state)
     boundary = boundary.restricted(protect)
@@ -163,15 +171,17 @@ def certify(
     passed, kept = math.inf, strata
     for q in grid:
         strata = _counts(looks, boundary, float(q), members)
-        if not passes(strata, risk, confidence):
+        if not passes(strata, risk, tested):
             break
         passed, kept = float(q), strata
     grouped = groups is not None
     if not kept:
-        status = failure_of(strata, risk, confidence)
-        return Certificate(status, risk, confidence, protect, strata=strata, grouped=grouped)
-    bound = bound_of(kept, confidence)
-    return Certificate("certified", risk, confidence, protect, q=passed, strata=kept, bound=bound, grouped=grouped)
+        status = failure_of(strata, risk, tested)
+        return Certificate(status, risk, confidence, protect, strata=strata, grouped=grouped, n_splits=n_splits)
+    bound = bound_of(kept, tested)
+    return Certificate(
+        "certified", risk, confidence, protect, passed, kept, bound, grouped=grouped, n_splits=n_splits
+    )
 
 
 def measure(
