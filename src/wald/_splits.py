@@ -13,7 +13,7 @@ from ._fitting import Request, make_plan
 from ._rows import take
 from ._training import Rows, Split, split_rows
 from .additive import AdditiveModel
-from .plan import Plan, live_shares
+from .plan import Plan
 from .stopping import Certificate, Looks
 from .stopping.binomial import most_disagreements, shared_confidence
 
@@ -71,7 +71,7 @@ def plan_and_certify(
         kept = take(X, split.certificate)
         looks = None if proven(promise) else seen_by(model, plan, Z[split.certificate], kept, request.n_threads)
         certificate, plan = certified(model, plan, shape, looks, own_groups, promise)
-        outcomes.append(Outcome(plan, shape, certificate, _cost(plan, looks, model.terms.n_outputs)))
+        outcomes.append(Outcome(plan, shape, certificate, _cost(plan, looks)))
     return min(outcomes, key=lambda outcome: outcome.cost)
 
 
@@ -101,9 +101,9 @@ def _number(n_splits: int | str, promise: Promise, n_certificate: int) -> int:
     return 2 if 0 <= allowed == second else 1
 
 
-def _cost(plan: Plan, rows: Looks | None, n_outputs: int) -> float:
-    """Expected cost of a row, over the rows of the certificate."""
+def _cost(plan: Plan, rows: Looks | None) -> float:
+    """What a row of the certificate costs on average, in units: measured times would make another choice every time."""
     if rows is None or plan.evaluate_all:
-        return plan.cost_model.full
-    live = live_shares(rows, plan.boundary, plan.q, plan.precision)
-    return plan.cost_model.expected(plan.stage_terms, plan.stage_costs, live, n_outputs)
+        return plan.full_cost
+    _, stages = rows.answers(*plan.thresholds())
+    return float(plan.stage_costs.take(stages).mean())

@@ -27,6 +27,10 @@ SENTENCES = [
         "disagreement <= 0.1 % with 95 % confidence: 6 of 12 000 rows (one per group), bound 0.099 %",
     ),
     (
+        certified(n_splits=2, bound=upper_bound(6, 12_000, 0.975)),
+        "disagreement <= 0.1 % with 95 % confidence: 6 of 12 000 rows (cheapest of 2 splits), bound 0.11 %",
+    ),
+    (
         certified(3, 900, 0.01, "positives", protect="positive"),
         "exits as negative among positives <= 1 % with 95 % confidence: 3 of 900 positives, bound 0.86 %",
     ),

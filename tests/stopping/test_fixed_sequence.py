@@ -244,3 +244,18 @@ def test_certifying_on_the_plan_rows_is_a_cheat(fresh):
         violations += disagreements(truth, boundary, certificate.q) / truth.n_rows > risk
     chance = stats.binom.sf(violations - 1, n_trials, 0.05)
     assert chance > 0.005 if fresh else chance < 1e-6
+
+
+def test_of_several_splits_each_is_tested_at_its_share_of_the_error():
+    looks = rows(3000, seed=2)
+    given = {"risk": 0.02, "q_grid": np.geomspace(GRID[0], GRID[-1], 4000)}
+    shared = certify(looks, LADDER, confidence=0.95, n_splits=4, **given)
+    alone = certify(looks, LADDER, confidence=0.9875, **given)
+    assert (shared.q, shared.strata) == (alone.q, alone.strata)
+    assert shared.bound == pytest.approx(alone.bound)
+    assert (shared.confidence, shared.n_splits, shared.verify()) == (0.95, 4, True)
+    assert shared.q > certify(looks, LADDER, confidence=0.95, **given).q
+    scarce = certify(rows(300), LADDER, risk=0.01, confidence=0.95, q_grid=GRID, n_splits=2)
+    assert (scarce.status, scarce.rows_needed) == ("too few rows", 368)
+    with pytest.raises(ValueError, match="n_splits must be at least 1"):
+        certify(looks, LADDER, confidence=0.95, n_splits=0, **given)

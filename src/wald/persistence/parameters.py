@@ -47,10 +47,9 @@ def encode_parameters(owner: EarlyExitClassifier, arrays: Arrays) -> dict[str, A
 
 def decode_parameters(section: Section, stock: Stock) -> dict[str, Any]:
     """Give the parameters as keyword arguments, of the kinds that they must have."""
-    given = {
-        name: LATER[name] if name in LATER and name not in section else values.decode(section.take(name), stock, name, hint)
-        for name, hint in PLAIN.items()
-    }
+    missing = {name: value for name, value in LATER.items() if name not in section}
+    there = {name: hint for name, hint in PLAIN.items() if name not in missing}
+    given = missing | {name: values.decode(section.take(name), stock, name, hint) for name, hint in there.items()}
     given["order"] = _decode_order(section.take("order"), stock)
     given["feature_costs"] = _decode_costs(section.take("feature_costs"), stock)
     given["feature_groups"] = _decode_groups(section.take("feature_groups"))

@@ -26,7 +26,8 @@ class Moments:
     output_variance : ndarray of shape (K,)
     reach : ndarray of shape (U,)
         Mean fourth power over mean square of every term, about its centre: the square of what a term does where it does
-        anything. For a Gaussian three times its variance, for one that is zero nearly always far more; 0 for a constant.
+        anything. For a Gaussian three times its variance, for a term that is nearly always zero far more; 0 for a
+        constant.
     n_rows : int
         Rows behind the figures.
     """

@@ -29,8 +29,8 @@ def most_disagreements(n: int, risk: float, confidence: float) -> int:
 
     Examples
     --------
-    >>> most_disagreements(2995, 0.001, 0.95), most_disagreements(4742, 0.001, 0.95), most_disagreements(2994, 0.001, 0.95)
-    (0, 1, -1)
+    >>> [most_disagreements(n, risk=0.001, confidence=0.95) for n in (2994, 2995, 4742)]
+    [-1, 0, 1]
     """
     low, high = -1, int(risk * n) + 1  # more than are expected at this risk prove nothing
     while high - low > 1:

@@ -115,7 +115,7 @@ class Certificate:
 
     @property
     def tested(self) -> float:
-        """Confidence at which this certificate was tested: higher than its promise where it was chosen among several."""
+        """Confidence of the test: higher than that of the promise where the certificate was chosen among several."""
         return shared_confidence(self.confidence, self.n_splits)
 
     @property

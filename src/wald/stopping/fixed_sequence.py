@@ -129,8 +129,8 @@ def certify(
     random_state : int or Generator, default=0
         For `groups`.
     n_splits : int, default=1
-        Of how many certificates one will be kept, whichever it is: several plans, each certified on rows that it has not
-        seen, though others may have. Every one is tested with 1 - (1 - `confidence`) / `n_splits`.
+        Of how many certificates one will be kept, whichever it is: several plans, each certified on rows that it has
+        not seen, though others may have. Every one is tested with 1 - (1 - `confidence`) / `n_splits`.
 
     Returns
     -------
@@ -179,9 +179,7 @@ def certify(
         status = failure_of(strata, risk, tested)
         return Certificate(status, risk, confidence, protect, strata=strata, grouped=grouped, n_splits=n_splits)
     bound = bound_of(kept, tested)
-    return Certificate(
-        "certified", risk, confidence, protect, passed, kept, bound, grouped=grouped, n_splits=n_splits
-    )
+    return Certificate("certified", risk, confidence, protect, passed, kept, bound, grouped=grouped, n_splits=n_splits)
 
 
 def measure(

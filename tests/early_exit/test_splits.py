@@ -1,0 +1,79 @@
+"""Several splits of the rows: how many, which plan is kept, and what its certificate says."""
+
+import numpy as np
+import pytest
+from early_exit.models import MODELS, wrap
+from sklearn.frozen import FrozenEstimator
+
+from wald import EarlyExitClassifier
+from wald.stopping.binomial import most_disagreements, shared_confidence
+
+
+def free(n, risk=0.02):
+    """Whether n certificate rows allow as many disagreements at half the probability of error."""
+    return most_disagreements(n, risk, 0.95) == most_disagreements(n, risk, shared_confidence(0.95, 2))
+
+
+@pytest.mark.parametrize("n_rows", [320, 380, 420, 480])
+def test_a_second_split_where_it_costs_nothing(n_rows):
+    model, X = MODELS["logistic"]
+    fast = wrap(model, X[1000 : 1000 + n_rows])
+    assert fast.certificate_.n_splits == (2 if free(n_rows // 2) else 1)
+
+
+def test_both_kinds_of_sizes_are_among_those_tried():
+    assert {free(n) for n in (160, 190, 210, 240)} == {False, True}
+
+
+@pytest.mark.filterwarnings("ignore:no early exit")
+@pytest.mark.parametrize(
+    "params", [{"protect": "each", "risk": 0.004}, {"risk": None, "readout": "partial"}, {"risk": 0}]
+)
+def test_one_split_where_sizes_are_unknown_or_nothing_is_counted(params):
+    model, X = MODELS["logistic"]
+    assert free(1000, 0.004)
+    assert wrap(model, X[1000:3000], **params).certificate_.n_splits == 1
+
+
+@pytest.mark.parametrize("name", ["logistic", "rbf", "one-vs-one"])
+def test_the_cheapest_of_three_is_kept_and_agrees(name):
+    model, X = MODELS[name]
+    fast = wrap(model, X[1000:4000], n_splits=3)
+    first = wrap(model, X[1000:4000], n_splits=1)
+    assert fast.certificate_.n_splits == 3
+    assert fast.certificate_.status == "certified"
+    assert fast.certificate_.verify()
+    assert "cheapest of 3 splits" in str(fast.certificate_)
+    labels, cost = fast.predict(X[4000:], return_cost=True)
+    assert np.mean(labels != model.predict(X[4000:])) <= 0.03
+    assert cost.mean() <= 1.15 * first.predict(X[4000:], return_cost=True)[1].mean()
+    assert fast.recertify(X[4000:]).certificate_.n_splits == 1  # one plan, rows of its own
+
+
+def test_the_same_seed_gives_the_same_splits():
+    model, X = MODELS["logistic"]
+    one, two = (wrap(model, X[1000:2000], n_splits=3) for _ in range(2))
+    np.testing.assert_array_equal(one.plan_.order, two.plan_.order)
+    assert one.certificate_ == two.certificate_
+
+
+def test_groups_are_counted_once():
+    model, X = MODELS["logistic"]
+    fast = EarlyExitClassifier(FrozenEstimator(model), risk=0.02, cost="units", random_state=0)
+    fast.fit(X[1000:3000], groups=np.repeat(np.arange(500), 4))
+    assert fast.certificate_.n_rows == 250
+    assert fast.certificate_.n_splits == (2 if free(250) else 1)
+
+
+@pytest.mark.parametrize("n_splits", [0, -1, 1.5, True, "some", None])
+def test_what_is_no_number_of_splits_is_refused(n_splits):
+    model, X = MODELS["logistic"]
+    with pytest.raises(ValueError, match="n_splits must be 'auto' or an integer of at least 1"):
+        wrap(model, X[1000:1500], n_splits=n_splits)
+
+
+@pytest.mark.parametrize("risk", [None, 0])
+def test_splits_without_a_count_are_refused(risk):
+    model, X = MODELS["logistic"]
+    with pytest.raises(ValueError, match="n_splits=2 needs a promise that is certified by counting"):
+        wrap(model, X[1000:1500], n_splits=2, risk=risk)
