@@ -230,7 +230,7 @@ def _cost_model(
 ) -> CostModel:
     if isinstance(request.cost, CostModel):
         return request.cost
-    if request.cost == "units":
+    if request.cost == "units" or len(recipe.terms) == 0:  # no look to take: nothing to time
         return CostModel.of_units(float(units.costs.sum()))
     some = X[: _timed(model, X)]
     some = np.asfortranarray(some) if request.columnar else some

@@ -65,6 +65,7 @@ def plan_and_certify(
     for i in range(n_splits):
         split = split if i == 0 else split_rows(rows, groups, certificate_fraction, request.rng)
         raw_shape, Z_shape = take(X, split.shape), Z[split.shape]
+        require_rows(split, len(rows))
         plan = make_plan(model, Z[split.order], Z_shape, raw_shape, request)
         shape = seen_by(model, plan, Z_shape, raw_shape, request.n_threads)
         own_groups = None if groups is None else np.asarray(groups)[split.certificate]
@@ -73,6 +74,16 @@ def plan_and_certify(
         certificate, plan = certified(model, plan, shape, looks, own_groups, promise)
         outcomes.append(Outcome(plan, shape, certificate, _cost(plan, looks)))
     return min(outcomes, key=lambda outcome: outcome.cost)
+
+
+def require_rows(split: Split, n_rows: int) -> None:
+    """Raise ValueError where there is nothing to plan on."""
+    if len(split.order) < 1 or len(split.shape) < 1:
+        raise ValueError(
+            f"fit has n_samples={n_rows} to plan and certify on (those that train an estimator not counted), of which "
+            f"{len(split.order)} give order and readouts and {len(split.shape)} the looks: at least one of each is "
+            "needed. Give more rows, or certificate_fraction a lower value."
+        )
 
 
 def proven(promise: Promise) -> bool:

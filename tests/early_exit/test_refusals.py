@@ -69,3 +69,22 @@ def test_rows_that_do_not_fit(name):
         fast.predict_one(X[0].astype(int))
     with pytest.raises(ValueError, match="NaN"):
         fast.predict_one(np.full(20, np.nan))
+
+
+@pytest.mark.parametrize("cost", ["time", "units"])
+@pytest.mark.parametrize("name", ["rbf", "logistic"])
+def test_too_few_rows_to_plan_on_are_said(name, cost):
+    model, X = MODELS[name]
+    for n in range(4):
+        with pytest.raises(ValueError, match=f"fit has n_samples={n} to plan and certify on"):
+            wrap(model, X[:n], cost=cost)
+
+
+@pytest.mark.filterwarnings("ignore:no early exit")
+@pytest.mark.parametrize("cost", ["time", "units"])
+@pytest.mark.parametrize("name", ["rbf", "logistic", "logistic multiclass"])
+def test_rows_that_teach_nothing_still_give_the_models_labels(name, cost):
+    model, X = MODELS[name]
+    for rows in (X[1000:1004], np.ones((400, 20))):  # hardly any, and all the same
+        fast = wrap(model, rows, cost=cost, risk=0.1)
+        np.testing.assert_array_equal(fast.predict(rows), model.predict(rows))
