@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,19 +14,20 @@ from ._fitting import Request, make_plan
 from ._rows import take
 from ._training import Rows, Split, split_rows
 from .additive import AdditiveModel
-from .plan import Plan
-from .stopping import Certificate, Looks
+from .plan import CostModel, Plan, live_shares
+from .stopping import Certificate, Looks, Rule
 from .stopping.binomial import most_disagreements, shared_confidence
 
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """A plan with its thresholds, what it saw of the rows that gave it its shape, and its certificate."""
+    """A plan with its thresholds and certificate, what it saw of the rows that gave it its shape, and its warnings."""
 
     plan: Plan
     shape: Looks
     certificate: Certificate
     cost: float
+    told: list[warnings.WarningMessage]
 
 
 def plan_and_certify(
@@ -40,6 +42,8 @@ def plan_and_certify(
     promise: Promise,
 ) -> Outcome:
     """Plan and certify, and keep the plan that costs least on the rows of its certificate.
+
+    What planning warns about is passed on for the plan that is kept.
 
     Parameters
     ----------
@@ -66,14 +70,20 @@ def plan_and_certify(
         split = split if i == 0 else split_rows(rows, groups, certificate_fraction, request.rng)
         raw_shape, Z_shape = take(X, split.shape), Z[split.shape]
         require_rows(split, len(rows))
-        plan = make_plan(model, Z[split.order], Z_shape, raw_shape, request)
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            plan = make_plan(model, Z[split.order], Z_shape, raw_shape, request)
         shape = seen_by(model, plan, Z_shape, raw_shape, request.n_threads)
         own_groups = None if groups is None else np.asarray(groups)[split.certificate]
-        kept = take(X, split.certificate)
-        looks = None if proven(promise) else seen_by(model, plan, Z[split.certificate], kept, request.n_threads)
+        fresh = take(X, split.certificate)
+        looks = None if proven(promise) else seen_by(model, plan, Z[split.certificate], fresh, request.n_threads)
         certificate, plan = certified(model, plan, shape, looks, own_groups, promise)
-        outcomes.append(Outcome(plan, shape, certificate, _cost(plan, looks)))
-    return min(outcomes, key=lambda outcome: outcome.cost)
+        cost = 0.0 if n_splits == 1 else _cost(plan, looks, request, model.terms.n_outputs)
+        outcomes.append(Outcome(plan, shape, certificate, cost, told))
+    kept = min(outcomes, key=lambda outcome: outcome.cost)
+    for warning in kept.told:
+        warnings.warn(warning.message, stacklevel=3)  # where fit was called
+    return kept
 
 
 def require_rows(split: Split, n_rows: int) -> None:
@@ -95,26 +105,33 @@ def _unique(groups: ArrayLike, split: Split) -> NDArray[Any]:
     return np.unique(np.asarray(groups)[split.certificate])
 
 
+def require_counted(n_splits: int | str, rule: Rule, risk: float | None) -> None:
+    """Raise ValueError where several splits are asked for and nothing is certified by counting."""
+    if not isinstance(n_splits, str) and n_splits > 1 and (risk is None or rule.lossless):
+        raise ValueError(
+            f"n_splits={n_splits} needs a promise that is certified by counting: a risk above 0 and a rule that is not "
+            "lossless. Use n_splits=1 or 'auto'."
+        )
+
+
 def _number(n_splits: int | str, promise: Promise, n_certificate: int) -> int:
     """How many splits: "auto" takes a second one where the certificate may show as many disagreements with it."""
-    counted = promise.risk is not None and not promise.rule.lossless
     if not isinstance(n_splits, str):
-        if n_splits > 1 and not counted:
-            raise ValueError(
-                f"n_splits={n_splits} needs a promise that is certified by counting: a risk above 0 and a rule that is "
-                "not lossless. Use n_splits=1 or 'auto'."
-            )
         return int(n_splits)
-    if not counted or promise.risk is None or promise.protect != "all":
+    if promise.risk is None or promise.rule.lossless or promise.protect != "all":
         return 1
     allowed = most_disagreements(n_certificate, promise.risk, promise.confidence)
     second = most_disagreements(n_certificate, promise.risk, shared_confidence(promise.confidence, 2))
     return 2 if 0 <= allowed == second else 1
 
 
-def _cost(plan: Plan, rows: Looks | None) -> float:
-    """What a row of the certificate costs on average, in units: measured times would make another choice every time."""
+def _cost(plan: Plan, rows: Looks | None, request: Request, n_outputs: int) -> float:
+    """What a row of the certificate costs: by the user's own model, else in units.
+
+    Measured times would make another choice every time.
+    """
+    model = request.cost if isinstance(request.cost, CostModel) else CostModel.of_units(plan.full_cost)
     if rows is None or plan.evaluate_all:
-        return plan.full_cost
-    _, stages = rows.answers(*plan.thresholds())
-    return float(plan.stage_costs.take(stages).mean())
+        return model.full
+    live = live_shares(rows, plan.boundary, plan.q, plan.precision)
+    return model.expected(plan.stage_terms, plan.stage_costs, live, n_outputs)

@@ -21,7 +21,7 @@ from ._fitting import Request
 from ._parameters import checked_rule
 from ._prediction import Served, Trace, check_finite
 from ._rows import is_columnar, n_rows_of, to_array
-from ._splits import plan_and_certify, proven
+from ._splits import plan_and_certify, proven, require_counted
 from ._threads import effective_threads
 from ._training import fitted_estimator, read_front, warn_of_training_rows
 from .additive import AdditiveModel, decompose
@@ -59,7 +59,8 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         that are not proven go to the wrapped model itself. None: promise nothing, use the rule as printed, and report
         the measured rate.
     confidence : float, default=0.95
-        Probability, over the draw of the certificate rows, with which the bound holds.
+        Probability, over the draw of the certificate rows (of all rows given to ``fit``, where they are split several
+        times), with which the bound holds.
     order : {"greedy", "qwyc", "random", "sorted"} or array of unit indices, default="greedy"
         In which order units (support vectors, features, or groups of features) are evaluated. "qwyc", for two classes,
         takes the unit that decides most rows per cost (see `wald.stopping.Qwyc`).
@@ -82,9 +83,10 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         Share of the rows kept for the certificate. Of the others 60 % give order and readouts, 40 % the looks.
     n_splits : int or "auto", default="auto"
         How often to split the rows, plan and certify, each time at confidence ``1 - (1 - confidence) / n_splits``; the
-        plan that costs least is kept, and the promise holds whichever it is. Where rows are few a single one of them
-        can decide what a certificate allows, and a second split is a second chance. "auto": 2 where the certificate may
-        then show as many disagreements as with one split (and ``protect="all"``), else 1.
+        plan that costs least (in units, or by a ``CostModel`` given) is kept, and the promise holds whichever it is.
+        Where a certificate allows hardly any disagreement a single row can decide, and a second split is a second
+        chance; ``fit`` takes as many times longer. "auto": 2 where the certificate may then show as many disagreements
+        as with one split (and ``protect="all"``), else 1.
     n_jobs : int or None, default=None
         Threads of ``predict`` and ``fit``, as in joblib.
     random_state : int, RandomState instance or None, default=None
@@ -190,6 +192,7 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             For parameters out of range, and for models or rows that are not supported; the message says what is.
         """
         rule = checked_rule(self)
+        require_counted(self.n_splits, rule, self.risk)
         n_threads = effective_threads(self.n_jobs)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
         X = admitted(self, X)

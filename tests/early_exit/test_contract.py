@@ -42,6 +42,7 @@ scarce = pytest.mark.filterwarnings("ignore:no early exit")
 @parametrize_with_checks(
     PLAIN + BOLD + BOLDEST,
     expected_failed_checks=explained,
+    xfail_strict=False,  # plans for time hang on times
 )
 def test_scikit_learns_contract(estimator, check):
     check(estimator)

@@ -5,7 +5,9 @@ import pytest
 from early_exit.models import MODELS, wrap
 from sklearn.frozen import FrozenEstimator
 
-from wald import EarlyExitClassifier
+from wald import EarlyExitClassifier, _splits
+from wald.plan import CostModel, live_shares
+from wald.stopping import ConstantBoundary, DegenerateBoundaryWarning
 from wald.stopping.binomial import most_disagreements, shared_confidence
 
 
@@ -14,11 +16,20 @@ def free(n, risk=0.02):
     return most_disagreements(n, risk, 0.95) == most_disagreements(n, risk, shared_confidence(0.95, 2))
 
 
+@pytest.fixture
+def planned(monkeypatch):
+    """The plans that are made."""
+    made = []
+    make = _splits.make_plan
+    monkeypatch.setattr(_splits, "make_plan", lambda *args: made.append(make(*args)) or made[-1])
+    return made
+
+
 @pytest.mark.parametrize("n_rows", [320, 380, 420, 480])
-def test_a_second_split_where_it_costs_nothing(n_rows):
+def test_a_second_split_where_it_costs_nothing(n_rows, planned):
     model, X = MODELS["logistic"]
     fast = wrap(model, X[1000 : 1000 + n_rows])
-    assert fast.certificate_.n_splits == (2 if free(n_rows // 2) else 1)
+    assert fast.certificate_.n_splits == len(planned) == (2 if free(n_rows // 2) else 1)
 
 
 def test_both_kinds_of_sizes_are_among_those_tried():
@@ -29,10 +40,11 @@ def test_both_kinds_of_sizes_are_among_those_tried():
 @pytest.mark.parametrize(
     "params", [{"protect": "each", "risk": 0.004}, {"risk": None, "readout": "partial"}, {"risk": 0}]
 )
-def test_one_split_where_sizes_are_unknown_or_nothing_is_counted(params):
+def test_one_split_where_sizes_are_unknown_or_nothing_is_counted(params, planned):
     model, X = MODELS["logistic"]
     assert free(1000, 0.004)
     assert wrap(model, X[1000:3000], **params).certificate_.n_splits == 1
+    assert len(planned) == 1
 
 
 @pytest.mark.parametrize("name", ["logistic", "rbf", "one-vs-one"])
@@ -77,3 +89,39 @@ def test_splits_without_a_count_are_refused(risk):
     model, X = MODELS["logistic"]
     with pytest.raises(ValueError, match="n_splits=2 needs a promise that is certified by counting"):
         wrap(model, X[1000:1500], n_splits=2, risk=risk)
+
+
+def test_a_cost_model_given_decides_what_is_cheapest(planned):
+    model, X = MODELS["logistic"]
+    looks_are_dear = CostModel(row=0.0, unit=1.0, readout=0.2, stage=3.0, full=40.0)
+    for seed in range(8):
+        planned.clear()
+        fast = wrap(model, X[1000:3000], n_splits=3, cost=looks_are_dear, random_state=seed)
+        assert len(planned) == 3
+        alone = wrap(model, X[1000:3000], n_splits=1, cost=looks_are_dear, random_state=seed)
+        spent = [expected(each.plan_, each.looks(X[1000:3000])) for each in (fast, alone)]
+        assert spent[0] <= 1.2 * spent[1]  # the first split is one of the three
+
+
+def expected(plan, looks):
+    if plan.evaluate_all:
+        return plan.cost_model.full
+    live = live_shares(looks, plan.boundary, plan.q, plan.precision)
+    return plan.cost_model.expected(plan.stage_terms, plan.stage_costs, live, 1)
+
+
+def test_rules_warn_of_the_plan_that_is_kept_where_fit_was_called():
+    model, X = MODELS["logistic"]
+    fast = EarlyExitClassifier(
+        FrozenEstimator(model), rule=ConstantBoundary(kind="bridge_simple"), risk=0.1, n_splits=3
+    )
+    with pytest.warns(DegenerateBoundaryWarning) as heard:
+        fast.set_params(random_state=0, cost="units").fit(X[1000:3000])
+    assert len(heard) == 1
+    assert heard[0].filename == __file__
+
+
+def test_without_certificate_rows_nothing_is_compared():
+    model, X = MODELS["logistic"]
+    fast = wrap(model, X[1000:1100], risk=None, certificate_fraction=0.001)
+    assert fast.certificate_.n_rows == 0

@@ -51,6 +51,10 @@ SENTENCES = [
         "no early exit: 299 certificate rows needed, 120 given",
     ),
     (
+        Certificate("too few rows", 0.01, 0.95, strata=(Stratum("rows", 120, 0),), n_splits=2),
+        "no early exit: 368 certificate rows needed, 120 given (in each of 2 splits)",
+    ),
+    (
         Certificate("too few rows", 0.01, 0.95, protect="each", strata=(*EACH, Stratum("rows of class c", 9, 0))),
         "no early exit: 299 certificate rows of class c needed, 9 given",
     ),

@@ -20,6 +20,8 @@ def certificate_facts(certificate: Certificate) -> dict[str, Any]:
         "void": certificate.void,
         "risk": certificate.risk,
         "confidence": certificate.confidence,
+        "n_splits": certificate.n_splits,
+        "tested_confidence": certificate.tested,
         "protect": certificate.protect,
         "bound": certificate.bound,
         "n_rows": certificate.n_rows,

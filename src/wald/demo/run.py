@@ -66,6 +66,7 @@ def _exhibit(task: Task, material: Material, threads: int, seed: int, step: Step
         risk=material.risk,
         cost=task.cost,
         certificate_fraction=material.certificate_fraction,
+        n_splits=1,  # material tells which rows certify
         n_jobs=threads,
         random_state=seed,
     )

@@ -178,7 +178,7 @@ def check_certificate(certificate: Certificate) -> None:
     limits = (
         (c.risk is None or 0 <= c.risk < 1, "risk"),
         (0 < c.confidence <= 1, "confidence"),
-        (c.n_splits >= 1, "n_splits"),
+        (1 <= c.n_splits <= MOST, "n_splits"),
         (c.q >= 0, "q"),
         (0 <= c.bound <= 1, "bound"),
         (all(0 <= s.n_disagreements <= s.n_rows <= MOST for s in c.strata), "counts"),

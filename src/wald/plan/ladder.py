@@ -23,7 +23,7 @@ from .moments import Floats, Moments, boundary_weights, gather_moments, row_chun
 from .order import Ints, greedy_order, sorted_order
 from .plan import NO_SURROGATES, Plan, Precision, Surrogates
 from .qwyc import qwyc_order, unit_sums
-from .readout import Readout, partial_readouts, regressed_readouts
+from .readout import Prior, Readout, partial_readouts, regressed_readouts
 from .units import Units
 
 #: Terms beyond this number are not candidates for early stages; those with the largest contributions are.
@@ -126,7 +126,7 @@ class Problem:
     threshold : float
         Binary models answer positive above it.
     own_weights : bool
-        Whether readouts take from the model what the rows say little of: for features, that is; the weights of kernel
+        Whether readouts take from the model what the rows say little of. Those of features do; the weights of kernel
         values cancel each other.
     """
 
@@ -172,7 +172,7 @@ def build_plan(problem: Problem) -> Plan:
                 best, told = (expected, _plan(candidate, boundary, live, sight)), heard
     assert best is not None
     for warning in told:
-        warnings.warn(warning.message, stacklevel=5)  # where fit was called
+        warnings.warn(warning.message, stacklevel=2)
     return best[1]
 
 
@@ -238,8 +238,9 @@ def _recipes(problem: Problem) -> Iterator[Recipe]:
         problem = replace(problem, order=_qwyc_units(problem, values, pool))
     plain = _moments(values, np.empty((len(near), 0)), problem, weightings)
     elaborate = problem.surrogates is not None and problem.readout == "regressed" and _is_greedy(problem)
-    for moments in plain if small or not elaborate else ():
-        yield _recipe(problem, moments, pool, NO_SURROGATES)
+    for weights, moments in zip(weightings, plain, strict=True) if small or not elaborate else ():
+        prior = Prior.of_rows(problem.terms.coef[:, pool], values, weights) if problem.own_weights else None
+        yield _recipe(problem, moments, pool, NO_SURROGATES, prior)
     if problem.surrogates is not None and elaborate:
         costs = np.ones(len(pool))
         first = greedy_order(plain[0], list(np.arange(len(pool))[:, None]), costs, sum(BLOCKS))
@@ -281,7 +282,9 @@ def _pool(problem: Problem) -> Ints:
     return np.sort(np.argsort(-spread, kind="stable")[:most])
 
 
-def _recipe(problem: Problem, moments: Moments, pool: Ints, surrogates: Surrogates) -> Recipe:
+def _recipe(
+    problem: Problem, moments: Moments, pool: Ints, surrogates: Surrogates, prior: Prior | None = None
+) -> Recipe:
     """Order the units in the pool, the surrogates in front of them."""
     n_surrogates = len(surrogates.vectors)
     position = np.full(problem.terms.n_terms, -1)
@@ -303,8 +306,7 @@ def _recipe(problem: Problem, moments: Moments, pool: Ints, surrogates: Surrogat
     looks = _all_looks(problem, len(chosen), len(problem.units.members) + n_surrogates)
     stage_terms = sizes[np.array(looks, dtype=np.int64) - 1] if looks else np.empty(0, dtype=np.int64)
     if problem.readout == "regressed":
-        own = problem.terms.coef[:, pool] if problem.own_weights else None
-        readouts = regressed_readouts(moments, pooled_terms, stage_terms.tolist(), coef=own)
+        readouts = regressed_readouts(moments, pooled_terms, stage_terms.tolist(), prior=prior)
     else:
         mean = np.zeros(problem.terms.n_terms)
         mean[pool] = moments.term_mean[: len(pool)]

@@ -24,12 +24,6 @@ class Moments:
     outputs : ndarray of shape (U, K)
         Covariance of every term with every output.
     output_variance : ndarray of shape (K,)
-    reach : ndarray of shape (U,)
-        Mean fourth power over mean square of every term, about its centre: the square of what a term does where it does
-        anything. For a Gaussian three times its variance, for a term that is nearly always zero far more; 0 for a
-        constant.
-    n_rows : int
-        Rows behind the figures.
     """
 
     term_mean: Floats
@@ -37,8 +31,6 @@ class Moments:
     terms: Floats
     outputs: Floats
     output_variance: Floats
-    reach: Floats
-    n_rows: int
 
 
 def gather_moments(
@@ -59,32 +51,24 @@ def gather_moments(
     width = n_terms + n_outputs
     gram = np.zeros((n_weightings, width, width))
     first = np.zeros((n_weightings, width))
-    second, fourth = np.zeros((n_weightings, n_terms)), np.zeros((n_weightings, n_terms))
     total = np.zeros(n_weightings)
-    n_rows = 0
     origin: Floats | None = None
     for terms, outputs, weights in chunks:
         both = np.hstack([terms, outputs])
         if origin is None:
             origin = both.mean(axis=0)  # a shift near the mean: covariances without cancellation
         both -= origin
-        squares = both[:, :n_terms] ** 2
-        n_rows += len(both)
         for w in range(n_weightings):
             scaled = both * np.sqrt(weights[w])[:, None]
             gram[w] += scaled.T @ scaled
             first[w] += weights[w] @ both
-            second[w] += weights[w] @ squares
-            fourth[w] += weights[w] @ squares**2
             total[w] += weights[w].sum()
     if origin is None:
         raise ValueError("there are no rows to take moments of")
-    reach = np.divide(fourth, second, out=np.zeros_like(fourth), where=second > 0)
-    return [_centred(gram[w], first[w], total[w], origin, reach[w], n_rows) for w in range(n_weightings)]
+    return [_centred(gram[w], first[w], total[w], origin, n_terms) for w in range(n_weightings)]
 
 
-def _centred(gram: Floats, first: Floats, total: float, origin: Floats, reach: Floats, n_rows: int) -> Moments:
-    n_terms = len(reach)
+def _centred(gram: Floats, first: Floats, total: float, origin: Floats, n_terms: int) -> Moments:
     mean = first / total
     covariance = gram / total - np.outer(mean, mean)
     mean = mean + origin
@@ -94,8 +78,6 @@ def _centred(gram: Floats, first: Floats, total: float, origin: Floats, reach: F
         terms=covariance[:n_terms, :n_terms],
         outputs=covariance[:n_terms, n_terms:],
         output_variance=np.diag(covariance)[n_terms:].copy(),
-        reach=reach,
-        n_rows=n_rows,
     )
 
 

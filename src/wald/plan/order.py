@@ -75,10 +75,11 @@ class _Residuals:
         self._covariance = moments.terms
         self._factor = np.empty((len(moments.terms), 64), order="F")
         self._n = 0
-        self._start = np.diag(moments.terms).copy()
+        self._start = np.maximum(np.diag(moments.terms), 0.0)  # rounding can leave a constant with less than nothing
         self.variance = self._start.copy()
-        scale = np.sqrt(np.maximum(moments.output_variance, np.finfo(float).tiny))
-        self.outputs = moments.outputs / scale
+        varies = moments.output_variance > np.finfo(float).tiny  # what does not vary has nothing to explain
+        scale = np.sqrt(np.where(varies, moments.output_variance, 1.0))
+        self.outputs = np.where(varies, moments.outputs / scale, 0.0)
 
     def sweep(self, batch: Sequence[Ints]) -> None:
         terms = np.concatenate(batch)

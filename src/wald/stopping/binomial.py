@@ -44,7 +44,9 @@ def most_disagreements(n: int, risk: float, confidence: float) -> int:
 
 def shared_confidence(confidence: float, n_splits: int) -> float:
     """Confidence of each of `n_splits` promises, so that all of them hold with `confidence` (union bound)."""
-    return 1.0 - (1.0 - confidence) / n_splits
+    if n_splits == 1:
+        return confidence
+    return min(1.0 - (1.0 - confidence) / n_splits, math.nextafter(1.0, 0.0))
 
 
 def upper_bound(k: int, n: int, confidence: float) -> float:

@@ -43,7 +43,8 @@ class Certificate:
     risk : float or None
         Promised bound of the disagreement; None if nothing was asked for.
     confidence : float
-        Probability, over the draw of the certificate rows, with which the promise holds.
+        Probability, over the draw of the certificate rows (of all rows, where they were split several times), with
+        which the promise holds.
     protect : {"all", "positive", "negative", "each"}
         The rows that the promise is about.
     q : float
@@ -60,8 +61,8 @@ class Certificate:
     void : str or None
         Why the promise does not hold, if it does not.
     n_splits : int
-        Of how many certificates, each of other rows for a plan of its own, this one was chosen. The bound and the test
-        hold for all of them at once.
+        Of how many certificates this one was chosen, each on rows that its own plan has not seen (those of others may
+        have). The bound and the test hold for all of them at once.
 
     Examples
     --------
@@ -179,7 +180,8 @@ class Certificate:
         return f"{thousands(worst.n_disagreements)} of {thousands(worst.n_rows)} {worst.name}{self._aside()}"
 
     def _aside(self) -> str:
-        notes = ["one per group"] * self.grouped + [f"cheapest of {self.n_splits} splits"] * (self.n_splits > 1)
+        which = {"too few rows": "in each of", "too many disagreements": "one of"}.get(self.status, "cheapest of")
+        notes = ["one per group"] * self.grouped + [f"{which} {self.n_splits} splits"] * (self.n_splits > 1)
         return f" ({', '.join(notes)})" if notes else ""
 
 
