@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from wald.stopping import rows_needed
-from wald.stopping.binomial import interval, p_value, upper_bound
+from wald.stopping.binomial import interval, most_disagreements, p_value, upper_bound
 
 SHARES = st.floats(1e-5, 0.5)
 CONFIDENCES = st.floats(0.5, 0.999)
@@ -63,3 +63,10 @@ def test_rows_needed_values():
     assert [rows_needed(0.01, 0.95), rows_needed(0.001, 0.95)] == [299, 2995]
     with pytest.raises(ValueError, match="'risk'"):
         rows_needed(0.0, 0.95)
+
+
+@pytest.mark.parametrize("confidence", [0.05, 0.5, 0.95])
+@pytest.mark.parametrize("n", [0, 1, 10, 300])
+def test_most_disagreements_are_the_last_that_prove_the_risk(n, confidence):
+    proving = [k for k in range(n + 1) if p_value(k, n, 0.1) <= 1 - confidence]
+    assert most_disagreements(n, 0.1, confidence) == max(proving, default=-1)

@@ -32,7 +32,7 @@ def most_disagreements(n: int, risk: float, confidence: float) -> int:
     >>> [most_disagreements(n, risk=0.001, confidence=0.95) for n in (2994, 2995, 4742)]
     [-1, 0, 1]
     """
-    low, high = -1, int(risk * n) + 1  # more than are expected at this risk prove nothing
+    low, high = -1, max(n, 0)  # n of n prove nothing
     while high - low > 1:
         k = (low + high) // 2
         if p_value(k, n, risk) <= 1.0 - confidence:
