@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
 from ._fitting import full_codes, look
 from ._rows import n_rows_of, take
@@ -53,8 +53,16 @@ def seen_by(model: AdditiveModel, plan: Plan, Z: Any, raw: Any, n_threads: int) 
     return Looks(full=joined("full"), scores=joined("scores"), codes=joined("codes"), confidence=joined("confidence"))
 
 
+def certificate_looks(
+    model: AdditiveModel, plan: Plan, Z: Any, raw: Any, promise: Promise, n_threads: int
+) -> Looks | None:
+    """What the plan sees of the certificate rows; None where the promise holds by proof and nothing is counted."""
+    by_proof = promise.rule.lossless and promise.risk is not None
+    return None if by_proof else seen_by(model, plan, Z, raw, n_threads)
+
+
 def certified(
-    model: AdditiveModel, plan: Plan, shape: Looks, rows: Looks | None, groups: NDArray[Any] | None, promise: Promise
+    model: AdditiveModel, plan: Plan, shape: Looks, rows: Looks | None, groups: ArrayLike | None, promise: Promise
 ) -> tuple[Certificate, Plan]:
     """Certify a plan and set its thresholds.
 
@@ -66,8 +74,8 @@ def certified(
         Of the rows that gave the plan its shape: the grid of scales is anchored on them, and expected costs are taken
         from them.
     rows : Looks or None
-        Of the certificate rows; None for rules that need none.
-    groups : ndarray or None
+        Of the certificate rows, from `certificate_looks`.
+    groups : array-like or None
         Group of each certificate row.
     promise : Promise
 
@@ -95,11 +103,10 @@ def certified(
 
 
 def _certificate(
-    model: AdditiveModel, plan: Plan, shape: Looks, rows: Looks | None, groups: NDArray[Any] | None, promise: Promise
+    model: AdditiveModel, plan: Plan, shape: Looks, rows: Looks | None, groups: ArrayLike | None, promise: Promise
 ) -> Certificate:
-    if promise.rule.lossless and promise.risk is not None:
+    if rows is None:
         return Certificate.lossless()
-    assert rows is not None
     classes = model.classes if promise.protect == "each" else None
     if promise.risk is None:
         return measure(

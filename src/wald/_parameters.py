@@ -53,6 +53,15 @@ def _check_splits(n_splits: Any) -> None:
         raise ValueError(f"n_splits must be 'auto' or an integer of at least 1. Got {n_splits!r} instead.")
 
 
+def require_counted(n_splits: int | str, rule: Rule, risk: float | None) -> None:
+    """Refuse several splits where nothing is certified by counting."""
+    if not isinstance(n_splits, str) and n_splits > 1 and (risk is None or rule.lossless):
+        raise ValueError(
+            f"n_splits={n_splits} needs a promise that is certified by counting: a risk above 0 and a rule that is not "
+            "lossless. Use n_splits=1 or 'auto'."
+        )
+
+
 def _check_sides(rule: Rule, protect: str) -> None:
     """Refuse promises about one class together with a rule that leaves no exit to the other, or needs both."""
     if protect not in ("positive", "negative"):

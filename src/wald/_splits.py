@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._certifying import Promise, certified, seen_by
+from ._certifying import Promise, certificate_looks, certified, seen_by
 from ._fitting import Request, make_plan
 from ._rows import take
-from ._training import Rows, Split, split_rows
+from ._training import Split
 from .additive import AdditiveModel
 from .plan import CostModel, Plan, live_shares
-from .stopping import Certificate, Looks, Rule
+from .stopping import Certificate, Looks
 from .stopping.binomial import most_disagreements, shared_confidence
 
 
@@ -34,9 +36,8 @@ def plan_and_certify(
     model: AdditiveModel,
     Z: Any,
     X: Any,
-    rows: Rows,
     groups: ArrayLike | None,
-    certificate_fraction: float,
+    draw: Callable[[], Split],
     n_splits: int | str,
     request: Request,
     promise: Promise,
@@ -51,66 +52,58 @@ def plan_and_certify(
     Z : array or CSR
         Rows as the terms meet them.
     X : rows as the wrapped estimator takes them, the same as ``Z``
-    rows : ndarray of int
-        Which of them the model was not trained on.
     groups : array-like or None
-        Of all rows.
-    certificate_fraction : float
+        Of the same rows.
+    draw : callable
+        Splits the rows that the model was not trained on, another way at every call.
     n_splits : int or "auto"
         How many splits of the rows to try.
     request : Request
     promise : Promise
         Its ``n_splits`` is set here.
     """
-    split = split_rows(rows, groups, certificate_fraction, request.rng)
-    n_splits = _number(n_splits, promise, len(split.certificate if groups is None else _unique(groups, split)))
-    promise = replace(promise, n_splits=n_splits)
-    outcomes: list[Outcome] = []
-    for i in range(n_splits):
-        split = split if i == 0 else split_rows(rows, groups, certificate_fraction, request.rng)
-        raw_shape, Z_shape = take(X, split.shape), Z[split.shape]
-        require_rows(split, len(rows))
-        with warnings.catch_warnings(record=True) as told:
-            warnings.simplefilter("always")
-            plan = make_plan(model, Z[split.order], Z_shape, raw_shape, request)
-        shape = seen_by(model, plan, Z_shape, raw_shape, request.n_threads)
-        own_groups = None if groups is None else np.asarray(groups)[split.certificate]
-        fresh = take(X, split.certificate)
-        looks = None if proven(promise) else seen_by(model, plan, Z[split.certificate], fresh, request.n_threads)
-        certificate, plan = certified(model, plan, shape, looks, own_groups, promise)
-        cost = 0.0 if n_splits == 1 else _cost(plan, looks, request, model.terms.n_outputs)
-        outcomes.append(Outcome(plan, shape, certificate, cost, told))
-    kept = min(outcomes, key=lambda outcome: outcome.cost)
+    groups = None if groups is None else np.asarray(groups)
+    first = draw()
+    n_independent = len(first.certificate if groups is None else np.unique(groups[first.certificate]))
+    promise = replace(promise, n_splits=_number(n_splits, promise, n_independent))
+    splits = chain([first], (draw() for _ in range(promise.n_splits - 1)))
+    kept = min((_outcome(model, Z, X, groups, split, request, promise) for split in splits), key=lambda o: o.cost)
     for warning in kept.told:
         warnings.warn(warning.message, stacklevel=3)  # where fit was called
     return kept
 
 
-def require_rows(split: Split, n_rows: int) -> None:
+def _outcome(
+    model: AdditiveModel,
+    Z: Any,
+    X: Any,
+    groups: NDArray[Any] | None,
+    split: Split,
+    request: Request,
+    promise: Promise,
+) -> Outcome:
+    _require_rows(split)
+    raw_shape, Z_shape = take(X, split.shape), Z[split.shape]
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        plan = make_plan(model, Z[split.order], Z_shape, raw_shape, request)
+    shape = seen_by(model, plan, Z_shape, raw_shape, request.n_threads)
+    raw, Z_certificate = take(X, split.certificate), Z[split.certificate]
+    rows = certificate_looks(model, plan, Z_certificate, raw, promise, request.n_threads)
+    own_groups = None if groups is None else groups[split.certificate]
+    certificate, plan = certified(model, plan, shape, rows, own_groups, promise)
+    cost = 0.0 if promise.n_splits == 1 else _cost(plan, rows, request, model.terms.n_outputs)
+    return Outcome(plan, shape, certificate, cost, told)
+
+
+def _require_rows(split: Split) -> None:
     """Raise ValueError where there is nothing to plan on."""
-    if len(split.order) < 1 or len(split.shape) < 1:
+    order, shape = len(split.order), len(split.shape)
+    if order < 1 or shape < 1:
         raise ValueError(
-            f"fit has n_samples={n_rows} to plan and certify on (those that train an estimator not counted), of which "
-            f"{len(split.order)} give order and readouts and {len(split.shape)} the looks: at least one of each is "
-            "needed. Give more rows, or certificate_fraction a lower value."
-        )
-
-
-def proven(promise: Promise) -> bool:
-    """Whether the promise holds by proof, so that nothing is counted."""
-    return promise.rule.lossless and promise.risk is not None
-
-
-def _unique(groups: ArrayLike, split: Split) -> NDArray[Any]:
-    return np.unique(np.asarray(groups)[split.certificate])
-
-
-def require_counted(n_splits: int | str, rule: Rule, risk: float | None) -> None:
-    """Raise ValueError where several splits are asked for and nothing is certified by counting."""
-    if not isinstance(n_splits, str) and n_splits > 1 and (risk is None or rule.lossless):
-        raise ValueError(
-            f"n_splits={n_splits} needs a promise that is certified by counting: a risk above 0 and a rule that is not "
-            "lossless. Use n_splits=1 or 'auto'."
+            f"fit has n_samples={order + shape + len(split.certificate)} to plan and certify on (those that train an "
+            f"estimator not counted), of which {order} give order and readouts and {shape} the looks: at least one of "
+            "each is needed. Give more rows, or certificate_fraction a lower value."
         )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -16,14 +17,14 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, check_random_state
 
 from ._admission import admitted, checked
-from ._certifying import Promise, certified, seen_by
+from ._certifying import Promise, certificate_looks, certified, seen_by
 from ._fitting import Request
-from ._parameters import checked_rule
+from ._parameters import checked_rule, require_counted
 from ._prediction import Served, Trace, check_finite
 from ._rows import is_columnar, n_rows_of, to_array
-from ._splits import plan_and_certify, proven, require_counted
+from ._splits import plan_and_certify
 from ._threads import effective_threads
-from ._training import fitted_estimator, read_front, warn_of_training_rows
+from ._training import fitted_estimator, read_front, split_rows, warn_of_training_rows
 from .additive import AdditiveModel, decompose
 from .plan import Plan
 from .stopping import Certificate, Looks
@@ -219,9 +220,8 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             n_threads=n_threads,
             rng=rng,
         )
-        outcome = plan_and_certify(
-            model, Z, X, rows, groups, self.certificate_fraction, self.n_splits, request, self._promise(groups)
-        )
+        draw = partial(split_rows, rows, groups, self.certificate_fraction, rng)
+        outcome = plan_and_certify(model, Z, X, groups, draw, self.n_splits, request, self._promise(groups))
         self._shape = outcome.shape
         self._settle(model, outcome.plan, outcome.certificate)
         return self
@@ -254,15 +254,15 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         Z = to_array(read_front(self._served.model, X))
         check_finite(self._served.model, Z)
         model, plan, promise = self._served.model, self._served.plan, other._promise(groups)
-        seen = None if proven(promise) else seen_by(model, plan, Z, X, effective_threads(other.n_jobs))
-        own_groups = None if groups is None else np.asarray(groups)
-        certificate, plan = certified(model, plan, self._shape, seen, own_groups, promise)
+        seen = certificate_looks(model, plan, Z, X, promise, effective_threads(other.n_jobs))
+        certificate, plan = certified(model, plan, self._shape, seen, groups, promise)
         other._settle(model, plan, certificate)
         return other
 
     def _promise(self, groups: ArrayLike | None) -> Promise:
         seed = int(check_random_state(self.random_state).randint(2**31 - 1)) if groups is not None else 0
-        return Promise(checked_rule(self), self.risk, self.confidence, self.protect, seed)  # type: ignore[arg-type]  # checked_rule has
+        rule = checked_rule(self)  # checks protect, too
+        return Promise(rule, self.risk, self.confidence, self.protect, seed)  # type: ignore[arg-type]  # protect is checked
 
     def _settle(self, model: AdditiveModel, plan: Plan, certificate: Certificate) -> None:
         """Compile a plan with its thresholds, and warn if nothing may leave early."""

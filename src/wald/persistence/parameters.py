@@ -30,8 +30,8 @@ PLAIN: dict[str, Any] = {
     "n_jobs": int | None,
     "random_state": int | None,
 }
-#: Parameters that came after the first files, which lack them.
-LATER: dict[str, Any] = {"n_splits": 1}
+#: Parameters that came after the first files: where a file lacks them, they have their defaults.
+LATER = ("n_splits",)
 
 
 def encode_parameters(owner: EarlyExitClassifier, arrays: Arrays) -> dict[str, Any]:
@@ -47,9 +47,8 @@ def encode_parameters(owner: EarlyExitClassifier, arrays: Arrays) -> dict[str, A
 
 def decode_parameters(section: Section, stock: Stock) -> dict[str, Any]:
     """Give the parameters as keyword arguments, of the kinds that they must have."""
-    missing = {name: value for name, value in LATER.items() if name not in section}
-    there = {name: hint for name, hint in PLAIN.items() if name not in missing}
-    given = missing | {name: values.decode(section.take(name), stock, name, hint) for name, hint in there.items()}
+    hints = {name: hint for name, hint in PLAIN.items() if name in section or name not in LATER}
+    given = {name: values.decode(section.take(name), stock, name, hint) for name, hint in hints.items()}
     given["order"] = _decode_order(section.take("order"), stock)
     given["feature_costs"] = _decode_costs(section.take("feature_costs"), stock)
     given["feature_groups"] = _decode_groups(section.take("feature_groups"))
