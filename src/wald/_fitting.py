@@ -247,6 +247,8 @@ def _cost_model(
     key = (*kind, X.shape[1], n_outputs, precision, X.dtype.str, request.columnar, density, min(n_terms, 192))
     block = block_length(model, precision)
     step = len(units.members[0]) if isinstance(model.terms, LinearTerms) else block
+    together = max(1, LINE // X.itemsize) if request.columnar and isinstance(model.terms, LinearTerms) else 1
+    step = max(step, together)  # of a few columns, all would stay in the cache
     whole = watching(model, packed, np.empty(0, dtype=np.int64), ())
     return measure_cost_model(
         ladder,
@@ -257,6 +259,7 @@ def _cost_model(
         n_outputs=n_outputs,
         block=block,
         step=step,
+        rows_per_line=together,
         key=(*key, step),
     )
 

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from wald.plan.moments import gather_moments
-from wald.plan.readout import PRIOR_ROWS, Prior, regressed_readouts
+from wald.plan.order import greedy_order
+from wald.plan.prior import PRIOR_ROWS, with_own_rows
+from wald.plan.readout import regressed_readouts
 
 ORDER = np.array([3, 1, 4, 0, 5, 2])
 
@@ -21,8 +23,9 @@ def rows(n=400, d=6, seed=0):
 def readout(X, coef, scores, weights, m, prior=True, order=ORDER):
     chunks = iter([(X[h], scores[h], weights[None, h]) for h in (slice(0, 150), slice(150, None))])
     moments = gather_moments(chunks, X.shape[1], 2, 1)[0]
-    drawn = Prior.of_rows(coef, X, weights) if prior else None
-    return regressed_readouts(moments, order, [m], 1e-9, drawn)[0]
+    if prior:
+        moments = with_own_rows(moments, coef, X, weights)
+    return regressed_readouts(moments, order, [m], 1e-9, coef if prior else None)[0]
 
 
 @pytest.mark.parametrize("m", [1, 3, 6])
@@ -32,8 +35,9 @@ def test_readouts_minimize_error_plus_rows_of_the_models_own(m):
     share, seen = weights / weights.sum(), X[:, ORDER[:m]]
     centred, target = seen - share @ seen, scores - share @ scores
     varies = np.ptp(seen, axis=0) > 0
-    reach = np.divide(share @ centred**4, share @ centred**2, out=np.zeros(m), where=varies)
-    penalty = np.where(varies, PRIOR_ROWS / len(X) * reach, 1.0)
+    second = share @ centred**2
+    reach = np.divide(share @ centred**4, second, out=np.zeros(m), where=varies) - 3 * second
+    penalty = np.where(varies, PRIOR_ROWS / len(X) * np.maximum(reach, 0), 1.0)
     gram = (centred * share[:, None]).T @ centred + np.diag(penalty)
     expected = np.linalg.solve(gram, (centred * share[:, None]).T @ target + penalty[:, None] * coef[:, ORDER[:m]].T)
     np.testing.assert_allclose(found.weights, expected.T, rtol=1e-5, atol=1e-7)
@@ -46,6 +50,36 @@ def test_what_was_hardly_seen_keeps_much_of_the_models_own_weight():
     np.testing.assert_allclose(drawn[:, 4], coef[:, 4])
     np.testing.assert_allclose(free[:, 4], 0.0)
     assert (np.abs(drawn - coef[:, :5])[:, 1] < 0.7 * np.abs(free - coef[:, :5])[:, 1]).all()
+
+
+def test_moments_with_own_rows_are_those_of_more_rows():
+    X, coef, scores, weights = rows()
+    moments = gather_moments(iter([(X, scores, weights[None])]), 6, 2, 1)[0]
+    more = with_own_rows(moments, coef, X, weights)
+    added = more.terms - moments.terms
+    strength = np.diag(added)
+    np.testing.assert_allclose(added, np.diag(strength), atol=1e-12)
+    assert strength[1] > 0.5 * moments.terms[1, 1]  # hardly ever there
+    assert (strength[[0, 2, 3, 5]] < 0.1 * np.diag(moments.terms)[[0, 2, 3, 5]]).all()  # Gaussian
+    assert strength[4] == 0
+    np.testing.assert_allclose(more.outputs - moments.outputs, strength[:, None] * coef.T)
+    np.testing.assert_allclose(more.output_variance - moments.output_variance, coef**2 @ strength)
+
+
+def test_what_four_rows_suggest_is_not_bought_first():
+    rng = np.random.default_rng(0)
+    n, d = 300, 100
+    X = np.hstack([rng.normal(size=(n, d)), np.zeros((n, 1))])
+    coef = np.ones((1, d + 1))
+    X[np.argsort(X.sum(axis=1))[-4:], d] = 1.0  # by chance, in the four rows of the largest scores
+    scores, weights = X @ coef.T, np.ones(n)
+    moments = gather_moments(iter([(X, scores, weights[None])]), d + 1, 1, 1)[0]
+    own = with_own_rows(moments, coef, X, weights)
+    plain, drawn = (
+        greedy_order(m, list(np.arange(d + 1)[:, None]), np.ones(d + 1), d + 1).tolist() for m in (moments, own)
+    )
+    assert plain[0] == d
+    assert drawn.index(d) > d // 2
 
 
 @pytest.mark.parametrize("power", [3, 70])

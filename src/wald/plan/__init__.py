@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from .cost import CostModel
-from .ladder import Problem, Recipe, Sight, build_plan, live_shares
+from .ladder import build_plan, live_shares
 from .plan import NO_SURROGATES, Plan, Surrogates
+from .problem import Problem, Recipe, Sight
 from .readout import Readout
 from .units import Units, feature_units
 

@@ -32,6 +32,9 @@ class CostModel:
         Cost of everything that is left after the last look; None: ``unit`` for every unit left.
     margin : float, default=1.0
         A plan is worth taking when it is expected to cost less than this share of ``full``.
+    rows_per_line : int, default=1
+        Neighbouring rows whose values of a unit come from memory together, as in a cache line of a column: they are
+        paid for as long as one of them is left. Above 1, late looks are bolder.
 
     Examples
     --------
@@ -47,8 +50,11 @@ class CostModel:
     block: int = 1
     finish: float | None = None
     margin: float = 1.0
+    rows_per_line: int = 1
 
     def __post_init__(self) -> None:
+        if self.rows_per_line < 1:
+            raise ValueError(f"CostModel.rows_per_line must be at least 1. Got {self.rows_per_line!r} instead.")
         for name in ("row", "unit", "readout", "stage", "full", "finish", "margin"):
             value = getattr(self, name)
             if value is not None and not (math.isfinite(value) and value >= 0):
@@ -97,8 +103,11 @@ class CostModel:
             ends = -(-stage_costs // self.block) * self.block
             bought = np.diff(ends, prepend=0.0)
         looks = self.readout * np.asarray(stage_terms) * n_outputs + self.stage
-        last = self.unit * bought[-1] if self.finish is None else self.finish
-        return float(self.row + self.unit * (live[:-1] @ bought[:-1]) + live[:-1] @ looks + live[-1] * last)
+        read = live if self.rows_per_line == 1 else 1.0 - (1.0 - live) ** self.rows_per_line
+        last = self.unit * bought[-1] * read[-1]
+        if self.finish is not None:
+            last = live[-1] * self.finish if self.rows_per_line == 1 else max(last, live[-1] * self.finish)
+        return float(self.row + self.unit * (read[:-1] @ bought[:-1]) + live[:-1] @ looks + last)
 
 
 def geometric(first: int, last: int, ratio: float, multiple: int = 1) -> list[int]:

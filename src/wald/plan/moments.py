@@ -91,7 +91,7 @@ def row_chunks(n_rows: int, row_bytes: int, limit: int = 96 << 20) -> Iterator[s
 Weighting = Callable[[Floats], Floats]
 
 
-def boundary_weights(confidence: Floats, width: float = 0.5, floor: float = 0.02) -> Floats:
+def boundary_weights(confidence: Floats, width: float = 0.7, floor: float = 0.1) -> Floats:
     """Weights that count rows near the decision boundary more: ``exp(-c^2 / 2 h^2) + floor``.
 
     ``h`` is ``width`` times the median of the full model's confidence ``c`` (n,), so that the weights do not depend on

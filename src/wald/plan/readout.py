@@ -9,10 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cholesky, solve_triangular
 
-from .moments import Floats, Moments, row_chunks
-
-#: As many rows more, in which a term stands alone at its full reach, draw its weight to the model's own.
-PRIOR_ROWS = 3.0
+from .moments import Floats, Moments
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,56 +20,12 @@ class Readout:
     bias: Floats
 
 
-@dataclass(frozen=True, eq=False)
-class Prior:
-    """What readouts take from the model where rows say little.
-
-    Attributes
-    ----------
-    weights : ndarray of shape (K, U)
-        The terms' own weights in the full scores.
-    strength : ndarray of shape (U,)
-        Added to the variance of each term.
-    """
-
-    weights: Floats
-    strength: Floats
-
-    @classmethod
-    def of_rows(cls, coef: Floats, values: Floats, weights: Floats) -> Prior:
-        """Take as much as `PRIOR_ROWS` more rows would teach in which each term alone stands at its full reach.
-
-        That is the mean fourth power over the mean square, about its mean: the square of what the term does where it
-        does anything. It is three times the variance of a Gaussian, so that the prior is nothing to a term that varies
-        in every row, and most of the weight of one that was seen twice, whose regression would be a whim.
-
-        Parameters
-        ----------
-        coef : ndarray of shape (K, U)
-        values : ndarray of shape (n, U)
-            Of the terms, on the order rows.
-        weights : ndarray of shape (n,)
-            Of the rows.
-        """
-        share = weights / weights.sum()
-        centre = share @ values
-        size = np.maximum(values.max(axis=0) - centre, centre - values.min(axis=0))
-        size[~(size > 0)] = 1.0  # powers of values near 1 neither vanish nor overflow
-        second, fourth = np.zeros_like(size), np.zeros_like(size)
-        for rows in row_chunks(len(values), 8 * len(size)):
-            square = ((values[rows] - centre) / size) ** 2
-            second += share[rows] @ square
-            fourth += share[rows] @ square**2
-        reach = size**2 * np.divide(fourth, second, out=np.zeros_like(fourth), where=second > 0)
-        return cls(coef, PRIOR_ROWS / len(values) * reach)
-
-
 def regressed_readouts(
     moments: Moments,
     order: NDArray[np.int64],
     n_terms: Sequence[int],
     ridge: float = 1e-5,
-    prior: Prior | None = None,
+    unseen: Floats | None = None,
 ) -> list[Readout]:
     """Least-squares estimates of the outputs from the first ``m`` terms, for every ``m`` in ``n_terms``.
 
@@ -88,21 +41,20 @@ def regressed_readouts(
     n_terms : sequence of int
     ridge : float, default=1e-5
         Added to each term's variance, as a share of it.
-    prior : Prior or None, default=None
-        Weights to which the estimates are drawn besides; None: to 0, by the ridge alone.
+    unseen : ndarray of shape (K, U) or None, default=None
+        Weights of terms that do not vary, of which moments say nothing; None: 0.
     """
     last = max(n_terms, default=0)
     order = np.asarray(order[:last])
     covariance = moments.terms[np.ix_(order, order)].copy()
     diagonal = np.diag(covariance).copy()
-    # a term that does not vary gets a unit pivot and, its covariances being zero, no weight but that of the prior
+    # a term that does not vary gets a unit pivot and, its covariances being zero, the weight that stands here
     still = ~(diagonal > 0)
-    strength = np.where(still, 1.0, 0.0 if prior is None else prior.strength[order])
-    covariance[np.diag_indices_from(covariance)] = np.where(still, 0.0, diagonal * (1 + ridge)) + strength
+    covariance[np.diag_indices_from(covariance)] = np.where(still, 1.0, diagonal * (1 + ridge))
     factor = _factor(covariance, ridge)
     outputs = moments.outputs[order]
-    if prior is not None:
-        outputs = outputs + strength[:, None] * prior.weights[:, order].T
+    if unseen is not None:
+        outputs = np.where(still[:, None], unseen[:, order].T, outputs)
     target = solve_triangular(factor, outputs, lower=True) if last else outputs
     readouts = []
     for m in n_terms:

@@ -34,6 +34,7 @@ def measure_cost_model(
     n_outputs: int,
     block: int,
     step: int,
+    rows_per_line: int,
     key: Hashable,
 ) -> CostModel:
     """Fit a `CostModel` to a few timings; rounded, and measured once per process and ``key``.
@@ -51,6 +52,8 @@ def measure_cost_model(
     n_terms, n_outputs, block : int
     step : int
         Terms that early looks buy at a time, at the least.
+    rows_per_line : int
+        See `CostModel`.
     key : hashable
         What the engine's speed depends on.
     """
@@ -62,7 +65,7 @@ def measure_cost_model(
         costs = _fit(*times, few=few, many=many, n_steps=len(steps), n_outputs=n_outputs)
         _measured[key] = (last, *costs)
     last, row, unit, readout, stage = _measured[key]
-    return CostModel(row, unit, readout, stage, full, block, max(0.0, last - row), MARGIN).rounded()
+    return CostModel(row, unit, readout, stage, full, block, max(0.0, last - row), MARGIN, rows_per_line).rounded()
 
 
 def _interleaved(tasks: list[Callable[[], object]], rounds: int = 5) -> list[float]:

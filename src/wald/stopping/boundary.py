@@ -76,6 +76,11 @@ class Boundary:
         """Open the high side alone, as for a confidence; `center` and `scale` broadcast."""
         return cls.symmetric(center, scale)._without(low=True)
 
+    def rescaled(self, factors: npt.ArrayLike) -> Boundary:
+        """Multiply the scales of both sides by `factors`, of shape (T,)."""
+        by = np.asarray(factors, np.float64)
+        return Boundary(self.low_center, self.low_scale * by, self.high_center, self.high_scale * by)
+
     @property
     def n_stages(self) -> int:
         """Number of early stages T."""

@@ -17,7 +17,7 @@ Float64Array = npt.NDArray[np.float64]
 
 # A stage whose estimate was nearly perfect on the plan rows still gets this share of the goal's spread as its
 # scale: rows to come may differ, and a scale of 0 could not be widened by q.
-_LEAST_RELATIVE_SCALE = 0.02
+_LEAST_RELATIVE_SCALE = 0.005
 
 
 @dataclass(frozen=True, eq=False)

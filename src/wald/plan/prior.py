@@ -1,0 +1,56 @@
+"""What the model itself says of terms that the plan rows say little of."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from .moments import Floats, Moments, row_chunks
+
+#: Rows made up for every term.
+PRIOR_ROWS = 25.0
+
+
+def with_own_rows(moments: Moments, coef: Floats, values: Floats, weights: Floats) -> Moments:
+    """Moments as if there were more rows, in each of which one term stands at its full reach and has its own weight.
+
+    The square of the full reach is the mean fourth power over the mean square, about the mean, by as much as that is
+    more than for a Gaussian: what the term does where it does anything, and 0 for a term that varies in every row.
+    A term that was seen twice is thus believed to have the model's weight; its regression would be a whim. Orders and
+    estimates from such moments are those of a ridge towards the model.
+
+    Parameters
+    ----------
+    moments : Moments
+        Of the terms on the order rows.
+    coef : ndarray of shape (K, U)
+        The terms' own weights in the full scores.
+    values : ndarray of shape (n, U)
+        Of the terms, on the order rows.
+    weights : ndarray of shape (n,)
+        Of the rows.
+    """
+    strength = PRIOR_ROWS / len(values) * _squared_reach(moments.term_mean, values, weights / weights.sum())
+    terms = moments.terms.copy()
+    terms[np.diag_indices_from(terms)] += strength
+    own = strength[:, None] * coef.T
+    return replace(
+        moments,
+        terms=terms,
+        outputs=moments.outputs + own,
+        output_variance=moments.output_variance + np.einsum("jk,kj->k", own, coef),
+    )
+
+
+def _squared_reach(centre: Floats, values: Floats, share: Floats) -> Floats:
+    """Mean fourth power over mean square of every term, about its mean, beyond the three mean squares of a Gaussian."""
+    size = np.maximum(values.max(axis=0) - centre, centre - values.min(axis=0))
+    size[~(size > 0)] = 1.0  # powers of values near 1 neither vanish nor overflow
+    second, fourth = np.zeros_like(size), np.zeros_like(size)
+    for rows in row_chunks(len(values), 8 * len(size)):
+        square = ((values[rows] - centre) / size) ** 2
+        second += share[rows] @ square
+        fourth += share[rows] @ square**2
+    reach = np.divide(fourth, second, out=np.zeros_like(fourth), where=second > 0) - 3 * second
+    return np.asarray(size**2 * np.maximum(reach, 0.0))

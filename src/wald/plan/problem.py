@@ -1,0 +1,135 @@
+"""What a plan is made from, and the forms it takes on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..stopping import Rule, Walk
+from ..stopping.boundary import Protect
+from .cost import CostModel
+from .moments import Floats
+from .order import Ints
+from .plan import Precision, Surrogates
+from .readout import Readout
+from .units import Units
+
+
+class Terms(Protocol):
+    """What a plan must know of a model: ``F(x) = intercept + coef @ values(x)``."""
+
+    @property
+    def n_terms(self) -> int:
+        """Number of terms."""
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of outputs K."""
+
+    @property
+    def coef(self) -> Floats:
+        """Weights (K, n_terms)."""
+
+    @property
+    def intercept(self) -> Floats:
+        """Intercepts (K,)."""
+
+    def values(self, X: Any, which: Any = None) -> Floats:
+        """Values of the terms ``which`` (all by default) of rows."""
+
+
+@dataclass(frozen=True, eq=False)
+class Recipe:
+    """One way to order units and read out, with every look that a ladder may have."""
+
+    order: Ints
+    terms: Ints
+    stages: Ints
+    stage_terms: Ints
+    stage_costs: Floats
+    readouts: tuple[Readout, ...]
+    surrogates: Surrogates
+
+    def subset(self, keep: Sequence[int]) -> Recipe:
+        """Keep some of the early looks."""
+        last = [len(self.stage_terms)]
+        return Recipe(
+            self.order,
+            self.terms,
+            self.stages[[*keep, *last]],
+            self.stage_terms[list(keep)],
+            self.stage_costs[[*keep, *last]],
+            tuple(self.readouts[t] for t in keep),
+            self.surrogates,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Sight:
+    """What the engine saw of the shape rows at every look of a recipe, as a walk."""
+
+    walk: Walk
+    dtype: Precision
+    cost_model: CostModel
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Everything that a plan is made from.
+
+    Attributes
+    ----------
+    terms : Terms
+    units : Units
+    order_rows : array-like or CSR of shape (n, n_features)
+        Rows that give order and readouts.
+    scores : ndarray of shape (n, K)
+        Their full scores.
+    confidence : ndarray of shape (n,)
+        How clear the full model's own decision is on them.
+    order : {"greedy", "qwyc", "random", "sorted"} or ndarray of units
+    readout : {"regressed", "partial"}
+    rule : Rule
+    risk : float or None
+        At which candidates are compared; None: the rule is used as printed.
+    protect : {"all", "positive", "negative", "each"}
+    block : int
+        Terms that the engine evaluates at a time.
+    looks_at_blocks : bool
+        Whether looks come after whole blocks only.
+    surrogates : callable or None
+        From weights, and terms in the order of their worth, to surrogates and their values on the order rows (n, S).
+    sight : callable
+        From a recipe to what the engine sees with it on the shape rows.
+    rng : Generator
+    extra_looks : tuple of int
+        Numbers of units after which a ladder may look, besides those of its own.
+    threshold : float
+        Binary models answer positive above it.
+    own_weights : bool
+        Whether orders and readouts take from the model what the rows say little of. Those of features do; the weights
+        of kernel values cancel each other.
+    """
+
+    terms: Terms
+    units: Units
+    order_rows: Any
+    scores: Floats
+    confidence: Floats
+    order: Literal["greedy", "qwyc", "random", "sorted"] | NDArray[Any]
+    readout: Literal["regressed", "partial"]
+    rule: Rule
+    risk: float | None
+    protect: Protect
+    block: int
+    looks_at_blocks: bool
+    surrogates: Callable[[Floats, Ints], tuple[Surrogates, Floats]] | None
+    sight: Callable[[Recipe], Sight]
+    rng: np.random.Generator
+    extra_looks: tuple[int, ...] = field(default=())
+    threshold: float = 0.0
+    own_weights: bool = False

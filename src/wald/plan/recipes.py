@@ -1,0 +1,174 @@
+"""Candidates for a plan: orders of the units, and readouts with every look that a ladder may have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from ..stopping import Qwyc
+from .cost import geometric
+from .landmarks import BLOCKS
+from .moments import Floats, Moments, boundary_weights, gather_moments, row_chunks
+from .order import Ints, greedy_order, sorted_order
+from .plan import NO_SURROGATES, Surrogates
+from .prior import with_own_rows
+from .problem import Problem, Recipe
+from .qwyc import qwyc_order, unit_sums
+from .readout import partial_readouts, regressed_readouts
+
+#: Terms beyond this number are not candidates for early stages; those with the largest contributions are.
+MAX_POOL = 6144
+#: Bytes that term values of the order rows may take while moments are gathered.
+VALUE_BYTES = 1 << 30
+#: Up to this many terms, orders on all rows alike and orders without surrogates are tried besides the default.
+SMALL = 3000
+#: Ladders of models with weights of their own climb to the last unit, if there are no more than these; others to half.
+WHOLE = 1024
+
+
+def recipes(problem: Problem) -> Iterator[Recipe]:
+    """Candidates from plain to elaborate; all of them share the values of the terms."""
+    near = boundary_weights(problem.confidence)
+    pool = _pool(problem)
+    small = len(pool) <= SMALL
+    both = small and problem.readout == "regressed" and not problem.own_weights
+    weightings = [near, np.ones_like(near)] if both else [near]
+    values = problem.terms.values(problem.order_rows, pool)
+    if isinstance(problem.order, str) and problem.order == "qwyc":
+        problem = replace(problem, order=_qwyc_units(problem, values, pool))
+    plain = _moments(values, np.empty((len(near), 0)), problem, weightings)
+    elaborate = problem.surrogates is not None and problem.readout == "regressed" and _is_greedy(problem)
+    for weights, moments in zip(weightings, plain, strict=True) if small or not elaborate else ():
+        if problem.own_weights:
+            moments = with_own_rows(moments, problem.terms.coef[:, pool], values, weights)
+        yield _recipe(problem, moments, pool, NO_SURROGATES)
+    if problem.surrogates is not None and elaborate:
+        costs = np.ones(len(pool))
+        first = greedy_order(plain[0], list(np.arange(len(pool))[:, None]), costs, sum(BLOCKS))
+        surrogates, seen = problem.surrogates(near, pool[first])
+        yield _recipe(problem, _moments(values, seen, problem, [near])[0], pool, surrogates)
+
+
+def _moments(values: Floats, surrogates: Floats, problem: Problem, weightings: list[Floats]) -> list[Moments]:
+    """Moments of terms, surrogates behind them, and scores."""
+    width = values.shape[1] + surrogates.shape[1]
+
+    def chunks() -> Iterator[tuple[Floats, Floats, Floats]]:
+        for rows in row_chunks(len(values), 8 * width):
+            yield (
+                np.hstack([values[rows], surrogates[rows]]),
+                problem.scores[rows],
+                np.stack([w[rows] for w in weightings]),
+            )
+
+    return gather_moments(chunks(), width, problem.terms.n_outputs, len(weightings))
+
+
+def _is_greedy(problem: Problem) -> bool:
+    return isinstance(problem.order, str) and problem.order == "greedy"
+
+
+def _pool(problem: Problem) -> Ints:
+    """Terms that early stages may use: all, or those that contribute most on the order rows."""
+    terms = problem.terms
+    most = min(MAX_POOL, max(64, VALUE_BYTES // (8 * max(1, len(problem.confidence)))))
+    if terms.n_terms <= most:
+        return np.arange(terms.n_terms)
+    largest = np.abs(terms.coef).max(axis=0)
+    first = np.argsort(-largest, kind="stable")[: 4 * most]
+    spread = np.zeros(terms.n_terms)
+    for start in range(0, len(first), 1024):
+        some = first[start : start + 1024]
+        spread[some] = largest[some] * terms.values(problem.order_rows[:2048], some).std(axis=0)
+    return np.sort(np.argsort(-spread, kind="stable")[:most])
+
+
+def _recipe(problem: Problem, moments: Moments, pool: Ints, surrogates: Surrogates) -> Recipe:
+    """Order the units in the pool, the surrogates in front of them."""
+    n_surrogates = len(surrogates.vectors)
+    position = np.full(problem.terms.n_terms, -1)
+    position[pool] = np.arange(len(pool))
+    units = [position[m] for m in problem.units.members]
+    known = [u for u, m in enumerate(units) if (m >= 0).all()]
+    members = [np.array([len(pool) + s]) for s in range(n_surrogates)] + [units[u] for u in known]
+    costs = np.concatenate([np.ones(n_surrogates), problem.units.costs[known]])
+    if _is_greedy(problem):
+        limit = len(known) if climbs(problem) else max(1, len(problem.units.members) // 2)
+        chosen = greedy_order(moments, members, costs, min(len(members), limit + n_surrogates), range(n_surrogates))
+    else:
+        chosen = _given_order(problem, moments, members, costs, known, pool)
+    pooled_terms = np.concatenate([members[c] for c in chosen]) if len(chosen) else np.empty(0, dtype=np.int64)
+    names = np.concatenate([pool, problem.terms.n_terms + np.arange(n_surrogates)])
+    terms = names[pooled_terms].astype(np.int64)
+    sizes = np.cumsum([len(members[c]) for c in chosen]).astype(np.int64)
+    unit_costs = np.cumsum(costs[chosen])
+    looks = _all_looks(problem, len(chosen), len(problem.units.members) + n_surrogates)
+    stage_terms = sizes[np.array(looks, dtype=np.int64) - 1] if looks else np.empty(0, dtype=np.int64)
+    if problem.readout == "regressed":
+        unseen = problem.terms.coef[:, pool] if problem.own_weights else None
+        readouts = regressed_readouts(moments, pooled_terms, stage_terms.tolist(), unseen=unseen)
+    else:
+        mean = np.zeros(problem.terms.n_terms)
+        mean[pool] = moments.term_mean[: len(pool)]
+        readouts = partial_readouts(problem.terms.coef, problem.terms.intercept, mean, terms, stage_terms.tolist())
+    total = problem.units.costs.sum() + n_surrogates
+    return Recipe(
+        order=np.array(
+            [c - n_surrogates if c < n_surrogates else known[c - n_surrogates] for c in chosen], dtype=np.int64
+        ),
+        terms=terms,
+        stages=np.array([*looks, len(problem.units.members) + n_surrogates], dtype=np.int64),
+        stage_terms=stage_terms,
+        stage_costs=np.array([*(unit_costs[m - 1] for m in looks), total]),
+        readouts=tuple(readouts),
+        surrogates=surrogates,
+    )
+
+
+def climbs(problem: Problem) -> bool:
+    """Whether greedy ladders go on to the last unit, and look there."""
+    return _is_greedy(problem) and problem.own_weights and len(problem.units.members) <= WHOLE
+
+
+def _given_order(
+    problem: Problem, moments: Moments, members: list[Ints], costs: Floats, known: list[int], pool: Ints
+) -> Ints:
+    if isinstance(problem.order, str):
+        if problem.order == "random":
+            return problem.rng.permutation(len(known))
+        return sorted_order(np.abs(problem.terms.coef).max(axis=0)[pool], moments, members, costs)
+    index = {u: i for i, u in enumerate(known)}
+    order = np.asarray(problem.order)
+    n_units = len(problem.units.members)
+    if order.ndim != 1 or order.dtype.kind not in "iu" or len(np.unique(order)) != len(order) or len(order) == 0:
+        raise ValueError(
+            "order must be 'greedy', 'qwyc', 'random', 'sorted', or a 1-D array of different unit indices."
+        )
+    if order.min() < 0 or order.max() >= n_units:
+        raise ValueError(f"order must hold unit indices from 0 to {n_units - 1}. Got {order.min()} to {order.max()}.")
+    missing = [int(u) for u in order if int(u) not in index]
+    if missing:
+        raise ValueError(
+            f"order names {len(missing)} units that are no candidates: early stages can have {len(pool)} terms."
+        )
+    return np.array([index[int(u)] for u in order], dtype=np.int64)
+
+
+def _qwyc_units(problem: Problem, values: Floats, pool: Ints) -> Ints:
+    """Order the units in the pool by what they decide on the order rows."""
+    if problem.terms.n_outputs > 1:
+        raise ValueError("order='qwyc' is for binary models; for several classes use 'greedy'.")
+    alpha = problem.rule.alpha if isinstance(problem.rule, Qwyc) else problem.risk or 0.0
+    units, sums = unit_sums(values, pool, problem.terms.coef[0], problem.units.members)
+    order = qwyc_order(sums, problem.scores[:, 0], problem.threshold, problem.units.costs[units], alpha)
+    return units[order]
+
+
+def _all_looks(problem: Problem, n_ordered: int, n_units: int) -> list[int]:
+    """Every look that a ladder may have: a geometric ladder as far as the units are ordered."""
+    last = min(n_ordered, n_units - 1)
+    fine = geometric(problem.block, last, 1.19, problem.block) if problem.looks_at_blocks else geometric(1, last, 1.12)
+    looks = {*fine, *(m for m in problem.extra_looks if 1 <= m <= n_ordered)}
+    return sorted({*looks, last} if climbs(problem) and last > 0 else looks)

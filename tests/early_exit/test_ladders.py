@@ -1,0 +1,52 @@
+"""How far ladders climb, and how bold they are at late looks."""
+
+import numpy as np
+import pytest
+from early_exit.models import MODELS, wrap
+from sklearn.linear_model import LogisticRegression
+
+from wald.plan import CostModel, recipes
+from wald.plan.ladder import LATE_BOLDNESS
+
+UNITS = {"row": 0.0, "unit": 1.0, "readout": 1e-6, "stage": 1e-6, "full": 20.0}
+
+
+def test_ladders_of_linear_models_look_when_every_feature_that_varies_is_seen():
+    model, X = MODELS["logistic"]
+    still = np.hstack([X, np.ones((len(X), 5))])
+    wide = LogisticRegression().fit(still[:1000], model.predict(X[:1000]))
+    for cost in ("units", CostModel(**UNITS | {"full": 25.0})):
+        plan = wrap(wide, still[1000:3000], cost=cost).plan_
+        assert plan.stages[-2:].tolist() == [X.shape[1], X.shape[1] + 5]
+
+
+def test_ladders_of_wide_models_and_kernel_machines_end_half_way(monkeypatch):
+    machine, X = MODELS["rbf"]
+    plan = wrap(machine, X[1000:3000]).plan_
+    assert plan.stages[-2] <= plan.stages[-1] // 2 + len(plan.surrogates.vectors)
+    monkeypatch.setattr(recipes, "WHOLE", 19)
+    model, X = MODELS["logistic"]
+    assert X.shape[1] == 20
+    assert wrap(model, X[1000:3000]).plan_.stages[-2] <= 10
+
+
+def test_late_looks_are_bolder_where_rows_share_lines():
+    model, X = MODELS["logistic"]
+    alone, together = (
+        wrap(model, X[1000:3000], cost=CostModel(**UNITS, rows_per_line=n), n_splits=1).plan_ for n in (1, 16)
+    )
+    common, one, other = np.intersect1d(alone.stage_terms, together.stage_terms, return_indices=True)
+    assert len(common) > 3
+    np.testing.assert_allclose(
+        together.boundary.high_scale[other], alone.boundary.high_scale[one] * common**-LATE_BOLDNESS, rtol=1e-9
+    )
+
+
+def test_a_line_is_paid_for_while_one_of_its_rows_is_left():
+    model = CostModel(**UNITS | {"readout": 0.0, "stage": 0.0}, rows_per_line=2)
+    live = np.array([1.0, 0.5, 0.1])
+    assert model.expected(np.array([2, 5]), np.array([2.0, 5.0, 9.0]), live, 1) == pytest.approx(
+        2 + 3 * (1 - 0.5**2) + 4 * (1 - 0.9**2)
+    )
+    with pytest.raises(ValueError, match="rows_per_line must be at least 1"):
+        CostModel(**UNITS, rows_per_line=0)
