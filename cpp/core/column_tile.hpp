@@ -60,7 +60,7 @@ public:
 private:
     static constexpr int kMostRows = 2048;
     // Rows are picked out one by one when fewer than one in so many is left.
-    static constexpr int kSparse = 4;
+    static constexpr int kSparse = 8;
 
     // Answers rows and closes the ranks of the others: of the row that is i-th now, from[i] says where it was. Every row gets an
     // answer, which a row that stays loses again, so that nothing hangs on a guess which of them leave.
