@@ -14,9 +14,13 @@ def checked_rule(owner: Any) -> Rule:
     """Check the parameters that say what is wanted, and give the stopping rule."""
     if owner.risk is not None and not (_is_number(owner.risk) and 0 <= owner.risk < 1):
         raise ValueError(f"risk must be None or a number at least 0 and below 1. Got {owner.risk!r} instead.")
-    for name, value in (("confidence", owner.confidence), ("certificate_fraction", owner.certificate_fraction)):
-        if not (_is_number(value) and 0 < value < 1):
-            raise ValueError(f"{name} must be a number above 0 and below 1. Got {value!r} instead.")
+    if not _is_share(owner.confidence):
+        raise ValueError(f"confidence must be a number above 0 and below 1. Got {owner.confidence!r} instead.")
+    if not (_is_auto(owner.certificate_fraction) or _is_share(owner.certificate_fraction)):
+        raise ValueError(
+            "certificate_fraction must be 'auto' or a number above 0 and below 1. "
+            f"Got {owner.certificate_fraction!r} instead."
+        )
     if owner.protect not in PROTECT:
         raise ValueError(f"protect must be one of {PROTECT}. Got {owner.protect!r} instead.")
     if owner.readout not in ("regressed", "partial"):
@@ -47,7 +51,7 @@ def checked_rule(owner: Any) -> Rule:
 
 
 def _check_splits(n_splits: Any) -> None:
-    if isinstance(n_splits, str) and n_splits == "auto":
+    if _is_auto(n_splits):
         return
     if isinstance(n_splits, bool) or not isinstance(n_splits, Integral) or n_splits < 1:
         raise ValueError(f"n_splits must be 'auto' or an integer of at least 1. Got {n_splits!r} instead.")
@@ -77,6 +81,14 @@ def _check_sides(rule: Rule, protect: str) -> None:
             f"protect={protect!r} lets rows leave as {other} only, and {rule!r} makes every row leave: use 'all' or "
             "'each'."
         )
+
+
+def _is_auto(value: Any) -> bool:
+    return isinstance(value, str) and value == "auto"
+
+
+def _is_share(value: Any) -> bool:
+    return _is_number(value) and 0 < value < 1
 
 
 def _is_number(value: Any) -> bool:

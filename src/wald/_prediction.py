@@ -82,6 +82,9 @@ class Served:
         columns = model.terms.columns if isinstance(model.terms, KernelTerms) else None
         self._centres = columns is not None and bool(np.any(columns.shift))
         self._at_end: AtEnd = "pending" if by_proof else "full"
+        self._codes_are_labels = model.classes.dtype.kind in "biu" and bool(
+            np.array_equal(model.classes, np.arange(len(model.classes)))
+        )
         self._precision = {np.dtype(t): model.working_precision(t) for t in (np.float32, np.float64, np.uint8)}
 
     def __getstate__(self) -> tuple[AdditiveModel, Plan, bool]:
@@ -101,6 +104,11 @@ class Served:
         if codes.size and codes.min() < 0:
             self._hand_over(X, codes)
         return codes, stages if n_stages > 0 else np.full_like(stages, self.plan.n_stages)
+
+    def labels(self, codes: NDArray[np.int32]) -> NDArray[Any]:
+        """What codes stand for."""
+        classes = self.model.classes
+        return codes.astype(classes.dtype) if self._codes_are_labels else classes.take(codes)
 
     def _reach(self, budget: float | None) -> tuple[int, AtEnd]:
         """How many stages a call may go through, and what happens to rows that are left then."""

@@ -15,7 +15,7 @@ from ._certifying import Promise, certificate_looks, certified, seen_by
 from ._fitting import Request, make_plan
 from ._rows import take
 from ._training import Split
-from .additive import AdditiveModel
+from .additive import AdditiveModel, LinearTerms
 from .plan import CostModel, Plan, live_shares
 from .stopping import Certificate, Looks
 from .stopping.binomial import most_disagreements, shared_confidence
@@ -65,7 +65,7 @@ def plan_and_certify(
     groups = None if groups is None else np.asarray(groups)
     first = draw()
     n_independent = len(first.certificate if groups is None else np.unique(groups[first.certificate]))
-    promise = replace(promise, n_splits=_number(n_splits, promise, n_independent))
+    promise = replace(promise, n_splits=_number(n_splits, promise, n_independent, model))
     splits = chain([first], (draw() for _ in range(promise.n_splits - 1)))
     kept = min((_outcome(model, Z, X, groups, split, request, promise) for split in splits), key=lambda o: o.cost)
     for warning in kept.told:
@@ -107,15 +107,32 @@ def _require_rows(split: Split) -> None:
         )
 
 
-def _number(n_splits: int | str, promise: Promise, n_certificate: int) -> int:
-    """How many splits: "auto" takes a second one where the certificate may show as many disagreements with it."""
+def certificate_share(fraction: float | str, model: AdditiveModel) -> float:
+    """Share of the rows kept for the certificate."""
+    if not isinstance(fraction, str):
+        return float(fraction)
+    return 0.6 if isinstance(model.terms, LinearTerms) else 0.5
+
+
+def _number(n_splits: int | str, promise: Promise, n_certificate: int, model: AdditiveModel) -> int:
+    """How many splits: "auto" takes more than one where the certificate may show as many disagreements with them.
+
+    Linear models, whose plans are made in no time, try five, also where the second row that may disagree is lost.
+    """
     if not isinstance(n_splits, str):
         return int(n_splits)
-    if promise.risk is None or promise.rule.lossless or promise.protect != "all":
+    risk = promise.risk
+    if risk is None or promise.rule.lossless or promise.protect != "all":
         return 1
-    allowed = most_disagreements(n_certificate, promise.risk, promise.confidence)
-    second = most_disagreements(n_certificate, promise.risk, shared_confidence(promise.confidence, 2))
-    return 2 if 0 <= allowed == second else 1
+
+    def allowed(splits: int) -> int:
+        return most_disagreements(n_certificate, risk, shared_confidence(promise.confidence, splits))
+
+    linear = isinstance(model.terms, LinearTerms)
+    for splits in (5, 2) if linear else (2,):
+        if 0 <= allowed(splits) == allowed(1):
+            return splits
+    return 5 if linear and (allowed(5), allowed(1)) == (0, 1) else 1
 
 
 def _cost(plan: Plan, rows: Looks | None, request: Request, n_outputs: int) -> float:

@@ -22,7 +22,7 @@ from .additive import AdditiveModel, KernelTerms
 
 #: A few rows equal to support vectors happen by nature; more than this, and this share, are training rows.
 DUPLICATES, DUPLICATE_SHARE = 5, 0.005
-ORDER_SHARE = 0.6
+ORDER_SHARE = 0.75
 
 Rows = NDArray[np.intp]
 
@@ -116,7 +116,7 @@ def _by_group(rows: Rows, groups: ArrayLike, share: float, rng: np.random.Genera
     """Split rows in two, every group on one side."""
     _, member = np.unique(np.asarray(groups)[rows], return_inverse=True)
     shuffled = rng.permutation(member.max() + 1 if len(member) else 0)
-    first = np.isin(member, shuffled[: round(share * len(shuffled))])
+    first = np.isin(member, shuffled[: _part(share, len(shuffled))])
     return rows[first], rows[~first]
 
 
@@ -127,10 +127,15 @@ def split_rows(rows: Rows, groups: ArrayLike | None, certificate_fraction: float
         order, shape = _by_group(plan, groups, ORDER_SHARE, rng)
         return Split(rng.permutation(order), rng.permutation(shape), rng.permutation(certificate))
     shuffled = rng.permutation(rows)
-    n_certificate = round(certificate_fraction * len(rows))
-    n_order = round(ORDER_SHARE * (len(rows) - n_certificate))
+    n_certificate = _part(certificate_fraction, len(rows))
     plan = shuffled[n_certificate:]
+    n_order = _part(ORDER_SHARE, len(plan))
     return Split(plan[:n_order], plan[n_order:], shuffled[:n_certificate])
+
+
+def _part(share: float, n: int) -> int:
+    """Share of n, in whole numbers, but not all of several."""
+    return min(round(share * n), max(1, n - 1))
 
 
 def read_front(model: AdditiveModel, X: Any) -> Any:

@@ -6,7 +6,7 @@ import copy
 import warnings
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,7 +22,7 @@ from ._fitting import Request
 from ._parameters import checked_rule, require_counted
 from ._prediction import Served, Trace, check_finite
 from ._rows import is_columnar, n_rows_of, to_array
-from ._splits import plan_and_certify
+from ._splits import certificate_share, plan_and_certify
 from ._threads import effective_threads
 from ._training import fitted_estimator, read_front, split_rows, warn_of_training_rows
 from .additive import AdditiveModel, decompose
@@ -80,14 +80,15 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         Positive costs, for linear models. Costs are then reported, and budgets given, in their unit.
     feature_groups : dict from name to columns, default=None
         Columns (indices or names) that are bought together, for linear models.
-    certificate_fraction : float, default=0.5
-        Share of the rows kept for the certificate. Of the others 60 % give order and readouts, 40 % the looks.
+    certificate_fraction : float or "auto", default="auto"
+        Share of the rows kept for the certificate; of the others three quarters give order and readouts, one the looks.
+        "auto": 0.6 for linear models, which say something of their plan themselves, else 0.5.
     n_splits : int or "auto", default="auto"
         How often to split the rows, plan and certify, each time at confidence ``1 - (1 - confidence) / n_splits``; the
         plan that costs least (in units, or by a ``CostModel`` given) is kept, and the promise holds whichever it is.
-        Where a certificate allows hardly any disagreement a single row can decide, and a second split is a second
-        chance; ``fit`` takes as many times longer. "auto": 2 where the certificate may then show as many disagreements
-        as with one split (and ``protect="all"``), else 1.
+        Where a certificate allows hardly any disagreement a single row can decide, and another split is another
+        chance; ``fit`` takes as many times longer. "auto", with ``protect="all"``: 5 for linear models, else 2, if the
+        certificate may then show as many disagreements as with one split; else 1.
     n_jobs : int or None, default=None
         Threads of ``predict`` and ``fit``, as in joblib.
     random_state : int, RandomState instance or None, default=None
@@ -145,7 +146,7 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         cost: Any = "time",
         feature_costs: ArrayLike | Mapping[str, float] | None = None,
         feature_groups: Mapping[str, Sequence[int | str]] | None = None,
-        certificate_fraction: float = 0.5,
+        certificate_fraction: float | Literal["auto"] = "auto",
         n_splits: int | str = "auto",
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
@@ -220,7 +221,7 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             n_threads=n_threads,
             rng=rng,
         )
-        draw = partial(split_rows, rows, groups, self.certificate_fraction, rng)
+        draw = partial(split_rows, rows, groups, certificate_share(self.certificate_fraction, model), rng)
         outcome = plan_and_certify(model, Z, X, groups, draw, self.n_splits, request, self._promise(groups))
         self._shape = outcome.shape
         self._settle(model, outcome.plan, outcome.certificate)
@@ -308,7 +309,7 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             labels = self.estimator_.predict(X)
             return (labels, np.full(len(labels), served.plan.full_cost)) if return_cost else labels
         codes, stages = served.predict(X, effective_threads(self.n_jobs), budget)
-        labels = self.classes_.take(codes)
+        labels = served.labels(codes)
         return (labels, served.plan.stage_costs.take(stages)) if return_cost else labels
 
     def predict_one(self, x: NDArray[Any], *, budget: float | None = None, return_cost: bool = False) -> Any:

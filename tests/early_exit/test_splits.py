@@ -11,9 +11,14 @@ from wald.stopping import ConstantBoundary, DegenerateBoundaryWarning
 from wald.stopping.binomial import most_disagreements, shared_confidence
 
 
-def free(n, risk=0.02):
-    """Whether n certificate rows allow as many disagreements at half the probability of error."""
-    return most_disagreements(n, risk, 0.95) == most_disagreements(n, risk, shared_confidence(0.95, 2))
+def allowed(n, splits, risk=0.02):
+    """Most disagreements that n certificate rows allow to each of some splits."""
+    return most_disagreements(n, risk, shared_confidence(0.95, splits))
+
+
+def free(n, splits, risk=0.02):
+    """Whether they allow as many as to one split."""
+    return allowed(n, splits, risk) == allowed(n, 1, risk) >= 0
 
 
 @pytest.fixture
@@ -26,14 +31,30 @@ def planned(monkeypatch):
 
 
 @pytest.mark.parametrize("n_rows", [320, 380, 420, 480])
-def test_a_second_split_where_it_costs_nothing(n_rows, planned):
-    model, X = MODELS["logistic"]
+def test_a_second_split_of_a_kernel_machine_where_it_costs_nothing(n_rows, planned):
+    model, X = MODELS["rbf"]
     fast = wrap(model, X[1000 : 1000 + n_rows])
-    assert fast.certificate_.n_splits == len(planned) == (2 if free(n_rows // 2) else 1)
+    assert fast.certificate_.n_rows == n_rows // 2
+    assert fast.certificate_.n_splits == len(planned) == (2 if free(n_rows // 2, 2) else 1)
 
 
-def test_both_kinds_of_sizes_are_among_those_tried():
-    assert {free(n) for n in (160, 190, 210, 240)} == {False, True}
+@pytest.mark.parametrize(
+    ("n_certificate", "n_splits"), [(150, 1), (186, 2), (231, 5), (240, 5), (285, 2), (315, 1), (345, 1)]
+)
+def test_up_to_five_splits_of_a_linear_model(n_certificate, n_splits, planned):
+    model, X = MODELS["logistic"]
+    fast = wrap(model, X[1000 : 1000 + n_certificate * 5 // 3])
+    assert fast.certificate_.n_rows == n_certificate
+    assert fast.certificate_.n_splits == len(planned) == n_splits
+
+
+def test_sizes_of_all_kinds_are_among_those_tried():
+    assert {free(n, 2) for n in (160, 190, 210, 240)} == {False, True}
+    assert free(231, 5)
+    assert (allowed(240, 1), allowed(240, 5)) == (1, 0)  # five splits all the same
+    assert free(285, 2)
+    assert not free(285, 5)
+    assert not free(315, 2)
 
 
 @pytest.mark.filterwarnings("ignore:no early exit")
@@ -42,7 +63,7 @@ def test_both_kinds_of_sizes_are_among_those_tried():
 )
 def test_one_split_where_sizes_are_unknown_or_nothing_is_counted(params, planned):
     model, X = MODELS["logistic"]
-    assert free(1000, 0.004)
+    assert (allowed(1200, 1, 0.004), allowed(1200, 5, 0.004)) == (1, 0)  # otherwise five
     assert wrap(model, X[1000:3000], **params).certificate_.n_splits == 1
     assert len(planned) == 1
 
@@ -73,8 +94,15 @@ def test_groups_are_counted_once():
     model, X = MODELS["logistic"]
     fast = EarlyExitClassifier(FrozenEstimator(model), risk=0.02, cost="units", random_state=0)
     fast.fit(X[1000:3000], groups=np.repeat(np.arange(500), 4))
-    assert fast.certificate_.n_rows == 250
-    assert fast.certificate_.n_splits == (2 if free(250) else 1)
+    assert fast.certificate_.n_rows == 300
+    assert fast.certificate_.n_splits == (2 if free(300, 2) else 1)
+
+
+@pytest.mark.parametrize("fraction", [0.0, 1.0, True, "some", None])
+def test_what_is_no_share_is_refused(fraction):
+    model, X = MODELS["logistic"]
+    with pytest.raises(ValueError, match="certificate_fraction must be 'auto' or a number above 0 and below 1"):
+        wrap(model, X[1000:1500], certificate_fraction=fraction)
 
 
 @pytest.mark.parametrize("n_splits", [0, -1, 1.5, True, "some", None])

@@ -25,7 +25,7 @@ PLAIN: dict[str, Any] = {
     "rule": str | Rule,
     "protect": str,
     "cost": str | CostModel,
-    "certificate_fraction": float,
+    "certificate_fraction": float | str,
     "n_splits": int | str,
     "n_jobs": int | None,
     "random_state": int | None,
