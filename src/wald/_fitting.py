@@ -34,6 +34,8 @@ TIMING_ROWS = 512
 MOST_REDONE = 0.05
 #: Bytes of a cache line.
 LINE = 64
+#: Columns in one step of what is timed: fewer would stay in the cache from one run to the next, and seem cheap.
+TIMED_COLUMNS = 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -247,8 +249,10 @@ def _cost_model(
     key = (*kind, X.shape[1], n_outputs, precision, X.dtype.str, request.columnar, density, min(n_terms, 192))
     block = block_length(model, precision)
     step = len(units.members[0]) if isinstance(model.terms, LinearTerms) else block
-    together = max(1, LINE // X.itemsize) if request.columnar and isinstance(model.terms, LinearTerms) else 1
-    step = max(step, together)  # of a few columns, all would stay in the cache
+    rows_per_line = 1
+    if request.columnar and isinstance(model.terms, LinearTerms):
+        rows_per_line = max(1, LINE // X.itemsize)
+        step = max(step, TIMED_COLUMNS)
     whole = watching(model, packed, np.empty(0, dtype=np.int64), ())
     return measure_cost_model(
         ladder,
@@ -259,7 +263,7 @@ def _cost_model(
         n_outputs=n_outputs,
         block=block,
         step=step,
-        rows_per_line=together,
+        rows_per_line=rows_per_line,
         key=(*key, step),
     )
 

@@ -117,7 +117,8 @@ def certificate_share(fraction: float | str, model: AdditiveModel) -> float:
 def _number(n_splits: int | str, promise: Promise, n_certificate: int, model: AdditiveModel) -> int:
     """How many splits: "auto" takes more than one where the certificate may show as many disagreements with them.
 
-    Linear models, whose plans are made in no time, try five, also where the second row that may disagree is lost.
+    Linear models, which plan on few rows, try up to five: also where these lose the one row that might disagree, and
+    two would lose it, too.
     """
     if not isinstance(n_splits, str):
         return int(n_splits)

@@ -22,6 +22,7 @@ from .additive import AdditiveModel, KernelTerms
 
 #: A few rows equal to support vectors happen by nature; more than this, and this share, are training rows.
 DUPLICATES, DUPLICATE_SHARE = 5, 0.005
+#: Share of the plan rows that give order and readouts; the others give the looks.
 ORDER_SHARE = 0.75
 
 Rows = NDArray[np.intp]
@@ -134,7 +135,7 @@ def split_rows(rows: Rows, groups: ArrayLike | None, certificate_fraction: float
 
 
 def _part(share: float, n: int) -> int:
-    """Share of n, in whole numbers, but not all of several."""
+    """Round ``share * n``; of two or more, at least one is left over."""
     return min(round(share * n), max(1, n - 1))
 
 

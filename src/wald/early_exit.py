@@ -87,8 +87,8 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         How often to split the rows, plan and certify, each time at confidence ``1 - (1 - confidence) / n_splits``; the
         plan that costs least (in units, or by a ``CostModel`` given) is kept, and the promise holds whichever it is.
         Where a certificate allows hardly any disagreement a single row can decide, and another split is another
-        chance; ``fit`` takes as many times longer. "auto", with ``protect="all"``: 5 for linear models, else 2, if the
-        certificate may then show as many disagreements as with one split; else 1.
+        chance; ``fit`` takes as many times longer. "auto", with ``protect="all"``: 5 (linear models only) or 2, if the
+        certificate may then show as many disagreements as with one split, or if 2 lose the only one; else 1.
     n_jobs : int or None, default=None
         Threads of ``predict`` and ``fit``, as in joblib.
     random_state : int, RandomState instance or None, default=None

@@ -23,7 +23,8 @@ def test_ladders_of_linear_models_look_when_every_feature_that_varies_is_seen():
 def test_ladders_of_wide_models_and_kernel_machines_end_half_way(monkeypatch):
     machine, X = MODELS["rbf"]
     plan = wrap(machine, X[1000:3000]).plan_
-    assert plan.stages[-2] <= plan.stages[-1] // 2 + len(plan.surrogates.vectors)
+    n_surrogates = len(plan.surrogates.vectors)
+    assert plan.stages[-2] <= (plan.stages[-1] - n_surrogates) // 2 + n_surrogates
     monkeypatch.setattr(recipes, "WHOLE", 19)
     model, X = MODELS["logistic"]
     assert X.shape[1] == 20
@@ -37,6 +38,7 @@ def test_late_looks_are_bolder_where_rows_share_lines():
     )
     common, one, other = np.intersect1d(alone.stage_terms, together.stage_terms, return_indices=True)
     assert len(common) > 3
+    assert 0 < LATE_BOLDNESS < 0.5
     np.testing.assert_allclose(
         together.boundary.high_scale[other], alone.boundary.high_scale[one] * common**-LATE_BOLDNESS, rtol=1e-9
     )
@@ -48,5 +50,45 @@ def test_a_line_is_paid_for_while_one_of_its_rows_is_left():
     assert model.expected(np.array([2, 5]), np.array([2.0, 5.0, 9.0]), live, 1) == pytest.approx(
         2 + 3 * (1 - 0.5**2) + 4 * (1 - 0.9**2)
     )
-    with pytest.raises(ValueError, match="rows_per_line must be at least 1"):
-        CostModel(**UNITS, rows_per_line=0)
+    for n in (0, 1.5, True, float("nan")):
+        with pytest.raises(ValueError, match="rows_per_line must be a whole number of at least 1"):
+            CostModel(**UNITS, rows_per_line=n)
+
+
+def test_rows_in_columns_share_lines():
+    model, X = MODELS["logistic"]
+    rows = X[1000:3000]
+    layouts = {
+        16: np.asfortranarray(rows.astype(np.float32)),
+        8: np.asfortranarray(rows),
+        1: np.ascontiguousarray(rows),
+    }
+    for n, laid in layouts.items():
+        assert wrap(model, laid, cost="time").plan_.cost_model.rows_per_line == n
+    assert wrap(model, layouts[8], cost="units").plan_.cost_model.rows_per_line == 1
+    machine, X = MODELS["rbf"]
+    assert wrap(machine, np.asfortranarray(X[1000:2000]), cost="time").plan_.cost_model.rows_per_line == 1
+
+
+@pytest.mark.parametrize(
+    "classes", [[False, True], [0, 1], [1, 2], [-1, 1], ["no", "yes"], [0.0, 1.0]], ids=lambda c: str(c)
+)
+def test_labels_are_of_the_models_own_kind(classes):
+    _, X = MODELS["logistic"]
+    y = np.array(classes)[(X[:1000, 0] > X[:1000, 1]).astype(int)]
+    model = LogisticRegression().fit(X[:1000], y)
+    labels = wrap(model, X[1000:3000]).predict(X[3000:])
+    assert labels.dtype == model.predict(X[3000:]).dtype
+    assert np.mean(labels != model.predict(X[3000:])) < 0.05
+    assert set(labels) == set(classes)
+
+
+def test_features_that_are_constant_but_for_rounding_keep_the_models_weight():
+    rng = np.random.default_rng(0)
+    X = np.hstack([rng.normal(size=(4000, 6)), np.full((4000, 2), -0.0316227766)])
+    X[:1000, 6:] = rng.normal(size=(1000, 2))
+    model = LogisticRegression().fit(X[:1000], X[:1000].sum(axis=1) > 0)
+    for order in ("greedy", np.arange(8)):
+        plan = wrap(model, X[1000:3000], order=order).plan_
+        for readout in plan.readouts:
+            assert np.abs(readout.weights).max() < 10 * np.abs(model.coef_).max()

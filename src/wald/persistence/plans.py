@@ -65,7 +65,8 @@ def decode_plan(section: Section, stock: Stock, model: AdditiveModel) -> Plan:
     live = stock.floats("live", n_stages + 1, low=0.0)
     require(np.all(live <= 1) and np.all(live[:-1] >= live[1:]), "the array 'live' does not fall from 1 to 0")
     cost_model = values.decode(section.take("cost_model"), stock, "cost_model", CostModel)
-    require(1 <= cost_model.block <= MOST_BLOCK, "cost_model.block is out of range")
+    require(cost_model.block <= MOST_BLOCK, "cost_model.block is out of range")
+    require(cost_model.rows_per_line <= MOST_BLOCK, "cost_model.rows_per_line is out of range")
     plan = Plan(
         order=order,
         terms=terms,

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from numbers import Integral
+from typing import Any
 
 import numpy as np
 
@@ -34,7 +36,7 @@ class CostModel:
         A plan is worth taking when it is expected to cost less than this share of ``full``.
     rows_per_line : int, default=1
         Neighbouring rows whose values of a unit come from memory together, as in a cache line of a column: they are
-        paid for as long as one of them is left. Above 1, late looks are bolder.
+        paid for as long as one of them is left. Above 1, late looks of the rule "ladder" are bolder.
 
     Examples
     --------
@@ -53,8 +55,10 @@ class CostModel:
     rows_per_line: int = 1
 
     def __post_init__(self) -> None:
-        if self.rows_per_line < 1:
-            raise ValueError(f"CostModel.rows_per_line must be at least 1. Got {self.rows_per_line!r} instead.")
+        for name in ("block", "rows_per_line"):
+            value: Any = getattr(self, name)
+            if isinstance(value, bool) or not (isinstance(value, Integral) and int(value) >= 1):
+                raise ValueError(f"CostModel.{name} must be a whole number of at least 1. Got {value!r} instead.")
         for name in ("row", "unit", "readout", "stage", "full", "finish", "margin"):
             value = getattr(self, name)
             if value is not None and not (math.isfinite(value) and value >= 0):

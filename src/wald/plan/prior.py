@@ -8,8 +8,10 @@ import numpy as np
 
 from .moments import Floats, Moments, row_chunks
 
-#: Rows made up for every term.
+#: Rows made up for every term, each of which counts as much as a row that was seen.
 PRIOR_ROWS = 25.0
+#: A term whose values differ by no more than this share of the largest is constant: what is left is rounding.
+_STILL = 1e-10
 
 
 def with_own_rows(moments: Moments, coef: Floats, values: Floats, weights: Floats) -> Moments:
@@ -18,7 +20,8 @@ def with_own_rows(moments: Moments, coef: Floats, values: Floats, weights: Float
     The square of the full reach is the mean fourth power over the mean square, about the mean, by as much as that is
     more than for a Gaussian: what the term does where it does anything, and 0 for a term that varies in every row.
     A term that was seen twice is thus believed to have the model's weight; its regression would be a whim. Orders and
-    estimates from such moments are those of a ridge towards the model.
+    estimates from such moments are those of a ridge towards the model. Terms that are constant but for rounding get no
+    variance at all, and leave nothing to estimate.
 
     Parameters
     ----------
@@ -32,13 +35,15 @@ def with_own_rows(moments: Moments, coef: Floats, values: Floats, weights: Float
         Of the rows.
     """
     strength = PRIOR_ROWS / len(values) * _squared_reach(moments.term_mean, values, weights / weights.sum())
-    terms = moments.terms.copy()
+    varies = np.ptp(values, axis=0) > _STILL * np.abs(values).max(axis=0)
+    strength = np.where(varies, strength, 0.0)
+    terms = moments.terms * np.outer(varies, varies)
     terms[np.diag_indices_from(terms)] += strength
     own = strength[:, None] * coef.T
     return replace(
         moments,
         terms=terms,
-        outputs=moments.outputs + own,
+        outputs=moments.outputs * varies[:, None] + own,
         output_variance=moments.output_variance + np.einsum("jk,kj->k", own, coef),
     )
 

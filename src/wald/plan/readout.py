@@ -25,7 +25,7 @@ def regressed_readouts(
     order: NDArray[np.int64],
     n_terms: Sequence[int],
     ridge: float = 1e-5,
-    unseen: Floats | None = None,
+    still_weights: Floats | None = None,
 ) -> list[Readout]:
     """Least-squares estimates of the outputs from the first ``m`` terms, for every ``m`` in ``n_terms``.
 
@@ -41,7 +41,7 @@ def regressed_readouts(
     n_terms : sequence of int
     ridge : float, default=1e-5
         Added to each term's variance, as a share of it.
-    unseen : ndarray of shape (K, U) or None, default=None
+    still_weights : ndarray of shape (K, U) or None, default=None
         Weights of terms that do not vary, of which moments say nothing; None: 0.
     """
     last = max(n_terms, default=0)
@@ -53,8 +53,8 @@ def regressed_readouts(
     covariance[np.diag_indices_from(covariance)] = np.where(still, 1.0, diagonal * (1 + ridge))
     factor = _factor(covariance, ridge)
     outputs = moments.outputs[order]
-    if unseen is not None:
-        outputs = np.where(still[:, None], unseen[:, order].T, outputs)
+    if still_weights is not None:
+        outputs = np.where(still[:, None], still_weights[:, order].T, outputs)
     target = solve_triangular(factor, outputs, lower=True) if last else outputs
     readouts = []
     for m in n_terms:

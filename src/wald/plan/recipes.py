@@ -22,9 +22,11 @@ from .readout import partial_readouts, regressed_readouts
 MAX_POOL = 6144
 #: Bytes that term values of the order rows may take while moments are gathered.
 VALUE_BYTES = 1 << 30
-#: Up to this many terms, orders on all rows alike and orders without surrogates are tried besides the default.
+#: Up to this many terms, orders without surrogates are tried besides the default, and orders on all rows alike where
+#: the model has no weights of its own.
 SMALL = 3000
-#: Ladders of models with weights of their own climb to the last unit, if there are no more than these; others to half.
+#: Ladders of models with weights of their own climb to the last unit, if there are no more than these and each has one
+#: term; others to half.
 WHOLE = 1024
 
 
@@ -41,14 +43,14 @@ def recipes(problem: Problem) -> Iterator[Recipe]:
     plain = _moments(values, np.empty((len(near), 0)), problem, weightings)
     elaborate = problem.surrogates is not None and problem.readout == "regressed" and _is_greedy(problem)
     for weights, moments in zip(weightings, plain, strict=True) if small or not elaborate else ():
-        if problem.own_weights:
-            moments = with_own_rows(moments, problem.terms.coef[:, pool], values, weights)
-        yield _recipe(problem, moments, pool, NO_SURROGATES)
+        drawn = with_own_rows(moments, problem.terms.coef[:, pool], values, weights) if problem.own_weights else moments
+        yield _recipe(problem, moments, drawn, pool, NO_SURROGATES)
     if problem.surrogates is not None and elaborate:
         costs = np.ones(len(pool))
         first = greedy_order(plain[0], list(np.arange(len(pool))[:, None]), costs, sum(BLOCKS))
         surrogates, seen = problem.surrogates(near, pool[first])
-        yield _recipe(problem, _moments(values, seen, problem, [near])[0], pool, surrogates)
+        (moments,) = _moments(values, seen, problem, [near])
+        yield _recipe(problem, moments, moments, pool, surrogates)
 
 
 def _moments(values: Floats, surrogates: Floats, problem: Problem, weightings: list[Floats]) -> list[Moments]:
@@ -85,8 +87,11 @@ def _pool(problem: Problem) -> Ints:
     return np.sort(np.argsort(-spread, kind="stable")[:most])
 
 
-def _recipe(problem: Problem, moments: Moments, pool: Ints, surrogates: Surrogates) -> Recipe:
-    """Order the units in the pool, the surrogates in front of them."""
+def _recipe(problem: Problem, seen: Moments, drawn: Moments, pool: Ints, surrogates: Surrogates) -> Recipe:
+    """Order the units in the pool, the surrogates in front of them.
+
+    What is fitted is fitted to ``drawn``, the moments ``seen`` with what the model itself says.
+    """
     n_surrogates = len(surrogates.vectors)
     position = np.full(problem.terms.n_terms, -1)
     position[pool] = np.arange(len(pool))
@@ -96,9 +101,9 @@ def _recipe(problem: Problem, moments: Moments, pool: Ints, surrogates: Surrogat
     costs = np.concatenate([np.ones(n_surrogates), problem.units.costs[known]])
     if _is_greedy(problem):
         limit = len(known) if climbs(problem) else max(1, len(problem.units.members) // 2)
-        chosen = greedy_order(moments, members, costs, min(len(members), limit + n_surrogates), range(n_surrogates))
+        chosen = greedy_order(drawn, members, costs, min(len(members), limit + n_surrogates), range(n_surrogates))
     else:
-        chosen = _given_order(problem, moments, members, costs, known, pool)
+        chosen = _given_order(problem, seen, members, costs, known, pool)
     pooled_terms = np.concatenate([members[c] for c in chosen]) if len(chosen) else np.empty(0, dtype=np.int64)
     names = np.concatenate([pool, problem.terms.n_terms + np.arange(n_surrogates)])
     terms = names[pooled_terms].astype(np.int64)
@@ -107,11 +112,11 @@ def _recipe(problem: Problem, moments: Moments, pool: Ints, surrogates: Surrogat
     looks = _all_looks(problem, len(chosen), len(problem.units.members) + n_surrogates)
     stage_terms = sizes[np.array(looks, dtype=np.int64) - 1] if looks else np.empty(0, dtype=np.int64)
     if problem.readout == "regressed":
-        unseen = problem.terms.coef[:, pool] if problem.own_weights else None
-        readouts = regressed_readouts(moments, pooled_terms, stage_terms.tolist(), unseen=unseen)
+        own = problem.terms.coef[:, pool] if problem.own_weights else None
+        readouts = regressed_readouts(drawn, pooled_terms, stage_terms.tolist(), still_weights=own)
     else:
         mean = np.zeros(problem.terms.n_terms)
-        mean[pool] = moments.term_mean[: len(pool)]
+        mean[pool] = seen.term_mean[: len(pool)]
         readouts = partial_readouts(problem.terms.coef, problem.terms.intercept, mean, terms, stage_terms.tolist())
     total = problem.units.costs.sum() + n_surrogates
     return Recipe(
@@ -129,7 +134,8 @@ def _recipe(problem: Problem, moments: Moments, pool: Ints, surrogates: Surrogat
 
 def climbs(problem: Problem) -> bool:
     """Whether greedy ladders go on to the last unit, and look there."""
-    return _is_greedy(problem) and problem.own_weights and len(problem.units.members) <= WHOLE
+    single = problem.terms.n_terms == len(problem.units.members) <= WHOLE
+    return _is_greedy(problem) and problem.own_weights and single
 
 
 def _given_order(
@@ -170,5 +176,5 @@ def _all_looks(problem: Problem, n_ordered: int, n_units: int) -> list[int]:
     """Every look that a ladder may have: a geometric ladder as far as the units are ordered."""
     last = min(n_ordered, n_units - 1)
     fine = geometric(problem.block, last, 1.19, problem.block) if problem.looks_at_blocks else geometric(1, last, 1.12)
-    looks = {*fine, *(m for m in problem.extra_looks if 1 <= m <= n_ordered)}
+    looks = {*fine, *(m for m in problem.extra_looks if 1 <= m <= last)}
     return sorted({*looks, last} if climbs(problem) and last > 0 else looks)

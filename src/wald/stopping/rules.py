@@ -46,6 +46,7 @@ class Ladder:
 
     Each stage is measured with its own yardstick, the fourth-power mean of its error on plan rows that its
     readout was not fitted on. The one number `q` that is left to choose is chosen by the certificate.
+    Where rows lie in columns, a plan makes late looks bolder (see `wald.plan.CostModel`).
 
     Parameters
     ----------
