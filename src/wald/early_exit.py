@@ -28,6 +28,7 @@ from ._training import fitted_estimator, read_front, split_rows, warn_of_trainin
 from .additive import AdditiveModel, decompose
 from .plan import Plan
 from .stopping import Certificate, Looks
+from .stopping.boundary import Protect
 
 #: Of so few rows most of an estimator's time goes into its own checks: there everything is evaluated here, too.
 FEW_ROWS = 128
@@ -142,7 +143,7 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         order: Any = "greedy",
         readout: str = "regressed",
         rule: Any = "ladder",
-        protect: str = "all",
+        protect: Protect = "all",
         cost: Any = "time",
         feature_costs: ArrayLike | Mapping[str, float] | None = None,
         feature_groups: Mapping[str, Sequence[int | str]] | None = None,
@@ -211,7 +212,7 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         request = Request(
             rule=rule,
             risk=self.risk,
-            protect=self.protect,  # type: ignore[arg-type]  # checked above
+            protect=self.protect,
             order=self.order,
             cost=self.cost,
             feature_costs=self.feature_costs,
@@ -263,7 +264,7 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     def _promise(self, groups: ArrayLike | None) -> Promise:
         seed = int(check_random_state(self.random_state).randint(2**31 - 1)) if groups is not None else 0
         rule = checked_rule(self)  # checks protect, too
-        return Promise(rule, self.risk, self.confidence, self.protect, seed)  # type: ignore[arg-type]  # protect is checked
+        return Promise(rule, self.risk, self.confidence, self.protect, seed)
 
     def _settle(self, model: AdditiveModel, plan: Plan, certificate: Certificate) -> None:
         """Compile a plan with its thresholds, and warn if nothing may leave early."""

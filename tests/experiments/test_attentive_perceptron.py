@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +11,10 @@ from sklearn.datasets import load_digits
 
 pytest.importorskip("matplotlib")
 
+from experiments.run import assert_drawn_twice, records_of, run_quick
+
 from wald import experiments
-from wald.experiments import _style, attentive_perceptron
+from wald.experiments import attentive_perceptron
 from wald.experiments.attentive_perceptron import choice, claims, findings, learners, looking, material
 from wald.experiments.attentive_perceptron.audits import DELTAS, HELD, stop_errors
 from wald.experiments.attentive_perceptron.choice import CHEAP, WITHIN, Tried, cheap, within
@@ -204,9 +204,6 @@ TABLES = ("simulated-costs", "tried", "epochs", "prediction", "stop-errors", "ta
 
 @pytest.fixture(scope="module")
 def written(dense, csr, tmp_path_factory) -> tuple[Path, str]:
-    rich_console = pytest.importorskip("rich.console")
-    screen = io.StringIO()
-    folder = tmp_path_factory.mktemp("findings") / "new"
     other = make("Digits", (0, 5))
     small = {name: values[1::2] for name, values in learners.DELTAS.items()}
     with pytest.MonkeyPatch.context() as patch:
@@ -215,16 +212,7 @@ def written(dense, csr, tmp_path_factory) -> tuple[Path, str]:
         patch.setattr(attentive_perceptron, "_QUICK_WALKS", 20)
         patch.setattr(learners, "DELTAS", small)
         patch.setattr(looking, "_SHAPE", (8, 8))
-        patch.setitem(_style._SETTINGS, "savefig.dpi", 40)
-        console = rich_console.Console(file=screen, force_terminal=True, width=100)
-        page = experiments.run("attentive-perceptron", folder, quick=True, seeds=2, console=console)
-    assert page == folder / "findings.md"
-    return folder, screen.getvalue()
-
-
-def records_of(folder: Path, name: str) -> list[dict[str, str]]:
-    with (folder / f"{name}.csv").open(newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
+        return run_quick("attentive-perceptron", tmp_path_factory)
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -240,8 +228,7 @@ def test_tables_parse(written, name):
 
 @pytest.mark.parametrize("name", PICTURES)
 def test_pictures_are_there_twice(written, name):
-    assert (written[0] / f"{name}.png").read_bytes().startswith(b"\x89PNG")
-    assert "<svg" in (written[0] / f"{name}.svg").read_text("utf-8")
+    assert_drawn_twice(written[0], name)
 
 
 def test_the_page_holds_every_claim_with_a_verdict(written):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,9 +11,10 @@ from sklearn.utils import Bunch
 
 pytest.importorskip("matplotlib")
 
-from wald import experiments
+from experiments.run import assert_drawn_twice, records_of, run_quick
+
 from wald.datasets import make_chains, make_trees
-from wald.experiments import _style, resource_constrained
+from wald.experiments import resource_constrained
 from wald.experiments.resource_constrained import arcs, contenders, curves, material
 from wald.experiments.resource_constrained.contenders import POLICIES, Lessons
 from wald.experiments.resource_constrained.times import EVERYTHING, NOTHING
@@ -56,9 +55,6 @@ def few_trees_in_a_forest(target: str) -> Callable[[Lessons], IteratedPolicy]:
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory) -> tuple[Path, str]:
-    rich_console = pytest.importorskip("rich.console")
-    screen = io.StringIO()
-    folder = tmp_path_factory.mktemp("findings") / "new"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(material, "fetch_ocr", few_words)
         patch.setattr(material, "fetch_treebank", few_trees)
@@ -69,16 +65,7 @@ def written(tmp_path_factory) -> tuple[Path, str]:
         patch.setattr(contenders, "_T_MAX", 3)
         for name, target in (("iterated", "wrong"), ("label-free", "differs")):
             patch.setitem(POLICIES, name, few_trees_in_a_forest(target))
-        patch.setitem(_style._SETTINGS, "savefig.dpi", 40)
-        console = rich_console.Console(file=screen, force_terminal=True, width=100)
-        page = experiments.run("resource-constrained", folder, quick=True, seeds=2, console=console)
-    assert page == folder / "findings.md"
-    return folder, screen.getvalue()
-
-
-def records_of(folder: Path, name: str) -> list[dict[str, str]]:
-    with (folder / f"{name}.csv").open(newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
+        return run_quick("resource-constrained", tmp_path_factory)
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -112,8 +99,7 @@ def test_time_is_counted_in_full(written):
 
 @pytest.mark.parametrize("name", PICTURES)
 def test_pictures_are_there_twice(written, name):
-    assert (written[0] / f"{name}.png").read_bytes().startswith(b"\x89PNG")
-    assert "<svg" in (written[0] / f"{name}.svg").read_text("utf-8")
+    assert_drawn_twice(written[0], name)
 
 
 def test_the_page_holds_every_claim_with_a_verdict(written):

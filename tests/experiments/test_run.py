@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from pathlib import Path
 
 import pytest
 
 pytest.importorskip("matplotlib")
 
+from experiments.run import assert_drawn_twice, records_of, run_quick
+
 from wald import experiments
-from wald.experiments import _style, focus_of_attention
+from wald.experiments import focus_of_attention
 from wald.experiments._walks import LENGTHS
 from wald.experiments.focus_of_attention import claims, findings, material
 
@@ -27,30 +27,18 @@ TABLES = ("simulated-errors", "simulated-costs", "curves", "precision-recall", "
 
 @pytest.fixture(scope="module")
 def written(rbf, linear, tmp_path_factory) -> tuple[Path, str]:
-    rich_console = pytest.importorskip("rich.console")
-    screen = io.StringIO()
-    folder = tmp_path_factory.mktemp("findings") / "new"
     data = (("Digits", 1, lambda quick: iter([rbf])), ("Digits again", 1, lambda quick: iter([linear])))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(material, "DATA", data)
         patch.setattr(material, "DESCRIPTIONS", {"Digits": "RBF kernel", "Digits again": "linear kernel"})
         patch.setattr(focus_of_attention, "_QUICK_WALKS", (300, 60))
-        patch.setitem(_style._SETTINGS, "savefig.dpi", 40)
         patch.setattr(findings, "DESCRIPTIONS", material.DESCRIPTIONS)
-        console = rich_console.Console(file=screen, force_terminal=True, width=100)
-        page = experiments.run("focus-of-attention", folder, quick=True, seeds=2, console=console)
-    assert page == folder / "findings.md"
-    return folder, screen.getvalue()
-
-
-def records(folder: Path, name: str) -> list[dict[str, str]]:
-    with (folder / f"{name}.csv").open(newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
+        return run_quick("focus-of-attention", tmp_path_factory)
 
 
 @pytest.mark.parametrize("name", TABLES)
 def test_tables_parse(written, name):
-    lines = records(written[0], name)
+    lines = records_of(written[0], name)
     assert lines
     words = {"data", "model", "predictor", "drift", "regime", "kernel"}
     for line in lines:
@@ -62,8 +50,7 @@ def test_tables_parse(written, name):
 
 @pytest.mark.parametrize("name", PICTURES)
 def test_pictures_are_there_twice(written, name):
-    assert (written[0] / f"{name}.png").read_bytes().startswith(b"\x89PNG")
-    assert "<svg" in (written[0] / f"{name}.svg").read_text("utf-8")
+    assert_drawn_twice(written[0], name)
 
 
 def test_the_page_holds_every_claim_with_a_verdict(written):
@@ -99,8 +86,8 @@ def test_the_page_holds_every_claim_with_a_verdict(written):
 def test_figures_on_the_page_are_those_of_the_tables(written):
     folder, _ = written
     page = (folder / "findings.md").read_text("utf-8")
-    for model in records(folder, "models"):
-        chosen = [r for r in records(folder, "at-risk") if r["data"] == model["data"] and r["predictor"] == "ladder"]
+    for model in records_of(folder, "models"):
+        chosen = [r for r in records_of(folder, "at-risk") if r["data"] == model["data"] and r["predictor"] == "ladder"]
         mean = sum(float(r["terms"]) for r in chosen) / len(chosen)
         (line,) = [line for line in page.splitlines() if line.startswith(f"| {model['data']}, ") and "[" in line]
         assert f" {experiments._common.number(mean)} (" in line

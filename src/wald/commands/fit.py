@@ -64,7 +64,7 @@ def fit(
             risk=risk,
             confidence=confidence,
             cost=cost,
-            protect=protect,
+            protect=protect,  # type: ignore[arg-type]  # any text: checked below
             n_jobs=options.threads(jobs),
             random_state=seed,
         )

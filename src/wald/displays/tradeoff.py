@@ -185,7 +185,7 @@ class TradeoffDisplay:
             "confidence": fast.confidence,
             "full_cost": plan.full_cost,
             "unit": unit_of(fast) if unit is None else unit,
-            "event": _EVENT[fast.protect],  # type: ignore[index]  # checked in fit
+            "event": _EVENT[fast.protect],
             "name": name_of(fast) + (", budgeted" if budgeted else "") if name is None else name,
         }
         if budgeted:

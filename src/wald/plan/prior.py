@@ -34,9 +34,11 @@ def with_own_rows(moments: Moments, coef: Floats, values: Floats, weights: Float
     weights : ndarray of shape (n,)
         Of the rows.
     """
-    strength = PRIOR_ROWS / len(values) * _squared_reach(moments.term_mean, values, weights / weights.sum())
-    varies = np.ptp(values, axis=0) > _STILL * np.abs(values).max(axis=0)
-    strength = np.where(varies, strength, 0.0)
+    low, high = values.min(axis=0), values.max(axis=0)
+    varies = high - low > _STILL * np.maximum(np.abs(low), np.abs(high))
+    size = np.where(varies, np.maximum(high - moments.term_mean, moments.term_mean - low), 1.0)
+    reach = _squared_reach(moments.term_mean, size, values, weights / weights.sum())
+    strength = np.where(varies, PRIOR_ROWS / len(values) * reach, 0.0)
     terms = moments.terms * np.outer(varies, varies)
     terms[np.diag_indices_from(terms)] += strength
     own = strength[:, None] * coef.T
@@ -48,10 +50,11 @@ def with_own_rows(moments: Moments, coef: Floats, values: Floats, weights: Float
     )
 
 
-def _squared_reach(centre: Floats, values: Floats, share: Floats) -> Floats:
-    """Mean fourth power over mean square of every term, about its mean, beyond the three mean squares of a Gaussian."""
-    size = np.maximum(values.max(axis=0) - centre, centre - values.min(axis=0))
-    size[~(size > 0)] = 1.0  # powers of values near 1 neither vanish nor overflow
+def _squared_reach(centre: Floats, size: Floats, values: Floats, share: Floats) -> Floats:
+    """Mean fourth power over mean square of every term, about its mean, beyond the three mean squares of a Gaussian.
+
+    In units of the largest distance from the mean, ``size``, in which powers neither vanish nor overflow.
+    """
     second, fourth = np.zeros_like(size), np.zeros_like(size)
     for rows in row_chunks(len(values), 8 * len(size)):
         square = ((values[rows] - centre) / size) ** 2
