@@ -10,6 +10,7 @@ from scipy import stats
 
 from wald.stopping import Boundary, Looks, certify, measure, one_row_per_group, q_grid
 from wald.stopping.binomial import upper_bound
+from wald.stopping.fixed_sequence import counts_along
 
 SD = np.array([1.0, 0.5, 0.25])
 LADDER = Boundary.symmetric(0.0, SD)
@@ -43,9 +44,38 @@ def disagreements(looks, boundary, q):
     return int((looks.answers(*boundary.thresholds(q, looks.dtype))[0] != looks.full).sum())
 
 
+EXTREMES = np.array([np.nan, np.inf, -np.inf, 0.0, 1e300, -1e300, 5e-324])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("kind", ["binary", "one side", "crossing", "multiclass"])
+def test_counts_along_a_grid_are_those_of_every_row_at_every_scale(kind, dtype):
+    rng = np.random.default_rng(0)
+    looks = (three_classes(400) if kind == "multiclass" else rows(400)).astype(dtype)
+    odd = rng.random(looks.judged.shape) < 0.05
+    with np.errstate(over="ignore"):
+        looks.judged[odd] = rng.choice(EXTREMES, size=np.count_nonzero(odd)).astype(dtype)
+    looks.judged[:50] = rng.choice([-0.5, 0.25, 0.5, 1.0], size=(50, 3))  # on thresholds, to the bit
+    boundary = {
+        "binary": Boundary.symmetric(0.125, [0.5, 0.0, 0.25]),
+        "one side": LADDER.restricted("negative"),
+        "crossing": Boundary([0.3, 0.2, 0.1], SD, [-0.3, -0.2, -0.1], SD),
+        "multiclass": Boundary.upper([0.0, 0.125, 0.25], SD),
+    }[kind]
+    members = {"even": np.arange(400) % 2 == 0, "all": np.ones(400, dtype=bool)}
+    grid = [np.inf, 1e300, *np.geomspace(1e3, 1e-3, 300), 2.0, 1.0, 0.75, 0.5, 0.0]
+    seen = set()
+    for q, strata in counts_along(looks, boundary, grid, members):
+        expected = [disagreements(looks.take(mask), boundary, q) for mask in members.values()]
+        assert [s.n_disagreements for s in strata] == expected
+        assert [(s.name, s.n_rows) for s in strata] == [("even", 200), ("all", 400)]
+        seen.add(expected[1])
+    assert len(seen) > 10
+
+
 def test_the_grid_spans_from_nobody_to_nearly_everybody():
     looks = rows(2000, seed=1)
-    assert GRID.shape == (200,)
+    assert GRID.shape == (1000,)
     np.testing.assert_allclose(GRID[1:] / GRID[:-1], GRID[1] / GRID[0])
     assert GRID[0] == pytest.approx(2.0 * np.abs(looks.scores / SD).max())
     _, stage = looks.answers(*LADDER.thresholds(GRID[0], np.float64))
@@ -191,7 +221,7 @@ def test_twenty_thousand_rows_take_less_than_a_second():
     looks, boundary = Looks(full=(full > 0).astype(np.int32), scores=scores), Boundary.symmetric(0.0, sd)
     grid = q_grid(looks, boundary)
     start = time.process_time()
-    certify(looks, boundary, risk=0.7, confidence=0.95, q_grid=grid)  # never fails: all 200 scales
+    certify(looks, boundary, risk=0.7, confidence=0.95, q_grid=grid)  # never fails: all 1000 scales
     assert time.process_time() - start < 1.0
 
 

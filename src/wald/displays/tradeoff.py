@@ -16,6 +16,8 @@ from ._curves import curve_look, draw_bound, draw_point, in_use, legend_of_curve
 from ._source import model_of, name_of, require_fitted, require_matplotlib, require_rows, unit_of
 
 _GID = "wald-tradeoff"
+#: Scales that a curve goes through.
+_N_SCALES = 200
 _EVENT: dict[Protect, str] = {
     "all": "disagreement with full model",
     "positive": "disagreement on positives",
@@ -193,7 +195,8 @@ class TradeoffDisplay:
             points = list(zip(plan.stage_costs.tolist(), [*shares, 0.0], strict=True))
         else:
             q_in_use = np.inf if plan.evaluate_all else plan.q
-            points = [early(q) for q in sorted({np.inf, q_in_use, *q_grid(looks, plan.boundary).tolist(), 0.0})]
+            scales = q_grid(looks, plan.boundary, _N_SCALES).tolist()
+            points = [early(q) for q in sorted({np.inf, q_in_use, *scales, 0.0})]
             # thresholds whose centres differ cross at small scales, below which cost rises again
             points = points[min(range(len(points)), key=lambda i: points[i][0]) :]
             about["cost_in_use"], differing = early(q_in_use)

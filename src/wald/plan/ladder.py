@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ..stopping import Boundary, Ladder, Looks, Walk, q_grid
 from ..stopping.boundary import Protect
+from ..stopping.fixed_sequence import counts_along
 from .cost import CostModel, thinned
 from .moments import Floats
 from .plan import Plan, Precision
@@ -64,21 +65,19 @@ def _served_at_shape(looks: Looks, boundary: Boundary, problem: Problem, dtype: 
     if risk is not None and not rule.lossless and not rule.forced:
         q = np.inf
         members = _members(looks, problem.protect)
-        for step in q_grid(looks, boundary)[::2]:
-            codes, _ = looks.answers(*boundary.thresholds(float(step), dtype))
-            differs = codes != looks.full
-            if any(np.count_nonzero(differs & rows) > risk * np.count_nonzero(rows) for rows in members):
+        for step, strata in counts_along(looks, boundary, q_grid(looks, boundary), members):
+            if any(s.n_disagreements > risk * s.n_rows for s in strata):
                 break
-            q = float(step)
+            q = step
     return live_shares(looks, boundary, q, dtype)
 
 
-def _members(looks: Looks, protect: Protect) -> list[NDArray[np.bool_]]:
+def _members(looks: Looks, protect: Protect) -> dict[str, NDArray[np.bool_]]:
     """Masks of the rows that the promise speaks of, each of which has to keep it."""
     if protect == "all":
-        return [np.ones(looks.n_rows, dtype=bool)]
+        return {"rows": np.ones(looks.n_rows, dtype=bool)}
     codes = {"positive": [1], "negative": [0]}.get(protect) or np.unique(looks.full).tolist()
-    return [looks.full == code for code in codes]
+    return {str(code): looks.full == code for code in codes}
 
 
 def live_shares(looks: Looks, boundary: Boundary, q: float, dtype: Precision) -> Floats:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,13 @@ from .certificate import Certificate, Stratum, bound_of, failure_of, passes
 from .looks import FloatArray, Looks
 from .validation import require_fraction
 
-N_STEPS = 200
+#: Masks over the rows, one for each part of them that a promise speaks of.
+Members = dict[str, npt.NDArray[np.bool_]]
+#: Scales of a grid. The walk ends on average half a step before the evidence does, and a step costs next to nothing.
+N_STEPS = 1000
 
 
-def q_grid(looks: Looks, boundary: Boundary) -> npt.NDArray[np.float64]:
+def q_grid(looks: Looks, boundary: Boundary, n_steps: int = N_STEPS) -> npt.NDArray[np.float64]:
     """Choose the scales to try, before the certificate rows are seen.
 
     The first is twice the largest ``|z - centre| / scale`` on the given rows, where none of them leaves. The
@@ -29,10 +33,11 @@ def q_grid(looks: Looks, boundary: Boundary) -> npt.NDArray[np.float64]:
     looks : Looks
         Rows that are not the certificate rows: those that gave the boundary its shape.
     boundary : Boundary
+    n_steps : int, default=1000
 
     Returns
     -------
-    float64 array of shape (200,)
+    float64 array of shape (n_steps,)
         Geometric and falling.
 
     Examples
@@ -41,7 +46,7 @@ def q_grid(looks: Looks, boundary: Boundary) -> npt.NDArray[np.float64]:
     >>> looks = Looks(full=np.array([0, 1, 1]), scores=np.array([[-1.0], [2.0], [4.0]]))
     >>> grid = q_grid(looks, Boundary.symmetric([0.0], [0.5]))
     >>> grid.shape, round(float(grid[0]), 9), round(float(grid[-1]), 9)
-    ((200,), 16.0, 0.04)
+    ((1000,), 16.0, 0.04)
     """
     sides = [(boundary.high_center, boundary.high_scale)]
     if looks.binary:
@@ -57,7 +62,7 @@ def q_grid(looks: Looks, boundary: Boundary) -> npt.NDArray[np.float64]:
     first = 2.0 * largest or 1.0
     # Gaps of 0 can make the median vanish; ten decades are enough for anybody.
     last = max(0.01 * min(medians, default=first), 1e-10 * first)
-    return np.geomspace(first, last, N_STEPS)
+    return np.geomspace(first, last, n_steps)
 
 
 def one_row_per_group(groups: npt.ArrayLike, rng: np.random.Generator) -> npt.NDArray[np.intp]:
@@ -169,11 +174,10 @@ def certify(
 
     strata: tuple[Stratum, ...] = ()
     passed, kept = math.inf, strata
-    for q in grid:
-        strata = _counts(looks, boundary, float(q), members)
+    for q, strata in counts_along(looks, boundary, grid, members):
         if not passes(strata, risk, tested):
             break
-        passed, kept = float(q), strata
+        passed, kept = q, strata
     grouped = groups is not None
     if not kept:
         status = failure_of(strata, risk, tested)
@@ -206,12 +210,9 @@ def measure(
     """
     require_fraction("measure", "confidence", confidence)
     looks, members = _select(looks, protect, groups, classes, random_state)
-    strata = _counts(looks, boundary.restricted(protect), q, members)
+    _, strata = next(counts_along(looks, boundary.restricted(protect), [q], members))
     bound = bound_of(strata, confidence)
     return Certificate("measured", None, confidence, protect, q, strata, bound, grouped=groups is not None)
-
-
-Members = dict[str, npt.NDArray[np.bool_]]
 
 
 def _select(
@@ -236,14 +237,41 @@ def _select(
     return looks, {"rows": np.ones(looks.n_rows, dtype=bool)}
 
 
-def _counts(looks: Looks, boundary: Boundary, q: float, members: Members) -> tuple[Stratum, ...]:
-    """Count rows and disagreements of every stratum when served at `q`."""
-    low, high = boundary.thresholds(q, looks.dtype)
-    differs = looks.answers(low, high)[0] != looks.full
-    return tuple(
-        Stratum(name, int(np.count_nonzero(mask)), int(np.count_nonzero(differs & mask)))
-        for name, mask in members.items()
-    )
+def counts_along(
+    looks: Looks, boundary: Boundary, grid: npt.ArrayLike, members: Members
+) -> Iterator[tuple[float, tuple[Stratum, ...]]]:
+    """Count rows and disagreements of every stratum when served at one scale of the grid after the other.
+
+    Only rows that can differ there are looked at: while `q` is cautious, these are few.
+    """
+    reach = _differs_below(looks, boundary)
+    by_reach = np.argsort(-reach, kind="stable")
+    rising = -reach[by_reach]
+    sizes = {name: int(np.count_nonzero(mask)) for name, mask in members.items()}
+    for q in np.asarray(grid, dtype=np.float64).tolist():
+        rows = by_reach[: np.searchsorted(rising, -q, side="right")]
+        some = looks.take(rows)
+        differing = rows[some.answers(*boundary.thresholds(q, looks.dtype))[0] != some.full]
+        counts = {name: int(np.count_nonzero(mask[differing])) for name, mask in members.items()}
+        yield q, tuple(Stratum(name, sizes[name], counts[name]) for name in members)
+
+
+def _differs_below(looks: Looks, boundary: Boundary) -> npt.NDArray[np.float64]:
+    """Scale of each row above which no look would answer it otherwise than the full model; -inf: none ever does."""
+    reach = np.full(looks.n_rows, -np.inf)
+    for t in range(looks.n_stages):
+        z = looks.judged[:, t].astype(np.float64)
+        sides = [(1, z, boundary.high_center[t], boundary.high_scale[t])]
+        if looks.binary:
+            sides.append((0, -z, -boundary.low_center[t], boundary.low_scale[t]))
+        for code, beyond, center, scale in sides:
+            wrong = looks.full != (code if looks.codes is None else looks.codes[:, t])
+            with np.errstate(all="ignore"):  # disabled sides, scores that are not finite
+                # The slack is far above the rounding of a threshold.
+                room = beyond - center + 1e-12 * (np.abs(beyond) + np.abs(center))
+                least = room / scale if scale > 0.0 else np.inf
+            np.copyto(reach, np.maximum(reach, least), where=wrong & (room >= 0.0))
+    return reach
 
 
 def _checked(q_grid: npt.ArrayLike) -> FloatArray:

@@ -25,6 +25,8 @@ Floats = NDArray[np.floating[Any]]
 EVERY = 8
 #: Settings of the attentive predictor that are tried between the boldest and the most cautious.
 N_SETTINGS = 48
+#: Scales of the ladder that are tried.
+N_SCALES = 200
 #: Up to this share of disagreements, every setting that makes a difference is tried besides.
 FINE = 0.003
 #: Steps between two of them to a wanted mean cost.
@@ -271,5 +273,5 @@ class LadderPredictor:
         plan = self.fast.plan_
         scores = self.fast.stage_scores(rows.X)[0][:, :-1]
         looks = Looks(full=rows.full, scores=scores.astype(plan.precision))
-        settings = np.append(q_grid(looks, plan.boundary), 0.0)
+        settings = np.append(q_grid(looks, plan.boundary, N_SCALES), 0.0)
         return Run(looks, plan.boundary, plan.stage_costs, rows.scores, settings, scores)
