@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import cycle
 from typing import Any
 
@@ -21,9 +20,9 @@ from .timing import Task, measure
 TITLE = "E. Every model above, cost='time', C-ordered arrays: speed as a multiple of the wrapped model's own"
 ROWS = (1, 100, 10_000)
 MOST_BATCHES = 50
-#: Linear models are left to themselves where that is best, and a ratio of 1 lies near the limit: more turns than
-#: elsewhere, so that noise does not decide.
-MORE_TURNS = 3
+#: Linear models are left to themselves where that is best, and a ratio of 1 lies near the limit: lest noise decides, so
+#: many times the turns, each of so many seconds.
+MORE_TURNS, SHORT_TURN = 15, 0.02
 
 
 def run(how: Run) -> list[Figure]:
@@ -48,10 +47,12 @@ def _compare(name: str, model: Any, fast: EarlyExitClassifier, X: NDArray[np.flo
     for n_rows in ROWS:
         if how.quick and n_rows > 1000 and isinstance(model, SVC):
             continue
+        batches = _batches(X, n_rows)
+        far = isinstance(model, SVC) or how.quick
         t = measure(
-            {f"model {n}": _in_turn(model, _batches(X, n_rows), n) for n in theirs}
-            | {f"ours {n}": _in_turn(fast, _batches(X, n_rows), n) for n in THREADS},
-            how.repeats if isinstance(model, SVC) or how.quick else MORE_TURNS * how.repeats,
+            {f"model {n}": _in_turn(model, batches, n) for n in theirs}
+            | {f"ours {n}": _in_turn(fast, batches, n) for n in THREADS},
+            *((how.repeats,) if far else (MORE_TURNS * how.repeats, SHORT_TURN)),
         )
         for n in THREADS:
             mine, itself = t[f"ours {n}"].median, t[f"model {min(n, max(theirs))}"].median
@@ -67,14 +68,15 @@ def _compare(name: str, model: Any, fast: EarlyExitClassifier, X: NDArray[np.flo
     return figures
 
 
-def _batches(X: NDArray[np.float32], n_rows: int) -> Iterator[NDArray[np.float32]]:
-    """Other rows at every call, the same for everybody: an easy row or a hard one says little about rows."""
+def _batches(X: NDArray[np.float32], n_rows: int) -> list[NDArray[np.float32]]:
+    """Other rows at every call, the same memory for everybody: an easy row or a hard one says little about rows."""
     if n_rows > len(X) // 2:
-        return cycle([np.resize(X, (n_rows, X.shape[1]))])
-    return cycle([X[i : i + n_rows] for i in range(0, min(len(X) - n_rows, MOST_BATCHES * n_rows), n_rows)])
+        return [np.resize(X, (n_rows, X.shape[1]))]
+    return [X[i : i + n_rows] for i in range(0, min(len(X) - n_rows, MOST_BATCHES * n_rows), n_rows)]
 
 
-def _in_turn(model: Any, batches: Iterator[NDArray[np.float32]], threads: int) -> Task:
+def _in_turn(model: Any, batches: list[NDArray[np.float32]], threads: int) -> Task:
     if isinstance(model, EarlyExitClassifier):
         model = with_threads(model, threads)
-    return Task(lambda: model.predict(next(batches)), threads)
+    turn = cycle(batches)
+    return Task(lambda: model.predict(next(turn)), threads)

@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 SLOW_SECONDS = 5.0
+#: Threads of a library wait for more work a while (those of OpenBLAS some 30 ms), and would take a core from the next.
+SETTLE_SECONDS = 0.05
 #: A task shorter than this fills its turn with repetitions.
 TURN_SECONDS, MOST_IN_TURN = 0.1, 200
 
@@ -46,7 +48,7 @@ class Sample:
         )
 
 
-def measure(tasks: Mapping[str, Task], repeats: int = 7) -> dict[str, Sample]:
+def measure(tasks: Mapping[str, Task], repeats: int = 7, turn: float = TURN_SECONDS) -> dict[str, Sample]:
     """Time tasks in turns.
 
     Parameters
@@ -54,6 +56,8 @@ def measure(tasks: Mapping[str, Task], repeats: int = 7) -> dict[str, Sample]:
     tasks : mapping from name to Task
     repeats : int
         Turns of each task.
+    turn : float
+        Seconds of a turn. Many short ones hide a machine whose speed drifts better than few long ones.
 
     Returns
     -------
@@ -65,7 +69,7 @@ def measure(tasks: Mapping[str, Task], repeats: int = 7) -> dict[str, Sample]:
         for name, task in tasks.items():
             if first[name] > SLOW_SECONDS and len(runs[name]) >= repeats:
                 continue
-            runs[name] += _turn(task, first[name])
+            runs[name] += _turn(task, first[name], turn)
     return {name: _sample(np.array(times)) for name, times in runs.items()}
 
 
@@ -90,12 +94,13 @@ def _once(task: Task) -> float:
         return _timed(task.call)
 
 
-def _turn(task: Task, about: float) -> list[float]:
+def _turn(task: Task, about: float, turn: float) -> list[float]:
+    time.sleep(SETTLE_SECONDS)
     with threadpool_limits(task.threads):
         if about >= TURN_SECONDS:
             return [_timed(task.call)]
         task.call()
-        return [_timed(task.call) for _ in range(min(MOST_IN_TURN, max(2, int(TURN_SECONDS / about))))]
+        return [_timed(task.call) for _ in range(min(MOST_IN_TURN, max(2, int(turn / about))))]
 
 
 def _timed(call: Callable[[], object]) -> float:

@@ -89,17 +89,29 @@ def certified(
     q = 1.0 if certificate.status in ("lossless", "measured") else certificate.q
     live = live_shares(shape, plan.boundary, q, plan.precision)
     settled = plan.at(q, live, evaluate_all=not np.isfinite(q))
-    if promise.risk is None or settled.evaluate_all:  # a rule used as printed is used
-        return certificate, settled
-    model_cost = plan.cost_model
-    if promise.rule.lossless:  # what is left goes to the wrapped model, and not through the rest of the terms
-        model_cost = replace(model_cost, finish=model_cost.full)
-    expected = model_cost.expected(plan.stage_terms, plan.stage_costs, live, model.terms.n_outputs)
-    if model_cost.worthwhile(expected):
-        return certificate, settled
-    reason = "evaluating everything is not slower" if model_cost.margin < 1 else "evaluating everything costs no more"
+    return if_worthwhile(model, certificate, settled, shape, promise)
+
+
+def if_worthwhile(
+    model: AdditiveModel, certificate: Certificate, plan: Plan, shape: Looks, promise: Promise
+) -> tuple[Certificate, Plan]:
+    """Keep a certified plan, unless evaluating everything is cheaper by its own cost model."""
+    if promise.risk is None or plan.evaluate_all:  # a rule used as printed is used
+        return certificate, plan
+    costs = plan.cost_model
+    if costs.worthwhile(expected_cost(model, plan, promise)):
+        return certificate, plan
+    reason = "evaluating everything is not slower" if costs.margin < 1 else "evaluating everything costs no more"
     unused = Certificate.full_evaluation(reason, promise.risk, promise.confidence)
     return unused, plan.at(np.inf, live_shares(shape, plan.boundary, np.inf, plan.precision), evaluate_all=True)
+
+
+def expected_cost(model: AdditiveModel, plan: Plan, promise: Promise) -> float:
+    """Expected cost of a row under a plan with its thresholds."""
+    costs = plan.cost_model
+    if promise.rule.lossless:  # what is left goes to the wrapped model, and not through the rest of the terms
+        costs = replace(costs, finish=costs.full)
+    return costs.expected(plan.stage_terms, plan.stage_costs, plan.live, model.terms.n_outputs)
 
 
 def _certificate(

@@ -115,9 +115,9 @@ def make_plan(model: AdditiveModel, X_order: Any, X_shape: Any, raw_shape: Any, 
     precision: Precision = _precision(model, X_shape, request)
     full_time = math.nan
     if request.cost == "time":
-        n_timed = _timed(model, X_shape)
-        some = take(raw_shape, np.arange(n_timed))
-        full_time = min(_predict_time(model, some, threads) for threads in {1, request.n_threads}) / n_timed
+        n = n_timed(model, n_of(X_shape))
+        some = take(raw_shape, np.arange(n))
+        full_time = min(_predict_time(model, some, threads) for threads in {1, request.n_threads}) / n
 
     def sight(recipe: Recipe) -> Sight:
         packed = pack(model, recipe.terms, recipe.surrogates, precision)
@@ -234,7 +234,7 @@ def _cost_model(
         return request.cost
     if request.cost == "units" or len(recipe.terms) == 0:  # no look to take: nothing to time
         return CostModel.of_units(float(units.costs.sum()))
-    some = X[: _timed(model, X)]
+    some = X[: n_timed(model, n_of(X))]
     some = np.asfortranarray(some) if request.columnar else some
     n_terms, n_outputs = len(recipe.terms), model.terms.n_outputs
     rows = list(pieces(some))
@@ -274,9 +274,9 @@ def _predict_time(model: AdditiveModel, X: Any, n_threads: int) -> float:
         return seconds(lambda: model.estimator.predict(X), repeats=2 if isinstance(model.terms, KernelTerms) else 7)
 
 
-def _timed(model: AdditiveModel, X: Any) -> int:
+def n_timed(model: AdditiveModel, n_rows: int) -> int:
     """On how many rows times are measured: few suffice for kernels; cheap models are as slow as the rows' memory."""
-    return min(n_of(X), TIMING_ROWS if isinstance(model.terms, KernelTerms) else MOST_SHAPE_ROWS)
+    return min(n_rows, TIMING_ROWS if isinstance(model.terms, KernelTerms) else MOST_SHAPE_ROWS)
 
 
 # ---- what a rule may know ------------------------------------------------------------------------------------------

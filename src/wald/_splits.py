@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._certifying import Promise, certificate_looks, certified, seen_by
-from ._fitting import Request, make_plan
+from ._certifying import Promise, certificate_looks, certified, if_worthwhile, seen_by
+from ._fitting import Request, make_plan, n_timed
+from ._racing import raced
 from ._rows import take
 from ._training import Split
 from .additive import AdditiveModel, LinearTerms
@@ -29,6 +30,7 @@ class Outcome:
     shape: Looks
     certificate: Certificate
     cost: float
+    split: Split
     told: list[warnings.WarningMessage]
 
 
@@ -68,6 +70,11 @@ def plan_and_certify(
     promise = replace(promise, n_splits=_number(n_splits, promise, n_independent, model))
     splits = chain([first], (draw() for _ in range(promise.n_splits - 1)))
     kept = min((_outcome(model, Z, X, groups, split, request, promise) for split in splits), key=lambda o: o.cost)
+    if request.cost == "time":
+        rows = np.concatenate([kept.split.shape, kept.split.order, kept.split.certificate])
+        plan = raced(model, kept.plan, take(X, rows[: n_timed(model, len(rows))]), promise, request.n_threads)
+        certificate, plan = if_worthwhile(model, kept.certificate, plan, kept.shape, promise)
+        kept = replace(kept, plan=plan, certificate=certificate)
     for warning in kept.told:
         warnings.warn(warning.message, stacklevel=3)  # where fit was called
     return kept
@@ -93,7 +100,7 @@ def _outcome(
     own_groups = None if groups is None else groups[split.certificate]
     certificate, plan = certified(model, plan, shape, rows, own_groups, promise)
     cost = 0.0 if promise.n_splits == 1 else _cost(plan, rows, request, model.terms.n_outputs)
-    return Outcome(plan, shape, certificate, cost, told)
+    return Outcome(plan, shape, certificate, cost, split, told)
 
 
 def _require_rows(split: Split) -> None:

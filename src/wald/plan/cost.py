@@ -73,6 +73,17 @@ class CostModel:
         """Whether a plan of this expected cost is to be preferred to the wrapped model itself."""
         return expected < self.margin * self.full
 
+    def scaled(self, factor: float) -> CostModel:
+        """Multiply what the plan costs, but not what the wrapped model does."""
+        return replace(
+            self,
+            row=self.row * factor,
+            unit=self.unit * factor,
+            readout=self.readout * factor,
+            stage=self.stage * factor,
+            finish=None if self.finish is None else self.finish * factor,
+        )
+
     def rounded(self) -> CostModel:
         """Round to powers of 2^(1/4), so that small changes in measured times leave the plan as it is."""
 
