@@ -97,9 +97,10 @@ struct ForestView {
 template <class T, class S>
 struct ColumnKernels {
     // One output for n_rows neighbouring rows, the same chain of operations for each row:
-    // out[r] = bias, then += columns[k][first + r] * weights[k * step]
-    void (*scores)(const S* const* columns, std::int64_t first, const T* weights, std::int64_t step, int n_columns, T bias, int n_rows,
-                   T* out);
+    // out[r] = bias, then += columns[k][first + r] * weights[k * step] for k < n_columns. Memory is asked for the same rows of
+    // the columns from there to n_known.
+    void (*scores)(const S* const* columns, std::int64_t first, const T* weights, std::int64_t step, int n_columns, int n_known, T bias,
+                   int n_rows, T* out);
     // out[k * stride + i] = columns[k][first + rows[i]] for k < m; the last panel is filled up with zeros. Memory is asked a
     // little ahead, in the first n_known columns.
     void (*gather)(const S* const* columns, std::int64_t first, int m, int n_known, const std::int32_t* rows, int n, T* out,

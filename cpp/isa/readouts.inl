@@ -104,14 +104,17 @@ void accumulate_rows(T* const* sums, const T* weights, int n_panels, const T* co
     }
 }
 
-// Lanes are rows. Four panels of rows side by side hide the latency of their chains.
+// Lanes are rows. Four panels of rows side by side hide the latency of their chains, and memory works meanwhile.
 template <class T, class S>
-void column_scores(const S* const* columns, std::int64_t first, const T* weights, std::int64_t step, int n_columns, T bias, int n_rows,
-                   T* out) {
+void column_scores(const S* const* columns, std::int64_t first, const T* weights, std::int64_t step, int n_columns, int n_known, T bias,
+                   int n_rows, T* out) {
     using P = Pack<T>;
     constexpr int L = P::kSize, side = 4;
+    constexpr int line = 64 / sizeof(S);
     int r = 0;
     for (; r + side * L <= n_rows; r += side * L) {
+        for (int k = n_columns; k < n_known; ++k)
+            for (int i = 0; i < side * L; i += line) __builtin_prefetch(columns[k] + first + r + i, 0, 1);
         P acc[side];
         for (int i = 0; i < side; ++i) acc[i] = P::set(bias);
         for (int k = 0; k < n_columns; ++k) {
