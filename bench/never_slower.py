@@ -48,11 +48,11 @@ def _compare(name: str, model: Any, fast: EarlyExitClassifier, X: NDArray[np.flo
         if how.quick and n_rows > 1000 and isinstance(model, SVC):
             continue
         batches = _batches(X, n_rows)
-        far = isinstance(model, SVC) or how.quick
+        few = isinstance(model, SVC) or how.quick
         t = measure(
             {f"model {n}": _in_turn(model, batches, n) for n in theirs}
             | {f"ours {n}": _in_turn(fast, batches, n) for n in THREADS},
-            *((how.repeats,) if far else (MORE_TURNS * how.repeats, SHORT_TURN)),
+            *((how.repeats,) if few else (MORE_TURNS * how.repeats, SHORT_TURN)),
         )
         for n in THREADS:
             mine, itself = t[f"ours {n}"].median, t[f"model {min(n, max(theirs))}"].median

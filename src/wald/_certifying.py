@@ -89,10 +89,10 @@ def certified(
     q = 1.0 if certificate.status in ("lossless", "measured") else certificate.q
     live = live_shares(shape, plan.boundary, q, plan.precision)
     settled = plan.at(q, live, evaluate_all=not np.isfinite(q))
-    return if_worthwhile(model, certificate, settled, shape, promise)
+    return _if_worthwhile(model, certificate, settled, shape, promise)
 
 
-def if_worthwhile(
+def _if_worthwhile(
     model: AdditiveModel, certificate: Certificate, plan: Plan, shape: Looks, promise: Promise
 ) -> tuple[Certificate, Plan]:
     """Keep a certified plan, unless evaluating everything is cheaper by its own cost model."""
@@ -102,8 +102,14 @@ def if_worthwhile(
     if costs.worthwhile(expected_cost(model, plan, promise)):
         return certificate, plan
     reason = "evaluating everything is not slower" if costs.margin < 1 else "evaluating everything costs no more"
+    return evaluating_everything(plan, shape, promise, reason)
+
+
+def evaluating_everything(plan: Plan, shape: Looks, promise: Promise, reason: str) -> tuple[Certificate, Plan]:
+    """Leave a plan unused; the certificate says why."""
+    live = live_shares(shape, plan.boundary, np.inf, plan.precision)
     unused = Certificate.full_evaluation(reason, promise.risk, promise.confidence)
-    return unused, plan.at(np.inf, live_shares(shape, plan.boundary, np.inf, plan.precision), evaluate_all=True)
+    return unused, plan.at(np.inf, live, evaluate_all=True)
 
 
 def expected_cost(model: AdditiveModel, plan: Plan, promise: Promise) -> float:

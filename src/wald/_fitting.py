@@ -117,7 +117,7 @@ def make_plan(model: AdditiveModel, X_order: Any, X_shape: Any, raw_shape: Any, 
     if request.cost == "time":
         n = n_timed(model, n_of(X_shape))
         some = take(raw_shape, np.arange(n))
-        full_time = min(_predict_time(model, some, threads) for threads in {1, request.n_threads}) / n
+        full_time = min(predict_time(model, some, threads) for threads in {1, request.n_threads}) / n
 
     def sight(recipe: Recipe) -> Sight:
         packed = pack(model, recipe.terms, recipe.surrogates, precision)
@@ -268,10 +268,15 @@ def _cost_model(
     )
 
 
-def _predict_time(model: AdditiveModel, X: Any, n_threads: int) -> float:
+def predict_time(model: AdditiveModel, X: Any, n_threads: int) -> float:
     """Seconds of the wrapped model itself."""
     with threadpool_limits(n_threads):
-        return seconds(lambda: model.estimator.predict(X), repeats=2 if isinstance(model.terms, KernelTerms) else 7)
+        return seconds(lambda: model.estimator.predict(X), n_repeats(model))
+
+
+def n_repeats(model: AdditiveModel) -> int:
+    """How often a prediction is timed."""
+    return 2 if isinstance(model.terms, KernelTerms) else 7
 
 
 def n_timed(model: AdditiveModel, n_rows: int) -> int:

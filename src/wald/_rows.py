@@ -57,11 +57,13 @@ def n_rows_of(X: Any) -> int:
 
 
 def take(X: Any, indices: NDArray[np.intp]) -> Any:
-    """Some rows, in the container that they came in."""
+    """Some rows, in the container that they came in; of arrays in Fortran's order, in that."""
     if is_frame(X):
         return nw.from_native(X, eager_only=True)[indices].to_native()
     if isinstance(X, list | tuple):
         return [X[i] for i in indices]
+    if isinstance(X, np.ndarray) and X.ndim == 2 and X.flags.f_contiguous and not X.flags.c_contiguous:
+        return np.take(X.T, indices, axis=1).T
     return X[indices]
 
 

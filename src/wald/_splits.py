@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._certifying import Promise, certificate_looks, certified, if_worthwhile, seen_by
+from ._certifying import Promise, certificate_looks, certified, seen_by
 from ._fitting import Request, make_plan, n_timed
-from ._racing import raced
+from ._racing import kept_if_faster
 from ._rows import take
 from ._training import Split
 from .additive import AdditiveModel, LinearTerms
@@ -72,8 +72,10 @@ def plan_and_certify(
     kept = min((_outcome(model, Z, X, groups, split, request, promise) for split in splits), key=lambda o: o.cost)
     if request.cost == "time":
         rows = np.concatenate([kept.split.shape, kept.split.order, kept.split.certificate])
-        plan = raced(model, kept.plan, take(X, rows[: n_timed(model, len(rows))]), promise, request.n_threads)
-        certificate, plan = if_worthwhile(model, kept.certificate, plan, kept.shape, promise)
+        some = take(X, rows[: n_timed(model, len(rows))])
+        certificate, plan = kept_if_faster(
+            model, kept.certificate, kept.plan, kept.shape, some, promise, request.n_threads
+        )
         kept = replace(kept, plan=plan, certificate=certificate)
     for warning in kept.told:
         warnings.warn(warning.message, stacklevel=3)  # where fit was called

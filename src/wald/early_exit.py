@@ -76,7 +76,8 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         class only) or negative; or every class for itself. "positive" is ``classes_[1]``; both need two classes.
     cost : {"time", "units"} or CostModel, default="time"
         What the plan minimizes: measured time, or units (or ``feature_costs``). Whatever it is, evaluating everything
-        is taken when no plan is cheaper: for times, unless the plan was clearly faster when timed beside the model.
+        is taken when no plan is cheaper. With "time", a plan that does not look five times as fast as the model is
+        timed beside it and must be clearly faster.
     feature_costs : array-like of shape (n_features,) or dict from feature or group name to cost, default=None
         Positive costs, for linear models. Costs are then reported, and budgets given, in their unit.
     feature_groups : dict from name to columns, default=None

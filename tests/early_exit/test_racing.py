@@ -8,6 +8,7 @@ from early_exit.models import MODELS, wrap
 
 from wald import _fitting, _racing
 from wald.plan import CostModel
+from wald.stopping import ConstantBoundary, Lossless
 
 pytestmark = pytest.mark.filterwarnings("ignore:no early exit")
 
@@ -63,7 +64,10 @@ def test_a_plan_that_lost_evaluates_everything_and_does_not_come_back(costs, rat
     model, X = MODELS["logistic"]
     for lost in (fast, fast.recertify(X[1000:])):
         assert lost.plan_.evaluate_all
-        assert str(lost.certificate_) == "no early exit: evaluating everything is not slower"
+        assert str(lost.certificate_) in (
+            "no early exit: the plan was not clearly faster than the model",
+            "no early exit: evaluating everything is not slower",
+        )
         np.testing.assert_array_equal(lost.predict(X), model.predict(X))
 
 
@@ -77,8 +81,55 @@ def test_the_worse_number_of_threads_counts(costs, ratios):
 def test_a_plan_far_ahead_is_taken_at_its_word(costs, ratios):
     costs(full=1000.0)
     raced = ratios({1: 9.0})
-    assert not timed().plan_.evaluate_all
+    fast = timed()
+    assert not fast.plan_.evaluate_all
     assert raced == []
+    costs = fast.plan_.cost_model
+    assert not costs.worthwhile(0.5 * costs.full)  # should a stricter promise ask for more of it
+    assert costs.worthwhile(0.4 * costs.full)
+
+
+@pytest.mark.parametrize(("full", "dropped"), [(12.0, True), (100.0, False)])
+def test_a_plan_without_rows_to_certify_is_no_better_off_later(full, dropped, costs, ratios):
+    costs(full)
+    raced = ratios({1: 0.1})
+    model, X = MODELS["logistic"]
+    few = wrap(model, X[1000:1060], risk=0.05, cost="time", n_splits=1)
+    assert few.certificate_.status == "too few rows"
+    assert few.recertify(X[1000:], risk=0.3).plan_.evaluate_all == dropped
+    assert raced == []
+
+
+@pytest.mark.parametrize(("ratio", "dropped"), [(0.59, False), (0.61, True)])
+@pytest.mark.parametrize("lossless", [False, True])
+def test_a_plan_that_lost_is_dropped_whatever_finishes_its_rows(lossless, ratio, dropped, costs, ratios):
+    costs(full=20.0)
+    model, X = MODELS["logistic"]
+    rule = Lossless(low=X.min(axis=0), high=X.max(axis=0)) if lossless else "ladder"
+    raced = ratios({1: ratio})
+    fast = wrap(model, X[1000:], risk=0 if lossless else 0.05, rule=rule, cost="time", n_splits=1, n_jobs=1)
+    assert raced == [1]
+    assert fast.plan_.evaluate_all == dropped
+
+
+def test_rules_used_as_printed_are_not_raced(costs, ratios):
+    costs(full=20.0)
+    raced = ratios({1: 9.0})
+    model, X = MODELS["logistic"]
+    wrap(model, X[1000:], risk=None, rule=ConstantBoundary(), cost="time", n_jobs=1)
+    assert raced == []
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_rows_race_in_the_order_of_their_memory(order, costs, monkeypatch):
+    costs(full={"C": 20.0, "F": 5.0}[order])  # single features, where they lie in columns, take fewer
+    raced = []
+    monkeypatch.setattr(_racing, "_ratio", lambda served, X, n: raced.append(X) or 0.1)
+    model, X = MODELS["logistic"]
+    X = np.asarray(X[1000:], order=order)
+    wrap(model, X, risk=0.05, cost="time", n_splits=1, n_jobs=1)
+    assert raced[0].flags[f"{order}_CONTIGUOUS"]
+    assert {row.tobytes() for row in raced[0]} <= {row.tobytes() for row in X}
 
 
 def test_costs_in_units_are_not_raced(ratios):
@@ -88,9 +139,12 @@ def test_costs_in_units_are_not_raced(ratios):
     assert raced == []
 
 
-@pytest.mark.parametrize(("slower", "kept"), [("ask", True), ("predict", False)])
+@pytest.mark.parametrize(("slower", "kept"), [("the model", True), ("the plan", False)])
 def test_the_race_itself(costs, monkeypatch, slower, kept):
     costs(full=20.0)
-    run = getattr(_racing.Served, slower)
-    monkeypatch.setattr(_racing.Served, slower, lambda *args: time.sleep(0.02) or run(*args))
+    if slower == "the model":
+        monkeypatch.setattr(_racing, "predict_time", lambda *args: 0.02 + _fitting.predict_time(*args))
+    else:
+        predict = _racing.Served.predict
+        monkeypatch.setattr(_racing.Served, "predict", lambda *args: time.sleep(0.02) or predict(*args))
     assert timed().plan_.evaluate_all is not kept

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -48,7 +49,7 @@ EXTREMES = np.array([np.nan, np.inf, -np.inf, 0.0, 1e300, -1e300, 5e-324])
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("kind", ["binary", "one side", "crossing", "multiclass"])
+@pytest.mark.parametrize("kind", ["binary", "binary with codes", "one side", "crossing", "multiclass"])
 def test_counts_along_a_grid_are_those_of_every_row_at_every_scale(kind, dtype):
     rng = np.random.default_rng(0)
     looks = (three_classes(400) if kind == "multiclass" else rows(400)).astype(dtype)
@@ -56,7 +57,10 @@ def test_counts_along_a_grid_are_those_of_every_row_at_every_scale(kind, dtype):
     with np.errstate(over="ignore"):
         looks.judged[odd] = rng.choice(EXTREMES, size=np.count_nonzero(odd)).astype(dtype)
     looks.judged[:50] = rng.choice([-0.5, 0.25, 0.5, 1.0], size=(50, 3))  # on thresholds, to the bit
+    if kind == "binary with codes":  # which say nothing beside scores
+        looks = replace(looks, codes=np.zeros(looks.scores.shape, np.int32))
     boundary = {
+        "binary with codes": LADDER,
         "binary": Boundary.symmetric(0.125, [0.5, 0.0, 0.25]),
         "one side": LADDER.restricted("negative"),
         "crossing": Boundary([0.3, 0.2, 0.1], SD, [-0.3, -0.2, -0.1], SD),

@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable
 
 from .cost import CostModel
 
-#: A plan must look at least so much better. What these few timings say of a whole plan may be wrong by half.
+#: A plan must look so much better at least. It is timed itself where that is in doubt.
 MARGIN = 0.95
 
 _measured: dict[Hashable, tuple[float, ...]] = {}
@@ -61,15 +61,15 @@ def measure_cost_model(
         few, many = min(4 * step, n_terms), min(12 * step, n_terms)
         steps = tuple(range(step, few + 1, step)) or (few,)
         ladders = [(), (few,), steps, (many,), (few, few), (many, many)]
-        *times, last = (t / n_rows for t in interleaved([*(ladder(terms) for terms in ladders), finish]))
+        *times, last = (t / n_rows for t in _interleaved([*(ladder(terms) for terms in ladders), finish]))
         costs = _fit(*times, few=few, many=many, n_steps=len(steps), n_outputs=n_outputs)
         _measured[key] = (last, *costs)
     last, row, unit, readout, stage = _measured[key]
     return CostModel(row, unit, readout, stage, full, block, max(0.0, last - row), MARGIN, rows_per_line).rounded()
 
 
-def interleaved(tasks: list[Callable[[], object]], rounds: int = 5) -> list[float]:
-    """Give the shortest run of each task, all of them in turn, so that a busy moment of the machine hits them alike."""
+def _interleaved(tasks: list[Callable[[], object]], rounds: int = 5) -> list[float]:
+    """Shortest run of each task, all of them in turn, so that a busy moment of the machine hits them alike."""
     best = [float("inf")] * len(tasks)
     for _ in range(rounds):
         best = [min(b, seconds(task, 1)) for b, task in zip(best, tasks, strict=True)]

@@ -259,13 +259,14 @@ def counts_along(
 def _differs_below(looks: Looks, boundary: Boundary) -> npt.NDArray[np.float64]:
     """Scale of each row above which no look would answer it otherwise than the full model; -inf: none ever does."""
     reach = np.full(looks.n_rows, -np.inf)
+    codes = None if looks.binary else looks.codes
     for t in range(looks.n_stages):
         z = looks.judged[:, t].astype(np.float64)
         sides = [(1, z, boundary.high_center[t], boundary.high_scale[t])]
         if looks.binary:
             sides.append((0, -z, -boundary.low_center[t], boundary.low_scale[t]))
         for code, beyond, center, scale in sides:
-            wrong = looks.full != (code if looks.codes is None else looks.codes[:, t])
+            wrong = looks.full != (code if codes is None else codes[:, t])
             with np.errstate(all="ignore"):  # disabled sides, scores that are not finite
                 # The slack is far above the rounding of a threshold.
                 room = beyond - center + 1e-12 * (np.abs(beyond) + np.abs(center))
