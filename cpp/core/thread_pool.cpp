@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <exception>
 #include <mutex>
@@ -13,6 +14,19 @@
 
 namespace wald {
 namespace {
+
+// Looks for a while whether a condition holds before its thread goes to sleep: to be woken takes longer than most tasks.
+template <class Condition>
+bool soon(const Condition& condition) {
+    const auto until = std::chrono::steady_clock::now() + std::chrono::microseconds(50);
+    do {
+        for (int i = 0; i < 16; ++i) {
+            if (condition()) return true;
+            std::this_thread::yield();
+        }
+    } while (std::chrono::steady_clock::now() < until);
+    return condition();
+}
 
 class Pool {
 public:
@@ -31,37 +45,45 @@ public:
             task_ = &task;
             n_ = n;
             active_ = n_threads - 1;
-            running_ = n_threads - 1;
             next_.store(0);
             error_ = nullptr;
-            ++generation_;
+            generation_.fetch_add(1);
         }
         wake_.notify_all();
-        drain(0);
-        std::unique_lock<std::mutex> lock(mutex_);
-        done_.wait(lock, [&] { return running_ == 0; });
-        task_ = nullptr;
+        drain(task, 0);
+        {
+            std::lock_guard<std::mutex> lock(mutex_);
+            task_ = nullptr;  // a worker that wakes up now comes too late, and nobody waits for it
+        }
+        if (!soon([&] { return running_.load() == 0; })) {
+            std::unique_lock<std::mutex> lock(mutex_);
+            done_.wait(lock, [&] { return running_.load() == 0; });
+        }
+        std::lock_guard<std::mutex> lock(mutex_);
         if (error_) std::rethrow_exception(error_);
     }
 
 private:
     void work(int worker) {
         std::uint64_t seen = 0;
-        std::unique_lock<std::mutex> lock(mutex_);
         for (;;) {
-            wake_.wait(lock, [&] { return generation_ != seen; });
-            seen = generation_;
-            if (worker > active_) continue;
+            soon([&] { return generation_.load() != seen; });
+            std::unique_lock<std::mutex> lock(mutex_);
+            wake_.wait(lock, [&] { return generation_.load() != seen; });
+            seen = generation_.load();
+            if (task_ == nullptr || worker > active_) continue;
+            const auto& task = *task_;
+            running_.fetch_add(1);
             lock.unlock();
-            drain(worker);
+            drain(task, worker);
             lock.lock();
-            if (--running_ == 0) done_.notify_one();
+            if (running_.fetch_sub(1) == 1) done_.notify_one();
         }
     }
 
-    void drain(int worker) {
+    void drain(const std::function<void(std::int64_t, int)>& task, int worker) {
         try {
-            for (std::int64_t i; (i = next_.fetch_add(1)) < n_;) (*task_)(i, worker);
+            for (std::int64_t i; (i = next_.fetch_add(1)) < n_;) task(i, worker);
         } catch (...) {
             std::lock_guard<std::mutex> lock(mutex_);
             if (!error_) error_ = std::current_exception();
@@ -74,8 +96,9 @@ private:
     std::atomic<std::int64_t> next_{0};
     const std::function<void(std::int64_t, int)>* task_ = nullptr;
     std::int64_t n_ = 0;
-    int n_workers_ = 0, active_ = 0, running_ = 0;
-    std::uint64_t generation_ = 0;
+    int n_workers_ = 0, active_ = 0;
+    std::atomic<int> running_{0};
+    std::atomic<std::uint64_t> generation_{0};
     std::exception_ptr error_;
 };
 
