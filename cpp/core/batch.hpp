@@ -10,7 +10,9 @@ class Cascade<Terms, Reference>::Batch {
 public:
     using Row = typename Terms::Row;
 
-    Batch(const Cascade& cascade, int capacity, std::int64_t width) : c_(cascade), width_(std::max<std::int64_t>(width, 1)) {
+    // Threads share terms where there is more than one: the batch is the only one under way then.
+    Batch(const Cascade& cascade, int capacity, std::int64_t width, int n_threads = 1)
+        : c_(cascade), width_(std::max<std::int64_t>(width, 1)), n_threads_(n_threads) {
         Arena& arena = thread_arena();
         const std::int64_t n = capacity;
         const std::int64_t work = std::max<std::int64_t>({c_.padded_outputs_, c_.decision_.n_classes, c_.terms_->full_work()});
@@ -45,6 +47,12 @@ public:
         return n_++;
     }
 
+    // Reads rows [begin, end) in, but for those that the first look settles at once.
+    void read(const Call& call, std::int64_t begin, std::int64_t end) {
+        if constexpr (kGlances) begin = glance(call, begin, end);
+        for (; begin < end; ++begin) add(call, begin);
+    }
+
     int live() const { return n_; }
     std::int64_t position(int r) const { return positions_[r]; }
     T* slot(int r) const { return slots_[r]; }
@@ -54,7 +62,7 @@ public:
         for (int t = first_stage; t < last_stage && n_ > 0; ++t, begin = -1) {
             const std::int64_t end = c_.stages_.terms[t];
             if (begin < 0) begin = c_.evaluated(t);
-            if (end > begin) c_.terms_->evaluate(rows_, slots_, n_, begin, end);
+            if (end > begin) evaluate(begin, end);
             if (c_.terms_->n_outputs() == 1) one_output(call, t, t + 1 == call.n_stages);
             else several_outputs(call, t, t + 1 == call.n_stages);
         }
@@ -68,7 +76,7 @@ public:
             return;
         }
         const std::int64_t done = c_.evaluated(call.n_stages);
-        if (c_.terms_->full_width() > done) c_.terms_->evaluate(rows_, slots_, n_, done, c_.terms_->n_terms());
+        if (c_.terms_->full_width() > done) evaluate(done, c_.terms_->n_terms());
         std::vector<std::int64_t> again;
         const int outputs = c_.terms_->n_outputs();
         for (int r = 0; r < n_; ++r) {
@@ -87,11 +95,61 @@ public:
             if (code == kHandOver) again.push_back(positions_[r]);
         }
         if constexpr (std::is_same_v<T, float>) {
-            if (!again.empty()) c_.redo(call, again);
+            if (!again.empty()) c_.redo(call, again, n_threads_);
         }
     }
 
 private:
+    static constexpr bool kGlances = requires(const Terms& t, const Rows& rows) { t.reads_in_place(rows); };
+
+    // Goes from row to row with the first look, as long as they mostly have few non-zeros; reads in what it does not settle, and
+    // answers where it ended.
+    std::int64_t glance(const Call& call, std::int64_t begin, std::int64_t end) {
+        constexpr int kTogether = 64;
+        if (!c_.glances(call)) return begin;
+        for (int seen = kTogether; begin < end && 2 * seen > kTogether;) {
+            const int m = static_cast<int>(std::min<std::int64_t>(kTogether, end - begin));
+            const std::byte* rows[kTogether];
+            T z[kTogether];
+            for (int i = 0; i < m; ++i) rows[i] = call.rows.row(call.row(begin + i));
+            c_.terms_->glance(call.rows.dtype, rows, m, c_.stages_.terms[0], c_.stages_.weights[0].data(), c_.stages_.bias[0][0], scratch_,
+                              slot_storage_ + n_ * width_, z);
+            seen = 0;
+            for (int i = 0; i < m; ++i, ++begin) {
+                seen += z[i] == z[i];
+                const std::int32_t code = settled(z[i], 0);
+                if (code == kPending) add(call, begin);
+                else answer(call, begin, code, 0);
+            }
+        }
+        return begin;
+    }
+
+    // The label that an estimate settles, if it does.
+    std::int32_t settled(T z, int t) const {
+        const T largest = std::numeric_limits<T>::max();
+        if (z > c_.stages_.high[t] && z <= largest) return 1;
+        if (z < c_.stages_.low[t] && z >= -largest) return 0;
+        return kPending;
+    }
+
+    // A thread takes a few terms at a time, and where there are few of them, only some of the rows.
+    void evaluate(std::int64_t begin, std::int64_t end) {
+        if constexpr (kSharesTerms) {
+            if (n_threads_ > 1 && n_ * (end - begin) > kWorthSharing) {
+                const std::int64_t pieces = (end - begin + Terms::kShared - 1) / Terms::kShared;
+                const int parts = pieces < 2 * n_threads_ ? std::min(n_, n_threads_) : 1;
+                parallel_for(pieces * parts, n_threads_, [&](std::int64_t i, int) {
+                    const std::int64_t from = begin + i / parts * Terms::kShared;
+                    const int part = static_cast<int>(i % parts), first = n_ * part / parts, last = n_ * (part + 1) / parts;
+                    c_.terms_->evaluate(rows_ + first, slots_ + first, last - first, from, std::min(end, from + Terms::kShared));
+                });
+                return;
+            }
+        }
+        c_.terms_->evaluate(rows_, slots_, n_, begin, end);
+    }
+
     static void answer(const Call& call, std::int64_t position, std::int32_t code, int stage) {
         call.codes[position] = code;
         call.stages[position] = stage;
@@ -124,7 +182,6 @@ private:
         [[maybe_unused]] const auto& k = kernels<T>();
         [[maybe_unused]] const T* weights = kWalks ? nullptr : c_.stages_.weights[t].data();
         [[maybe_unused]] const T bias = kWalks ? T(0) : c_.stages_.bias[t][0];
-        const T low = c_.stages_.low[t], high = c_.stages_.high[t];
         const T largest = std::numeric_limits<T>::max();
         [[maybe_unused]] const int panels = static_cast<int>(round_up(c_.stages_.terms[t], L) / L);
         int left = 0;
@@ -137,12 +194,11 @@ private:
                 keep(r, left++);
                 continue;
             }
+            const std::int32_t code = settled(z, t);
             if (!(z >= -largest && z <= largest)) {
                 answer(call, positions_[r], kNotFinite, t);
-            } else if (z > high) {
-                answer(call, positions_[r], 1, t);
-            } else if (z < low) {
-                answer(call, positions_[r], 0, t);
+            } else if (code != kPending) {
+                answer(call, positions_[r], code, t);
             } else if (last && call.at_end == AtEnd::answer) {
                 const T threshold = static_cast<T>(c_.decision_.threshold);
                 answer(call, positions_[r], z > threshold || (z == threshold && c_.decision_.tie_positive), t);
@@ -180,7 +236,7 @@ private:
 
     const Cascade& c_;
     std::int64_t width_;
-    int n_ = 0;
+    int n_ = 0, n_threads_;
     typename Terms::Scratch scratch_;
     Row* rows_storage_;
     const Row** rows_;

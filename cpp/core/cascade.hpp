@@ -66,9 +66,7 @@ public:
         const std::int64_t width = slots_of(head);
         const std::int64_t tile = tile_rows(width, head > 0 ? kHeadRows : 0);
         if (head == 0) {
-            each_piece(n, tail_rows(n, n_threads), n_threads, [&](std::int64_t begin, std::int64_t end, int) {
-                run_range(call, begin, end, 0);
-            });
+            each_batch(n, n_threads, [&](std::int64_t begin, std::int64_t end, int sharing) { run_range(call, begin, end, sharing); });
             return;
         }
         if constexpr (kWalks) {
@@ -83,7 +81,7 @@ public:
             std::vector<Kept> kept(n_threads);
             each_piece(stop - base, tile, n_threads, [&](std::int64_t begin, std::int64_t end, int worker) {
                 Batch batch(*this, static_cast<int>(end - begin), width);
-                for (std::int64_t i = begin; i < end; ++i) batch.add(call, base + i);
+                batch.read(call, base + begin, base + end);
                 batch.run(call, 0, head);
                 Kept& mine = kept[worker];
                 for (int r = 0; r < batch.live(); ++r) {
@@ -96,8 +94,8 @@ public:
                 for (std::size_t i = 0; i < k.positions.size(); ++i)
                     pool.emplace_back(k.positions[i], k.slots.data() + i * width);
             const std::int64_t left = static_cast<std::int64_t>(pool.size());
-            each_piece(left, tail_rows(left, n_threads), n_threads, [&](std::int64_t begin, std::int64_t end, int) {
-                Batch batch(*this, static_cast<int>(end - begin), tail_width(call));
+            each_batch(left, n_threads, [&](std::int64_t begin, std::int64_t end, int sharing) {
+                Batch batch(*this, static_cast<int>(end - begin), tail_width(call), sharing);
                 for (std::int64_t i = begin; i < end; ++i) {
                     const int r = batch.add(call, pool[i].first);
                     if (r >= 0) std::copy(pool[i].second, pool[i].second + width, batch.slot(r));
@@ -112,28 +110,27 @@ public:
     void predict_one(const Rows& rows, std::int64_t r, int n_stages, AtEnd at_end, double working, std::int32_t* code,
                      std::int32_t* stage) const {
         const Call call{rows, &r, n_stages, at_end, working, code, stage};
-        run_range(call, 0, 1, 0);
+        run_range(call, 0, 1, 1);
     }
 
     void look(const Rows& rows, const std::int64_t* ids, std::int64_t n, int n_threads, const Seen<T>& seen) const {
         const Call call{rows, ids, stages_.size(), AtEnd::pending, 0.0, nullptr, nullptr, seen};
-        each_piece(n, tail_rows(n, n_threads), n_threads, [&](std::int64_t begin, std::int64_t end, int) {
-            run_range(call, begin, end, 0);
-        });
+        each_batch(n, n_threads, [&](std::int64_t begin, std::int64_t end, int sharing) { run_range(call, begin, end, sharing); });
     }
 
     // Full scores (n, n_outputs) and how far each may be from the wrapped model's own (n,); NaN for rows that are not finite.
     void full_scores(const Rows& rows, const std::int64_t* ids, std::int64_t n, double working, int n_threads, double* scores,
                      double* errors) const {
         const Call call{rows, ids, 0, AtEnd::full, working, nullptr, nullptr, {}, scores, errors};
-        each_piece(n, tail_rows(n, n_threads), n_threads, [&](std::int64_t begin, std::int64_t end, int) {
-            run_range(call, begin, end, 0);
-        });
+        each_batch(n, n_threads, [&](std::int64_t begin, std::int64_t end, int sharing) { run_range(call, begin, end, sharing); });
     }
 
 private:
     static constexpr int kHeadPanels = 8;
     static constexpr int kHeadRows = 512;
+    static constexpr std::int64_t kGlanced = 32;  // terms of a first look at rows one by one
+    static constexpr std::int64_t kFewRows = 256, kWorthSharing = 4096;  // rows of a batch; comparisons
+    static constexpr bool kSharesTerms = requires { Terms::kShared; };
     static constexpr std::int64_t kTailRows = 512, kChunkRows = 16384;
     static constexpr std::size_t kScratchBytes = 12u << 20;  // of one thread
 
@@ -177,6 +174,17 @@ private:
             piece(i * size, std::min(n, (i + 1) * size), worker);
         });
     }
+    // Batches of many rows for the threads in turns; of few rows, one for all threads, which share the terms then: each would have
+    // to fetch all of them for its own few rows.
+    void each_batch(std::int64_t n, int n_threads, const std::function<void(std::int64_t, std::int64_t, int)>& batch) const {
+        if (kSharesTerms && n_threads > 1 && n > 0 && n <= std::min(kFewRows, tail_rows(n, 1))) return batch(0, n, n_threads);
+        each_piece(n, tail_rows(n, n_threads), n_threads, [&](std::int64_t begin, std::int64_t end, int) { batch(begin, end, 1); });
+    }
+    // Whether rows may be shown to the first look one by one.
+    bool glances(const Call& call) const {
+        return terms_->n_outputs() == 1 && call.rows.layout == Rows::Layout::dense && terms_->reads_in_place(call.rows) &&
+               stages_.terms[0] > 0 && stages_.terms[0] <= kGlanced;
+    }
     // Whether rows lie in columns that can be read one after the other; then they are answered.
     bool by_columns(const Call& call, std::int64_t n, int n_threads) const {
         const auto columns = terms_->columns(call.rows, call.n_stages);
@@ -186,10 +194,10 @@ private:
         });
         return true;
     }
-    void run_range(const Call& call, std::int64_t begin, std::int64_t end, int first_stage) const {
-        Batch batch(*this, static_cast<int>(end - begin), tail_width(call));
+    void run_range(const Call& call, std::int64_t begin, std::int64_t end, int n_threads) const {
+        Batch batch(*this, static_cast<int>(end - begin), tail_width(call), n_threads);
         for (std::int64_t i = begin; i < end; ++i) batch.add(call, i);
-        batch.run(call, first_stage, call.n_stages);
+        batch.run(call, 0, call.n_stages);
         if (!call.looking()) batch.finish(call);
     }
 
@@ -197,12 +205,12 @@ private:
     class ColumnTile;  // neighbouring rows of columns: column_tile.hpp
 
     // Rows whose single-precision score lies within rounding of a tie, once more in double.
-    void redo(const Call& call, const std::vector<std::int64_t>& positions) const {
+    void redo(const Call& call, const std::vector<std::int64_t>& positions, int n_threads) const {
         std::vector<std::int64_t> ids(positions.size());
         for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = call.row(positions[i]);
         std::vector<std::int32_t> codes(ids.size()), stages(ids.size());
         const Cascade<Reference, Reference> all(reference_, reference_, decision_, {}, slack_);
-        all.predict(call.rows, ids.data(), static_cast<std::int64_t>(ids.size()), 0, AtEnd::full, call.working, 1, codes.data(),
+        all.predict(call.rows, ids.data(), static_cast<std::int64_t>(ids.size()), 0, AtEnd::full, call.working, n_threads, codes.data(),
                     stages.data());
         for (std::size_t i = 0; i < ids.size(); ++i) call.codes[positions[i]] = codes[i];
     }

@@ -33,6 +33,8 @@ class KernelMachine {
 public:
     using Scalar = T;
     static constexpr int L = kLanes<T>;
+    static constexpr Dtype kOwn = sizeof(T) == 4 ? Dtype::f32 : Dtype::f64;
+    static constexpr std::int64_t kShared = 3 * L;  // terms that a thread takes at a time, where threads share terms
     struct Row {
         PreparedRow<T> prepared;
     };
@@ -59,8 +61,7 @@ public:
             position_.assign(n_features_, -1);
             for (std::size_t k = 0; k < spec.kept.size(); ++k) position_[spec.kept[k]] = static_cast<std::int32_t>(k);
         }
-        for (int s = 1; s <= kSegments; ++s)  // whole panels of features, so that a row can be listed a panel at a time
-            panels_.segments[s] = s == kSegments ? n_kept_ : std::min<std::int64_t>(n_kept_, (n_kept_ * s / kSegments + L / 2) / L * L);
+        for (int s = 1; s <= kSegments; ++s) panels_.segments[s] = n_kept_ * s / kSegments;
         for (std::int64_t j = 0; j < n_terms_; ++j) pack(spec, j);
         for (int k = 0; k < n_outputs_; ++k) {
             bias_[k] = static_cast<T>(spec.intercept[k]);
@@ -98,11 +99,23 @@ public:
         if (rows.layout == Rows::Layout::csr) {
             prepare_csr(rows, r, row, scratch);
         } else {
-            const T* x = dense_row(rows, r, scratch.dense);
-            if (position_.empty()) list_or_leave(x, row, scratch);
-            else list_kept(x, row, scratch);
+            if (position_.empty()) list_or_leave(rows, r, row, scratch);
+            else list_kept(dense_row(rows, r, scratch.dense), row, scratch);
         }
         return p.norm2 <= std::numeric_limits<T>::max();
+    }
+
+    // Whether `glance` takes these rows.
+    bool reads_in_place(const Rows& rows) const { return as_it_is() && position_.empty() && rows.contiguous(); }
+
+    // What the first `terms` terms of n rows read out to, row by row; NaN for a row of many non-zeros, or one that is not finite.
+    void glance(Dtype dtype, const std::byte* const* rows, int n, std::int64_t terms, const T* weights, T bias, const Scratch& scratch,
+                T* slot, T* z) const {
+        const Glance<T> g{&params_, &panels_, static_cast<int>(round_up(terms, L) / L), weights, bias, n_features_,
+                          static_cast<std::int32_t>((n_features_ * 2 - 1) / 5), scratch.values, scratch.features, slot};
+        by_type(dtype, [&](const auto& kernels_of_rows, auto s) {
+            kernels_of_rows.glance(g, reinterpret_cast<const decltype(s)* const*>(rows), n, z);
+        });
     }
 
     void start(T*) const {}
@@ -175,12 +188,22 @@ private:
         return static_cast<T>(scale_.empty() ? v : v * scale_[f] + shift_[f]);
     }
 
+    bool as_it_is() const { return scale_.empty() && fill_.empty(); }
+
+    template <class Visit>
+    static void by_type(Dtype dtype, const Visit& visit) {
+        switch (dtype) {
+            case Dtype::f32: return visit(kernels<T>().rows_f32, float{});
+            case Dtype::f64: return visit(kernels<T>().rows_f64, double{});
+            default: return visit(kernels<T>().rows_u8, std::uint8_t{});
+        }
+    }
+
     const T* dense_row(const Rows& rows, std::int64_t r, T* scratch) const {
         const std::byte* p = rows.row(r);
-        const bool as_is = scale_.empty() && fill_.empty();
-        constexpr Dtype own = sizeof(T) == 4 ? Dtype::f32 : Dtype::f64;
+        const bool as_is = as_it_is();
         if (as_is && rows.contiguous()) {
-            if (rows.dtype == own) return reinterpret_cast<const T*>(p);
+            if (rows.dtype == kOwn) return reinterpret_cast<const T*>(p);
             if (rows.dtype == Dtype::u8) {
                 for (std::int64_t f = 0; f < n_features_; ++f) scratch[f] = static_cast<T>(std::to_integer<unsigned char>(p[f]));
                 return scratch;
@@ -198,82 +221,74 @@ private:
     }
 
     // Few non-zeros: their list; many: the row as it is.
-    void list_or_leave(const T* x, Row& row, Scratch& scratch) const {
+    void list_or_leave(const Rows& rows, std::int64_t r, Row& row, Scratch& scratch) const {
         PreparedRow<T>& p = row.prepared;
-        std::int64_t nonzeros = 0;
+        const T* x = scratch.expect_list && reads_in_place(rows) ? nullptr : dense_row(rows, r, scratch.dense);
         if (!scratch.expect_list) {
+            std::int64_t nonzeros = 0;
             p.norm2 = kernels<T>().scan(x, n_features_, &nonzeros);
             scratch.expect_list = is_sparse(nonzeros);
         }
         if (scratch.expect_list) {
-            p.norm2 = kernels<T>().list(x, panels_.segments, scratch.values, scratch.features, p.segment_ends);
-            scratch.expect_list = is_sparse(p.segment_ends[kSegments]);
+            std::int32_t listed = 0;
+            const auto list = [&](const auto& kernels_of_rows, auto s) {
+                const void* from = x != nullptr ? static_cast<const void*>(x) : rows.row(r);
+                p.norm2 = kernels_of_rows.list(static_cast<const decltype(s)*>(from), n_features_, scratch.values, scratch.features, &listed);
+            };
+            by_type(x != nullptr ? kOwn : rows.dtype, list);
+            scratch.expect_list = is_sparse(listed);
+            if (scratch.expect_list) return keep_list(row, listed, scratch);
         }
-        if (scratch.expect_list) {
-            keep_list(row, scratch);
-        } else {
-            p.dense = x;
-            if (x == scratch.dense) scratch.dense += n_features_;
-        }
+        p.dense = x != nullptr ? x : dense_row(rows, r, scratch.dense);
+        if (p.dense == scratch.dense) scratch.dense += n_features_;
     }
     bool is_sparse(std::int64_t nonzeros) const { return nonzeros * 5 < n_features_ * 2; }
 
     void list_kept(const T* x, Row& row, Scratch& scratch) const {
-        ListBuilder list(*this, row, scratch);
         std::int64_t nonzeros = 0;
         row.prepared.norm2 = kernels<T>().scan(x, n_features_, &nonzeros);
+        std::int32_t listed = 0;
         for (std::int64_t f = 0; f < n_features_; ++f)
-            if (x[f] != T(0) && position_[f] >= 0) list.add(position_[f], x[f]);
-        list.finish();
+            if (x[f] != T(0) && position_[f] >= 0) append(scratch, listed, position_[f], x[f]);
+        keep_list(row, listed, scratch);
     }
 
     void prepare_csr(const Rows& rows, std::int64_t r, Row& row, Scratch& scratch) const {
         T squares[L] = {};
         const bool fused = kernels<T>().fused;
-        ListBuilder list(*this, row, scratch);
+        std::int32_t listed = 0;
         for (std::int64_t k = rows.indptr[r]; k < rows.indptr[r + 1]; ++k) {
             const std::int64_t f = rows.indices[k];
             const T v = mapped(load_element<double>(rows.data + k * rows.element_bytes(), rows.dtype), f);
             squares[f % L] = fused ? std::fma(v, v, squares[f % L]) : squares[f % L] + v * v;
             const std::int64_t at = position_.empty() ? f : position_[f];
-            if (v != T(0) && at >= 0) list.add(at, v);
+            if (v != T(0) && at >= 0) append(scratch, listed, at, v);
         }
-        list.finish();
+        keep_list(row, listed, scratch);
         for (int half = L / 2; half > 0; half /= 2)
             for (int i = 0; i < half; ++i) squares[i] += squares[i + half];
         row.prepared.norm2 = squares[0];
     }
 
-    struct ListBuilder {
-        const KernelMachine& machine;
-        Row& row;
-        Scratch& scratch;
-        std::int32_t count = 0;
-        int segment = 0;
-        ListBuilder(const KernelMachine& m, Row& r, Scratch& s) : machine(m), row(r), scratch(s) {
-            row.prepared.segment_ends[0] = 0;
-        }
-        void add(std::int64_t at, T v) {
-            close_until(at);
-            scratch.values[count] = v;
-            scratch.features[count++] = static_cast<std::int32_t>(at);
-        }
-        void close_until(std::int64_t at) {
-            while (segment < kSegments && at >= machine.panels_.segments[segment + 1])
-                row.prepared.segment_ends[++segment] = count;
-        }
-        void finish() {
-            while (segment < kSegments) row.prepared.segment_ends[++segment] = count;
-            machine.keep_list(row, scratch);
-        }
-    };
+    static void append(const Scratch& scratch, std::int32_t& listed, std::int64_t at, T v) {
+        scratch.values[listed] = v;
+        scratch.features[listed++] = static_cast<std::int32_t>(at);
+    }
 
-    void keep_list(Row& row, Scratch& scratch) const {
+    // A list that is sparse has chains of equal length; another has those that the same row has where it is dense.
+    void keep_list(Row& row, std::int32_t listed, Scratch& scratch) const {
         PreparedRow<T>& p = row.prepared;
         p.dense = nullptr;
         p.values = scratch.values;
         p.features = scratch.features;
-        const std::int64_t used = round_up(p.segment_ends[kSegments], L);
+        if (is_sparse(listed)) {
+            cut_evenly(listed, p.segment_ends);
+        } else {
+            p.segment_ends[0] = 0;
+            for (int s = 1; s <= kSegments; ++s)
+                p.segment_ends[s] = static_cast<std::int32_t>(std::lower_bound(p.features, p.features + listed, panels_.segments[s]) - p.features);
+        }
+        const std::int64_t used = round_up(listed, L);
         scratch.values += used;
         scratch.features += used;
     }

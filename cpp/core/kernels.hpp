@@ -1,8 +1,9 @@
 // The hot loops, as a table of functions that each instruction set fills in. Plain arrays and pointers only: a template of
 // the standard library that is instantiated here could be compiled for AVX-512 and then linked for everybody.
 //
-// Sums have one fixed order per instruction set. A dot product is cut into kSegments contiguous segments of features, one
-// chain of multiply-adds each, added from left to right; zeros may be skipped, since fma(0, s, acc) = acc.
+// Sums have one fixed order per instruction set. A dot product is kSegments chains of multiply-adds, added from left to right:
+// of a row of few non-zeros, each an equal part of the list of these; of any other row, each a contiguous segment of features,
+// whose zeros may be skipped, since fma(0, s, acc) = acc.
 #pragma once
 
 #include "common.hpp"
@@ -19,13 +20,18 @@ struct KernelParams {
     int degree = 3;
 };
 
+// Where each chain of a list of n non-zeros ends. In line everywhere, as nothing of this file may be compiled twice.
+[[gnu::always_inline]] inline void cut_evenly(std::int32_t n, std::int32_t* ends) {
+    for (int s = 0; s <= kSegments; ++s) ends[s] = static_cast<std::int32_t>(std::int64_t{n} * s / kSegments);
+}
+
 // A row ready for dot products: dense, or as a list of its non-zeros.
 template <class T>
 struct PreparedRow {
     const T* dense = nullptr;                 // null: use the list
     const T* values = nullptr;
     const std::int32_t* features = nullptr;   // of the non-zeros, ascending
-    std::int32_t segment_ends[kSegments + 1] = {};  // positions in the list, [0] = 0
+    std::int32_t segment_ends[kSegments + 1] = {};  // of the chains, in the list; [0] = 0
     T norm2 = 0;
 };
 
@@ -107,13 +113,38 @@ struct ColumnKernels {
                    std::int64_t stride);
 };
 
+// A first look at rows one by one: n_panels panels of kernel values, read out.
+template <class T>
+struct Glance {
+    const KernelParams* params;
+    const Panels<T>* panels;
+    int n_panels;
+    const T* weights;  // of n_panels panels
+    T bias;
+    std::int64_t n_features;
+    std::int32_t most_listed;  // non-zeros of a row that is looked at
+    T* values;                 // scratch: a row and a panel
+    std::int32_t* features;    // the same
+    T* slot;                   // scratch: n_panels panels
+};
+
+// Rows of S that lie in memory one value behind the other.
+template <class T, class S>
+struct RowKernels {
+    // Lists the non-zeros, how many they are, and returns the squared norm, as `scan` does. `values` and `features` have room for
+    // one panel more than the row.
+    T (*list)(const S* x, std::int64_t n, T* values, std::int32_t* features, std::int32_t* listed);
+    // The estimates of n rows, exactly as a batch comes to them; NaN for rows that have too many non-zeros or are not finite.
+    void (*glance)(const Glance<T>& g, const S* const* rows, int n, T* z);
+};
+
 template <class T>
 struct Kernels {
     // Squared norm of n contiguous values, and the number of non-zeros.
     T (*scan)(const T* x, std::int64_t n, std::int64_t* nonzeros);
-    // Lists the non-zeros, segment by segment (boundaries are whole panels, but for the last), and returns the same squared norm.
-    // `values` and `features` have room for one panel more than the row.
-    T (*list)(const T* x, const std::int64_t* segments, T* values, std::int32_t* features, std::int32_t* segment_ends);
+    RowKernels<T, float> rows_f32;
+    RowKernels<T, double> rows_f64;
+    RowKernels<T, std::uint8_t> rows_u8;
     // Kernel values of panels [first, last) for rows that are all dense, or each a list, into slots[r] + panel * lanes.
     void (*dots_dense)(const Panels<T>&, int first, int last, const PreparedRow<T>* const* rows, T* const* slots, int n);
     void (*dots_sparse)(const Panels<T>&, int first, int last, const PreparedRow<T>* const* rows, T* const* slots, int n);

@@ -1,9 +1,11 @@
 // The hot loops. Included by one translation unit per instruction set, each with its own WALD_ISA and compiler flags.
 #include <cstring>
+#include <type_traits>
 #include <utility>
 
 #include "../core/kernels.hpp"
 #include "vector.hpp"
+#include "reading.inl"
 
 namespace WALD_ISA {
 
@@ -12,97 +14,6 @@ using wald::KernelParams;
 using wald::kSegments;
 using wald::Panels;
 using wald::PreparedRow;
-
-// ---- reading a row ------------------------------------------------------------------------------------------------
-
-// Rows mostly lie one behind the other. The hardware's own prefetching stops at every page, so a line is asked for a page ahead.
-inline void prefetch_ahead(const void* p) {
-    __builtin_prefetch(static_cast<const char*>(p) + 4096);
-}
-
-// Sums squares lane by lane: lane = feature index modulo the panel width, whatever the layout the row came from.
-template <class T>
-T scan(const T* x, std::int64_t n, std::int64_t* nonzeros) {
-    constexpr int L = Pack<T>::kSize;
-    Pack<T> squares = Pack<T>::zero();
-    typename Pack<T>::I zeros[Pack<T>::kRegisters] = {};
-    std::int64_t i = 0;
-    for (; i + L <= n; i += L) {
-        prefetch_ahead(x + i);
-        const Pack<T> v = Pack<T>::load(x + i);
-        squares.fma(v, v);
-        for (int k = 0; k < Pack<T>::kRegisters; ++k) zeros[k] += (v.r[k] == T(0));  // -1 where true
-    }
-    std::int64_t count = i;
-    for (int k = 0; k < Pack<T>::kRegisters; ++k)
-        for (int j = 0; j < Pack<T>::kPerRegister; ++j) count += zeros[k][j];
-    if (i < n) {
-        T rest[L] = {};
-        for (std::int64_t j = i; j < n; ++j) {
-            rest[j - i] = x[j];
-            count += x[j] != T(0);
-        }
-        const Pack<T> v = Pack<T>::load(rest);
-        squares.fma(v, v);
-    }
-    *nonzeros = count;
-    return squares.sum();
-}
-
-// Appends the non-zeros of one whole panel of features; returns the new count. Values behind the count may be overwritten.
-template <class T>
-inline std::int64_t append_nonzeros(const T* x, const Pack<T>& v, std::int32_t first, T* values, std::int32_t* features,
-                                    std::int64_t count) {
-#if defined(__AVX512F__)
-    if constexpr (sizeof(T) == 4) {
-        const __mmask16 keep = _mm512_cmp_ps_mask((__m512)v.r[0], _mm512_setzero_ps(), _CMP_NEQ_UQ);
-        const __m512i at = _mm512_add_epi32(_mm512_set1_epi32(first),
-                                            _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15));
-        // compressed in the register and stored whole, which is faster than a compressing store
-        _mm512_storeu_ps(values + count, _mm512_maskz_compress_ps(keep, (__m512)v.r[0]));
-        _mm512_storeu_si512(features + count, _mm512_maskz_compress_epi32(keep, at));
-        return count + __builtin_popcount(keep);
-    }
-#endif
-    std::int64_t lit = 0;
-    for (int k = 0; k < Pack<T>::kRegisters; ++k) {
-        const typename Pack<T>::I different = v.r[k] != T(0);
-        for (int j = 0; j < Pack<T>::kPerRegister; ++j) lit |= different[j];
-    }
-    if (lit == 0) return count;
-    for (int j = 0; j < Pack<T>::kSize; ++j) {
-        values[count] = x[j];
-        features[count] = first + j;
-        count += x[j] != T(0);
-    }
-    return count;
-}
-
-template <class T>
-T list_nonzeros(const T* x, const std::int64_t* segments, T* values, std::int32_t* features, std::int32_t* segment_ends) {
-    constexpr int L = Pack<T>::kSize;
-    Pack<T> squares = Pack<T>::zero();
-    std::int64_t count = 0, i = 0;
-    segment_ends[0] = 0;
-    for (int s = 0; s < kSegments; ++s) {
-        for (; i + L <= segments[s + 1]; i += L) {
-            prefetch_ahead(x + i);
-            const Pack<T> v = Pack<T>::load(x + i);
-            squares.fma(v, v);
-            count = append_nonzeros<T>(x + i, v, static_cast<std::int32_t>(i), values, features, count);
-        }
-        if (i < segments[s + 1]) {  // only the last segment may end within a panel
-            T rest[L] = {};
-            for (std::int64_t j = i; j < segments[s + 1]; ++j) rest[j - i] = x[j];
-            const Pack<T> v = Pack<T>::load(rest);
-            squares.fma(v, v);
-            count = append_nonzeros<T>(rest, v, static_cast<std::int32_t>(i), values, features, count);
-            i = segments[s + 1];
-        }
-        segment_ends[s + 1] = static_cast<std::int32_t>(count);
-    }
-    return squares.sum();
-}
 
 // ---- dot products -------------------------------------------------------------------------------------------------
 
@@ -207,7 +118,7 @@ inline constexpr int kSparsePanels = 3;
 
 template <class T, int NP>
 void sparse_rows(const Panels<T>& panels, int panel, const PreparedRow<T>* const* rows, T* const* slots, int n) {
-    constexpr int NR = NP == 1 ? 4 : NP == 2 ? 2 : 1;
+    constexpr int NR = NP == 1 ? 4 : 2;
     for (int s = 0; s < kSegments; ++s) {
         int r = 0;
         for (; r + NR <= n; r += NR) sparse_segment<T, NP, NR>(panels, panel, s, rows + r, slots + r);
@@ -215,9 +126,45 @@ void sparse_rows(const Panels<T>& panels, int panel, const PreparedRow<T>* const
     }
 }
 
+// All chains of one row side by side: alone, each would wait for its own sums. Its values are in the list, or still in their places.
+template <class T, int NP, bool InPlace>
+inline void lone_row(const Panels<T>& panels, int panel, const PreparedRow<T>& row, T* slot) {
+    constexpr int L = Pack<T>::kSize;
+    const std::int64_t panel_size = panels.n_features * L;
+    const T* base = panels.data + panel * panel_size;
+    const T* values = InPlace ? row.dense : row.values;
+    Pack<T> acc[kSegments][NP];
+    const std::int32_t* ends = row.segment_ends;
+    std::int32_t common = ends[1];
+    for (int s = 0; s < kSegments; ++s) {
+        if (ends[s + 1] - ends[s] < common) common = ends[s + 1] - ends[s];
+        for (int p = 0; p < NP; ++p) acc[s][p] = Pack<T>::zero();
+    }
+    const std::int32_t* chains[kSegments];
+    for (int s = 0; s < kSegments; ++s) chains[s] = row.features + ends[s];
+    auto step = [&](int s, std::int32_t k) {
+        const std::int64_t f = chains[s][k];
+        const Pack<T> b = Pack<T>::set(values[InPlace ? f : ends[s] + k]);
+        for (int p = 0; p < NP; ++p) acc[s][p].fma(b, Pack<T>::load(base + f * L + p * panel_size));
+    };
+    for (std::int32_t k = 0; k < common; ++k)
+        for (int s = 0; s < kSegments; ++s) step(s, k);
+    for (int s = 0; s < kSegments; ++s)
+        for (std::int32_t k = common; k < ends[s + 1] - ends[s]; ++k) step(s, k);
+    for (int p = 0; p < NP; ++p) {
+        for (int s = 1; s < kSegments; ++s) acc[0][p] = acc[0][p] + acc[s][p];
+        acc[0][p].store(slot + (panel + p) * L);
+    }
+}
+
 template <class T>
 void dots_sparse(const Panels<T>& panels, int first, int last, const PreparedRow<T>* const* rows, T* const* slots, int n) {
     int p = first;
+    if (n == 1) {
+        for (; p + kPanels <= last; p += kPanels) lone_row<T, kPanels, false>(panels, p, *rows[0], slots[0]);
+        for (; p < last; ++p) lone_row<T, 1, false>(panels, p, *rows[0], slots[0]);
+        return;
+    }
     for (; p + kSparsePanels <= last; p += kSparsePanels) sparse_rows<T, kSparsePanels>(panels, p, rows, slots, n);
     if (last - p == 2) sparse_rows<T, 2>(panels, p, rows, slots, n);
     else if (last - p == 1) sparse_rows<T, 1>(panels, p, rows, slots, n);
@@ -294,12 +241,13 @@ void max_plus(const T* alpha, const T* steps, int n, int n_panels, T* out, std::
 #include "forest.inl"
 #include "online.inl"
 #include "readouts.inl"
+#include "glance.inl"
 
 namespace WALD_ISA {
 
 template <class T>
-inline constexpr wald::Kernels<T> table{&scan<T>,     &list_nonzeros<T>, &dots_dense<T>, &dots_sparse<T>,
-                                        &activate<T>, &readout<T>,       &absolute<T>,   &accumulate<T>,
+inline constexpr wald::Kernels<T> table{&scan<T>, rows_table<T, float>, rows_table<T, double>, rows_table<T, std::uint8_t>,
+                                        &dots_dense<T>, &dots_sparse<T>, &activate<T>, &readout<T>, &absolute<T>, &accumulate<T>,
                                         {&column_scores<T, float>, &gather_columns<T, float>},
                                         {&column_scores<T, double>, &gather_columns<T, double>}, &add_columns<T>, &readouts<T>,
                                         &accumulate_rows<T>, &max_plus<T>, &forest, online_table<T>, kFused};

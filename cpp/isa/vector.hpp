@@ -87,6 +87,17 @@ struct Pack {
             p.r[i] = *reinterpret_cast<const typename Register<T>::unaligned*>(x + i * kPerRegister);
         return p;
     }
+    // Of another type, converted.
+    template <class S>
+    static Pack load_as(const S* x) {
+        if constexpr (sizeof(S) == sizeof(T)) {
+            return load(x);
+        } else {
+            T v[kSize];
+            for (int j = 0; j < kSize; ++j) v[j] = static_cast<T>(x[j]);
+            return load(v);
+        }
+    }
     void store(T* x) const {
         for (int i = 0; i < kRegisters; ++i)
             *reinterpret_cast<typename Register<T>::unaligned*>(x + i * kPerRegister) = r[i];

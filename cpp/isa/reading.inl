@@ -1,0 +1,92 @@
+// Reading a row: its squared norm and its non-zeros. Squares are summed lane by lane: lane = feature index modulo the panel width,
+// whatever the layout and the type that the row came in. Included by kernels.inl, once per instruction set.
+
+namespace WALD_ISA {
+
+// Rows mostly lie one behind the other. The hardware's own prefetching stops at every page, so a line is asked for a page ahead.
+inline void prefetch_ahead(const void* p) {
+    __builtin_prefetch(static_cast<const char*>(p) + 4096);
+}
+
+template <class T>
+T scan(const T* x, std::int64_t n, std::int64_t* nonzeros) {
+    constexpr int L = Pack<T>::kSize;
+    Pack<T> squares = Pack<T>::zero();
+    typename Pack<T>::I zeros[Pack<T>::kRegisters] = {};
+    std::int64_t i = 0;
+    for (; i + L <= n; i += L) {
+        prefetch_ahead(x + i);
+        const Pack<T> v = Pack<T>::load(x + i);
+        squares.fma(v, v);
+        for (int k = 0; k < Pack<T>::kRegisters; ++k) zeros[k] += (v.r[k] == T(0));  // -1 where true
+    }
+    std::int64_t count = i;
+    for (int k = 0; k < Pack<T>::kRegisters; ++k)
+        for (int j = 0; j < Pack<T>::kPerRegister; ++j) count += zeros[k][j];
+    if (i < n) {
+        T rest[L] = {};
+        for (std::int64_t j = i; j < n; ++j) {
+            rest[j - i] = x[j];
+            count += x[j] != T(0);
+        }
+        const Pack<T> v = Pack<T>::load(rest);
+        squares.fma(v, v);
+    }
+    *nonzeros = count;
+    return squares.sum();
+}
+
+// Appends the non-zeros of one whole panel of features; returns the new count. Values behind the count may be overwritten; without
+// values only the features are listed.
+template <class T, bool Values>
+inline std::int64_t append_nonzeros(const Pack<T>& v, std::int32_t first, T* values, std::int32_t* features, std::int64_t count) {
+#if defined(__AVX512F__)
+    if constexpr (sizeof(T) == 4) {
+        const __mmask16 keep = _mm512_cmp_ps_mask((__m512)v.r[0], _mm512_setzero_ps(), _CMP_NEQ_UQ);
+        const __m512i at = _mm512_add_epi32(_mm512_set1_epi32(first),
+                                            _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15));
+        // compressed in the register and stored whole, which is faster than a compressing store
+        if constexpr (Values) _mm512_storeu_ps(values + count, _mm512_maskz_compress_ps(keep, (__m512)v.r[0]));
+        _mm512_storeu_si512(features + count, _mm512_maskz_compress_epi32(keep, at));
+        return count + __builtin_popcount(keep);
+    }
+#endif
+    std::int64_t lit = 0;
+    for (int k = 0; k < Pack<T>::kRegisters; ++k) {
+        const typename Pack<T>::I different = v.r[k] != T(0);
+        for (int j = 0; j < Pack<T>::kPerRegister; ++j) lit |= different[j];
+    }
+    if (lit == 0) return count;
+    T x[Pack<T>::kSize];
+    v.store(x);
+    for (int j = 0; j < Pack<T>::kSize; ++j) {
+        if constexpr (Values) values[count] = x[j];
+        features[count] = first + j;
+        count += x[j] != T(0);
+    }
+    return count;
+}
+
+template <class T, class S, bool Values = true>
+T list_nonzeros(const S* x, std::int64_t n, T* values, std::int32_t* features, std::int32_t* listed) {
+    constexpr int L = Pack<T>::kSize;
+    Pack<T> squares = Pack<T>::zero();
+    std::int64_t count = 0, i = 0;
+    for (; i + L <= n; i += L) {
+        prefetch_ahead(x + i);
+        const Pack<T> v = Pack<T>::load_as(x + i);
+        squares.fma(v, v);
+        count = append_nonzeros<T, Values>(v, static_cast<std::int32_t>(i), values, features, count);
+    }
+    if (i < n) {
+        T rest[L] = {};
+        for (std::int64_t j = i; j < n; ++j) rest[j - i] = static_cast<T>(x[j]);
+        const Pack<T> v = Pack<T>::load(rest);
+        squares.fma(v, v);
+        count = append_nonzeros<T, Values>(v, static_cast<std::int32_t>(i), values, features, count);
+    }
+    *listed = static_cast<std::int32_t>(count);
+    return squares.sum();
+}
+
+}  // namespace WALD_ISA
