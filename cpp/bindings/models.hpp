@@ -94,8 +94,8 @@ inline Model kernel_model(const std::string& kernel, double gamma, double coef0,
     Model m;
     m.shifted = std::any_of(s.shift.begin(), s.shift.end(), [](double v) { return v != 0; });
     nb::gil_scoped_release release;
-    m.twice = std::make_shared<const Double>(s);
     if (single) m.single = std::make_shared<const Single>(s);
+    m.twice = std::make_shared<const Double>(s, m.single);
     return m;
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 
 #include "arena.hpp"
 #include "kernels.hpp"
@@ -26,6 +27,12 @@ struct KernelMachineSpec {
     std::span<const double> scale, shift;      // (n_features,): x * scale + shift; empty: as it is
     double swing = 0;                          // length of what the wrapped model's scaling adds and takes away again
     std::span<const double> fill;              // (n_features,): stands in for NaN, after scale and shift; empty: none
+
+    std::int64_t n_kept() const { return kept.empty() ? n_features : static_cast<std::int64_t>(kept.size()); }
+    const double* vector(std::int64_t term) const {
+        const std::int64_t which = order[term];
+        return which < n_vectors ? vectors + which * n_kept() : landmarks + (which - n_vectors) * n_kept();
+    }
 };
 
 template <class T>
@@ -46,12 +53,14 @@ public:
         bool expect_list = true;  // a guess carried from row to row: it changes how a row is read, never what comes out
     };
 
-    explicit KernelMachine(const KernelMachineSpec& spec)
-        : params_(spec.params), n_terms_(spec.n_terms), n_features_(spec.n_features),
+    // A machine in double precision borrows the vectors of `single`, the same machine, where they are exact there: what few rows
+    // need of it is mostly memory.
+    explicit KernelMachine(const KernelMachineSpec& spec, std::shared_ptr<const KernelMachine<float>> single = nullptr)
+        : lender_(single != nullptr && fits_in_single(spec) ? std::move(single) : nullptr), params_(spec.params), n_terms_(spec.n_terms), n_features_(spec.n_features),
           n_outputs_(static_cast<int>(spec.intercept.size())), padded_outputs_(static_cast<int>(round_up(n_outputs_, L))),
           n_panels_(static_cast<int>(round_up(spec.n_terms, L) / L)),
-          n_kept_(spec.kept.empty() ? spec.n_features : static_cast<std::int64_t>(spec.kept.size())),
-          panels_data_(static_cast<std::size_t>(n_panels_) * n_kept_ * L), offset_(static_cast<std::size_t>(n_panels_) * L),
+          n_kept_(spec.n_kept()),
+          panels_data_(lender_ != nullptr ? 0 : static_cast<std::size_t>(n_panels_) * n_kept_ * L), offset_(static_cast<std::size_t>(n_panels_) * L),
           linear_(static_cast<std::size_t>(n_panels_) * L), has_linear_(n_panels_),
           weights_(static_cast<std::size_t>(n_panels_) * L * (n_outputs_ == 1 ? 1 : padded_outputs_)),
           bias_(padded_outputs_), largest_(static_cast<std::size_t>(n_panels_) * L),
@@ -69,12 +78,14 @@ public:
         }
         swing_ = spec.swing;
         panels_.data = panels_data_.data();
+        if (lender_ != nullptr) panels_.narrow = lender_->packed();
         panels_.n_features = n_kept_;
         panels_.offset = offset_.data();
         panels_.linear = linear_.data();
         panels_.has_linear = has_linear_.data();
     }
 
+    const T* packed() const { return panels_data_.data(); }
     std::int64_t n_features() const { return n_features_; }
     std::int64_t n_terms() const { return n_terms_; }
     int n_outputs() const { return n_outputs_; }
@@ -159,13 +170,25 @@ public:
     std::int64_t full_work() const { return padded_outputs_; }
 
 private:
+    // Terms without a coefficient are only looked at early, which is not done in double precision then.
+    static bool fits_in_single(const KernelMachineSpec& spec) {
+        const std::int64_t d = spec.n_kept(), n_outputs = static_cast<std::int64_t>(spec.intercept.size());
+        for (std::int64_t j = 0; j < spec.n_terms; ++j) {
+            bool counts = false;
+            for (std::int64_t k = 0; k < n_outputs; ++k) counts = counts || spec.coef[k * spec.n_terms + j] != 0;
+            const double* v = spec.vector(j);
+            for (std::int64_t f = 0; counts && f < d; ++f)
+                if (static_cast<double>(static_cast<float>(v[f])) != v[f]) return false;
+        }
+        return true;
+    }
+
     void pack(const KernelMachineSpec& spec, std::int64_t j) {
         const std::int64_t panel = j / L, lane = j % L;
-        const std::int64_t which = spec.order[j];
-        const double* v = which < spec.n_vectors ? spec.vectors + which * n_kept_ : spec.landmarks + (which - spec.n_vectors) * n_kept_;
+        const double* v = spec.vector(j);
         double norm2 = 0;
         for (std::int64_t f = 0; f < n_kept_; ++f) {
-            panels_data_[(panel * n_kept_ + f) * L + lane] = static_cast<T>(v[f]);
+            if (lender_ == nullptr) panels_data_[(panel * n_kept_ + f) * L + lane] = static_cast<T>(v[f]);
             norm2 += v[f] * v[f];
         }
         const bool linear = !spec.linear.empty() && spec.linear[j];
@@ -322,6 +345,7 @@ private:
         return e * 1.05;
     }
 
+    std::shared_ptr<const KernelMachine<float>> lender_;
     KernelParams params_;
     std::int64_t n_terms_, n_features_;
     int n_outputs_, padded_outputs_, n_panels_;

@@ -39,6 +39,7 @@ struct PreparedRow {
 template <class T>
 struct Panels {
     const T* data = nullptr;
+    const float* narrow = nullptr;  // instead of data: the same numbers in panels of float
     std::int64_t n_features = 0;
     std::int64_t segments[kSegments + 1] = {};
     const T* offset = nullptr;         // [panel][lane]: -gamma |s|^2 (rbf)

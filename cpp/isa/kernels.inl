@@ -17,21 +17,34 @@ using wald::PreparedRow;
 
 // ---- dot products -------------------------------------------------------------------------------------------------
 
-template <class T, int MR, int NP>
+// NP neighbouring panels of vectors, kept as S: each as T, or a part of a panel of narrower numbers.
+template <class T, class S, int NP>
+struct Vectors {
+    static constexpr int L = Pack<T>::kSize, kParts = sizeof(T) / sizeof(S);
+    const S* base[NP];
+
+    Vectors(const Panels<T>& panels, int panel) {
+        for (int p = 0; p < NP; ++p, ++panel) {
+            if constexpr (kParts == 1) base[p] = panels.data + panel * panels.n_features * L;
+            else base[p] = panels.narrow + (panel / kParts * panels.n_features * kParts + panel % kParts) * L;
+        }
+    }
+    Pack<T> load(int p, std::int64_t feature) const { return Pack<T>::load_as(base[p] + feature * (L * kParts)); }
+};
+
+template <class T, class S, int MR, int NP>
 inline void dense_tile(const Panels<T>& panels, int panel, const PreparedRow<T>* const* rows, T* const* slots) {
     constexpr int L = Pack<T>::kSize;
-    const std::int64_t panel_size = panels.n_features * L;
-    const T* base = panels.data + panel * panel_size;
+    const Vectors<T, S, NP> vectors(panels, panel);
     const T* x[MR];
     for (int r = 0; r < MR; ++r) x[r] = rows[r]->dense;
     for (int s = 0; s < kSegments; ++s) {
         Pack<T> acc[MR][NP];
         for (int r = 0; r < MR; ++r)
             for (int p = 0; p < NP; ++p) acc[r][p] = Pack<T>::zero();
-        const T* at = base + panels.segments[s] * L;
-        for (std::int64_t f = panels.segments[s]; f < panels.segments[s + 1]; ++f, at += L) {
+        for (std::int64_t f = panels.segments[s]; f < panels.segments[s + 1]; ++f) {
             Pack<T> v[NP];
-            for (int p = 0; p < NP; ++p) v[p] = Pack<T>::load(at + p * panel_size);
+            for (int p = 0; p < NP; ++p) v[p] = vectors.load(p, f);
             for (int r = 0; r < MR; ++r) {
                 const Pack<T> b = Pack<T>::set(x[r][f]);
                 for (int p = 0; p < NP; ++p) acc[r][p].fma(b, v[p]);
@@ -55,11 +68,11 @@ inline constexpr int kRows = 6, kPanels = 1;
 inline constexpr int kRows = 2, kPanels = 1;
 #endif
 
-template <class T, int NP>
+template <class T, class S, int NP>
 void dense_rows(const Panels<T>& panels, int panel, const PreparedRow<T>* const* rows, T* const* slots, int n) {
     using Tile = void (*)(const Panels<T>&, int, const PreparedRow<T>* const*, T* const*);
     static constexpr auto tiles = []<int... I>(std::integer_sequence<int, I...>) {
-        struct { Tile of[kRows]; } table{{&dense_tile<T, I + 1, NP>...}};
+        struct { Tile of[kRows]; } table{{&dense_tile<T, S, I + 1, NP>...}};
         return table;
     }(std::make_integer_sequence<int, kRows>{});
     for (int r = 0; r < n;) {
@@ -69,20 +82,21 @@ void dense_rows(const Panels<T>& panels, int panel, const PreparedRow<T>* const*
     }
 }
 
-template <class T>
+template <class T, class S = T>
 void dots_dense(const Panels<T>& panels, int first, int last, const PreparedRow<T>* const* rows, T* const* slots, int n) {
+    if constexpr (sizeof(S) > sizeof(float))
+        if (panels.narrow != nullptr) return dots_dense<T, float>(panels, first, last, rows, slots, n);
     int p = first;
-    for (; p + kPanels <= last; p += kPanels) dense_rows<T, kPanels>(panels, p, rows, slots, n);
-    for (; p < last; ++p) dense_rows<T, 1>(panels, p, rows, slots, n);
+    for (; p + kPanels <= last; p += kPanels) dense_rows<T, S, kPanels>(panels, p, rows, slots, n);
+    for (; p < last; ++p) dense_rows<T, S, 1>(panels, p, rows, slots, n);
 }
 
 // One segment of NR rows, side by side as far as the shortest list goes: with few panels a lone row would wait for its own
 // sums. The caller goes through all rows before the next segment, so that a segment of NP panels stays in the first-level cache.
-template <class T, int NP, int NR>
+template <class T, class S, int NP, int NR>
 inline void sparse_segment(const Panels<T>& panels, int panel, int segment, const PreparedRow<T>* const* rows, T* const* slots) {
     constexpr int L = Pack<T>::kSize;
-    const std::int64_t panel_size = panels.n_features * L;
-    const T* base = panels.data + panel * panel_size;
+    const Vectors<T, S, NP> vectors(panels, panel);
     Pack<T> acc[NR][NP];
     const T* values[NR];
     const std::int32_t* features[NR];
@@ -98,8 +112,7 @@ inline void sparse_segment(const Panels<T>& panels, int panel, int segment, cons
     }
     auto step = [&](int r, std::int32_t k) {
         const Pack<T> b = Pack<T>::set(values[r][k]);
-        const T* at = base + static_cast<std::int64_t>(features[r][k]) * L;
-        for (int p = 0; p < NP; ++p) acc[r][p].fma(b, Pack<T>::load(at + p * panel_size));
+        for (int p = 0; p < NP; ++p) acc[r][p].fma(b, vectors.load(p, features[r][k]));
     };
     for (std::int32_t k = 0; k < common; ++k)
         for (int r = 0; r < NR; ++r) step(r, k);
@@ -116,22 +129,20 @@ inline void sparse_segment(const Panels<T>& panels, int panel, int segment, cons
 // Three panels x a quarter of the features: 784 features of float32 make 37 KiB, of which the often lit ones fit.
 inline constexpr int kSparsePanels = 3;
 
-template <class T, int NP>
+template <class T, class S, int NP>
 void sparse_rows(const Panels<T>& panels, int panel, const PreparedRow<T>* const* rows, T* const* slots, int n) {
     constexpr int NR = NP == 1 ? 4 : 2;
     for (int s = 0; s < kSegments; ++s) {
         int r = 0;
-        for (; r + NR <= n; r += NR) sparse_segment<T, NP, NR>(panels, panel, s, rows + r, slots + r);
-        for (; r < n; ++r) sparse_segment<T, NP, 1>(panels, panel, s, rows + r, slots + r);
+        for (; r + NR <= n; r += NR) sparse_segment<T, S, NP, NR>(panels, panel, s, rows + r, slots + r);
+        for (; r < n; ++r) sparse_segment<T, S, NP, 1>(panels, panel, s, rows + r, slots + r);
     }
 }
 
 // All chains of one row side by side: alone, each would wait for its own sums. Its values are in the list, or still in their places.
-template <class T, int NP, bool InPlace>
+template <class T, class S, int NP, bool InPlace>
 inline void lone_row(const Panels<T>& panels, int panel, const PreparedRow<T>& row, T* slot) {
-    constexpr int L = Pack<T>::kSize;
-    const std::int64_t panel_size = panels.n_features * L;
-    const T* base = panels.data + panel * panel_size;
+    const Vectors<T, S, NP> vectors(panels, panel);
     const T* values = InPlace ? row.dense : row.values;
     Pack<T> acc[kSegments][NP];
     const std::int32_t* ends = row.segment_ends;
@@ -145,7 +156,7 @@ inline void lone_row(const Panels<T>& panels, int panel, const PreparedRow<T>& r
     auto step = [&](int s, std::int32_t k) {
         const std::int64_t f = chains[s][k];
         const Pack<T> b = Pack<T>::set(values[InPlace ? f : ends[s] + k]);
-        for (int p = 0; p < NP; ++p) acc[s][p].fma(b, Pack<T>::load(base + f * L + p * panel_size));
+        for (int p = 0; p < NP; ++p) acc[s][p].fma(b, vectors.load(p, f));
     };
     for (std::int32_t k = 0; k < common; ++k)
         for (int s = 0; s < kSegments; ++s) step(s, k);
@@ -153,21 +164,23 @@ inline void lone_row(const Panels<T>& panels, int panel, const PreparedRow<T>& r
         for (std::int32_t k = common; k < ends[s + 1] - ends[s]; ++k) step(s, k);
     for (int p = 0; p < NP; ++p) {
         for (int s = 1; s < kSegments; ++s) acc[0][p] = acc[0][p] + acc[s][p];
-        acc[0][p].store(slot + (panel + p) * L);
+        acc[0][p].store(slot + (panel + p) * Pack<T>::kSize);
     }
 }
 
-template <class T>
+template <class T, class S = T>
 void dots_sparse(const Panels<T>& panels, int first, int last, const PreparedRow<T>* const* rows, T* const* slots, int n) {
+    if constexpr (sizeof(S) > sizeof(float))
+        if (panels.narrow != nullptr) return dots_sparse<T, float>(panels, first, last, rows, slots, n);
     int p = first;
     if (n == 1) {
-        for (; p + kPanels <= last; p += kPanels) lone_row<T, kPanels, false>(panels, p, *rows[0], slots[0]);
-        for (; p < last; ++p) lone_row<T, 1, false>(panels, p, *rows[0], slots[0]);
+        for (; p + kPanels <= last; p += kPanels) lone_row<T, S, kPanels, false>(panels, p, *rows[0], slots[0]);
+        for (; p < last; ++p) lone_row<T, S, 1, false>(panels, p, *rows[0], slots[0]);
         return;
     }
-    for (; p + kSparsePanels <= last; p += kSparsePanels) sparse_rows<T, kSparsePanels>(panels, p, rows, slots, n);
-    if (last - p == 2) sparse_rows<T, 2>(panels, p, rows, slots, n);
-    else if (last - p == 1) sparse_rows<T, 1>(panels, p, rows, slots, n);
+    for (; p + kSparsePanels <= last; p += kSparsePanels) sparse_rows<T, S, kSparsePanels>(panels, p, rows, slots, n);
+    if (last - p == 2) sparse_rows<T, S, 2>(panels, p, rows, slots, n);
+    else if (last - p == 1) sparse_rows<T, S, 1>(panels, p, rows, slots, n);
 }
 
 // ---- dot products to kernel values --------------------------------------------------------------------------------

@@ -39,14 +39,21 @@ def machine(
     mapped: bool = False,
     filled: bool = False,
     surrogates: bool = False,
+    exact: bool = False,
 ) -> Machine:
-    """A well scaled kernel machine; with ``surrogates`` some terms are dot products that F does not need."""
+    """A well scaled kernel machine.
+
+    With ``surrogates`` some terms are dot products that F does not need; with ``exact`` single precision holds the
+    vectors that F needs.
+    """
     features = np.flatnonzero(rng.random(d) < 0.6).astype(np.int32) if kept else None
     if features is not None and len(features) == 0:
         features = np.array([d - 1], dtype=np.int32)
     width = d if features is None else len(features)
     vectors = rng.normal(size=(n, width)) * (rng.random((n, width)) < 0.7)
     linear = (rng.random(n) < (0.3 if surrogates else 0.0)).astype(np.uint8)
+    if exact:
+        vectors[linear == 0] = vectors[linear == 0].astype(np.float32)
     return Machine(
         kernel=kernel,
         gamma=0.4 / d,

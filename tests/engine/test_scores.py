@@ -42,7 +42,7 @@ def check_look(model, plan, seen, X):
     decision=st.sampled_from(cases.DECISIONS),
     single=st.booleans(),
     dtype=st.sampled_from([np.float32, np.float64]),
-    options=st.fixed_dictionaries(dict.fromkeys(["kept", "mapped", "filled", "surrogates"], st.booleans())),
+    options=st.fixed_dictionaries(dict.fromkeys(["kept", "mapped", "filled", "surrogates", "exact"], st.booleans())),
 )
 def test_kernel_machine(seed, kernel, d, n, n_rows, decision, single, dtype, options):
     rng = np.random.default_rng(seed)
@@ -57,6 +57,23 @@ def test_kernel_machine(seed, kernel, d, n, n_rows, decision, single, dtype, opt
     assert scores.shape == (n_rows, decision.n_outputs)
     assert errors.shape == (n_rows,)
     np.testing.assert_allclose(scores, model.scores(X), rtol=1e-9, atol=1e-9 * 10.0 ** max(0, model.degree - 3))
+
+
+@settings(max_examples=60)
+@given(
+    seed=cases.seeds,
+    d=st.sampled_from(cases.WIDTHS),
+    n=cases.n_terms,
+    n_rows=cases.n_rows,
+    surrogates=st.booleans(),
+    exact=st.booleans(),
+)
+def test_full_scores_do_not_hang_on_where_vectors_are_kept(seed, d, n, n_rows, surrogates, exact):
+    rng = np.random.default_rng(seed)
+    model = cases.machine(rng, d=d, n=n, surrogates=surrogates, exact=exact)
+    rows = _core.Rows.dense(cases.rows(rng, n_rows, d))
+    alone, beside_single = (model.pack(single).scores(rows, U, 1) for single in (False, True))
+    assert cases.bits(beside_single) == cases.bits(alone)
 
 
 @settings(max_examples=60)
