@@ -103,7 +103,7 @@ def _against_machine(fast: EarlyExitClassifier, X: NDArray[np.float32], how: Run
             vectors = fast.predict(rows, return_cost=True)[1]
             every = 2.0 * rows.shape[1] * vectors.sum()
             lit = 2.0 * float(np.count_nonzero(rows, axis=1) @ vectors)
-            seconds, moved = t[name].median, rows.nbytes + n * _reach(rows, vectors)
+            seconds, moved = t[name].median, rows.nbytes + _reach(rows, vectors)
             shares = {"FMA peak": lit / seconds / top, "bandwidth": moved / seconds / peak["read"]}
             binds = max(shares, key=lambda limit: shares[limit])
             what = "rows without a zero" if name == "dense" else "digits"
@@ -124,7 +124,7 @@ def _against_machine(fast: EarlyExitClassifier, X: NDArray[np.float32], how: Run
 
 
 def _reach(rows: NDArray[np.float32], vectors: NDArray[np.float64]) -> float:
-    """Bytes of the model that a thread has to fetch for the rows that see the most of it, where they have no zeros."""
+    """Bytes of the model that have to be fetched for the rows that see the most of it, where they have no zeros."""
     longest = vectors == vectors.max()
     return 4.0 * float(vectors.max()) * float(np.count_nonzero(rows[longest].any(axis=0)))
 

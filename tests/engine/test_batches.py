@@ -90,7 +90,7 @@ def test_more_rows_than_a_chunk():
 
 @pytest.mark.parametrize("single", [False, True], ids=["double", "single"])
 def test_whether_zeros_are_skipped_changes_nothing(single):
-    """Features of the model that are 0 in every row change the density of rows, and none of their bits."""
+    """Rows that are always kept as lists have the bits of rows that the engine keeps as it likes."""
     rng = np.random.default_rng(0)
     d = 64
     model = cases.machine(rng, d=d, n=50)
