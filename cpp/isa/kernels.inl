@@ -91,11 +91,19 @@ void dots_dense(const Panels<T>& panels, int first, int last, const PreparedRow<
     for (; p < last; ++p) dense_rows<T, S, 1>(panels, p, rows, slots, n);
 }
 
-// One segment of NR rows, side by side as far as the shortest list goes: with few panels a lone row would wait for its own
-// sums. The caller goes through all rows before the next segment, so that a segment of NP panels stays in the first-level cache.
-template <class T, class S, int NP, int NR>
+// Three panels x a chain of each row: 784 features of float32 make 37 KiB a segment, of which the often lit ones fit the first-level
+// cache, since all rows go through a segment before the next one.
+inline constexpr int kSparsePanels = 3;
+#if defined(__AVX2__) || defined(__AVX512F__)
+inline constexpr int kSparseRows = 2;
+#else
+inline constexpr int kSparseRows = 1;
+#endif
+
+// One chain of NR rows, side by side as far as the shorter one goes.
+template <class T, class S, int NR>
 inline void sparse_segment(const Panels<T>& panels, int panel, int segment, const PreparedRow<T>* const* rows, T* const* slots) {
-    constexpr int L = Pack<T>::kSize;
+    constexpr int L = Pack<T>::kSize, NP = kSparsePanels;
     const Vectors<T, S, NP> vectors(panels, panel);
     Pack<T> acc[NR][NP];
     const T* values[NR];
@@ -126,16 +134,12 @@ inline void sparse_segment(const Panels<T>& panels, int panel, int segment, cons
     }
 }
 
-// Three panels x a quarter of the features: 784 features of float32 make 37 KiB, of which the often lit ones fit.
-inline constexpr int kSparsePanels = 3;
-
-template <class T, class S, int NP>
+template <class T, class S>
 void sparse_rows(const Panels<T>& panels, int panel, const PreparedRow<T>* const* rows, T* const* slots, int n) {
-    constexpr int NR = NP == 1 ? 4 : 2;
     for (int s = 0; s < kSegments; ++s) {
         int r = 0;
-        for (; r + NR <= n; r += NR) sparse_segment<T, S, NP, NR>(panels, panel, s, rows + r, slots + r);
-        for (; r < n; ++r) sparse_segment<T, S, NP, 1>(panels, panel, s, rows + r, slots + r);
+        for (; r + kSparseRows <= n; r += kSparseRows) sparse_segment<T, S, kSparseRows>(panels, panel, s, rows + r, slots + r);
+        for (; r < n; ++r) sparse_segment<T, S, 1>(panels, panel, s, rows + r, slots + r);
     }
 }
 
@@ -173,14 +177,11 @@ void dots_sparse(const Panels<T>& panels, int first, int last, const PreparedRow
     if constexpr (sizeof(S) > sizeof(float))
         if (panels.narrow != nullptr) return dots_sparse<T, float>(panels, first, last, rows, slots, n);
     int p = first;
-    if (n == 1) {
-        for (; p + kPanels <= last; p += kPanels) lone_row<T, S, kPanels, false>(panels, p, *rows[0], slots[0]);
-        for (; p < last; ++p) lone_row<T, S, 1, false>(panels, p, *rows[0], slots[0]);
-        return;
-    }
-    for (; p + kSparsePanels <= last; p += kSparsePanels) sparse_rows<T, S, kSparsePanels>(panels, p, rows, slots, n);
-    if (last - p == 2) sparse_rows<T, S, 2>(panels, p, rows, slots, n);
-    else if (last - p == 1) sparse_rows<T, S, 1>(panels, p, rows, slots, n);
+    for (; n > 1 && p + kSparsePanels <= last; p += kSparsePanels) sparse_rows<T, S>(panels, p, rows, slots, n);
+    for (; p + kPanels <= last; p += kPanels)
+        for (int r = 0; r < n; ++r) lone_row<T, S, kPanels, false>(panels, p, *rows[r], slots[r]);
+    for (; p < last; ++p)
+        for (int r = 0; r < n; ++r) lone_row<T, S, 1, false>(panels, p, *rows[r], slots[r]);
 }
 
 // ---- dot products to kernel values --------------------------------------------------------------------------------

@@ -36,6 +36,21 @@ T scan(const T* x, std::int64_t n, std::int64_t* nonzeros) {
     return squares.sum();
 }
 
+#if defined(__AVX2__) && !defined(__AVX512F__)
+// Which of eight lanes a mask keeps, a byte each, from the first on.
+struct KeptLanes {
+    std::uint64_t of[256] = {};
+    constexpr KeptLanes() {
+        for (int mask = 0; mask < 256; ++mask) {
+            int kept = 0;
+            for (std::uint64_t lane = 0; lane < 8; ++lane)
+                if (mask >> lane & 1) of[mask] |= lane << (8 * kept++);
+        }
+    }
+};
+inline constexpr KeptLanes kKeptLanes;
+#endif
+
 // Appends the non-zeros of one whole panel of features; returns the new count. Values behind the count may be overwritten; without
 // values only the features are listed.
 template <class T, bool Values>
@@ -49,6 +64,17 @@ inline std::int64_t append_nonzeros(const Pack<T>& v, std::int32_t first, T* val
         if constexpr (Values) _mm512_storeu_ps(values + count, _mm512_maskz_compress_ps(keep, (__m512)v.r[0]));
         _mm512_storeu_si512(features + count, _mm512_maskz_compress_epi32(keep, at));
         return count + __builtin_popcount(keep);
+    }
+#elif defined(__AVX2__)
+    if constexpr (sizeof(T) == 4) {
+        for (int k = 0; k < Pack<T>::kRegisters; ++k) {
+            const int keep = _mm256_movemask_ps(_mm256_cmp_ps((__m256)v.r[k], _mm256_setzero_ps(), _CMP_NEQ_UQ));
+            const __m256i lanes = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(static_cast<long long>(kKeptLanes.of[keep])));
+            if constexpr (Values) _mm256_storeu_ps(values + count, _mm256_permutevar8x32_ps((__m256)v.r[k], lanes));
+            _mm256_storeu_si256(reinterpret_cast<__m256i*>(features + count), _mm256_add_epi32(lanes, _mm256_set1_epi32(first + 8 * k)));
+            count += __builtin_popcount(static_cast<unsigned>(keep));
+        }
+        return count;
     }
 #endif
     std::int64_t lit = 0;
