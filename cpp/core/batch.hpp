@@ -94,33 +94,35 @@ public:
             answer(call, positions_[r], code, c_.stages_.size());
             if (code == kHandOver) again.push_back(positions_[r]);
         }
-        if constexpr (std::is_same_v<T, float>) {
+        if constexpr (std::is_same_v<T, float>) {  // last of all: another batch takes over the scratch memory
             if (!again.empty()) c_.redo(call, again, n_threads_);
         }
     }
 
 private:
-    static constexpr bool kGlances = requires(const Terms& t, const Rows& rows) { t.reads_in_place(rows); };
+    static constexpr bool kGlances = requires(const Terms& t, const Rows& rows) { t.glances(rows); };
 
     // Goes from row to row with the first look, as long as they mostly have few non-zeros; reads in what it does not settle, and
     // answers where it ended.
     std::int64_t glance(const Call& call, std::int64_t begin, std::int64_t end) {
         constexpr int kTogether = 64;
         if (!c_.glances(call)) return begin;
-        for (int seen = kTogether; begin < end && 2 * seen > kTogether;) {
+        bool mostly_sparse = true;
+        while (begin < end && mostly_sparse) {
             const int m = static_cast<int>(std::min<std::int64_t>(kTogether, end - begin));
-            const std::byte* rows[kTogether];
+            const void* rows[kTogether];
             T z[kTogether];
             for (int i = 0; i < m; ++i) rows[i] = call.rows.row(call.row(begin + i));
             c_.terms_->glance(call.rows.dtype, rows, m, c_.stages_.terms[0], c_.stages_.weights[0].data(), c_.stages_.bias[0][0], scratch_,
                               slot_storage_ + n_ * width_, z);
-            seen = 0;
+            int seen = 0;
             for (int i = 0; i < m; ++i, ++begin) {
-                seen += z[i] == z[i];
+                seen += !std::isnan(z[i]);
                 const std::int32_t code = settled(z[i], 0);
                 if (code == kPending) add(call, begin);
                 else answer(call, begin, code, 0);
             }
+            mostly_sparse = 2 * seen > m;
         }
         return begin;
     }
@@ -133,12 +135,12 @@ private:
         return kPending;
     }
 
-    // A thread takes a few terms at a time, and where there are few of them, only some of the rows.
+    // A thread takes a few terms at a time, and where there are too few of them for all threads, only some of the rows.
     void evaluate(std::int64_t begin, std::int64_t end) {
         if constexpr (kSharesTerms) {
             if (n_threads_ > 1 && n_ * (end - begin) > kWorthSharing) {
                 const std::int64_t pieces = (end - begin + Terms::kShared - 1) / Terms::kShared;
-                const int parts = pieces < 2 * n_threads_ ? std::min(n_, n_threads_) : 1;
+                const int parts = pieces < std::int64_t{2} * n_threads_ ? std::min(n_, n_threads_) : 1;
                 parallel_for(pieces * parts, n_threads_, [&](std::int64_t i, int) {
                     const std::int64_t from = begin + i / parts * Terms::kShared;
                     const int part = static_cast<int>(i % parts), first = n_ * part / parts, last = n_ * (part + 1) / parts;
@@ -195,10 +197,10 @@ private:
                 continue;
             }
             const std::int32_t code = settled(z, t);
-            if (!(z >= -largest && z <= largest)) {
-                answer(call, positions_[r], kNotFinite, t);
-            } else if (code != kPending) {
+            if (code != kPending) {
                 answer(call, positions_[r], code, t);
+            } else if (!(z >= -largest && z <= largest)) {
+                answer(call, positions_[r], kNotFinite, t);
             } else if (last && call.at_end == AtEnd::answer) {
                 const T threshold = static_cast<T>(c_.decision_.threshold);
                 answer(call, positions_[r], z > threshold || (z == threshold && c_.decision_.tie_positive), t);

@@ -129,7 +129,7 @@ private:
     static constexpr int kHeadPanels = 8;
     static constexpr int kHeadRows = 512;
     static constexpr std::int64_t kGlanced = 32;  // terms of a first look at rows one by one
-    static constexpr std::int64_t kFewRows = 256, kWorthSharing = 4096;  // rows of a batch; comparisons
+    static constexpr std::int64_t kFewRows = 256, kManyTerms = 512, kWorthSharing = 4096;  // rows, terms, comparisons
     static constexpr bool kSharesTerms = requires { Terms::kShared; };
     static constexpr std::int64_t kTailRows = 512, kChunkRows = 16384;
     static constexpr std::size_t kScratchBytes = 12u << 20;  // of one thread
@@ -177,12 +177,15 @@ private:
     // Batches of many rows for the threads in turns; of few rows, one for all threads, which share the terms then: each would have
     // to fetch all of them for its own few rows.
     void each_batch(std::int64_t n, int n_threads, const std::function<void(std::int64_t, std::int64_t, int)>& batch) const {
-        if (kSharesTerms && n_threads > 1 && n > 0 && n <= std::min(kFewRows, tail_rows(n, 1))) return batch(0, n, n_threads);
+        n_threads = std::clamp(n_threads, 1, thread_limit());
+        const bool terms_are_the_work = terms_->n_outputs() == 1 && terms_->n_terms() >= kManyTerms;
+        if (kSharesTerms && terms_are_the_work && n_threads > 1 && n > 0 && n <= std::min(kFewRows, tail_rows(n, 1)))
+            return batch(0, n, n_threads);
         each_piece(n, tail_rows(n, n_threads), n_threads, [&](std::int64_t begin, std::int64_t end, int) { batch(begin, end, 1); });
     }
     // Whether rows may be shown to the first look one by one.
     bool glances(const Call& call) const {
-        return terms_->n_outputs() == 1 && call.rows.layout == Rows::Layout::dense && terms_->reads_in_place(call.rows) &&
+        return terms_->n_outputs() == 1 && call.rows.layout == Rows::Layout::dense && terms_->glances(call.rows) &&
                stages_.terms[0] > 0 && stages_.terms[0] <= kGlanced;
     }
     // Whether rows lie in columns that can be read one after the other; then they are answered.

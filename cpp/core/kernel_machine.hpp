@@ -53,10 +53,11 @@ public:
         bool expect_list = true;  // a guess carried from row to row: it changes how a row is read, never what comes out
     };
 
-    // A machine in double precision borrows the vectors of `single`, the same machine, where they are exact there: what few rows
-    // need of it is mostly memory.
+    // A machine in double precision borrows the vectors of `single`, the same machine, where these are exact there: what few rows
+    // need of it is mostly memory. Then it is for full scores alone, as terms without a coefficient may be rounded.
     explicit KernelMachine(const KernelMachineSpec& spec, std::shared_ptr<const KernelMachine<float>> single = nullptr)
-        : lender_(single != nullptr && fits_in_single(spec) ? std::move(single) : nullptr), params_(spec.params), n_terms_(spec.n_terms), n_features_(spec.n_features),
+        : lender_(single != nullptr && fits_in_single(spec) ? std::move(single) : nullptr),
+          params_(spec.params), n_terms_(spec.n_terms), n_features_(spec.n_features),
           n_outputs_(static_cast<int>(spec.intercept.size())), padded_outputs_(static_cast<int>(round_up(n_outputs_, L))),
           n_panels_(static_cast<int>(round_up(spec.n_terms, L) / L)),
           n_kept_(spec.n_kept()),
@@ -70,7 +71,7 @@ public:
             position_.assign(n_features_, -1);
             for (std::size_t k = 0; k < spec.kept.size(); ++k) position_[spec.kept[k]] = static_cast<std::int32_t>(k);
         }
-        for (int s = 1; s <= kSegments; ++s) panels_.segments[s] = n_kept_ * s / kSegments;
+        for (int s = 1; s <= kChains; ++s) panels_.segments[s] = n_kept_ * s / kChains;
         for (std::int64_t j = 0; j < n_terms_; ++j) pack(spec, j);
         for (int k = 0; k < n_outputs_; ++k) {
             bias_[k] = static_cast<T>(spec.intercept[k]);
@@ -117,16 +118,14 @@ public:
     }
 
     // Whether `glance` takes these rows.
-    bool reads_in_place(const Rows& rows) const { return as_it_is() && position_.empty() && rows.contiguous(); }
+    bool glances(const Rows& rows) const { return reads_in_place(rows) && position_.empty() && lender_ == nullptr; }
 
     // What the first `terms` terms of n rows read out to, row by row; NaN for a row of many non-zeros, or one that is not finite.
-    void glance(Dtype dtype, const std::byte* const* rows, int n, std::int64_t terms, const T* weights, T bias, const Scratch& scratch,
+    void glance(Dtype dtype, const void* const* rows, int n, std::int64_t terms, const T* weights, T bias, const Scratch& scratch,
                 T* slot, T* z) const {
         const Glance<T> g{&params_, &panels_, static_cast<int>(round_up(terms, L) / L), weights, bias, n_features_,
-                          static_cast<std::int32_t>((n_features_ * 2 - 1) / 5), scratch.values, scratch.features, slot};
-        by_type(dtype, [&](const auto& kernels_of_rows, auto s) {
-            kernels_of_rows.glance(g, reinterpret_cast<const decltype(s)* const*>(rows), n, z);
-        });
+                          static_cast<std::int32_t>(most_listed()), scratch.values, scratch.features, slot};
+        by_type(dtype, [&](const auto& kernels_of_rows, auto) { kernels_of_rows.glance(g, rows, n, z); });
     }
 
     void start(T*) const {}
@@ -170,7 +169,6 @@ public:
     std::int64_t full_work() const { return padded_outputs_; }
 
 private:
-    // Terms without a coefficient are only looked at early, which is not done in double precision then.
     static bool fits_in_single(const KernelMachineSpec& spec) {
         const std::int64_t d = spec.n_kept(), n_outputs = static_cast<std::int64_t>(spec.intercept.size());
         for (std::int64_t j = 0; j < spec.n_terms; ++j) {
@@ -212,6 +210,7 @@ private:
     }
 
     bool as_it_is() const { return scale_.empty() && fill_.empty(); }
+    bool reads_in_place(const Rows& rows) const { return as_it_is() && rows.contiguous(); }
 
     template <class Visit>
     static void by_type(Dtype dtype, const Visit& visit) {
@@ -225,7 +224,7 @@ private:
     const T* dense_row(const Rows& rows, std::int64_t r, T* scratch) const {
         const std::byte* p = rows.row(r);
         const bool as_is = as_it_is();
-        if (as_is && rows.contiguous()) {
+        if (reads_in_place(rows)) {
             if (rows.dtype == kOwn) return reinterpret_cast<const T*>(p);
             if (rows.dtype == Dtype::u8) {
                 for (std::int64_t f = 0; f < n_features_; ++f) scratch[f] = static_cast<T>(std::to_integer<unsigned char>(p[f]));
@@ -265,7 +264,8 @@ private:
         p.dense = x != nullptr ? x : dense_row(rows, r, scratch.dense);
         if (p.dense == scratch.dense) scratch.dense += n_features_;
     }
-    bool is_sparse(std::int64_t nonzeros) const { return nonzeros * 5 < n_features_ * 2; }
+    std::int64_t most_listed() const { return (n_features_ * 2 - 1) / 5; }
+    bool is_sparse(std::int64_t nonzeros) const { return nonzeros <= most_listed(); }
 
     void list_kept(const T* x, Row& row, Scratch& scratch) const {
         std::int64_t nonzeros = 0;
@@ -305,11 +305,11 @@ private:
         p.values = scratch.values;
         p.features = scratch.features;
         if (is_sparse(listed)) {
-            cut_evenly(listed, p.segment_ends);
+            cut_evenly(listed, p.chain_ends);
         } else {
-            p.segment_ends[0] = 0;
-            for (int s = 1; s <= kSegments; ++s)
-                p.segment_ends[s] = static_cast<std::int32_t>(std::lower_bound(p.features, p.features + listed, panels_.segments[s]) - p.features);
+            p.chain_ends[0] = 0;
+            for (int s = 1; s <= kChains; ++s)
+                p.chain_ends[s] = static_cast<std::int32_t>(std::lower_bound(p.features, p.features + listed, panels_.segments[s]) - p.features);
         }
         const std::int64_t used = round_up(listed, L);
         scratch.values += used;
@@ -321,10 +321,12 @@ private:
     double error(const PreparedRow<T>& row, double magnitude, double working) const {
         const double u = std::numeric_limits<T>::epsilon() / 2, w = working, d = static_cast<double>(n_features_);
         const double n = static_cast<double>(n_terms_);
-        // zeros are no roundings: the longest chain is the longest list
-        double chain = row.dense != nullptr ? d / kSegments + L : 0;
-        for (int i = 0; row.dense == nullptr && i < kSegments; ++i)
-            chain = std::max(chain, static_cast<double>(row.segment_ends[i + 1] - row.segment_ends[i]));
+        // zeros are no roundings; a row that is not sparse has the same bound as a list and as it is
+        const bool sparse = row.dense == nullptr && is_sparse(row.chain_ends[kChains]);
+        std::int64_t longest = 0;
+        for (int i = 0; i < kChains; ++i)
+            longest = std::max<std::int64_t>(longest, sparse ? row.chain_ends[i + 1] - row.chain_ends[i] : panels_.segments[i + 1] - panels_.segments[i]);
+        const double chain = static_cast<double>(longest);
         const double x = std::sqrt(static_cast<double>(row.norm2)), s = longest_, both = x + s + 2 * swing_;
         const double reading = (sizeof(T) == 4 ? 2 * u : 0) + (scale_.empty() ? 0 : 10 * (u + w));
         // of gamma times the dot product; of the exponent -gamma |x - s|^2, its two norms summed over L lanes

@@ -1,7 +1,7 @@
 // The hot loops, as a table of functions that each instruction set fills in. Plain arrays and pointers only: a template of
 // the standard library that is instantiated here could be compiled for AVX-512 and then linked for everybody.
 //
-// Sums have one fixed order per instruction set. A dot product is kSegments chains of multiply-adds, added from left to right:
+// Sums have one fixed order per instruction set. A dot product is kChains chains of multiply-adds, added from left to right:
 // of a row of few non-zeros, each an equal part of the list of these; of any other row, each a contiguous segment of features,
 // whose zeros may be skipped, since fma(0, s, acc) = acc.
 #pragma once
@@ -10,7 +10,7 @@
 
 namespace wald {
 
-inline constexpr int kSegments = 4;
+inline constexpr int kChains = 4;
 
 enum class Activation : std::uint8_t { rbf, poly, sigmoid };
 
@@ -22,7 +22,7 @@ struct KernelParams {
 
 // Where each chain of a list of n non-zeros ends. In line everywhere, as nothing of this file may be compiled twice.
 [[gnu::always_inline]] inline void cut_evenly(std::int32_t n, std::int32_t* ends) {
-    for (int s = 0; s <= kSegments; ++s) ends[s] = static_cast<std::int32_t>(std::int64_t{n} * s / kSegments);
+    for (int s = 0; s <= kChains; ++s) ends[s] = static_cast<std::int32_t>(std::int64_t{n} * s / kChains);
 }
 
 // A row ready for dot products: dense, or as a list of its non-zeros.
@@ -31,7 +31,7 @@ struct PreparedRow {
     const T* dense = nullptr;                 // null: use the list
     const T* values = nullptr;
     const std::int32_t* features = nullptr;   // of the non-zeros, ascending
-    std::int32_t segment_ends[kSegments + 1] = {};  // of the chains, in the list; [0] = 0
+    std::int32_t chain_ends[kChains + 1] = {};  // of the chains, in the list; [0] = 0
     T norm2 = 0;
 };
 
@@ -41,7 +41,7 @@ struct Panels {
     const T* data = nullptr;
     const float* narrow = nullptr;  // instead of data: the same numbers in panels of float
     std::int64_t n_features = 0;
-    std::int64_t segments[kSegments + 1] = {};
+    std::int64_t segments[kChains + 1] = {};
     const T* offset = nullptr;         // [panel][lane]: -gamma |s|^2 (rbf)
     const T* linear = nullptr;         // [panel][lane]: 1 where the lane is the plain dot product
     const std::uint8_t* has_linear = nullptr;  // [panel]
@@ -136,7 +136,7 @@ struct RowKernels {
     // one panel more than the row.
     T (*list)(const S* x, std::int64_t n, T* values, std::int32_t* features, std::int32_t* listed);
     // The estimates of n rows, exactly as a batch comes to them; NaN for rows that have too many non-zeros or are not finite.
-    void (*glance)(const Glance<T>& g, const S* const* rows, int n, T* z);
+    void (*glance)(const Glance<T>& g, const void* const* rows, int n, T* z);
 };
 
 template <class T>

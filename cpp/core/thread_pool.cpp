@@ -28,6 +28,9 @@ bool soon(const Condition& condition) {
     return condition();
 }
 
+// Whether this thread is at work on a task: what it starts itself then, it does itself.
+thread_local bool at_work = false;
+
 class Pool {
 public:
     void run(std::int64_t n, int n_threads, const std::function<void(std::int64_t, int)>& task) {
@@ -66,12 +69,13 @@ public:
 private:
     void work(int worker) {
         std::uint64_t seen = 0;
-        for (;;) {
-            soon([&] { return generation_.load() != seen; });
+        for (bool needed = true;;) {
+            if (needed) soon([&] { return generation_.load() != seen; });
             std::unique_lock<std::mutex> lock(mutex_);
             wake_.wait(lock, [&] { return generation_.load() != seen; });
             seen = generation_.load();
-            if (task_ == nullptr || worker > active_) continue;
+            needed = worker <= active_;
+            if (task_ == nullptr || !needed) continue;
             const auto& task = *task_;
             running_.fetch_add(1);
             lock.unlock();
@@ -82,6 +86,7 @@ private:
     }
 
     void drain(const std::function<void(std::int64_t, int)>& task, int worker) {
+        at_work = true;
         try {
             for (std::int64_t i; (i = next_.fetch_add(1)) < n_;) task(i, worker);
         } catch (...) {
@@ -89,6 +94,7 @@ private:
             if (!error_) error_ = std::current_exception();
             next_.store(n_);
         }
+        at_work = false;
     }
 
     std::mutex busy_, mutex_;
@@ -132,7 +138,7 @@ void set_thread_limit(int n) { limit.store(std::max(1, n)); }
 
 void parallel_for(std::int64_t n, int n_threads, const std::function<void(std::int64_t, int)>& task) {
     n_threads = static_cast<int>(std::min<std::int64_t>({n, n_threads, thread_limit()}));
-    if (n_threads <= 1) {
+    if (n_threads <= 1 || at_work) {
         for (std::int64_t i = 0; i < n; ++i) task(i, 0);
         return;
     }

@@ -4,20 +4,21 @@
 namespace WALD_ISA {
 
 template <class T, class S>
-void glance(const wald::Glance<T>& g, const S* const* rows, int n, T* z) {
+void glance(const wald::Glance<T>& g, const void* const* rows, int n, T* z) {
     constexpr bool in_place = std::is_same_v<T, S>;  // else a value is converted once, not for every panel
     PreparedRow<T> row;
     row.values = g.values;
     row.features = g.features;
     for (int r = 0; r < n; ++r) {
+        const S* x = static_cast<const S*>(rows[r]);
         std::int32_t listed = 0;
-        if constexpr (in_place) row.dense = rows[r];
-        row.norm2 = list_nonzeros<T, S, !in_place>(rows[r], g.n_features, g.values, g.features, &listed);
+        if constexpr (in_place) row.dense = x;
+        row.norm2 = list_nonzeros<T, S, !in_place>(x, g.n_features, g.values, g.features, &listed);
         if (listed > g.most_listed || row.norm2 - row.norm2 != T(0)) {  // infinite or NaN
             z[r] = static_cast<T>(__builtin_nan(""));
             continue;
         }
-        wald::cut_evenly(listed, row.segment_ends);
+        wald::cut_evenly(listed, row.chain_ends);
         for (int p = 0; p < g.n_panels; ++p) lone_row<T, T, 1, in_place>(*g.panels, p, row, g.slot);
         activate<T>(*g.params, *g.panels, 0, g.n_panels, row.norm2, g.slot);
         z[r] = readout<T>(g.slot, g.weights, g.n_panels) + g.bias;

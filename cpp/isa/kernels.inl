@@ -11,7 +11,7 @@ namespace WALD_ISA {
 
 using wald::Activation;
 using wald::KernelParams;
-using wald::kSegments;
+using wald::kChains;
 using wald::Panels;
 using wald::PreparedRow;
 
@@ -38,7 +38,7 @@ inline void dense_tile(const Panels<T>& panels, int panel, const PreparedRow<T>*
     const Vectors<T, S, NP> vectors(panels, panel);
     const T* x[MR];
     for (int r = 0; r < MR; ++r) x[r] = rows[r]->dense;
-    for (int s = 0; s < kSegments; ++s) {
+    for (int s = 0; s < kChains; ++s) {
         Pack<T> acc[MR][NP];
         for (int r = 0; r < MR; ++r)
             for (int p = 0; p < NP; ++p) acc[r][p] = Pack<T>::zero();
@@ -91,8 +91,8 @@ void dots_dense(const Panels<T>& panels, int first, int last, const PreparedRow<
     for (; p < last; ++p) dense_rows<T, S, 1>(panels, p, rows, slots, n);
 }
 
-// Three panels x a chain of each row: 784 features of float32 make 37 KiB a segment, of which the often lit ones fit the first-level
-// cache, since all rows go through a segment before the next one.
+// Three panels x a chain: a quarter of 784 features of float32 makes 37 KiB, of which the often lit ones fit the first-level cache,
+// since all rows go through a chain, which lies at nearly the same features of each, before the next one.
 inline constexpr int kSparsePanels = 3;
 #if defined(__AVX2__) || defined(__AVX512F__)
 inline constexpr int kSparseRows = 2;
@@ -102,7 +102,7 @@ inline constexpr int kSparseRows = 1;
 
 // One chain of NR rows, side by side as far as the shorter one goes.
 template <class T, class S, int NR>
-inline void sparse_segment(const Panels<T>& panels, int panel, int segment, const PreparedRow<T>* const* rows, T* const* slots) {
+inline void sparse_chain(const Panels<T>& panels, int panel, int chain, const PreparedRow<T>* const* rows, T* const* slots) {
     constexpr int L = Pack<T>::kSize, NP = kSparsePanels;
     const Vectors<T, S, NP> vectors(panels, panel);
     Pack<T> acc[NR][NP];
@@ -111,8 +111,8 @@ inline void sparse_segment(const Panels<T>& panels, int panel, int segment, cons
     std::int32_t count[NR];
     std::int32_t common = 0;
     for (int r = 0; r < NR; ++r) {
-        const std::int32_t first = rows[r]->segment_ends[segment];
-        count[r] = rows[r]->segment_ends[segment + 1] - first;
+        const std::int32_t first = rows[r]->chain_ends[chain];
+        count[r] = rows[r]->chain_ends[chain + 1] - first;
         values[r] = rows[r]->values + first;
         features[r] = rows[r]->features + first;
         common = r == 0 || count[r] < common ? count[r] : common;
@@ -128,7 +128,7 @@ inline void sparse_segment(const Panels<T>& panels, int panel, int segment, cons
         for (std::int32_t k = common; k < count[r]; ++k) step(r, k);
         for (int p = 0; p < NP; ++p) {
             T* out = slots[r] + (panel + p) * L;
-            if (segment == 0) acc[r][p].store(out);
+            if (chain == 0) acc[r][p].store(out);
             else (Pack<T>::load(out) + acc[r][p]).store(out);
         }
     }
@@ -136,10 +136,10 @@ inline void sparse_segment(const Panels<T>& panels, int panel, int segment, cons
 
 template <class T, class S>
 void sparse_rows(const Panels<T>& panels, int panel, const PreparedRow<T>* const* rows, T* const* slots, int n) {
-    for (int s = 0; s < kSegments; ++s) {
+    for (int s = 0; s < kChains; ++s) {
         int r = 0;
-        for (; r + kSparseRows <= n; r += kSparseRows) sparse_segment<T, S, kSparseRows>(panels, panel, s, rows + r, slots + r);
-        for (; r < n; ++r) sparse_segment<T, S, 1>(panels, panel, s, rows + r, slots + r);
+        for (; r + kSparseRows <= n; r += kSparseRows) sparse_chain<T, S, kSparseRows>(panels, panel, s, rows + r, slots + r);
+        for (; r < n; ++r) sparse_chain<T, S, 1>(panels, panel, s, rows + r, slots + r);
     }
 }
 
@@ -148,26 +148,26 @@ template <class T, class S, int NP, bool InPlace>
 inline void lone_row(const Panels<T>& panels, int panel, const PreparedRow<T>& row, T* slot) {
     const Vectors<T, S, NP> vectors(panels, panel);
     const T* values = InPlace ? row.dense : row.values;
-    Pack<T> acc[kSegments][NP];
-    const std::int32_t* ends = row.segment_ends;
+    Pack<T> acc[kChains][NP];
+    const std::int32_t* ends = row.chain_ends;
     std::int32_t common = ends[1];
-    for (int s = 0; s < kSegments; ++s) {
+    for (int s = 0; s < kChains; ++s) {
         if (ends[s + 1] - ends[s] < common) common = ends[s + 1] - ends[s];
         for (int p = 0; p < NP; ++p) acc[s][p] = Pack<T>::zero();
     }
-    const std::int32_t* chains[kSegments];
-    for (int s = 0; s < kSegments; ++s) chains[s] = row.features + ends[s];
+    const std::int32_t* chains[kChains];
+    for (int s = 0; s < kChains; ++s) chains[s] = row.features + ends[s];
     auto step = [&](int s, std::int32_t k) {
         const std::int64_t f = chains[s][k];
         const Pack<T> b = Pack<T>::set(values[InPlace ? f : ends[s] + k]);
         for (int p = 0; p < NP; ++p) acc[s][p].fma(b, vectors.load(p, f));
     };
     for (std::int32_t k = 0; k < common; ++k)
-        for (int s = 0; s < kSegments; ++s) step(s, k);
-    for (int s = 0; s < kSegments; ++s)
+        for (int s = 0; s < kChains; ++s) step(s, k);
+    for (int s = 0; s < kChains; ++s)
         for (std::int32_t k = common; k < ends[s + 1] - ends[s]; ++k) step(s, k);
     for (int p = 0; p < NP; ++p) {
-        for (int s = 1; s < kSegments; ++s) acc[0][p] = acc[0][p] + acc[s][p];
+        for (int s = 1; s < kChains; ++s) acc[0][p] = acc[0][p] + acc[s][p];
         acc[0][p].store(slot + (panel + p) * Pack<T>::kSize);
     }
 }

@@ -55,11 +55,11 @@ def test_order_and_company(seed, kind, kernel, d, decision, kept, mapped):
 @pytest.mark.usefixtures("four_threads")
 @pytest.mark.parametrize("decision", [Decision(), Decision("votes", 4)], ids=lambda d: d.kind)
 @pytest.mark.parametrize("kind", ["double", "single", "linear"])
-@pytest.mark.parametrize("n_rows", [3, 100, 1500])  # threads share the terms of a few rows
+@pytest.mark.parametrize("n_rows", [3, 256, 257, 1500])  # threads share the terms of few rows
 def test_number_of_threads(kind, decision, n_rows):
     rng = np.random.default_rng(0)
     d = 33
-    model, packed = cases.packed(rng, kind, d, 300, decision.n_outputs)
+    model, packed = cases.packed(rng, kind, d, 600, decision.n_outputs)
     engine = cases.plan(rng, model, decision).engine(packed)
     X = cases.rows(rng, n_rows, d)
     expected = answers(engine, packed, X)
@@ -70,11 +70,11 @@ def test_number_of_threads(kind, decision, n_rows):
 @pytest.mark.usefixtures("four_threads")
 def test_many_short_calls_on_many_threads():
     rng = np.random.default_rng(0)
-    packed = cases.machine(rng, d=33, n=300).pack(single=True)
+    packed = cases.machine(rng, d=33, n=600).pack(single=True)
     rows = _core.Rows.dense(cases.rows(rng, 100, 33))
     expected = cases.bits(packed.scores(rows, U, 1))
     for call in range(500):
-        assert cases.bits(packed.scores(rows, U, 2 + call % 3)) == expected
+        assert cases.bits(packed.scores(rows, U, (2, 3, 4, 2**31 - 1)[call % 4])) == expected
 
 
 def test_more_rows_than_a_chunk():

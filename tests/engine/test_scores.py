@@ -149,8 +149,10 @@ def test_layouts_and_dtypes_give_a_linear_model_the_same_bits(decision, d, fille
 def test_csr_rows_have_the_bits_of_dense_rows(d, single, kept):
     rng = np.random.default_rng(d)
     model = cases.machine(rng, d=d, kept=kept)
-    engine = cases.plan(rng, model, Decision("sign")).engine(model.pack(single))
+    packed = model.pack(single)
+    engine = cases.plan(rng, model, Decision("sign")).engine(packed)
     X = cases.rows(rng, 60, d)
+    assert cases.bits(packed.scores(_core.Rows.dense(X), U, 1)) == cases.bits(packed.scores(cases.csr_rows(X), U, 1))
     assert cases.bits(engine.look(_core.Rows.dense(X), 1)) == cases.bits(engine.look(cases.csr_rows(X), 1))
     for n_stages in (0, 2, 4):
         dense = engine.predict(_core.Rows.dense(X), n_stages, "full", U, 1)

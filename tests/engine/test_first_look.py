@@ -1,0 +1,60 @@
+"""The first look at rows one by one says what it says of rows that are taken together."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from engine import cases
+from engine.reference import Decision, Plan
+
+from wald import _core
+
+U = 2.0**-53
+D = 50
+
+
+def two_looks(packed, first, X):
+    """Looks after ``first`` and after 40 terms, each of which settles about half of the rows that it sees."""
+    rng = np.random.default_rng(1)
+    weights = [rng.normal(size=(1, m)) for m in (first, 40)]
+    plan = Plan(Decision(), [first, 40], weights, [np.zeros(1)] * 2, np.zeros(2), np.zeros(2))
+    low, high = np.quantile(plan.engine(packed).look(cases.csr_rows(X), 1), [0.25, 0.75], axis=0)
+    return replace(plan, low=low, high=high).engine(packed)
+
+
+@pytest.mark.parametrize("sparse", ["all", "the first 200", "every other"])
+@pytest.mark.parametrize("n_rows", [1, 64, 65, 129, 600])  # sixty-four are looked at before others are read in
+@pytest.mark.parametrize("first", [1, 16, 17, 32, 33])
+@pytest.mark.parametrize("single", [False, True], ids=["double", "single"])
+def test_neither_layout_nor_dtype_nor_company_matters(single, first, n_rows, sparse):
+    rng = np.random.default_rng(first)
+    model = cases.machine(rng, d=D, n=60)
+    i = np.arange(n_rows)
+    few = {"all": i >= 0, "the first 200": i < 200, "every other": i % 2 == 0}[sparse]
+    lit = rng.random((n_rows, D)) < np.where(few, 0.25, 0.9)[:, None]
+    X = (lit * rng.integers(0, 3, (n_rows, D))).astype(np.uint8)
+    engine = two_looks(model.pack(single), first, X)
+    expected = engine.predict(cases.csr_rows(X), 2, "full", U, 1)
+    assert n_rows == 1 or 0.3 < (expected[1] == 0).mean() < 0.7
+    for dtype in (np.uint8, np.float32, np.float64):
+        Y = X.astype(dtype)
+        for rows in (_core.Rows.dense(Y), _core.Rows.dense(np.asfortranarray(Y)), cases.csr_rows(Y)):
+            assert cases.bits(engine.predict(rows, 2, "full", U, 2)) == cases.bits(expected)
+    for row in range(0, n_rows, 37):
+        assert engine.predict_one(X[row], 2, "full", U) == (expected[0][row], expected[1][row])
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e30])
+def test_rows_that_are_not_finite_are_named(value):
+    rng = np.random.default_rng(0)
+    model = cases.machine(rng, d=D, n=60)
+    X = (rng.normal(size=(100, D)) * (rng.random((100, D)) < 0.2)).astype(np.float32)
+    engine = two_looks(model.pack(single=True), 16, X)
+    expected = engine.predict(_core.Rows.dense(X), 2, "full", U, 1)[0]
+    X[::7, 3] = value
+    codes, _ = engine.predict(_core.Rows.dense(X), 2, "full", U, 1)
+    np.testing.assert_array_equal(codes[::7], _core.NOT_FINITE)
+    others = np.arange(100) % 7 > 0
+    np.testing.assert_array_equal(codes[others], expected[others])
