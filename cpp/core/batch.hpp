@@ -105,15 +105,15 @@ private:
     // Goes from row to row with the first look, as long as they mostly have few non-zeros; reads in what it does not settle, and
     // answers where it ended.
     std::int64_t glance(const Call& call, std::int64_t begin, std::int64_t end) {
-        constexpr int kTogether = 64;
+        constexpr int kTogether = Terms::kGlanced;
         if (!c_.glances(call)) return begin;
         bool mostly_sparse = true;
         while (begin < end && mostly_sparse) {
             const int m = static_cast<int>(std::min<std::int64_t>(kTogether, end - begin));
-            const void* rows[kTogether];
+            std::int64_t rows[kTogether];
             T z[kTogether];
-            for (int i = 0; i < m; ++i) rows[i] = call.rows.row(call.row(begin + i));
-            c_.terms_->glance(call.rows.dtype, rows, m, c_.stages_.terms[0], c_.stages_.weights[0].data(), c_.stages_.bias[0][0], scratch_,
+            for (int i = 0; i < m; ++i) rows[i] = call.row(begin + i);
+            c_.terms_->glance(call.rows, rows, m, c_.stages_.terms[0], c_.stages_.weights[0].data(), c_.stages_.bias[0][0], scratch_,
                               slot_storage_ + n_ * width_, z);
             int seen = 0;
             for (int i = 0; i < m; ++i, ++begin) {

@@ -128,7 +128,7 @@ public:
 private:
     static constexpr int kHeadPanels = 8;
     static constexpr int kHeadRows = 512;
-    static constexpr std::int64_t kGlanced = 32;  // terms of a first look at rows one by one
+    static constexpr std::int64_t kGlancedTerms = 32;  // terms of a first look at rows one by one
     static constexpr std::int64_t kFewRows = 256, kManyTerms = 512, kWorthSharing = 4096;  // rows, terms, comparisons
     static constexpr bool kSharesTerms = requires { Terms::kShared; };
     static constexpr std::int64_t kTailRows = 512, kChunkRows = 16384;
@@ -185,8 +185,7 @@ private:
     }
     // Whether rows may be shown to the first look one by one.
     bool glances(const Call& call) const {
-        return terms_->n_outputs() == 1 && call.rows.layout == Rows::Layout::dense && terms_->glances(call.rows) &&
-               stages_.terms[0] > 0 && stages_.terms[0] <= kGlanced;
+        return terms_->n_outputs() == 1 && terms_->glances(call.rows) && stages_.terms[0] > 0 && stages_.terms[0] <= kGlancedTerms;
     }
     // Whether rows lie in columns that can be read one after the other; then they are answered.
     bool by_columns(const Call& call, std::int64_t n, int n_threads) const {

@@ -118,14 +118,22 @@ public:
     }
 
     // Whether `glance` takes these rows.
-    bool glances(const Rows& rows) const { return reads_in_place(rows) && position_.empty() && lender_ == nullptr; }
+    bool glances(const Rows& rows) const { return rows.contiguous() && position_.empty() && lender_ == nullptr; }
 
-    // What the first `terms` terms of n rows read out to, row by row; NaN for a row of many non-zeros, or one that is not finite.
-    void glance(Dtype dtype, const void* const* rows, int n, std::int64_t terms, const T* weights, T bias, const Scratch& scratch,
+    // What the first `terms` terms of rows r[0..n) read out to, row by row; NaN for a row of many non-zeros, or one that is not
+    // finite. There must be scratch for n rows.
+    static constexpr int kGlanced = 64;
+    void glance(const Rows& rows, const std::int64_t* r, int n, std::int64_t terms, const T* weights, T bias, const Scratch& scratch,
                 T* slot, T* z) const {
+        const bool in_place = reads_in_place(rows);
+        const void* from[kGlanced];
+        for (int i = 0; i < n; ++i) {
+            if (in_place) from[i] = rows.row(r[i]);
+            else from[i] = dense_row(rows, r[i], scratch.dense + i * n_features_);
+        }
         const Glance<T> g{&params_, &panels_, static_cast<int>(round_up(terms, L) / L), weights, bias, n_features_,
                           static_cast<std::int32_t>(most_listed()), scratch.values, scratch.features, slot};
-        by_type(dtype, [&](const auto& kernels_of_rows, auto) { kernels_of_rows.glance(g, rows, n, z); });
+        by_type(in_place ? rows.dtype : kOwn, [&](const auto& kernels_of_rows, auto) { kernels_of_rows.glance(g, from, n, z); });
     }
 
     void start(T*) const {}
@@ -223,23 +231,28 @@ private:
 
     const T* dense_row(const Rows& rows, std::int64_t r, T* scratch) const {
         const std::byte* p = rows.row(r);
-        const bool as_is = as_it_is();
-        if (reads_in_place(rows)) {
-            if (rows.dtype == kOwn) return reinterpret_cast<const T*>(p);
-            if (rows.dtype == Dtype::u8) {
-                for (std::int64_t f = 0; f < n_features_; ++f) scratch[f] = static_cast<T>(std::to_integer<unsigned char>(p[f]));
-                return scratch;
-            }
-            using Other = std::conditional_t<sizeof(T) == 4, double, float>;
-            const Other* x = reinterpret_cast<const Other*>(p);
-            for (std::int64_t f = 0; f < n_features_; ++f) scratch[f] = static_cast<T>(x[f]);
+        if (reads_in_place(rows) && rows.dtype == kOwn) return reinterpret_cast<const T*>(p);
+        if (rows.contiguous()) {
+            by_type(rows.dtype, [&](const auto&, auto s) { copy_mapped(reinterpret_cast<const decltype(s)*>(p), scratch); });
             return scratch;
         }
+        const bool as_is = as_it_is();
         for (std::int64_t f = 0; f < n_features_; ++f) {
             const double v = load_element<double>(p + f * rows.column_stride, rows.dtype);
             scratch[f] = as_is ? static_cast<T>(v) : mapped(v, f);
         }
         return scratch;
+    }
+
+    template <class S>
+    void copy_mapped(const S* x, T* out) const {
+        if (as_it_is()) {
+            for (std::int64_t f = 0; f < n_features_; ++f) out[f] = static_cast<T>(x[f]);
+        } else if (fill_.empty()) {
+            for (std::int64_t f = 0; f < n_features_; ++f) out[f] = static_cast<T>(static_cast<double>(x[f]) * scale_[f] + shift_[f]);
+        } else {
+            for (std::int64_t f = 0; f < n_features_; ++f) out[f] = mapped(static_cast<double>(x[f]), f);
+        }
     }
 
     // Few non-zeros: their list; many: the row as it is.

@@ -90,13 +90,22 @@ struct Pack {
     // Of another type, converted.
     template <class S>
     static Pack load_as(const S* x) {
-        if constexpr (sizeof(S) == sizeof(T)) {
-            return load(x);
-        } else {
-            T v[kSize];
-            for (int j = 0; j < kSize; ++j) v[j] = static_cast<T>(x[j]);
-            return load(v);
+        if constexpr (sizeof(S) == sizeof(T)) return load(x);
+#if defined(__AVX2__)
+        if constexpr (sizeof(T) == 4 && sizeof(S) == 1) {  // which compilers do byte by byte
+            Pack p;
+#if defined(__AVX512F__)
+            p.r[0] = (R)_mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(x))));
+#else
+            for (int i = 0; i < kRegisters; ++i)
+                p.r[i] = (R)_mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(x + i * kPerRegister))));
+#endif
+            return p;
         }
+#endif
+        T v[kSize];
+        for (int j = 0; j < kSize; ++j) v[j] = static_cast<T>(x[j]);
+        return load(v);
     }
     void store(T* x) const {
         for (int i = 0; i < kRegisters; ++i)
