@@ -113,7 +113,8 @@ private:
             std::int64_t rows[kTogether];
             T z[kTogether];
             for (int i = 0; i < m; ++i) rows[i] = call.row(begin + i);
-            c_.terms_->glance(call.rows, rows, m, c_.stages_.terms[0], c_.stages_.weights[0].data(), c_.stages_.bias[0][0], scratch_,
+            const Stages<T>& stages = c_.stages_;
+            c_.terms_->glance(call.rows, rows, m, stages.terms[0], stages.weights[0].data(), stages.bias[0][0], scratch_,
                               slot_storage_ + n_ * width_, z);
             int seen = 0;
             for (int i = 0; i < m; ++i, ++begin) {

@@ -66,7 +66,9 @@ public:
         const std::int64_t width = slots_of(head);
         const std::int64_t tile = tile_rows(width, head > 0 ? kHeadRows : 0);
         if (head == 0) {
-            each_batch(n, n_threads, [&](std::int64_t begin, std::int64_t end, int sharing) { run_range(call, begin, end, sharing); });
+            each_batch(n, n_threads, [&](std::int64_t begin, std::int64_t end, int sharing) {
+                run_range(call, begin, end, sharing);
+            });
             return;
         }
         if constexpr (kWalks) {

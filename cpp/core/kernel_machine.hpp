@@ -61,7 +61,8 @@ public:
           n_outputs_(static_cast<int>(spec.intercept.size())), padded_outputs_(static_cast<int>(round_up(n_outputs_, L))),
           n_panels_(static_cast<int>(round_up(spec.n_terms, L) / L)),
           n_kept_(spec.n_kept()),
-          panels_data_(lender_ != nullptr ? 0 : static_cast<std::size_t>(n_panels_) * n_kept_ * L), offset_(static_cast<std::size_t>(n_panels_) * L),
+          panels_data_(lender_ != nullptr ? 0 : static_cast<std::size_t>(n_panels_) * n_kept_ * L),
+          offset_(static_cast<std::size_t>(n_panels_) * L),
           linear_(static_cast<std::size_t>(n_panels_) * L), has_linear_(n_panels_),
           weights_(static_cast<std::size_t>(n_panels_) * L * (n_outputs_ == 1 ? 1 : padded_outputs_)),
           bias_(padded_outputs_), largest_(static_cast<std::size_t>(n_panels_) * L),
@@ -267,8 +268,9 @@ private:
         if (scratch.expect_list) {
             std::int32_t listed = 0;
             const auto list = [&](const auto& kernels_of_rows, auto s) {
+                using S = decltype(s);
                 const void* from = x != nullptr ? static_cast<const void*>(x) : rows.row(r);
-                p.norm2 = kernels_of_rows.list(static_cast<const decltype(s)*>(from), n_features_, scratch.values, scratch.features, &listed);
+                p.norm2 = kernels_of_rows.list(static_cast<const S*>(from), n_features_, scratch.values, scratch.features, &listed);
             };
             by_type(x != nullptr ? kOwn : rows.dtype, list);
             scratch.expect_list = is_sparse(listed);
@@ -321,12 +323,25 @@ private:
             cut_evenly(listed, p.chain_ends);
         } else {
             p.chain_ends[0] = 0;
-            for (int s = 1; s <= kChains; ++s)
-                p.chain_ends[s] = static_cast<std::int32_t>(std::lower_bound(p.features, p.features + listed, panels_.segments[s]) - p.features);
+            for (int s = 1; s <= kChains; ++s) {
+                const auto* end = std::lower_bound(p.features, p.features + listed, panels_.segments[s]);
+                p.chain_ends[s] = static_cast<std::int32_t>(end - p.features);
+            }
         }
         const std::int64_t used = round_up(listed, L);
         scratch.values += used;
         scratch.features += used;
+    }
+
+    // In multiply-adds: zeros are no roundings. A row that is not sparse has the same as a list and as it is.
+    std::int64_t longest_chain(const PreparedRow<T>& row) const {
+        const bool sparse = row.dense == nullptr && is_sparse(row.chain_ends[kChains]);
+        std::int64_t longest = 0;
+        for (int s = 0; s < kChains; ++s) {
+            if (sparse) longest = std::max<std::int64_t>(longest, row.chain_ends[s + 1] - row.chain_ends[s]);
+            else longest = std::max(longest, panels_.segments[s + 1] - panels_.segments[s]);
+        }
+        return longest;
     }
 
     // First-order rounding bounds, with some room to spare. `magnitude` is sum_j max_k |a_kj| |T_j|; u is our own roundoff, w the
@@ -334,12 +349,7 @@ private:
     double error(const PreparedRow<T>& row, double magnitude, double working) const {
         const double u = std::numeric_limits<T>::epsilon() / 2, w = working, d = static_cast<double>(n_features_);
         const double n = static_cast<double>(n_terms_);
-        // zeros are no roundings; a row that is not sparse has the same bound as a list and as it is
-        const bool sparse = row.dense == nullptr && is_sparse(row.chain_ends[kChains]);
-        std::int64_t longest = 0;
-        for (int i = 0; i < kChains; ++i)
-            longest = std::max<std::int64_t>(longest, sparse ? row.chain_ends[i + 1] - row.chain_ends[i] : panels_.segments[i + 1] - panels_.segments[i]);
-        const double chain = static_cast<double>(longest);
+        const double chain = static_cast<double>(longest_chain(row));
         const double x = std::sqrt(static_cast<double>(row.norm2)), s = longest_, both = x + s + 2 * swing_;
         const double reading = (sizeof(T) == 4 ? 2 * u : 0) + (scale_.empty() ? 0 : 10 * (u + w));
         // of gamma times the dot product; of the exponent -gamma |x - s|^2, its two norms summed over L lanes

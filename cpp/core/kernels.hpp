@@ -20,7 +20,8 @@ struct KernelParams {
     int degree = 3;
 };
 
-// Where each chain of a list of n non-zeros ends. In line everywhere, as nothing of this file may be compiled twice.
+// Where each chain of a list of n non-zeros ends. Always in line: a copy of its own could be compiled for AVX-512 and then linked for
+// everybody.
 [[gnu::always_inline]] inline void cut_evenly(std::int32_t n, std::int32_t* ends) {
     for (int s = 0; s <= kChains; ++s) ends[s] = static_cast<std::int32_t>(std::int64_t{n} * s / kChains);
 }
@@ -31,7 +32,7 @@ struct PreparedRow {
     const T* dense = nullptr;                 // null: use the list
     const T* values = nullptr;
     const std::int32_t* features = nullptr;   // of the non-zeros, ascending
-    std::int32_t chain_ends[kChains + 1] = {};  // of the chains, in the list; [0] = 0
+    std::int32_t chain_ends[kChains + 1] = {};  // in the list; [0] = 0
     T norm2 = 0;
 };
 

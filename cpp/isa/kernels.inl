@@ -143,7 +143,7 @@ void sparse_rows(const Panels<T>& panels, int panel, const PreparedRow<T>* const
     }
 }
 
-// All chains of one row side by side: alone, each would wait for its own sums. Its values are in the list, or still in their places.
+// All chains of one row side by side: alone, each would wait for its own sums. Values are in the list, or still in their places.
 template <class T, class S, int NP, bool InPlace>
 inline void lone_row(const Panels<T>& panels, int panel, const PreparedRow<T>& row, T* slot) {
     const Vectors<T, S, NP> vectors(panels, panel);
