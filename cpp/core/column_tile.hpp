@@ -17,14 +17,16 @@ public:
     void run(const typename Terms::Columns& columns) {
         // The last look of a call that answers there is not for columns.
         const int most = std::min(columns.n_looks, call_.at_end == AtEnd::answer ? call_.n_stages - 1 : call_.n_stages);
-        std::int32_t live[kMostRows], from[kMostRows];
+        std::int32_t live[kMostRows], from[kMostRows + L];
         for (int r = 0; r < n_; ++r) live[r] = r;
         int left = n_, look = 0;
         {
             T scores[kMostRows];
             for (; look < most && left * kSparse > n_; ++look) {
                 c_.terms_->column_scores(columns, first_, n_, look, scores);
-                left = judge(look, live, left, from, [&](int i) { return scores[live[i]]; });
+                if (look > 0)
+                    for (int i = 0; i < left; ++i) scores[i] = scores[live[i]];
+                left = judge(look, scores, live, left, from);
             }
         }
         if (left == 0) return;
@@ -39,7 +41,7 @@ public:
             const std::int64_t end = c_.stages_.terms[look];
             c_.terms_->add_columns(columns, first_, live, left, look, call_.n_stages, begin, end, sums, stride, values);
             begin = end;
-            const int kept = judge(look, live, left, from, [&](int i) { return sums[look * stride + i]; });
+            const int kept = judge(look, sums + look * stride, live, left, from);
             for (int t = look + 1; t < call_.n_stages && kept < left; ++t)
                 for (int i = 0; i < kept; ++i) sums[t * stride + i] = sums[t * stride + from[i]];
             left = kept;
@@ -63,22 +65,23 @@ private:
     static constexpr int kSparse = 8;
 
     // Answers rows and closes the ranks of the others: of the row that is i-th now, from[i] says where it was. Every row gets an
-    // answer, which a row that stays loses again, so that nothing hangs on a guess which of them leave.
-    template <class Score>
-    int judge(int look, std::int32_t* live, int n, std::int32_t* from, const Score& score) const {
-        const T low = c_.stages_.low[look], high = c_.stages_.high[look], largest = std::numeric_limits<T>::max();
+    // answer, which a row that stays loses again, so that nothing hangs on a guess which of them leave. At the first look all rows
+    // are live.
+    int judge(int look, const T* z, std::int32_t* live, int n, std::int32_t* from) const {
         std::int32_t *codes = call_.codes + first_, *stages = call_.stages + first_;
-        int kept = 0;
-        for (int i = 0; i < n; ++i) {
-            const std::int32_t r = live[i];
-            const T z = score(i);
-            const bool finite = (z >= -largest) & (z <= largest), above = z > high, below = z < low;
-            codes[r] = finite ? static_cast<std::int32_t>(above) : kNotFinite;
-            stages[r] = look;
-            live[kept] = r;
-            from[kept] = i;
-            kept += finite & !above & !below;
+        if (look == 0) {
+            const int kept = kernels<T>().settle(z, n, c_.stages_.low[look], c_.stages_.high[look], codes, from);
+            std::fill_n(stages, n, look);
+            std::copy_n(from, kept, live);
+            return kept;
         }
+        std::int32_t answers[kMostRows];
+        const int kept = kernels<T>().settle(z, n, c_.stages_.low[look], c_.stages_.high[look], answers, from);
+        for (int i = 0; i < n; ++i) {
+            codes[live[i]] = answers[i];
+            stages[live[i]] = look;
+        }
+        for (int i = 0; i < kept; ++i) live[i] = live[from[i]];
         return kept;
     }
 

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <exception>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -46,9 +47,8 @@ public:
                 ++n_workers_;
             }
             task_ = &task;
-            n_ = n;
             active_ = n_threads - 1;
-            next_.store(0);
+            share_out(n, n_threads);
             error_ = nullptr;
             generation_.fetch_add(1);
         }
@@ -85,24 +85,42 @@ private:
         }
     }
 
+    void share_out(std::int64_t n, int n_threads) {
+        if (n_threads > n_shares_) shares_ = std::make_unique<Share[]>(static_cast<std::size_t>(n_threads));
+        n_shares_ = n_threads;
+        for (int s = 0; s < n_shares_; ++s) {
+            shares_[s].next.store(n * s / n_shares_);
+            shares_[s].end = n * (s + 1) / n_shares_;
+        }
+    }
+
+    // A worker's own share first: the same one at every call, so that what it reads may still be near. Then what others have left.
     void drain(const std::function<void(std::int64_t, int)>& task, int worker) {
         at_work = true;
         try {
-            for (std::int64_t i; (i = next_.fetch_add(1)) < n_;) task(i, worker);
+            for (int s = 0; s < n_shares_; ++s) {
+                Share& share = shares_[(worker + s) % n_shares_];
+                for (std::int64_t i; (i = share.next.fetch_add(1)) < share.end;) task(i, worker);
+            }
         } catch (...) {
             std::lock_guard<std::mutex> lock(mutex_);
             if (!error_) error_ = std::current_exception();
-            next_.store(n_);
+            for (int s = 0; s < n_shares_; ++s) shares_[s].next.store(shares_[s].end);
         }
         at_work = false;
     }
 
+    // Neighbouring tasks; a cache line each, as every worker counts on its own.
+    struct alignas(64) Share {
+        std::atomic<std::int64_t> next{0};
+        std::int64_t end = 0;
+    };
+
     std::mutex busy_, mutex_;
     std::condition_variable wake_, done_;
-    std::atomic<std::int64_t> next_{0};
+    std::unique_ptr<Share[]> shares_;
     const std::function<void(std::int64_t, int)>* task_ = nullptr;
-    std::int64_t n_ = 0;
-    int n_workers_ = 0, active_ = 0;
+    int n_shares_ = 0, n_workers_ = 0, active_ = 0;
     std::atomic<int> running_{0};
     std::atomic<std::uint64_t> generation_{0};
     std::exception_ptr error_;

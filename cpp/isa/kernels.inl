@@ -256,6 +256,7 @@ void max_plus(const T* alpha, const T* steps, int n, int n_panels, T* out, std::
 #include "online.inl"
 #include "readouts.inl"
 #include "glance.inl"
+#include "settle.inl"
 
 namespace WALD_ISA {
 
@@ -263,7 +264,7 @@ template <class T>
 inline constexpr wald::Kernels<T> table{&scan<T>, rows_table<T, float>, rows_table<T, double>, rows_table<T, std::uint8_t>,
                                         &dots_dense<T>, &dots_sparse<T>, &activate<T>, &readout<T>, &absolute<T>, &accumulate<T>,
                                         {&column_scores<T, float>, &gather_columns<T, float>},
-                                        {&column_scores<T, double>, &gather_columns<T, double>}, &add_columns<T>, &readouts<T>,
+                                        {&column_scores<T, double>, &gather_columns<T, double>}, &add_columns<T>, &settle<T>, &readouts<T>,
                                         &accumulate_rows<T>, &max_plus<T>, &forest, online_table<T>, kFused};
 
 }  // namespace WALD_ISA

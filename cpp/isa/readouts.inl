@@ -145,7 +145,7 @@ void column_scores(const S* const* columns, std::int64_t first, const T* weights
 template <class T, class S>
 void gather_columns(const S* const* columns, std::int64_t first, int m, int n_known, const std::int32_t* rows, int n, T* out,
                     std::int64_t stride) {
-    constexpr int L = Pack<T>::kSize, busy = 64;
+    constexpr int L = Pack<T>::kSize, busy = 160;
     const int ahead = n < busy ? (busy + n - 1) / n : 2;
     const int padded = (n + L - 1) / L * L;
     for (int k = 0; k < m; ++k, out += stride) {
@@ -153,7 +153,7 @@ void gather_columns(const S* const* columns, std::int64_t first, int m, int n_kn
         if (k + ahead < n_known) {
             const S* later = columns[k + ahead] + first;
             for (int i = 0; i < n; ++i) {
-                __builtin_prefetch(later + rows[i], 0, 1);
+                __builtin_prefetch(later + rows[i]);
                 out[i] = static_cast<T>(column[rows[i]]);
             }
         } else {

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 from numbers import Integral
+from typing import Any
 
-import joblib
 import threadpoolctl
 from joblib.parallel import get_active_backend
 
 from . import _core
 
 
-def effective_threads(n_jobs: int | None) -> int:
+def effective_threads(n_jobs: Any) -> int:
     """Turn ``n_jobs`` into a number of threads.
 
     Parameters
@@ -27,20 +27,23 @@ def effective_threads(n_jobs: int | None) -> int:
         At least 1, and at most the engine's limit, which ``threadpoolctl.threadpool_limits`` sets. Inside a
         joblib worker also at most the share of threads that joblib left to it (``inner_max_num_threads``).
     """
-    if n_jobs is not None and (not isinstance(n_jobs, Integral) or isinstance(n_jobs, bool) or n_jobs == 0):
+    if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral) or n_jobs == 0):
         raise ValueError(f"n_jobs must be None or a non-zero integer (-1: all processors). Got {n_jobs!r}.")
-    wanted = int(joblib.effective_n_jobs(n_jobs))
-    return max(1, min(wanted, _core.get_num_threads(), _worker_share(wanted)))
+    if n_jobs == 1:
+        return 1
+    backend, enclosing = get_active_backend()  # as in joblib.effective_n_jobs, which would ask for it once more
+    wanted = int(backend.effective_n_jobs(n_jobs=enclosing if n_jobs is None else n_jobs))
+    if backend.nesting_level:
+        wanted = min(wanted, _worker_share(wanted))
+    return max(1, min(wanted, _core.get_num_threads()))
 
 
 def _worker_share(default: int) -> int:
-    """Return the threads that joblib leaves to each of its workers, or `default` outside of a worker."""
-    if get_active_backend()[0].nesting_level:
-        try:
-            return int(os.environ["OMP_NUM_THREADS"])  # where joblib writes it for every library
-        except (KeyError, ValueError):
-            pass
-    return default
+    """Return the threads that joblib leaves to each of its workers, or `default` where it does not say."""
+    try:
+        return int(os.environ["OMP_NUM_THREADS"])  # where joblib writes it for every library
+    except (KeyError, ValueError):
+        return default
 
 
 class _WaldController(threadpoolctl.LibController):

@@ -1,0 +1,63 @@
+// Which rows an estimate settles, many at a time. Included by kernels.inl, once per instruction set.
+
+namespace WALD_ISA {
+
+#if defined(__AVX2__)
+// Appends those of eight numbers from `first` on that a mask keeps; up to eight are written.
+inline int append_kept(unsigned mask, int first, std::int32_t* numbers) {
+    const __m256i all = _mm256_add_epi32(_mm256_set1_epi32(first), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+#if defined(__AVX512F__)
+    const __m256i kept = _mm256_maskz_compress_epi32(static_cast<__mmask8>(mask), all);
+#else
+    const __m256i lanes = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(static_cast<long long>(kKeptLanes.of[mask])));
+    const __m256i kept = _mm256_permutevar8x32_epi32(all, lanes);
+#endif
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(numbers), kept);
+    return __builtin_popcount(mask);
+}
+
+// Masks of eight estimates: above `high`, below `low`, finite.
+struct Sides {
+    unsigned above, below, finite;
+};
+inline Sides sides(const double* z, double low, double high) {
+#if defined(__AVX512F__)
+    const __m512d v = _mm512_loadu_pd(z);
+    return {_mm512_cmp_pd_mask(v, _mm512_set1_pd(high), _CMP_GT_OQ), _mm512_cmp_pd_mask(v, _mm512_set1_pd(low), _CMP_LT_OQ),
+            _mm512_cmp_pd_mask(_mm512_sub_pd(v, v), _mm512_setzero_pd(), _CMP_EQ_OQ)};
+#else
+    Sides both{0, 0, 0};
+    for (int half = 0; half < 2; ++half) {
+        const __m256d v = _mm256_loadu_pd(z + 4 * half);
+        const auto mask = [&](__m256d met) { return static_cast<unsigned>(_mm256_movemask_pd(met)) << (4 * half); };
+        both.above |= mask(_mm256_cmp_pd(v, _mm256_set1_pd(high), _CMP_GT_OQ));
+        both.below |= mask(_mm256_cmp_pd(v, _mm256_set1_pd(low), _CMP_LT_OQ));
+        both.finite |= mask(_mm256_cmp_pd(_mm256_sub_pd(v, v), _mm256_setzero_pd(), _CMP_EQ_OQ));
+    }
+    return both;
+#endif
+}
+#endif
+
+template <class T>
+int settle(const T* z, int n, T low, T high, std::int32_t* codes, std::int32_t* left) {
+    int kept = 0, i = 0;
+#if defined(__AVX2__)
+    if constexpr (sizeof(T) == 8) {
+        for (; i + 8 <= n; i += 8) {
+            const Sides s = sides(z + i, low, high);
+            for (int j = 0; j < 8; ++j) codes[i + j] = s.finite >> j & 1 ? static_cast<std::int32_t>(s.above >> j & 1) : wald::kNotFinite;
+            kept += append_kept(s.finite & ~s.above & ~s.below, i, left + kept);
+        }
+    }
+#endif
+    for (; i < n; ++i) {
+        const bool finite = z[i] - z[i] == T(0), above = z[i] > high, below = z[i] < low;
+        codes[i] = finite ? static_cast<std::int32_t>(above) : wald::kNotFinite;
+        left[kept] = i;
+        kept += finite & !above & !below;
+    }
+    return kept;
+}
+
+}  // namespace WALD_ISA
