@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,9 +11,10 @@ from sklearn.svm import SVC
 
 from wald import EarlyExitClassifier
 
+from .frames import FRAMES
 from .machine import limits
 from .models import BINARY_TRAIN, binary_svc, digits, disagreement, intelex_svc, vectors_of, wrap
-from .peers import THREADS, intelex, ours, plain_product
+from .peers import THREADS, intelex, ours, plain_product, with_threads
 from .report import Figure
 from .settings import Run
 from .timing import Task, each_call, measure
@@ -43,6 +45,11 @@ def run(how: Run) -> list[Figure]:
 
 def _against_peers(fast: EarlyExitClassifier, svc: SVC, X: NDArray[np.float32], how: Run) -> list[Figure]:
     peer, product, X64 = intelex_svc("binary"), plain_product(svc), X.astype(np.float64)
+    two = with_threads(fast, 2)
+
+    def in_frame(rows: Any) -> Task:  # the model was trained without names
+        return Task(lambda: two.predict(rows, check_input=False), 2)
+
     t = measure(
         {
             "svc": Task(lambda: svc.predict(X), max(THREADS)),
@@ -51,6 +58,7 @@ def _against_peers(fast: EarlyExitClassifier, svc: SVC, X: NDArray[np.float32], 
             **{f"product {n}": Task(lambda: product(X), n) for n in THREADS},
             **{f"ours {n}": ours(fast, X, n) for n in THREADS},
             **{f"ours64 {n}": ours(fast, X64, n) for n in THREADS},
+            **{f"ours, {library}": in_frame(frame_of(X)) for library, (frame_of, _) in FRAMES.items()},
         },
         how.repeats,
     )
@@ -66,6 +74,7 @@ def _against_peers(fast: EarlyExitClassifier, svc: SVC, X: NDArray[np.float32], 
         ratio("faster than svc.predict, n_jobs=1", svc_seconds, "ours 1", 500),
         ratio("float64 rows, n_jobs=2", t["svc64"].median, "ours64 2", 400),
         ratio("float64 rows, n_jobs=1", t["svc64"].median, "ours64 1"),
+        *(ratio(f"rows in a frame of {library}, n_jobs=2", svc_seconds, f"ours, {library}") for library in FRAMES),
         ratio(
             "faster than scikit-learn-intelex, n_jobs=2",
             best["intelex"][0],

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from wald import _rows
+from wald import _core, _rows
 from wald._rows import column_of, whole_block
 
 pd = pytest.importorskip("pandas")
@@ -61,3 +61,60 @@ def test_column_numbers_are_not_cut():
     wide.indices = np.array([1, 2**33 + 2], dtype=np.int64)
     with pytest.raises(ValueError, match=r"CSR indices must lie in \[0, 4\)"):
         list(_rows.pieces(wide))
+
+
+@pytest.fixture
+def nothing_is_copied(monkeypatch):
+    def copies(*_, **__):
+        raise AssertionError("the frame was copied")
+
+    monkeypatch.setattr(_rows, "_converted", copies)
+
+
+def read(rows: list[_rows.Piece], width: int) -> np.ndarray:
+    """What the engine sees: a linear model with one output per feature."""
+    model = _core.Model.linear(
+        order=np.arange(width, dtype=np.int32),
+        coef=np.eye(width),
+        intercept=np.zeros(width),
+        fill=None,
+        magnitude=np.ones(width),
+        bias_magnitude=0.0,
+        depth=0.0,
+    )
+    return np.concatenate([model.scores(piece.rows, 0.0, 1)[0] for piece in rows])
+
+
+@pytest.mark.parametrize("n_rows", [1, 5, 400_000])
+@pytest.mark.parametrize("make", ["block", "columns apart", "types mixed", "one column"])
+def test_frames_of_pandas_are_read_in_place(make, n_rows, nothing_is_copied):
+    X = np.arange(n_rows * 3, dtype=np.float32).reshape(n_rows, 3) % 1000
+    if make == "block":
+        frame = pd.DataFrame(X)
+    elif make == "one column":
+        frame, X = pd.DataFrame(X[:, :1]), X[:, :1]
+    else:
+        types = [np.float32] * 3 if make == "columns apart" else [np.float32, np.float64, np.uint8]
+        X = (X % 200).astype(np.uint8)
+        frame = pd.DataFrame({name: X[:, i].astype(types[i]) for i, name in enumerate("abc")}, copy=False)
+    pieces = list(_rows.pieces(frame))
+    assert [(p.start, p.stop) for p in pieces] == [(0, n_rows)]
+    assert pieces[0].dtype == (np.float64 if make == "types mixed" else np.float32)
+    np.testing.assert_array_equal(read(pieces, X.shape[1]), X)
+
+
+def test_many_rows_of_polars_are_read_in_place(nothing_is_copied):
+    pl = pytest.importorskip("polars")
+    X = np.arange(400_000 * 3, dtype=np.float32).reshape(-1, 3)
+    pieces = list(_rows.pieces(pl.DataFrame(X, schema=list("abc"))))
+    assert [(p.start, p.stop) for p in pieces] == [(0, len(X))]
+    np.testing.assert_array_equal(read(pieces, 3), X)
+
+
+@pytest.mark.parametrize("dtype", ["int32", "bool", "Float32", "Sparse[float32]", "float32[pyarrow]", "float16"])
+def test_other_columns_are_converted_piece_by_piece(dtype):
+    values = np.arange(400_000, dtype=np.float32) % 2
+    frame = pd.DataFrame({"a": values, "b": pd.Series(values).astype(dtype), "c": values})
+    pieces = list(_rows.pieces(frame))
+    assert len(pieces) > 1 or dtype == "float32[pyarrow]"
+    np.testing.assert_array_equal(read(pieces, 3), np.column_stack([values] * 3))

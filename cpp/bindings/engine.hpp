@@ -176,9 +176,10 @@ private:
     // Columns that a call reads must be there.
     void check_columns(const BoundRows& b, int n_stages, bool full) const {
         if (b.rows.layout != Rows::Layout::columns) return;
-        require(model_.linear != nullptr, "a kernel machine takes whole rows, not columns");
-        if (full)
-            for (const Column& c : b.columns) require(c.data != nullptr || b.rows.n_rows == 0, "the full model needs every column");
+        if (full || model_.linear == nullptr)
+            for (const Column& c : b.columns)
+                require(c.data != nullptr || b.rows.n_rows == 0, "the full model, and a kernel machine at any stage, need every column");
+        if (model_.linear == nullptr) return;
         const std::int64_t terms =
             n_stages == 0 ? 0 : std::visit([&](const auto& c) { return c->terms_of(n_stages - 1); }, cascade_);
         for (std::int64_t k = 0; k < terms; ++k)

@@ -133,7 +133,6 @@ inline nb::tuple full_scores(const Model& m, BoundRows& b, double working, int n
     const std::size_t n = static_cast<std::size_t>(b.size()), k = static_cast<std::size_t>(m.n_outputs());
     check_working(working);
     require(!single || m.single, "the model was not packed in single precision");
-    require(b.rows.layout != Rows::Layout::columns || m.linear, "a kernel machine takes whole rows, not columns");
     for (const Column& c : b.columns) require(c.data != nullptr || n == 0, "full scores need every column");
     auto scores = new_array<double>({n, k});
     auto errors = new_array<double>({n});

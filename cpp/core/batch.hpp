@@ -34,23 +34,22 @@ public:
 
     // Reads a row in; -1 when it is not finite, and then answered.
     int add(const Call& call, std::int64_t position) {
-        Row& row = rows_storage_[n_];
-        if (!c_.terms_->prepare(call.rows, call.row(position), row, scratch_)) {
-            refuse(call, position);
-            return -1;
-        }
-        rows_[n_] = &row;
-        slots_[n_] = slot_storage_ + n_ * width_;
-        scores_[n_] = score_storage_ + n_ * c_.padded_outputs_;
-        positions_[n_] = position;
-        c_.terms_->start(slots_[n_]);
-        return n_++;
+        return admit(call, position, [&](Row& row) { return c_.terms_->prepare(call.rows, call.row(position), row, scratch_); });
     }
 
-    // Reads rows [begin, end) in, but for those that the first look settles at once.
-    void read(const Call& call, std::int64_t begin, std::int64_t end) {
-        if constexpr (kGlances) begin = glance(call, begin, end);
-        for (; begin < end; ++begin) add(call, begin);
+    // Reads the rows at n positions in, but for those that the first look settles at once, where rows may be glanced at. Calls
+    // arrived(i, r) for each that is there then: the i-th of them is row r of the batch.
+    template <class Position, class Arrived>
+    void read(const Call& call, std::int64_t n, const Position& position, [[maybe_unused]] bool glancing, const Arrived& arrived) {
+        if constexpr (kReadsBlocks) {
+            if (call.rows.layout != Rows::Layout::csr) return read_blocks(call, n, position, glancing, arrived);
+        }
+        for (std::int64_t i = 0; i < n; ++i)
+            if (const int r = add(call, position(i)); r >= 0) arrived(i, r);
+    }
+    template <class Position>
+    void read(const Call& call, std::int64_t n, const Position& position, bool glancing) {
+        read(call, n, position, glancing, [](std::int64_t, int) {});
     }
 
     int live() const { return n_; }
@@ -100,32 +99,51 @@ public:
     }
 
 private:
-    static constexpr bool kGlances = requires(const Terms& t, const Rows& rows) { t.glances(rows); };
+    static constexpr bool kReadsBlocks = requires { typename Terms::Block; };
 
-    // Goes from row to row with the first look, as long as they mostly have few non-zeros; reads in what it does not settle, and
-    // answers where it ended.
-    std::int64_t glance(const Call& call, std::int64_t begin, std::int64_t end) {
-        constexpr int kTogether = Terms::kGlanced;
-        if (!c_.glances(call)) return begin;
-        bool mostly_sparse = true;
-        while (begin < end && mostly_sparse) {
-            const int m = static_cast<int>(std::min<std::int64_t>(kTogether, end - begin));
+    template <class Prepare>
+    int admit(const Call& call, std::int64_t position, const Prepare& prepare) {
+        Row& row = rows_storage_[n_];
+        if (!prepare(row)) {
+            refuse(call, position);
+            return -1;
+        }
+        rows_[n_] = &row;
+        slots_[n_] = slot_storage_ + n_ * width_;
+        scores_[n_] = score_storage_ + n_ * c_.padded_outputs_;
+        positions_[n_] = position;
+        c_.terms_->start(slots_[n_]);
+        return n_++;
+    }
+
+    // Some rows at a time, which the first look sees one by one as long as they mostly have few non-zeros.
+    template <class Position, class Arrived>
+    void read_blocks(const Call& call, std::int64_t n, const Position& position, bool glancing, const Arrived& arrived) {
+        constexpr int kTogether = Terms::kTogether;
+        for (std::int64_t at = 0; at < n; at += kTogether) {
+            const int m = static_cast<int>(std::min<std::int64_t>(kTogether, n - at));
             std::int64_t rows[kTogether];
             T z[kTogether];
-            for (int i = 0; i < m; ++i) rows[i] = call.row(begin + i);
-            const Stages<T>& stages = c_.stages_;
-            c_.terms_->glance(call.rows, rows, m, stages.terms[0], stages.weights[0].data(), stages.bias[0][0], scratch_,
-                              slot_storage_ + n_ * width_, z);
-            int seen = 0;
-            for (int i = 0; i < m; ++i, ++begin) {
-                seen += !std::isnan(z[i]);
-                const std::int32_t code = settled(z[i], 0);
-                if (code == kPending) add(call, begin);
-                else answer(call, begin, code, 0);
+            for (int i = 0; i < m; ++i) rows[i] = call.row(position(at + i));
+            const auto block = c_.terms_->block(call.rows, rows, m, scratch_);
+            if (glancing) {
+                const Stages<T>& stages = c_.stages_;
+                c_.terms_->glance(block, m, stages.terms[0], stages.weights[0].data(), stages.bias[0][0], scratch_,
+                                  slot_storage_ + n_ * width_, z);
             }
-            mostly_sparse = 2 * seen > m;
+            int seen = 0;
+            for (int i = 0; i < m; ++i) {
+                seen += glancing && !std::isnan(z[i]);
+                const std::int32_t code = glancing ? settled(z[i], 0) : kPending;
+                if (code != kPending) {
+                    answer(call, position(at + i), code, 0);
+                    continue;
+                }
+                const int r = admit(call, position(at + i), [&](Row& row) { return c_.terms_->prepare(block, i, row, scratch_); });
+                if (r >= 0) arrived(at + i, r);
+            }
+            glancing = glancing && 2 * seen > m;
         }
-        return begin;
     }
 
     // The label that an estimate settles, if it does.

@@ -83,7 +83,7 @@ public:
             std::vector<Kept> kept(n_threads);
             each_piece(stop - base, tile, n_threads, [&](std::int64_t begin, std::int64_t end, int worker) {
                 Batch batch(*this, static_cast<int>(end - begin), width);
-                batch.read(call, base + begin, base + end);
+                batch.read(call, end - begin, [&](std::int64_t i) { return base + begin + i; }, glances());
                 batch.run(call, 0, head);
                 Kept& mine = kept[worker];
                 for (int r = 0; r < batch.live(); ++r) {
@@ -98,10 +98,8 @@ public:
             const std::int64_t left = static_cast<std::int64_t>(pool.size());
             each_batch(left, n_threads, [&](std::int64_t begin, std::int64_t end, int sharing) {
                 Batch batch(*this, static_cast<int>(end - begin), tail_width(call), sharing);
-                for (std::int64_t i = begin; i < end; ++i) {
-                    const int r = batch.add(call, pool[i].first);
-                    if (r >= 0) std::copy(pool[i].second, pool[i].second + width, batch.slot(r));
-                }
+                batch.read(call, end - begin, [&](std::int64_t i) { return pool[begin + i].first; }, false,
+                           [&](std::int64_t i, int r) { std::copy_n(pool[begin + i].second, width, batch.slot(r)); });
                 batch.run(call, head, n_stages);
                 batch.finish(call);
             });
@@ -186,8 +184,11 @@ private:
         each_piece(n, tail_rows(n, n_threads), n_threads, [&](std::int64_t begin, std::int64_t end, int) { batch(begin, end, 1); });
     }
     // Whether rows may be shown to the first look one by one.
-    bool glances(const Call& call) const {
-        return terms_->n_outputs() == 1 && terms_->glances(call.rows) && stages_.terms[0] > 0 && stages_.terms[0] <= kGlancedTerms;
+    bool glances() const {
+        if constexpr (requires { terms_->glances(); })
+            return terms_->n_outputs() == 1 && terms_->glances() && stages_.terms[0] > 0 && stages_.terms[0] <= kGlancedTerms;
+        else
+            return false;
     }
     // Whether rows lie in columns that can be read one after the other; then they are answered.
     bool by_columns(const Call& call, std::int64_t n, int n_threads) const {
@@ -200,7 +201,7 @@ private:
     }
     void run_range(const Call& call, std::int64_t begin, std::int64_t end, int n_threads) const {
         Batch batch(*this, static_cast<int>(end - begin), tail_width(call), n_threads);
-        for (std::int64_t i = begin; i < end; ++i) batch.add(call, i);
+        batch.read(call, end - begin, [&](std::int64_t i) { return begin + i; }, false);
         batch.run(call, 0, call.n_stages);
         if (!call.looking()) batch.finish(call);
     }

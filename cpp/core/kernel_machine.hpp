@@ -5,9 +5,11 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <utility>
 
 #include "arena.hpp"
 #include "kernels.hpp"
+#include "row_reader.hpp"
 #include "rows.hpp"
 
 namespace wald {
@@ -40,24 +42,19 @@ class KernelMachine {
 public:
     using Scalar = T;
     static constexpr int L = kLanes<T>;
-    static constexpr Dtype kOwn = sizeof(T) == 4 ? Dtype::f32 : Dtype::f64;
     static constexpr std::int64_t kShared = 3 * L;  // terms that a thread takes at a time, where threads share terms
+    static constexpr int kTogether = RowReader<T>::kTogether;
+    using Block = typename RowReader<T>::Block;
+    using Scratch = typename RowReader<T>::Scratch;
     struct Row {
         PreparedRow<T> prepared;
-    };
-    // Where the rows of a batch are prepared, one behind the other: only what a row really needs is touched.
-    struct Scratch {
-        T* values;
-        std::int32_t* features;
-        T* dense;
-        bool expect_list = true;  // a guess carried from row to row: it changes how a row is read, never what comes out
     };
 
     // A machine in double precision borrows the vectors of `single`, the same machine, where these are exact there: what few rows
     // need of it is mostly memory. Then it is for full scores alone, as terms without a coefficient may be rounded.
     explicit KernelMachine(const KernelMachineSpec& spec, std::shared_ptr<const KernelMachine<float>> single = nullptr)
         : lender_(single != nullptr && fits_in_single(spec) ? std::move(single) : nullptr),
-          params_(spec.params), n_terms_(spec.n_terms), n_features_(spec.n_features),
+          params_(spec.params), n_terms_(spec.n_terms), reader_(spec.n_features, spec.kept, spec.scale, spec.shift, spec.fill),
           n_outputs_(static_cast<int>(spec.intercept.size())), padded_outputs_(static_cast<int>(round_up(n_outputs_, L))),
           n_panels_(static_cast<int>(round_up(spec.n_terms, L) / L)),
           n_kept_(spec.n_kept()),
@@ -65,14 +62,8 @@ public:
           offset_(static_cast<std::size_t>(n_panels_) * L),
           linear_(static_cast<std::size_t>(n_panels_) * L), has_linear_(n_panels_),
           weights_(static_cast<std::size_t>(n_panels_) * L * (n_outputs_ == 1 ? 1 : padded_outputs_)),
-          bias_(padded_outputs_), largest_(static_cast<std::size_t>(n_panels_) * L),
-          scale_(spec.scale.begin(), spec.scale.end()), shift_(spec.shift.begin(), spec.shift.end()),
-          fill_(spec.fill.begin(), spec.fill.end()) {
-        if (!spec.kept.empty()) {
-            position_.assign(n_features_, -1);
-            for (std::size_t k = 0; k < spec.kept.size(); ++k) position_[spec.kept[k]] = static_cast<std::int32_t>(k);
-        }
-        for (int s = 1; s <= kChains; ++s) panels_.segments[s] = n_kept_ * s / kChains;
+          bias_(padded_outputs_), largest_(static_cast<std::size_t>(n_panels_) * L) {
+        std::copy_n(reader_.segments(), kChains + 1, panels_.segments);
         for (std::int64_t j = 0; j < n_terms_; ++j) pack(spec, j);
         for (int k = 0; k < n_outputs_; ++k) {
             bias_[k] = static_cast<T>(spec.intercept[k]);
@@ -88,53 +79,34 @@ public:
     }
 
     const T* packed() const { return panels_data_.data(); }
-    std::int64_t n_features() const { return n_features_; }
+    std::int64_t n_features() const { return reader_.n_features(); }
     std::int64_t n_terms() const { return n_terms_; }
     int n_outputs() const { return n_outputs_; }
     std::int64_t slot_width(std::int64_t terms) const { return round_up(terms, L); }
     std::int64_t evaluated(std::int64_t terms) const { return round_up(terms, L); }  // whole panels
     std::int64_t full_width() const { return static_cast<std::int64_t>(n_panels_) * L; }
 
-    std::size_t row_bytes() const {
-        return Arena::bytes<T>(n_features_) + Arena::bytes<T>(n_kept_ + L) + Arena::bytes<std::int32_t>(n_kept_ + L);
-    }
-    Scratch scratch(Arena& arena, std::int64_t rows) const {
-        Scratch s;
-        s.values = arena.take<T>(rows * (n_kept_ + L));
-        s.features = arena.take<std::int32_t>(rows * (n_kept_ + L));
-        s.dense = arena.take<T>(rows * n_features_);
-        return s;
-    }
+    std::size_t row_bytes() const { return reader_.row_bytes(); }
+    Scratch scratch(Arena& arena, std::int64_t rows) const { return reader_.scratch(arena, rows); }
 
+    // Rows r[0..n) of what is not CSR, to be prepared next, and to be glanced at before that. There must be scratch for n rows.
+    Block block(const Rows& rows, const std::int64_t* r, int n, const Scratch& scratch) const { return reader_.block(rows, r, n, scratch); }
     // Reads a row; false when it holds NaN (that nothing stands in for), infinity, or values whose square overflows.
+    bool prepare(const Block& block, int i, Row& row, Scratch& scratch) const {
+        reader_.read(block, i, row.prepared, scratch);
+        return is_finite(row);
+    }
     bool prepare(const Rows& rows, std::int64_t r, Row& row, Scratch& scratch) const {
-        PreparedRow<T>& p = row.prepared;
-        if (rows.layout == Rows::Layout::csr) {
-            prepare_csr(rows, r, row, scratch);
-        } else {
-            if (position_.empty()) list_or_leave(rows, r, row, scratch);
-            else list_kept(dense_row(rows, r, scratch.dense), row, scratch);
-        }
-        return p.norm2 <= std::numeric_limits<T>::max();
+        reader_.read(rows, r, row.prepared, scratch);
+        return is_finite(row);
     }
 
-    // Whether `glance` takes these rows.
-    bool glances(const Rows& rows) const { return rows.contiguous() && position_.empty() && lender_ == nullptr; }
-
-    // What the first `terms` terms of rows r[0..n) read out to, row by row; NaN for a row of many non-zeros, or one that is not
-    // finite. There must be scratch for n rows.
-    static constexpr int kGlanced = 64;
-    void glance(const Rows& rows, const std::int64_t* r, int n, std::int64_t terms, const T* weights, T bias, const Scratch& scratch,
-                T* slot, T* z) const {
-        const bool in_place = reads_in_place(rows);
-        const void* from[kGlanced];
-        for (int i = 0; i < n; ++i) {
-            if (in_place) from[i] = rows.row(r[i]);
-            else from[i] = dense_row(rows, r[i], scratch.dense + i * n_features_);
-        }
-        const Glance<T> g{&params_, &panels_, static_cast<int>(round_up(terms, L) / L), weights, bias, n_features_,
-                          static_cast<std::int32_t>(most_listed()), scratch.values, scratch.features, slot};
-        by_type(in_place ? rows.dtype : kOwn, [&](const auto& kernels_of_rows, auto) { kernels_of_rows.glance(g, from, n, z); });
+    // What the first `terms` terms of a block's first n rows read out to; NaN for a row of many non-zeros, or one that is not finite.
+    bool glances() const { return reader_.keeps_all() && lender_ == nullptr; }
+    void glance(const Block& block, int n, std::int64_t terms, const T* weights, T bias, const Scratch& scratch, T* slot, T* z) const {
+        const Glance<T> g{&params_, &panels_, static_cast<int>(round_up(terms, L) / L), weights, bias, n_features(),
+                          static_cast<std::int32_t>(reader_.most_listed()), scratch.values, scratch.features, slot};
+        RowReader<T>::by_type(block.dtype, [&](const auto& kernels_of_rows, auto) { kernels_of_rows.glance(g, block.row, n, z); });
     }
 
     void start(T*) const {}
@@ -178,6 +150,8 @@ public:
     std::int64_t full_work() const { return padded_outputs_; }
 
 private:
+    static bool is_finite(const Row& row) { return row.prepared.norm2 <= std::numeric_limits<T>::max(); }
+
     static bool fits_in_single(const KernelMachineSpec& spec) {
         const std::int64_t d = spec.n_kept(), n_outputs = static_cast<std::int64_t>(spec.intercept.size());
         for (std::int64_t j = 0; j < spec.n_terms; ++j) {
@@ -213,145 +187,14 @@ private:
         total_ += largest;
     }
 
-    T mapped(double v, std::int64_t f) const {
-        if (v != v && !fill_.empty()) return static_cast<T>(fill_[f]);
-        return static_cast<T>(scale_.empty() ? v : v * scale_[f] + shift_[f]);
-    }
-
-    bool as_it_is() const { return scale_.empty() && fill_.empty(); }
-    bool reads_in_place(const Rows& rows) const { return as_it_is() && rows.contiguous(); }
-
-    template <class Visit>
-    static void by_type(Dtype dtype, const Visit& visit) {
-        switch (dtype) {
-            case Dtype::f32: return visit(kernels<T>().rows_f32, float{});
-            case Dtype::f64: return visit(kernels<T>().rows_f64, double{});
-            default: return visit(kernels<T>().rows_u8, std::uint8_t{});
-        }
-    }
-
-    const T* dense_row(const Rows& rows, std::int64_t r, T* scratch) const {
-        const std::byte* p = rows.row(r);
-        if (reads_in_place(rows) && rows.dtype == kOwn) return reinterpret_cast<const T*>(p);
-        if (rows.contiguous()) {
-            by_type(rows.dtype, [&](const auto&, auto s) { copy_mapped(reinterpret_cast<const decltype(s)*>(p), scratch); });
-            return scratch;
-        }
-        const bool as_is = as_it_is();
-        for (std::int64_t f = 0; f < n_features_; ++f) {
-            const double v = load_element<double>(p + f * rows.column_stride, rows.dtype);
-            scratch[f] = as_is ? static_cast<T>(v) : mapped(v, f);
-        }
-        return scratch;
-    }
-
-    template <class S>
-    void copy_mapped(const S* x, T* out) const {
-        if (as_it_is()) {
-            for (std::int64_t f = 0; f < n_features_; ++f) out[f] = static_cast<T>(x[f]);
-        } else if (fill_.empty()) {
-            for (std::int64_t f = 0; f < n_features_; ++f) out[f] = static_cast<T>(static_cast<double>(x[f]) * scale_[f] + shift_[f]);
-        } else {
-            for (std::int64_t f = 0; f < n_features_; ++f) out[f] = mapped(static_cast<double>(x[f]), f);
-        }
-    }
-
-    // Few non-zeros: their list; many: the row as it is.
-    void list_or_leave(const Rows& rows, std::int64_t r, Row& row, Scratch& scratch) const {
-        PreparedRow<T>& p = row.prepared;
-        const T* x = scratch.expect_list && reads_in_place(rows) ? nullptr : dense_row(rows, r, scratch.dense);
-        if (!scratch.expect_list) {
-            std::int64_t nonzeros = 0;
-            p.norm2 = kernels<T>().scan(x, n_features_, &nonzeros);
-            scratch.expect_list = is_sparse(nonzeros);
-        }
-        if (scratch.expect_list) {
-            std::int32_t listed = 0;
-            const auto list = [&](const auto& kernels_of_rows, auto s) {
-                using S = decltype(s);
-                const void* from = x != nullptr ? static_cast<const void*>(x) : rows.row(r);
-                p.norm2 = kernels_of_rows.list(static_cast<const S*>(from), n_features_, scratch.values, scratch.features, &listed);
-            };
-            by_type(x != nullptr ? kOwn : rows.dtype, list);
-            scratch.expect_list = is_sparse(listed);
-            if (scratch.expect_list) return keep_list(row, listed, scratch);
-        }
-        p.dense = x != nullptr ? x : dense_row(rows, r, scratch.dense);
-        if (p.dense == scratch.dense) scratch.dense += n_features_;
-    }
-    std::int64_t most_listed() const { return (n_features_ * 2 - 1) / 5; }
-    bool is_sparse(std::int64_t nonzeros) const { return nonzeros <= most_listed(); }
-
-    void list_kept(const T* x, Row& row, Scratch& scratch) const {
-        std::int64_t nonzeros = 0;
-        row.prepared.norm2 = kernels<T>().scan(x, n_features_, &nonzeros);
-        std::int32_t listed = 0;
-        for (std::int64_t f = 0; f < n_features_; ++f)
-            if (x[f] != T(0) && position_[f] >= 0) append(scratch, listed, position_[f], x[f]);
-        keep_list(row, listed, scratch);
-    }
-
-    void prepare_csr(const Rows& rows, std::int64_t r, Row& row, Scratch& scratch) const {
-        T squares[L] = {};
-        const bool fused = kernels<T>().fused;
-        std::int32_t listed = 0;
-        for (std::int64_t k = rows.indptr[r]; k < rows.indptr[r + 1]; ++k) {
-            const std::int64_t f = rows.indices[k];
-            const T v = mapped(load_element<double>(rows.data + k * rows.element_bytes(), rows.dtype), f);
-            squares[f % L] = fused ? std::fma(v, v, squares[f % L]) : squares[f % L] + v * v;
-            const std::int64_t at = position_.empty() ? f : position_[f];
-            if (v != T(0) && at >= 0) append(scratch, listed, at, v);
-        }
-        keep_list(row, listed, scratch);
-        for (int half = L / 2; half > 0; half /= 2)
-            for (int i = 0; i < half; ++i) squares[i] += squares[i + half];
-        row.prepared.norm2 = squares[0];
-    }
-
-    static void append(const Scratch& scratch, std::int32_t& listed, std::int64_t at, T v) {
-        scratch.values[listed] = v;
-        scratch.features[listed++] = static_cast<std::int32_t>(at);
-    }
-
-    // A list that is sparse has chains of equal length; another has those that the same row has where it is dense.
-    void keep_list(Row& row, std::int32_t listed, Scratch& scratch) const {
-        PreparedRow<T>& p = row.prepared;
-        p.dense = nullptr;
-        p.values = scratch.values;
-        p.features = scratch.features;
-        if (is_sparse(listed)) {
-            cut_evenly(listed, p.chain_ends);
-        } else {
-            p.chain_ends[0] = 0;
-            for (int s = 1; s <= kChains; ++s) {
-                const auto* end = std::lower_bound(p.features, p.features + listed, panels_.segments[s]);
-                p.chain_ends[s] = static_cast<std::int32_t>(end - p.features);
-            }
-        }
-        const std::int64_t used = round_up(listed, L);
-        scratch.values += used;
-        scratch.features += used;
-    }
-
-    // In multiply-adds: zeros are no roundings. A row that is not sparse has the same as a list and as it is.
-    std::int64_t longest_chain(const PreparedRow<T>& row) const {
-        const bool sparse = row.dense == nullptr && is_sparse(row.chain_ends[kChains]);
-        std::int64_t longest = 0;
-        for (int s = 0; s < kChains; ++s) {
-            if (sparse) longest = std::max<std::int64_t>(longest, row.chain_ends[s + 1] - row.chain_ends[s]);
-            else longest = std::max(longest, panels_.segments[s + 1] - panels_.segments[s]);
-        }
-        return longest;
-    }
-
     // First-order rounding bounds, with some room to spare. `magnitude` is sum_j max_k |a_kj| |T_j|; u is our own roundoff, w the
     // wrapped model's.
     double error(const PreparedRow<T>& row, double magnitude, double working) const {
-        const double u = std::numeric_limits<T>::epsilon() / 2, w = working, d = static_cast<double>(n_features_);
+        const double u = std::numeric_limits<T>::epsilon() / 2, w = working, d = static_cast<double>(n_features());
         const double n = static_cast<double>(n_terms_);
-        const double chain = static_cast<double>(longest_chain(row));
+        const double chain = static_cast<double>(reader_.longest_chain(row));
         const double x = std::sqrt(static_cast<double>(row.norm2)), s = longest_, both = x + s + 2 * swing_;
-        const double reading = (sizeof(T) == 4 ? 2 * u : 0) + (scale_.empty() ? 0 : 10 * (u + w));
+        const double reading = (sizeof(T) == 4 ? 2 * u : 0) + (reader_.scales() ? 10 * (u + w) : 0);
         // of gamma times the dot product; of the exponent -gamma |x - s|^2, its two norms summed over L lanes
         const double dot = params_.gamma * ((chain + 8) * u * x * s + ((d + 20) * w + reading) * both * both);
         const double exponent = 2 * dot + params_.gamma * ((d / L + 12) * u * x * x + 8 * u * s * s);
@@ -372,14 +215,13 @@ private:
 
     std::shared_ptr<const KernelMachine<float>> lender_;
     KernelParams params_;
-    std::int64_t n_terms_, n_features_;
+    std::int64_t n_terms_;
+    RowReader<T> reader_;
     int n_outputs_, padded_outputs_, n_panels_;
     std::int64_t n_kept_;
     Aligned<T> panels_data_, offset_, linear_;
     Aligned<std::uint8_t> has_linear_;
     Aligned<T> weights_, bias_, largest_;
-    std::vector<std::int32_t> position_;
-    std::vector<double> scale_, shift_, fill_;
     double swing_ = 0, longest_ = 0, total_ = 0, largest_bias_ = 0;
     Panels<T> panels_;
 };

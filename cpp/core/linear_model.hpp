@@ -132,14 +132,14 @@ public:
     void gather_columns(const Row* const* rows, int n, std::int64_t begin, int m, double* values) const {
         const Rows& source = *rows[0]->rows;
         const auto ask = [&](int k) __attribute__((always_inline)) {  // see ask
-            const Column c = column(source, order_[begin + k]);
+            const Column c = source.column(order_[begin + k]);
             for (int r = 0; r < n; ++r) __builtin_prefetch(c.data + rows[r]->index * c.stride);
         };
         const int ahead = std::clamp(64 / n, 1, 16);
         for (int k = 0; k < std::min(ahead, m); ++k) ask(k);
         for (int k = 0; k < m; ++k) {
             if (k + ahead < m) ask(k + ahead);
-            const Column c = column(source, order_[begin + k]);
+            const Column c = source.column(order_[begin + k]);
             for (int r = 0; r < n; ++r)
                 values[r * kBlockStride + k] = filled(load_element<double>(c.data + rows[r]->index * c.stride, c.dtype), order_[begin + k]);
         }
@@ -153,7 +153,7 @@ public:
         const Rows& source = *rows[0]->rows;
         if (!columns_apart(source) || source.n_rows * n_features_ * 4 < kNearBytes) return;
         for (std::int64_t f = 0; f < n_features_; ++f) {
-            const Column c = column(source, f);
+            const Column c = source.column(f);
             for (int r = 0; r < n; ++r) __builtin_prefetch(c.data + rows[r]->index * c.stride, 0, 1);
         }
     }
@@ -183,10 +183,6 @@ public:
 private:
     static bool columns_apart(const Rows& rows) {
         return rows.layout == Rows::Layout::columns || (rows.layout == Rows::Layout::dense && rows.row_stride < rows.column_stride);
-    }
-    static Column column(const Rows& rows, std::int64_t f) {
-        if (rows.layout == Rows::Layout::columns) return rows.columns[f];
-        return {rows.data + f * rows.column_stride, rows.row_stride, rows.dtype};
     }
     double filled(double v, std::int64_t f) const { return v != v && !fill_.empty() ? fill_[f] : v; }
 
@@ -295,10 +291,7 @@ public:
         if (!model_->as_is() || rows.layout == Rows::Layout::csr || model_->order().empty()) return found;
         while (n_looks > 0 && terms_[n_looks - 1] > 256 + 16 * rows.n_rows) --n_looks;
         const std::vector<std::int32_t>& order = model_->order();
-        const bool dense = rows.layout == Rows::Layout::dense;
-        const auto column = [&](std::int64_t k) {
-            return dense ? Column{rows.data + order[k] * rows.column_stride, rows.row_stride, rows.dtype} : rows.columns[order[k]];
-        };
+        const auto column = [&](std::int64_t k) { return rows.column(order[k]); };
         found.dtype = column(0).dtype;
         const auto fits = [&](const Column& c) {
             return c.dtype == found.dtype && c.dtype != Dtype::u8 && c.stride == (c.dtype == Dtype::f32 ? 4 : 8);

@@ -39,11 +39,13 @@ struct Rows {
     const std::int32_t* indices = nullptr;
 
     const std::byte* row(std::int64_t r) const { return data + r * row_stride; }
+    // Of what is not CSR.
+    Column column(std::int64_t f) const { return layout == Layout::columns ? columns[f] : Column{data + f * column_stride, row_stride, dtype}; }
     bool contiguous() const {
         return layout == Layout::dense &&
                (column_stride == element_bytes() || n_columns == 1);
     }
-    std::int64_t element_bytes() const { return dtype == Dtype::f32 ? 4 : dtype == Dtype::f64 ? 8 : 1; }
+    std::int64_t element_bytes() const { return bytes_of(dtype); }
 };
 
 }  // namespace wald

@@ -140,13 +140,12 @@ class Served:
             raise ValueError(
                 "X is sparse, and the pipeline centres its columns, which needs dense rows. Got a sparse matrix."
             )
-        if is_frame(X) and isinstance(self.model.terms, LinearTerms) and n_stages > 0:
+        if isinstance(self.model.terms, LinearTerms) and n_stages > 0 and is_frame(X):
             block = whole_block(X)
-            if block is not None:
-                yield from self._direct(block, n_stages, at_end, n_threads)
+            if block is None:
+                yield self._by_columns(X, n_stages, at_end, n_threads)
                 return
-            yield self._by_columns(X, n_stages, at_end, n_threads)
-            return
+            X = block
         for piece in pieces(X):
             yield self._piece(piece, n_stages, at_end, n_threads)
 

@@ -136,6 +136,9 @@ def layouts(X: np.ndarray) -> Iterator[tuple[str, _core.Rows]]:
     yield "columns from the last", _core.Rows.dense(X[:, ::-1].copy()[:, ::-1])
     yield "view", _core.Rows.dense(view)
     yield "read-only", _core.Rows.dense(frozen)
+    yield "columns", column_rows(X)
+    mixed = [X[::-1, c].copy()[::-1] if c % 2 else X[:, c].astype(np.float64) for c in range(d)]
+    yield "mixed columns", _core.Rows.columns(n, mixed)
 
 
 def bits(answer: Any) -> list[int]:

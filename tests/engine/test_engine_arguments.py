@@ -153,13 +153,18 @@ def test_missing_columns():
             LINEAR.pack().scores(rows, U, 1)
 
 
-def test_a_kernel_machine_takes_no_columns():
+def test_a_kernel_machine_reads_every_column():
     packed = MACHINE.pack()
-    rows = cases.column_rows(X)
-    with pytest.raises(ValueError, match="whole rows"):
-        PLAN.engine(packed).predict(rows, 1, "full", U, 1)
-    with pytest.raises(ValueError, match="whole rows"):
-        packed.scores(rows, U, 1)
+    engine = PLAN.engine(packed)
+    for missing in range(X.shape[1]):
+        rows = cases.column_rows(X, [missing])
+        for n_stages, at_end in [(1, "full"), (1, "pending"), (0, "pending")]:
+            with pytest.raises(ValueError, match="every column"):
+                engine.predict(rows, n_stages, at_end, U, 1)
+        with pytest.raises(ValueError, match="every column"):
+            engine.look(rows, 1)
+        with pytest.raises(ValueError, match="every column"):
+            packed.scores(rows, U, 1)
 
 
 def test_rows_that_are_not_aligned():

@@ -252,8 +252,6 @@ def test_one_estimate_that_overflows_is_not_forgotten(decision):
 @pytest.mark.parametrize("layout", ["dense", "csr", "columns"])
 @pytest.mark.parametrize("kind", ["double", "single", "linear"])
 def test_take_is_fancy_indexing(kind, layout):
-    if layout == "columns" and kind != "linear":
-        pytest.skip("a kernel machine takes whole rows")
     rng = np.random.default_rng(6)
     model, packed = make(rng, kind, Decision())
     engine = cases.plan(rng, model, Decision()).engine(packed)

@@ -195,7 +195,8 @@ private:
         const auto of = [&](int m) { return out + (m - 1) * kEvidence; };
         for (int m = 1; m < s.atoms.n(); ++m) {
             const int h = w.heads[m];
-            const float alone[kEvidence] = {kNoRival, 1, 0, 0, h == 0, h < m, std::log(static_cast<float>(std::abs(h - m))), 0, kNoRival, kNoRival};
+            const float is_root = h == 0, before = h < m, distance = std::log(static_cast<float>(std::abs(h - m)));
+            const float alone[kEvidence] = {kNoRival, 1, 0, 0, is_root, before, distance, 0, kNoRival, kNoRival};
             std::copy(alone, alone + kEvidence, of(m));
         }
         each_word(s, [&](int m, int first, int last) {
