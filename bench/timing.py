@@ -89,6 +89,17 @@ def each_call(call: Callable[[int], object], n: int, passes: int) -> NDArray[np.
     return times
 
 
+def each_after(before: Callable[[], object], task: Task, repeats: int = 7) -> Sample:
+    """Time a task whose every run follows ``before``, what that read being in the caches."""
+    times = []
+    for _ in range(repeats):
+        with threadpool_limits(task.threads):
+            before()
+            time.sleep(SETTLE_SECONDS)
+            times.append(_timed(task.call))
+    return _sample(np.array(times))
+
+
 def _once(task: Task) -> float:
     with threadpool_limits(task.threads):
         return _timed(task.call)
