@@ -90,7 +90,7 @@ def each_call(call: Callable[[int], object], n: int, passes: int) -> NDArray[np.
 
 
 def each_after(before: Callable[[], object], task: Task, repeats: int = 7) -> Sample:
-    """Time a task whose every run follows ``before``, what that read being in the caches."""
+    """Time a task whose every run follows ``before``, which leaves nothing else than its own in the caches."""
     times = []
     for _ in range(repeats):
         with threadpool_limits(task.threads):

@@ -99,7 +99,7 @@ def test_frames_of_pandas_are_read_in_place(make, n_rows, nothing_is_copied):
         frame = pd.DataFrame({name: X[:, i].astype(types[i]) for i, name in enumerate("abc")}, copy=False)
     pieces = list(_rows.pieces(frame))
     assert [(p.start, p.stop) for p in pieces] == [(0, n_rows)]
-    assert pieces[0].dtype == (np.float64 if make == "types mixed" else np.float32)
+    assert pieces[0].dtype == (np.float64 if make == "types mixed" else np.float32)  # as scikit-learn makes of them
     np.testing.assert_array_equal(read(pieces, X.shape[1]), X)
 
 
@@ -116,5 +116,58 @@ def test_other_columns_are_converted_piece_by_piece(dtype):
     values = np.arange(400_000, dtype=np.float32) % 2
     frame = pd.DataFrame({"a": values, "b": pd.Series(values).astype(dtype), "c": values})
     pieces = list(_rows.pieces(frame))
-    assert len(pieces) > 1 or dtype == "float32[pyarrow]"
+    assert len(pieces) == 3
     np.testing.assert_array_equal(read(pieces, 3), np.column_stack([values] * 3))
+
+
+@pytest.mark.parametrize("kind", ["chunks", "nulls", "arrow"])
+def test_columns_that_would_be_copied_are_converted_piece_by_piece(kind):
+    pl = pytest.importorskip("polars")
+    X = np.arange(400_000 * 3, dtype=np.float32).reshape(-1, 3)
+    frame = pl.DataFrame(X, schema=list("abc"))
+    if kind == "chunks":
+        frame = pl.concat([frame[:300_000], frame[300_000:]], rechunk=False)
+    elif kind == "nulls":
+        X[-1, 1] = np.nan
+        frame = frame.with_columns(pl.Series("b", [*X[:-1, 1].tolist(), None], dtype=pl.Float32))
+    else:
+        frame = pytest.importorskip("pyarrow").table(dict(zip("abc", X.T, strict=True)))
+    pieces = list(_rows.pieces(frame))
+    assert len(pieces) == 3
+    given = np.isfinite(X).all(axis=1)
+    np.testing.assert_array_equal(read(pieces, 3)[given], X[given])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int64])
+def test_a_name_may_come_twice(dtype):
+    X = np.arange(12, dtype=dtype).reshape(4, 3)
+    frame = pd.DataFrame({name: X[:, i] for i, name in enumerate("abc")}, copy=False).set_axis(["a", "a", "b"], axis=1)
+    np.testing.assert_array_equal(read(list(_rows.pieces(frame)), 3), X)
+    np.testing.assert_array_equal(_rows.to_array(_rows.take(frame, np.array([2, 0]))), X[[2, 0]])
+
+
+@pytest.mark.parametrize("shape", [(0, 0), (3, 0), (0, 3)])
+def test_frames_without_rows_or_columns(shape):
+    (piece,) = _rows.pieces(pd.DataFrame(np.zeros(shape)))
+    assert (len(piece.rows), piece.stop) == (shape[0], shape[0])
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("n_rows", [0, 1, 5])
+def test_columns_of_packed_records(n_rows, dtype):
+    """They are not aligned."""
+    records = np.zeros(n_rows, dtype=[("first", "u1"), ("a", dtype), ("b", dtype)])
+    records["a"], records["b"] = np.arange(n_rows), -np.arange(n_rows)
+    frame = pd.DataFrame({name: records[name] for name in "ab"}, copy=False)
+    expected = np.column_stack([records["a"], records["b"]])
+    np.testing.assert_array_equal(read(list(_rows.pieces(frame)), 2), expected)
+    pulled = _rows.Columns(frame).rows(range(2))
+    np.testing.assert_array_equal(read([_rows.Piece(0, n_rows, pulled, np.dtype(float))], 2), expected)
+
+
+def test_names_of_other_types_are_compared():
+    names = np.array(["a", "b"], dtype=object)
+    for columns in (["a", "b"], pd.Index(["a", "b"], dtype=object), pd.CategoricalIndex(["a", "b"])):
+        assert _rows.has_names(pd.DataFrame(np.zeros((2, 2)), columns=columns), names)
+    for columns in (["a", "c"], [0, 1], pd.MultiIndex.from_tuples([("a", "b"), ("b", "a")]), ["b", "a"]):
+        assert not _rows.has_names(pd.DataFrame(np.zeros((2, 2)), columns=columns), names)

@@ -27,7 +27,7 @@ inline std::int64_t byte_stride(const Any& a, int axis) {
 }
 
 inline void check_aligned(const Any& a) {
-    if (reinterpret_cast<std::uintptr_t>(a.data()) % a.itemsize() != 0) throw nb::type_error("rows must be aligned; copy them first");
+    if (a.size() > 0 && reinterpret_cast<std::uintptr_t>(a.data()) % a.itemsize() != 0) throw nb::type_error("rows must be aligned; copy them first");
 }
 
 inline BoundRows dense_rows(Any x) {

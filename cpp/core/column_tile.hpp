@@ -17,7 +17,7 @@ public:
     void run(const typename Terms::Columns& columns) {
         // The last look of a call that answers there is not for columns.
         const int most = std::min(columns.n_looks, call_.at_end == AtEnd::answer ? call_.n_stages - 1 : call_.n_stages);
-        std::int32_t live[kMostRows], from[kMostRows + L];
+        std::int32_t live[kMostRows], from[kMostRows];
         for (int r = 0; r < n_; ++r) live[r] = r;
         int left = n_, look = 0;
         {

@@ -163,7 +163,7 @@ struct Kernels {
     // sums[t * stride + r] += values[k * stride + r] * weights[k * step + t] for k < m, in that order. Whole panels of rows.
     void (*add_columns)(const T* values, std::int64_t stride, int m, int n, const T* weights, std::int64_t step, int n_looks, T* sums);
     // What n estimates settle: codes[i] is 1 above `high`, else 0, or kNotFinite. The numbers of those that are finite and lie on
-    // neither side go to `left`, ascending; how many they are is returned. `left` has room for a panel more than n.
+    // neither side go to `left`, ascending; how many they are is returned.
     int (*settle)(const T* z, int n, T low, T high, std::int32_t* codes, std::int32_t* left);
     // n_outputs (a multiple of lanes) outputs: out = bias + sum_j slot[j] * weights[j * n_outputs]
     void (*readouts)(const T* const* slots, int n, const T* weights, const T* bias, int n_terms, int n_outputs, T* const* out);

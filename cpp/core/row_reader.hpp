@@ -150,7 +150,7 @@ private:
     void copy(const std::byte* row, std::int64_t stride, Dtype dtype, T* out) const {
         converting(dtype, [&](auto s, const auto& map) {
             using S = decltype(s);
-            if (stride == sizeof(S)) {  // an easy loop
+            if (stride == static_cast<std::int64_t>(sizeof(S))) {  // an easy loop
                 for (std::int64_t f = 0; f < n_features_; ++f) out[f] = map(reinterpret_cast<const S*>(row)[f], f);
             } else {
                 for (std::int64_t f = 0; f < n_features_; ++f) out[f] = map(*reinterpret_cast<const S*>(row + f * stride), f);
@@ -182,7 +182,10 @@ private:
             if (scratch.expect_list) return keep_list(p, listed, scratch);
         }
         if (x == nullptr) x = converted();
-        if (block.loaded && x != scratch.dense) x = std::copy_n(x, n_features_, scratch.dense) - n_features_;  // where rows before left room
+        if (block.loaded && x != scratch.dense) {  // rows before it left room
+            std::copy_n(x, n_features_, scratch.dense);
+            x = scratch.dense;
+        }
         p.dense = x;
         if (x == scratch.dense) scratch.dense += n_features_;
     }

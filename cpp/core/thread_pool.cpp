@@ -46,9 +46,9 @@ public:
                 std::thread(&Pool::work, this, n_workers_ + 1).detach();
                 ++n_workers_;
             }
+            share_out(n, n_threads);
             task_ = &task;
             active_ = n_threads - 1;
-            share_out(n, n_threads);
             error_ = nullptr;
             generation_.fetch_add(1);
         }
@@ -86,7 +86,10 @@ private:
     }
 
     void share_out(std::int64_t n, int n_threads) {
-        if (n_threads > n_shares_) shares_ = std::make_unique<Share[]>(static_cast<std::size_t>(n_threads));
+        if (n_threads > most_shares_) {
+            shares_ = std::make_unique<Share[]>(static_cast<std::size_t>(n_threads));
+            most_shares_ = n_threads;
+        }
         n_shares_ = n_threads;
         for (int s = 0; s < n_shares_; ++s) {
             shares_[s].next.store(n * s / n_shares_);
@@ -120,7 +123,7 @@ private:
     std::condition_variable wake_, done_;
     std::unique_ptr<Share[]> shares_;
     const std::function<void(std::int64_t, int)>* task_ = nullptr;
-    int n_shares_ = 0, n_workers_ = 0, active_ = 0;
+    int n_shares_ = 0, most_shares_ = 0, n_workers_ = 0, active_ = 0;
     std::atomic<int> running_{0};
     std::atomic<std::uint64_t> generation_{0};
     std::exception_ptr error_;

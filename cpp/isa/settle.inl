@@ -1,9 +1,9 @@
-// Which rows an estimate settles, many at a time. Included by kernels.inl, once per instruction set.
+// Which rows an estimate settles, many at a time; as doubles, which the estimates of rows in columns are. Included by kernels.inl, once per instruction set.
 
 namespace WALD_ISA {
 
 #if defined(__AVX2__)
-// Appends those of eight numbers from `first` on that a mask keeps; up to eight are written.
+// Appends those of eight numbers from `first` on that a mask keeps; eight are written.
 inline int append_kept(unsigned mask, int first, std::int32_t* numbers) {
     const __m256i all = _mm256_add_epi32(_mm256_set1_epi32(first), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
 #if defined(__AVX512F__)

@@ -49,7 +49,8 @@ def is_columnar(X: Any) -> bool:
 def has_names(X: Any, names: NDArray[Any]) -> bool:
     """Whether X is a frame with exactly these column names; a quick look before scikit-learn's thorough one."""
     if nw.dependencies.is_pandas_dataframe(X):
-        return bool(X.columns.equals(_pandas_index(tuple(names.tolist()))))
+        same = X.columns.equals(_pandas_index(tuple(names.tolist())))
+        return bool(same) or bool(X.columns.tolist() == names.tolist())  # indices of other types are never equal
     return nw.dependencies.is_polars_dataframe(X) and bool(X.columns == names.tolist())
 
 
@@ -66,6 +67,8 @@ def n_rows_of(X: Any) -> int:
 
 def take(X: Any, indices: NDArray[np.intp]) -> Any:
     """Some rows, in the container that they came in; of arrays in Fortran's order, in that."""
+    if nw.dependencies.is_pandas_dataframe(X):
+        return X.iloc[indices]
     if is_frame(X):
         return nw.from_native(X, eager_only=True)[indices].to_native()
     if isinstance(X, list | tuple):
@@ -80,7 +83,7 @@ def to_array(X: Any) -> Any:
     if sparse.issparse(X):
         return _canonical(X)
     if is_frame(X):
-        X = nw.from_native(X, eager_only=True).to_numpy()
+        X = _eager(X).to_numpy()
     if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype in NATIVE:
         return np.asarray(X)
     return check_array(X, dtype=[np.float64, np.float32], ensure_all_finite=False, ensure_min_samples=0)
@@ -109,14 +112,21 @@ def _frame_pieces(X: Any) -> Iterator[Piece]:
     if block is not None:
         yield from pieces(block)
         return
-    # Few rows are converted sooner than columns are pulled, but for pandas: it converts a column in 4 microseconds.
-    if nw.dependencies.is_pandas_dataframe(X) or len(X) > _piece_rows(X):
-        columns = Columns(X)
-        rows = columns.in_place()
-        if rows is not None:
-            yield Piece(0, columns.n_rows, rows, columns.common_dtype())
+    # Few rows are converted sooner than columns are pulled; not in pandas, which takes 4 microseconds a column.
+    if min(X.shape) > 0 and (nw.dependencies.is_pandas_dataframe(X) or len(X) > _piece_rows(X)):
+        columns = held_columns(X)
+        if columns is not None:
+            dtype = _met_as(np.result_type(*{c.dtype for c in columns}))
+            yield Piece(0, len(X), _core.Rows.columns(len(X), columns), dtype)
             return
-    yield from _converted(nw.from_native(X, eager_only=True))
+    yield from _converted(_eager(X))
+
+
+def _eager(X: Any) -> Any:
+    """A frame as narwhals sees it; one of pandas may have a name twice, which does not matter for its values."""
+    if nw.dependencies.is_pandas_dataframe(X) and not X.columns.is_unique:
+        X = X.set_axis(range(X.shape[1]), axis=1)
+    return nw.from_native(X, eager_only=True)
 
 
 def _converted(X: Any) -> Iterator[Piece]:
@@ -175,6 +185,29 @@ def column_of(frame: Any) -> Callable[[int], NDArray[Any]]:
     return lambda c: np.asarray(eager.get_column(names[c]).to_numpy())
 
 
+def held_columns(frame: Any) -> list[NDArray[Any]] | None:
+    """All columns as arrays, if the frame itself holds each as the engine reads it: nothing is copied."""
+    if nw.dependencies.is_polars_dataframe(frame):
+
+        def held(c: int) -> Any:
+            return frame.to_series(c).to_numpy(allow_copy=False)
+
+    elif hasattr(frame, "_get_column_array"):  # see column_of
+        held = frame._get_column_array
+    else:
+        return None
+    columns = []
+    for c in range(frame.shape[1]):
+        try:
+            values = held(c)
+        except RuntimeError:  # polars: several chunks, or nulls
+            return None
+        if not isinstance(values, np.ndarray) or values.dtype not in NATIVE or not values.flags.aligned:
+            return None
+        columns.append(values)
+    return columns
+
+
 def _owner(array: NDArray[Any]) -> Any:
     """The array whose memory a view shows."""
     while isinstance(array.base, np.ndarray):
@@ -194,30 +227,18 @@ class Columns:
     def rows(self, needed: Sequence[int]) -> _core.Rows:
         """The engine's view, in which the columns ``needed``, and those pulled before, are there."""
         for c in needed:
-            if self._columns[c] is None:
+            if c < len(self._columns) and self._columns[c] is None:  # a frame too narrow is the engine's to refuse
                 self._columns[c] = self._pull(c)
         return _core.Rows.columns(self.n_rows, self._columns)
-
-    def in_place(self) -> _core.Rows | None:
-        """The engine's view of all columns; None if one of them is not in memory as the engine reads it."""
-        for c in range(len(self._columns)):
-            values = self._column(c)
-            if values.dtype not in NATIVE or not values.flags.aligned or values.base is None:  # made for us
-                return None
-            self._columns[c] = values
-        return _core.Rows.columns(self.n_rows, self._columns)
-
-    def common_dtype(self) -> np.dtype[Any]:
-        """The dtype in which a model meets rows of the columns that were pulled."""
-        return _met_as(np.result_type(*{c.dtype for c in self._columns if c is not None}))
 
     def _pull(self, c: int) -> NDArray[Any]:
         values = self._column(c)
         if values.dtype == np.float32:
             self.dtype = np.dtype(np.float32)  # the coarsest on the way
-        elif values.dtype not in NATIVE or not values.flags.aligned:
-            values = np.asarray(
-                check_array(values, ensure_2d=False, dtype=np.float64, ensure_all_finite=False, ensure_min_samples=0)
+        if values.dtype not in NATIVE or not values.flags.aligned:
+            values = np.require(
+                check_array(values, ensure_2d=False, dtype=np.float64, ensure_all_finite=False, ensure_min_samples=0),
+                requirements="A",
             )
         return values
 

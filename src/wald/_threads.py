@@ -12,7 +12,7 @@ from joblib.parallel import get_active_backend
 from . import _core
 
 
-def effective_threads(n_jobs: Any) -> int:
+def effective_threads(n_jobs: int | None) -> int:
     """Turn ``n_jobs`` into a number of threads.
 
     Parameters
@@ -27,12 +27,13 @@ def effective_threads(n_jobs: Any) -> int:
         At least 1, and at most the engine's limit, which ``threadpoolctl.threadpool_limits`` sets. Inside a
         joblib worker also at most the share of threads that joblib left to it (``inner_max_num_threads``).
     """
-    if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral) or n_jobs == 0):
+    given: Any = n_jobs  # by a user
+    if given is not None and (isinstance(given, bool) or not isinstance(given, Integral) or given == 0):
         raise ValueError(f"n_jobs must be None or a non-zero integer (-1: all processors). Got {n_jobs!r}.")
     if n_jobs == 1:
         return 1
     backend, enclosing = get_active_backend()  # as in joblib.effective_n_jobs, which would ask for it once more
-    wanted = int(backend.effective_n_jobs(n_jobs=enclosing if n_jobs is None else n_jobs))
+    wanted = int(backend.effective_n_jobs(n_jobs=n_jobs or enclosing))
     if backend.nesting_level:
         wanted = min(wanted, _worker_share(wanted))
     return max(1, min(wanted, _core.get_num_threads()))
