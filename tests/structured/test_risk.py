@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -29,12 +31,13 @@ class LeastConfident(Policy):
 
 
 class Silent(LeastConfident):
-    """Must not be asked, once its thresholds are known."""
+    """Takes its time, and must not be asked once its thresholds are known."""
 
-    silent = False
+    silent, seconds = False, 0.0
 
     def priority(self, session, state, examples):
         assert not self.silent
+        time.sleep(self.seconds)
         return super().priority(session, state, examples)
 
 
@@ -164,6 +167,7 @@ def test_a_far_deadline_changes_nothing(model, policies):
 def test_whoever_does_not_pay_in_time_is_not_asked(model):
     """Features that take no time at all: a policy only adds to the bill, and everything bought keeps any promise."""
     policy = Silent().fit(model)
+    policy.seconds = 0.02  # more than a machine that is busy elsewhere adds to features
     fast = fitted(model, policy, costs="time")
     assert fast.mode_ == "everything"
     assert fast.certificate_.verify()
