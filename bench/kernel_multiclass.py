@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import resource
-import sys
 import time
 
 from wald import EarlyExitClassifier
 
 from .apart import apart
+from .memory import status_bytes
 from .models import MULTICLASS_TRAIN, digits, disagreement, intelex_svc, multiclass_svc, vectors_of, wrap
 from .peers import THREADS, intelex, ours
 from .report import Figure
@@ -81,5 +80,4 @@ def fit_and_weigh() -> tuple[EarlyExitClassifier, float, float]:
     start = time.perf_counter()
     fast = wrap(svc, data.X[MULTICLASS_TRAIN:])
     seconds = time.perf_counter() - start
-    unit = 1 if sys.platform == "darwin" else 1024
-    return fast, seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**30
+    return fast, seconds, status_bytes("VmHWM") / 2**30  # getrusage would begin with what the parent held

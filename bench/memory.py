@@ -69,25 +69,25 @@ class Watch:
     def __enter__(self) -> Watch:
         self._thread.start()
         time.sleep(20 * SAMPLE_SECONDS)  # what the watching itself takes is there before
-        self.before = self.highest = anonymous_bytes()
+        self.before = self.highest = status_bytes("RssAnon")
         return self
 
     def __exit__(self, *failure: Any) -> None:
-        self.highest = max(self.highest, anonymous_bytes())
+        self.highest = max(self.highest, status_bytes("RssAnon"))
         self._done.set()
         self._thread.join()
 
     def _look(self) -> None:
         while not self._done.wait(SAMPLE_SECONDS):
-            self.highest = max(self.highest, anonymous_bytes())
+            self.highest = max(self.highest, status_bytes("RssAnon"))
 
 
-def anonymous_bytes() -> int:
-    """RssAnon of this process."""
+def status_bytes(field: str) -> int:
+    """What the system says of this process's memory: RssAnon, or VmHWM, the most that was ever resident."""
     for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines():
-        if line.startswith("RssAnon:"):
+        if line.startswith(f"{field}:"):
             return int(line.split()[1]) * 1024
-    raise RuntimeError("/proc/self/status has no RssAnon: this setting needs Linux 4.5 or newer.")
+    raise RuntimeError(f"/proc/self/status has no {field}: this setting needs Linux 4.5 or newer.")
 
 
 def _write_rows(path: Path, X: np.ndarray, n_rows: int) -> None:

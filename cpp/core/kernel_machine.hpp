@@ -14,7 +14,7 @@
 
 namespace wald {
 
-// What Python hands over, in the plan's order; checked by make_kernel_machine.
+// What Python hands over, in the plan's order; checked by kernel_model in the bindings.
 struct KernelMachineSpec {
     KernelParams params;
     std::int64_t n_terms = 0, n_features = 0;  // features of a raw row
