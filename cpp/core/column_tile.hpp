@@ -19,14 +19,13 @@ public:
         const int most = std::min(columns.n_looks, call_.at_end == AtEnd::answer ? call_.n_stages - 1 : call_.n_stages);
         std::int32_t live[kMostRows], from[kMostRows];
         for (int r = 0; r < n_; ++r) live[r] = r;
+        std::fill_n(call_.codes + first_, n_, kPending);
         int left = n_, look = 0;
         {
             T scores[kMostRows];
             for (; look < most && left * kSparse > n_; ++look) {
                 c_.terms_->column_scores(columns, first_, n_, look, scores);
-                if (look > 0)
-                    for (int i = 0; i < left; ++i) scores[i] = scores[live[i]];
-                left = judge(look, scores, live, left, from);
+                left = settle(look, scores, n_, call_.codes + first_, call_.stages + first_, live);
             }
         }
         if (left == 0) return;
@@ -64,22 +63,19 @@ private:
     // Rows are picked out one by one when fewer than one in so many is left.
     static constexpr int kSparse = 8;
 
-    // Answers rows and closes the ranks of the others: of the row that is i-th now, from[i] says where it was. Every row gets an
-    // answer, which a row that stays loses again, so that nothing hangs on a guess which of them leave. At the first look all rows
-    // are live.
+    int settle(int look, const T* z, int n, std::int32_t* codes, std::int32_t* stages, std::int32_t* left) const {
+        return kernels<T>().settle(z, n, c_.stages_.low[look], c_.stages_.high[look], look, codes, stages, left);
+    }
+
+    // Answers live rows and closes the ranks of the others: of the row that is i-th now, from[i] says where it was. A row that stays
+    // is written to as well, so that nothing hangs on a guess which of them leave.
     int judge(int look, const T* z, std::int32_t* live, int n, std::int32_t* from) const {
-        std::int32_t *codes = call_.codes + first_, *stages = call_.stages + first_;
-        if (look == 0) {
-            const int kept = kernels<T>().settle(z, n, c_.stages_.low[look], c_.stages_.high[look], codes, from);
-            std::fill_n(stages, n, look);
-            std::copy_n(from, kept, live);
-            return kept;
-        }
-        std::int32_t answers[kMostRows];
-        const int kept = kernels<T>().settle(z, n, c_.stages_.low[look], c_.stages_.high[look], answers, from);
+        std::int32_t codes[kMostRows], stages[kMostRows];
+        std::fill_n(codes, n, kPending);
+        const int kept = settle(look, z, n, codes, stages, from);
         for (int i = 0; i < n; ++i) {
-            codes[live[i]] = answers[i];
-            stages[live[i]] = look;
+            call_.codes[first_ + live[i]] = codes[i];
+            call_.stages[first_ + live[i]] = look;
         }
         for (int i = 0; i < kept; ++i) live[i] = live[from[i]];
         return kept;

@@ -105,10 +105,10 @@ struct ForestView {
 template <class T, class S>
 struct ColumnKernels {
     // One output for n_rows neighbouring rows, the same chain of operations for each row:
-    // out[r] = bias, then += columns[k][first + r] * weights[k * step] for k < n_columns. Memory is asked for the same rows of
-    // the columns from there to n_known.
-    void (*scores)(const S* const* columns, std::int64_t first, const T* weights, std::int64_t step, int n_columns, int n_known, T bias,
-                   int n_rows, T* out);
+    // out[r] = bias, then += columns[k][first + r] * weights[k * step] for k < n_columns. The first n_asked columns may be near;
+    // memory is asked for the others a little ahead, and for the same rows of the columns from there to n_known.
+    void (*scores)(const S* const* columns, std::int64_t first, const T* weights, std::int64_t step, int n_asked, int n_columns,
+                   int n_known, T bias, int n_rows, T* out);
     // out[k * stride + i] = columns[k][first + rows[i]] for k < m; the last panel is filled up with zeros. Memory is asked a
     // little ahead, in the first n_known columns.
     void (*gather)(const S* const* columns, std::int64_t first, int m, int n_known, const std::int32_t* rows, int n, T* out,
@@ -162,9 +162,10 @@ struct Kernels {
     // Adds m gathered columns to n_looks sums of n rows, the chain of `accumulate` for each:
     // sums[t * stride + r] += values[k * stride + r] * weights[k * step + t] for k < m, in that order. Whole panels of rows.
     void (*add_columns)(const T* values, std::int64_t stride, int m, int n, const T* weights, std::int64_t step, int n_looks, T* sums);
-    // What n estimates settle: codes[i] is 1 above `high`, else 0, or kNotFinite. The numbers of those that are finite and lie on
-    // neither side go to `left`, ascending; how many they are is returned.
-    int (*settle)(const T* z, int n, T low, T high, std::int32_t* codes, std::int32_t* left);
+    // What n estimates settle, of rows whose code is kPending: those above `high` get the code 1, those below `low` 0, those that are
+    // not finite kNotFinite, all of them `look` as their stage. The numbers of the rows that stay pending go to `left`, ascending;
+    // how many they are is returned.
+    int (*settle)(const T* z, int n, T low, T high, std::int32_t look, std::int32_t* codes, std::int32_t* stages, std::int32_t* left);
     // n_outputs (a multiple of lanes) outputs: out = bias + sum_j slot[j] * weights[j * n_outputs]
     void (*readouts)(const T* const* slots, int n, const T* weights, const T* bias, int n_terms, int n_outputs, T* const* out);
     // The same for several rows at once, each with sums and values of its own.

@@ -310,9 +310,10 @@ public:
     // What a look sees of n neighbouring rows; most of what the next one reads is asked for.
     void column_scores(const Columns& columns, std::int64_t first, int n, int look, double* scores) const {
         const std::int64_t step = static_cast<std::int64_t>(bias_.size());
+        const int asked = look == 0 ? 0 : static_cast<int>(terms_[look]);
         const int known = static_cast<int>(terms_[std::min(look + 1, columns.n_looks - 1)]);
         with(columns, [&](const auto* const* at, const auto& kernel) {
-            kernel.scores(at, first, weights_.data() + look, step, static_cast<int>(terms_[look]), known, bias_[look], n, scores);
+            kernel.scores(at, first, weights_.data() + look, step, asked, static_cast<int>(terms_[look]), known, bias_[look], n, scores);
         });
     }
     // Adds terms [begin, end) of rows first + live[i] to sums[t * stride + i], for looks t from `look` on. `values` has room for

@@ -106,13 +106,15 @@ void accumulate_rows(T* const* sums, const T* weights, int n_panels, const T* co
 
 // Lanes are rows. Four panels of rows side by side hide the latency of their chains, and memory works meanwhile.
 template <class T, class S>
-void column_scores(const S* const* columns, std::int64_t first, const T* weights, std::int64_t step, int n_columns, int n_known, T bias,
+void column_scores(const S* const* columns, std::int64_t first, const T* weights, std::int64_t step, int n_asked, int n_columns, int n_known, T bias,
                    int n_rows, T* out) {
     using P = Pack<T>;
     constexpr int L = P::kSize, side = 4;
-    constexpr int line = 64 / sizeof(S);
+    constexpr int line = 64 / sizeof(S), ahead = 4 * line;
     int r = 0;
     for (; r + side * L <= n_rows; r += side * L) {
+        for (int k = n_asked; k < n_columns; ++k)
+            for (int i = 0; i < side * L; i += line) __builtin_prefetch(columns[k] + first + r + ahead + i);
         for (int k = n_columns; k < n_known; ++k)
             for (int i = 0; i < side * L; i += line) __builtin_prefetch(columns[k] + first + r + i, 0, 1);
         P acc[side];
@@ -141,7 +143,7 @@ void column_scores(const S* const* columns, std::int64_t first, const T* weights
 }
 
 // Every value may lie in a line of its own. The same rows some columns further are asked for meanwhile: enough of them that
-// memory is always busy, however few rows are left; into the second-level cache, which has more misses under way than the first.
+// memory is always busy, however few rows are left.
 template <class T, class S>
 void gather_columns(const S* const* columns, std::int64_t first, int m, int n_known, const std::int32_t* rows, int n, T* out,
                     std::int64_t stride) {
@@ -163,25 +165,41 @@ void gather_columns(const S* const* columns, std::int64_t first, int m, int n_kn
     }
 }
 
+// NP panels of rows and TL looks: what is loaded of values and weights serves all of them.
+template <class T, int NP, int TL>
+inline void add_tile(const T* values, std::int64_t stride, int m, const T* weights, std::int64_t step, T* sums) {
+    using P = Pack<T>;
+    P acc[TL][NP];
+    for (int t = 0; t < TL; ++t)
+        for (int p = 0; p < NP; ++p) acc[t][p] = P::load(sums + t * stride + p * P::kSize);
+    for (int k = 0; k < m; ++k) {
+        P x[NP];
+        for (int p = 0; p < NP; ++p) x[p] = P::load(values + k * stride + p * P::kSize);
+        for (int t = 0; t < TL; ++t) {
+            const P w = P::set(weights[k * step + t]);
+            for (int p = 0; p < NP; ++p) acc[t][p].fma(x[p], w);
+        }
+    }
+    for (int t = 0; t < TL; ++t)
+        for (int p = 0; p < NP; ++p) acc[t][p].store(sums + t * stride + p * P::kSize);
+}
+
 template <class T, int NP>
 inline void add_panels(const T* values, std::int64_t stride, int m, const T* weights, std::int64_t step, int n_looks, T* sums) {
-    using P = Pack<T>;
-    for (int t = 0; t < n_looks; ++t, sums += stride) {
-        P acc[NP];
-        for (int p = 0; p < NP; ++p) acc[p] = P::load(sums + p * P::kSize);
-        for (int k = 0; k < m; ++k) {
-            const P w = P::set(weights[k * step + t]);
-            for (int p = 0; p < NP; ++p) acc[p].fma(P::load(values + k * stride + p * P::kSize), w);
-        }
-        for (int p = 0; p < NP; ++p) acc[p].store(sums + p * P::kSize);
-    }
+    constexpr int most = 8 / Pack<T>::kRegisters;  // what fits into the registers
+    int t = 0;
+    for (; t + most <= n_looks; t += most) add_tile<T, NP, most>(values, stride, m, weights + t, step, sums + t * stride);
+    if constexpr (most > 4)
+        for (; t + 4 <= n_looks; t += 4) add_tile<T, NP, 4>(values, stride, m, weights + t, step, sums + t * stride);
+    if constexpr (most > 2)
+        for (; t + 2 <= n_looks; t += 2) add_tile<T, NP, 2>(values, stride, m, weights + t, step, sums + t * stride);
+    for (; t < n_looks; ++t) add_tile<T, NP, 1>(values, stride, m, weights + t, step, sums + t * stride);
 }
 
 template <class T>
 void add_columns(const T* values, std::int64_t stride, int m, int n, const T* weights, std::int64_t step, int n_looks, T* sums) {
     constexpr int L = Pack<T>::kSize;
     int r = 0;
-    for (; r + 3 * L < n; r += 4 * L) add_panels<T, 4>(values + r, stride, m, weights, step, n_looks, sums + r);
     for (; r + L < n; r += 2 * L) add_panels<T, 2>(values + r, stride, m, weights, step, n_looks, sums + r);
     for (; r < n; r += L) add_panels<T, 1>(values + r, stride, m, weights, step, n_looks, sums + r);
 }

@@ -1,4 +1,5 @@
-// Which rows an estimate settles, many at a time; as doubles, which the estimates of rows in columns are. Included by kernels.inl, once per instruction set.
+// Which rows an estimate settles, many at a time; as doubles, which the estimates of rows in columns are. Included by kernels.inl,
+// once per instruction set.
 
 namespace WALD_ISA {
 
@@ -37,25 +38,50 @@ inline Sides sides(const double* z, double low, double high) {
     return both;
 #endif
 }
+
+// Answers those of eight rows whose bits are set in `leaves`.
+inline void answer_eight(unsigned leaves, unsigned above, unsigned finite, std::int32_t look, std::int32_t* codes, std::int32_t* stages) {
+#if defined(__AVX512F__)
+    const __m256i settled = _mm256_maskz_set1_epi32(static_cast<__mmask8>(above), 1);
+    const __m256i code = _mm256_mask_set1_epi32(settled, static_cast<__mmask8>(~finite), wald::kNotFinite);
+    _mm256_mask_storeu_epi32(codes, static_cast<__mmask8>(leaves), code);
+    _mm256_mask_storeu_epi32(stages, static_cast<__mmask8>(leaves), _mm256_set1_epi32(look));
+#else
+    const __m256i bit = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+    const auto lanes = [&](unsigned mask) { return _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32(static_cast<int>(mask)), bit), bit); };
+    const __m256i code = _mm256_blendv_epi8(_mm256_set1_epi32(wald::kNotFinite), _mm256_srli_epi32(lanes(above), 31), lanes(finite));
+    _mm256_maskstore_epi32(codes, lanes(leaves), code);
+    _mm256_maskstore_epi32(stages, lanes(leaves), _mm256_set1_epi32(look));
+#endif
+}
+
+inline unsigned pending_eight(const std::int32_t* codes) {
+    const __m256i same = _mm256_cmpeq_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(codes)), _mm256_set1_epi32(wald::kPending));
+    return static_cast<unsigned>(_mm256_movemask_ps(_mm256_castsi256_ps(same)));
+}
 #endif
 
 template <class T>
-int settle(const T* z, int n, T low, T high, std::int32_t* codes, std::int32_t* left) {
+int settle(const T* z, int n, T low, T high, std::int32_t look, std::int32_t* codes, std::int32_t* stages, std::int32_t* left) {
     int kept = 0, i = 0;
 #if defined(__AVX2__)
     if constexpr (sizeof(T) == 8) {
         for (; i + 8 <= n; i += 8) {
+            const unsigned pending = pending_eight(codes + i);
             const Sides s = sides(z + i, low, high);
-            for (int j = 0; j < 8; ++j) codes[i + j] = s.finite >> j & 1 ? static_cast<std::int32_t>(s.above >> j & 1) : wald::kNotFinite;
-            kept += append_kept(s.finite & ~s.above & ~s.below, i, left + kept);
+            const unsigned leaves = pending & (s.above | s.below | (s.finite ^ 255u));
+            answer_eight(leaves, s.above, s.finite, look, codes + i, stages + i);
+            kept += append_kept(pending & ~leaves, i, left + kept);
         }
     }
 #endif
     for (; i < n; ++i) {
-        const bool finite = z[i] - z[i] == T(0), above = z[i] > high, below = z[i] < low;
-        codes[i] = finite ? static_cast<std::int32_t>(above) : wald::kNotFinite;
+        const bool pending = codes[i] == wald::kPending, finite = z[i] - z[i] == T(0), above = z[i] > high, below = z[i] < low;
+        const bool leaves = pending & (above | below | !finite);
+        codes[i] = leaves ? (finite ? static_cast<std::int32_t>(above) : wald::kNotFinite) : codes[i];
+        stages[i] = leaves ? look : stages[i];
         left[kept] = i;
-        kept += finite & !above & !below;
+        kept += pending & !leaves;
     }
     return kept;
 }
