@@ -5,6 +5,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <exception>
+#include <iterator>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -12,6 +13,8 @@
 #if defined(__unix__) || defined(__APPLE__)
 #include <pthread.h>
 #endif
+
+#include "processors.hpp"
 
 namespace wald {
 namespace {
@@ -42,13 +45,18 @@ public:
         }
         {
             std::lock_guard<std::mutex> lock(mutex_);
-            while (n_workers_ < n_threads - 1) {
-                std::thread(&Pool::work, this, n_workers_ + 1).detach();
-                ++n_workers_;
+            workers_.reserve(static_cast<std::size_t>(n_threads));
+            while (std::ssize(workers_) < n_threads - 1) {
+                std::thread worker(&Pool::work, this, static_cast<int>(workers_.size()) + 1);
+                workers_.push_back(worker.native_handle());
+                worker.detach();
             }
             share_out(n, n_threads);
             task_ = &task;
             active_ = n_threads - 1;
+            missing_.store(active_);
+            processor_ = this_processor();
+            since_ = std::chrono::steady_clock::now();
             error_ = nullptr;
             generation_.fetch_add(1);
         }
@@ -77,8 +85,11 @@ private:
             needed = worker <= active_;
             if (task_ == nullptr || !needed) continue;
             const auto& task = *task_;
+            const int callers = processor_;
             running_.fetch_add(1);
+            missing_.fetch_sub(1);
             lock.unlock();
+            if (this_processor() == callers) move_off(callers, own_handle());  // which keeps the caller waiting
             drain(task, worker);
             lock.lock();
             if (running_.fetch_sub(1) == 1) done_.notify_one();
@@ -103,7 +114,10 @@ private:
         try {
             for (int s = 0; s < n_shares_; ++s) {
                 Share& share = shares_[(worker + s) % n_shares_];
-                for (std::int64_t i; (i = share.next.fetch_add(1)) < share.end;) task(i, worker);
+                for (std::int64_t i; (i = share.next.fetch_add(1)) < share.end;) {
+                    task(i, worker);
+                    if (worker == 0) call_missing();
+                }
             }
         } catch (...) {
             std::lock_guard<std::mutex> lock(mutex_);
@@ -111,6 +125,14 @@ private:
             for (int s = 0; s < n_shares_; ++s) shares_[s].next.store(shares_[s].end);
         }
         at_work = false;
+    }
+
+    static constexpr std::chrono::microseconds kPatience{100};
+    // Workers that have not come by now may wait for the caller's processor.
+    void call_missing() {
+        if (missing_.load(std::memory_order_relaxed) <= 0 || std::chrono::steady_clock::now() - since_ < kPatience) return;
+        missing_.store(0);  // once is enough
+        for (int w = 0; w < active_; ++w) move_off(this_processor(), workers_[static_cast<std::size_t>(w)]);
     }
 
     // Neighbouring tasks; a cache line each, as every worker counts on its own.
@@ -123,8 +145,11 @@ private:
     std::condition_variable wake_, done_;
     std::unique_ptr<Share[]> shares_;
     const std::function<void(std::int64_t, int)>* task_ = nullptr;
-    int n_shares_ = 0, most_shares_ = 0, n_workers_ = 0, active_ = 0;
-    std::atomic<int> running_{0};
+    int n_shares_ = 0, most_shares_ = 0, active_ = 0;
+    int processor_ = -1;  // the caller's, when it called
+    std::chrono::steady_clock::time_point since_;
+    std::vector<std::thread::native_handle_type> workers_;
+    std::atomic<int> running_{0}, missing_{0};
     std::atomic<std::uint64_t> generation_{0};
     std::exception_ptr error_;
 };

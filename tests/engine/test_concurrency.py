@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import multiprocessing
 import os
 import sys
+import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -51,6 +54,53 @@ def test_a_limit_that_moves(busy):
         moving = pool.submit(lambda: [_core.set_num_threads(1 + i % 4) for i in range(20000)])
         while not moving.done():
             assert cases.bits(engine.predict(_core.Rows.dense(X), 4, "full", U, 4)) == expected
+
+
+def _processors_of_threads():
+    """Where each thread of this process may run."""
+    allowed = {}
+    for thread in map(int, os.listdir("/proc/self/task")):
+        with contextlib.suppress(ProcessLookupError):  # it has ended
+            allowed[thread] = os.sched_getaffinity(thread)
+    return allowed
+
+
+def _allow(allowed):
+    for thread, processors in allowed.items():
+        with contextlib.suppress(ProcessLookupError):
+            os.sched_setaffinity(thread, processors)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="threads are moved on Linux only")
+@pytest.mark.parametrize("anywhere", [False, True])
+def test_workers_may_run_where_they_could_before(busy, anywhere):
+    engine, X, _ = busy
+    rows = _core.Rows.dense(np.tile(X, (40, 1)))  # milliseconds
+    stop = threading.Event()
+
+    def occupy(processor):
+        os.sched_setaffinity(0, {processor})
+        while not stop.is_set():
+            hashlib.sha256(bytes(1 << 20))
+
+    expected = cases.bits(engine.predict(rows, 4, "full", U, 1))
+    assert cases.bits(engine.predict(rows, 4, "full", U, 4)) == expected  # the threads are there now
+    before = _processors_of_threads()
+    everywhere = os.sched_getaffinity(0)
+    caller = {min(everywhere)}
+    try:
+        _allow(dict.fromkeys(before, everywhere if anywhere else caller) | {threading.get_native_id(): caller})
+        given = _processors_of_threads()
+        with ThreadPoolExecutor(1) as neighbour:  # so that workers find no better place than behind their caller
+            neighbour.submit(occupy, max(everywhere))
+            for _ in range(50):
+                assert cases.bits(engine.predict(rows, 4, "full", U, 4)) == expected
+            stop.set()
+        after = _processors_of_threads()
+        assert {t: after[t] for t in given if t in after} == {t: given[t] for t in given if t in after}
+    finally:
+        stop.set()
+        _allow(before)
 
 
 def test_the_limit():

@@ -1,0 +1,36 @@
+// On which processor a thread runs. A system that is, or was a moment ago, busy may put two threads of a call onto one processor,
+// one behind the other, and leave them there for milliseconds while another one is idle; a call may not last longer.
+#pragma once
+
+#include <thread>
+#if defined(__linux__)
+#include <pthread.h>
+#include <sched.h>
+#endif
+
+namespace wald {
+
+#if defined(__linux__)
+
+inline int this_processor() { return sched_getcpu(); }
+
+// Moves a thread to any other processor that it may use, at once. It may come back later.
+inline void move_off(int processor, std::thread::native_handle_type thread) {
+    cpu_set_t allowed;
+    if (processor < 0 || processor >= CPU_SETSIZE || pthread_getaffinity_np(thread, sizeof allowed, &allowed) != 0) return;
+    cpu_set_t others = allowed;
+    CPU_CLR(processor, &others);
+    if (CPU_COUNT(&others) == 0 || pthread_setaffinity_np(thread, sizeof others, &others) != 0) return;
+    pthread_setaffinity_np(thread, sizeof allowed, &allowed);
+}
+inline std::thread::native_handle_type own_handle() { return pthread_self(); }
+
+#else
+
+inline int this_processor() { return -1; }
+inline void move_off(int, std::thread::native_handle_type) {}
+inline std::thread::native_handle_type own_handle() { return {}; }
+
+#endif
+
+}  // namespace wald
