@@ -1,8 +1,9 @@
 """Medians of interleaved runs with pinned threads.
 
-Tasks that are compared take turns, so that a machine that slows down or warms up does so for all of them. A
-short task runs several times in each of its turns, after one run that does not count (the task before it has
-emptied the caches). The first run of a task longer than 5 s counts as one of its turns.
+Tasks that are compared take turns, so that a machine that slows down or warms up does so for all of them. A turn
+begins when the threads of the task before are at rest. A short task runs several times in each of its turns, after
+one run that does not count (the task before it has emptied the caches). The first run of a task longer than 5 s
+counts as one of its turns.
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from wald._threads import wait_for_rest
+
 SLOW_SECONDS = 5.0
-#: Threads of a library wait for more work a while (those of OpenBLAS some 30 ms), and would take a core from the next.
-SETTLE_SECONDS = 0.05
 #: A task shorter than this fills its turn with repetitions.
 TURN_SECONDS, MOST_IN_TURN = 0.1, 200
 
@@ -95,7 +96,7 @@ def each_after(before: Callable[[], object], task: Task, repeats: int = 7) -> Sa
     for _ in range(repeats):
         with threadpool_limits(task.threads):
             before()
-            time.sleep(SETTLE_SECONDS)
+            wait_for_rest()
             times.append(_timed(task.call))
     return _sample(np.array(times))
 
@@ -106,8 +107,8 @@ def _once(task: Task) -> float:
 
 
 def _turn(task: Task, about: float, turn: float) -> list[float]:
-    time.sleep(SETTLE_SECONDS)
     with threadpool_limits(task.threads):
+        wait_for_rest()
         if about >= TURN_SECONDS:
             return [_timed(task.call)]
         task.call()

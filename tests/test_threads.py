@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import threading
+import time
+
 import joblib
 import pytest
 import threadpoolctl
 
 from wald import _core
-from wald._threads import effective_threads
+from wald._threads import effective_threads, wait_for_rest
 
 
 @pytest.fixture
@@ -86,3 +89,21 @@ def test_threadpoolctl_limits_and_restores(user_api, four_threads):
 def test_threadpoolctl_leaves_the_engine_alone_when_another_is_meant(four_threads):
     with threadpoolctl.threadpool_limits(1, user_api="blas"):
         assert _core.get_num_threads() == 4
+
+
+def test_waiting_for_rest_ends_when_others_do_or_when_told():
+    until = time.perf_counter() + 0.3
+
+    def occupy():
+        while time.perf_counter() < until:
+            pass
+
+    other = threading.Thread(target=occupy)
+    other.start()
+    wait_for_rest(at_most=0.05)
+    assert other.is_alive()
+    wait_for_rest(at_most=10.0)
+    assert not other.is_alive()
+    began = time.perf_counter()
+    wait_for_rest(at_most=10.0)
+    assert time.perf_counter() - began < 5.0

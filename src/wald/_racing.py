@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from dataclasses import replace
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from ._certifying import Promise, evaluating_everything, expected_cost
 from ._fitting import n_repeats, predict_time
 from ._prediction import Served
+from ._threads import wait_for_rest
 from .additive import AdditiveModel
 from .plan import Plan
 from .plan.timing import seconds
@@ -20,8 +20,6 @@ CLEAR = 5.0
 #: Times are measured on a machine that also does other things: a plan must take less than this share of the model's
 #: time, and look as if it took less than that where it was not timed, for then its costs may be wrong by half.
 TIMED, UNTIMED = 0.6, 0.45
-#: Threads of a library wait for more work a while (those of OpenBLAS some 30 ms), and would take a core from the next.
-SETTLE_SECONDS = 0.05
 
 
 def kept_if_faster(
@@ -68,6 +66,6 @@ def _ratio(served: Served, X: Any, n_threads: int) -> float:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of names that X lacks: fit has warned
         own = predict_time(served.model, X, n_threads)
-        time.sleep(SETTLE_SECONDS)
+        wait_for_rest()
         ours = seconds(lambda: served.labels(served.predict(X, n_threads, None)[0]), n_repeats(served.model))
     return ours / own
