@@ -55,6 +55,28 @@ def test_a_line_is_paid_for_while_one_of_its_rows_is_left():
             CostModel(**UNITS, rows_per_line=n)
 
 
+def test_looks_over_columns_are_for_all_rows_until_few_are_left():
+    model = CostModel(**UNITS | {"unit": 0.0, "readout": 1.0, "stage": 100.0}, rows_per_line=16)
+    terms, live = np.array([2, 5, 9, 20]), np.array([1.0, 0.3, 0.1, 0.02, 0.01])
+    costs = np.append(terms, 30.0)
+    dense = (2 + 5) + 2 * 100
+    few = 0.1 * (9 * 2 + 100) + 0.02 * (11 + 100)  # from the beginning, in two estimates; what is new, in one
+    assert model.expected(terms, costs, live, 1) == pytest.approx(dense + few)
+    rows = live[:-1] @ (3 * terms + 100)
+    assert model.expected(terms, costs, live, 3) == pytest.approx(rows)
+    few_only = np.array([0.1, 0.1, 0.1, 0.1, 0.1])
+    assert model.expected(terms, costs, few_only, 1) == pytest.approx(0.1 * (2 * 4 + 3 * 3 + 4 * 2 + 11 + 400))
+
+
+def test_ladders_over_columns_look_late():
+    model, X = MODELS["logistic"]
+    costs = {"row": 0.0, "unit": 1.0, "readout": 1.0, "stage": 1.0, "full": 500.0}
+    alone, together = (
+        wrap(model, X[1000:3000], cost=CostModel(**costs, rows_per_line=n), n_splits=1).plan_ for n in (1, 16)
+    )
+    assert together.stages[0] > alone.stages[0]
+
+
 def test_rows_in_columns_share_lines():
     model, X = MODELS["logistic"]
     rows = X[1000:3000]

@@ -13,6 +13,9 @@ import numpy as np
 from .moments import Floats
 from .order import Ints
 
+#: Rows in columns are picked out one by one when fewer than one in so many is left: kSparse of the engine.
+SPARSE = 8
+
 
 @dataclass(frozen=True)
 class CostModel:
@@ -36,7 +39,9 @@ class CostModel:
         A plan is worth taking when it is expected to cost less than this share of ``full``.
     rows_per_line : int, default=1
         Neighbouring rows whose values of a unit come from memory together, as in a cache line of a column: they are
-        paid for as long as one of them is left. Above 1, late looks of the rule "ladder" are bolder.
+        paid for as long as one of them is left. Above 1, late looks of the rule "ladder" are bolder, and with one
+        output a look costs what it does over columns: as long as more than one row in ``SPARSE`` is left, all rows pay
+        for it; after that, those that are left pay ``readout`` for every new term in every estimate still to come.
 
     Examples
     --------
@@ -117,12 +122,22 @@ class CostModel:
         if self.block > 1:  # a block is evaluated whole
             ends = -(-stage_costs // self.block) * self.block
             bought = np.diff(ends, prepend=0.0)
-        looks = self.readout * np.asarray(stage_terms) * n_outputs + self.stage
+        if self.rows_per_line > 1 and n_outputs == 1:
+            looks = self._looks_over_columns(np.asarray(stage_terms), live)
+        else:
+            looks = float(live[:-1] @ (self.readout * np.asarray(stage_terms) * n_outputs + self.stage))
         read = live if self.rows_per_line == 1 else 1.0 - (1.0 - live) ** self.rows_per_line
         last = self.unit * bought[-1] * read[-1]
         if self.finish is not None:
             last = live[-1] * self.finish if self.rows_per_line == 1 else max(last, live[-1] * self.finish)
-        return float(self.row + self.unit * (read[:-1] @ bought[:-1]) + live[:-1] @ looks + last)
+        return float(self.row + self.unit * (read[:-1] @ bought[:-1]) + looks + last)
+
+    def _looks_over_columns(self, stage_terms: Ints, live: Floats) -> float:
+        few = int(np.count_nonzero(live[:-1] * SPARSE > 1))  # the first look for few rows
+        for_all = self.readout * stage_terms[:few].sum() + self.stage * few
+        to_come = np.arange(len(stage_terms) - few, 0, -1)
+        new = np.diff(stage_terms[few:], prepend=0)
+        return float(for_all + live[few:-1] @ (self.readout * new * to_come + self.stage))
 
 
 def geometric(first: int, last: int, ratio: float, multiple: int = 1) -> list[int]:

@@ -113,9 +113,10 @@ def _ladders(recipe: Recipe, cost_model: CostModel, problem: Problem) -> list[li
         return [everything]
     index = {m: t for t, m in enumerate(looks)}
     candidates = [looks]
+    late = (12, 24) if cost_model.rows_per_line > 1 else ()  # all rows of a column are read, whoever has left
     for ratio in (1.3, 1.45, 1.9):
-        for first in (0, 2 * problem.block, 3 * problem.block, 6 * problem.block):
-            ladder = thinned(looks, ratio, first)
+        for first in (0, 2, 3, 6, *late):
+            ladder = thinned(looks, ratio, first * problem.block)
             if climbs(problem):
                 ladder = sorted({*ladder, looks[-1]})
             if ladder and ladder not in candidates:
