@@ -63,12 +63,12 @@ private:
     // Rows are picked out one by one when fewer than one in so many is left.
     static constexpr int kSparse = 8;
 
-    int settle(int look, const T* z, int n, std::int32_t* codes, std::int32_t* stages, std::int32_t* left) const {
-        return kernels<T>().settle(z, n, c_.stages_.low[look], c_.stages_.high[look], look, codes, stages, left);
+    int settle(int look, const T* z, int n, std::int32_t* codes, std::int32_t* stages, std::int32_t* kept) const {
+        return kernels<T>().settle(z, n, c_.stages_.low[look], c_.stages_.high[look], look, codes, stages, kept);
     }
 
     // Answers live rows and closes the ranks of the others: of the row that is i-th now, from[i] says where it was. A row that stays
-    // is written to as well, so that nothing hangs on a guess which of them leave.
+    // is written to as well, and stays pending, so that nothing hangs on a guess which of them leave.
     int judge(int look, const T* z, std::int32_t* live, int n, std::int32_t* from) const {
         std::int32_t codes[kMostRows], stages[kMostRows];
         std::fill_n(codes, n, kPending);

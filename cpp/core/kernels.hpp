@@ -105,8 +105,8 @@ struct ForestView {
 template <class T, class S>
 struct ColumnKernels {
     // One output for n_rows neighbouring rows, the same chain of operations for each row:
-    // out[r] = bias, then += columns[k][first + r] * weights[k * step] for k < n_columns. The first n_asked columns may be near;
-    // memory is asked for the others a little ahead, and for the same rows of the columns from there to n_known.
+    // out[r] = bias, then += columns[k][first + r] * weights[k * step] for k < n_columns. The first n_asked columns were asked
+    // for by the look before; memory is asked for the others a little ahead, and for the same rows of the columns from there to n_known.
     void (*scores)(const S* const* columns, std::int64_t first, const T* weights, std::int64_t step, int n_asked, int n_columns,
                    int n_known, T bias, int n_rows, T* out);
     // out[k * stride + i] = columns[k][first + rows[i]] for k < m; the last panel is filled up with zeros. Memory is asked a

@@ -3,18 +3,19 @@
 #pragma once
 
 #include <thread>
-#if defined(__linux__)
+#if defined(__linux__) && !defined(__ANDROID__)
 #include <pthread.h>
 #include <sched.h>
 #endif
 
 namespace wald {
 
-#if defined(__linux__)
+#if defined(__linux__) && !defined(__ANDROID__)
 
 inline int this_processor() { return sched_getcpu(); }
 
-// Moves a thread to any other processor that it may use, at once. It may come back later.
+// Moves a thread to any other processor that it may use, at once. It may come back later. It is then a thread whose processors
+// somebody has chosen, those of now: it will not use any that its process gets later.
 inline void move_off(int processor, std::thread::native_handle_type thread) {
     cpu_set_t allowed;
     if (processor < 0 || processor >= CPU_SETSIZE || pthread_getaffinity_np(thread, sizeof allowed, &allowed) != 0) return;

@@ -48,12 +48,13 @@ public:
             workers_.reserve(static_cast<std::size_t>(n_threads));
             while (std::ssize(workers_) < n_threads - 1) {
                 std::thread worker(&Pool::work, this, static_cast<int>(workers_.size()) + 1);
-                workers_.push_back(worker.native_handle());
+                workers_.push_back({worker.native_handle()});
                 worker.detach();
             }
             share_out(n, n_threads);
             task_ = &task;
             active_ = n_threads - 1;
+            for (Worker& w : workers_) w.came = false;
             missing_.store(active_);
             processor_ = this_processor();
             since_ = std::chrono::steady_clock::now();
@@ -87,9 +88,10 @@ private:
             const auto& task = *task_;
             const int callers = processor_;
             running_.fetch_add(1);
-            missing_.fetch_sub(1);
+            workers_[worker - 1].came = true;
+            if (missing_.load() > 0) missing_.fetch_sub(1);
             lock.unlock();
-            if (this_processor() == callers) move_off(callers, own_handle());  // which keeps the caller waiting
+            if (this_processor() == callers) move_off(callers, own_handle());  // or the caller would have to wait
             drain(task, worker);
             lock.lock();
             if (running_.fetch_sub(1) == 1) done_.notify_one();
@@ -116,7 +118,7 @@ private:
                 Share& share = shares_[(worker + s) % n_shares_];
                 for (std::int64_t i; (i = share.next.fetch_add(1)) < share.end;) {
                     task(i, worker);
-                    if (worker == 0) call_missing();
+                    if (worker == 0) move_missing();
                 }
             }
         } catch (...) {
@@ -128,11 +130,14 @@ private:
     }
 
     static constexpr std::chrono::microseconds kPatience{100};
-    // Workers that have not come by now may wait for the caller's processor.
-    void call_missing() {
-        if (missing_.load(std::memory_order_relaxed) <= 0 || std::chrono::steady_clock::now() - since_ < kPatience) return;
+    // Workers that have not come by now may wait for the caller's processor. Those that have move themselves: no two threads ever
+    // move the same one.
+    void move_missing() {
+        if (missing_.load(std::memory_order_relaxed) == 0 || std::chrono::steady_clock::now() - since_ < kPatience) return;
+        std::lock_guard<std::mutex> lock(mutex_);
         missing_.store(0);  // once is enough
-        for (int w = 0; w < active_; ++w) move_off(this_processor(), workers_[static_cast<std::size_t>(w)]);
+        for (int w = 0; w < active_; ++w)
+            if (!workers_[w].came) move_off(this_processor(), workers_[w].thread);
     }
 
     // Neighbouring tasks; a cache line each, as every worker counts on its own.
@@ -148,7 +153,11 @@ private:
     int n_shares_ = 0, most_shares_ = 0, active_ = 0;
     int processor_ = -1;  // the caller's, when it called
     std::chrono::steady_clock::time_point since_;
-    std::vector<std::thread::native_handle_type> workers_;
+    struct Worker {
+        std::thread::native_handle_type thread;
+        bool came = false;  // to the task of now
+    };
+    std::vector<Worker> workers_;
     std::atomic<int> running_{0}, missing_{0};
     std::atomic<std::uint64_t> generation_{0};
     std::exception_ptr error_;

@@ -106,8 +106,8 @@ void accumulate_rows(T* const* sums, const T* weights, int n_panels, const T* co
 
 // Lanes are rows. Four panels of rows side by side hide the latency of their chains, and memory works meanwhile.
 template <class T, class S>
-void column_scores(const S* const* columns, std::int64_t first, const T* weights, std::int64_t step, int n_asked, int n_columns, int n_known, T bias,
-                   int n_rows, T* out) {
+void column_scores(const S* const* columns, std::int64_t first, const T* weights, std::int64_t step, int n_asked, int n_columns,
+                   int n_known, T bias, int n_rows, T* out) {
     using P = Pack<T>;
     constexpr int L = P::kSize, side = 4;
     constexpr int line = 64 / sizeof(S), ahead = 4 * line;
@@ -186,7 +186,7 @@ inline void add_tile(const T* values, std::int64_t stride, int m, const T* weigh
 
 template <class T, int NP>
 inline void add_panels(const T* values, std::int64_t stride, int m, const T* weights, std::int64_t step, int n_looks, T* sums) {
-    constexpr int most = 8 / Pack<T>::kRegisters;  // what fits into the registers
+    constexpr int most = Pack<T>::kRegisters == 1 ? 8 : 4 / Pack<T>::kRegisters;  // what fits into the registers
     int t = 0;
     for (; t + most <= n_looks; t += most) add_tile<T, NP, most>(values, stride, m, weights + t, step, sums + t * stride);
     if constexpr (most > 4)

@@ -253,6 +253,8 @@ def _cost_model(
     if request.columnar and isinstance(model.terms, LinearTerms):
         rows_per_line = max(1, LINE // X.itemsize)
         step = max(step, TIMED_COLUMNS)
+    # as LinearWalk::columns of the engine has it
+    by_columns = rows_per_line > 1 and n_outputs == 1 and X.dtype.kind == "f" and not model.allow_nan
     whole = watching(model, packed, np.empty(0, dtype=np.int64), ())
     return measure_cost_model(
         ladder,
@@ -264,6 +266,7 @@ def _cost_model(
         block=block,
         step=step,
         rows_per_line=rows_per_line,
+        by_columns=by_columns,
         key=(*key, step),
     )
 

@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 from early_exit.models import MODELS, wrap
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
 
-from wald.plan import CostModel, recipes
+from wald.plan import CostModel, ladder, recipes
 from wald.plan.ladder import LATE_BOLDNESS
 
 UNITS = {"row": 0.0, "unit": 1.0, "readout": 1e-6, "stage": 1e-6, "full": 20.0}
@@ -56,25 +58,38 @@ def test_a_line_is_paid_for_while_one_of_its_rows_is_left():
 
 
 def test_looks_over_columns_are_for_all_rows_until_few_are_left():
-    model = CostModel(**UNITS | {"unit": 0.0, "readout": 1.0, "stage": 100.0}, rows_per_line=16)
+    costs = UNITS | {"unit": 0.0, "readout": 1.0, "stage": 100.0}
+    model, by_rows = (CostModel(**costs, rows_per_line=16, by_columns=by) for by in (True, False))
     terms, live = np.array([2, 5, 9, 20]), np.array([1.0, 0.3, 0.1, 0.02, 0.01])
-    costs = np.append(terms, 30.0)
+    units = np.append(terms, 30.0)
     dense = (2 + 5) + 2 * 100
     few = 0.1 * (9 * 2 + 100) + 0.02 * (11 + 100)  # from the beginning, in two estimates; what is new, in one
-    assert model.expected(terms, costs, live, 1) == pytest.approx(dense + few)
-    rows = live[:-1] @ (3 * terms + 100)
-    assert model.expected(terms, costs, live, 3) == pytest.approx(rows)
-    few_only = np.array([0.1, 0.1, 0.1, 0.1, 0.1])
-    assert model.expected(terms, costs, few_only, 1) == pytest.approx(0.1 * (2 * 4 + 3 * 3 + 4 * 2 + 11 + 400))
+    assert model.expected(terms, units, live, 1) == pytest.approx(dense + few)
+    assert by_rows.expected(terms, units, live, 1) == pytest.approx(live[:-1] @ (terms + 100))
+    all_few = np.full(5, 0.1)
+    assert model.expected(terms, units, all_few, 1) == pytest.approx(0.1 * (2 * 4 + 3 * 3 + 4 * 2 + 11 + 400))
+    none = np.empty(0, dtype=np.int64)
+    assert model.expected(none, np.array([30.0]), np.ones(1), 1) == 0.0
+    with pytest.raises(ValueError, match="by_columns must be True or False"):
+        CostModel(**costs, by_columns=1)
 
 
-def test_ladders_over_columns_look_late():
+def test_some_ladders_over_columns_begin_late(monkeypatch):
     model, X = MODELS["logistic"]
-    costs = {"row": 0.0, "unit": 1.0, "readout": 1.0, "stage": 1.0, "full": 500.0}
-    alone, together = (
-        wrap(model, X[1000:3000], cost=CostModel(**costs, rows_per_line=n), n_splits=1).plan_ for n in (1, 16)
-    )
-    assert together.stages[0] > alone.stages[0]
+    tried = []
+    ladders = ladder._ladders
+
+    def spy(recipe, cost_model, problem):
+        found = ladders(recipe, cost_model, problem)
+        tried.extend(recipe.stages[keep[0]] for keep in found)
+        return found
+
+    monkeypatch.setattr(ladder, "_ladders", spy)
+    for by_columns in (False, True):
+        tried.clear()
+        costs = CostModel(**UNITS | {"readout": 1.0, "stage": 1.0, "full": 500.0}, by_columns=by_columns)
+        wrap(model, X[1000:3000], cost=costs, n_splits=1)
+        assert (max(tried) >= 12) == by_columns
 
 
 def test_rows_in_columns_share_lines():
@@ -86,8 +101,16 @@ def test_rows_in_columns_share_lines():
         1: np.ascontiguousarray(rows),
     }
     for n, laid in layouts.items():
-        assert wrap(model, laid, cost="time").plan_.cost_model.rows_per_line == n
+        costs = wrap(model, laid, cost="time").plan_.cost_model
+        assert (costs.rows_per_line, costs.by_columns) == (n, n > 1)
     assert wrap(model, layouts[8], cost="units").plan_.cost_model.rows_per_line == 1
+    whole = np.asfortranarray(np.clip(100 * rows + 128, 0, 255).astype(np.uint8))
+    bytes_ = LogisticRegression(max_iter=1000).fit(whole[:500], model.predict(rows[:500]))
+    costs = wrap(bytes_, whole, cost="time").plan_.cost_model
+    assert costs.rows_per_line == 64
+    assert not costs.by_columns  # the engine goes through them row by row
+    filled = make_pipeline(SimpleImputer(), LogisticRegression()).fit(layouts[8], model.predict(rows))
+    assert not wrap(filled, layouts[8], cost="time").plan_.cost_model.by_columns
     machine, X = MODELS["rbf"]
     assert wrap(machine, np.asfortranarray(X[1000:2000]), cost="time").plan_.cost_model.rows_per_line == 1
 

@@ -39,9 +39,11 @@ class CostModel:
         A plan is worth taking when it is expected to cost less than this share of ``full``.
     rows_per_line : int, default=1
         Neighbouring rows whose values of a unit come from memory together, as in a cache line of a column: they are
-        paid for as long as one of them is left. Above 1, late looks of the rule "ladder" are bolder, and with one
-        output a look costs what it does over columns: as long as more than one row in ``SPARSE`` is left, all rows pay
-        for it; after that, those that are left pay ``readout`` for every new term in every estimate still to come.
+        paid for as long as one of them is left. Above 1, late looks of the rule "ladder" are bolder.
+    by_columns : bool, default=False
+        Whether the engine goes through many rows column by column. As long as more than one row in ``SPARSE`` is left,
+        all rows pay for a look then; after that, those that are left pay ``readout`` for every new term in every
+        estimate still to come.
 
     Examples
     --------
@@ -58,12 +60,15 @@ class CostModel:
     finish: float | None = None
     margin: float = 1.0
     rows_per_line: int = 1
+    by_columns: bool = False
 
     def __post_init__(self) -> None:
         for name in ("block", "rows_per_line"):
             value: Any = getattr(self, name)
             if isinstance(value, bool) or not (isinstance(value, Integral) and int(value) >= 1):
                 raise ValueError(f"CostModel.{name} must be a whole number of at least 1. Got {value!r} instead.")
+        if not isinstance(self.by_columns, bool):
+            raise ValueError(f"CostModel.by_columns must be True or False. Got {self.by_columns!r} instead.")
         for name in ("row", "unit", "readout", "stage", "full", "finish", "margin"):
             value = getattr(self, name)
             if value is not None and not (math.isfinite(value) and value >= 0):
@@ -122,7 +127,7 @@ class CostModel:
         if self.block > 1:  # a block is evaluated whole
             ends = -(-stage_costs // self.block) * self.block
             bought = np.diff(ends, prepend=0.0)
-        if self.rows_per_line > 1 and n_outputs == 1:
+        if self.by_columns:
             looks = self._looks_over_columns(np.asarray(stage_terms), live)
         else:
             looks = float(live[:-1] @ (self.readout * np.asarray(stage_terms) * n_outputs + self.stage))

@@ -113,7 +113,7 @@ def _ladders(recipe: Recipe, cost_model: CostModel, problem: Problem) -> list[li
         return [everything]
     index = {m: t for t, m in enumerate(looks)}
     candidates = [looks]
-    late = (12, 24) if cost_model.rows_per_line > 1 else ()  # all rows of a column are read, whoever has left
+    late = (12, 24) if cost_model.by_columns else ()  # before that, all rows are read whoever has left
     for ratio in (1.3, 1.45, 1.9):
         for first in (0, 2, 3, 6, *late):
             ladder = thinned(looks, ratio, first * problem.block)

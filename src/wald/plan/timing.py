@@ -35,6 +35,7 @@ def measure_cost_model(
     block: int,
     step: int,
     rows_per_line: int,
+    by_columns: bool,
     key: Hashable,
 ) -> CostModel:
     """Fit a `CostModel` to a few timings; rounded, and measured once per process and ``key``.
@@ -53,6 +54,7 @@ def measure_cost_model(
     step : int
         Terms in one step of the timed looks.
     rows_per_line : int
+    by_columns : bool
         See `CostModel`.
     key : hashable
         What the engine's speed depends on.
@@ -65,7 +67,8 @@ def measure_cost_model(
         costs = _fit(*times, few=few, many=many, n_steps=len(steps), n_outputs=n_outputs)
         _measured[key] = (last, *costs)
     last, row, unit, readout, stage = _measured[key]
-    return CostModel(row, unit, readout, stage, full, block, max(0.0, last - row), MARGIN, rows_per_line).rounded()
+    rest = max(0.0, last - row)
+    return CostModel(row, unit, readout, stage, full, block, rest, MARGIN, rows_per_line, by_columns).rounded()
 
 
 def _interleaved(tasks: list[Callable[[], object]], rounds: int = 5) -> list[float]:
