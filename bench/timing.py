@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from wald._threads import wait_for_rest
+from wald.plan.timing import wait_for_rest
 
 SLOW_SECONDS = 5.0
 #: A task shorter than this fills its turn with repetitions.

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import threading
-import time
-from concurrent.futures import ThreadPoolExecutor
-
 import joblib
 import pytest
 import threadpoolctl
 
-from wald import _core, _threads
-from wald._threads import effective_threads, wait_for_rest
+from wald import _core
+from wald._threads import effective_threads
 
 
 @pytest.fixture
@@ -90,46 +86,3 @@ def test_threadpoolctl_limits_and_restores(user_api, four_threads):
 def test_threadpoolctl_leaves_the_engine_alone_when_another_is_meant(four_threads):
     with threadpoolctl.threadpool_limits(1, user_api="blas"):
         assert _core.get_num_threads() == 4
-
-
-class Clocks:
-    """Of a process whose other threads run until a moment, and sleep after that."""
-
-    def __init__(self, busy_until):
-        self.now, self.used, self.busy_until = 0.0, 0.0, busy_until
-
-    def sleep(self, seconds):
-        self.used += max(0.0, min(seconds, self.busy_until - self.now))
-        self.now += seconds
-
-    def perf_counter(self):
-        return self.now
-
-    def process_time(self):
-        return self.used
-
-
-@pytest.mark.parametrize(("busy_until", "waited"), [(0.0, 0.02), (0.1, 0.12), (10.0, 0.26)])
-def test_waiting_for_rest_ends_when_others_do_or_when_told(monkeypatch, busy_until, waited):
-    clocks = Clocks(busy_until)
-    monkeypatch.setattr(_threads, "time", clocks)
-    wait_for_rest(at_most=0.25)
-    assert clocks.now == pytest.approx(waited, abs=0.021)
-
-
-def test_waiting_for_rest_sees_threads():
-    began = time.perf_counter()
-    wait_for_rest(at_most=60.0)
-    assert time.perf_counter() - began < 30.0
-    stop = threading.Event()
-
-    def occupy():
-        while not stop.is_set():
-            pass
-
-    with ThreadPoolExecutor(1) as other:
-        other.submit(occupy)
-        began = time.perf_counter()
-        wait_for_rest(at_most=0.2)
-        stop.set()
-    assert time.perf_counter() - began >= 0.2

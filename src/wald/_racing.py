@@ -9,10 +9,9 @@ from typing import Any
 from ._certifying import Promise, evaluating_everything, expected_cost
 from ._fitting import n_repeats, predict_time
 from ._prediction import Served
-from ._threads import wait_for_rest
 from .additive import AdditiveModel
 from .plan import Plan
-from .plan.timing import seconds
+from .plan.timing import seconds, wait_for_rest
 from .stopping import Certificate, Looks
 
 #: A plan that looks so many times as fast as the model is taken at its word.

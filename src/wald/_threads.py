@@ -1,9 +1,8 @@
-"""How many threads to use: joblib's word, capped by the engine's limit; that limit, for threadpoolctl; and rest."""
+"""How many threads to use: joblib's word, capped by the engine's limit; and that limit, for threadpoolctl."""
 
 from __future__ import annotations
 
 import os
-import time
 from numbers import Integral
 from typing import Any
 
@@ -46,20 +45,6 @@ def _worker_share(default: int) -> int:
         return int(os.environ["OMP_NUM_THREADS"])  # where joblib writes it for every library
     except (KeyError, ValueError):
         return default
-
-
-def wait_for_rest(at_most: float = 0.25) -> None:
-    """Wait until the other threads of this process are at rest, or `at_most` seconds.
-
-    Threads of a library wait for more work by running idle for a while (those of OpenBLAS 0.1 s and more), and would
-    take a core from whatever is timed next.
-    """
-    deadline = time.perf_counter() + at_most
-    while time.perf_counter() < deadline:
-        used, since = time.process_time(), time.perf_counter()
-        time.sleep(0.02)
-        if time.process_time() - used < 0.1 * (time.perf_counter() - since):
-            return
 
 
 class _WaldController(threadpoolctl.LibController):

@@ -138,11 +138,11 @@ class CostModel:
         return float(self.row + self.unit * (read[:-1] @ bought[:-1]) + looks + last)
 
     def _looks_over_columns(self, stage_terms: Ints, live: Floats) -> float:
-        few = int(np.count_nonzero(live[:-1] * SPARSE > 1))  # the first look for few rows
-        for_all = self.readout * stage_terms[:few].sum() + self.stage * few
-        to_come = np.arange(len(stage_terms) - few, 0, -1)
-        new = np.diff(stage_terms[few:], prepend=0)
-        return float(for_all + live[few:-1] @ (self.readout * new * to_come + self.stage))
+        dense = int(np.count_nonzero(live[:-1] * SPARSE > 1))  # looks at all rows; those at few follow
+        for_all = self.readout * stage_terms[:dense].sum() + self.stage * dense
+        to_come = np.arange(len(stage_terms) - dense, 0, -1)
+        new = np.diff(stage_terms[dense:], prepend=0)  # these start from the beginning
+        return float(for_all + live[dense:-1] @ (self.readout * new * to_come + self.stage))
 
 
 def geometric(first: int, last: int, ratio: float, multiple: int = 1) -> list[int]:

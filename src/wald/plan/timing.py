@@ -24,6 +24,20 @@ def seconds(task: Callable[[], object], repeats: int = 3) -> float:
     return best
 
 
+def wait_for_rest(at_most: float = 0.25) -> None:
+    """Wait until the other threads of this process are at rest, or `at_most` seconds.
+
+    Threads of a library wait for more work by running idle for a while (those of OpenBLAS 0.1 s and more), and would
+    take a core from whatever is timed next.
+    """
+    deadline = time.perf_counter() + at_most
+    while time.perf_counter() < deadline:
+        used, since = time.process_time(), time.perf_counter()
+        time.sleep(0.02)
+        if time.process_time() - used < 0.1 * (time.perf_counter() - since):
+            return
+
+
 def measure_cost_model(
     ladder: Callable[[tuple[int, ...]], Callable[[], object]],
     finish: Callable[[], object],
