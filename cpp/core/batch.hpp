@@ -10,9 +10,7 @@ class Cascade<Terms, Reference>::Batch {
 public:
     using Row = typename Terms::Row;
 
-    // Threads share terms where there is more than one: the batch is the only one under way then.
-    Batch(const Cascade& cascade, int capacity, std::int64_t width, int n_threads = 1)
-        : c_(cascade), width_(std::max<std::int64_t>(width, 1)), n_threads_(n_threads) {
+    Batch(const Cascade& cascade, int capacity, std::int64_t width) : c_(cascade), width_(std::max<std::int64_t>(width, 1)) {
         Arena& arena = thread_arena();
         const std::int64_t n = capacity;
         const std::int64_t work = std::max<std::int64_t>({c_.padded_outputs_, c_.decision_.n_classes, c_.terms_->full_work()});
@@ -37,19 +35,18 @@ public:
         return admit(call, position, [&](Row& row) { return c_.terms_->prepare(call.rows, call.row(position), row, scratch_); });
     }
 
-    // Reads the rows at n positions in, but for those that the first look settles at once, where rows may be glanced at. Calls
-    // arrived(i, r) for each that is there then: the i-th of them is row r of the batch.
+    // Reads the rows at n positions in. Calls arrived(i, r) for each that is finite: the i-th of them is row r of the batch.
     template <class Position, class Arrived>
-    void read(const Call& call, std::int64_t n, const Position& position, [[maybe_unused]] bool glancing, const Arrived& arrived) {
+    void read(const Call& call, std::int64_t n, const Position& position, const Arrived& arrived) {
         if constexpr (kReadsBlocks) {
-            if (call.rows.layout != Rows::Layout::csr) return read_blocks(call, n, position, glancing, arrived);
+            if (call.rows.layout != Rows::Layout::csr) return read_blocks(call, n, position, arrived);
         }
         for (std::int64_t i = 0; i < n; ++i)
             if (const int r = add(call, position(i)); r >= 0) arrived(i, r);
     }
     template <class Position>
-    void read(const Call& call, std::int64_t n, const Position& position, bool glancing) {
-        read(call, n, position, glancing, [](std::int64_t, int) {});
+    void read(const Call& call, std::int64_t n, const Position& position) {
+        read(call, n, position, [](std::int64_t, int) {});
     }
 
     int live() const { return n_; }
@@ -61,7 +58,7 @@ public:
         for (int t = first_stage; t < last_stage && n_ > 0; ++t, begin = -1) {
             const std::int64_t end = c_.stages_.terms[t];
             if (begin < 0) begin = c_.evaluated(t);
-            if (end > begin) evaluate(begin, end);
+            if (end > begin) c_.terms_->evaluate(rows_, slots_, n_, begin, end);
             if (c_.terms_->n_outputs() == 1) one_output(call, t, t + 1 == call.n_stages);
             else several_outputs(call, t, t + 1 == call.n_stages);
         }
@@ -75,8 +72,7 @@ public:
             return;
         }
         const std::int64_t done = c_.evaluated(call.n_stages);
-        if (c_.terms_->full_width() > done) evaluate(done, c_.terms_->n_terms());
-        std::vector<std::int64_t> again;
+        if (c_.terms_->full_width() > done) c_.terms_->evaluate(rows_, slots_, n_, done, c_.terms_->n_terms());
         const int outputs = c_.terms_->n_outputs();
         for (int r = 0; r < n_; ++r) {
             if constexpr (requires { c_.terms_->asked(); }) {
@@ -89,12 +85,7 @@ public:
                 call.errors[positions_[r]] = e + c_.slack_;
                 continue;
             }
-            const std::int32_t code = c_.decision_.finish(full_, e + c_.slack_, votes_);
-            answer(call, positions_[r], code, c_.stages_.size());
-            if (code == kHandOver) again.push_back(positions_[r]);
-        }
-        if constexpr (std::is_same_v<T, float>) {  // last of all: another batch takes over the scratch memory
-            if (!again.empty()) c_.redo(call, again, n_threads_);
+            answer(call, positions_[r], c_.decision_.finish(full_, e + c_.slack_, votes_), c_.stages_.size());
         }
     }
 
@@ -116,59 +107,19 @@ private:
         return n_++;
     }
 
-    // Some rows at a time, which the first look sees one by one as long as they mostly have few non-zeros.
     template <class Position, class Arrived>
-    void read_blocks(const Call& call, std::int64_t n, const Position& position, bool glancing, const Arrived& arrived) {
+    void read_blocks(const Call& call, std::int64_t n, const Position& position, const Arrived& arrived) {
         constexpr int kTogether = Terms::kTogether;
         for (std::int64_t at = 0; at < n; at += kTogether) {
             const int m = static_cast<int>(std::min<std::int64_t>(kTogether, n - at));
             std::int64_t rows[kTogether];
-            T z[kTogether];
             for (int i = 0; i < m; ++i) rows[i] = call.row(position(at + i));
             const auto block = c_.terms_->block(call.rows, rows, m, scratch_);
-            if (glancing) {
-                const Stages<T>& stages = c_.stages_;
-                c_.terms_->glance(block, m, stages.terms[0], stages.weights[0].data(), stages.bias[0][0], scratch_,
-                                  slot_storage_ + n_ * width_, z);
-            }
-            int seen = 0;
             for (int i = 0; i < m; ++i) {
-                seen += glancing && !std::isnan(z[i]);
-                const std::int32_t code = glancing ? settled(z[i], 0) : kPending;
-                if (code != kPending) {
-                    answer(call, position(at + i), code, 0);
-                    continue;
-                }
                 const int r = admit(call, position(at + i), [&](Row& row) { return c_.terms_->prepare(block, i, row, scratch_); });
                 if (r >= 0) arrived(at + i, r);
             }
-            glancing = glancing && 2 * seen > m;
         }
-    }
-
-    // The label that an estimate settles, if it does.
-    std::int32_t settled(T z, int t) const {
-        const T largest = std::numeric_limits<T>::max();
-        if (z > c_.stages_.high[t] && z <= largest) return 1;
-        if (z < c_.stages_.low[t] && z >= -largest) return 0;
-        return kPending;
-    }
-
-    // A thread takes a few terms at a time, and where there are too few of them for all threads, only some of the rows.
-    void evaluate(std::int64_t begin, std::int64_t end) {
-        if constexpr (kSharesTerms) {
-            if (n_threads_ > 1 && n_ * (end - begin) > kWorthSharing) {
-                const std::int64_t pieces = (end - begin + Terms::kShared - 1) / Terms::kShared;
-                const int parts = pieces < std::int64_t{2} * n_threads_ ? std::min(n_, n_threads_) : 1;
-                parallel_for(pieces * parts, n_threads_, [&](std::int64_t i, int) {
-                    const std::int64_t from = begin + i / parts * Terms::kShared;
-                    const int part = static_cast<int>(i % parts), first = n_ * part / parts, last = n_ * (part + 1) / parts;
-                    c_.terms_->evaluate(rows_ + first, slots_ + first, last - first, from, std::min(end, from + Terms::kShared));
-                });
-                return;
-            }
-        }
-        c_.terms_->evaluate(rows_, slots_, n_, begin, end);
     }
 
     static void answer(const Call& call, std::int64_t position, std::int32_t code, int stage) {
@@ -215,7 +166,7 @@ private:
                 keep(r, left++);
                 continue;
             }
-            const std::int32_t code = settled(z, t);
+            const std::int32_t code = c_.settled(z, t);
             if (code != kPending) {
                 answer(call, positions_[r], code, t);
             } else if (!(z >= -largest && z <= largest)) {
@@ -257,7 +208,7 @@ private:
 
     const Cascade& c_;
     std::int64_t width_;
-    int n_ = 0, n_threads_;
+    int n_ = 0;
     typename Terms::Scratch scratch_;
     Row* rows_storage_;
     const Row** rows_;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <iterator>
 #include <limits>
 #include <memory>
 
@@ -62,76 +63,49 @@ public:
                  int n_threads, std::int32_t* codes, std::int32_t* stages) const {
         n_threads = std::clamp(n_threads, 1, thread_limit());  // read once: another thread may change it
         const Call call{rows, ids, n_stages, at_end, working, codes, stages};
-        const int head = std::min(n_head_, n_stages);
-        const std::int64_t width = slots_of(head);
-        const std::int64_t tile = tile_rows(width, head > 0 ? kHeadRows : 0);
-        if (head == 0) {
-            each_batch(n, n_threads, [&](std::int64_t begin, std::int64_t end, int sharing) {
-                run_range(call, begin, end, sharing);
-            });
-            return;
-        }
         if constexpr (kWalks) {
-            if (ids == nullptr && n > 1 && by_columns(call, n, n_threads)) return;
+            if (n_stages > 0 && ids == nullptr && n > 1 && by_columns(call, n, n_threads)) return;
         }
-        struct Kept {
-            std::vector<std::int64_t> positions;
-            std::vector<T> slots;
-        };
         for (std::int64_t base = 0; base < n; base += kChunkRows) {
             const std::int64_t stop = std::min(n, base + kChunkRows);
-            std::vector<Kept> kept(n_threads);
-            each_piece(stop - base, tile, n_threads, [&](std::int64_t begin, std::int64_t end, int worker) {
-                Batch batch(*this, static_cast<int>(end - begin), width);
-                batch.read(call, end - begin, [&](std::int64_t i) { return base + begin + i; }, glances());
-                batch.run(call, 0, head);
-                Kept& mine = kept[worker];
-                for (int r = 0; r < batch.live(); ++r) {
-                    mine.positions.push_back(batch.position(r));
-                    mine.slots.insert(mine.slots.end(), batch.slot(r), batch.slot(r) + width);
+            if constexpr (kGlances) {
+                if (glances(call)) {
+                    const std::vector<std::int64_t> unsettled = look_first(call, base, stop, n_threads);
+                    climb(call, std::ssize(unsettled), [&](std::int64_t i) { return unsettled[i]; }, n_threads);
+                    continue;
                 }
-            });
-            std::vector<std::pair<std::int64_t, const T*>> pool;
-            for (const Kept& k : kept)
-                for (std::size_t i = 0; i < k.positions.size(); ++i)
-                    pool.emplace_back(k.positions[i], k.slots.data() + i * width);
-            const std::int64_t left = static_cast<std::int64_t>(pool.size());
-            each_batch(left, n_threads, [&](std::int64_t begin, std::int64_t end, int sharing) {
-                Batch batch(*this, static_cast<int>(end - begin), tail_width(call), sharing);
-                batch.read(call, end - begin, [&](std::int64_t i) { return pool[begin + i].first; }, false,
-                           [&](std::int64_t i, int r) { std::copy_n(pool[begin + i].second, width, batch.slot(r)); });
-                batch.run(call, head, n_stages);
-                batch.finish(call);
-            });
+            }
+            climb(call, stop - base, [&](std::int64_t i) { return base + i; }, n_threads);
         }
+        redo(call, n, n_threads);
     }
 
     // One row through every stage without a second thread or a second batch.
     void predict_one(const Rows& rows, std::int64_t r, int n_stages, AtEnd at_end, double working, std::int32_t* code,
                      std::int32_t* stage) const {
         const Call call{rows, &r, n_stages, at_end, working, code, stage};
-        run_range(call, 0, 1, 1);
+        run_range(call, 0, 1, [](std::int64_t i) { return i; });
+        redo(call, 1, 1);
     }
 
     void look(const Rows& rows, const std::int64_t* ids, std::int64_t n, int n_threads, const Seen<T>& seen) const {
         const Call call{rows, ids, stages_.size(), AtEnd::pending, 0.0, nullptr, nullptr, seen};
-        each_batch(n, n_threads, [&](std::int64_t begin, std::int64_t end, int sharing) { run_range(call, begin, end, sharing); });
+        run_all(call, n, n_threads);
     }
 
     // Full scores (n, n_outputs) and how far each may be from the wrapped model's own (n,); NaN for rows that are not finite.
     void full_scores(const Rows& rows, const std::int64_t* ids, std::int64_t n, double working, int n_threads, double* scores,
                      double* errors) const {
         const Call call{rows, ids, 0, AtEnd::full, working, nullptr, nullptr, {}, scores, errors};
-        each_batch(n, n_threads, [&](std::int64_t begin, std::int64_t end, int sharing) { run_range(call, begin, end, sharing); });
+        run_all(call, n, n_threads);
     }
 
 private:
+    static constexpr bool kGlances = requires(const Terms& t) { t.glances(); };
+    static constexpr std::int64_t kGlancedTerms = 32;  // at most, in a first look at rows one by one
     static constexpr int kHeadPanels = 8;
-    static constexpr int kHeadRows = 512;
-    static constexpr std::int64_t kGlancedTerms = 32;  // terms of a first look at rows one by one
-    static constexpr std::int64_t kFewRows = 256, kManyTerms = 512, kWorthSharing = 4096;  // rows, terms, comparisons
-    static constexpr bool kSharesTerms = requires { Terms::kShared; };
-    static constexpr std::int64_t kTailRows = 512, kChunkRows = 16384;
+    static constexpr std::int64_t kHeadRows = 512, kTailRows = 512, kChunkRows = 16384;
+    static constexpr std::int64_t kLeastRows = 32;           // worth a thread
     static constexpr std::size_t kScratchBytes = 12u << 20;  // of one thread
 
     struct Call {
@@ -162,33 +136,83 @@ private:
         const std::size_t row = Arena::bytes<T>(width) + Arena::bytes<T>(padded_outputs_) + terms_->row_bytes() + 64;
         return std::clamp<std::int64_t>(static_cast<std::int64_t>(kScratchBytes / row), 1, std::max<std::int64_t>(1, most));
     }
-    // As many rows at a time as the scratch memory holds, yet a share for every thread.
-    std::int64_t tail_rows(std::int64_t n, int n_threads) const {
-        const std::int64_t most = tile_rows(std::max(slots_of(stages_.size()), terms_->full_width()), kTailRows);
-        const std::int64_t share = (n + n_threads - 1) / std::max(1, n_threads);
-        return std::clamp<std::int64_t>(share, 1, most);
-    }
+    // That the scratch memory holds from the first term to the last.
+    std::int64_t tail_rows() const { return tile_rows(std::max(slots_of(stages_.size()), terms_->full_width()), kTailRows); }
     static void each_piece(std::int64_t n, std::int64_t size, int n_threads,
                            const std::function<void(std::int64_t, std::int64_t, int)>& piece) {
         parallel_for((n + size - 1) / size, n_threads, [&](std::int64_t i, int worker) {
             piece(i * size, std::min(n, (i + 1) * size), worker);
         });
     }
-    // Batches of many rows for the threads in turns; of few rows, one for all threads, which share the terms then: each would have
-    // to fetch all of them for its own few rows.
-    void each_batch(std::int64_t n, int n_threads, const std::function<void(std::int64_t, std::int64_t, int)>& batch) const {
-        n_threads = std::clamp(n_threads, 1, thread_limit());
-        const bool terms_are_the_work = terms_->n_outputs() == 1 && terms_->n_terms() >= kManyTerms;
-        if (kSharesTerms && terms_are_the_work && n_threads > 1 && n > 0 && n <= std::min(kFewRows, tail_rows(n, 1)))
-            return batch(0, n, n_threads);
-        each_piece(n, tail_rows(n, n_threads), n_threads, [&](std::int64_t begin, std::int64_t end, int) { batch(begin, end, 1); });
-    }
     // Whether rows may be shown to the first look one by one.
-    bool glances() const {
-        if constexpr (requires { terms_->glances(); })
-            return terms_->n_outputs() == 1 && terms_->glances() && stages_.terms[0] > 0 && stages_.terms[0] <= kGlancedTerms;
-        else
-            return false;
+    bool glances(const Call& call) const {
+        return call.n_stages > 0 && call.rows.layout != Rows::Layout::csr && terms_->n_outputs() == 1 && terms_->glances() &&
+               stages_.terms[0] > 0 && stages_.terms[0] <= kGlancedTerms;
+    }
+    // Answers the rows at positions [begin, end) that the first look settles; says which others there are.
+    std::vector<std::int64_t> look_first(const Call& call, std::int64_t begin, std::int64_t end, int n_threads) const {
+        std::vector<std::vector<std::int64_t>> found(n_threads);
+        each_piece(end - begin, kHeadRows, n_threads, [&](std::int64_t from, std::int64_t to, int worker) {
+            FirstLook(*this).run(call, begin + from, begin + to, found[worker]);
+        });
+        // In turns: rows that lie together are alike, and the threads are to have some of each kind.
+        std::vector<std::int64_t> unsettled;
+        std::size_t longest = 0;
+        for (const auto& f : found) longest = std::max(longest, f.size());
+        for (std::size_t i = 0; i < longest; ++i)
+            for (const auto& f : found)
+                if (i < f.size()) unsettled.push_back(f[i]);
+        return unsettled;
+    }
+    // The n rows at some positions through all stages: few of them in one go; many first through the early stages, the head, tile by
+    // tile, where most of them leave, and then the survivors of all tiles together.
+    template <class Position>
+    void climb(const Call& call, std::int64_t n, const Position& position, int n_threads) const {
+        const int head = std::min(n_head_, call.n_stages);
+        if (head == 0 || n <= n_threads * tail_rows()) {
+            each_batch(n, head == 0 ? 1 : kLeastRows, n_threads, [&](std::int64_t begin, std::int64_t end) {
+                run_range(call, begin, end, position);
+            });
+            return;
+        }
+        struct Kept {
+            std::vector<std::int64_t> positions;
+            std::vector<T> slots;
+        };
+        const std::int64_t width = slots_of(head);
+        std::vector<Kept> kept(n_threads);
+        each_piece(n, tile_rows(width, kHeadRows), n_threads, [&](std::int64_t begin, std::int64_t end, int worker) {
+            Batch batch(*this, static_cast<int>(end - begin), width);
+            batch.read(call, end - begin, [&](std::int64_t i) { return position(begin + i); });
+            batch.run(call, 0, head);
+            Kept& mine = kept[worker];
+            for (int r = 0; r < batch.live(); ++r) {
+                mine.positions.push_back(batch.position(r));
+                mine.slots.insert(mine.slots.end(), batch.slot(r), batch.slot(r) + width);
+            }
+        });
+        std::vector<std::pair<std::int64_t, const T*>> pool;
+        for (const Kept& k : kept)
+            for (std::size_t i = 0; i < k.positions.size(); ++i) pool.emplace_back(k.positions[i], k.slots.data() + i * width);
+        each_batch(static_cast<std::int64_t>(pool.size()), kLeastRows, n_threads, [&](std::int64_t begin, std::int64_t end) {
+            Batch batch(*this, static_cast<int>(end - begin), tail_width(call));
+            batch.read(call, end - begin, [&](std::int64_t i) { return pool[begin + i].first; },
+                       [&](std::int64_t i, int r) { std::copy_n(pool[begin + i].second, width, batch.slot(r)); });
+            batch.run(call, head, call.n_stages);
+            batch.finish(call);
+        });
+    }
+    // As many rows at a time as the scratch memory holds, yet a share for every thread, of `least` rows or more.
+    void each_batch(std::int64_t n, std::int64_t least, int n_threads, const std::function<void(std::int64_t, std::int64_t)>& batch) const {
+        const std::int64_t share = std::max(least, (n + n_threads - 1) / n_threads);
+        each_piece(n, std::min(share, tail_rows()), n_threads, [&](std::int64_t begin, std::int64_t end, int) { batch(begin, end); });
+    }
+    // The label that an estimate settles at a look, if it does.
+    std::int32_t settled(T z, int t) const {
+        const T largest = std::numeric_limits<T>::max();
+        if (z > stages_.high[t] && z <= largest) return 1;
+        if (z < stages_.low[t] && z >= -largest) return 0;
+        return kPending;
     }
     // Whether rows lie in columns that can be read one after the other; then they are answered.
     bool by_columns(const Call& call, std::int64_t n, int n_threads) const {
@@ -199,25 +223,36 @@ private:
         });
         return true;
     }
-    void run_range(const Call& call, std::int64_t begin, std::int64_t end, int n_threads) const {
-        Batch batch(*this, static_cast<int>(end - begin), tail_width(call), n_threads);
-        batch.read(call, end - begin, [&](std::int64_t i) { return begin + i; }, false);
+    void run_all(const Call& call, std::int64_t n, int n_threads) const {
+        each_batch(n, 1, std::clamp(n_threads, 1, thread_limit()), [&](std::int64_t begin, std::int64_t end) {
+            run_range(call, begin, end, [](std::int64_t i) { return i; });
+        });
+    }
+    template <class Position>
+    void run_range(const Call& call, std::int64_t begin, std::int64_t end, const Position& position) const {
+        Batch batch(*this, static_cast<int>(end - begin), tail_width(call));
+        batch.read(call, end - begin, [&](std::int64_t i) { return position(begin + i); });
         batch.run(call, 0, call.n_stages);
         if (!call.looking()) batch.finish(call);
     }
 
+    class FirstLook;   // rows that are looked at one by one: first_look.hpp
     class Batch;       // rows that go through stages together: batch.hpp
     class ColumnTile;  // neighbouring rows of columns: column_tile.hpp
 
-    // Rows whose single-precision score lies within rounding of a tie, once more in double.
-    void redo(const Call& call, const std::vector<std::int64_t>& positions, int n_threads) const {
-        std::vector<std::int64_t> ids(positions.size());
-        for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = call.row(positions[i]);
-        std::vector<std::int32_t> codes(ids.size()), stages(ids.size());
-        const Cascade<Reference, Reference> all(reference_, reference_, decision_, {}, slack_);
-        all.predict(call.rows, ids.data(), static_cast<std::int64_t>(ids.size()), 0, AtEnd::full, call.working, n_threads, codes.data(),
-                    stages.data());
-        for (std::size_t i = 0; i < ids.size(); ++i) call.codes[positions[i]] = codes[i];
+    // The rows of a call whose single-precision score lies within rounding of a tie, once more in double.
+    void redo([[maybe_unused]] const Call& call, [[maybe_unused]] std::int64_t n, [[maybe_unused]] int n_threads) const {
+        if constexpr (std::is_same_v<T, float>) {
+            std::vector<std::int64_t> again, ids;
+            for (std::int64_t i = 0; i < n; ++i)
+                if (call.codes[i] == kHandOver) again.push_back(i), ids.push_back(call.row(i));
+            if (again.empty()) return;
+            std::vector<std::int32_t> codes(again.size()), stages(again.size());
+            const Cascade<Reference, Reference> all(reference_, reference_, decision_, {}, slack_);
+            all.predict(call.rows, ids.data(), static_cast<std::int64_t>(ids.size()), 0, AtEnd::full, call.working, n_threads,
+                        codes.data(), stages.data());
+            for (std::size_t k = 0; k < again.size(); ++k) call.codes[again[k]] = codes[k];
+        }
     }
 
     std::shared_ptr<const Terms> terms_;
@@ -233,3 +268,4 @@ private:
 
 #include "batch.hpp"
 #include "column_tile.hpp"
+#include "first_look.hpp"

@@ -42,7 +42,6 @@ class KernelMachine {
 public:
     using Scalar = T;
     static constexpr int L = kLanes<T>;
-    static constexpr std::int64_t kShared = 3 * L;  // terms that a thread takes at a time, where threads share terms
     static constexpr int kTogether = RowReader<T>::kTogether;
     using Block = typename RowReader<T>::Block;
     using Scratch = typename RowReader<T>::Scratch;
@@ -65,6 +64,7 @@ public:
           bias_(padded_outputs_), largest_(static_cast<std::size_t>(n_panels_) * L) {
         std::copy_n(reader_.segments(), kChains + 1, panels_.segments);
         for (std::int64_t j = 0; j < n_terms_; ++j) pack(spec, j);
+        list_frequent(spec);
         for (int k = 0; k < n_outputs_; ++k) {
             bias_[k] = static_cast<T>(spec.intercept[k]);
             largest_bias_ = std::max(largest_bias_, std::fabs(spec.intercept[k]));
@@ -73,6 +73,9 @@ public:
         panels_.data = panels_data_.data();
         if (lender_ != nullptr) panels_.narrow = lender_->packed();
         panels_.n_features = n_kept_;
+        panels_.n_panels = n_panels_;
+        panels_.frequent = frequent_.data();
+        panels_.n_frequent = static_cast<int>(frequent_.size());
         panels_.offset = offset_.data();
         panels_.linear = linear_.data();
         panels_.has_linear = has_linear_.data();
@@ -150,6 +153,8 @@ public:
     std::int64_t full_work() const { return padded_outputs_; }
 
 private:
+    static constexpr std::int64_t kRare = 16;
+
     static bool is_finite(const Row& row) { return row.prepared.norm2 <= std::numeric_limits<T>::max(); }
 
     static bool fits_in_single(const KernelMachineSpec& spec) {
@@ -187,6 +192,15 @@ private:
         total_ += largest;
     }
 
+    // The features that at least one in kRare of the vectors has.
+    void list_frequent(const KernelMachineSpec& spec) {
+        std::vector<std::int64_t> having(static_cast<std::size_t>(n_kept_));
+        for (std::int64_t j = 0; j < n_terms_; ++j)
+            for (std::int64_t f = 0; f < n_kept_; ++f) having[f] += spec.vector(j)[f] != 0;
+        for (std::int64_t f = 0; f < n_kept_; ++f)
+            if (having[f] * kRare >= n_terms_) frequent_.push_back(static_cast<std::int32_t>(f));
+    }
+
     // First-order rounding bounds, with some room to spare. `magnitude` is sum_j max_k |a_kj| |T_j|; u is our own roundoff, w the
     // wrapped model's.
     double error(const PreparedRow<T>& row, double magnitude, double working) const {
@@ -221,6 +235,7 @@ private:
     std::int64_t n_kept_;
     Aligned<T> panels_data_, offset_, linear_;
     Aligned<std::uint8_t> has_linear_;
+    std::vector<std::int32_t> frequent_;
     Aligned<T> weights_, bias_, largest_;
     double swing_ = 0, longest_ = 0, total_ = 0, largest_bias_ = 0;
     Panels<T> panels_;

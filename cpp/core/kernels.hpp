@@ -42,7 +42,10 @@ struct Panels {
     const T* data = nullptr;
     const float* narrow = nullptr;  // instead of data: the same numbers in panels of float
     std::int64_t n_features = 0;
+    int n_panels = 0;
     std::int64_t segments[kChains + 1] = {};
+    const std::int32_t* frequent = nullptr;  // features that many of the vectors have, ascending
+    int n_frequent = 0;
     const T* offset = nullptr;         // [panel][lane]: -gamma |s|^2 (rbf)
     const T* linear = nullptr;         // [panel][lane]: 1 where the lane is the plain dot product
     const std::uint8_t* has_linear = nullptr;  // [panel]

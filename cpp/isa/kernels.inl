@@ -30,6 +30,7 @@ struct Vectors {
         }
     }
     Pack<T> load(int p, std::int64_t feature) const { return Pack<T>::load_as(base[p] + feature * (L * kParts)); }
+    void ask(int p, std::int64_t feature) const { __builtin_prefetch(base[p] + feature * (L * kParts)); }
 };
 
 template <class T, class S, int MR, int NP>
@@ -91,56 +92,54 @@ void dots_dense(const Panels<T>& panels, int first, int last, const PreparedRow<
     for (; p < last; ++p) dense_rows<T, S, 1>(panels, p, rows, slots, n);
 }
 
-// Three panels x a chain: a quarter of 784 features of float32 makes 37 KiB, of which the often lit ones fit the first-level cache,
-// since all rows go through a chain, which lies at nearly the same features of each, before the next one.
-inline constexpr int kSparsePanels = 3;
-#if defined(__AVX2__) || defined(__AVX512F__)
-inline constexpr int kSparseRows = 2;
-#else
-inline constexpr int kSparseRows = 1;
-#endif
+// Three panels x two chains: half of 784 features of float32 makes 74 KiB, of which the often lit ones fit the first-level cache,
+// since all rows go through these chains, which lie at nearly the same features of each, before the next ones.
+inline constexpr int kSparsePanels = 3, kSparseChains = 2;
+inline constexpr int kAskingRows = 12;  // fewer wait for memory anyway
 
-// One chain of NR rows, side by side as far as the shorter one goes.
-template <class T, class S, int NR>
-inline void sparse_chain(const Panels<T>& panels, int panel, int chain, const PreparedRow<T>* const* rows, T* const* slots) {
-    constexpr int L = Pack<T>::kSize, NP = kSparsePanels;
+// Some chains of a row side by side, for which the row is sparse: then they are equally long.
+template <class T, class S>
+inline void sparse_chains(const Panels<T>& panels, int panel, int chain, const PreparedRow<T>& row, T* slot) {
+    constexpr int L = Pack<T>::kSize, NP = kSparsePanels, NC = kSparseChains;
     const Vectors<T, S, NP> vectors(panels, panel);
-    Pack<T> acc[NR][NP];
-    const T* values[NR];
-    const std::int32_t* features[NR];
-    std::int32_t count[NR];
-    std::int32_t common = 0;
-    for (int r = 0; r < NR; ++r) {
-        const std::int32_t first = rows[r]->chain_ends[chain];
-        count[r] = rows[r]->chain_ends[chain + 1] - first;
-        values[r] = rows[r]->values + first;
-        features[r] = rows[r]->features + first;
-        common = r == 0 || count[r] < common ? count[r] : common;
-        for (int p = 0; p < NP; ++p) acc[r][p] = Pack<T>::zero();
+    Pack<T> acc[NC][NP];
+    const std::int32_t* ends = row.chain_ends + chain;
+    std::int32_t common = ends[1] - ends[0];
+    for (int c = 0; c < NC; ++c) {
+        if (ends[c + 1] - ends[c] < common) common = ends[c + 1] - ends[c];
+        for (int p = 0; p < NP; ++p) acc[c][p] = Pack<T>::zero();
     }
-    auto step = [&](int r, std::int32_t k) {
-        const Pack<T> b = Pack<T>::set(values[r][k]);
-        for (int p = 0; p < NP; ++p) acc[r][p].fma(b, vectors.load(p, features[r][k]));
+    auto step = [&](int c, std::int32_t k) {
+        const std::int64_t f = row.features[ends[c] + k];
+        const Pack<T> b = Pack<T>::set(row.values[ends[c] + k]);
+        for (int p = 0; p < NP; ++p) acc[c][p].fma(b, vectors.load(p, f));
     };
     for (std::int32_t k = 0; k < common; ++k)
-        for (int r = 0; r < NR; ++r) step(r, k);
-    for (int r = 0; r < NR; ++r) {
-        for (std::int32_t k = common; k < count[r]; ++k) step(r, k);
-        for (int p = 0; p < NP; ++p) {
-            T* out = slots[r] + (panel + p) * L;
-            if (chain == 0) acc[r][p].store(out);
-            else (Pack<T>::load(out) + acc[r][p]).store(out);
-        }
+        for (int c = 0; c < NC; ++c) step(c, k);
+    for (int c = 0; c < NC; ++c)
+        for (std::int32_t k = common; k < ends[c + 1] - ends[c]; ++k) step(c, k);
+    for (int p = 0; p < NP; ++p) {
+        T* out = slot + (panel + p) * L;
+        Pack<T> sum = acc[0][p];
+        if (chain > 0) sum = Pack<T>::load(out) + sum;
+        for (int c = 1; c < NC; ++c) sum = sum + acc[c][p];
+        sum.store(out);
     }
 }
 
+// Where rows are many, the next panels are asked for on the way, at the features that rows mostly have.
 template <class T, class S>
 void sparse_rows(const Panels<T>& panels, int panel, const PreparedRow<T>* const* rows, T* const* slots, int n) {
-    for (int s = 0; s < kChains; ++s) {
-        int r = 0;
-        for (; r + kSparseRows <= n; r += kSparseRows) sparse_chain<T, S, kSparseRows>(panels, panel, s, rows + r, slots + r);
-        for (; r < n; ++r) sparse_chain<T, S, 1>(panels, panel, s, rows + r, slots + r);
-    }
+    constexpr int NP = kSparsePanels;
+    const Vectors<T, S, NP> next(panels, panel + 2 * NP <= panels.n_panels ? panel + NP : panel);
+    const int visits = n * (kChains / kSparseChains), share = n >= kAskingRows ? (panels.n_frequent + visits - 1) / visits : 0;
+    int asked = 0;
+    for (int s = 0; s < kChains; s += kSparseChains)
+        for (int r = 0; r < n; ++r) {
+            for (const int until = asked + share < panels.n_frequent ? asked + share : panels.n_frequent; asked < until; ++asked)
+                for (int p = 0; p < NP; ++p) next.ask(p, panels.frequent[asked]);
+            sparse_chains<T, S>(panels, panel, s, *rows[r], slots[r]);
+        }
 }
 
 // All chains of one row side by side: alone, each would wait for its own sums. Values are in the list, or still in their places.

@@ -55,7 +55,7 @@ def test_order_and_company(seed, kind, kernel, d, decision, kept, mapped):
 @pytest.mark.usefixtures("four_threads")
 @pytest.mark.parametrize("decision", [Decision(), Decision("votes", 4)], ids=lambda d: d.kind)
 @pytest.mark.parametrize("kind", ["double", "single", "linear"])
-@pytest.mark.parametrize("n_rows", [3, 256, 257, 1500])  # threads share the terms of few rows
+@pytest.mark.parametrize("n_rows", [3, 40, 600, 5000])  # for one thread; in one batch a thread; tile by tile
 def test_number_of_threads(kind, decision, n_rows):
     rng = np.random.default_rng(0)
     d = 33

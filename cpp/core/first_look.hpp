@@ -1,0 +1,58 @@
+// The first look at rows one by one, for terms that can glance at a block of them: most rows need no more. Included by cascade.hpp,
+// whose part it is.
+#pragma once
+
+namespace wald {
+
+template <class Terms, class Reference>
+class Cascade<Terms, Reference>::FirstLook {
+public:
+    explicit FirstLook(const Cascade& cascade) : c_(cascade) {
+        const std::int64_t terms = c_.terms_->slot_width(c_.stages_.terms[0]);
+        Arena& arena = thread_arena();
+        arena.reset(kTogether * c_.terms_->row_bytes() + Arena::bytes<T>(terms));
+        scratch_ = c_.terms_->scratch(arena, kTogether);
+        slot_ = arena.take<T>(terms);
+    }
+
+    // Rows at positions [begin, end): answered, or added to `unsettled`; without a look, once most looks settle nothing.
+    void run(const Call& call, std::int64_t begin, std::int64_t end, std::vector<std::int64_t>& unsettled) {
+        bool worthwhile = true;
+        for (std::int64_t at = begin; at < end; at += kTogether) {
+            const int n = static_cast<int>(std::min<std::int64_t>(kTogether, end - at));
+            if (worthwhile) worthwhile = 2 * look(call, at, n, unsettled) > n;
+            else for (int i = 0; i < n; ++i) unsettled.push_back(at + i);
+        }
+    }
+
+private:
+    static constexpr int kTogether = Terms::kTogether;
+
+    // How many of n rows are answered.
+    int look(const Call& call, std::int64_t first, int n, std::vector<std::int64_t>& unsettled) {
+        const Stages<T>& stages = c_.stages_;
+        std::int64_t rows[kTogether];
+        T z[kTogether];
+        for (int i = 0; i < n; ++i) rows[i] = call.row(first + i);
+        const auto block = c_.terms_->block(call.rows, rows, n, scratch_);
+        c_.terms_->glance(block, n, stages.terms[0], stages.weights[0].data(), stages.bias[0][0], scratch_, slot_, z);
+        int answered = 0;
+        for (int i = 0; i < n; ++i) {
+            const std::int32_t code = c_.settled(z[i], 0);  // NaN, of a row that is not to be glanced at, settles nothing
+            if (code == kPending) {
+                unsettled.push_back(first + i);
+            } else {
+                call.codes[first + i] = code;
+                call.stages[first + i] = 0;
+                ++answered;
+            }
+        }
+        return answered;
+    }
+
+    const Cascade& c_;
+    typename Terms::Scratch scratch_;
+    T* slot_;
+};
+
+}  // namespace wald
