@@ -22,7 +22,7 @@ namespace {
 // Looks for a while whether a condition holds before its thread goes to sleep: to be woken takes longer than most tasks.
 template <class Condition>
 bool soon(const Condition& condition) {
-    const auto until = std::chrono::steady_clock::now() + std::chrono::microseconds(50);
+    const auto until = std::chrono::steady_clock::now() + std::chrono::microseconds(100);
     do {
         for (int i = 0; i < 16; ++i) {
             if (condition()) return true;
