@@ -29,6 +29,7 @@ public:
     // Rows to be read: in their own place and type, or loaded to scratch.
     struct Block {
         const void* row[kTogether];
+        int n;
         Dtype dtype;
         bool loaded;
     };
@@ -65,6 +66,7 @@ public:
     // Rows r[0..n) of what is not CSR. Until all of them are read, the scratch from where it stands now on is theirs.
     Block block(const Rows& rows, const std::int64_t* r, int n, const Scratch& scratch) const {
         Block b;
+        b.n = n;
         b.loaded = !(as_it_is() && rows.contiguous() && (keeps_all() || rows.dtype == kOwn));
         b.dtype = b.loaded ? kOwn : rows.dtype;
         for (int i = 0; i < n; ++i) b.row[i] = b.loaded ? static_cast<const void*>(scratch.dense + i * n_features_) : rows.row(r[i]);
@@ -176,7 +178,8 @@ private:
             std::int32_t listed = 0;
             by_type(block.dtype, [&](const auto& kernels_of_rows, auto s) {
                 const auto* from = static_cast<const decltype(s)*>(block.row[i]);
-                p.norm2 = kernels_of_rows.list(from, n_features_, scratch.values, scratch.features, &listed);
+                const auto* next = static_cast<const decltype(s)*>(block.row[std::min(i + 1, block.n - 1)]);
+                p.norm2 = kernels_of_rows.list(from, n_features_, next, scratch.values, scratch.features, &listed);
             });
             scratch.expect_list = is_sparse(listed);
             if (scratch.expect_list) return keep_list(p, listed, scratch);

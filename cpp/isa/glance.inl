@@ -14,7 +14,7 @@ void glance(const wald::Glance<T>& g, const void* const* rows, int n, T* z) {
         const S* x = static_cast<const S*>(rows[r]);
         std::int32_t listed = 0;
         if constexpr (in_place) row.dense = x;
-        row.norm2 = list_nonzeros<T, S, !in_place>(x, g.n_features, g.values, g.features, &listed);
+        row.norm2 = list_nonzeros<T, S, !in_place>(x, g.n_features, a_page_ahead(x), g.values, g.features, &listed);
         if (listed > g.most_listed || row.norm2 - row.norm2 != T(0)) {  // infinite or NaN
             z[r] = static_cast<T>(__builtin_nan(""));
             continue;

@@ -4,8 +4,9 @@
 namespace WALD_ISA {
 
 // Rows mostly lie one behind the other. The hardware's own prefetching stops at every page, so a line is asked for a page ahead.
-inline void prefetch_ahead(const void* p) {
-    __builtin_prefetch(static_cast<const char*>(p) + 4096);
+template <class S>
+const S* a_page_ahead(const S* x) {
+    return x + 4096 / sizeof(S);
 }
 
 template <class T>
@@ -15,7 +16,7 @@ T scan(const T* x, std::int64_t n, std::int64_t* nonzeros) {
     typename Pack<T>::I zeros[Pack<T>::kRegisters] = {};
     std::int64_t i = 0;
     for (; i + L <= n; i += L) {
-        prefetch_ahead(x + i);
+        __builtin_prefetch(a_page_ahead(x + i));
         const Pack<T> v = Pack<T>::load(x + i);
         squares.fma(v, v);
         for (int k = 0; k < Pack<T>::kRegisters; ++k) zeros[k] += (v.r[k] == T(0));  // -1 where true
@@ -94,12 +95,12 @@ inline std::int64_t append_nonzeros(const Pack<T>& v, std::int32_t first, T* val
 }
 
 template <class T, class S, bool Values = true>
-T list_nonzeros(const S* x, std::int64_t n, T* values, std::int32_t* features, std::int32_t* listed) {
+T list_nonzeros(const S* x, std::int64_t n, const S* ahead, T* values, std::int32_t* features, std::int32_t* listed) {
     constexpr int L = Pack<T>::kSize;
     Pack<T> squares = Pack<T>::zero();
     std::int64_t count = 0, i = 0;
     for (; i + L <= n; i += L) {
-        prefetch_ahead(x + i);
+        __builtin_prefetch(ahead + i);
         const Pack<T> v = Pack<T>::load_as(x + i);
         squares.fma(v, v);
         count = append_nonzeros<T, Values>(v, static_cast<std::int32_t>(i), values, features, count);
