@@ -61,31 +61,33 @@ public:
     // Codes and stages of rows ids[0..n) (or 0..n) of `rows`, as the plan answers them.
     void predict(const Rows& rows, const std::int64_t* ids, std::int64_t n, int n_stages, AtEnd at_end, double working,
                  int n_threads, std::int32_t* codes, std::int32_t* stages) const {
-        n_threads = std::clamp(n_threads, 1, thread_limit());  // read once: another thread may change it
+        // Read once: another thread may change the limit. A thread has a row at least.
+        n_threads = static_cast<int>(std::clamp<std::int64_t>(n_threads, 1, std::max<std::int64_t>(1, std::min<std::int64_t>(n, thread_limit()))));
         const Call call{rows, ids, n_stages, at_end, working, codes, stages};
         if constexpr (kWalks) {
             if (n_stages > 0 && ids == nullptr && n > 1 && by_columns(call, n, n_threads)) return;
         }
         for (std::int64_t base = 0; base < n; base += kChunkRows) {
             const std::int64_t stop = std::min(n, base + kChunkRows);
+            bool glanced = false;
             if constexpr (kGlances) {
                 if (glances(call)) {
                     const std::vector<std::int64_t> unsettled = look_first(call, base, stop, n_threads);
                     climb(call, std::ssize(unsettled), [&](std::int64_t i) { return unsettled[i]; }, n_threads);
-                    continue;
+                    glanced = true;
                 }
             }
-            climb(call, stop - base, [&](std::int64_t i) { return base + i; }, n_threads);
+            if (!glanced) climb(call, stop - base, [&](std::int64_t i) { return base + i; }, n_threads);
+            redo(call, base, stop, n_threads);
         }
-        redo(call, n, n_threads);
     }
 
-    // One row through every stage without a second thread or a second batch.
+    // One row through every stage without a second thread, or rows beside it.
     void predict_one(const Rows& rows, std::int64_t r, int n_stages, AtEnd at_end, double working, std::int32_t* code,
                      std::int32_t* stage) const {
         const Call call{rows, &r, n_stages, at_end, working, code, stage};
         run_range(call, 0, 1, [](std::int64_t i) { return i; });
-        redo(call, 1, 1);
+        redo(call, 0, 1, 1);
     }
 
     void look(const Rows& rows, const std::int64_t* ids, std::int64_t n, int n_threads, const Seen<T>& seen) const {
@@ -134,7 +136,7 @@ private:
     }
     std::int64_t tile_rows(std::int64_t width, std::int64_t most) const {
         const std::size_t row = Arena::bytes<T>(width) + Arena::bytes<T>(padded_outputs_) + terms_->row_bytes() + 64;
-        return std::clamp<std::int64_t>(static_cast<std::int64_t>(kScratchBytes / row), 1, std::max<std::int64_t>(1, most));
+        return std::clamp<std::int64_t>(static_cast<std::int64_t>(kScratchBytes / row), 1, most);
     }
     // That the scratch memory holds from the first term to the last.
     std::int64_t tail_rows() const { return tile_rows(std::max(slots_of(stages_.size()), terms_->full_width()), kTailRows); }
@@ -153,7 +155,8 @@ private:
     std::vector<std::int64_t> look_first(const Call& call, std::int64_t begin, std::int64_t end, int n_threads) const {
         std::vector<std::vector<std::int64_t>> found(n_threads);
         each_piece(end - begin, kHeadRows, n_threads, [&](std::int64_t from, std::int64_t to, int worker) {
-            FirstLook(*this).run(call, begin + from, begin + to, found[worker]);
+            const std::vector<std::int64_t> some = FirstLook(*this, to - from).run(call, begin + from, begin + to);
+            found[worker].insert(found[worker].end(), some.begin(), some.end());
         });
         // In turns: rows that lie together are alike, and the threads are to have some of each kind.
         std::vector<std::int64_t> unsettled;
@@ -204,8 +207,8 @@ private:
     }
     // As many rows at a time as the scratch memory holds, yet a share for every thread, of `least` rows or more.
     void each_batch(std::int64_t n, std::int64_t least, int n_threads, const std::function<void(std::int64_t, std::int64_t)>& batch) const {
-        const std::int64_t share = std::max(least, (n + n_threads - 1) / n_threads);
-        each_piece(n, std::min(share, tail_rows()), n_threads, [&](std::int64_t begin, std::int64_t end, int) { batch(begin, end); });
+        const std::int64_t shares = std::clamp<std::int64_t>(n / least, 1, n_threads);
+        each_piece(n, std::clamp<std::int64_t>((n + shares - 1) / shares, 1, tail_rows()), n_threads, [&](std::int64_t begin, std::int64_t end, int) { batch(begin, end); });
     }
     // The label that an estimate settles at a look, if it does.
     std::int32_t settled(T z, int t) const {
@@ -240,17 +243,20 @@ private:
     class Batch;       // rows that go through stages together: batch.hpp
     class ColumnTile;  // neighbouring rows of columns: column_tile.hpp
 
-    // The rows of a call whose single-precision score lies within rounding of a tie, once more in double.
-    void redo([[maybe_unused]] const Call& call, [[maybe_unused]] std::int64_t n, [[maybe_unused]] int n_threads) const {
+    // The rows at positions [begin, end) whose single-precision score lies within rounding of a tie, once more in double.
+    void redo([[maybe_unused]] const Call& call, [[maybe_unused]] std::int64_t begin, [[maybe_unused]] std::int64_t end,
+              [[maybe_unused]] int n_threads) const {
         if constexpr (std::is_same_v<T, float>) {
             std::vector<std::int64_t> again, ids;
-            for (std::int64_t i = 0; i < n; ++i)
-                if (call.codes[i] == kHandOver) again.push_back(i), ids.push_back(call.row(i));
+            for (std::int64_t i = begin; i < end; ++i) {
+                if (call.codes[i] != kHandOver) continue;
+                again.push_back(i);
+                ids.push_back(call.row(i));
+            }
             if (again.empty()) return;
             std::vector<std::int32_t> codes(again.size()), stages(again.size());
             const Cascade<Reference, Reference> all(reference_, reference_, decision_, {}, slack_);
-            all.predict(call.rows, ids.data(), static_cast<std::int64_t>(ids.size()), 0, AtEnd::full, call.working, n_threads,
-                        codes.data(), stages.data());
+            all.predict(call.rows, ids.data(), std::ssize(ids), 0, AtEnd::full, call.working, n_threads, codes.data(), stages.data());
             for (std::size_t k = 0; k < again.size(); ++k) call.codes[again[k]] = codes[k];
         }
     }

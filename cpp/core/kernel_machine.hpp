@@ -92,7 +92,7 @@ public:
     std::size_t row_bytes() const { return reader_.row_bytes(); }
     Scratch scratch(Arena& arena, std::int64_t rows) const { return reader_.scratch(arena, rows); }
 
-    // Rows r[0..n) of what is not CSR, to be prepared next, and to be glanced at before that. There must be scratch for n rows.
+    // Rows r[0..n) of what is not CSR, to be prepared next, or to be glanced at. There must be scratch for n rows.
     Block block(const Rows& rows, const std::int64_t* r, int n, const Scratch& scratch) const { return reader_.block(rows, r, n, scratch); }
     // Reads a row; false when it holds NaN (that nothing stands in for), infinity, or values whose square overflows.
     bool prepare(const Block& block, int i, Row& row, Scratch& scratch) const {
@@ -195,8 +195,10 @@ private:
     // The features that at least one in kRare of the vectors has.
     void list_frequent(const KernelMachineSpec& spec) {
         std::vector<std::int64_t> having(static_cast<std::size_t>(n_kept_));
-        for (std::int64_t j = 0; j < n_terms_; ++j)
-            for (std::int64_t f = 0; f < n_kept_; ++f) having[f] += spec.vector(j)[f] != 0;
+        for (std::int64_t j = 0; j < n_terms_; ++j) {
+            const double* v = spec.vector(j);
+            for (std::int64_t f = 0; f < n_kept_; ++f) having[f] += v[f] != 0;
+        }
         for (std::int64_t f = 0; f < n_kept_; ++f)
             if (having[f] * kRare >= n_terms_) frequent_.push_back(static_cast<std::int32_t>(f));
     }

@@ -1,5 +1,5 @@
 // Worker threads that wait for work. The caller is always one of the workers; a pool that is busy (another thread is
-// predicting) or forbidden (n_threads = 1) makes the caller do everything itself. A thread that waits looks for some 50
+// predicting) or forbidden (n_threads = 1) makes the caller do everything itself. A thread that waits looks for some 100
 // microseconds whether there is work before it sleeps. A worker and its caller that share a processor are parted, where
 // there is another: see processors.hpp.
 #pragma once

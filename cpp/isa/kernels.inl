@@ -94,7 +94,13 @@ void dots_dense(const Panels<T>& panels, int first, int last, const PreparedRow<
 
 // Three panels x two chains: half of 784 features of float32 makes 74 KiB, of which the often lit ones fit the first-level cache,
 // since all rows go through these chains, which lie at nearly the same features of each, before the next ones.
-inline constexpr int kSparsePanels = 3, kSparseChains = 2;
+inline constexpr int kSparsePanels = 3;
+#if defined(__AVX2__) || defined(__AVX512F__) || defined(__aarch64__)
+inline constexpr int kSparseChains = 2;
+#else
+inline constexpr int kSparseChains = 1;  // two would not fit the registers
+#endif
+static_assert(kChains % kSparseChains == 0);
 inline constexpr int kAskingRows = 12;  // fewer wait for memory anyway
 
 // Some chains of a row side by side, for which the row is sparse: then they are equally long.
@@ -131,8 +137,9 @@ inline void sparse_chains(const Panels<T>& panels, int panel, int chain, const P
 template <class T, class S>
 void sparse_rows(const Panels<T>& panels, int panel, const PreparedRow<T>* const* rows, T* const* slots, int n) {
     constexpr int NP = kSparsePanels;
-    const Vectors<T, S, NP> next(panels, panel + 2 * NP <= panels.n_panels ? panel + NP : panel);
-    const int visits = n * (kChains / kSparseChains), share = n >= kAskingRows ? (panels.n_frequent + visits - 1) / visits : 0;
+    const bool asks = n >= kAskingRows && panel + 2 * NP <= panels.n_panels;
+    const Vectors<T, S, NP> next(panels, asks ? panel + NP : panel);
+    const int visits = n * (kChains / kSparseChains), share = asks ? (panels.n_frequent + visits - 1) / visits : 0;
     int asked = 0;
     for (int s = 0; s < kChains; s += kSparseChains)
         for (int r = 0; r < n; ++r) {

@@ -68,6 +68,17 @@ def test_number_of_threads(kind, decision, n_rows):
 
 
 @pytest.mark.usefixtures("four_threads")
+def test_more_threads_than_rows():
+    rng = np.random.default_rng(0)
+    model, packed = cases.packed(rng, "single", 33, 60, 1)
+    engine = cases.plan(rng, model, Decision()).engine(packed)
+    X = cases.rows(rng, 5, 33)
+    expected = answers(engine, packed, X)
+    _core.set_num_threads(2**31 - 1)
+    np.testing.assert_array_equal(answers(engine, packed, X, 2**31 - 1), expected)
+
+
+@pytest.mark.usefixtures("four_threads")
 def test_many_short_calls_on_many_threads():
     rng = np.random.default_rng(0)
     packed = cases.machine(rng, d=33, n=600).pack(single=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from engine import cases
@@ -141,6 +143,40 @@ def test_rows_near_a_tie_in_single_precision_are_computed_in_double(sign):
         np.testing.assert_array_equal(codes, np.where(sure, fine_scores[:, 0] > 0, _core.HAND_OVER))
         assert (stages == 0).all()
         assert nothing.engine(packed).predict_one(X[i], 0, "full", U64) == (codes[i], 0)
+
+
+@pytest.mark.usefixtures("four_threads")
+def test_many_rows_near_a_tie():
+    """Large coefficients that cancel each other: single precision is sure of some rows only."""
+    rng = np.random.default_rng(0)
+    model = cases.machine(rng, d=20, n=100, exact=True)
+    vectors = np.repeat(model.vectors[:50], 2, axis=0)
+    coef = model.coef + 3e3 * np.tile([1.0, -1.0], 50)
+    model = replace(model, vectors=vectors, coef=coef)
+    X = cases.rows(rng, 17000, 20, np.float32)  # two chunks
+    rows = _core.Rows.dense(X)
+    middle = np.median(model.pack().scores(rows, U64, 1)[0])
+    packed = model.pack(True, intercept=model.intercept - middle)
+    coarse, unsure = packed.scores(rows, U64, 1, single=True)
+    tied = np.abs(coarse[:, 0]) <= unsure
+    assert 0.1 < tied.mean() < 0.9
+    fine, errors = packed.scores(rows, U64, 1)
+    assert (np.abs(fine[:, 0]) > errors).all()
+    plan = Plan(Decision(), [16], [rng.normal(size=(1, 16))], [np.zeros(1)], np.zeros(1), np.zeros(1))
+    low, high = np.quantile(plan.engine(packed).look(rows, 1), [0.25, 0.75], axis=0)
+    engine = replace(plan, low=low, high=high).engine(packed)
+    codes, stages = expected = engine.predict(rows, 1, "full", U64, 1)
+    assert 0.4 < (stages == 1).mean() < 0.6
+    np.testing.assert_array_equal(codes[stages == 1], (fine[:, 0] > 0)[stages == 1])
+    for other in (rows, _core.Rows.dense(np.asfortranarray(X)), cases.csr_rows(X)):
+        for n_threads in (2, 4):
+            assert cases.bits(engine.predict(other, 1, "full", U64, n_threads)) == cases.bits(expected)
+    some = rng.permutation(len(X))[:9000]
+    rows.take(some)
+    seen = engine.predict(rows, 1, "full", U64, 2)
+    assert cases.bits(seen) == cases.bits((codes[some], stages[some]))
+    for row in range(0, len(X), 499):
+        assert engine.predict_one(X[row], 1, "full", U64) == (codes[row], stages[row])
 
 
 def test_slack_widens_the_bound():
