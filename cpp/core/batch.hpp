@@ -122,10 +122,6 @@ private:
         }
     }
 
-    static void answer(const Call& call, std::int64_t position, std::int32_t code, int stage) {
-        call.codes[position] = code;
-        call.stages[position] = stage;
-    }
     void refuse(const Call& call, std::int64_t position) {
         if (call.scores != nullptr) {
             const int outputs = c_.terms_->n_outputs();

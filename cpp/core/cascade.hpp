@@ -61,23 +61,14 @@ public:
     // Codes and stages of rows ids[0..n) (or 0..n) of `rows`, as the plan answers them.
     void predict(const Rows& rows, const std::int64_t* ids, std::int64_t n, int n_stages, AtEnd at_end, double working,
                  int n_threads, std::int32_t* codes, std::int32_t* stages) const {
-        // Read once: another thread may change the limit. A thread has a row at least.
-        n_threads = static_cast<int>(std::clamp<std::int64_t>(n_threads, 1, std::max<std::int64_t>(1, std::min<std::int64_t>(n, thread_limit()))));
+        n_threads = threads_for(n, n_threads);
         const Call call{rows, ids, n_stages, at_end, working, codes, stages};
         if constexpr (kWalks) {
             if (n_stages > 0 && ids == nullptr && n > 1 && by_columns(call, n, n_threads)) return;
         }
         for (std::int64_t base = 0; base < n; base += kChunkRows) {
             const std::int64_t stop = std::min(n, base + kChunkRows);
-            bool glanced = false;
-            if constexpr (kGlances) {
-                if (glances(call)) {
-                    const std::vector<std::int64_t> unsettled = look_first(call, base, stop, n_threads);
-                    climb(call, std::ssize(unsettled), [&](std::int64_t i) { return unsettled[i]; }, n_threads);
-                    glanced = true;
-                }
-            }
-            if (!glanced) climb(call, stop - base, [&](std::int64_t i) { return base + i; }, n_threads);
+            answer_rows(call, base, stop, n_threads);
             redo(call, base, stop, n_threads);
         }
     }
@@ -146,6 +137,20 @@ private:
             piece(i * size, std::min(n, (i + 1) * size), worker);
         });
     }
+    // Read once a call: another thread may change the limit. A thread has a row at least.
+    static int threads_for(std::int64_t n, int wanted) {
+        return static_cast<int>(std::clamp<std::int64_t>(wanted, 1, std::clamp<std::int64_t>(n, 1, thread_limit())));
+    }
+    // Rows at positions [begin, end), but for ties in single precision.
+    void answer_rows(const Call& call, std::int64_t begin, std::int64_t end, int n_threads) const {
+        if constexpr (kGlances) {
+            if (glances(call)) {
+                const std::vector<std::int64_t> unsettled = look_first(call, begin, end, n_threads);
+                return climb(call, std::ssize(unsettled), [&](std::int64_t i) { return unsettled[i]; }, n_threads);
+            }
+        }
+        climb(call, end - begin, [&](std::int64_t i) { return begin + i; }, n_threads);
+    }
     // Whether rows may be shown to the first look one by one.
     bool glances(const Call& call) const {
         return call.n_stages > 0 && call.rows.layout != Rows::Layout::csr && terms_->n_outputs() == 1 && terms_->glances() &&
@@ -210,6 +215,10 @@ private:
         const std::int64_t shares = std::clamp<std::int64_t>(n / least, 1, n_threads);
         each_piece(n, std::clamp<std::int64_t>((n + shares - 1) / shares, 1, tail_rows()), n_threads, [&](std::int64_t begin, std::int64_t end, int) { batch(begin, end); });
     }
+    static void answer(const Call& call, std::int64_t position, std::int32_t code, int stage) {
+        call.codes[position] = code;
+        call.stages[position] = stage;
+    }
     // The label that an estimate settles at a look, if it does.
     std::int32_t settled(T z, int t) const {
         const T largest = std::numeric_limits<T>::max();
@@ -227,7 +236,7 @@ private:
         return true;
     }
     void run_all(const Call& call, std::int64_t n, int n_threads) const {
-        each_batch(n, 1, std::clamp(n_threads, 1, thread_limit()), [&](std::int64_t begin, std::int64_t end) {
+        each_batch(n, 1, threads_for(n, n_threads), [&](std::int64_t begin, std::int64_t end) {
             run_range(call, begin, end, [](std::int64_t i) { return i; });
         });
     }

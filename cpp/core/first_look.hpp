@@ -39,18 +39,13 @@ private:
         for (int i = 0; i < n; ++i) rows[i] = call.row(first + i);
         const auto block = c_.terms_->block(call.rows, rows, n, scratch_);
         c_.terms_->glance(block, n, stages.terms[0], stages.weights[0].data(), stages.bias[0][0], scratch_, slot_, z);
-        int answered = 0;
+        const std::ptrdiff_t before = std::ssize(unsettled);
         for (int i = 0; i < n; ++i) {
             const std::int32_t code = c_.settled(z[i], 0);  // NaN, of a row that is not to be glanced at, settles nothing
-            if (code == kPending) {
-                unsettled.push_back(first + i);
-            } else {
-                call.codes[first + i] = code;
-                call.stages[first + i] = 0;
-                ++answered;
-            }
+            if (code == kPending) unsettled.push_back(first + i);
+            else answer(call, first + i, code, 0);
         }
-        return answered;
+        return n - static_cast<int>(std::ssize(unsettled) - before);
     }
 
     const Cascade& c_;

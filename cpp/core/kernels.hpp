@@ -137,8 +137,8 @@ struct Glance {
 template <class T, class S>
 struct RowKernels {
     // Lists the non-zeros, how many they are, and returns the squared norm, as `scan` does. `values` and `features` have room for
-    // one panel more than the row. Memory is asked on the way for the row that comes next.
-    T (*list)(const S* x, std::int64_t n, const S* next, T* values, std::int32_t* features, std::int32_t* listed);
+    // one panel more than the row. Memory is asked on the way for the n values at `ahead`.
+    T (*list)(const S* x, std::int64_t n, const S* ahead, T* values, std::int32_t* features, std::int32_t* listed);
     // The estimates of n rows, exactly as a batch comes to them; NaN for rows that have too many non-zeros or are not finite.
     void (*glance)(const Glance<T>& g, const void* const* rows, int n, T* z);
 };

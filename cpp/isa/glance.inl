@@ -20,7 +20,7 @@ void glance(const wald::Glance<T>& g, const void* const* rows, int n, T* z) {
             continue;
         }
         wald::cut_evenly(listed, row.chain_ends);
-        for (int p = 0; p < g.n_panels; ++p) lone_row<T, T, 1, in_place>(*g.panels, p, row, g.slot);
+        for (int p = 0; p < g.n_panels; ++p) row_chains<T, T, 1, kChains, in_place>(*g.panels, p, 0, row, g.slot);
         activate<T>(*g.params, *g.panels, 0, g.n_panels, row.norm2, g.slot);
         z[r] = readout<T>(g.slot, g.weights, g.n_panels) + g.bias;
     }

@@ -103,21 +103,25 @@ inline constexpr int kSparseChains = 1;  // two would not fit the registers
 static_assert(kChains % kSparseChains == 0);
 inline constexpr int kAskingRows = 12;  // fewer wait for memory anyway
 
-// Some chains of a row side by side, for which the row is sparse: then they are equally long.
-template <class T, class S>
-inline void sparse_chains(const Panels<T>& panels, int panel, int chain, const PreparedRow<T>& row, T* slot) {
-    constexpr int L = Pack<T>::kSize, NP = kSparsePanels, NC = kSparseChains;
+// NC chains of a row's list side by side, from one of them on, added up after those before it. One alone would wait for its own sums;
+// of a row that is sparse, they are equally long. Values are in the list, or still in their places.
+template <class T, class S, int NP, int NC, bool InPlace = false>
+inline void row_chains(const Panels<T>& panels, int panel, int first_chain, const PreparedRow<T>& row, T* slot) {
+    constexpr int L = Pack<T>::kSize;
     const Vectors<T, S, NP> vectors(panels, panel);
+    const T* values = InPlace ? row.dense : row.values;
     Pack<T> acc[NC][NP];
-    const std::int32_t* ends = row.chain_ends + chain;
+    const std::int32_t* ends = row.chain_ends + first_chain;
+    const std::int32_t* features[NC];
     std::int32_t common = ends[1] - ends[0];
     for (int c = 0; c < NC; ++c) {
+        features[c] = row.features + ends[c];
         if (ends[c + 1] - ends[c] < common) common = ends[c + 1] - ends[c];
         for (int p = 0; p < NP; ++p) acc[c][p] = Pack<T>::zero();
     }
     auto step = [&](int c, std::int32_t k) {
-        const std::int64_t f = row.features[ends[c] + k];
-        const Pack<T> b = Pack<T>::set(row.values[ends[c] + k]);
+        const std::int64_t f = features[c][k];
+        const Pack<T> b = Pack<T>::set(values[InPlace ? f : ends[c] + k]);
         for (int p = 0; p < NP; ++p) acc[c][p].fma(b, vectors.load(p, f));
     };
     for (std::int32_t k = 0; k < common; ++k)
@@ -127,7 +131,7 @@ inline void sparse_chains(const Panels<T>& panels, int panel, int chain, const P
     for (int p = 0; p < NP; ++p) {
         T* out = slot + (panel + p) * L;
         Pack<T> sum = acc[0][p];
-        if (chain > 0) sum = Pack<T>::load(out) + sum;
+        if (first_chain > 0) sum = Pack<T>::load(out) + sum;
         for (int c = 1; c < NC; ++c) sum = sum + acc[c][p];
         sum.store(out);
     }
@@ -145,37 +149,8 @@ void sparse_rows(const Panels<T>& panels, int panel, const PreparedRow<T>* const
         for (int r = 0; r < n; ++r) {
             for (const int until = asked + share < panels.n_frequent ? asked + share : panels.n_frequent; asked < until; ++asked)
                 for (int p = 0; p < NP; ++p) next.ask(p, panels.frequent[asked]);
-            sparse_chains<T, S>(panels, panel, s, *rows[r], slots[r]);
+            row_chains<T, S, NP, kSparseChains>(panels, panel, s, *rows[r], slots[r]);
         }
-}
-
-// All chains of one row side by side: alone, each would wait for its own sums. Values are in the list, or still in their places.
-template <class T, class S, int NP, bool InPlace>
-inline void lone_row(const Panels<T>& panels, int panel, const PreparedRow<T>& row, T* slot) {
-    const Vectors<T, S, NP> vectors(panels, panel);
-    const T* values = InPlace ? row.dense : row.values;
-    Pack<T> acc[kChains][NP];
-    const std::int32_t* ends = row.chain_ends;
-    std::int32_t common = ends[1];
-    for (int s = 0; s < kChains; ++s) {
-        if (ends[s + 1] - ends[s] < common) common = ends[s + 1] - ends[s];
-        for (int p = 0; p < NP; ++p) acc[s][p] = Pack<T>::zero();
-    }
-    const std::int32_t* chains[kChains];
-    for (int s = 0; s < kChains; ++s) chains[s] = row.features + ends[s];
-    auto step = [&](int s, std::int32_t k) {
-        const std::int64_t f = chains[s][k];
-        const Pack<T> b = Pack<T>::set(values[InPlace ? f : ends[s] + k]);
-        for (int p = 0; p < NP; ++p) acc[s][p].fma(b, vectors.load(p, f));
-    };
-    for (std::int32_t k = 0; k < common; ++k)
-        for (int s = 0; s < kChains; ++s) step(s, k);
-    for (int s = 0; s < kChains; ++s)
-        for (std::int32_t k = common; k < ends[s + 1] - ends[s]; ++k) step(s, k);
-    for (int p = 0; p < NP; ++p) {
-        for (int s = 1; s < kChains; ++s) acc[0][p] = acc[0][p] + acc[s][p];
-        acc[0][p].store(slot + (panel + p) * Pack<T>::kSize);
-    }
 }
 
 template <class T, class S = T>
@@ -185,9 +160,9 @@ void dots_sparse(const Panels<T>& panels, int first, int last, const PreparedRow
     int p = first;
     for (; n > 1 && p + kSparsePanels <= last; p += kSparsePanels) sparse_rows<T, S>(panels, p, rows, slots, n);
     for (; p + kPanels <= last; p += kPanels)
-        for (int r = 0; r < n; ++r) lone_row<T, S, kPanels, false>(panels, p, *rows[r], slots[r]);
+        for (int r = 0; r < n; ++r) row_chains<T, S, kPanels, kChains>(panels, p, 0, *rows[r], slots[r]);
     for (; p < last; ++p)
-        for (int r = 0; r < n; ++r) lone_row<T, S, 1, false>(panels, p, *rows[r], slots[r]);
+        for (int r = 0; r < n; ++r) row_chains<T, S, 1, kChains>(panels, p, 0, *rows[r], slots[r]);
 }
 
 // ---- dot products to kernel values --------------------------------------------------------------------------------

@@ -71,9 +71,7 @@ def _allow(allowed):
             os.sched_setaffinity(thread, processors)
 
 
-@pytest.mark.skipif(
-    sys.platform != "linux", reason="only Linux tells where threads may run; workers are moved there only"
-)
+@pytest.mark.skipif(sys.platform != "linux", reason="workers are moved, and seen to be, on Linux only")
 @pytest.mark.parametrize("anywhere", [False, True])
 def test_workers_may_run_where_they_could_before(busy, anywhere):
     engine, X, _ = busy
