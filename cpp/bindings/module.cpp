@@ -49,6 +49,7 @@ NB_MODULE(_core, m) {
         .def_static("columns", &column_rows, "n_rows"_a, "columns"_a)
         .def_static("csr", &csr_rows, "values"_a, "indices"_a.noconvert(), "indptr"_a.noconvert(), "n_columns"_a, "ascending"_a = true)
         .def("take", &take, "ids"_a.noconvert())
+        .def("largest_magnitude", &largest, "n_threads"_a)
         .def("__len__", &BoundRows::size);
 
     nb::class_<Model>(m, "Model")

@@ -1,6 +1,7 @@
 // Rows as Python has them: dense, columns apart, or CSR; checked, and kept alive while the engine reads them.
 #pragma once
 
+#include "../core/magnitude.hpp"
 #include "arrays.hpp"
 
 namespace wald::bindings {
@@ -112,6 +113,13 @@ inline void take(BoundRows& b, const Longs& ids) {
         require(ids.data()[i] >= 0 && ids.data()[i] < b.rows.n_rows, "row ids must lie within the rows");
     b.ids.assign(ids.data(), ids.data() + ids.size());
     b.subset = true;
+}
+
+inline double largest(BoundRows& b, int n_threads) {
+    require(!b.subset, "the largest magnitude is that of all rows: take none before");
+    for (const Column& c : b.columns) require(c.data != nullptr || b.rows.n_rows == 0, "the largest magnitude needs every column");
+    nb::gil_scoped_release release;
+    return largest_magnitude(b.view(), std::clamp(n_threads, 1, thread_limit()));
 }
 
 }  // namespace wald::bindings

@@ -209,10 +209,11 @@ private:
         const double u = std::numeric_limits<T>::epsilon() / 2, w = working, d = static_cast<double>(n_features());
         const double n = static_cast<double>(n_terms_);
         const double chain = static_cast<double>(reader_.longest_chain(row));
-        const double x = std::sqrt(static_cast<double>(row.norm2)), s = longest_, both = x + s + 2 * swing_;
+        const double smallest = d * std::numeric_limits<T>::min();  // of squares that underflow, all features together
+        const double x = std::sqrt(static_cast<double>(row.norm2) + smallest), s = longest_ + std::sqrt(smallest), both = x + s + 2 * swing_;
         const double reading = (sizeof(T) == 4 ? 2 * u : 0) + (reader_.scales() ? 10 * (u + w) : 0);
         // of gamma times the dot product; of the exponent -gamma |x - s|^2, its two norms summed over L lanes
-        const double dot = params_.gamma * ((chain + 8) * u * x * s + ((d + 20) * w + reading) * both * both);
+        const double dot = params_.gamma * ((chain + 8) * u * x * s + ((d + 20) * w + reading) * both * both + smallest);
         const double exponent = 2 * dot + params_.gamma * ((d / L + 12) * u * x * x + 8 * u * s * s);
         const double sums = ((n_outputs_ == 1 ? n / L : n) + 24) * u + (n + 24) * w;
         double e = magnitude * sums + largest_bias_ * ((n_outputs_ == 1 ? 8 : n + 8) * u + 8 * w);  // several outputs: one chain that starts from the bias
@@ -226,7 +227,7 @@ private:
             const double base = params_.gamma * both * both + std::fabs(params_.coef0);
             e += total_ * 1.1 * (dot + 8 * (u + w) * (base + 1));
         }
-        return e * 1.05;
+        return e * 1.05 + (total_ > 0 ? n * std::numeric_limits<T>::min() : 0.0);
     }
 
     std::shared_ptr<const KernelMachine<float>> lender_;

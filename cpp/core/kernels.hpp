@@ -147,6 +147,8 @@ template <class T>
 struct Kernels {
     // Squared norm of n contiguous values, and the number of non-zeros.
     T (*scan)(const T* x, std::int64_t n, std::int64_t* nonzeros);
+    // The largest absolute value of n contiguous values; infinity or NaN if one is there.
+    T (*largest)(const T* x, std::int64_t n);
     RowKernels<T, float> rows_f32;
     RowKernels<T, double> rows_f64;
     RowKernels<T, std::uint8_t> rows_u8;

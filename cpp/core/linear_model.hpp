@@ -218,7 +218,13 @@ private:
     double error(double magnitude, double working) const {
         const double u = std::numeric_limits<double>::epsilon() / 2;
         const double own = static_cast<double>(n_features_) + 8;  // in CSR rows one chain of all non-zeros
-        return 1.05 * (magnitude + bias_magnitude_) * (own * u + (depth_ + 4) * working);
+        const double size = magnitude + bias_magnitude_;
+        if (size == 0) return 0;
+        // Near its largest number the wrapped model may overflow, and near its smallest one a product loses all its digits.
+        const bool single = working > 4 * u;
+        if (!(size <= (single ? 0x1p100 : 0x1p1000))) return HUGE_VAL;
+        const double smallest = single ? 0x1p-148 : 0x1p-1073;
+        return 1.05 * size * (own * u + (depth_ + 4) * working) + (own + depth_) * smallest;
     }
 
     std::int64_t n_features_;

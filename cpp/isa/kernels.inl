@@ -242,7 +242,7 @@ void max_plus(const T* alpha, const T* steps, int n, int n_panels, T* out, std::
 namespace WALD_ISA {
 
 template <class T>
-inline constexpr wald::Kernels<T> table{&scan<T>, rows_table<T, float>, rows_table<T, double>, rows_table<T, std::uint8_t>,
+inline constexpr wald::Kernels<T> table{&scan<T>, &largest<T>, rows_table<T, float>, rows_table<T, double>, rows_table<T, std::uint8_t>,
                                         &dots_dense<T>, &dots_sparse<T>, &activate<T>, &readout<T>, &absolute<T>, &accumulate<T>,
                                         {&column_scores<T, float>, &gather_columns<T, float>},
                                         {&column_scores<T, double>, &gather_columns<T, double>}, &add_columns<T>, &settle<T>, &readouts<T>,

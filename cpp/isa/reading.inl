@@ -116,4 +116,31 @@ T list_nonzeros(const S* x, std::int64_t n, const S* ahead, T* values, std::int3
     return squares.sum();
 }
 
+// Without their sign, floats are ordered as their bits are; infinity comes after all numbers, and NaN after infinity.
+template <class T>
+T largest(const T* x, std::int64_t n) {
+    using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+    constexpr Bits kSize = static_cast<Bits>(~Bits{0}) >> 1;
+    constexpr int kStep = 4 * Pack<T>::kSize;  // several chains: one alone would wait for its own comparisons
+    Bits most[kStep] = {};
+    const auto size = [&](std::int64_t i) {
+        Bits bits;
+        __builtin_memcpy(&bits, x + i, sizeof bits);
+        return bits & kSize;
+    };
+    std::int64_t i = 0;
+    for (; i + kStep <= n; i += kStep) {
+        __builtin_prefetch(a_page_ahead(x + i));
+        for (int k = 0; k < kStep; ++k) {
+            const Bits bits = size(i + k);
+            most[k] = bits > most[k] ? bits : most[k];
+        }
+    }
+    for (; i < n; ++i) most[0] = size(i) > most[0] ? size(i) : most[0];
+    for (int k = 1; k < kStep; ++k) most[0] = most[k] > most[0] ? most[k] : most[0];
+    T out;
+    __builtin_memcpy(&out, most, sizeof out);
+    return out;
+}
+
 }  // namespace WALD_ISA

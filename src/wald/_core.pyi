@@ -52,6 +52,9 @@ class Rows:
     def take(self, ids: NDArray[np.int64]) -> None:
         """Let calls see the rows ``ids`` only, in that order."""
 
+    def largest_magnitude(self, n_threads: int) -> float:
+        """Largest absolute value of all rows; infinity or NaN if one is there. Bytes count as 255."""
+
     def __len__(self) -> int: ...
 
 @final

@@ -13,6 +13,7 @@ from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from . import _core
+from ._full_model import FullModel, predict_wrapped
 from ._remainders import remainders
 from ._rows import Piece, pieces, take
 from ._serving import AtEnd, block_length, natural, pack, watching
@@ -64,18 +65,8 @@ def full_scores(
 
 
 def full_codes(model: AdditiveModel, X: Any, raw: Any, packed: _core.Model, n_threads: int) -> NDArray[np.int32]:
-    """Reference labels as codes: our own, and the wrapped estimator's wherever rounding could decide."""
-    never = watching(model, packed, np.empty(0, dtype=np.int64), ())
-    codes = np.concatenate([answer(never, model, p, 0, "full", n_threads)[0] for p in pieces(X)])
-    unsure = np.flatnonzero(codes < 0)
-    if len(unsure):
-        codes[unsure] = codes_of(model, model.estimator.predict(take(raw, unsure)))
-    return codes
-
-
-def codes_of(model: AdditiveModel, labels: NDArray[Any]) -> NDArray[np.int32]:
-    """Labels as indices of the model's classes."""
-    return np.searchsorted(model.classes, labels).astype(np.int32)
+    """Reference labels as codes: the wrapped model's own."""
+    return FullModel(model, watching(model, packed, np.empty(0, dtype=np.int64), ())).evaluated(X, raw, n_threads)
 
 
 def answer(
@@ -274,7 +265,7 @@ def _cost_model(
 def predict_time(model: AdditiveModel, X: Any, n_threads: int) -> float:
     """Seconds of the wrapped model itself."""
     with threadpool_limits(n_threads):
-        return seconds(lambda: model.estimator.predict(X), n_repeats(model))
+        return seconds(lambda: predict_wrapped(model, X), n_repeats(model))
 
 
 def n_repeats(model: AdditiveModel) -> int:

@@ -12,14 +12,16 @@ from scipy import sparse
 from sklearn.utils import assert_all_finite
 
 from . import _core
-from ._fitting import codes_of
+from ._full_model import FullModel, as_met
 from ._rows import FRONT_ROWS, Columns, Piece, is_frame, n_rows_of, pieces, take, to_array, whole_block
-from ._serving import AtEnd, serving
-from .additive import AdditiveModel, KernelTerms, LinearTerms
+from ._serving import AtEnd, pack, serving
+from .additive import AdditiveModel, LinearTerms
 from .plan import Plan
 
 #: Fewer rows than this are not worth waking a second thread for.
 INLINE_ROWS = 256
+#: Of so few rows most of an estimator's time goes into its own checks: there the engine evaluates everything.
+FEW_ROWS = 128
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +65,24 @@ def check_finite(model: AdditiveModel, X: Any) -> None:
     )
 
 
+def terms_rows(model: AdditiveModel, X: Any) -> Any:
+    """Rows as the terms meet them: behind the steps of a pipeline that are not part of the terms.
+
+    Raises
+    ------
+    ValueError
+        For sparse rows where the terms include a step that moves zeros.
+    """
+    if model.front is not None:
+        X = model.front.transform(as_met(X))
+    if sparse.issparse(X) and model.centres:
+        raise ValueError(
+            "X is sparse, but the plan was made on dense rows behind a step of the pipeline that centres columns. Give "
+            "dense rows here, or call fit on sparse rows."
+        )
+    return X
+
+
 class Served:
     """A model and its plan, compiled.
 
@@ -71,21 +91,22 @@ class Served:
     model : AdditiveModel
     plan : Plan
     by_proof : bool
-        Whether only exits by proof are allowed, every other row going to the wrapped estimator.
+        Whether only exits by proof are allowed: what is left goes to a wrapped kernel machine itself.
     packed : Model or None, default=None
         The model's terms in the plan's order, where somebody has packed them already.
     """
 
     def __init__(self, model: AdditiveModel, plan: Plan, by_proof: bool, packed: _core.Model | None = None) -> None:
         self.model, self.plan, self.by_proof = model, plan, by_proof
-        self._engine = serving(model, plan, packed)
-        columns = model.terms.columns if isinstance(model.terms, KernelTerms) else None
-        self._centres = columns is not None and bool(np.any(columns.shift))
-        self._at_end: AtEnd = "pending" if by_proof else "full"
+        self._packed = pack(model, plan.terms, plan.surrogates, plan.precision) if packed is None else packed
+        self._engine = serving(model, plan, self._packed)
+        self._full = FullModel(model, self._engine)
+        self._at_end: AtEnd = "pending" if by_proof and not isinstance(model.terms, LinearTerms) else "full"
         self._codes_are_labels = model.classes.dtype.kind in "biu" and bool(
             np.array_equal(model.classes, np.arange(len(model.classes)))
         )
-        self._precision = {np.dtype(t): model.working_precision(t) for t in (np.float32, np.float64, np.uint8)}
+        natives = [np.dtype(t) for t in (np.float32, np.float64, np.uint8)]
+        self._precision = {dtype: model.working_precision(dtype) for dtype in natives}
 
     def __getstate__(self) -> tuple[AdditiveModel, Plan, bool]:
         return self.model, self.plan, self.by_proof
@@ -96,14 +117,28 @@ class Served:
     # ---- many rows -------------------------------------------------------------------------------------------------
 
     def predict(self, X: Any, n_threads: int, budget: float | None) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """Codes and stages of rows; what the engine leaves open is asked of the wrapped estimator."""
+        """Codes and stages of rows; what the engine leaves open is asked of the wrapped model."""
         n_stages, at_end = self._reach(budget)
+        if n_stages == 0 or (sparse.issparse(X) and self.model.centres):
+            codes = self._everything(X, n_threads)
+            if codes is not None:
+                return codes, np.full(len(codes), self.plan.n_stages, dtype=np.int32)
         parts = list(self._answers(X, n_stages, at_end, n_threads))
         codes = parts[0][0] if len(parts) == 1 else np.concatenate([c for c, _ in parts])
         stages = parts[0][1] if len(parts) == 1 else np.concatenate([s for _, s in parts])
         if codes.size and codes.min() < 0:
             self._hand_over(X, codes)
         return codes, stages if n_stages > 0 else np.full_like(stages, self.plan.n_stages)
+
+    def _everything(self, X: Any, n_threads: int) -> NDArray[np.int32] | None:
+        """Codes of rows for which every term is evaluated, if the wrapped model is the one to ask."""
+        if sparse.issparse(X) and self.model.centres and self.model.front is None:
+            return self._full.ask(X)  # which leaves zeros where they are, or refuses
+        if n_rows_of(X) <= FEW_ROWS and self.model.front is None:
+            return None
+        if self._at_end == "pending":
+            return self._full.ask(X)
+        return self._full.by_products(X, n_threads)
 
     def labels(self, codes: NDArray[np.int32]) -> NDArray[Any]:
         """What codes stand for."""
@@ -126,9 +161,8 @@ class Served:
         if self.model.front is not None:
             n = n_rows_of(X)
             for start in range(0, max(1, n), FRONT_ROWS):
-                Z = self.model.front.transform(
-                    X if n <= FRONT_ROWS else take(X, np.arange(start, min(n, start + FRONT_ROWS)))
-                )
+                some = X if n <= FRONT_ROWS else take(X, np.arange(start, min(n, start + FRONT_ROWS)))
+                Z = terms_rows(self.model, some)
                 yield from self._direct(Z, n_stages, at_end, n_threads)
         else:
             yield from self._direct(X, n_stages, at_end, n_threads)
@@ -136,10 +170,6 @@ class Served:
     def _direct(
         self, X: Any, n_stages: int, at_end: AtEnd, n_threads: int
     ) -> Iterator[tuple[NDArray[np.int32], NDArray[np.int32]]]:
-        if sparse.issparse(X) and self._centres:
-            raise ValueError(
-                "X is sparse, and the pipeline centres its columns, which needs dense rows. Got a sparse matrix."
-            )
         if isinstance(self.model.terms, LinearTerms) and n_stages > 0 and is_frame(X):
             block = whole_block(X)
             if block is None:
@@ -154,7 +184,11 @@ class Served:
     ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         if len(piece.rows) < INLINE_ROWS:
             n_threads = 1
-        return self._engine.predict(piece.rows, n_stages, at_end, self._precision[piece.dtype], n_threads)
+        return self._engine.predict(piece.rows, n_stages, at_end, self._working(piece.dtype), n_threads)
+
+    def _working(self, *dtypes: np.dtype[Any]) -> float:
+        """The unit roundoff in which the wrapped model computes for rows of these dtypes: the coarsest."""
+        return max(self._precision.get(t) or self.model.working_precision(t) for t in dtypes)
 
     def _by_columns(
         self, X: Any, n_stages: int, at_end: AtEnd, n_threads: int
@@ -163,27 +197,22 @@ class Served:
         columns = Columns(X)
         rows = columns.rows(self.plan.terms[: self.plan.stage_terms[n_stages - 1]].tolist())
         last: AtEnd = "answer" if at_end == "answer" else "pending"
-        codes, stages = self._engine.predict(rows, n_stages, last, self._precision[columns.dtype], n_threads)
+        codes, stages = self._engine.predict(rows, n_stages, last, self._working(*columns.dtypes), n_threads)
         left = np.flatnonzero(codes == _core.PENDING)
         if at_end == "full" and len(left):
             rows = columns.rows(range(self.model.terms.n_terms))
             rows.take(left)
-            codes[left], stages[left] = self._engine.predict(
-                rows, n_stages, at_end, self._precision[columns.dtype], n_threads
-            )
+            working = self._working(*columns.dtypes)
+            codes[left], stages[left] = self._engine.predict(rows, n_stages, at_end, working, n_threads)
         return codes, stages
 
     def _hand_over(self, X: Any, codes: NDArray[np.int32]) -> None:
-        """Ask the wrapped estimator for the rows without a code; raise if one of them is not finite."""
-        bad = np.flatnonzero(codes == _core.NOT_FINITE)
+        """Ask the wrapped model for the rows without a code; raise if one of them is not finite."""
+        bad = np.flatnonzero((codes == _core.NOT_FINITE) | (codes == _core.HAND_OVER))
         if len(bad) and self.model.front is None:
             check_finite(self.model, take(X, bad))
         left = np.flatnonzero(codes < 0)
-        codes[left] = self.ask(take(X, left))
-
-    def ask(self, X: Any) -> NDArray[np.int32]:
-        """Codes of the wrapped estimator's own labels."""
-        return codes_of(self.model, self.model.estimator.predict(X))
+        codes[left] = self._full.at_ties(take(X, left))
 
     # ---- one row ---------------------------------------------------------------------------------------------------
 
@@ -206,15 +235,13 @@ class Served:
 
     def look(self, X: Any, n_threads: int) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
         """What every look sees (n, T + 1), the full model last, and the stage at which each row leaves (n,)."""
-        if self.model.front is not None:
-            X = self.model.front.transform(X)
-        Z = to_array(X)
+        Z = to_array(terms_rows(self.model, X))
         check_finite(self.model, Z)
         parts = []
         for piece in pieces(Z):
             seen = self._engine.look(piece.rows, n_threads)
             early = seen if self.model.decision.n_outputs == 1 else seen[1]
-            full = self.model.terms.scores(Z[piece.start : piece.stop])
+            full = self._packed.scores(piece.rows, 0.0, n_threads)[0]
             last = full[:, 0] if self.model.decision.n_outputs == 1 else self.model.decision.judge(full)[1]
             n_stages, at_end = self._reach(None)
             stages = self._piece(piece, n_stages, at_end, n_threads)[1]

@@ -93,10 +93,10 @@ def pieces(X: Any) -> Iterator[Piece]:
     """Rows of an array, a CSR matrix, a frame or nested lists, piece by piece."""
     if sparse.issparse(X):
         csr = _canonical(X)
-        yield Piece(0, csr.shape[0], _csr_rows(csr), csr.dtype)
+        yield Piece(0, csr.shape[0], _csr_rows(csr), _met_as(X.dtype))
     elif isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype in NATIVE and X.flags.aligned:
         X = X.view(np.ndarray)
-        yield Piece(0, len(X), _core.Rows.dense(X), _met_as(X.dtype))
+        yield Piece(0, len(X), _core.Rows.dense(X), X.dtype)
     elif isinstance(X, np.ndarray) and X.ndim == 2:
         yield from _converted(X)
     elif is_frame(X):
@@ -116,7 +116,7 @@ def _frame_pieces(X: Any) -> Iterator[Piece]:
     if min(X.shape) > 0 and (nw.dependencies.is_pandas_dataframe(X) or len(X) > _piece_rows(X)):
         columns = held_columns(X)
         if columns is not None:
-            dtype = _met_as(np.result_type(*{c.dtype for c in columns}))
+            dtype = np.result_type(*{c.dtype for c in columns})
             yield Piece(0, len(X), _core.Rows.columns(len(X), columns), dtype)
             return
     yield from _converted(_eager(X))
@@ -134,8 +134,9 @@ def _converted(X: Any) -> Iterator[Piece]:
     step = _piece_rows(X)
     for start in range(0, max(1, len(X)), step):
         some = X[start : start + step]
-        values = to_array(some if isinstance(some, np.ndarray) else some.to_numpy())
-        yield Piece(start, start + len(values), _core.Rows.dense(np.ascontiguousarray(values)), _met_as(values.dtype))
+        given = some if isinstance(some, np.ndarray) else some.to_numpy()
+        values = to_array(given)
+        yield Piece(start, start + len(values), _core.Rows.dense(np.ascontiguousarray(values)), _met_as(given.dtype))
 
 
 def _piece_rows(X: Any) -> int:
@@ -143,8 +144,8 @@ def _piece_rows(X: Any) -> int:
 
 
 def _met_as(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """The dtype in which a model meets rows: scikit-learn turns whole numbers into float64."""
-    return dtype if dtype.kind == "f" else np.dtype(np.float64)
+    """The dtype in which a model meets rows: its own for whole numbers, which a model of float32 takes as float32."""
+    return dtype if dtype.kind in "biu" or dtype.type is np.float32 else np.dtype(np.float64)
 
 
 def whole_block(X: Any) -> NDArray[Any] | None:
@@ -222,7 +223,7 @@ class Columns:
         self.n_rows, n_columns = X.shape
         self._column = column_of(X)
         self._columns: list[NDArray[Any] | None] = [None] * n_columns
-        self.dtype: np.dtype[Any] = np.dtype(np.float64)
+        self.dtypes: set[np.dtype[Any]] = set()
 
     def rows(self, needed: Sequence[int]) -> _core.Rows:
         """The engine's view, in which the columns ``needed``, and those pulled before, are there."""
@@ -233,8 +234,7 @@ class Columns:
 
     def _pull(self, c: int) -> NDArray[Any]:
         values = self._column(c)
-        if values.dtype == np.float32:
-            self.dtype = np.dtype(np.float32)  # the coarsest on the way
+        self.dtypes.add(_met_as(values.dtype))
         if values.dtype not in NATIVE or not values.flags.aligned:
             values = np.require(
                 check_array(values, ensure_2d=False, dtype=np.float64, ensure_all_finite=False, ensure_min_samples=0),

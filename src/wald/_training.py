@@ -139,11 +139,6 @@ def _part(share: float, n: int) -> int:
     return min(round(share * n), max(1, n - 1))
 
 
-def read_front(model: AdditiveModel, X: Any) -> Any:
-    """Rows as the terms meet them."""
-    return X if model.front is None else model.front.transform(X)
-
-
 def warn_of_training_rows(model: AdditiveModel, Z: Any) -> None:
     """Warn when rows are the model's own support vectors: their scores are more extreme than those of new rows."""
     terms = model.terms

@@ -10,6 +10,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
@@ -19,19 +20,17 @@ from sklearn.utils.validation import check_is_fitted, check_random_state
 from ._admission import admitted, checked
 from ._certifying import Promise, certificate_looks, certified, seen_by
 from ._fitting import Request
+from ._full_model import as_met
 from ._parameters import checked_rule, require_counted
-from ._prediction import Served, Trace, check_finite
-from ._rows import is_columnar, n_rows_of, to_array
+from ._prediction import Served, Trace, check_finite, terms_rows
+from ._rows import is_columnar, to_array
 from ._splits import certificate_share, plan_and_certify
 from ._threads import effective_threads
-from ._training import fitted_estimator, read_front, split_rows, warn_of_training_rows
+from ._training import fitted_estimator, split_rows, warn_of_training_rows
 from .additive import AdditiveModel, decompose
 from .plan import Plan
 from .stopping import Certificate, Looks
 from .stopping.boundary import Protect
-
-#: Of so few rows most of an estimator's time goes into its own checks: there everything is evaluated here, too.
-FEW_ROWS = 128
 
 
 def _wrapped_has(method: str) -> Any:
@@ -202,12 +201,14 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         X = admitted(self, X)
         self.estimator_, rows = fitted_estimator(self, X, y, groups, params, rng)
         model = decompose(self.estimator_)
+        if sparse.issparse(X) and model.centres:  # such steps treat sparse rows otherwise, or refuse them
+            model = decompose(self.estimator_, fold=False)
         if model.decision.n_outputs > 1 and self.protect in ("positive", "negative"):
             raise ValueError(
                 f"protect={self.protect!r} needs two classes, not {model.decision.n_classes}: use 'all' or 'each'."
             )
         self.classes_ = model.classes
-        Z = to_array(read_front(model, X))
+        Z = to_array(terms_rows(model, X))
         check_finite(model, Z)
         warn_of_training_rows(model, Z[rows])
         request = Request(
@@ -254,7 +255,7 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         other.confidence = self.confidence if confidence is None else confidence
         checked_rule(other)
         X = checked(other, X)
-        Z = to_array(read_front(self._served.model, X))
+        Z = to_array(terms_rows(self._served.model, X))
         check_finite(self._served.model, Z)
         model, plan, promise = self._served.model, self._served.plan, other._promise(groups)
         seen = certificate_looks(model, plan, Z, X, promise, effective_threads(other.n_jobs))
@@ -307,9 +308,6 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         served = self._ready()
         if check_input:
             X = checked(self, X)
-        if budget is None and served.plan.evaluate_all and n_rows_of(X) > FEW_ROWS:
-            labels = self.estimator_.predict(X)
-            return (labels, np.full(len(labels), served.plan.full_cost)) if return_cost else labels
         codes, stages = served.predict(X, effective_threads(self.n_jobs), budget)
         labels = served.labels(codes)
         return (labels, served.plan.stage_costs.take(stages)) if return_cost else labels
@@ -374,7 +372,7 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         """
         served = self._ready()
         X = checked(self, X)
-        Z = to_array(read_front(served.model, X))
+        Z = to_array(terms_rows(served.model, X))
         check_finite(served.model, Z)
         return seen_by(served.model, served.plan, Z, X, effective_threads(self.n_jobs))
 
@@ -399,19 +397,19 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     def decision_function(self, X: Any) -> NDArray[Any]:
         """The wrapped estimator's own scores, in full."""
         self._ready()
-        return np.asarray(self.estimator_.decision_function(X))
+        return np.asarray(self.estimator_.decision_function(as_met(X)))
 
     @available_if(_wrapped_has("predict_proba"))  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> NDArray[Any]:
         """The wrapped estimator's own probabilities, in full."""
         self._ready()
-        return np.asarray(self.estimator_.predict_proba(X))
+        return np.asarray(self.estimator_.predict_proba(as_met(X)))
 
     @available_if(_wrapped_has("predict_log_proba"))  # type: ignore[untyped-decorator]
     def predict_log_proba(self, X: Any) -> NDArray[Any]:
         """The wrapped estimator's own log-probabilities, in full."""
         self._ready()
-        return np.asarray(self.estimator_.predict_log_proba(X))
+        return np.asarray(self.estimator_.predict_log_proba(as_met(X)))
 
     # ---- housekeeping ----------------------------------------------------------------------------------------------
 

@@ -105,7 +105,9 @@ class InFloat64:
 
 def twin(fast):
     """The same classifier, its ties decided in float64."""
-    model = dataclasses.replace(fast._served.model, estimator=InFloat64(fast._served.model, fast.plan_))
+    model = dataclasses.replace(
+        fast._served.model, estimator=InFloat64(fast._served.model, fast.plan_), leaf=None, steps=()
+    )
     return Served(model, fast.plan_, fast._served.by_proof)
 
 

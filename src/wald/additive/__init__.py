@@ -35,7 +35,7 @@ SUPPORTED = (
 )
 
 
-def decompose(estimator: Any) -> AdditiveModel:
+def decompose(estimator: Any, *, fold: bool = True) -> AdditiveModel:
     """Read a fitted classifier as a sum of terms and a decision.
 
     Parameters
@@ -43,6 +43,8 @@ def decompose(estimator: Any) -> AdditiveModel:
     estimator : estimator
         A fitted linear classifier or kernel machine of scikit-learn, or one inside a pipeline, a frozen
         estimator, a binary threshold classifier or a binary calibrated classifier.
+    fold : bool, default=True
+        Whether scalers and imputers become part of the terms. If not, all steps stay in front of the model.
 
     Returns
     -------
@@ -82,7 +84,7 @@ def decompose(estimator: Any) -> AdditiveModel:
     slack = 0.0
     if peeled.rules:
         decision, slack = rule_decision(peeled, single=dtype.itemsize < 8)
-    front, columns, n_folded, step_attributes = fold_steps(peeled.steps)
+    front, columns, n_folded, step_attributes = fold_steps(peeled.steps, fold)
     allow_nan = columns is not None and columns.fill is not None
     if columns is not None:
         terms = terms.after(columns, n_folded) if isinstance(terms, LinearTerms) else terms.after(columns)
@@ -99,6 +101,10 @@ def decompose(estimator: Any) -> AdditiveModel:
         slack=slack,
         dtype=dtype,
         folded=columns is not None,
+        steps=tuple(step for _, step in peeled.steps[len(peeled.steps) - n_folded :]),
+        centres=columns is not None and bool(np.any(columns.shift)),
+        leaf=leaf,
+        ruled=bool(peeled.rules),
         watch=Watch([*((leaf, name) for name in names), *peeled.attributes, *step_attributes]),
     )
 

@@ -24,6 +24,8 @@ READ_BY_TRANSFORM: dict[type, tuple[str, ...]] = {
     SimpleImputer: ("statistics_", "missing_values"),
 }
 
+# Steps with smaller or larger scales stay in front of the model.
+LEAST_SCALE, MOST_SCALE = 2.0**-60, 2.0**60
 DERIVED: Any = None  # default of a field that __post_init__ computes from the others
 
 
@@ -168,7 +170,9 @@ def read_step(step: Any) -> ColumnMap | None:
         scale = np.ones(step.n_features_in_) if spread is None else 1.0 / _floats(spread)
         shift = np.zeros(step.n_features_in_) if centre is None else -_floats(centre) * scale
     columns = ColumnMap(_floats(scale), _floats(shift))
-    readable = np.isfinite(columns.scale) & np.isfinite(columns.shift) & (columns.scale != 0)
+    scales = np.abs(columns.scale)
+    # Error bounds know neither over- nor underflow of scales beyond these.
+    readable = np.isfinite(columns.shift) & (scales >= LEAST_SCALE) & (scales <= MOST_SCALE)
     return columns if readable.all() else None
 
 

@@ -39,6 +39,11 @@ LINEAR_MODELS: tuple[type, ...] = (
     ),
 )
 
+#: Behind folded steps, weights count as no smaller than this in the bounds.
+LEAST_WEIGHT = 2.0**-27
+#: What float32 loses at most when a product underflows, as a multiple of its unit roundoff.
+UNDERFLOW = 2.0**-125
+
 
 @dataclass(frozen=True, eq=False)
 class LinearTerms:
@@ -146,6 +151,8 @@ class LinearTerms:
         LinearTerms
             Terms for the rows before the map.
         """
+        # The wrapped model may overflow on the way although no term is large: weights count as no smaller than this.
+        bound = np.maximum(self.coef_bound, LEAST_WEIGHT)
         shifted = [
             math.fsum((*row * columns.shift, start)) for row, start in zip(self.coef, self.intercept, strict=True)
         ]
@@ -153,8 +160,8 @@ class LinearTerms:
             coef=self.coef * columns.scale,
             intercept=np.array(shifted),
             fill=columns.raw_fill(),
-            coef_bound=self.coef_bound * np.abs(columns.scale),
-            intercept_bound=self.intercept_bound + self.coef_bound @ columns.swing,
+            coef_bound=bound * np.abs(columns.scale),
+            intercept_bound=self.intercept_bound + bound @ columns.swing + bound.sum(axis=1) * UNDERFLOW,
             depth=self.depth + 4 * n_steps,
         )
 

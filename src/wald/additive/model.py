@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from .columns import READ_BY_TRANSFORM
 from .decision import Decision
 from .kernel import KernelTerms
 from .linear import LinearTerms
@@ -15,8 +16,9 @@ from .watch import Watch, digest
 
 __all__ = ["AdditiveModel"]
 
-# The dtypes that scikit-learn's scalers and imputers keep; they turn any other into float64.
-KEPT_BY_STEPS = (np.float16, np.float32, np.float64)
+# The dtypes that scikit-learn's scalers and imputers keep; they turn any other into float64. Rows of float16 never
+# reach them: see `as_met`.
+KEPT_BY_STEPS = (np.float32, np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +52,14 @@ class AdditiveModel:
         Dtype of the wrapped model's coefficients.
     folded : bool, default=False
         Whether the terms include steps of a pipeline, which compute in the dtype of the rows.
+    steps : tuple of transformers, default=()
+        These steps, in their order; empty where only their numbers are there.
+    centres : bool, default=False
+        Whether a folded step moves zeros, which only dense rows show it.
+    leaf : estimator or None, default=None
+        The innermost model, behind all steps; None where only its numbers are there.
+    ruled : bool, default=False
+        Whether a threshold or a calibrator decides, and not the innermost model itself.
     watch : Watch, default=Watch(())
         The attributes that `changed` looks at.
     """
@@ -65,6 +75,10 @@ class AdditiveModel:
     slack: float = 0.0
     dtype: np.dtype[Any] = field(default_factory=lambda: np.dtype(np.float64))
     folded: bool = False
+    steps: tuple[Any, ...] = ()
+    centres: bool = False
+    leaf: Any = None
+    ruled: bool = False
     watch: Watch = field(default_factory=lambda: Watch(()), repr=False)
 
     def working_precision(self, dtype: DTypeLike) -> float:
@@ -86,7 +100,7 @@ class AdditiveModel:
         used = []
         if self.folded:
             rows = rows if rows.type in KEPT_BY_STEPS else np.dtype(np.float64)
-            used.append(rows)
+            used += [rows, *_learnt_dtypes(self.steps)]  # sparse rows meet the inverse of a scale, in its own dtype
         computed = np.result_type(rows, self.dtype)
         used.append(computed if computed.kind == "f" else np.dtype(np.float64))
         return max(2.0**-53, *(float(np.finfo(each).eps) / 2 for each in used))
@@ -116,3 +130,9 @@ class AdditiveModel:
             A sentence that says what changed, or None.
         """
         return self.watch.look()
+
+
+def _learnt_dtypes(steps: tuple[Any, ...]) -> list[np.dtype[Any]]:
+    """Dtypes of the numbers that folded steps have learnt."""
+    learnt = (getattr(step, name) for step in steps for name in READ_BY_TRANSFORM[type(step)])
+    return [value.dtype for value in learnt if isinstance(value, np.ndarray) and value.dtype.kind == "f"]

@@ -111,13 +111,15 @@ def _only_calibrated(model: Any) -> Any:
     return model.calibrated_classifiers_[0]
 
 
-def fold_steps(steps: list[tuple[str, Any]]) -> tuple[Any, ColumnMap | None, int, Attributes]:
+def fold_steps(steps: list[tuple[str, Any]], fold: bool = True) -> tuple[Any, ColumnMap | None, int, Attributes]:
     """Fold the last steps of a pipeline into one map of the columns, as far back as possible.
 
     Parameters
     ----------
     steps : list of (str, transformer)
         Fitted steps.
+    fold : bool, default=True
+        False: none is folded.
 
     Returns
     -------
@@ -133,7 +135,7 @@ def fold_steps(steps: list[tuple[str, Any]]) -> tuple[Any, ColumnMap | None, int
     columns: ColumnMap | None = None
     attributes: Attributes = []
     kept = len(steps)
-    while kept:
+    while fold and kept:
         step = steps[kept - 1][1]
         read = read_step(step)
         if read is None:

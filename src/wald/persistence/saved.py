@@ -64,7 +64,7 @@ class SavedModel(ClassifierMixin, BaseEstimator):
     def of(cls, model: AdditiveModel, plan: Plan, fingerprint: str, n_jobs: int | None) -> Self:
         """Stand in for the estimator of a model; its terms are packed in the plan's order, so that both can share."""
         saved = cls(fingerprint, n_jobs)
-        saved._model, saved._plan = replace(model, estimator=None), plan
+        saved._model, saved._plan = replace(model, estimator=None, leaf=None, steps=()), plan
         saved._compile()
         return saved
 
