@@ -145,7 +145,7 @@ def predict_wrapped(model: AdditiveModel, X: Any) -> NDArray[Any]:
     """
     X = as_met(X)
     dense_only = isinstance(model.leaf, SVC | NuSVC) and not sparse.issparse(model.leaf.support_vectors_)
-    if not (dense_only and sparse.issparse(X) and model.front is None):
+    if not (dense_only and sparse.issparse(X)) or model.front is not None or model.centres:
         return np.asarray(model.estimator.predict(X))
     rows = X.tocsr()
     step = max(1, COPIED_BYTES // (8 * max(1, rows.shape[1])))
@@ -215,11 +215,10 @@ def _products(model: AdditiveModel) -> Callable[[NDArray[Any]], NDArray[np.float
     if model.ruled or model.front is not None or not _scores_by_product(model):
         return None
     leaf, steps = _nameless(model.leaf), [_nameless(_keeping_rows(step)) for step in model.steps]
-    coef, intercept = leaf.coef_, leaf.intercept_
+    weights = leaf.coef_.T if leaf.coef_.ndim == 2 else leaf.coef_
 
     def product(rows: NDArray[Any]) -> NDArray[np.floating[Any]]:
-        scores = np.matmul(np.repeat(rows[:, np.newaxis], COPIES, axis=1), coef.T)[:, 0] + intercept
-        return np.asarray(scores)
+        return np.asarray(np.matmul(np.repeat(rows[:, np.newaxis], COPIES, axis=1), weights)[:, 0] + leaf.intercept_)
 
     def products(rows: NDArray[Any]) -> NDArray[np.floating[Any]]:
         with sklearn.config_context(assume_finite=True, transform_output="default"):
@@ -230,9 +229,9 @@ def _products(model: AdditiveModel) -> Callable[[NDArray[Any]], NDArray[np.float
 
     rng = np.random.default_rng(0)
     for dtype in (np.float32, np.float64):
-        for row in rng.normal(size=(2, coef.shape[1])).astype(dtype):
+        for row in rng.normal(size=(2, len(weights))).astype(dtype):
             asked = leaf.decision_function(np.repeat(row[np.newaxis], COPIES, axis=0))
-            if not np.array_equal(product(np.stack([row, row]))[1], np.atleast_1d(asked[0])):
+            if not np.array_equal(np.ravel(product(np.stack([row, row]))[1]), np.ravel(asked[0])):
                 return None
     return products
 

@@ -13,6 +13,7 @@ from sklearn.utils import assert_all_finite
 
 from . import _core
 from ._full_model import FullModel, as_met
+from ._remainders import FeatureRanges
 from ._rows import FRONT_ROWS, Columns, Piece, is_frame, n_rows_of, pieces, take, to_array, whole_block
 from ._serving import AtEnd, pack, serving
 from .additive import AdditiveModel, LinearTerms
@@ -94,10 +95,19 @@ class Served:
         Whether only exits by proof are allowed: what is left goes to a wrapped kernel machine itself.
     packed : Model or None, default=None
         The model's terms in the plan's order, where somebody has packed them already.
+    ranges : FeatureRanges or None, default=None
+        What exits rely on: a row that shows a value outside is evaluated in full.
     """
 
-    def __init__(self, model: AdditiveModel, plan: Plan, by_proof: bool, packed: _core.Model | None = None) -> None:
-        self.model, self.plan, self.by_proof = model, plan, by_proof
+    def __init__(
+        self,
+        model: AdditiveModel,
+        plan: Plan,
+        by_proof: bool,
+        packed: _core.Model | None = None,
+        ranges: FeatureRanges | None = None,
+    ) -> None:
+        self.model, self.plan, self.by_proof, self._ranges = model, plan, by_proof, ranges
         self._packed = pack(model, plan.terms, plan.surrogates, plan.precision) if packed is None else packed
         self._engine = serving(model, plan, self._packed)
         self._full = FullModel(model, self._engine)
@@ -108,11 +118,12 @@ class Served:
         natives = [np.dtype(t) for t in (np.float32, np.float64, np.uint8)]
         self._precision = {dtype: model.working_precision(dtype) for dtype in natives}
 
-    def __getstate__(self) -> tuple[AdditiveModel, Plan, bool]:
-        return self.model, self.plan, self.by_proof
+    def __getstate__(self) -> tuple[AdditiveModel, Plan, bool, FeatureRanges | None]:
+        return self.model, self.plan, self.by_proof, self._ranges
 
-    def __setstate__(self, state: tuple[AdditiveModel, Plan, bool]) -> None:
-        self.__init__(*state)  # type: ignore[misc]  # the engine is compiled anew, and never on first use
+    def __setstate__(self, state: tuple[AdditiveModel, Plan, bool, FeatureRanges | None]) -> None:
+        model, plan, by_proof, ranges = state  # the engine is compiled anew, and never on first use
+        self.__init__(model, plan, by_proof, ranges=ranges)  # type: ignore[misc]
 
     # ---- many rows -------------------------------------------------------------------------------------------------
 
@@ -126,6 +137,8 @@ class Served:
         parts = list(self._answers(X, n_stages, at_end, n_threads))
         codes = parts[0][0] if len(parts) == 1 else np.concatenate([c for c, _ in parts])
         stages = parts[0][1] if len(parts) == 1 else np.concatenate([s for _, s in parts])
+        if self._ranges is not None and at_end != "answer":
+            self._recall(X, codes, stages)
         if codes.size and codes.min() < 0:
             self._hand_over(X, codes)
         return codes, stages if n_stages > 0 else np.full_like(stages, self.plan.n_stages)
@@ -206,13 +219,29 @@ class Served:
             codes[left], stages[left] = self._engine.predict(rows, n_stages, at_end, working, n_threads)
         return codes, stages
 
+    def _recall(self, X: Any, codes: NDArray[np.int32], stages: NDArray[np.int32]) -> None:
+        """Let no row leave that has shown a value outside of the ranges that its exit relies on."""
+        assert self._ranges is not None
+        for stage in range(self.plan.n_stages):
+            left = np.flatnonzero((stages == stage) & (codes >= 0))
+            if len(left):
+                columns = self.plan.terms[: self.plan.stage_terms[stage]]
+                broken = left[self._ranges.broken_by(take(X, left), columns)]
+                codes[broken], stages[broken] = _core.PENDING, self.plan.n_stages
+
     def _hand_over(self, X: Any, codes: NDArray[np.int32]) -> None:
         """Ask the wrapped model for the rows without a code; raise if one of them is not finite."""
         bad = np.flatnonzero((codes == _core.NOT_FINITE) | (codes == _core.HAND_OVER))
         if len(bad) and self.model.front is None:
             check_finite(self.model, take(X, bad))
+        if isinstance(self.model.terms, LinearTerms) and self.model.front is None:
+            pending = np.flatnonzero(codes == _core.PENDING)
+            if len(pending):
+                rows = take(X, pending)
+                codes[pending] = self._full.evaluated(rows, rows, 1)
         left = np.flatnonzero(codes < 0)
-        codes[left] = self._full.at_ties(take(X, left))
+        if len(left):
+            codes[left] = self._full.at_ties(take(X, left))
 
     # ---- one row ---------------------------------------------------------------------------------------------------
 
@@ -225,10 +254,14 @@ class Served:
         if x.dtype not in self._precision:
             raise TypeError(f"x must be a float32, float64 or uint8 array. Got {x.dtype}.")
         code, stage = self._engine.predict_one(x, n_stages, at_end, self._precision[x.dtype])
-        if code < 0:
-            codes = np.array([code], dtype=np.int32)
-            self._hand_over(x[None], codes)
-            code = int(codes[0])
+        ranged = self._ranges is not None and at_end != "answer"
+        if code < 0 or ranged:
+            codes, stages = np.array([code], dtype=np.int32), np.array([stage], dtype=np.int32)
+            if ranged:
+                self._recall(x[None], codes, stages)
+            if codes[0] < 0:
+                self._hand_over(x[None], codes)
+            return int(codes[0]), int(stages[0])
         return code, stage
 
     # ---- looking without leaving -----------------------------------------------------------------------------------
@@ -244,7 +277,9 @@ class Served:
             full = self._packed.scores(piece.rows, 0.0, n_threads)[0]
             last = full[:, 0] if self.model.decision.n_outputs == 1 else self.model.decision.judge(full)[1]
             n_stages, at_end = self._reach(None)
-            stages = self._piece(piece, n_stages, at_end, n_threads)[1]
+            codes, stages = self._piece(piece, n_stages, at_end, n_threads)
+            if self._ranges is not None:
+                self._recall(Z[piece.start : piece.stop], codes, stages)
             if self.plan.evaluate_all:
                 stages = np.full_like(stages, self.plan.n_stages)
             parts.append((np.column_stack([early.astype(np.float64), last]), stages))

@@ -9,6 +9,7 @@ from typing import Any
 from ._certifying import Promise, evaluating_everything, expected_cost
 from ._fitting import n_repeats, predict_time
 from ._prediction import Served
+from ._remainders import FeatureRanges
 from .additive import AdditiveModel
 from .plan import Plan
 from .plan.timing import seconds, wait_for_rest
@@ -52,7 +53,7 @@ def kept_if_faster(
     expected = expected_cost(model, plan, promise)
     if plan.evaluate_all or CLEAR * expected < costs.full:
         return certificate, replace(plan, cost_model=replace(costs, margin=UNTIMED))
-    served = Served(model, plan, by_proof=promise.rule.lossless)
+    served = Served(model, plan, promise.rule.lossless, ranges=FeatureRanges.of(model, promise.rule))
     ratio = max(_ratio(served, X, threads) for threads in {1, n_threads})
     plan = replace(plan, cost_model=replace(costs.scaled(ratio * costs.full / expected), margin=TIMED))
     if ratio < TIMED:

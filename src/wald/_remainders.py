@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
+from ._rows import column_of, is_frame
 from .additive import AdditiveModel, KernelTerms, LinearTerms
 from .plan import Recipe
 from .plan.moments import Floats
-from .stopping import Lossless
+from .stopping import Lossless, Rule
+
+#: Rows are compared with ranges this many at a time.
+CHECKED_ROWS = 4096
 
 
 def remainders(model: AdditiveModel, recipe: Recipe, rule: Lossless) -> tuple[Floats, Floats, Floats]:
@@ -40,6 +48,54 @@ def remainders(model: AdditiveModel, recipe: Recipe, rule: Lossless) -> tuple[Fl
     return below, above, slack
 
 
+@dataclass(frozen=True, eq=False)
+class FeatureRanges:
+    """Between which values a user says that features lie, which lossless exits of linear models rely on.
+
+    Attributes
+    ----------
+    low, high : float64 ndarray of shape (n_features,)
+    """
+
+    low: Floats
+    high: Floats
+
+    @classmethod
+    def of(cls, model: AdditiveModel, rule: Rule) -> FeatureRanges | None:
+        """Read the ranges of a rule; None where it has none, or the model needs none."""
+        if not isinstance(rule, Lossless) or (rule.low is None and rule.high is None):
+            return None
+        return cls(*_feature_ranges(model, rule)) if isinstance(model.terms, LinearTerms) else None
+
+    def require(self, X: Any) -> None:
+        """Raise ValueError if a row of an array or CSR matrix shows a value outside."""
+        for start in range(0, X.shape[0], CHECKED_ROWS):
+            rows = X[start : start + CHECKED_ROWS]
+            values = rows.toarray() if sparse.issparse(rows) else rows
+            outside = self._outside(values, slice(None))
+            if outside.any():
+                row, column = np.argwhere(outside)[0]
+                raise ValueError(
+                    f"X holds {values[row, column]:g} in row {start + row}, column {column}, but the rule says that "
+                    f"this feature lies in [{self.low[column]:g}, {self.high[column]:g}]. Give Lossless(low=, high=) "
+                    "ranges that hold for all rows."
+                )
+
+    def broken_by(self, X: Any, columns: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Which rows of an array, a CSR matrix or a frame show a value outside in some of the columns."""
+        if sparse.issparse(X):
+            values = X.tocsr()[:, columns].toarray()
+        elif is_frame(X):
+            column = column_of(X)
+            values = np.column_stack([np.asarray(column(int(c)), dtype=np.float64) for c in columns])
+        else:
+            values = np.asarray(X)[:, columns]
+        return np.asarray(self._outside(values, columns).any(axis=1))
+
+    def _outside(self, values: NDArray[Any], columns: Any) -> NDArray[np.bool_]:
+        return np.asarray((values < self.low[columns]) | (values > self.high[columns]))
+
+
 def _margins(model: AdditiveModel) -> Floats:
     """Rows that turn outputs into the margins that decide: the score, or every pair of classes."""
     decision = model.decision
@@ -58,6 +114,15 @@ def _term_ranges(model: AdditiveModel, rule: Lossless) -> tuple[Floats, Floats]:
     if isinstance(terms, KernelTerms):
         bounded = terms.kernel == "rbf"
         return np.full(terms.n_terms, 0.0 if bounded else -np.inf), np.full(terms.n_terms, 1.0 if bounded else np.inf)
+    low, high = _feature_ranges(model, rule)
+    if terms.fill is not None:
+        low, high = np.minimum(low, terms.fill), np.maximum(high, terms.fill)
+    return low, high
+
+
+def _feature_ranges(model: AdditiveModel, rule: Lossless) -> tuple[Floats, Floats]:
+    """The ranges that a rule gives, a value for each feature."""
+    n = model.terms.n_terms
     if (rule.low is not None or rule.high is not None) and model.front is not None:
         raise ValueError(
             "Lossless(low=, high=) speaks of raw columns, which the pipeline transforms before the model sees them."
@@ -65,15 +130,10 @@ def _term_ranges(model: AdditiveModel, rule: Lossless) -> tuple[Floats, Floats]:
     ranges = []
     for name, bound, missing in (("low", rule.low, -np.inf), ("high", rule.high, np.inf)):
         values = np.asarray(missing if bound is None else bound, dtype=np.float64)
-        if values.ndim == 1 and len(values) != terms.n_terms:
-            raise ValueError(
-                f"Lossless({name}=) must be a number, or one for each of {terms.n_terms} features. Got {len(values)}."
-            )
-        ranges.append(np.broadcast_to(values, (terms.n_terms,)).astype(np.float64))
-    low, high = ranges
-    if terms.fill is not None:
-        low, high = np.minimum(low, terms.fill), np.maximum(high, terms.fill)
-    return low, high
+        if values.ndim == 1 and len(values) != n:
+            raise ValueError(f"Lossless({name}=) must be a number, or one for each of {n} features. Got {len(values)}.")
+        ranges.append(np.broadcast_to(values, (n,)).astype(np.float64))
+    return ranges[0], ranges[1]
 
 
 def _rounding(model: AdditiveModel, low: Floats, high: Floats) -> float:

@@ -23,6 +23,7 @@ from ._fitting import Request
 from ._full_model import as_met
 from ._parameters import checked_rule, require_counted
 from ._prediction import Served, Trace, check_finite, terms_rows
+from ._remainders import FeatureRanges
 from ._rows import is_columnar, to_array
 from ._splits import certificate_share, plan_and_certify
 from ._threads import effective_threads
@@ -210,6 +211,9 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         self.classes_ = model.classes
         Z = to_array(terms_rows(model, X))
         check_finite(model, Z)
+        ranges = FeatureRanges.of(model, rule)
+        if ranges is not None:
+            ranges.require(Z)
         warn_of_training_rows(model, Z[rows])
         request = Request(
             rule=rule,
@@ -271,7 +275,8 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     def _settle(self, model: AdditiveModel, plan: Plan, certificate: Certificate) -> None:
         """Compile a plan with its thresholds, and warn if nothing may leave early."""
         self.certificate_, self.plan_ = certificate, plan
-        self._served = Served(model, plan, by_proof=self.risk == 0)
+        ranges = FeatureRanges.of(model, checked_rule(self))
+        self._served = Served(model, plan, by_proof=self.risk == 0, ranges=ranges)
         if self.certificate_.status in ("too few rows", "too many disagreements"):
             warnings.warn(str(self.certificate_), UserWarning, stacklevel=3)
 

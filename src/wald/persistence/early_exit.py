@@ -9,7 +9,9 @@ import numpy as np
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from .._parameters import checked_rule
 from .._prediction import Served
+from .._remainders import FeatureRanges
 from ..additive import AdditiveModel, decompose
 from ..early_exit import EarlyExitClassifier
 from ..stopping import Certificate
@@ -110,7 +112,8 @@ def assemble(parts: Parts, estimator: Any, where: str) -> EarlyExitClassifier:
         owner.feature_names_in_ = parts.names
     owner.plan_, owner.certificate_, owner._shape = parts.plan, parts.certificate, parts.looks
     try:
-        owner._served = Served(model, parts.plan, parts.by_proof, packed)
+        ranges = FeatureRanges.of(model, checked_rule(owner))
+        owner._served = Served(model, parts.plan, parts.by_proof, packed, ranges)
     except (ValueError, TypeError) as error:
         raise FileFormatError(str(error)) from None
     return owner

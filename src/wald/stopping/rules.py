@@ -82,7 +82,8 @@ class Lossless:
     ----------
     low, high : float or array-like of shape (n_features,), optional
         Known range of the features, for linear models: 0 and 255 for grey levels, say. Kernels bring their
-        own bounds.
+        own bounds. Rows given to ``fit`` must lie within. A row that shows a value outside, among the features
+        that its exit has read, is evaluated in full; of the features that are never read it is taken on trust.
 
     Raises
     ------
