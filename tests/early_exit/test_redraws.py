@@ -1,0 +1,155 @@
+"""Promises, redrawn on models that nothing was tuned on.
+
+Rows are drawn with replacement from a population, over which the true rate of disagreement is then exact. The model and
+its own labels are made once; every redraw plans and certifies anew.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+
+from wald import EarlyExitClassifier
+
+REDRAWS = 200
+
+
+@dataclass(frozen=True, eq=False)
+class Setting:
+    """A fitted model, a population of rows, and what is promised of them."""
+
+    model: Any
+    population: np.ndarray
+    params: dict[str, Any]
+    n_rows: int = 600
+    groups: np.ndarray | None = None
+    labels: np.ndarray = field(init=False)
+
+    def __post_init__(self) -> None:
+        as_asked = self.population.astype(np.float64) if self.population.dtype == np.float16 else self.population
+        labels = [self.model.predict(np.repeat(row[None], 64, axis=0))[0] for row in as_asked]
+        object.__setattr__(self, "labels", np.array(labels))
+
+    def draw(self, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray | None]:
+        """Rows of `fit`, and their groups."""
+        if self.groups is None:
+            return self.population[rng.integers(0, len(self.population), self.n_rows)], None
+        drawn = rng.integers(0, self.groups.max() + 1, self.n_rows)
+        members = [np.flatnonzero(self.groups == g) for g in drawn]
+        names = np.repeat(np.arange(self.n_rows), [len(m) for m in members])  # a group drawn twice counts as two
+        return self.population[np.concatenate(members)], names
+
+    def rates(self, wrong: np.ndarray) -> list[tuple[float, float]]:
+        """Each promise, and its true rate."""
+        protect, risk = self.params.get("protect", "all"), self.params["risk"]
+        if self.groups is not None:
+            shares = np.bincount(self.groups, wrong) / np.bincount(self.groups)
+            return [(risk, float(shares.mean()))]
+        if protect == "each":
+            return [(risk, float(wrong[self.labels == label].mean())) for label in np.unique(self.labels)]
+        if isinstance(protect, dict):
+            named = [(limit, float(wrong[self.labels == label].mean())) for label, limit in protect.items()]
+            return [(risk, float(wrong.mean())), *named]
+        return [(risk, float(wrong.mean()))]
+
+
+def card(classes: int = 2, seed: int = 0) -> tuple[Any, np.ndarray]:
+    """Weights in tenths on whole numbers: some rows in a hundred are ties."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 4, (2000, 10)).astype(np.float64)
+    model = LogisticRegression().fit(X, rng.integers(0, classes, len(X)))
+    model.coef_ = np.round(rng.normal(size=model.coef_.shape) * 5 * np.logspace(0, -1, 10)) / 10
+    model.intercept_ = np.round(-(model.coef_ @ X.mean(axis=0)) * 10) / 10
+    return model, X
+
+
+def easy(n: int = 2000, d: int = 10, seed: int = 0, positive: float = 0.5) -> tuple[np.ndarray, np.ndarray]:
+    """Rows with a few strong features, and labels."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    score = X @ np.logspace(0, -1.5, d)
+    return X, score > np.quantile(score, 1 - positive)
+
+
+def settings() -> dict[str, Setting]:
+    promised = {"risk": 0.05, "confidence": 0.8}
+    X, y = easy()
+    survey = np.clip(np.round(X * 2), -2, 2)
+    several = np.digitize(survey[:, :4].sum(axis=1), [-3, 0, 3])
+    rare_X, rare_y = easy(4000, positive=0.03)
+    tiny = X * 1e-3
+    half = (X * 1e-4).astype(np.float16)
+    linear = LogisticRegression().fit(X[:300], y[:300])
+    rare = LogisticRegression(class_weight="balanced").fit(rare_X[:600], rare_y[:600])
+    halved = make_pipeline(StandardScaler(), LogisticRegression()).fit(half[:300].astype(np.float64), y[:300])
+    return {
+        "ties": Setting(*card(), promised),
+        "ties of three classes": Setting(*card(3, seed=2), promised),
+        "few values, kernel": Setting(SVC(C=3).fit(survey[:300], y[:300]), survey, promised),
+        "float16 behind a scaler": Setting(halved, half, promised),
+        "tiny units": Setting(SVC(gamma=0.1 / 1e-6).fit(tiny[:300], y[:300]), tiny, promised),
+        "rare class, each": Setting(rare, rare_X, promised | {"protect": "each", "risk": 0.2}, n_rows=1500),
+        "rare class, named": Setting(rare, rare_X, promised | {"protect": {True: 0.2}}, n_rows=1500),
+        "one-vs-one": Setting(SVC().fit(survey[:400], several[:400]), survey, promised),
+        "groups": Setting(
+            linear, X, promised, n_rows=300, groups=np.unique(np.arange(2000) ** 2 % 211, return_inverse=True)[1]
+        ),
+    }
+
+
+@pytest.fixture(scope="module")
+def made() -> dict[str, Setting]:
+    return settings()
+
+
+NAMES = [
+    *("ties", "ties of three classes", "few values, kernel", "float16 behind a scaler", "tiny units"),
+    *("rare class, each", "rare class, named", "one-vs-one", "groups"),
+]
+
+
+def fitted(setting: Setting, rng: np.random.Generator, **params: Any) -> EarlyExitClassifier:
+    rows, groups = setting.draw(rng)
+    seed = int(rng.integers(2**31))
+    fast = EarlyExitClassifier(FrozenEstimator(setting.model), cost="units", random_state=seed, **params)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return fast.fit(rows, groups=groups)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", NAMES)
+def test_no_promise_is_broken_more_often_than_it_says(made, name):
+    setting = made[name]
+    rng = np.random.default_rng(sum(map(ord, name)))
+    broken = certified = 0
+    for _ in range(REDRAWS):
+        fast = fitted(setting, rng, **setting.params)
+        certified += fast.certificate_.status == "certified"
+        wrong = fast.predict(setting.population) != setting.labels
+        broken += any(rate > risk for risk, rate in setting.rates(wrong))
+    assert certified > REDRAWS / 4  # the promise is made, or this test shows nothing
+    assert broken <= stats.binom.ppf(0.999, REDRAWS, 1 - setting.params["confidence"])
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", NAMES)
+def test_at_risk_0_every_row_has_its_own_label_whatever_the_call(made, name):
+    setting = made[name]
+    rng = np.random.default_rng(1)
+    fast = fitted(setting, rng, risk=0)
+    for _ in range(REDRAWS):
+        size = int(rng.choice([1, 2, 3, 5, 8, 100, 129, 1000]))
+        rows = rng.integers(0, len(setting.population), size)
+        np.testing.assert_array_equal(fast.predict(setting.population[rows]), setting.labels[rows])
+    np.testing.assert_array_equal(fast.predict(setting.population), setting.labels)
