@@ -13,18 +13,30 @@ from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from . import _core
-from ._full_model import FullModel, predict_wrapped
+from ._full_model import FullModel, as_met, predict_wrapped
 from ._remainders import remainders
 from ._rows import Piece, pieces, take
 from ._serving import AtEnd, block_length, natural, pack, watching
 from .additive import AdditiveModel, KernelTerms, LinearTerms
-from .plan import CostModel, Plan, Problem, Readout, Recipe, Sight, Surrogates, Units, build_plan, feature_units
+from .plan import (
+    NO_SURROGATES,
+    CostModel,
+    Plan,
+    Problem,
+    Readout,
+    Recipe,
+    Sight,
+    Surrogates,
+    Units,
+    build_plan,
+    feature_units,
+)
 from .plan.landmarks import LEAST_ROWS, rbf_landmarks
 from .plan.moments import Floats
 from .plan.plan import Precision
 from .plan.surrogate import linear_surrogates
 from .plan.timing import measure_cost_model, seconds
-from .stopping import Budget, Looks, Lossless, Rule, Walk
+from .stopping import Boundary, Budget, Looks, Lossless, Rule, Walk
 from .stopping.boundary import Protect
 
 #: More plan rows than this improve nothing that could be measured.
@@ -33,6 +45,8 @@ MOST_ORDER_ROWS, MOST_SHAPE_ROWS = 24_000, 16_000
 TIMING_ROWS = 512
 #: Single precision is left when its rounding leaves more than this share of the full scores in doubt.
 MOST_REDONE = 0.05
+#: The squares of larger scores are no numbers any more.
+LARGEST_SCORE = 1e100
 #: Bytes of a cache line.
 LINE = 64
 #: Columns in one step of what is timed: fewer would stay in the cache from one run to the next, and seem cheap.
@@ -99,25 +113,31 @@ def make_plan(model: AdditiveModel, X_order: Any, X_shape: Any, raw_shape: Any, 
     raw_shape = take(raw_shape, np.arange(n_of(X_shape)))
     own = natural(model, "float64")
     scores, _ = full_scores(own, model, X_order, request.n_threads)
+    largest = float(np.abs(scores).max(initial=0.0))
+    if not largest <= LARGEST_SCORE:
+        raise ValueError(
+            f"The model's scores reach {largest:.1g} on these rows; beyond {LARGEST_SCORE:g} nothing can be planned. "
+            "Scale the features, or the weights, before wrapping the model."
+        )
     _, confidence = judged(model, scores)
     shape_scores, _ = full_scores(own, model, X_shape, request.n_threads)
     shape_codes = full_codes(model, X_shape, raw_shape, own, request.n_threads)
     units = _units(model, X_shape, request)
     precision: Precision = _precision(model, X_shape, request)
-    full_time = math.nan
+    full_time, front_time = math.nan, 0.0
     if request.cost == "time":
         n = n_timed(model, n_of(X_shape))
         some = take(raw_shape, np.arange(n))
         full_time = min(predict_time(model, some, threads) for threads in {1, request.n_threads}) / n
+        front_time = _front_time(model, some) / n
 
     def sight(recipe: Recipe) -> Sight:
         packed = pack(model, recipe.terms, recipe.surrogates, precision)
         engine = watching(model, packed, recipe.stage_terms, recipe.readouts)
         looks = look(engine, model, X_shape, shape_codes, request.n_threads)
         walk = _walk(model, recipe, looks, shape_scores, request)
-        return Sight(
-            walk, _dtype(looks), _cost_model(model, packed, recipe, X_shape, request, units, precision, full_time)
-        )
+        costs = _cost_model(model, packed, recipe, X_shape, request, units, precision, full_time)
+        return Sight(walk, _dtype(looks), replace(costs, row=costs.row + front_time))
 
     return build_plan(
         Problem(
@@ -140,6 +160,53 @@ def make_plan(model: AdditiveModel, X_order: Any, X_shape: Any, raw_shape: Any, 
             threshold=model.decision.threshold,
             own_weights=isinstance(model.terms, LinearTerms),
         )
+    )
+
+
+def cannot_pay(model: AdditiveModel, X: Any, raw: Any, request: Request) -> bool:
+    """Whether even the cheapest plan of a linear model on sparse rows would take longer than the model itself.
+
+    A plan must go through the non-zeros of a row to find those it wants, and that at two stages or more, if rows are to
+    leave at all; the model multiplies them, and is done.
+
+    Parameters
+    ----------
+    model : AdditiveModel
+    X : array or CSR
+        Validation rows as the terms meet them.
+    raw : rows as the wrapped estimator takes them, the same as ``X``
+    request : Request
+    """
+    if not (request.cost == "time" and sparse.issparse(X) and isinstance(model.terms, LinearTerms)) or n_of(X) == 0:
+        return False
+    n = n_timed(model, n_of(X))
+    packed = pack(model, np.zeros(1, dtype=np.int64), NO_SURROGATES, "float64")
+    unread = Readout(np.zeros((model.terms.n_outputs, 1)), np.zeros(model.terms.n_outputs))
+    engine = watching(model, packed, np.ones(2, dtype=np.int64), [unread] * 2)
+    rows, some = list(pieces(X[:n])), take(raw, np.arange(n))
+    ours = seconds(lambda: [answer(engine, model, p, 2, "pending", 1) for p in rows]) + _front_time(model, some)
+    return 2 * ours > predict_time(model, some, 1)
+
+
+def plan_without_stages(model: AdditiveModel) -> Plan:
+    """Build the plan that evaluates everything."""
+    none, empty = np.empty(0, dtype=np.int64), np.empty(0)
+    n = model.terms.n_terms
+    total = float(n)
+    return Plan(
+        order=none,
+        terms=none,
+        stages=np.array([n], dtype=np.int64),
+        stage_terms=none,
+        stage_costs=np.array([total]),
+        readouts=(),
+        boundary=Boundary(empty, empty, empty, empty),
+        q=math.inf,
+        live=np.ones(1),
+        surrogates=NO_SURROGATES,
+        precision="float64",
+        evaluate_all=True,
+        cost_model=CostModel.of_units(total),
     )
 
 
@@ -266,6 +333,14 @@ def predict_time(model: AdditiveModel, X: Any, n_threads: int) -> float:
     """Seconds of the wrapped model itself."""
     with threadpool_limits(n_threads):
         return seconds(lambda: predict_wrapped(model, X), n_repeats(model))
+
+
+def _front_time(model: AdditiveModel, X: Any) -> float:
+    """Seconds of the steps in front of the terms, which a plan pays for as the model does."""
+    if model.front is None:
+        return 0.0
+    rows = as_met(X)
+    return seconds(lambda: model.front.transform(rows))
 
 
 def n_repeats(model: AdditiveModel) -> int:

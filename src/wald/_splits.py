@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._certifying import Promise, certificate_looks, certified, seen_by
-from ._fitting import Request, make_plan, n_timed
+from ._certifying import Promise, certificate_looks, certified, evaluating_everything, seen_by
+from ._fitting import Request, cannot_pay, make_plan, n_timed, plan_without_stages
 from ._racing import kept_if_faster
 from ._rows import take
 from ._training import Split
@@ -68,6 +68,8 @@ def plan_and_certify(
     first = draw()
     n_independent = len(first.certificate if groups is None else np.unique(groups[first.certificate]))
     promise = replace(promise, n_splits=_number(n_splits, promise, n_independent, model))
+    if promise.risk is not None and cannot_pay(model, Z[first.shape], take(X, first.shape), request):
+        return _everything(model, first, Z, X, request, promise)
     splits = chain([first], (draw() for _ in range(promise.n_splits - 1)))
     kept = min((_outcome(model, Z, X, groups, split, request, promise) for split in splits), key=lambda o: o.cost)
     if request.cost == "time":
@@ -80,6 +82,15 @@ def plan_and_certify(
     for warning in kept.told:
         warnings.warn(warning.message, stacklevel=3)  # where fit was called
     return kept
+
+
+def _everything(model: AdditiveModel, split: Split, Z: Any, X: Any, request: Request, promise: Promise) -> Outcome:
+    """Evaluate everything, without looking for a plan."""
+    _require_rows(split)
+    plan = plan_without_stages(model)
+    shape = seen_by(model, plan, Z[split.shape], take(X, split.shape), request.n_threads)
+    certificate, plan = evaluating_everything(plan, shape, promise, "evaluating everything is not slower")
+    return Outcome(plan, shape, certificate, 0.0, split, [])
 
 
 def _outcome(

@@ -44,7 +44,9 @@ def rbf_landmarks(X: Floats, scores: Floats, weights: Floats, start: Floats, gam
     ndarray of shape (m', d)
         At most ``sum(BLOCKS)`` landmarks, the first block first.
     """
-    rows = np.ascontiguousarray(X, dtype=np.float32)
+    unit = _unit(X)
+    rows = np.ascontiguousarray(X / unit, dtype=np.float32)
+    start, gamma = start / unit, gamma * unit * unit
     share = (weights / weights.sum()).astype(np.float32)
     target = scores - weights @ scores / weights.sum()
     target = (target / np.maximum(np.sqrt(share @ target**2), np.finfo(float).tiny)).astype(np.float32)
@@ -62,7 +64,16 @@ def rbf_landmarks(X: Floats, scores: Floats, weights: Floats, start: Floats, gam
         landmarks = moved.x.reshape(block.shape).astype(np.float32)
         known = np.hstack([known, objective.values(landmarks)])
         found = np.vstack([found, landmarks])
-    return found.astype(np.float64)
+    return found.astype(np.float64) * unit
+
+
+def _unit(X: Floats) -> float:
+    """A power of 16 by which features are divided: steps of the optimizer fit features of about 1."""
+    largest = float(np.abs(X).max(initial=0.0))
+    if largest == 0:
+        return 1.0
+    size = largest * float(np.sqrt(np.mean((X / largest) ** 2)))
+    return float(16.0 ** round(np.log2(size) / 4))
 
 
 class _Objective:

@@ -11,6 +11,9 @@ from scipy.linalg import cholesky, solve_triangular
 
 from .moments import Floats, Moments
 
+#: Kernel values of a smaller variance, as a share of the largest output's, do not vary.
+LEAST_VARIANCE = 1e-40
+
 
 @dataclass(frozen=True, eq=False)
 class Readout:
@@ -48,11 +51,15 @@ def regressed_readouts(
     order = np.asarray(order[:last])
     covariance = moments.terms[np.ix_(order, order)].copy()
     diagonal = np.diag(covariance).copy()
-    # a term that does not vary gets a unit pivot and, its covariances being zero, the weight that stands here
-    still = ~(diagonal > 0)
+    # A term that does not vary gets a unit pivot and, its covariances being zero, the weight that stands here. So does a
+    # kernel value that varies by so little that its weight would be no number. Features may be of any unit.
+    least = LEAST_VARIANCE * moments.output_variance.max(initial=0.0) if still_weights is None else 0.0
+    still = ~(diagonal > least)
+    covariance[still, :] = 0.0
+    covariance[:, still] = 0.0
     covariance[np.diag_indices_from(covariance)] = np.where(still, 1.0, diagonal * (1 + ridge))
     factor = _factor(covariance, ridge)
-    outputs = moments.outputs[order]
+    outputs = np.where(still[:, None], 0.0, moments.outputs[order])
     if still_weights is not None:
         outputs = np.where(still[:, None], still_weights[:, order].T, outputs)
     target = solve_triangular(factor, outputs, lower=True) if last else outputs

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
+from scipy import sparse
 
 from ..stopping import Qwyc
 from .cost import geometric
@@ -20,6 +21,8 @@ from .readout import partial_readouts, regressed_readouts
 
 #: Terms beyond this number are not candidates for early stages; those with the largest contributions are.
 MAX_POOL = 6144
+#: Of sparse rows, early stages read no more than so many times the terms that a row has; or this many, if that is more.
+SPARSE_POOL, LEAST_POOL = 4, 64
 #: Bytes that term values of the order rows may take while moments are gathered.
 VALUE_BYTES = 1 << 30
 #: Up to this many terms, orders without surrogates are tried besides the default, and orders on all rows alike where
@@ -76,6 +79,8 @@ def _pool(problem: Problem) -> Ints:
     """Terms that early stages may use: all, or those that contribute most on the order rows."""
     terms = problem.terms
     most = min(MAX_POOL, max(64, VALUE_BYTES // (8 * max(1, len(problem.confidence)))))
+    if sparse.issparse(problem.order_rows):
+        most = min(most, max(LEAST_POOL, SPARSE_POOL * problem.order_rows.nnz // max(1, problem.order_rows.shape[0])))
     if terms.n_terms <= most:
         return np.arange(terms.n_terms)
     largest = np.abs(terms.coef).max(axis=0)
