@@ -17,18 +17,20 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, check_random_state
 
 from ._admission import admitted, checked
-from ._certifying import Promise, certificate_looks, certified, seen_by
+from ._certifying import Promise, certificate_looks, certified, rare_classes, seen_by
+from ._figures import thousands
 from ._fitting import Request
 from ._parameters import checked_rule, require_counted
 from ._prediction import Served, Trace, check_finite
 from ._rows import is_columnar, n_rows_of, to_array
 from ._splits import certificate_share, plan_and_certify
 from ._threads import effective_threads
-from ._training import fitted_estimator, read_front, split_rows, warn_of_training_rows
+from ._training import Split, fitted_estimator, read_front, split_rows, warn_of_training_rows
 from .additive import AdditiveModel, decompose
 from .plan import Plan
-from .stopping import Certificate, Looks
+from .stopping import Certificate, Looks, Rule
 from .stopping.boundary import Protect
+from .stopping.class_risks import by_code
 
 #: Of so few rows most of an estimator's time goes into its own checks: there everything is evaluated here, too.
 FEW_ROWS = 128
@@ -41,6 +43,14 @@ def _wrapped_has(method: str) -> Any:
         return True
 
     return check
+
+
+def _shares(n: int, split: Split) -> str:
+    """What became of the rows given to `fit`, for a promise that needs more of them."""
+    planned = len(split.order) + len(split.shape)
+    kept = len(split.certificate)
+    trained = f", {thousands(n - planned - kept)} trained the estimator" if n > planned + kept else ""
+    return f". Of {thousands(n)} rows given to fit, {thousands(kept)} serve the certificate{trained}."
 
 
 class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
@@ -206,6 +216,7 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             raise ValueError(
                 f"protect={self.protect!r} needs two classes, not {model.decision.n_classes}: use 'all' or 'each'."
             )
+        protect = by_code(self.protect, model.classes)  # refuses labels that are no classes
         self.classes_ = model.classes
         Z = to_array(read_front(model, X))
         check_finite(model, Z)
@@ -213,7 +224,7 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         request = Request(
             rule=rule,
             risk=self.risk,
-            protect=self.protect,
+            protect=protect,
             order=self.order,
             cost=self.cost,
             feature_costs=self.feature_costs,
@@ -226,7 +237,7 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         draw = partial(split_rows, rows, groups, certificate_share(self.certificate_fraction, model), rng)
         outcome = plan_and_certify(model, Z, X, groups, draw, self.n_splits, request, self._promise(groups))
         self._shape = outcome.shape
-        self._settle(model, outcome.plan, outcome.certificate)
+        self._settle(model, outcome.plan, outcome.certificate, _shares(n_rows_of(X), outcome.split))
         return self
 
     def recertify(
@@ -252,27 +263,42 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         other = copy.copy(self)
         other.risk = self.risk if risk is None else risk
         other.confidence = self.confidence if confidence is None else confidence
-        checked_rule(other)
+        self._require_proof(checked_rule(other), other.risk)
+        by_code(other.protect, self.classes_)
         X = checked(other, X)
         Z = to_array(read_front(self._served.model, X))
         check_finite(self._served.model, Z)
+        warn_of_training_rows(self._served.model, Z)
         model, plan, promise = self._served.model, self._served.plan, other._promise(groups)
         seen = certificate_looks(model, plan, Z, X, promise, effective_threads(other.n_jobs))
         certificate, plan = certified(model, plan, self._shape, seen, groups, promise)
         other._settle(model, plan, certificate)
+        rare = rare_classes(model, certificate, plan, seen)
+        if rare is not None:
+            warnings.warn(rare, UserWarning, stacklevel=2)
         return other
+
+    def _require_proof(self, rule: Rule, risk: float | None) -> None:
+        """Refuse to promise by proof what no lossless rule has planned."""
+        if risk is None or not rule.lossless or (checked_rule(self).lossless and self.plan_.boundary.fixed):
+            return
+        raise ValueError(
+            f"recertify cannot promise risk={risk!r} by proof: the exits of this plan were not placed by a lossless "
+            "rule. Call fit with that risk, or recertify with a risk that rows can back."
+        )
 
     def _promise(self, groups: ArrayLike | None) -> Promise:
         seed = int(check_random_state(self.random_state).randint(2**31 - 1)) if groups is not None else 0
         rule = checked_rule(self)  # checks protect, too
         return Promise(rule, self.risk, self.confidence, self.protect, seed)
 
-    def _settle(self, model: AdditiveModel, plan: Plan, certificate: Certificate) -> None:
+    def _settle(self, model: AdditiveModel, plan: Plan, certificate: Certificate, aside: str = "") -> None:
         """Compile a plan with its thresholds, and warn if nothing may leave early."""
         self.certificate_, self.plan_ = certificate, plan
         self._served = Served(model, plan, by_proof=self.risk == 0)
         if self.certificate_.status in ("too few rows", "too many disagreements"):
-            warnings.warn(str(self.certificate_), UserWarning, stacklevel=3)
+            few = self.certificate_.status == "too few rows"
+            warnings.warn(f"{self.certificate_}{aside if few else ''}", UserWarning, stacklevel=3)
 
     # ---- answering -------------------------------------------------------------------------------------------------
 

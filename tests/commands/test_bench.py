@@ -79,7 +79,7 @@ CLASSES = np.array(["no", "yes"])
 
 
 def verdict(protect: Any, n_bad_yes: int, n_bad_no: int, risk: float = 0.01, status: Any = "certified") -> str | None:
-    certificate = Certificate(status, risk, 0.95, protect, q=1.0, strata=(Stratum("rows", 1000, 0),), bound=0.003)
+    certificate = Certificate(status, risk, 0.95, protect, q=1.0, strata=(Stratum("rows", 1000, 0),))
     full = np.repeat(CLASSES, [9000, 1000])
     differs = np.zeros(10_000, dtype=bool)
     differs[:n_bad_no] = True

@@ -163,7 +163,7 @@ FIELDS = [
     ("rbf", "plan.cost_model", {"float": "inf", "tuple": []}, "unknown"),
     ("rbf", "by_proof", True, "exits by proof do not go with"),
     ("rbf", "certificate.fields.q", 0.01, "does not go with a certificate"),
-    ("rbf", "certificate.fields.bound", 0.01, "does not follow from its own counts"),
+    ("rbf", "certificate.fields.bound", "0.01", "certificate.bound has a value of the wrong kind"),
     ("rbf", "certificate.fields.risk", 0.001, "does not follow from its own counts"),
     ("rbf", "certificate.fields.risk", -1, "risk out of range"),
     ("rbf", "certificate.fields.confidence", 7, "confidence out of range"),
