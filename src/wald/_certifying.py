@@ -157,13 +157,12 @@ def _certificate(
     )
 
 
-def rare_classes(
-    model: AdditiveModel, certificate: Certificate, plan: Plan, rows: Looks | None
-) -> str | None:
+def rare_classes(model: AdditiveModel, certificate: Certificate, plan: Plan, rows: Looks | None) -> str | None:
     """Say which classes a promise about all rows lets be lost to a large part; None if there is none.
 
-    All certificate rows are counted, whatever their group. A class is named if it is so rare among the rows that the risk could pay for `LARGE_PART` of it, and if the rows
-    themselves do not speak against such a loss.
+    All certificate rows are counted, whatever their group. A class is named if it surely has less than half of an
+    even share, if the risk could pay for `LARGE_PART` of it, and if the rows themselves do not speak against such
+    a loss.
 
     Parameters
     ----------
@@ -186,7 +185,8 @@ def rare_classes(
     named = [
         code
         for code in range(n_classes)
-        if certificate.risk * rows.n_rows >= LARGE_PART * n[code]
+        if upper_bound(int(n[code]), rows.n_rows, each) < 0.5 / n_classes
+        and certificate.risk * rows.n_rows >= LARGE_PART * n[code]
         and upper_bound(int(lost[code]), int(n[code]), each) >= LARGE_PART
         and rows_of(model.classes[code]) not in apart
     ]

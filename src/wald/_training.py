@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -172,8 +172,10 @@ def warn_of_training_rows(model: AdditiveModel, Z: Any, stacklevel: int = 3) -> 
     same = sum(count for key, count in times.items() if key in known)
     once = sum(count == 1 and key in known for key, count in times.items())
     twice = sum(count == 2 for count in times.values())
-    by_chance = 2.0 * _n_training(model) / n * twice
-    if once > by_chance + 3.0 * by_chance**0.5 + max(DUPLICATES, DUPLICATE_SHARE * n):
+    for_each = 2.0 * _n_training(model) / n
+    by_chance = for_each * twice
+    spread = for_each * twice**0.5 + by_chance**0.5  # of what is expected, which is counted itself, and of the count
+    if once > by_chance + 3.0 * spread + max(DUPLICATES, DUPLICATE_SHARE * n):
         warnings.warn(
             f"{thousands(same)} of {thousands(n)} rows equal support vectors of the model, more than equal rows among "
             "themselves explain: they may be training rows, on which the model is surer than on new ones. Then the "
@@ -190,14 +192,14 @@ def _n_training(model: AdditiveModel) -> int:
     return max([model.terms.n_terms, *map(int, said)])
 
 
-def _nested(estimator: Any) -> list[Any]:
-    """An estimator and those inside of it that answer in its place."""
-    found = [estimator]
-    for estimator in found:
-        inner = [getattr(estimator, name, None) for name in ("estimator_", "estimator", "best_estimator_")]
+def _nested(estimator: Any) -> Iterator[Any]:
+    """Yield an estimator and those inside of it that answer in its place."""
+    while estimator is not None:
+        yield estimator
         steps = getattr(estimator, "steps", None)
-        found += [e for e in [*inner, steps[-1][1] if steps else None] if hasattr(e, "get_params")][:1]
-    return found
+        names = ("best_estimator_", "estimator_", "estimator")
+        inner = (getattr(estimator, name, None) for name in names)
+        estimator = steps[-1][1] if steps else next((e for e in inner if e is not None), None)
 
 
 def _row_keys(rows: Any) -> list[int]:

@@ -67,12 +67,12 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         ``FrozenEstimator(model)`` wraps a fitted model. An unfitted estimator is cloned and fitted on a stratified
         half of the rows, and planned and certified on the rest.
     risk : float or None, default=0.001
-        Bound on the share of rows whose label differs from the wrapped model's. 0: none may differ, by proof; rows
+        Bound on the probability that a row's label differs from the wrapped model's. 0: none may differ, by proof; rows
         that are not proven go to the wrapped model itself. None: promise nothing, use the rule as printed, and report
         the measured rate.
     confidence : float, default=0.95
-        Probability, over the draw of the certificate rows (of all rows given to ``fit``, where they are split several
-        times), with which the bound holds.
+        Probability, over independent draws of the certificate rows (of all rows given to ``fit``, where they are split
+        several times), with which the bound holds.
     order : {"greedy", "qwyc", "random", "sorted"} or array of unit indices, default="greedy"
         In which order units (support vectors, features, or groups of features) are evaluated. "qwyc", for two classes,
         takes the unit that decides most rows per cost (see `wald.stopping.Qwyc`).
@@ -81,9 +81,12 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         terms at their mean. A rule object brings its own.
     rule : "ladder" or rule object from `wald.stopping`, default="ladder"
         When rows leave. With a ``risk`` its boundary is scaled by one number and certified.
-    protect : {"all", "positive", "negative", "each"}, default="all"
+    protect : {"all", "positive", "negative", "each"} or dict from class label to risk, default="all"
         Which rows the promise speaks of: all; those that the full model calls positive (exits are then to the negative
-        class only) or negative; or every class for itself. "positive" is ``classes_[1]``; both need two classes.
+        class only) or negative; or every class for itself. "positive" is ``classes_[1]``; both need two classes. With
+        ``{"fraud": 0.01}``: all rows with ``risk``, and at once those that the full model calls fraud with 0.01, that
+        is, P(another label | the full model says fraud) <= 0.01; and so on for every class named. All of these hold
+        together with ``confidence``. Classes that are not named have the promise about all rows only.
     cost : {"time", "units"} or CostModel, default="time"
         What the plan minimizes: measured time, or units (or ``feature_costs``). Whatever it is, evaluating everything
         is taken when no plan is cheaper. With "time", a plan that does not look five times as fast as the model is
@@ -121,8 +124,9 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     Notes
     -----
-    The promise holds when the rows to be served are drawn like the rows given to ``fit``, and when these are not the
-    rows that the model was trained on. Features that no stage reads are not checked for NaN.
+    The promise holds when the rows given to ``fit`` and those to be served are independent draws from one source, and
+    when the model was not trained on these rows. Of rows that depend on each other, as those of a user do, ``groups``
+    makes a promise about a random row of a random group. Features that no stage reads are not checked for NaN.
 
     References
     ----------
@@ -192,7 +196,8 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             Labels, for an estimator that is not frozen.
         groups : array-like of shape (n_rows,), default=None
             Users, documents, days: rows of a group stay together in every split, and one random row of each is
-            certified.
+            certified. The promise is then about a random row of a random group, for groups that are independent draws:
+            a large group counts no more than a small one.
         **params : dict
             Routed to the estimator's ``fit``.
 
@@ -204,6 +209,12 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         ------
         ValueError, TypeError
             For parameters out of range, and for models or rows that are not supported; the message says what is.
+
+        Warns
+        -----
+        UserWarning
+            If the rows cannot back the promise, and everything is evaluated; if rows seem to be training rows; and if a
+            class is so rare that a promise about all rows leaves room to lose a large part of it.
         """
         rule = checked_rule(self)
         require_counted(self.n_splits, rule, self.risk)
@@ -252,12 +263,17 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         risk, confidence : float, default=None
             Of the new promise; those of this object when None.
         groups : array-like of shape (n_rows,), default=None
-            One random row of each group is certified.
+            One random row of each group is certified, as in `fit`.
 
         Returns
         -------
         EarlyExitClassifier
             A new object; this one stays as it is.
+
+        Raises
+        ------
+        ValueError
+            For ``risk=0`` if this plan's exits were not placed by a lossless rule; and as in `fit`.
         """
         check_is_fitted(self)
         other = copy.copy(self)

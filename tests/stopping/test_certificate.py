@@ -68,8 +68,8 @@ SENTENCES = [
     ),
     (
         Certificate("too few rows", 0.01, 0.95, strata=(Stratum("rows", 120, 0),), n_splits=2),
-        "no early exit: 368 certificate rows needed, 120 given (in each of 2 splits), which can back a risk of 3.1 % at "
-        "best",
+        "no early exit: 368 certificate rows needed, 120 given (in each of 2 splits), which can back a risk of 3.1 % "
+        "at best",
     ),
     (
         Certificate("too few rows", 0.01, 0.95, protect="each", strata=(*EACH, Stratum("rows of class c", 9, 0))),
@@ -81,7 +81,9 @@ SENTENCES = [
         "299 certificate rows of class d needed, 0 given, which can back no risk below 99 %",
     ),
     (
-        Certificate("too few rows", 0.01, 0.95, protect="classes", strata=(CLASSES[0], Stratum("rows of x", 50, 0, 0.05))),
+        Certificate(
+            "too few rows", 0.01, 0.95, protect="classes", strata=(CLASSES[0], Stratum("rows of x", 50, 0, 0.05))
+        ),
         "no early exit: 59 certificate rows of x needed, 50 given, which can back a risk of 5.9 % at best",
     ),
     (

@@ -16,10 +16,12 @@ def require_protect(owner: str, protect: Protect) -> None:
     """Raise ValueError unless `protect` is one of the words, or class labels with a risk each."""
     if isinstance(protect, Mapping):
         if not protect:
-            raise ValueError(f"The 'protect' of {owner} names no class: give at least one label with its risk, or 'all'.")
+            raise ValueError(
+                f"The 'protect' of {owner} names no class: give at least one label with its risk, or 'all'."
+            )
         for label, risk in protect.items():
             require_fraction(owner, f"protect[{label!r}]", risk)
-    elif not (isinstance(protect, str) and protect in PROTECT):
+    elif protect not in PROTECT:
         raise ValueError(f"protect must be one of {PROTECT}, or risks by class label. Got {protect!r} instead.")
 
 

@@ -204,8 +204,8 @@ def measure(
 ) -> Certificate:
     """Count the disagreements of a rule used as printed (`q` = 1), and promise nothing.
 
-    Parameters are those of `certify`; `protect` takes words only. For "each", the certificate's `intervals` hold for all
-    classes at once, and so does that of the worst class, which is printed.
+    Parameters are those of `certify`; `protect` takes words only. For "each", the certificate's `intervals` hold for
+    all classes at once, and so does that of the worst class, which is printed.
 
     Examples
     --------
