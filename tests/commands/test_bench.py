@@ -105,6 +105,18 @@ def test_a_promise_speaks_of_its_own_rows() -> None:
         assert "30 of 1000 rows that the model calls yes" in told
 
 
+def test_a_class_with_a_risk_of_its_own_is_looked_at_by_itself() -> None:
+    own = Stratum("rows of class yes", 1000, 0, risk=0.05)
+    certificate = Certificate("certified", 0.01, 0.95, "classes", q=1.0, strata=(Stratum("rows", 10_000, 0), own))
+    full = np.repeat(CLASSES, [9000, 1000])
+
+    def told(n_bad_yes: int) -> str | None:
+        return broken_promise(certificate, full, np.arange(10_000) >= 10_000 - n_bad_yes, CLASSES)
+
+    assert told(60) is None
+    assert "rows that the model calls yes" in (told(90) or "")
+
+
 def test_proofs_allow_nothing() -> None:
     assert verdict("all", 1, 0, status="lossless") is not None
     assert verdict("all", 1, 0, status="too few rows") is not None

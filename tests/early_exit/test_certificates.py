@@ -21,7 +21,7 @@ from wald.stopping import Certificate, Lossless
 def test_recertify_calls_nothing_lossless_that_no_lossless_rule_has_planned(name, risk):
     model, X = MODELS[name]
     fast = wrap(model, X[1000:4000], risk=risk)
-    with pytest.raises(ValueError, match="recertify cannot promise risk=0 by proof.*Call fit"):
+    with pytest.raises(ValueError, match=r"recertify cannot promise risk=0 by proof.*Call fit"):
         fast.recertify(X[4000:], risk=0)
     forged = copy.copy(fast)
     forged.set_params(risk=0)
@@ -126,11 +126,11 @@ def test_training_rows_of_many_discrete_features_are_noticed():
 
 def test_too_few_rows_say_which_risk_they_can_back():
     model, X = MODELS["rbf"]
-    with pytest.warns(UserWarning) as told:
+    with pytest.warns(UserWarning, match="no early exit") as told:
         fast = wrap(model, X[1000:3000], risk=0.001)
     assert str(told[0].message) == (
-        "no early exit: 2 995 certificate rows needed, 1 000 given, which can back a risk of 0.3 % at best. Of 2 000 rows "
-        "given to fit, 1 000 serve the certificate."
+        "no early exit: 2 995 certificate rows needed, 1 000 given, which can back a risk of 0.3 % at best. Of 2 000 "
+        "rows given to fit, 1 000 serve the certificate."
     )
     risk = fast.certificate_.smallest_risk
     assert fast.recertify(X[3000:4000], risk=1.0001 * risk).certificate_.status != "too few rows"
