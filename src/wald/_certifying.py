@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ._figures import percent
+from ._figures import percent, thousands
 from ._fitting import full_codes, look
 from ._rows import n_rows_of, take
 from ._serving import pack, watching
@@ -193,8 +193,8 @@ def rare_classes(model: AdditiveModel, certificate: Certificate, plan: Plan, row
     if not named:
         return None
     listed = "; ".join(
-        f"class {model.classes[code]}, which the model gives to {n[code]} of {rows.n_rows} certificate rows "
-        f"({lost[code]} of them answered otherwise)"
+        f"class {model.classes[code]}, which the model gives to {thousands(n[code])} of {thousands(rows.n_rows)} "
+        f"certificate rows ({thousands(lost[code])} of them answered otherwise)"
         for code in named[:MOST_NAMED]
     )
     more = f"; and {len(named) - MOST_NAMED} more" if len(named) > MOST_NAMED else ""

@@ -137,7 +137,8 @@ class TradeoffDisplay:
         estimator : EarlyExitClassifier
             Fitted.
         X : {array-like, sparse matrix, data frame} of shape (n_rows, n_features)
-            Rows that neither trained nor planned it. With ``protect="positive"`` (or ``"negative"``) disagreement is
+            Rows that neither trained nor planned nor certified it: thresholds that were chosen by the counts of rows
+            leave no interval on these that holds. With ``protect="positive"`` (or ``"negative"``) disagreement is
             counted among the rows that the full model calls so, cost on all.
         budgeted : bool, default=False
             Instead let every row leave at the same look of the same plan: what early exit is worth beyond the plan.
