@@ -8,16 +8,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ._figures import percent, thousands
 from ._fitting import full_codes, look
 from ._rows import n_rows_of, take
 from ._serving import pack, watching
 from .additive import AdditiveModel
 from .plan import Plan, live_shares
 from .stopping import Certificate, Looks, Rule, certify, measure, q_grid
+from .stopping.binomial import shared_confidence, upper_bound
 from .stopping.boundary import Protect
+from .stopping.fixed_sequence import rows_of
 
 #: Certificate rows go through the engine this many at a time.
 PIECE_ROWS = 32_768
+#: Share of a class that a promise about all rows should not leave room for without a word.
+LARGE_PART = 0.25
+#: Classes that a warning names.
+MOST_NAMED = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +34,7 @@ class Promise:
     rule: Rule
     risk: float | None
     confidence: float
-    protect: Protect
+    protect: Protect  # by label
     seed: int
     n_splits: int = 1
 
@@ -125,7 +132,7 @@ def _certificate(
 ) -> Certificate:
     if rows is None:
         return Certificate.lossless()
-    classes = model.classes if promise.protect == "each" else None
+    classes = None if promise.protect in ("all", "positive", "negative") else model.classes
     if promise.risk is None:
         return measure(
             rows,
@@ -147,4 +154,52 @@ def _certificate(
         classes=classes,
         random_state=promise.seed,
         n_splits=promise.n_splits,
+    )
+
+
+def rare_classes(model: AdditiveModel, certificate: Certificate, plan: Plan, rows: Looks | None) -> str | None:
+    """Say which classes a promise about all rows lets be lost to a large part; None if there is none.
+
+    All certificate rows are counted, whatever their group. A class is named if it surely has less than half of an
+    even share, if the risk could pay for `LARGE_PART` of it, and if the rows themselves do not speak against such
+    a loss.
+
+    Parameters
+    ----------
+    model : AdditiveModel
+    certificate : Certificate
+    plan : Plan
+        With the certified thresholds.
+    rows : Looks or None
+        Of the certificate rows.
+    """
+    overall = certificate.protect in ("all", "classes")
+    if rows is None or certificate.status != "certified" or plan.evaluate_all or not overall or not certificate.risk:
+        return None
+    codes, _ = rows.answers(*plan.thresholds())
+    n_classes = len(model.classes)
+    n = np.bincount(rows.full, minlength=n_classes)
+    lost = np.bincount(rows.full[codes != rows.full], minlength=n_classes)
+    apart = {s.name for s in certificate.strata if s.risk is not None}
+    each = shared_confidence(certificate.confidence, n_classes)
+    named = [
+        code
+        for code in range(n_classes)
+        if upper_bound(int(n[code]), rows.n_rows, each) < 0.5 / n_classes
+        and certificate.risk * rows.n_rows >= LARGE_PART * n[code]
+        and upper_bound(int(lost[code]), int(n[code]), each) >= LARGE_PART
+        and rows_of(model.classes[code]) not in apart
+    ]
+    if not named:
+        return None
+    listed = "; ".join(
+        f"class {model.classes[code]}, which the model gives to {thousands(n[code])} of {thousands(rows.n_rows)} "
+        f"certificate rows ({thousands(lost[code])} of them answered otherwise)"
+        for code in named[:MOST_NAMED]
+    )
+    more = f"; and {len(named) - MOST_NAMED} more" if len(named) > MOST_NAMED else ""
+    label = model.classes[named[0] : named[0] + 1].tolist()[0]
+    return (
+        f"The certificate's risk of {percent(certificate.risk)} of all rows could be spent on a large part of a rare "
+        f"class: {listed}{more}. protect={{{label!r}: ...}} bounds what a class may lose, protect='each' every class."
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import ROUND_CEILING, Context, Decimal
+
 import numpy as np
 
 
@@ -50,6 +52,18 @@ def percent(share: float, digits: int = 2) -> str:
     ('0.099 %', '33.3 %')
     """
     return significant(100.0 * share, digits) + " %"
+
+
+def percent_up(share: float, digits: int = 2) -> str:
+    """A share in percent, rounded up: what is said of it as a limit holds for the figure as printed.
+
+    Examples
+    --------
+    >>> percent_up(0.0029913), percent_up(0.5)
+    ('0.3 %', '50 %')
+    """
+    up = Context(prec=digits, rounding=ROUND_CEILING).create_decimal(Decimal(share) * 100)
+    return significant(float(up), digits) + " %"
 
 
 def ratio(larger: float, smaller: float) -> str:

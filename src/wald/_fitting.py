@@ -59,7 +59,7 @@ class Request:
 
     rule: Rule
     risk: float | None
-    protect: Protect
+    protect: Protect  # by code
     order: Any
     cost: Any
     feature_costs: ArrayLike | Mapping[str, float] | None

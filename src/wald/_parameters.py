@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from numbers import Integral, Real
 from typing import Any
 
@@ -21,8 +22,7 @@ def checked_rule(owner: Any) -> Rule:
             "certificate_fraction must be 'auto' or a number above 0 and below 1. "
             f"Got {owner.certificate_fraction!r} instead."
         )
-    if owner.protect not in PROTECT:
-        raise ValueError(f"protect must be one of {PROTECT}. Got {owner.protect!r} instead.")
+    _check_protect(owner.protect, owner.risk)
     if owner.readout not in ("regressed", "partial"):
         raise ValueError(f"readout must be 'regressed' or 'partial'. Got {owner.readout!r} instead.")
     if isinstance(owner.order, str) and owner.order not in ("greedy", "qwyc", "random", "sorted"):
@@ -50,6 +50,27 @@ def checked_rule(owner: Any) -> Rule:
     return owner.rule
 
 
+def _check_protect(protect: Any, risk: float | None) -> None:
+    if not isinstance(protect, Mapping):
+        if not (isinstance(protect, str) and protect in PROTECT):
+            raise ValueError(
+                f"protect must be one of {PROTECT}, or a dict from class label to risk. Got {protect!r} instead."
+            )
+        return
+    if not protect:
+        raise ValueError("protect names no class: give at least one label with its risk, or 'all'.")
+    for label, own in protect.items():
+        if not _is_share(own):
+            raise ValueError(f"protect[{label!r}] must be a number above 0 and below 1. Got {own!r} instead.")
+    if risk is None:
+        raise ValueError(
+            "risk=None promises nothing, and protect gives risks by class: give a risk for all rows as well, or use "
+            "protect='each' to measure every class."
+        )
+    if risk == 0:
+        raise ValueError("risk=0 lets no row of any class differ: leave protect at 'all', or give a risk above 0.")
+
+
 def _check_splits(n_splits: Any) -> None:
     if _is_auto(n_splits):
         return
@@ -66,9 +87,9 @@ def require_counted(n_splits: int | str, rule: Rule, risk: float | None) -> None
         )
 
 
-def _check_sides(rule: Rule, protect: str) -> None:
+def _check_sides(rule: Rule, protect: Any) -> None:
     """Refuse promises about one class together with a rule that leaves no exit to the other, or needs both."""
-    if protect not in ("positive", "negative"):
+    if not isinstance(protect, str) or protect not in ("positive", "negative"):
         return
     other = "negative" if protect == "positive" else "positive"
     if getattr(rule, "sides", "both") == protect:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._certifying import Promise, certificate_looks, certified, evaluating_everything, seen_by
+from ._certifying import Promise, certificate_looks, certified, evaluating_everything, rare_classes, seen_by
 from ._fitting import Request, cannot_pay, make_plan, n_timed, plan_without_stages
 from ._racing import kept_if_faster
 from ._rows import take
@@ -32,6 +32,7 @@ class Outcome:
     cost: float
     split: Split
     told: list[warnings.WarningMessage]
+    rare: str | None
 
 
 def plan_and_certify(
@@ -81,6 +82,8 @@ def plan_and_certify(
         kept = replace(kept, plan=plan, certificate=certificate)
     for warning in kept.told:
         warnings.warn(warning.message, stacklevel=3)  # where fit was called
+    if kept.rare is not None and kept.certificate.status == "certified":  # and still in use
+        warnings.warn(kept.rare, UserWarning, stacklevel=3)
     return kept
 
 
@@ -90,7 +93,7 @@ def _everything(model: AdditiveModel, split: Split, Z: Any, X: Any, request: Req
     plan = plan_without_stages(model)
     shape = seen_by(model, plan, Z[split.shape], take(X, split.shape), request.n_threads)
     certificate, plan = evaluating_everything(plan, shape, promise, "evaluating everything is not slower")
-    return Outcome(plan, shape, certificate, 0.0, split, [])
+    return Outcome(plan, shape, certificate, 0.0, split, [], None)
 
 
 def _outcome(
@@ -113,7 +116,7 @@ def _outcome(
     own_groups = None if groups is None else groups[split.certificate]
     certificate, plan = certified(model, plan, shape, rows, own_groups, promise)
     cost = 0.0 if promise.n_splits == 1 else _cost(plan, rows, request, model.terms.n_outputs)
-    return Outcome(plan, shape, certificate, cost, split, told)
+    return Outcome(plan, shape, certificate, cost, split, told, rare_classes(model, certificate, plan, rows))
 
 
 def _require_rows(split: Split) -> None:

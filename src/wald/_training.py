@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +18,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils.metadata_routing import process_routing
 from sklearn.utils.validation import check_is_fitted
 
+from ._figures import thousands
 from ._rows import n_rows_of, take
 from .additive import AdditiveModel, KernelTerms
 
@@ -139,21 +141,60 @@ def _part(share: float, n: int) -> int:
     return min(round(share * n), max(1, n - 1))
 
 
-def warn_of_training_rows(model: AdditiveModel, Z: Any) -> None:
-    """Warn when rows are the model's own support vectors: their scores are more extreme than those of new rows."""
+def warn_of_training_rows(model: AdditiveModel, Z: Any, stacklevel: int = 3) -> None:
+    """Warn when rows seem to be the model's own support vectors: their scores are more extreme than those of new rows.
+
+    Rows of few distinct values equal each other by chance, and so they equal support vectors. If rows and training rows
+    are draws from one source, as many values are seen once in each as two equal rows lead one to expect: of two equal
+    draws, one falls on either side ``2 * n_training / n`` times as often as both fall among the n rows. Only what is
+    above that is told.
+
+    Parameters
+    ----------
+    model : AdditiveModel
+    Z : array or CSR
+        Rows as the terms meet them.
+    stacklevel : int, default=3
+        Of the warning.
+    """
     terms = model.terms
-    if not isinstance(terms, KernelTerms):
+    n = n_rows_of(Z)
+    if not isinstance(terms, KernelTerms) or n == 0:
         return
     mapped = Z if terms.columns is None else terms.columns.apply(Z)
     known = set(_row_keys(terms.support_vectors))
-    same = sum(key in known for key in _row_keys(mapped))
-    if same > max(DUPLICATES, DUPLICATE_SHARE * n_rows_of(Z)):
+    times = Counter(_row_keys(mapped))
+    same = sum(count for key, count in times.items() if key in known)
+    once = sum(count == 1 and key in known for key, count in times.items())
+    twice = sum(count == 2 for count in times.values())
+    for_each = 2.0 * _n_training(model) / n
+    by_chance = for_each * twice
+    spread = for_each * twice**0.5 + by_chance**0.5  # of what is expected, which is counted itself, and of the count
+    if once > by_chance + 3.0 * spread + max(DUPLICATES, DUPLICATE_SHARE * n):
         warnings.warn(
-            f"{same} of {n_rows_of(Z)} rows are support vectors of the model: training rows, on which it is surer "
-            "than on new ones. The certificate does not hold; call fit with rows that the model was not trained on.",
+            f"{thousands(same)} of {thousands(n)} rows equal support vectors of the model, more than equal rows among "
+            "themselves explain: they may be training rows, on which the model is surer than on new ones. Then the "
+            "certificate does not hold; use rows that the model was not trained on.",
             UserWarning,
-            stacklevel=3,
+            stacklevel=stacklevel,
         )
+
+
+def _n_training(model: AdditiveModel) -> int:
+    """Rows that trained a kernel machine, as far as it says; at least its support vectors."""
+    assert isinstance(model.terms, KernelTerms)
+    said = [shape[0] for shape in (getattr(m, "shape_fit_", None) for m in _nested(model.estimator)) if shape]
+    return max([model.terms.n_terms, *map(int, said)])
+
+
+def _nested(estimator: Any) -> Iterator[Any]:
+    """Yield an estimator and those inside of it that answer in its place."""
+    while estimator is not None:
+        yield estimator
+        steps = getattr(estimator, "steps", None)
+        names = ("best_estimator_", "estimator_", "estimator")
+        inner = (getattr(estimator, name, None) for name in names)
+        estimator = steps[-1][1] if steps else next((e for e in inner if e is not None), None)
 
 
 def _row_keys(rows: Any) -> list[int]:

@@ -18,7 +18,8 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, check_random_state
 
 from ._admission import admitted, checked
-from ._certifying import Promise, certificate_looks, certified, seen_by
+from ._certifying import Promise, certificate_looks, certified, rare_classes, seen_by
+from ._figures import thousands
 from ._fitting import Request
 from ._full_model import as_met
 from ._parameters import checked_rule, require_counted
@@ -27,11 +28,12 @@ from ._remainders import FeatureRanges
 from ._rows import is_columnar, to_array
 from ._splits import certificate_share, plan_and_certify
 from ._threads import effective_threads
-from ._training import fitted_estimator, split_rows, warn_of_training_rows
+from ._training import Split, fitted_estimator, split_rows, warn_of_training_rows
 from .additive import AdditiveModel, decompose
 from .plan import Plan
-from .stopping import Certificate, Looks
+from .stopping import Certificate, Looks, Rule
 from .stopping.boundary import Protect
+from .stopping.class_risks import by_code
 
 
 def _wrapped_has(method: str) -> Any:
@@ -41,6 +43,14 @@ def _wrapped_has(method: str) -> Any:
         return True
 
     return check
+
+
+def _shares(n: int, split: Split) -> str:
+    """What became of the rows given to `fit`, for a promise that needs more of them."""
+    planned = len(split.order) + len(split.shape)
+    kept = len(split.certificate)
+    trained = f", {thousands(n - planned - kept)} trained the estimator" if n > planned + kept else ""
+    return f". Of {thousands(n)} rows given to fit, {thousands(kept)} serve the certificate{trained}."
 
 
 class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
@@ -57,12 +67,12 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         ``FrozenEstimator(model)`` wraps a fitted model. An unfitted estimator is cloned and fitted on a stratified
         half of the rows, and planned and certified on the rest.
     risk : float or None, default=0.001
-        Bound on the share of rows whose label differs from the wrapped model's. 0: none may differ, by proof; rows
+        Bound on the probability that a row's label differs from the wrapped model's. 0: none may differ, by proof; rows
         that are not proven go to the wrapped model itself. None: promise nothing, use the rule as printed, and report
         the measured rate.
     confidence : float, default=0.95
-        Probability, over the draw of the certificate rows (of all rows given to ``fit``, where they are split several
-        times), with which the bound holds.
+        Probability, over independent draws of the certificate rows (of all rows given to ``fit``, where they are split
+        several times), with which the bound holds.
     order : {"greedy", "qwyc", "random", "sorted"} or array of unit indices, default="greedy"
         In which order units (support vectors, features, or groups of features) are evaluated. "qwyc", for two classes,
         takes the unit that decides most rows per cost (see `wald.stopping.Qwyc`).
@@ -71,9 +81,12 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         terms at their mean. A rule object brings its own.
     rule : "ladder" or rule object from `wald.stopping`, default="ladder"
         When rows leave. With a ``risk`` its boundary is scaled by one number and certified.
-    protect : {"all", "positive", "negative", "each"}, default="all"
+    protect : {"all", "positive", "negative", "each"} or dict from class label to risk, default="all"
         Which rows the promise speaks of: all; those that the full model calls positive (exits are then to the negative
-        class only) or negative; or every class for itself. "positive" is ``classes_[1]``; both need two classes.
+        class only) or negative; or every class for itself. "positive" is ``classes_[1]``; both need two classes. With
+        ``{"fraud": 0.01}``: all rows with ``risk``, and at once those that the full model calls fraud with 0.01, that
+        is, P(another label | the full model says fraud) <= 0.01; and so on for every class named. All of these hold
+        together with ``confidence``. Classes that are not named have the promise about all rows only.
     cost : {"time", "units"} or CostModel, default="time"
         What the plan minimizes: measured time, or units (or ``feature_costs``). Whatever it is, evaluating everything
         is taken when no plan is cheaper. With "time", a plan that does not look five times as fast as the model is
@@ -111,8 +124,9 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     Notes
     -----
-    The promise holds when the rows to be served are drawn like the rows given to ``fit``, and when these are not the
-    rows that the model was trained on. Features that no stage reads are not checked for NaN.
+    The promise holds when the rows given to ``fit`` and those to be served are independent draws from one source, and
+    when the model was not trained on these rows. Of rows that depend on each other, as those of a user do, ``groups``
+    makes a promise about a random row of a random group. Features that no stage reads are not checked for NaN.
 
     References
     ----------
@@ -182,7 +196,8 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             Labels, for an estimator that is not frozen.
         groups : array-like of shape (n_rows,), default=None
             Users, documents, days: rows of a group stay together in every split, and one random row of each is
-            certified.
+            certified. The promise is then about a random row of a random group, for groups that are independent draws:
+            a large group counts no more than a small one.
         **params : dict
             Routed to the estimator's ``fit``.
 
@@ -194,6 +209,12 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         ------
         ValueError, TypeError
             For parameters out of range, and for models or rows that are not supported; the message says what is.
+
+        Warns
+        -----
+        UserWarning
+            If the rows cannot back the promise, and everything is evaluated; if rows seem to be training rows; and if a
+            class is so rare that a promise about all rows leaves room to lose a large part of it.
         """
         rule = checked_rule(self)
         require_counted(self.n_splits, rule, self.risk)
@@ -208,6 +229,7 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             raise ValueError(
                 f"protect={self.protect!r} needs two classes, not {model.decision.n_classes}: use 'all' or 'each'."
             )
+        protect = by_code(self.protect, model.classes)  # refuses labels that are no classes
         self.classes_ = model.classes
         Z = to_array(terms_rows(model, X))
         check_finite(model, Z)
@@ -218,7 +240,7 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         request = Request(
             rule=rule,
             risk=self.risk,
-            protect=self.protect,
+            protect=protect,
             order=self.order,
             cost=self.cost,
             feature_costs=self.feature_costs,
@@ -231,7 +253,7 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         draw = partial(split_rows, rows, groups, certificate_share(self.certificate_fraction, model), rng)
         outcome = plan_and_certify(model, Z, X, groups, draw, self.n_splits, request, self._promise(groups))
         self._shape = outcome.shape
-        self._settle(model, outcome.plan, outcome.certificate)
+        self._settle(model, outcome.plan, outcome.certificate, _shares(n_rows_of(X), outcome.split))
         return self
 
     def recertify(
@@ -246,39 +268,59 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         risk, confidence : float, default=None
             Of the new promise; those of this object when None.
         groups : array-like of shape (n_rows,), default=None
-            One random row of each group is certified.
+            One random row of each group is certified, as in `fit`.
 
         Returns
         -------
         EarlyExitClassifier
             A new object; this one stays as it is.
+
+        Raises
+        ------
+        ValueError
+            For ``risk=0`` if this plan's exits were not placed by a lossless rule; and as in `fit`.
         """
         check_is_fitted(self)
         other = copy.copy(self)
         other.risk = self.risk if risk is None else risk
         other.confidence = self.confidence if confidence is None else confidence
-        checked_rule(other)
+        self._require_proof(checked_rule(other), other.risk)
+        by_code(other.protect, self.classes_)
         X = checked(other, X)
         Z = to_array(terms_rows(self._served.model, X))
         check_finite(self._served.model, Z)
+        warn_of_training_rows(self._served.model, Z)
         model, plan, promise = self._served.model, self._served.plan, other._promise(groups)
         seen = certificate_looks(model, plan, Z, X, promise, effective_threads(other.n_jobs))
         certificate, plan = certified(model, plan, self._shape, seen, groups, promise)
         other._settle(model, plan, certificate)
+        rare = rare_classes(model, certificate, plan, seen)
+        if rare is not None:
+            warnings.warn(rare, UserWarning, stacklevel=2)
         return other
+
+    def _require_proof(self, rule: Rule, risk: float | None) -> None:
+        """Refuse to promise by proof what no lossless rule has planned."""
+        if risk is None or not rule.lossless or (checked_rule(self).lossless and self.plan_.boundary.fixed):
+            return
+        raise ValueError(
+            f"recertify cannot promise risk={risk!r} by proof: the exits of this plan were not placed by a lossless "
+            "rule. Call fit with that risk, or recertify with a risk that rows can back."
+        )
 
     def _promise(self, groups: ArrayLike | None) -> Promise:
         seed = int(check_random_state(self.random_state).randint(2**31 - 1)) if groups is not None else 0
         rule = checked_rule(self)  # checks protect, too
         return Promise(rule, self.risk, self.confidence, self.protect, seed)
 
-    def _settle(self, model: AdditiveModel, plan: Plan, certificate: Certificate) -> None:
+    def _settle(self, model: AdditiveModel, plan: Plan, certificate: Certificate, aside: str = "") -> None:
         """Compile a plan with its thresholds, and warn if nothing may leave early."""
         self.certificate_, self.plan_ = certificate, plan
         ranges = FeatureRanges.of(model, checked_rule(self))
         self._served = Served(model, plan, by_proof=self.risk == 0, ranges=ranges)
         if self.certificate_.status in ("too few rows", "too many disagreements"):
-            warnings.warn(str(self.certificate_), UserWarning, stacklevel=3)
+            few = self.certificate_.status == "too few rows"
+            warnings.warn(f"{self.certificate_}{aside if few else ''}", UserWarning, stacklevel=3)
 
     # ---- answering -------------------------------------------------------------------------------------------------
 

@@ -79,7 +79,7 @@ CLASSES = np.array(["no", "yes"])
 
 
 def verdict(protect: Any, n_bad_yes: int, n_bad_no: int, risk: float = 0.01, status: Any = "certified") -> str | None:
-    certificate = Certificate(status, risk, 0.95, protect, q=1.0, strata=(Stratum("rows", 1000, 0),), bound=0.003)
+    certificate = Certificate(status, risk, 0.95, protect, q=1.0, strata=(Stratum("rows", 1000, 0),))
     full = np.repeat(CLASSES, [9000, 1000])
     differs = np.zeros(10_000, dtype=bool)
     differs[:n_bad_no] = True
@@ -103,6 +103,18 @@ def test_a_promise_speaks_of_its_own_rows() -> None:
         told = verdict(protect, 30, 0)
         assert told is not None
         assert "30 of 1000 rows that the model calls yes" in told
+
+
+def test_a_class_with_a_risk_of_its_own_is_looked_at_by_itself() -> None:
+    own = Stratum("rows of class yes", 1000, 0, risk=0.05)
+    certificate = Certificate("certified", 0.01, 0.95, "classes", q=1.0, strata=(Stratum("rows", 10_000, 0), own))
+    full = np.repeat(CLASSES, [9000, 1000])
+
+    def told(n_bad_yes: int) -> str | None:
+        return broken_promise(certificate, full, np.arange(10_000) >= 10_000 - n_bad_yes, CLASSES)
+
+    assert told(60) is None
+    assert "rows that the model calls yes" in (told(90) or "")
 
 
 def test_proofs_allow_nothing() -> None:

@@ -99,6 +99,45 @@ def test_training_rows_are_warned_about_in_a_line(files: Path, tmp_path: Path) -
     assert "training rows" in lines[0]
 
 
+def test_classes_have_risks_of_their_own(files: Path, tmp_path: Path) -> None:
+    path = tmp_path / "a.wald"
+    words = ("fit", files / "words.skops", files / "fit.npy", "-o", path, *UNITS, "--protect", "odd=0.08")
+    facts = said(*words, "--protect", "even=0.09")
+    fast = wald.load(path)
+    assert fast.protect == {"odd": 0.08, "even": 0.09}
+    assert "bound" not in facts["certificate"]
+    assert [s["risk"] for s in facts["certificate"]["strata"]] == [0.05, 0.08, 0.09]
+    assert "<= 8 % within class odd" in done("inspect", path).stdout
+    rows = ("--model", files / "words.skops", "--repeats", 7)
+    assert said("bench", path, files / "test.npy", *rows)["broken"] is None
+
+
+def test_labels_that_are_numbers(files: Path, tmp_path: Path) -> None:
+    words = ("fit", files / "svc.skops", files / "fit.npy", "-o", tmp_path / "a.wald", "--cost", "units")
+    result = done(*words, "--risk", 0.05, "--protect", "8=0.01", code=1)
+    assert "299 certificate rows of class 8 needed" in result.stdout
+    assert wald.load(tmp_path / "a.wald").protect == {8: 0.01}
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["each", "positive"], "takes one of its words"),
+        (["each", "odd=0.1"], "each is not LABEL=RISK"),
+        (["odd=much"], "odd=much is not LABEL=RISK"),
+        (["=0.1"], "=0.1 is not LABEL=RISK"),
+        (["odd=0.1", "odd=0.2"], "names odd twice"),
+        (["strange=0.1"], "names strange, which is none of the classes even, odd"),
+        (["odd=2"], "must be a number above 0 and below 1"),
+        (["some"], "protect must be one of"),
+    ],
+)
+def test_what_protect_does_not_take(words: list[str], message: str, files: Path, tmp_path: Path) -> None:
+    options = [part for word in words for part in ("--protect", word)]
+    told = refusal("fit", files / "words.skops", files / "fit.npy", "-o", tmp_path / "a.wald", *UNITS, *options)
+    assert message in told
+
+
 # ---- models --------------------------------------------------------------------------------------------------------
 
 

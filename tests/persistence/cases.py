@@ -102,6 +102,8 @@ MAKERS: dict[str, Callable[[], Any]] = {
     "evaluates everything": dense(SVC(), fit_rows=slice(300, 340), risk=0.001),
     "evaluates everything multiclass": dense(SVC(), X3, y3, fit_rows=slice(300, 340), risk=0.001),
     "each class": dense(SVC(), X3, y3, protect="each", risk=0.1),
+    "classes": dense(SVC(), X3, y3, protect={0: 0.2, 3: 0.15}, risk=0.1),
+    "named class": dense(SVC(), y=np.where(y2, "nein", "ja"), protect={np.str_("nein"): 0.1}),
     "positives": dense(SVC(), protect="positive"),
     "budget": dense(LogisticRegression(), rule=Budget(7), risk=None),
     "constant": dense(LogisticRegression(), rule=ConstantBoundary(delta=0.1, sides="negative"), order="random"),

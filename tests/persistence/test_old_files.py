@@ -40,7 +40,8 @@ def test_old_files_answer_as_recorded(name):
     assert stages.tolist() == answers["stages"]
     # between instruction sets, scores agree to rounding
     np.testing.assert_allclose(scores, np.array(answers["scores"]), rtol=1e-4, atol=1e-4)
-    assert str(loaded.certificate_) == answers["certificate"]
+    # an upper limit that was computed at the chosen scale is not printed any more
+    assert str(loaded.certificate_) == answers["certificate"].split(", bound")[0]
     assert len(set(stages.tolist())) > 1  # some rows leave early
 
 

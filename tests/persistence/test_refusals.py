@@ -1,5 +1,7 @@
 """What a file cannot hold is refused by name, and nothing is left behind."""
 
+import copy
+import dataclasses
 import os
 import stat
 from dataclasses import dataclass
@@ -18,8 +20,9 @@ from sklearn.svm import SVC
 
 import wald
 from wald import EarlyExitClassifier
+from wald._prediction import Served
 from wald.persistence import container
-from wald.stopping import Boundary, Ladder
+from wald.stopping import Boundary, Certificate, Ladder
 
 
 @pytest.fixture
@@ -166,3 +169,14 @@ def test_paths_that_cannot_be_written_or_read(tmp_path):
     assert os.listdir(tmp_path) == []
     wald.save(fast, str(tmp_path / "model.wald"))
     assert wald.load(str(tmp_path / "model.wald")).plan_.q == fast.plan_.q
+
+
+def test_a_certificate_that_calls_lossless_what_is_not(path):
+    """As pickles of older versions may hold."""
+    fast = copy.copy(made("rbf")[0])
+    fast.risk, fast.certificate_ = 0, Certificate.lossless()
+    fast.plan_ = dataclasses.replace(fast.plan_, q=1.0)
+    fast._served = Served(fast._served.model, fast.plan_, by_proof=True)
+    with pytest.raises(ValueError, match=r"cannot be saved: .* thresholds that q moves\. Call fit again"):
+        wald.save(fast, path)
+    assert not path.exists()

@@ -27,7 +27,7 @@ VALUES = [
     ConstantBoundary(delta=1e-300, sides="positive", variance="bridge"),
     CostModel(1e-9, 2.0, 3.0, 0.0, 5.0, 16, 1.0, 0.8),
     Certificate.lossless(),
-    Certificate("certified", 0.1, 0.95, "each", 2.5, (Stratum("rows of class 'ä'", 300, 2),), 0.02, True),
+    Certificate("certified", 0.1, 0.95, "each", 2.5, (Stratum("rows of class 'ä'", 300, 2),), True),
     (1, 2.5, None, True, "ß", (), (1.0, math.inf)),
     math.inf,
     0.1 + 0.2,

@@ -8,55 +8,83 @@ import pickle
 
 import pytest
 
-from wald.stopping import Certificate, Stratum
-from wald.stopping.binomial import upper_bound
+from wald.stopping import Boundary, Certificate, Stratum, rows_needed
 
 
 def certified(k=6, n=12_000, risk=0.001, name="rows", **changes):
-    bound = upper_bound(k, n, 0.95)
-    given = {"q": 4.0, "strata": (Stratum(name, n, k),), "bound": bound, **changes}
+    given = {"q": 4.0, "strata": (Stratum(name, n, k),), **changes}
     return Certificate("certified", risk, 0.95, **given)
 
 
 EACH = (Stratum("rows of class a", 900, 1), Stratum("rows of class b", 400, 0))
 
+CLASSES = (
+    Stratum("rows", 1300, 1),
+    Stratum("rows of class fraud", 900, 0, risk=0.005),
+    Stratum("rows of class b", 400, 1, risk=0.02),
+)
+FEW = (Stratum("rows of class c", 9, 0), Stratum("rows of class d", 0, 0))
+
 SENTENCES = [
-    (certified(), "disagreement <= 0.1 % with 95 % confidence: 6 of 12 000 rows, bound 0.099 %"),
+    (certified(), "disagreement <= 0.1 % with 95 % confidence: 6 of 12 000 rows"),
     (
         certified(grouped=True),
-        "disagreement <= 0.1 % with 95 % confidence: 6 of 12 000 rows (one per group), bound 0.099 %",
+        "disagreement on a random row of a random group <= 0.1 % with 95 % confidence: "
+        "6 of 12 000 rows (one per group)",
     ),
     (
-        certified(n_splits=2, bound=upper_bound(6, 12_000, 0.975)),
-        "disagreement <= 0.1 % with 95 % confidence: 6 of 12 000 rows (cheapest of 2 splits), bound 0.11 %",
+        certified(5, n_splits=2),
+        "disagreement <= 0.1 % with 95 % confidence: 5 of 12 000 rows (cheapest of 2 splits)",
     ),
     (
         certified(3, 900, 0.01, "positives", protect="positive"),
-        "exits as negative among positives <= 1 % with 95 % confidence: 3 of 900 positives, bound 0.86 %",
+        "exits as negative among positives <= 1 % with 95 % confidence: 3 of 900 positives",
     ),
     (
         certified(3, 900, 0.01, "negatives", protect="negative"),
-        "exits as positive among negatives <= 1 % with 95 % confidence: 3 of 900 negatives, bound 0.86 %",
+        "exits as positive among negatives <= 1 % with 95 % confidence: 3 of 900 negatives",
     ),
     (
-        certified(risk=0.01, protect="each", strata=EACH, bound=upper_bound(0, 400, 0.95)),
-        "disagreement within each class <= 1 % with 95 % confidence: 0 of 400 rows of class b, bound 0.75 %",
+        certified(risk=0.01, protect="each", strata=EACH),
+        "disagreement within each class <= 1 % with 95 % confidence: 0 of 400 rows of class b",
     ),
     (
-        Certificate("measured", None, 0.95, q=1.0, strata=(Stratum("rows", 12_000, 96),), bound=0.0),
+        certified(risk=0.01, protect="classes", strata=CLASSES),
+        "disagreement <= 1 %, <= 0.5 % within class fraud, <= 2 % within class b, all with 95 % confidence: "
+        "1 of 1 300 rows, 0 of 900 rows of class fraud, 1 of 400 rows of class b",
+    ),
+    (
+        Certificate("measured", None, 0.95, protect="each", q=1.0, strata=EACH),
+        "measured disagreement within each class, at worst 0 % (0 % to 1.1 %, one of 2 intervals that hold together "
+        "with 95 % confidence), 0 of 400 rows of class b; not a promise",
+    ),
+    (
+        Certificate("measured", None, 0.95, q=1.0, strata=(Stratum("rows", 12_000, 96),)),
         "measured disagreement 0.8 % (95 % interval 0.65 % to 0.98 %), 96 of 12 000 rows; not a promise",
     ),
     (
         Certificate("too few rows", 0.01, 0.95, strata=(Stratum("rows", 120, 0),)),
-        "no early exit: 299 certificate rows needed, 120 given",
+        "no early exit: 299 certificate rows needed, 120 given, which can back a risk of 2.5 % at best",
     ),
     (
         Certificate("too few rows", 0.01, 0.95, strata=(Stratum("rows", 120, 0),), n_splits=2),
-        "no early exit: 368 certificate rows needed, 120 given (in each of 2 splits)",
+        "no early exit: 368 certificate rows needed, 120 given (in each of 2 splits), which can back a risk of 3.1 % "
+        "at best",
     ),
     (
         Certificate("too few rows", 0.01, 0.95, protect="each", strata=(*EACH, Stratum("rows of class c", 9, 0))),
-        "no early exit: 299 certificate rows of class c needed, 9 given",
+        "no early exit: 299 certificate rows of class c needed, 9 given, which can back a risk of 29 % at best",
+    ),
+    (
+        Certificate("too few rows", 0.01, 0.95, protect="each", strata=(EACH[0], *FEW)),
+        "no early exit: 299 certificate rows of class c needed, 9 given, which can back a risk of 29 % at best; "
+        "299 certificate rows of class d needed, 0 given, which can back no risk below 99 %",
+    ),
+    (
+        Certificate(
+            "too few rows", 0.01, 0.95, protect="classes", strata=(CLASSES[0], Stratum("rows of x", 50, 0, 0.05))
+        ),
+        "no early exit: 59 certificate rows of x needed, 50 given, which can back a risk of 5.9 % at best",
     ),
     (
         Certificate("too many disagreements", 0.01, 0.95, strata=(Stratum("rows", 5000, 70),)),
@@ -87,7 +115,7 @@ def test_it_verifies_itself():
     assert certified().verify()
     assert Certificate.lossless().verify()
     assert Certificate.full_evaluation("because").verify()
-    measured = Certificate("measured", None, 0.95, q=1.0, strata=EACH, bound=upper_bound(0, 400, 0.95))
+    measured = Certificate("measured", None, 0.95, q=1.0, strata=EACH)
     assert measured.verify()
     few = Certificate("too few rows", 0.01, 0.95, strata=(Stratum("rows", 120, 0),))
     many = Certificate("too many disagreements", 0.01, 0.95, strata=(Stratum("rows", 5000, 70),))
@@ -105,7 +133,9 @@ def test_it_verifies_itself():
         {"risk": 0.0009},
         {"risk": None},
         {"confidence": 0.999},
-        {"bound": 0.0005},
+        {"risk": 0.0},
+        {"strata": (Stratum("rows", 12_000, 6, risk=0.01),)},
+        {"protect": "classes"},
         {"q": math.inf},
         {"status": "too many disagreements"},
         {"status": "lossless"},
@@ -120,3 +150,32 @@ def test_it_notices_a_change(change):
 def test_voiding_keeps_the_counts():
     void = certified().voided("drift")
     assert dataclasses.replace(void, void=None) == certified()
+
+
+def test_a_proof_needs_thresholds_that_nothing_moves():
+    proof = Certificate.lossless()
+    assert proof.verify(Boundary.symmetric(0.0, [0.0, 0.0]))
+    assert not proof.verify(Boundary.symmetric(0.0, [0.0, 0.1]))
+    for change in ({"risk": 0.01}, {"q": 2.0}, {"strata": EACH}):
+        assert not dataclasses.replace(proof, **change).verify()
+
+
+def test_classes_with_risks_of_their_own_are_part_of_what_is_checked():
+    certificate = certified(risk=0.01, protect="classes", strata=CLASSES)
+    assert certificate.verify()
+    assert (certificate.n_rows, certificate.n_disagreements) == (1300, 1)
+    assert [certificate.needed_by(s) for s in CLASSES] == [299, 598, 149]
+    loose = dataclasses.replace(CLASSES[1], n_disagreements=2)  # 2 of 900 do not prove 0.5 %
+    assert not dataclasses.replace(certificate, strata=(CLASSES[0], loose, CLASSES[2])).verify()
+    assert not dataclasses.replace(certificate, strata=CLASSES[:1]).verify()
+    assert not dataclasses.replace(certificate, protect="each").verify()
+
+
+@pytest.mark.parametrize("n", [2, 9, 120, 2000, 5000, 123_456])
+@pytest.mark.parametrize("confidence", [0.8, 0.95, 0.999])
+def test_the_smallest_risk_can_be_certified_as_printed(n, confidence):
+    few = Certificate("too few rows", 1e-6, confidence, strata=(Stratum("rows", n, 0),))
+    assert few.verify()
+    printed = float(str(few).split("a risk of ")[1].split(" %")[0]) / 100
+    assert few.smallest_risk <= printed <= 1.1 * few.smallest_risk
+    assert rows_needed(printed, confidence) <= n < rows_needed(0.999 * few.smallest_risk, confidence)

@@ -113,7 +113,7 @@ def test_it_keeps_the_last_scale_before_the_first_failure(dtype, protect):
         expected = q, k
     assert (certificate.q, certificate.n_disagreements) == expected
     assert certificate.n_rows == spoken_of.n_rows
-    assert certificate.bound == upper_bound(expected[1], spoken_of.n_rows, confidence) <= risk
+    assert upper_bound(expected[1], spoken_of.n_rows, confidence) <= risk
     assert certificate.status == "certified"
     assert certificate.verify()
 
@@ -138,7 +138,8 @@ def test_a_class_without_rows_is_missed():
         three_classes(3000), Boundary.upper(0.0, SD), risk=0.01, confidence=0.95, protect="each",
         q_grid=GRID, classes=list("abcd"),
     )  # fmt: skip
-    assert str(certificate) == "no early exit: 299 certificate rows of class d needed, 0 given"
+    needed = "299 certificate rows of class d needed, 0 given, which can back no risk below 99 %"
+    assert str(certificate) == f"no early exit: {needed}"
     assert certificate.q == np.inf
 
 
@@ -153,7 +154,7 @@ def test_disagreements_at_the_most_cautious_scale_say_so():
     looks = rows(5000)
     certificate = certify(looks, LADDER, risk=0.01, confidence=0.95, q_grid=[0.5, 0.4])
     assert certificate.status == "too many disagreements"
-    assert (certificate.q, certificate.bound) == (np.inf, 0.0)
+    assert certificate.q == np.inf
     assert certificate.n_disagreements == disagreements(looks, LADDER, 0.5)
     assert certificate.verify()
 
@@ -286,7 +287,6 @@ def test_of_several_splits_each_is_tested_at_its_share_of_the_error():
     shared = certify(looks, LADDER, confidence=0.95, n_splits=4, **given)
     alone = certify(looks, LADDER, confidence=0.9875, **given)
     assert (shared.q, shared.strata) == (alone.q, alone.strata)
-    assert shared.bound == pytest.approx(alone.bound)
     assert (shared.confidence, shared.n_splits, shared.verify()) == (0.95, 4, True)
     assert shared.q > certify(looks, LADDER, confidence=0.95, **given).q
     scarce = certify(rows(300), LADDER, risk=0.01, confidence=0.95, q_grid=GRID, n_splits=2)

@@ -49,7 +49,6 @@ def test_the_counts_are_the_engines_and_pass_by_every_stage(dtype):
         assert stratum.n_rows == np.count_nonzero(stage <= t)
         assert stratum.n_disagreements == np.count_nonzero((codes != tested.full) & (stage <= t))
         assert p_value(stratum.n_disagreements, stratum.n_rows, 0.02) <= 0.05
-    assert (certificate.bounds <= 0.02).all()
     assert "by any stage" in str(certificate)
 
 
@@ -94,7 +93,6 @@ def test_without_evidence_everything_stays_closed(looks):
     assert certificate.first_stage is None
     assert np.isinf(certificate.boundary.high_center).all()
     assert certificate.verify()
-    assert (certificate.bounds == 0).all()
     assert str(certificate).startswith("no early exit: no stage passed")
     assert "299 at least" in str(certificate)
 

@@ -21,6 +21,7 @@ from .._progress import share_done
 from .._rows import take, to_array
 from ..stopping import Certificate
 from ..stopping.binomial import p_value
+from ..stopping.fixed_sequence import rows_of
 from . import options
 from .answers import NO, answering, as_json, mistaken, note, progress_console, show
 from .errors import UserError
@@ -165,9 +166,7 @@ def broken_promise(
     """
     if certificate.status == "measured":
         return None
-    risk = (certificate.risk or 0.0) if certificate.status == "certified" else 0.0
-    chosen = {"all": [None], "positive": [classes[-1]], "negative": [classes[0]], "each": list(classes)}
-    for label in chosen[certificate.protect] if risk else [None]:
+    for label, risk in _promised(certificate, classes):
         member = np.ones(len(full), dtype=bool) if label is None else full == label
         n, k = int(member.sum()), int((member & differs).sum())
         if k and 1.0 - p_value(k - 1, n, risk) < DOUBT:
@@ -177,6 +176,18 @@ def broken_promise(
                 "those given to wald fit?"
             )
     return None
+
+
+def _promised(certificate: Certificate, classes: NDArray[Any]) -> list[tuple[Any, float]]:
+    """Class labels, or None for all rows, with what is promised of them."""
+    if certificate.status != "certified" or not certificate.risk:
+        return [(None, 0.0)]
+    if certificate.protect == "classes":
+        own = {s.name: s.risk for s in certificate.strata if s.risk is not None}
+        named = [(label, own[rows_of(label)]) for label in classes if rows_of(label) in own]
+        return [(None, certificate.risk), *named]
+    chosen = {"all": [None], "positive": [classes[-1]], "negative": [classes[0]], "each": list(classes)}
+    return [(label, certificate.risk) for label in chosen[certificate.protect]]
 
 
 def _table(cases: list[Case], model: str) -> Table:

@@ -23,13 +23,21 @@ def certificate_facts(certificate: Certificate) -> dict[str, Any]:
         "n_splits": certificate.n_splits,
         "tested_confidence": certificate.tested,
         "protect": certificate.protect,
-        "bound": certificate.bound,
         "n_rows": certificate.n_rows,
         "n_disagreements": certificate.n_disagreements,
         "rows_needed": certificate.rows_needed,
+        "smallest_risk": certificate.smallest_risk if certificate.strata else None,
         "strata": [
-            {"name": s.name, "n_rows": s.n_rows, "n_disagreements": s.n_disagreements} for s in certificate.strata
+            {
+                "name": s.name,
+                "n_rows": s.n_rows,
+                "n_disagreements": s.n_disagreements,
+                "risk": certificate.risk_of(s),
+                "rows_needed": certificate.needed_by(s),
+            }
+            for s in certificate.strata
         ],
+        "intervals": certificate.intervals,
         "one_row_per_group": certificate.grouped,
         "q": certificate.q,
     }

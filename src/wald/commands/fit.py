@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from numpy.typing import NDArray
 from sklearn.frozen import FrozenEstimator
 
 import wald
 
 from .._parameters import checked_rule
 from .._progress import progress
+from ..additive import decompose
 from ..stopping import Certificate
 from . import options
 from .answers import NO, answering, as_json, mistaken, note, progress_console, show
+from .errors import UserError
 from .facts import certificate_facts, model_facts, plan_facts
 from .models import load_model, wanted_of
 from .rows import read_whole
@@ -30,12 +34,21 @@ def fit(
     ],
     data: options.DataArgument,
     output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="Where to write the result.")],
-    risk: Annotated[float, typer.Option(help="Bound on the share of labels that may differ; 0: none may.")] = 0.001,
-    confidence: Annotated[float, typer.Option(help="Probability with which the bound holds.")] = 0.95,
+    risk: Annotated[
+        float, typer.Option(help="Bound on the probability that a row's label differs; 0: none may.")
+    ] = 0.001,
+    confidence: Annotated[
+        float, typer.Option(help="Probability, over the draw of the rows, with which the bound holds.")
+    ] = 0.95,
     cost: Annotated[str, typer.Option(help="What the plan minimizes: time or units.")] = "time",
     protect: Annotated[
-        str, typer.Option(help="The rows that the promise is about: all, positive, negative or each class.")
-    ] = "all",
+        list[str] | None,
+        typer.Option(
+            metavar="WORD|LABEL=RISK",
+            help="The rows that the promise is about: all (if not said), positive, negative or each class; or "
+            "LABEL=RISK beside the promise about all: what one class may lose. May be repeated.",
+        ),
+    ] = None,
     groups: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="Rows with the same value belong together (users, documents).")
     ] = None,
@@ -64,7 +77,7 @@ def fit(
             risk=risk,
             confidence=confidence,
             cost=cost,
-            protect=protect,  # type: ignore[arg-type]  # any text: checked below
+            protect=by_text(protect or []),
             n_jobs=options.threads(jobs),
             random_state=seed,
         )
@@ -77,6 +90,8 @@ def fit(
             step("reading rows")
             part = read_whole(data, wanted_of(model, wrapped), reading)
             fast.set_params(estimator=FrozenEstimator(wrapped))
+            if isinstance(fast.protect, dict):
+                fast.set_params(protect=by_label(fast.protect, decompose(wrapped).classes))
             with warnings.catch_warnings(), mistaken(str(data), ValueError, TypeError):
                 warnings.filterwarnings("ignore", "no early exit")  # the sentence says it
                 step("planning and certifying")
@@ -99,6 +114,35 @@ def fit(
         if failed(fast.certificate_):
             note("wald fit: the rows cannot back the promise; the file evaluates every row in full.")
             raise typer.Exit(NO)
+
+
+def by_text(words: Sequence[str]) -> Any:
+    """What ``--protect`` stands for: one word, or risks by the text of a label."""
+    if not any("=" in word for word in words):
+        if len(words) > 1:
+            raise UserError(f"--protect takes one of its words. Got {', '.join(words)}.")
+        return words[0] if words else "all"
+    risks: dict[str, float] = {}
+    for word in words:
+        label, equals, risk = word.rpartition("=")
+        if label in risks:
+            raise UserError(f"--protect names {label} twice.")
+        try:
+            risks[label] = float(risk)
+        except ValueError:
+            equals = ""
+        if not (equals and label):
+            raise UserError(f"--protect: {word} is not LABEL=RISK, as in fraud=0.01; words and labels do not mix.")
+    return risks
+
+
+def by_label(risks: Mapping[str, float], classes: NDArray[Any]) -> dict[Any, float]:
+    """Risks by the label itself, where a text stands for it."""
+    labels = {str(label): label for label in classes.tolist()}
+    strange = [text for text in risks if text not in labels]
+    if strange:
+        raise UserError(f"--protect names {strange[0]}, which is none of the classes {', '.join(labels)}.")
+    return {labels[text]: risk for text, risk in risks.items()}
 
 
 def failed(certificate: Certificate) -> bool:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from ..early_exit import EarlyExitClassifier
 from ..stopping import Looks, q_grid
 from ..stopping.binomial import interval
-from ..stopping.boundary import Protect
+from ..stopping.boundary import ProtectName
 from ..stopping.validation import require_fraction
 from ._curves import curve_look, draw_bound, draw_point, in_use, legend_of_curves
 from ._source import model_of, name_of, require_fitted, require_matplotlib, require_rows, unit_of
@@ -18,7 +18,7 @@ from ._source import model_of, name_of, require_fitted, require_matplotlib, requ
 _GID = "wald-tradeoff"
 #: Scales that a curve goes through.
 _N_SCALES = 200
-_EVENT: dict[Protect, str] = {
+_EVENT: dict[ProtectName, str] = {
     "all": "disagreement with full model",
     "positive": "disagreement on positives",
     "negative": "disagreement on negatives",
@@ -47,7 +47,7 @@ class TradeoffDisplay:
     interval_in_use : tuple of 2 float or None, default=None
         Confidence interval of ``disagreement_in_use``.
     risk : float or None, default=None
-        Certified bound of the disagreement in use.
+        Promised bound of the disagreement in use, with the certificate's confidence.
     confidence : float, default=0.95
         Of the interval, and of what a share of 0 rules out.
     full_cost : float or None, default=None
@@ -137,7 +137,8 @@ class TradeoffDisplay:
         estimator : EarlyExitClassifier
             Fitted.
         X : {array-like, sparse matrix, data frame} of shape (n_rows, n_features)
-            Rows that neither trained nor planned it. With ``protect="positive"`` (or ``"negative"``) disagreement is
+            Rows that neither trained nor planned nor certified it: thresholds that were chosen by the counts of rows
+            leave no interval on these that holds. With ``protect="positive"`` (or ``"negative"``) disagreement is
             counted among the rows that the full model calls so, cost on all.
         budgeted : bool, default=False
             Instead let every row leave at the same look of the same plan: what early exit is worth beyond the plan.
@@ -187,7 +188,7 @@ class TradeoffDisplay:
             "confidence": fast.confidence,
             "full_cost": plan.full_cost,
             "unit": unit_of(fast) if unit is None else unit,
-            "event": _EVENT[fast.protect],
+            "event": _EVENT[fast.protect if isinstance(fast.protect, str) else "all"],
             "name": name_of(fast) + (", budgeted" if budgeted else "") if name is None else name,
         }
         if budgeted:

@@ -32,6 +32,11 @@ def encode_early_exit(owner: EarlyExitClassifier, arrays: Arrays) -> dict[str, A
     check_is_fitted(owner, "_served")
     served = owner._ready()
     require_no_front(served.model)
+    rule = checked_rule(owner)
+    try:
+        check_promise(owner.certificate_, served.plan, served.by_proof, served.by_proof or rule.lossless)
+    except FileFormatError as error:
+        raise ValueError(f"This classifier cannot be saved: {error}. Call fit again.") from None
     fields = {
         "fingerprint": _fingerprint(owner, served.model),
         "by_proof": bool(served.by_proof),
@@ -80,12 +85,12 @@ class Parts:
         self.model, self.n_features = decode_model(header.section("model"), stock)
         self.plan = decode_plan(header.section("plan"), stock, self.model)
         self.certificate: Certificate = values.decode(header.take("certificate"), stock, "certificate", Certificate)
-        check_promise(self.certificate, self.plan, self.by_proof)
         self.names = decode_names(header.flag("feature_names"), stock, self.n_features)
         self.looks = decode_looks(stock, self.model, self.plan)
         header.done()
         stock.done()
-        check_parameters(EarlyExitClassifier(None, **self.parameters))
+        rule = check_parameters(EarlyExitClassifier(None, **self.parameters), self.model.classes)
+        check_promise(self.certificate, self.plan, self.by_proof, self.by_proof or rule.lossless)
 
 
 def assemble(parts: Parts, estimator: Any, where: str) -> EarlyExitClassifier:

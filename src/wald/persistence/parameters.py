@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .._parameters import checked_rule
 from .._threads import effective_threads
 from ..early_exit import EarlyExitClassifier
 from ..plan import CostModel
 from ..stopping import Rule
+from ..stopping.class_risks import by_code
 from . import values
 from .arrays import Arrays, Stock
 from .estimators import require_plain_seed
@@ -23,7 +25,6 @@ PLAIN: dict[str, Any] = {
     "confidence": float,
     "readout": str,
     "rule": str | Rule,
-    "protect": str,
     "cost": str | CostModel,
     "certificate_fraction": float | str,
     "n_splits": int | str,
@@ -39,6 +40,7 @@ def encode_parameters(owner: EarlyExitClassifier, arrays: Arrays) -> dict[str, A
     checked_rule(owner)
     require_plain_seed(owner.random_state)
     fields = {name: values.encode(getattr(owner, name), arrays, name) for name in PLAIN}
+    fields["protect"] = _encode_protect(owner.protect, arrays)
     fields["order"] = _encode_order(owner.order, arrays)
     fields["feature_costs"] = _encode_costs(owner.feature_costs, arrays)
     fields["feature_groups"] = _encode_groups(owner.feature_groups)
@@ -49,6 +51,7 @@ def decode_parameters(section: Section, stock: Stock) -> dict[str, Any]:
     """Give the parameters as keyword arguments, of the kinds that they must have."""
     hints = {name: hint for name, hint in PLAIN.items() if name in section or name not in LATER}
     given = {name: values.decode(section.take(name), stock, name, hint) for name, hint in hints.items()}
+    given["protect"] = _decode_protect(section.take("protect"), stock)
     given["order"] = _decode_order(section.take("order"), stock)
     given["feature_costs"] = _decode_costs(section.take("feature_costs"), stock)
     given["feature_groups"] = _decode_groups(section.take("feature_groups"))
@@ -56,13 +59,34 @@ def decode_parameters(section: Section, stock: Stock) -> dict[str, Any]:
     return given
 
 
-def check_parameters(owner: EarlyExitClassifier) -> None:
-    """Refuse parameters that the estimator would refuse."""
+def check_parameters(owner: EarlyExitClassifier, classes: NDArray[Any]) -> Rule:
+    """Refuse parameters that the estimator would refuse; gives the stopping rule that they name."""
     try:
-        checked_rule(owner)
+        rule = checked_rule(owner)
+        by_code(owner.protect, classes)
         effective_threads(owner.n_jobs)
     except (TypeError, ValueError) as error:
         raise FileFormatError(f"header.parameters: {error}") from None
+    return rule
+
+
+def _encode_protect(protect: Any, arrays: Arrays) -> Any:
+    """A word as it is; risks by class as pairs of label and risk."""
+    if isinstance(protect, str):
+        return protect
+    plain = {getattr(label, "item", lambda label=label: label)(): risk for label, risk in protect.items()}
+    return [[values.encode(label, arrays, "protect"), float(risk)] for label, risk in plain.items()]
+
+
+def _decode_protect(raw: Any, stock: Stock) -> Any:
+    if isinstance(raw, str):
+        return plain_text(raw, "protect")
+    if not isinstance(raw, list) or not all(isinstance(pair, list) and len(pair) == 2 for pair in raw):
+        raise FileFormatError("protect should be a text, or a list of labels and the risk of each")
+    return {
+        values.decode(label, stock, "protect", str | bool | int | float): _positive(risk, "protect")
+        for label, risk in raw
+    }
 
 
 def _encode_order(order: Any, arrays: Arrays) -> str | None:

@@ -128,8 +128,18 @@ def decode_looks(stock: Stock, model: AdditiveModel, plan: Plan) -> Looks:
     )
 
 
-def check_promise(certificate: Certificate, plan: Plan, by_proof: bool) -> None:
-    """Refuse a certificate that speaks of another plan."""
+def check_promise(certificate: Certificate, plan: Plan, by_proof: bool, lossless: bool) -> None:
+    """Refuse a certificate that speaks of another plan, or calls one lossless that no lossless rule has made.
+
+    Parameters
+    ----------
+    certificate : Certificate
+    plan : Plan
+    by_proof : bool
+        Whether rows that are not proven go to the wrapped model itself.
+    lossless : bool
+        Whether a lossless rule was asked for.
+    """
     values.check_certificate(certificate)
     early = certificate.status in ("certified", "lossless", "measured")
     q = certificate.q if certificate.status == "certified" else 1.0 if early else np.inf
@@ -137,3 +147,6 @@ def check_promise(certificate: Certificate, plan: Plan, by_proof: bool) -> None:
     require(agree, f"a plan with q={plan.q:g} does not go with a certificate of status {certificate.status!r}")
     proof = certificate.status in ("lossless", "full")
     require(proof or not by_proof, f"exits by proof do not go with a certificate of status {certificate.status!r}")
+    if certificate.status == "lossless" and certificate.void is None:
+        require(lossless, "a certificate that no row can differ does not go with a rule that is not lossless")
+        require(certificate.verify(plan.boundary), "a certificate that no row can differ has thresholds that q moves")

@@ -20,6 +20,9 @@ from ..stopping import Certificate, Stratum
 from .arrays import Arrays, Stock
 from .header import MOST, FileFormatError, Section, number, plain_text
 
+#: Fields that older files have and nothing reads any more, with what they held.
+RETIRED: Mapping[str, Mapping[str, Any]] = {"Certificate": {"bound": float}}
+
 FLOATS, TUPLE, TYPE, FLOAT = "floats", "tuple", "type", "float"
 
 
@@ -138,6 +141,9 @@ def _instance(section: Section, stock: Stock, where: str) -> Any:
     # a field that a later version added is missing in older files, and has its default
     names = [field.name for field in dataclasses.fields(kind) if field.init and field.name in given]
     values = {name: decode(fields.take(name), stock, f"{where}.{name}", hints[name]) for name in names}
+    for name, hint in RETIRED.get(kind.__name__, {}).items():
+        if name in given:
+            decode(fields.take(name), stock, f"{where}.{name}", hint)
     fields.done()
     try:
         return kind(**values)
@@ -180,8 +186,8 @@ def check_certificate(certificate: Certificate) -> None:
         (0 < c.confidence <= 1, "confidence"),
         (1 <= c.n_splits <= MOST, "n_splits"),
         (c.q >= 0, "q"),
-        (0 <= c.bound <= 1, "bound"),
         (all(0 <= s.n_disagreements <= s.n_rows <= MOST for s in c.strata), "counts"),
+        (all(s.risk is None or 0 < s.risk < 1 for s in c.strata), "risks of classes"),
     )
     for holds, what in limits:
         if not holds:

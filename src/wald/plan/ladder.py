@@ -8,6 +8,7 @@ keep are judged on the second, at the scale q that the certificate's own walk wo
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,20 +65,24 @@ def _served_at_shape(looks: Looks, boundary: Boundary, problem: Problem, dtype: 
     rule, risk, q = problem.rule, problem.risk, 1.0
     if risk is not None and not rule.lossless and not rule.forced:
         q = np.inf
-        members = _members(looks, problem.protect)
-        for step, strata in counts_along(looks, boundary, q_grid(looks, boundary), members):
-            if any(s.n_disagreements > risk * s.n_rows for s in strata):
+        members, risks = _members(looks, problem.protect)
+        for step, strata in counts_along(looks, boundary, q_grid(looks, boundary), members, risks):
+            if any(s.n_disagreements > (risk if s.risk is None else s.risk) * s.n_rows for s in strata):
                 break
             q = step
     return live_shares(looks, boundary, q, dtype)
 
 
-def _members(looks: Looks, protect: Protect) -> dict[str, NDArray[np.bool_]]:
-    """Masks of the rows that the promise speaks of, each of which has to keep it."""
+def _members(looks: Looks, protect: Protect) -> tuple[dict[str, NDArray[np.bool_]], dict[str, float]]:
+    """Masks of the rows that the promise speaks of, each of which has to keep it, and risks of their own."""
+    everything = {"rows": np.ones(looks.n_rows, dtype=bool)}
+    if isinstance(protect, Mapping):
+        members = {str(code): looks.full == code for code in protect}
+        return everything | members, {str(code): risk for code, risk in protect.items()}
     if protect == "all":
-        return {"rows": np.ones(looks.n_rows, dtype=bool)}
+        return everything, {}
     codes = {"positive": [1], "negative": [0]}.get(protect) or np.unique(looks.full).tolist()
-    return {str(code): looks.full == code for code in codes}
+    return {str(code): looks.full == code for code in codes}, {}
 
 
 def live_shares(looks: Looks, boundary: Boundary, q: float, dtype: Precision) -> Floats:

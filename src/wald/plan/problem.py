@@ -96,7 +96,7 @@ class Problem:
     rule : Rule
     risk : float or None
         At which candidates are compared; None: the rule is used as printed.
-    protect : {"all", "positive", "negative", "each"}
+    protect : {"all", "positive", "negative", "each"} or dict from class code to risk
     block : int
         Terms that the engine evaluates at a time.
     looks_at_blocks : bool

@@ -60,6 +60,17 @@ def interval(k: int, n: int, confidence: float) -> tuple[float, float]:
     return (1.0 - upper_bound(n - k, n, tail) if n > 0 else 0.0), upper_bound(k, n, tail)
 
 
+def smallest_risk(n: int, confidence: float) -> float:
+    """Smallest risk that `n` rows can back, if none of them disagrees; 1 without rows.
+
+    Examples
+    --------
+    >>> round(smallest_risk(2995, 0.95), 6), smallest_risk(0, 0.95)
+    (0.001, 1.0)
+    """
+    return -math.expm1(math.log1p(-confidence) / n) if n > 0 else 1.0
+
+
 def rows_needed(risk: float, confidence: float) -> int:
     """Certificate rows without which no promise is possible, even if none of them disagrees.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -10,8 +11,10 @@ import numpy.typing as npt
 
 from .looks import FloatArray
 
-Protect = Literal["all", "positive", "negative", "each"]
-PROTECT: tuple[Protect, ...] = ("all", "positive", "negative", "each")
+ProtectName = Literal["all", "positive", "negative", "each"]
+#: A word, or class labels with the risk of each.
+Protect = ProtectName | Mapping[Any, float]
+PROTECT: tuple[ProtectName, ...] = ("all", "positive", "negative", "each")
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,13 +89,20 @@ class Boundary:
         """Number of early stages T."""
         return int(self.high_center.size)
 
+    @property
+    def fixed(self) -> bool:
+        """Whether no `q` moves any threshold, as where a proof places them."""
+        return not (self.low_scale.any() or self.high_scale.any())
+
     def restricted(self, protect: Protect) -> Boundary:
         """Close the side that the promise does not speak of.
 
         A promise about the rows that the full model calls positive ("positive") lets rows leave as negative
-        only: any other rule would keep it by calling everything positive. "negative" mirrors it; "all" and
-        "each" keep both sides.
+        only: any other rule would keep it by calling everything positive. "negative" mirrors it; "all",
+        "each" and risks by class keep both sides.
         """
+        if isinstance(protect, Mapping):
+            return self
         if protect not in PROTECT:
             raise ValueError(f"protect must be one of {PROTECT}. Got {protect!r} instead.")
         if protect == "positive":

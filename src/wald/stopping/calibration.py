@@ -60,7 +60,7 @@ class Calibration:
 
     @property
     def guarantee(self) -> str:
-        """What holds for a fresh row that is drawn like the calibration rows, in one sentence."""
+        """What holds for an independent draw from the source of the calibration rows, in one sentence."""
         side, rows = ("negative", "positives") if self.protect == "positive" else ("positive", "negatives")
         event = f"P(exits as {side} | one of the {rows})" if self.conditional else f"P(exits wrongly as {side})"
         promise = f"{event} <= {self.delta:g}"

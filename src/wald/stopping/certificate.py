@@ -6,34 +6,48 @@ import math
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from .._figures import percent, thousands
-from .binomial import interval, p_value, rows_needed, shared_confidence, upper_bound
-from .boundary import Protect
+from .._figures import percent, percent_up, thousands
+from .binomial import interval, p_value, rows_needed, shared_confidence, smallest_risk, upper_bound
+from .boundary import Boundary
 
 Status = Literal["certified", "lossless", "measured", "full", "too few rows", "too many disagreements"]
+#: What a promise is about; "classes": all rows, and some classes with a risk of their own.
+Subject = Literal["all", "positive", "negative", "each", "classes"]
 
-_EVENT: dict[Protect, str] = {
+_EVENT: dict[Subject, str] = {
     "all": "disagreement",
     "positive": "exits as negative among positives",
     "negative": "exits as positive among negatives",
     "each": "disagreement within each class",
+    "classes": "disagreement",
 }
 
 
 @dataclass(frozen=True)
 class Stratum:
-    """Rows that a promise speaks of, and how many of them were answered otherwise than by the full model."""
+    """Rows that a promise speaks of, and how many of them were answered otherwise than by the full model.
+
+    Attributes
+    ----------
+    name : str
+    n_rows, n_disagreements : int
+    risk : float or None
+        Promised bound for these rows; None: the certificate's.
+    """
 
     name: str
     n_rows: int
     n_disagreements: int
+    risk: float | None = None
 
 
 @dataclass(frozen=True)
 class Certificate:
     """A promise about early answers, with the counts behind it. Printed, it is one sentence.
 
-    Certificates come from `certify`, from `measure`, or from the two constructors below.
+    Certificates come from `certify`, from `measure`, or from the two constructors below. What is printed holds with the
+    stated confidence whatever `q` was chosen: the risk, which was fixed before. The counts are those at the chosen `q`,
+    so that an interval made of them alone would not.
 
     Attributes
     ----------
@@ -41,36 +55,34 @@ class Certificate:
         "certified": the promise holds. "lossless": no row can differ, by proof. "measured": counts only, no
         promise. "full", "too few rows", "too many disagreements": every row is evaluated in full, and why.
     risk : float or None
-        Promised bound of the disagreement; None if nothing was asked for.
+        Promised bound of the probability that a row is answered otherwise; None if nothing was asked for.
     confidence : float
-        Probability, over the draw of the certificate rows (of all rows, where they were split several times), with
-        which the promise holds.
-    protect : {"all", "positive", "negative", "each"}
-        The rows that the promise is about.
+        Probability, over independent draws of the certificate rows (of all rows, where they were split several times),
+        with which the promise holds.
+    protect : {"all", "positive", "negative", "each", "classes"}
+        The rows that the promise is about; "classes": all rows, and at once those classes whose strata have a risk of
+        their own.
     q : float
         The scale of the boundary to serve with; infinite if nothing may leave early.
     strata : tuple of Stratum
-        The counts: one stratum, or one per class for ``protect="each"``.
-    bound : float
-        Upper confidence limit of the disagreement (Clopper-Pearson), of the worst stratum; 0 if none is
-        possible.
+        The counts: one stratum, one per class for ``protect="each"``, or all rows and one for each class that has a
+        risk of its own.
     grouped : bool
-        Whether the rows were one random row of each group.
+        Whether the rows were one random row of each group: the promise is then about a random row of a random group,
+        and large groups count no more than small ones.
     reason : str
         Why everything is evaluated, for the status "full".
     void : str or None
         Why the promise does not hold, if it does not.
     n_splits : int
         Of how many certificates this one was chosen, each on rows that its own plan has not seen (those of others may
-        have). The bound and the test hold for all of them at once.
+        have). The test holds for all of them at once.
 
     Examples
     --------
-    >>> rows = (Stratum("rows", 12_000, 6),)
-    >>> bound = upper_bound(6, 12_000, 0.95)
-    >>> certificate = Certificate("certified", 0.001, 0.95, q=4.2, strata=rows, bound=bound)
+    >>> certificate = Certificate("certified", 0.001, 0.95, q=4.2, strata=(Stratum("rows", 12_000, 6),))
     >>> print(certificate)
-    disagreement <= 0.1 % with 95 % confidence: 6 of 12 000 rows, bound 0.099 %
+    disagreement <= 0.1 % with 95 % confidence: 6 of 12 000 rows
     >>> certificate.verify()
     True
     >>> print(certificate.voided("certified on training rows"))
@@ -80,10 +92,9 @@ class Certificate:
     status: Status
     risk: float | None
     confidence: float
-    protect: Protect = "all"
+    protect: Subject = "all"
     q: float = math.inf
     strata: tuple[Stratum, ...] = ()
-    bound: float = 0.0
     grouped: bool = False
     reason: str = ""
     void: str | None = None
@@ -102,17 +113,42 @@ class Certificate:
     @property
     def n_rows(self) -> int:
         """Certificate rows that the promise speaks of."""
-        return sum(stratum.n_rows for stratum in self.strata)
+        return sum(stratum.n_rows for stratum in self._parts)
 
     @property
     def n_disagreements(self) -> int:
         """Those answered otherwise than by the full model (at the most cautious q, if none passed)."""
-        return sum(stratum.n_disagreements for stratum in self.strata)
+        return sum(stratum.n_disagreements for stratum in self._parts)
+
+    @property
+    def _parts(self) -> tuple[Stratum, ...]:
+        """Strata that share no row."""
+        return self.strata[:1] if self.protect == "classes" else self.strata
 
     @property
     def rows_needed(self) -> int:
-        """Rows (of every class, for "each") without which no promise is possible; 0 without a risk."""
+        """Rows (of every class, for "each") without which no promise is possible; 0 without a risk.
+
+        Classes with a risk of their own need as many as `needed_by` says.
+        """
         return rows_needed(self.risk, self.tested) if self.risk else 0
+
+    def needed_by(self, stratum: Stratum) -> int:
+        """Rows of a stratum without which no promise about it is possible; 0 without a risk."""
+        risk = self.risk_of(stratum)
+        return rows_needed(risk, self.tested) if risk else 0
+
+    def risk_of(self, stratum: Stratum) -> float | None:
+        """Promised bound for the rows of a stratum."""
+        return self.risk if stratum.risk is None else stratum.risk
+
+    @property
+    def smallest_risk(self) -> float:
+        """Smallest risk that so many rows can back at this confidence, if none disagrees; 1 without rows.
+
+        For "each", of the class with the fewest rows.
+        """
+        return smallest_risk(min((s.n_rows for s in self._parts), default=0), self.tested)
 
     @property
     def tested(self) -> float:
@@ -121,63 +157,123 @@ class Certificate:
 
     @property
     def worst(self) -> Stratum:
-        """The stratum with the highest upper confidence limit. Raises ValueError if there is none."""
-        return max(self.strata, key=lambda s: upper_bound(s.n_disagreements, s.n_rows, self.tested))
+        """The stratum that says least for its promise. Raises ValueError if there is none."""
+        return max(
+            self.strata,
+            key=lambda s: upper_bound(s.n_disagreements, s.n_rows, self.tested) / (self.risk_of(s) or 1.0),
+        )
+
+    @property
+    def intervals(self) -> tuple[tuple[float, float], ...]:
+        """Confidence intervals of what was measured, one for each stratum; all of them hold at once.
+
+        Of each, Clopper's and Pearson's at ``1 - (1 - confidence) / n`` for n strata. Only a "measured" certificate has
+        them: counts at a `q` that was chosen by these very counts give none.
+        """
+        if self.status != "measured":
+            return ()
+        shared = shared_confidence(self.confidence, max(1, len(self.strata)))
+        return tuple(interval(s.n_disagreements, s.n_rows, shared) for s in self.strata)
 
     def voided(self, reason: str) -> Certificate:
         """Keep the counts and withdraw the promise."""
         return replace(self, void=reason)
 
-    def verify(self) -> bool:
-        """Recompute status and bound from the counts; True if they agree and the certificate is not void."""
+    def verify(self, boundary: Boundary | None = None) -> bool:
+        """Recompute the status from the counts; True if they agree and the certificate is not void.
+
+        Parameters
+        ----------
+        boundary : Boundary, optional
+            The plan's. A proof comes with thresholds that no `q` moves: a certificate that calls any other table
+            lossless is not true.
+        """
         if self.void is not None:
             return False
         if self.status in ("lossless", "full"):  # by proof: there is nothing to count
-            return self.bound == 0.0
-        if not self.strata:
+            if self.strata:
+                return False
+            if self.status == "full":
+                return self.q == math.inf
+            return self.risk == 0.0 and self.q == 1.0 and (boundary is None or boundary.fixed)
+        if not self.strata or not self._well_formed():
             return False
-        honest = math.isclose(self.bound, bound_of(self.strata, self.tested), rel_tol=1e-9)
         if self.status == "measured":
-            return honest
+            return self.risk is None
         if self.risk is None:
             return False
         if passes(self.strata, self.risk, self.tested):
-            return self.status == "certified" and honest and math.isfinite(self.q)
+            return self.status == "certified" and math.isfinite(self.q)
         failure = failure_of(self.strata, self.risk, self.tested)
-        return self.status == failure and self.q == math.inf and self.bound == 0.0
+        return self.status == failure and self.q == math.inf
+
+    def _well_formed(self) -> bool:
+        """Whether strata have risks of their own only where the sentence says so."""
+        if self.protect == "classes":
+            first, *others = self.strata
+            return first.risk is None and bool(others) and all(s.risk is not None for s in others)
+        return all(s.risk is None for s in self.strata)
 
     def __str__(self) -> str:
         if self.void is not None:
             return f"void: {self.void}"
-        event = _EVENT[self.protect]
         match self.status:
             case "lossless":
                 return "lossless: no row can differ"
             case "full":
                 return f"no early exit: {self.reason}"
             case "certified":
-                return f"{event} {self._promise()}: {self._counts()}, bound {percent(self.bound)}"
+                return f"{self._event()} {self._promise()}: {self._counts()}"
             case "measured":
-                return f"measured {event} {self._estimate()}, {self._counts()}; not a promise"
+                return f"measured {self._event()}{self._estimate()}; not a promise"
             case "too few rows":
-                scarce = min(self.strata, key=lambda s: s.n_rows)
-                needed = f"{thousands(self.rows_needed)} certificate {scarce.name} needed"
-                return f"no early exit: {needed}, {thousands(scarce.n_rows)} given{self._aside()}"
+                return f"no early exit: {'; '.join(map(self._scarcity, self._scarce()))}"
             case "too many disagreements":
-                return f"no early exit: {self._counts()} differ at the most cautious q: not {self._promise()}"
+                worst = self.worst
+                risk = self._limit(self.risk_of(worst))
+                return (
+                    f"no early exit: {self._count(worst)}{self._aside()} differ at the most cautious q: "
+                    f"not {risk} with {self._level()} confidence"
+                )
+
+    def _event(self) -> str:
+        return _EVENT[self.protect] + " on a random row of a random group" * self.grouped
 
     def _promise(self) -> str:
-        risk, confidence = percent(self.risk or 0.0, digits=6), percent(self.confidence, digits=6)
-        return f"<= {risk} with {confidence} confidence"
+        own = [f", {self._limit(s.risk)} within {s.name.removeprefix('rows of ')}" for s in self.strata if s.risk]
+        return f"{self._limit(self.risk)}{''.join(own)}{', all' if own else ''} with {self._level()} confidence"
+
+    def _level(self) -> str:
+        return percent(self.confidence, digits=6)
+
+    def _limit(self, risk: float | None) -> str:
+        return f"<= {percent(risk or 0.0, digits=6)}"
 
     def _estimate(self) -> str:
-        k, n = self.worst.n_disagreements, self.worst.n_rows
-        low, high = (percent(limit) for limit in interval(k, n, self.confidence))
-        return f"{percent(k / max(n, 1))} ({percent(self.confidence, digits=6)} interval {low} to {high})"
+        worst = self.worst
+        low, high = (percent(limit) for limit in self.intervals[self.strata.index(worst)])
+        rate = percent(worst.n_disagreements / max(worst.n_rows, 1))
+        if len(self.strata) == 1:
+            return f" {rate} ({self._level()} interval {low} to {high}), {self._counts()}"
+        together = f"one of {len(self.strata)} intervals that hold together with {self._level()} confidence"
+        return f", at worst {rate} ({low} to {high}, {together}), {self._counts()}"
 
     def _counts(self) -> str:
-        worst = self.worst
-        return f"{thousands(worst.n_disagreements)} of {thousands(worst.n_rows)} {worst.name}{self._aside()}"
+        counted = self.strata if self.protect == "classes" else (self.worst,)
+        return f"{', '.join(map(self._count, counted))}{self._aside()}"
+
+    def _count(self, stratum: Stratum) -> str:
+        return f"{thousands(stratum.n_disagreements)} of {thousands(stratum.n_rows)} {stratum.name}"
+
+    def _scarce(self) -> tuple[Stratum, ...]:
+        """Strata whose rows could not back the promise with any count."""
+        return tuple(s for s in self.strata if s.n_rows < self.needed_by(s)) or (self.worst,)
+
+    def _scarcity(self, stratum: Stratum) -> str:
+        needed, given = thousands(self.needed_by(stratum)), thousands(stratum.n_rows)
+        least = smallest_risk(stratum.n_rows, self.tested)
+        backed = f"a risk of {percent_up(least)} at best" if least < 0.99 else "no risk below 99 %"
+        return f"{needed} certificate {stratum.name} needed, {given} given{self._aside()}, which can back {backed}"
 
     def _aside(self) -> str:
         which = {"too few rows": "in each of", "too many disagreements": "one of"}.get(self.status, "cheapest of")
@@ -186,19 +282,19 @@ class Certificate:
 
 
 def passes(strata: tuple[Stratum, ...], risk: float, confidence: float) -> bool:
-    """Whether every stratum rejects a disagreement of `risk` or more at level 1 - `confidence`.
+    """Whether every stratum rejects a disagreement of its own risk or more at level 1 - `confidence`.
 
-    Needing all of them (an intersection-union test) costs no correction for their number.
+    Strata without a risk of their own have `risk`. Needing all of them (an intersection-union test) costs no correction
+    for their number.
     """
-    return all(p_value(s.n_disagreements, s.n_rows, risk) <= 1.0 - confidence for s in strata)
+    return all(p_value(s.n_disagreements, s.n_rows, _own(s, risk)) <= 1.0 - confidence for s in strata)
 
 
 def failure_of(strata: tuple[Stratum, ...], risk: float, confidence: float) -> Status:
     """Why `passes` is false: rows that could not have passed with any count, or the counts."""
-    scarce = any(p_value(0, s.n_rows, risk) > 1.0 - confidence for s in strata)
+    scarce = any(p_value(0, s.n_rows, _own(s, risk)) > 1.0 - confidence for s in strata)
     return "too few rows" if scarce else "too many disagreements"
 
 
-def bound_of(strata: tuple[Stratum, ...], confidence: float) -> float:
-    """Return the highest upper confidence limit among the strata."""
-    return max(upper_bound(s.n_disagreements, s.n_rows, confidence) for s in strata)
+def _own(stratum: Stratum, risk: float) -> float:
+    return risk if stratum.risk is None else stratum.risk

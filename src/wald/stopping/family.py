@@ -79,8 +79,8 @@ def certify_family(
     >>> family = [Boundary.symmetric([0.0], [scale]) for scale in (0.5, 0.2, 0.1)]
     >>> for certificate in certify_family(looks, family, risk=0.01, confidence=0.95):
     ...     print(certificate)
-    disagreement <= 1 % with 98.3333 % confidence: 0 of 5 000 rows, bound 0.082 %
-    disagreement <= 1 % with 98.3333 % confidence: 2 of 5 000 rows, bound 0.15 %
+    disagreement <= 1 % with 98.3333 % confidence: 0 of 5 000 rows
+    disagreement <= 1 % with 98.3333 % confidence: 2 of 5 000 rows
     no early exit: 36 of 5 000 rows differ at the most cautious q: not <= 1 % with 98.3333 % confidence
     """
     require_fraction("certify_family", "confidence", confidence)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 from .binomial import shared_confidence
 from .boundary import Boundary, Protect
-from .certificate import Certificate, Stratum, bound_of, failure_of, passes
+from .certificate import Certificate, Stratum, Subject, failure_of, passes
+from .class_risks import by_code, require_protect
 from .looks import FloatArray, Looks
 from .validation import require_fraction
 
@@ -121,16 +122,19 @@ def certify(
         Serve with ``boundary.restricted(protect).thresholds(certificate.q, looks.dtype)``, as is done here.
     risk, confidence : float
         Strictly between 0 and 1.
-    protect : {"all", "positive", "negative", "each"}, default="all"
+    protect : {"all", "positive", "negative", "each"} or dict from label to risk, default="all"
         "all": any row; "positive": rows that the full model calls positive, exits as negative only;
-        "negative": the mirror; "each": the rows of every class for itself, with one `q`.
+        "negative": the mirror; "each": the rows of every class for itself, with one `q`. With risks by class label:
+        all rows with `risk`, those of named classes included, and at once the rows of each class named with its own
+        risk, with one `q`; classes that are not named have the promise about all rows only.
     q_grid : array-like of positive floats
         Falling strictly; from `q_grid`.
     groups : array-like of shape (N,), optional
-        Certify one random row of every group. The promise is then about a random row of a random group.
+        Certify one random row of every group. The promise is then about a random row of a random group, for groups
+        that are independent draws; large groups count no more than small ones.
     classes : array-like of shape (n_classes,), optional
-        Labels of the codes, for ``protect="each"``; needed there for multiclass, where a class without
-        certificate rows would go unnoticed.
+        Labels of the codes, for promises by class; needed there for multiclass, where a class without
+        certificate rows would go unnoticed. Without them, the labels of a binary model are 0 and 1.
     random_state : int or Generator, default=0
         For `groups`.
     n_splits : int, default=1
@@ -161,7 +165,9 @@ def certify(
     >>> boundary, grid = Boundary.symmetric([0.0], [0.1]), np.geomspace(50, 0.01, 200)
     >>> certificate = certify(looks, boundary, risk=0.01, confidence=0.95, q_grid=grid)
     >>> print(certificate)
-    disagreement <= 1 % with 95 % confidence: 38 of 5 000 rows, bound 0.99 %
+    disagreement <= 1 % with 95 % confidence: 38 of 5 000 rows
+    >>> print(certify(looks, boundary, risk=0.01, confidence=0.95, protect={1: 0.005}, q_grid=grid))
+    disagreement <= 1 %, <= 0.5 % within class 1, all with 95 % confidence: 9 of 5 000 rows, 3 of 2 443 rows of class 1
     """
     require_fraction("certify", "risk", risk)
     require_fraction("certify", "confidence", confidence)
@@ -169,21 +175,20 @@ def certify(
         raise ValueError(f"certify: n_splits must be at least 1. Got {n_splits!r}.")
     tested = shared_confidence(confidence, n_splits)
     grid = _checked(q_grid)
-    looks, members = _select(looks, protect, groups, classes, random_state)
-    boundary = boundary.restricted(protect)
+    looks, members, risks = _select(looks, protect, groups, classes, random_state)
+    boundary, subject = boundary.restricted(protect), _subject(protect)
 
     strata: tuple[Stratum, ...] = ()
     passed, kept = math.inf, strata
-    for q, strata in counts_along(looks, boundary, grid, members):
+    for q, strata in counts_along(looks, boundary, grid, members, risks):
         if not passes(strata, risk, tested):
             break
         passed, kept = q, strata
     grouped = groups is not None
     if not kept:
         status = failure_of(strata, risk, tested)
-        return Certificate(status, risk, confidence, protect, strata=strata, grouped=grouped, n_splits=n_splits)
-    bound = bound_of(kept, tested)
-    return Certificate("certified", risk, confidence, protect, passed, kept, bound, grouped=grouped, n_splits=n_splits)
+        return Certificate(status, risk, confidence, subject, strata=strata, grouped=grouped, n_splits=n_splits)
+    return Certificate("certified", risk, confidence, subject, passed, kept, grouped=grouped, n_splits=n_splits)
 
 
 def measure(
@@ -199,7 +204,8 @@ def measure(
 ) -> Certificate:
     """Count the disagreements of a rule used as printed (`q` = 1), and promise nothing.
 
-    Parameters are those of `certify`.
+    Parameters are those of `certify`; `protect` takes words only. For "each", the certificate's `intervals` hold for
+    all classes at once, and so does that of the worst class, which is printed.
 
     Examples
     --------
@@ -209,10 +215,15 @@ def measure(
     measured disagreement 0.8 % (95 % interval 0.65 % to 0.98 %), 96 of 12 000 rows; not a promise
     """
     require_fraction("measure", "confidence", confidence)
-    looks, members = _select(looks, protect, groups, classes, random_state)
+    if isinstance(protect, Mapping):
+        raise ValueError("measure promises nothing, and protect gives risks by class: use protect='each' instead.")
+    looks, members, _ = _select(looks, protect, groups, classes, random_state)
     _, strata = next(counts_along(looks, boundary.restricted(protect), [q], members))
-    bound = bound_of(strata, confidence)
-    return Certificate("measured", None, confidence, protect, q, strata, bound, grouped=groups is not None)
+    return Certificate("measured", None, confidence, _subject(protect), q, strata, grouped=groups is not None)
+
+
+def _subject(protect: Protect) -> Subject:
+    return "classes" if isinstance(protect, Mapping) else protect
 
 
 def _select(
@@ -221,29 +232,48 @@ def _select(
     groups: npt.ArrayLike | None,
     classes: npt.ArrayLike | None,
     random_state: int | np.random.Generator,
-) -> tuple[Looks, Members]:
-    """Select the rows that the promise speaks of, with a mask over them for every stratum."""
+) -> tuple[Looks, Members, dict[str, float]]:
+    """Select the rows that the promise speaks of, with a mask over them for every stratum, and risks of their own."""
+    require_protect("certify", protect)
     looks = ungrouped(looks, groups, random_state)
+    everything = np.ones(looks.n_rows, dtype=bool)
     if protect in ("positive", "negative"):
         if not looks.binary:
             raise ValueError(f'protect="{protect}" is for binary models; others take "all" or "each".')
         looks = looks.take(looks.full == (1 if protect == "positive" else 0))
-        return looks, {f"{protect}s": np.ones(looks.n_rows, dtype=bool)}
-    if protect == "each":
-        if classes is None and not looks.binary:
-            raise ValueError('protect="each" needs classes=, lest a class without rows goes unnoticed.')
-        labels: npt.NDArray[Any] = np.arange(2) if classes is None else np.asarray(classes)
-        return looks, {f"rows of class {label}": looks.full == code for code, label in enumerate(labels)}
-    return looks, {"rows": np.ones(looks.n_rows, dtype=bool)}
+        return looks, {f"{protect}s": np.ones(looks.n_rows, dtype=bool)}, {}
+    if protect == "all":
+        return looks, {"rows": everything}, {}
+    if classes is None and not looks.binary:
+        raise ValueError(
+            'protect="each", or with risks by class, needs classes=, lest a class without rows goes unnoticed.'
+        )
+    labels: npt.NDArray[Any] = np.arange(2) if classes is None else np.asarray(classes)
+    chosen = by_code(protect, labels)
+    if not isinstance(chosen, dict):
+        return looks, {rows_of(label): looks.full == code for code, label in enumerate(labels)}, {}
+    members = {rows_of(labels[code]): looks.full == code for code in chosen}
+    return looks, {"rows": everything, **members}, {rows_of(labels[code]): risk for code, risk in chosen.items()}
+
+
+def rows_of(label: Any) -> str:
+    """Name of the stratum of a class."""
+    return f"rows of class {label}"
 
 
 def counts_along(
-    looks: Looks, boundary: Boundary, grid: npt.ArrayLike, members: Members
+    looks: Looks,
+    boundary: Boundary,
+    grid: npt.ArrayLike,
+    members: Members,
+    risks: Mapping[str, float] | None = None,
 ) -> Iterator[tuple[float, tuple[Stratum, ...]]]:
     """Count rows and disagreements of every stratum when served at one scale of the grid after the other.
 
+    Strata named in `risks` have that risk of their own.
     Only rows that can differ there are looked at: while `q` is cautious, these are few.
     """
+    own = risks or {}
     reach = _differs_below(looks, boundary)
     by_reach = np.argsort(-reach, kind="stable")
     rising = -reach[by_reach]
@@ -253,7 +283,7 @@ def counts_along(
         some = looks.take(rows)
         differing = rows[some.answers(*boundary.thresholds(q, looks.dtype))[0] != some.full]
         counts = {name: int(np.count_nonzero(mask[differing])) for name, mask in members.items()}
-        yield q, tuple(Stratum(name, sizes[name], counts[name]) for name in members)
+        yield q, tuple(Stratum(name, sizes[name], counts[name], own.get(name)) for name in members)
 
 
 def _differs_below(looks: Looks, boundary: Boundary) -> npt.NDArray[np.float64]:

@@ -54,17 +54,6 @@ class HaltTimeCertificate:
         is_open = np.flatnonzero(np.isfinite(self.q))
         return int(is_open[0]) if is_open.size else None
 
-    @property
-    def bounds(self) -> npt.NDArray[np.float64]:
-        """Upper confidence limit (Clopper-Pearson) of the disagreement by each stage; 0 where no row may leave."""
-        first = self.first_stage
-        return np.array(
-            [
-                0.0 if first is None or t < first else upper_bound(s.n_disagreements, s.n_rows, self.confidence)
-                for t, s in enumerate(self.strata)
-            ]
-        )
-
     def verify(self) -> bool:
         """Recompute every p-value from the counts; True if they keep the promise."""
         first = self.first_stage

@@ -116,7 +116,7 @@ class Walk:
     slack : float64 array of shape (T,), optional
         Bound of the rounding errors of z and of the full score together.
     n_classes : int, default=2
-    protect : {"all", "positive", "negative", "each"}, default="all"
+    protect : {"all", "positive", "negative", "each"} or dict from class code to risk, default="all"
         What the promise will be about.
 
     Raises

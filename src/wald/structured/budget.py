@@ -97,8 +97,7 @@ class BudgetedPredictor(BaseEstimator):
     >>> X, y = make_chains(1500, random_state=0)
     >>> safe = BudgetedPredictor(model, UniformPolicy().fit(model), risk=0.05, random_state=0).fit(X[150:])
     >>> print(safe.certificate_)
-    disagreement with all features <= 5 % of parts with 95 % confidence: 270 in 6 369 parts of 1 080 examples,
-    bound 5 %
+    disagreement with all features <= 5 % of parts with 95 % confidence: 270 in 6 369 parts of 1 080 examples
     """
 
     def __init__(

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..stopping.betting import betting_p_value, largest_log_growth, smallest_risk
+from ..stopping.betting import betting_p_value, largest_log_growth
 from ..stopping.validation import require_fraction
 
 Failure = Literal["too few examples", "too much loss"]
@@ -93,13 +93,6 @@ def failure_of(n_parts: NDArray[np.int64], risk: float, confidence: float, max_p
     """Why `passes` is false: examples that could not have passed without any loss, or the loss."""
     possible = passes(np.zeros(len(n_parts)), n_parts, risk, confidence, max_parts)
     return "too much loss" if possible else "too few examples"
-
-
-def bound_of(
-    gaps: NDArray[np.float64], n_parts: NDArray[np.int64], risk: float, confidence: float, max_parts: int
-) -> float:
-    """Smallest risk that passes."""
-    return smallest_risk(lambda r: passes(gaps, n_parts, r, confidence, max_parts), risk)
 
 
 def checked_lengths(owner: str, n_parts: ArrayLike) -> NDArray[np.int64]:

@@ -1,0 +1,151 @@
+"""Promises for classes by themselves, and the word about rare classes that lack one."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+from early_exit.models import MODELS, wrap
+from sklearn.base import clone
+from sklearn.datasets import make_classification
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+from sklearn.svm import SVC
+
+from wald import EarlyExitClassifier
+from wald.stopping import Lossless
+
+
+def rare_rows(n=9000, share=0.01, seed=0):
+    """Two classes, of which one is rare, with names."""
+    X, y = make_classification(n, 20, n_informative=8, weights=[1 - share], flip_y=0, class_sep=1.0, random_state=seed)
+    return X, np.where(y, "fraud", "fine")
+
+
+def rare_model(share=0.01):
+    X, y = rare_rows(share=share)
+    return SVC(C=10).fit(X[:2000], y[:2000]), X[2000:]
+
+
+def test_binary_and_several_classes_keep_their_own_risks():
+    for name, protect, risk in (("rbf", {1: 0.01}, 0.05), ("one-vs-one", {0: 0.02, 3: 0.03}, 0.05)):
+        model, X = MODELS[name]
+        fast = wrap(model, X[800:4800], risk=risk, protect=protect, n_splits=1)
+        certificate = fast.certificate_
+        assert certificate.status == "certified"
+        assert certificate.verify()
+        assert certificate.protect == "classes"
+        assert [s.risk for s in certificate.strata] == [None, *protect.values()]
+        assert certificate.strata[0].n_rows == certificate.n_rows == 2000
+        full, early = model.predict(X[4800:]), fast.predict(X[4800:])
+        for label, own in protect.items():
+            assert np.mean(early[full == label] != label) <= own + 0.03
+            assert f"<= {100 * own:g} % within class {label}" in str(certificate)
+
+
+def test_a_stricter_risk_for_one_class_makes_the_plan_more_cautious():
+    model, X = MODELS["rbf"]
+    alone, shared = (wrap(model, X[800:], risk=0.05, n_splits=1, protect=p) for p in ("all", {1: 0.004}))
+    assert shared.certificate_.strata[1].n_disagreements < 0.004 * shared.certificate_.strata[1].n_rows
+    assert shared.predict(X, return_cost=True)[1].mean() > alone.predict(X, return_cost=True)[1].mean()
+
+
+def test_too_few_rows_are_told_by_class():
+    model, X = MODELS["one-vs-one"]
+    with pytest.warns(
+        UserWarning, match=r"no early exit: 299 certificate rows of class 1 needed, 2\d\d given, which"
+    ) as told:
+        fast = wrap(model, X[800:2800], risk=0.05, protect={0: 0.05, 1: 0.01}, n_splits=1)
+    assert "class 0" not in str(told[0].message)
+    assert fast.certificate_.status == "too few rows"
+    np.testing.assert_array_equal(fast.predict(X), model.predict(X))
+
+
+def test_it_travels_with_recertify_copies_and_parameters():
+    model, X = MODELS["rbf"]
+    fast = wrap(model, X[800:4000], risk=0.05, protect={1: 0.03})
+    again = fast.recertify(X[4000:], risk=0.1)
+    assert [s.risk for s in again.certificate_.strata] == [None, 0.03]
+    assert again.certificate_.n_rows == 2000
+    assert pickle.loads(pickle.dumps(fast)).certificate_ == fast.certificate_
+    copied = clone(fast)
+    assert copied.get_params(deep=False)["protect"] == {1: 0.03}
+    refitted = copied.set_params(protect={0: 0.02}).fit(X[800:4000])
+    assert refitted.certificate_.strata[1].name == "rows of class 0"
+    strict = wrap(model, X[800:4000], risk=0.05, protect={1: 0.03}, rule=Lossless())
+    np.testing.assert_array_equal(strict.predict(X), model.predict(X))
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"protect": {}}, "names no class"),
+        ({"protect": {1: 0.0}}, r"protect\[1\] must be a number above 0 and below 1"),
+        ({"protect": {1: True}}, r"protect\[1\] must be a number"),
+        ({"protect": {1: "0.1"}}, r"protect\[1\] must be a number"),
+        ({"protect": {"1": 0.1}}, "protect names '1', which is none of the classes 0, 1"),
+        ({"protect": {7: 0.1}}, "none of the classes 0, 1"),
+        ({"protect": {1: 0.1}, "risk": None}, "risk=None promises nothing"),
+        ({"protect": {1: 0.1}, "risk": 0}, "risk=0 lets no row of any class differ"),
+        ({"protect": ["each"]}, "protect must be one of"),
+        ({"protect": "some"}, "protect must be one of"),
+    ],
+)
+def test_what_is_no_risk_of_a_class_is_refused(params, message):
+    model, X = MODELS["rbf"]
+    with pytest.raises(ValueError, match=message):
+        wrap(model, X[800:2000], **params)
+
+
+# ---- rare classes ----------------------------------------------------------------------------------------------------
+
+
+def test_a_rare_class_is_told_about_and_protect_is_named():
+    model, X = rare_model(0.004)
+    with pytest.warns(UserWarning, match=r"rare class: class fraud, which .*protect=\{'fraud': \.\.\.\}"):
+        wrap(model, X, risk=0.01)
+
+
+def test_it_is_told_by_recertify_too():
+    model, X = rare_model(0.004)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fast = wrap(model, X, risk=0.01)
+    with pytest.warns(UserWarning, match="rare class: class fraud"):
+        fast.recertify(X)
+
+
+def test_nothing_is_told_where_a_class_is_protected_or_common():
+    model, X = rare_model(0.05)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        wrap(model, X, risk=0.01)  # at most a fifth, and the rows say less
+        wrap(model, X, risk=0.1, protect="each")
+        wrap(model, X, risk=0.1, protect={"fraud": 0.05})
+        several, rows = MODELS["one-vs-one"]
+        wrap(several, rows[800:], risk=0.1)  # all classes are equally rare
+
+
+def test_a_rare_class_is_kept_by_its_own_risk():
+    model, X = rare_model(0.05)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        lossy, kept = (wrap(model, X[:5000], risk=0.03, protect=p) for p in ("all", {"fraud": 0.1}))
+    lost = {}
+    for name, fast in (("lossy", lossy), ("kept", kept)):
+        full = model.predict(X[5000:]) == "fraud"
+        lost[name] = np.mean(fast.predict(X[5000:])[full] != "fraud")
+    assert lost["lossy"] > 2 * lost["kept"]
+    assert lost["kept"] <= 0.1
+
+
+def test_labels_of_other_kinds():
+    X, y = make_classification(3000, random_state=0)
+    for labels, protect in (
+        (y.astype(bool), {True: 0.1}),
+        (y * 2.0, {2.0: 0.1}),
+        (y.astype(np.int8), {np.int64(1): 0.1}),
+    ):
+        model = LogisticRegression().fit(X[:500], labels[:500])
+        fast = EarlyExitClassifier(FrozenEstimator(model), risk=0.1, protect=protect, cost="units", random_state=0)
+        assert len(fast.fit(X[500:]).certificate_.strata) == 2
