@@ -222,10 +222,12 @@ def first_of_largest(
 
     Parameters
     ----------
-    coef, coef_bound : float64 ndarrays of shape (n_classes, n_features)
-        Weights, and bounds as `LinearTerms` has them.
-    intercept, intercept_bound : float64 ndarrays of shape (n_classes,)
-        Intercepts, and bounds as `LinearTerms` has them.
+    coef : float64 ndarray of shape (n_classes, n_features)
+        Weights.
+    intercept : float64 ndarray of shape (n_classes,)
+        Intercepts.
+    coef_bound, intercept_bound : float64 ndarrays of the shapes of `coef` and `intercept`
+        Bounds as `LinearTerms` has them.
     depth : int
         Number of roundings that a value goes through in the wrapped model.
 
@@ -237,8 +239,8 @@ def first_of_largest(
         Sign for two classes, argmax for more.
     """
     if len(coef) > 2:
-        floats = [np.array(part, dtype=np.float64) for part in (coef, intercept)]
-        return LinearTerms(*floats, None, coef_bound, intercept_bound, depth), Decision("argmax", len(coef))
+        weights, start = np.array(coef, dtype=np.float64), np.array(intercept, dtype=np.float64)
+        return LinearTerms(weights, start, None, coef_bound, intercept_bound, depth), Decision("argmax", len(coef))
     terms = LinearTerms(
         coef=np.asarray(coef[1:] - coef[:1], dtype=np.float64),
         intercept=np.asarray(intercept[1:] - intercept[:1], dtype=np.float64),

@@ -77,7 +77,7 @@ def read_one_vs_rest(model: Any, decompose: Callable[[Any], AdditiveModel]) -> R
     parts = [_read(each, decompose) for each, fixed in zip(model.estimators_, constant, strict=True) if not fixed]
     if not parts:
         raise ValueError("Every model of this OneVsRestClassifier is constant: there is nothing to decide.")
-    terms = [part.terms for part in parts]
+    terms = [part.terms for part in parts if isinstance(part.terms, LinearTerms)]  # as _read has made sure
     fill = terms[0].fill
     for each in terms:
         if (each.fill is None) != (fill is None) or not (fill is None or np.array_equal(each.fill, fill)):
@@ -116,9 +116,10 @@ def _constant_score(value: float, n_features: int) -> LinearTerms:
 
 def _read(estimator: Any, decompose: Callable[[Any], AdditiveModel]) -> AdditiveModel:
     peeled = peel(estimator)
-    leaf = type(peeled.model).__name__
+    model: Any = peeled.model
+    leaf = type(model).__name__
     # Others have no decision_function, or one that their own predict does not follow.
-    if peeled.rules or not isinstance(peeled.model, LINEAR_MODELS + KERNEL_MODELS):
+    if peeled.rules or not isinstance(model, LINEAR_MODELS + KERNEL_MODELS):
         raise TypeError(
             f"OneVsRestClassifier of {leaf} is not supported: it compares other numbers than linear scores. Wrap the "
             f"{leaf} itself where it knows several classes, or use a linear classifier inside."
@@ -126,7 +127,7 @@ def _read(estimator: Any, decompose: Callable[[Any], AdditiveModel]) -> Additive
     read = decompose(estimator)
     if not isinstance(read.terms, LinearTerms):
         raise TypeError(
-            f"OneVsRestClassifier of {leaf} with kernel={peeled.model.kernel!r} is not supported. Wrap the {leaf} "
+            f"OneVsRestClassifier of {leaf} with kernel={model.kernel!r} is not supported. Wrap the {leaf} "
             "itself, which knows several classes."
         )
     if read.front is not None:

@@ -68,7 +68,8 @@ REASONS = (
     # What is no model at all.
     Reason(_is(type), "decompose takes a fitted estimator, not the class {model.__name__}: make one, and fit it"),
     Reason(
-        _is(type(None)), "{name} is not supported: there is no model. Pass a fitted classifier; a Pipeline must end in one"
+        _is(type(None)),
+        "{name} is not supported: there is no model. Pass a fitted classifier, or a Pipeline that ends in one",
     ),
     Reason(_is(str), "{name} is not supported: pass the fitted classifier itself, and no name or path of one"),
     Reason(_is(bytes, bytearray), "{name} is not supported: unpickle or load the classifier first, and pass that"),
