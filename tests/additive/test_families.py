@@ -355,6 +355,7 @@ def test_a_file_holds_no_binarizer(name, tmp_path):
     with pytest.raises(ValueError, match=r"'binarize.*\(Binarizer\) cannot be saved"):
         save(fast, tmp_path / "model.wald")
     bits = (X > 0).astype(np.float64)  # what it says to do
-    fast = EarlyExitClassifier(FrozenEstimator(BernoulliNB(binarize=None).fit(bits, y)), risk=0).fit(bits)
+    model = BernoulliNB(binarize=None).fit(bits, y)
+    fast = EarlyExitClassifier(FrozenEstimator(model), risk=0.1, cost="units", random_state=0).fit(bits)
     save(fast, tmp_path / "model.wald")
     np.testing.assert_array_equal(load(tmp_path / "model.wald").predict(bits), fast.predict(bits))

@@ -80,7 +80,8 @@ def read_one_vs_rest(model: Any, decompose: Callable[[Any], AdditiveModel]) -> R
     terms = [part.terms for part in parts if isinstance(part.terms, LinearTerms)]  # as _read has made sure
     fill = terms[0].fill
     for each in terms:
-        if (each.fill is None) != (fill is None) or not (fill is None or np.array_equal(each.fill, fill)):
+        same = each.fill is None if fill is None else each.fill is not None and np.array_equal(each.fill, fill)
+        if not same:
             raise TypeError(
                 "The models in this OneVsRestClassifier fill in missing values differently, which is not supported. "
                 "Put the imputer in front: make_pipeline(SimpleImputer(), OneVsRestClassifier(model))."
@@ -127,7 +128,7 @@ def _read(estimator: Any, decompose: Callable[[Any], AdditiveModel]) -> Additive
     read = decompose(estimator)
     if not isinstance(read.terms, LinearTerms):
         raise TypeError(
-            f"OneVsRestClassifier of {leaf} with kernel={model.kernel!r} is not supported. Wrap the {leaf} "
+            f"OneVsRestClassifier of {leaf} with kernel={getattr(model, 'kernel', None)!r} is not supported. Wrap the {leaf} "
             "itself, which knows several classes."
         )
     if read.front is not None:
