@@ -128,8 +128,8 @@ def _read(estimator: Any, decompose: Callable[[Any], AdditiveModel]) -> Additive
     read = decompose(estimator)
     if not isinstance(read.terms, LinearTerms):
         raise TypeError(
-            f"OneVsRestClassifier of {leaf} with kernel={getattr(model, 'kernel', None)!r} is not supported. Wrap the {leaf} "
-            "itself, which knows several classes."
+            f"OneVsRestClassifier of {leaf} with kernel={getattr(model, 'kernel', None)!r} is not supported. "
+            f"Wrap the {leaf} itself, which knows several classes."
         )
     if read.front is not None:
         raise TypeError(
