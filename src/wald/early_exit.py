@@ -25,7 +25,7 @@ from ._full_model import as_met
 from ._parameters import checked_rule, require_counted
 from ._prediction import Served, Trace, check_finite, terms_rows
 from ._remainders import FeatureRanges
-from ._rows import is_columnar, to_array
+from ._rows import is_columnar, n_rows_of, to_array
 from ._splits import certificate_share, plan_and_certify
 from ._threads import effective_threads
 from ._training import Split, fitted_estimator, split_rows, warn_of_training_rows

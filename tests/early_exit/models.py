@@ -5,7 +5,10 @@ from sklearn.datasets import make_classification
 from sklearn.decomposition import PCA
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
-from sklearn.model_selection import FixedThresholdClassifier
+from sklearn.model_selection import FixedThresholdClassifier, GridSearchCV
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.naive_bayes import BernoulliNB, ComplementNB, MultinomialNB
+from sklearn.neighbors import NearestCentroid
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.svm import SVC, LinearSVC, NuSVC
@@ -43,5 +46,11 @@ MODELS = {
     "scaled logistic": (make_pipeline(MinMaxScaler(), LogisticRegression()).fit(X2[:800], y2[:800]), X2),
     "behind PCA": (make_pipeline(PCA(10), SVC()).fit(X2[:800], y2[:800]), X2),
     "threshold": (FixedThresholdClassifier(LogisticRegression(), threshold=0.3).fit(X2[:800], y2[:800]), X2),
+    "multinomial": (MultinomialNB().fit(abs(X2[:800]), y2[:800]), abs(X2)),
+    "complement": (ComplementNB().fit(abs(X3[:800]), y3[:800]), abs(X3)),
+    "bernoulli": (BernoulliNB().fit(X3[:800], y3[:800]), X3),
+    "centroids": (NearestCentroid().fit(X3[:800], y3[:800]), X3),
+    "one-vs-rest": (OneVsRestClassifier(LogisticRegression()).fit(X3[:800], y3[:800]), X3),
+    "search": (GridSearchCV(LinearSVC(), {"C": [0.1, 1]}, cv=2).fit(X2[:800], y2[:800]), X2),
     "calibrated": (CalibratedClassifierCV(LinearSVC(), ensemble=False).fit(X2[:800], y2[:800]), X2),
 }

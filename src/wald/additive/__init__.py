@@ -8,31 +8,18 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.linear_model import SGDOneClassSVM
-from sklearn.svm import OneClassSVM
 
 from .columns import ColumnMap
 from .decision import Decision
-from .kernel import KERNEL_MODELS, KernelTerms, read_kernel
-from .linear import LINEAR_MODELS, LinearTerms, read_linear
+from .families import Family, family_of
+from .kernel import KernelTerms
+from .linear import LinearTerms
 from .model import AdditiveModel
+from .refusals import refusal
 from .watch import Watch
 from .wrappers import fold_steps, peel, rule_decision
 
 __all__ = ["AdditiveModel", "ColumnMap", "Decision", "KernelTerms", "LinearTerms", "decompose"]
-
-LINEAR_ATTRIBUTES = ("coef_", "intercept_", "classes_")
-# predict reads the private arrays; the public ones are watched because people edit those.
-KERNEL_ATTRIBUTES = (
-    *("support_vectors_", "dual_coef_", "_dual_coef_", "intercept_", "_intercept_", "classes_"),
-    *("kernel", "_gamma", "coef0", "degree", "break_ties", "decision_function_shape"),
-)
-SUPPORTED = (
-    "Supported are scikit-learn's linear classifiers ("
-    + ", ".join(sorted(model.__name__ for model in LINEAR_MODELS))
-    + ") and kernel machines (SVC, NuSVC), also inside Pipeline, FrozenEstimator, FixedThresholdClassifier, "
-    "TunedThresholdClassifierCV and CalibratedClassifierCV(ensemble=False)."
-)
 
 
 def decompose(estimator: Any, *, fold: bool = True) -> AdditiveModel:
@@ -41,8 +28,9 @@ def decompose(estimator: Any, *, fold: bool = True) -> AdditiveModel:
     Parameters
     ----------
     estimator : estimator
-        A fitted linear classifier or kernel machine of scikit-learn, or one inside a pipeline, a frozen
-        estimator, a binary threshold classifier or a binary calibrated classifier.
+        A fitted linear classifier, kernel machine, naive Bayes or nearest centroid classifier of scikit-learn, or
+        one inside a pipeline, a search, a frozen estimator, a binary threshold classifier or a binary calibrated
+        classifier.
     fold : bool, default=True
         Whether scalers and imputers become part of the terms. If not, all steps stay in front of the model.
 
@@ -73,22 +61,26 @@ def decompose(estimator: Any, *, fold: bool = True) -> AdditiveModel:
     """
     peeled = peel(estimator)
     leaf: Any = peeled.model
-    terms: LinearTerms | KernelTerms
-    linear = isinstance(leaf, LINEAR_MODELS)
-    if not linear and not isinstance(leaf, KERNEL_MODELS):
-        raise _refusal(leaf)
-    _require_inherited(leaf)
-    terms, decision = read_linear(leaf) if linear else read_kernel(leaf)
-    dtype = np.dtype(leaf.coef_.dtype if linear else np.float64)  # libsvm converts rows to float64
+    family = family_of(leaf)
+    if family is None:
+        raise refusal(leaf)
+    _require_inherited(leaf, family)
+    reading = family.read(leaf, decompose)
+    terms, decision = reading.terms, reading.decision
 
     slack = 0.0
     if peeled.rules:
-        decision, slack = rule_decision(peeled, single=dtype.itemsize < 8)
-    front, columns, n_folded, step_attributes = fold_steps(peeled.steps, fold)
-    allow_nan = columns is not None and columns.fill is not None
+        if not family.thresholds:
+            raise TypeError(
+                f"{type(peeled.rules[0]).__name__} around {type(leaf).__name__} is not supported: it reads another "
+                "number than the one that the model decides by. Wrap the model itself, or put the threshold or the "
+                "calibrator around a linear classifier."
+            )
+        decision, slack = rule_decision(peeled, single=reading.dtype.itemsize < 8)
+    steps = [*peeled.steps, *reading.steps]
+    front, columns, n_folded, step_attributes = fold_steps(steps, fold)
     if columns is not None:
         terms = terms.after(columns, n_folded) if isinstance(terms, LinearTerms) else terms.after(columns)
-    names = LINEAR_ATTRIBUTES if linear else KERNEL_ATTRIBUTES
     return AdditiveModel(
         estimator=estimator,
         terms=terms,
@@ -97,40 +89,33 @@ def decompose(estimator: Any, *, fold: bool = True) -> AdditiveModel:
         classes=np.array(leaf.classes_),
         n_features_in=getattr(estimator, "n_features_in_", None),
         feature_names_in=getattr(estimator, "feature_names_in_", None),
-        allow_nan=allow_nan,
+        allow_nan=_fills(terms),
         slack=slack,
-        dtype=dtype,
-        folded=columns is not None,
-        steps=tuple(step for _, step in peeled.steps[len(peeled.steps) - n_folded :]),
-        centres=columns is not None and bool(np.any(columns.shift)),
+        dtype=reading.dtype,
+        folded=columns is not None or reading.folded,
+        steps=tuple(step for _, step in steps[len(steps) - n_folded :]),
+        centres=reading.centres or (columns is not None and bool(np.any(columns.shift))),
         leaf=leaf,
         ruled=bool(peeled.rules),
-        watch=Watch([*((leaf, name) for name in names), *peeled.attributes, *step_attributes]),
+        watch=Watch(
+            [*((leaf, name) for name in family.attributes), *peeled.attributes, *step_attributes],
+            inside=reading.watches,
+        ),
     )
 
 
-def _require_inherited(model: Any) -> None:
+def _fills(terms: LinearTerms | KernelTerms) -> bool:
+    """Whether something stands in for NaN."""
+    if isinstance(terms, LinearTerms):
+        return terms.fill is not None
+    return terms.columns is not None and terms.columns.fill is not None
+
+
+def _require_inherited(model: Any, family: Family) -> None:
     """Refuse a subclass with its own way to decide: its coefficients would say nothing about its labels."""
-    for method in ("predict", "decision_function"):
+    for method in family.methods:
         if not getattr(type(model), method).__module__.startswith("sklearn."):
             raise TypeError(
                 f"{type(model).__name__} has its own {method}, so that its labels do not follow from what "
                 "it inherits from scikit-learn. Wrap an estimator that keeps scikit-learn's."
             )
-
-
-def _refusal(model: Any) -> Exception:
-    """Say why a model is not supported, and what to do instead."""
-    name = model.__name__ if isinstance(model, type) else type(model).__name__
-    if isinstance(model, type):
-        return TypeError(f"decompose takes a fitted estimator, not the class {name}. {SUPPORTED}")
-    if isinstance(model, (OneClassSVM, SGDOneClassSVM)):
-        return ValueError(f"{name} knows one class only: it finds outliers and is no classifier. {SUPPORTED}")
-    if hasattr(model, "best_estimator_"):
-        return TypeError(f"{name} is a search, not a model: wrap its best_estimator_.")
-    module = type(model).__module__
-    if module.startswith(("sklearn.ensemble", "sklearn.tree", "lightgbm", "xgboost", "catboost")):
-        return TypeError(f"{name} is not yet supported: wald does not read trees and ensembles so far. {SUPPORTED}")
-    if hasattr(model, "estimators_"):
-        return TypeError(f"{name} is not supported: wrap each of its estimators_ on its own. {SUPPORTED}")
-    return TypeError(f"{name} is not supported. {SUPPORTED}")

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.base import BaseEstimator
 
 __all__ = ["Watch", "digest"]
 
@@ -41,10 +42,13 @@ class Watch:
         Owners and names of attributes. Arrays, also inside CSR matrices, are watched by identity and content,
         numbers, strings and the steps of pipelines by value, everything else by identity. A name that does
         not exist is watched for appearing.
+    inside : iterable of Watch, default=()
+        What they watch is watched here, too.
     """
 
-    def __init__(self, attributes: Iterable[tuple[Any, str]]) -> None:
+    def __init__(self, attributes: Iterable[tuple[Any, str]], inside: Iterable[Watch] = ()) -> None:
         self._sights = [sight for owner, name in attributes for sight in _sights(owner, name)]
+        self._sights += [sight for watch in inside for sight in watch._sights]
 
     def look(self) -> str | None:
         """Compare with the present state.
@@ -78,8 +82,11 @@ def _sights(owner: Any, name: str) -> list[Sight]:
     # A NaN equals nothing, and counts by identity.
     if value is None or (isinstance(value, (str, bool, int, float, np.generic)) and value == value):
         return [Sight(owner, name, value, True, None, b"")]
-    if isinstance(value, list) and all(isinstance(item, tuple) and len(item) == 2 for item in value):
-        # The steps of a pipeline can be exchanged within the list: it is compared with a copy.
+    if isinstance(value, list) and (
+        all(isinstance(item, tuple) and len(item) == 2 for item in value)
+        or all(isinstance(item, BaseEstimator) for item in value)
+    ):
+        # Steps of a pipeline, or estimators, can be exchanged within the list: it is compared with a copy.
         return [Sight(owner, name, list(value), True, None, b"")]
     read = _reader(value)
     sights = [Sight(owner, name, value, False, read, b"" if read is None else read())]

@@ -1,4 +1,4 @@
-"""What stands around a model: pipelines, frozen estimators, decision thresholds and calibrators."""
+"""What stands around a model: pipelines, searches, frozen estimators, decision thresholds and calibrators."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.frozen import FrozenEstimator
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression, SGDClassifier
-from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
+from sklearn.model_selection import FixedThresholdClassifier, GridSearchCV, TunedThresholdClassifierCV
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
@@ -22,6 +22,8 @@ from .thresholds import Response, Rule, above_half, at_least, decision_from, log
 
 __all__ = ["Peeled", "fold_steps", "peel", "rule_decision"]
 
+# The base of all searches, those of other libraries included; scikit-learn gives it no public name.
+SEARCH: Any = next(base for base in GridSearchCV.__mro__ if base.__name__ == "BaseSearchCV")
 Attributes = list[tuple[Any, str]]
 
 
@@ -41,7 +43,7 @@ def peel(estimator: Any) -> Peeled:
     Parameters
     ----------
     estimator : estimator
-        Any nesting of pipelines, frozen estimators, threshold classifiers and calibrated classifiers.
+        Any nesting of pipelines, searches, frozen estimators, threshold classifiers and calibrated classifiers.
 
     Returns
     -------
@@ -63,6 +65,11 @@ def peel(estimator: Any) -> Peeled:
         elif isinstance(model, Pipeline):
             names, inner = ["steps"], model.steps[-1][1]
             peeled.steps += _flatten(model.steps[:-1], peeled.attributes)
+        elif isinstance(model, SEARCH) and type(model).predict.__module__.startswith("sklearn."):
+            check_is_fitted(model)
+            if not hasattr(model, "best_estimator_"):  # refit=False: it answers nothing, and is refused by name
+                return peeled
+            names, inner = ["best_estimator_"], model.best_estimator_
         elif isinstance(model, FixedThresholdClassifier):
             # As in its own predict: without a fit of its own it uses the estimator as given.
             held = "estimator_" if hasattr(model, "estimator_") else "estimator"

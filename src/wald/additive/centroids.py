@@ -1,0 +1,75 @@
+"""The nearest centroid is the largest of linear scores: ``2 <x, c> - |c|^2``."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from sklearn.neighbors import NearestCentroid
+from sklearn.utils.validation import check_is_fitted
+
+from .decision import Decision
+from .linear import LinearTerms, first_of_largest
+
+__all__ = ["CENTROID_MODELS", "read_centroids"]
+
+CENTROID_MODELS: tuple[type, ...] = (NearestCentroid,)
+
+#: Rounding is bounded for rows whose values are at most so many times as large as the largest of a centroid.
+LARGEST_ROW = 2.0**26
+
+
+def read_centroids(model: Any) -> tuple[LinearTerms, Decision]:
+    """Read a fitted ``NearestCentroid`` with equal priors and Euclidean distances.
+
+    Its `predict` compares ``|x|^2 - 2 <x, c> + |c|^2``, or the roots. The first part is the same for every
+    centroid and decides nothing but by its rounding, which is relative to ``|x|^2``. A bound of the form
+    ``|x| @ coef_bound`` covers that as long as no value of a row exceeds `LARGEST_ROW` times the largest
+    absolute value of a centroid, since then ``x_j^2 <= LARGEST_ROW * largest * |x_j|``.
+
+    Parameters
+    ----------
+    model : NearestCentroid
+        The fitted model.
+
+    Returns
+    -------
+    terms : LinearTerms
+        ``2 <x, c> - |c|^2`` for every centroid. Two classes: that of the second minus that of the first.
+    decision : Decision
+        The nearest centroid, the first of several.
+
+    Raises
+    ------
+    sklearn.exceptions.NotFittedError
+        If the model is not fitted.
+    TypeError
+        If the metric is not Euclidean, or the priors differ.
+    """
+    check_is_fitted(model)
+    if model.metric != "euclidean":
+        raise TypeError(
+            f"NearestCentroid with metric={model.metric!r} is not supported: such distances are no sum whose order "
+            "a linear score gives. Use metric='euclidean'."
+        )
+    n_classes = len(model.classes_)
+    prior = getattr(model, "class_prior_", None)  # its own predict asks the same
+    if prior is not None and not np.isclose(prior, 1 / n_classes).all():
+        raise TypeError(
+            "NearestCentroid with unequal priors is not supported: its scores are squares of rounded roots. Use "
+            "priors='uniform', or LinearDiscriminantAnalysis, which takes priors."
+        )
+    centroids = np.array(model.centroids_, dtype=np.float64)
+    if not np.isfinite(centroids).all():
+        raise ValueError("A centroid of this NearestCentroid is not finite. Fit it on finite rows.")
+    squares = np.array([math.fsum(centroid * centroid) for centroid in centroids])
+    # Products and their sums round a value at most n_features times, the sum of the three parts twice, a root
+    # and the comparison of roots three times.
+    return first_of_largest(
+        coef=2.0 * centroids,
+        intercept=-squares,
+        coef_bound=2.0 * np.abs(centroids) + LARGEST_ROW * np.abs(centroids).max(initial=0.0),
+        intercept_bound=squares,
+        depth=centroids.shape[1] + 6,
+    )

@@ -1,0 +1,150 @@
+"""Which models are read, and how: one entry per family."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .centroids import CENTROID_MODELS, read_centroids
+from .decision import Decision
+from .kernel import KERNEL_MODELS, KernelTerms, read_kernel
+from .linear import LINEAR_MODELS, LinearTerms, read_linear
+from .naive_bayes import NAIVE_BAYES_MODELS, binarizing_steps, read_naive_bayes
+from .one_vs_rest import ONE_VS_REST_MODELS, READ_BY_PREDICT, read_one_vs_rest
+from .watch import Watch
+
+if TYPE_CHECKING:
+    from .model import AdditiveModel
+
+__all__ = ["FAMILIES", "Family", "Reading", "family_of"]
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """What was read of a model, without what stands around it.
+
+    Parameters
+    ----------
+    terms : LinearTerms or KernelTerms
+        Its scores.
+    decision : Decision
+        From scores to labels.
+    dtype : dtype
+        The coarsest dtype of its coefficients.
+    steps : list of (str, transformer), default=[]
+        What the model itself does to rows before it adds up anything.
+    folded : bool, default=False
+        Whether the terms include steps of a pipeline.
+    centres : bool, default=False
+        Whether such a step moves zeros.
+    watches : tuple of Watch, default=()
+        Of the models inside.
+    """
+
+    terms: LinearTerms | KernelTerms
+    decision: Decision
+    dtype: np.dtype[Any]
+    steps: list[tuple[str, Any]] = field(default_factory=list)
+    folded: bool = False
+    centres: bool = False
+    watches: tuple[Watch, ...] = ()
+
+
+@dataclass(frozen=True)
+class Family:
+    """Models that are read in the same way.
+
+    Parameters
+    ----------
+    models : tuple of type
+        Their classes; subclasses count.
+    methods : tuple of str
+        Methods that decide their labels: a subclass with its own is refused.
+    attributes : tuple of str
+        Attributes that decide their labels.
+    read : callable
+        Takes the model and `decompose`, gives a `Reading`.
+    thresholds : bool, default=True
+        Whether thresholds and calibrators around such a model read the score that decides its labels.
+    """
+
+    models: tuple[type, ...]
+    methods: tuple[str, ...]
+    attributes: tuple[str, ...]
+    read: Callable[[Any, Callable[[Any], AdditiveModel]], Reading]
+    thresholds: bool = True
+
+
+def family_of(model: Any) -> Family | None:
+    """Find the family of a model.
+
+    Parameters
+    ----------
+    model : object
+        Anything.
+
+    Returns
+    -------
+    Family or None
+        None when no family has it.
+    """
+    return next((family for family in FAMILIES if isinstance(model, family.models)), None)
+
+
+def _linear(model: Any, decompose: Callable[[Any], AdditiveModel]) -> Reading:
+    return Reading(*read_linear(model), np.dtype(model.coef_.dtype))
+
+
+def _kernel(model: Any, decompose: Callable[[Any], AdditiveModel]) -> Reading:
+    return Reading(*read_kernel(model), np.dtype(np.float64))  # libsvm converts rows to float64
+
+
+def _naive_bayes(model: Any, decompose: Callable[[Any], AdditiveModel]) -> Reading:
+    # The weights are the first that rows meet; a prior of float64 does not undo a product in float32.
+    dtype = np.dtype(model.feature_log_prob_.dtype) if hasattr(model, "feature_log_prob_") else np.dtype(np.float64)
+    return Reading(*read_naive_bayes(model), dtype, binarizing_steps(model))
+
+
+def _centroids(model: Any, decompose: Callable[[Any], AdditiveModel]) -> Reading:
+    terms, decision = read_centroids(model)
+    return Reading(terms, decision, np.dtype(model.centroids_.dtype))
+
+
+def _one_vs_rest(model: Any, decompose: Callable[[Any], AdditiveModel]) -> Reading:
+    rest = read_one_vs_rest(model, decompose)
+    return Reading(
+        rest.terms, rest.decision, rest.dtype, folded=rest.folded, centres=rest.centres, watches=rest.watches
+    )
+
+
+FAMILIES = (
+    Family(LINEAR_MODELS, ("predict", "decision_function"), ("coef_", "intercept_", "classes_"), _linear),
+    Family(
+        KERNEL_MODELS,
+        ("predict", "decision_function"),
+        # predict reads the private arrays; the public ones are watched because people edit those.
+        (
+            *("support_vectors_", "dual_coef_", "_dual_coef_", "intercept_", "_intercept_", "classes_"),
+            *("kernel", "_gamma", "coef0", "degree", "break_ties", "decision_function_shape"),
+        ),
+        _kernel,
+    ),
+    Family(
+        NAIVE_BAYES_MODELS,
+        ("predict", "_joint_log_likelihood", "_check_X"),
+        ("feature_log_prob_", "class_log_prior_", "classes_", "binarize"),
+        _naive_bayes,
+        thresholds=False,
+    ),
+    Family(
+        CENTROID_MODELS,
+        ("predict",),
+        ("centroids_", "class_prior_", "classes_", "metric"),
+        _centroids,
+        thresholds=False,
+    ),
+    Family(ONE_VS_REST_MODELS, ("predict", "decision_function"), ("classes_", *READ_BY_PREDICT), _one_vs_rest),
+)

@@ -1,0 +1,88 @@
+"""Naive Bayes on counts and on bits: log-likelihoods that are weighted sums of feature values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.naive_bayes import BernoulliNB, ComplementNB, MultinomialNB
+from sklearn.preprocessing import Binarizer
+from sklearn.utils.validation import check_is_fitted
+
+from .decision import Decision
+from .linear import LinearTerms, first_of_largest
+
+__all__ = ["NAIVE_BAYES_MODELS", "binarizing_steps", "read_naive_bayes"]
+
+NAIVE_BAYES_MODELS: tuple[type, ...] = (BernoulliNB, ComplementNB, MultinomialNB)
+
+
+def read_naive_bayes(model: Any) -> tuple[LinearTerms, Decision]:
+    """Read a fitted naive Bayes classifier whose log-likelihoods are linear.
+
+    Parameters
+    ----------
+    model : MultinomialNB, ComplementNB or BernoulliNB
+        The fitted model. `binarizing_steps` says what a ``BernoulliNB`` does to rows before.
+
+    Returns
+    -------
+    terms : LinearTerms
+        The joint log-likelihoods. Two classes: that of the second minus that of the first.
+    decision : Decision
+        The class with the largest log-likelihood, the first of several.
+
+    Raises
+    ------
+    sklearn.exceptions.NotFittedError
+        If the model is not fitted.
+    ValueError
+        If the model knows one class only, or gives something the probability 0.
+    """
+    check_is_fitted(model)
+    name = type(model).__name__
+    if len(model.classes_) < 2:
+        raise ValueError(f"This {name} was trained on one class only: there is nothing to decide.")
+    weights = np.asarray(model.feature_log_prob_)
+    prior = np.asarray(model.class_log_prior_)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        if isinstance(model, BernoulliNB):
+            # The same expressions as in its _joint_log_likelihood, so that the numbers have the same bits.
+            absent = np.log(1 - np.exp(weights))
+            coef, intercept = weights - absent, prior + absent.sum(axis=1)
+            sizes, start = np.abs(weights) + np.abs(absent), np.abs(prior) + np.abs(absent).sum(axis=1)
+        else:
+            # ComplementNB reads its prior for a single class only.
+            coef, intercept = weights, np.zeros(len(weights)) if isinstance(model, ComplementNB) else prior
+            sizes, start = np.abs(coef), np.abs(intercept)
+    if not (np.isfinite(coef).all() and np.isfinite(intercept).all()):
+        raise ValueError(
+            f"This {name} gives a feature or a class the probability 0 or 1, whose log-likelihood is not finite. "
+            "Fit it with alpha > 0, rows of every class, and a prior above 0 for each."
+        )
+    # A value is rounded once in its product, in at most n_features - 1 additions to the others, and once
+    # more when the prior is added. Two roundings are kept in hand: BernoulliNB's weights are differences
+    # of logarithms and its intercepts sums of them, which have the bits of the model's own here.
+    return first_of_largest(coef, intercept, sizes, start, depth=coef.shape[1] + 3)
+
+
+def binarizing_steps(model: Any) -> list[tuple[str, Any]]:
+    """List what a ``BernoulliNB`` does to rows before it adds up anything.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted naive Bayes classifier.
+
+    Returns
+    -------
+    list of (str, Binarizer)
+        Empty for other models, and with ``binarize=None``.
+    """
+    if not isinstance(model, BernoulliNB) or model.binarize is None:
+        return []
+    step = Binarizer(threshold=model.binarize)
+    for attribute in ("n_features_in_", "feature_names_in_"):  # what its fit would have set
+        if hasattr(model, attribute):
+            setattr(step, attribute, getattr(model, attribute))
+    return [("binarize", step)]

@@ -1,0 +1,141 @@
+"""One linear model per class, the surest of which wins."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.utils.validation import check_is_fitted
+
+from .decision import Decision
+from .kernel import KERNEL_MODELS
+from .linear import LINEAR_MODELS, LinearTerms
+from .watch import Watch
+from .wrappers import peel
+
+if TYPE_CHECKING:
+    from .model import AdditiveModel
+
+__all__ = ["ONE_VS_REST_MODELS", "Rest", "read_one_vs_rest"]
+
+ONE_VS_REST_MODELS: tuple[type, ...] = (OneVsRestClassifier,)
+READ_BY_PREDICT = ("estimators_", "label_binarizer_")
+
+
+class Rest(NamedTuple):
+    """What the models of all classes have in common."""
+
+    terms: LinearTerms
+    decision: Decision
+    dtype: np.dtype[Any]
+    folded: bool
+    centres: bool
+    watches: tuple[Watch, ...]
+
+
+def read_one_vs_rest(model: Any, decompose: Callable[[Any], AdditiveModel]) -> Rest:
+    """Read a fitted ``OneVsRestClassifier`` of linear classifiers.
+
+    Parameters
+    ----------
+    model : OneVsRestClassifier
+        The fitted model. A class that all or no rows had counts with its constant score.
+    decompose : callable
+        Reads the model of one class.
+
+    Returns
+    -------
+    Rest
+        One score per class, the first of the largest wins; for two classes one score, where exactly 0 is the
+        first class.
+
+    Raises
+    ------
+    sklearn.exceptions.NotFittedError
+        If the model is not fitted.
+    TypeError
+        If it is multilabel, or a model in it is not a linear classifier behind steps that can be folded.
+    ValueError
+        If it knows one class only.
+    """
+    check_is_fitted(model)
+    if model.multilabel_:
+        raise TypeError(
+            "This OneVsRestClassifier is multilabel: it answers several labels per row, and wald stops at one. "
+            "Wrap each of its estimators_ on its own."
+        )
+    n_classes = len(model.classes_)
+    if n_classes < 2:
+        raise ValueError("This OneVsRestClassifier was trained on one class only: there is nothing to decide.")
+    if len(model.estimators_) != (1 if n_classes == 2 else n_classes):
+        raise ValueError(
+            f"This OneVsRestClassifier has {n_classes} classes and {len(model.estimators_)} estimators_, "
+            "which do not fit. Fit it again."
+        )
+    constant = [_is_constant(estimator) for estimator in model.estimators_]
+    parts = [_read(each, decompose) for each, fixed in zip(model.estimators_, constant, strict=True) if not fixed]
+    if not parts:
+        raise ValueError("Every model of this OneVsRestClassifier is constant: there is nothing to decide.")
+    terms = [part.terms for part in parts if isinstance(part.terms, LinearTerms)]  # as _read has made sure
+    fill = terms[0].fill
+    for each in terms:
+        same = each.fill is None if fill is None else each.fill is not None and np.array_equal(each.fill, fill)
+        if not same:
+            raise TypeError(
+                "The models in this OneVsRestClassifier fill in missing values differently, which is not supported. "
+                "Put the imputer in front: make_pipeline(SimpleImputer(), OneVsRestClassifier(model))."
+            )
+    linear, rows = iter(terms), []
+    for estimator, fixed in zip(model.estimators_, constant, strict=True):
+        rows.append(_constant_score(float(estimator.y_[0]), terms[0].n_terms) if fixed else next(linear))
+    joined = LinearTerms(
+        coef=np.concatenate([row.coef for row in rows]),
+        intercept=np.concatenate([row.intercept for row in rows]),
+        fill=fill,
+        coef_bound=np.concatenate([row.coef_bound for row in rows]),
+        intercept_bound=np.concatenate([row.intercept_bound for row in rows]),
+        depth=max(row.depth for row in rows),
+    )
+    return Rest(
+        joined,
+        # Binary: label 1 for a score above 0, whatever the model itself answers at 0. More: ties go to the first.
+        Decision("sign" if n_classes == 2 else "argmax", n_classes),
+        min((part.dtype for part in parts), key=lambda dtype: dtype.itemsize),  # the coarsest
+        any(part.folded for part in parts),
+        any(part.centres for part in parts),
+        tuple(part.watch for part in parts),
+    )
+
+
+def _is_constant(estimator: Any) -> bool:
+    return type(estimator).__name__ == "_ConstantPredictor" and type(estimator).__module__ == "sklearn.multiclass"
+
+
+def _constant_score(value: float, n_features: int) -> LinearTerms:
+    return LinearTerms(np.zeros((1, n_features)), np.array([value]))
+
+
+def _read(estimator: Any, decompose: Callable[[Any], AdditiveModel]) -> AdditiveModel:
+    peeled = peel(estimator)
+    model: Any = peeled.model
+    leaf = type(model).__name__
+    # Others have no decision_function, or one that their own predict does not follow.
+    if peeled.rules or not isinstance(model, LINEAR_MODELS + KERNEL_MODELS):
+        raise TypeError(
+            f"OneVsRestClassifier of {leaf} is not supported: it compares other numbers than linear scores. Wrap the "
+            f"{leaf} itself where it knows several classes, or use a linear classifier inside."
+        )
+    read = decompose(estimator)
+    if not isinstance(read.terms, LinearTerms):
+        raise TypeError(
+            f"OneVsRestClassifier of {leaf} with kernel={getattr(model, 'kernel', None)!r} is not supported. "
+            f"Wrap the {leaf} itself, which knows several classes."
+        )
+    if read.front is not None:
+        raise TypeError(
+            "The models in this OneVsRestClassifier have steps of their own that cannot be folded into weights. Put "
+            "the steps in front: make_pipeline(steps, OneVsRestClassifier(model))."
+        )
+    return read

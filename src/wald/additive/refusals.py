@@ -1,0 +1,221 @@
+"""Why a model is not supported, and what to do instead: one table, whose first fitting row is said."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClusterMixin, OutlierMixin, RegressorMixin, TransformerMixin
+
+__all__ = ["REASONS", "SUPPORTED", "refusal"]
+
+SUPPORTED = (
+    "Supported are scikit-learn's linear classifiers (LogisticRegression, LogisticRegressionCV, LinearSVC, "
+    "SGDClassifier, Perceptron, PassiveAggressiveClassifier, RidgeClassifier, RidgeClassifierCV, "
+    "LinearDiscriminantAnalysis), kernel machines (SVC, NuSVC), naive Bayes (MultinomialNB, ComplementNB, "
+    "BernoulliNB), NearestCentroid and OneVsRestClassifier of linear classifiers, also inside Pipeline, "
+    "GridSearchCV and other searches, FrozenEstimator, FixedThresholdClassifier, TunedThresholdClassifierCV and "
+    "CalibratedClassifierCV(ensemble=False)."
+)
+INSTEAD = "Serve it as it is, or train a linear classifier or an SVC on its answers and wrap that"
+
+
+class Reason(NamedTuple):
+    """A row of the table."""
+
+    fits: Callable[[Any], bool]
+    text: str  # with {name}, the class of the model
+    error: type[Exception] = TypeError
+
+
+def _named(*names: str) -> Callable[[Any], bool]:
+    """Whether the class or one that it inherits from has such a name; nothing is imported for that."""
+    return lambda model: not names_of(model).isdisjoint(names)
+
+
+def _from(*packages: str) -> Callable[[Any], bool]:
+    """Whether the class or one that it inherits from comes from such a package or a part of it."""
+    return lambda model: any(
+        each.__module__ == package or each.__module__.startswith(package + ".")
+        for each in type(model).__mro__
+        for package in packages
+    )
+
+
+def _is(*kinds: type) -> Callable[[Any], bool]:
+    return lambda model: isinstance(model, kinds)
+
+
+def names_of(model: Any) -> set[str]:
+    """List the names of a model's class and of all that it inherits from.
+
+    Parameters
+    ----------
+    model : object
+        Anything.
+
+    Returns
+    -------
+    set of str
+        Names without modules.
+    """
+    return {each.__name__ for each in type(model).__mro__}
+
+
+REASONS = (
+    # What is no model at all.
+    Reason(_is(type), "decompose takes a fitted estimator, not the class {model.__name__}: make one, and fit it"),
+    Reason(
+        _is(type(None)),
+        "{name} is not supported: there is no model. Pass a fitted classifier, or a Pipeline that ends in one",
+    ),
+    Reason(_is(str), "{name} is not supported: pass the fitted classifier itself, and no name or path of one"),
+    Reason(_is(bytes, bytearray), "{name} is not supported: unpickle or load the classifier first, and pass that"),
+    Reason(
+        lambda model: isinstance(model, np.ndarray) or sparse.issparse(model),
+        "{name} is not supported: numbers have no decision rule. Pass the fitted classifier that holds them",
+    ),
+    Reason(
+        _is(list, tuple, dict, set),
+        "{name} is not supported: pass one fitted classifier; wrap several one by one",
+    ),
+    # Other libraries.
+    Reason(
+        _from("lightgbm"),
+        "{name} is not yet supported: wald does not read trees so far. Use LightGBM's own pred_early_stop, or wrap a "
+        "linear classifier or an SVC",
+    ),
+    Reason(
+        _from("xgboost", "catboost"),
+        "{name} is not yet supported: wald does not read trees so far. " + INSTEAD,
+    ),
+    Reason(
+        _from("torch", "keras", "tensorflow", "tf_keras", "skorch", "jax", "flax", "transformers"),
+        "{name} is not supported: a neural net is no sum of terms that can be left out. Put all layers but the last "
+        "in front, as a transformer in a Pipeline, and fit a LogisticRegression or an SVC on what they give",
+    ),
+    # Classifiers of scikit-learn.
+    Reason(
+        _named("VotingClassifier", "StackingClassifier"),
+        "{name} is not yet supported: wald does not read ensembles so far. Wrap one of its estimators_, or "
+        "train a linear classifier or an SVC on its answers and wrap that",
+    ),
+    Reason(
+        _named("BaggingClassifier"),
+        "{name} is not yet supported: wald does not read ensembles so far. Fit one linear classifier or SVC on all "
+        "rows and wrap that",
+    ),
+    Reason(
+        _named("AdaBoostClassifier"),
+        "{name} is not yet supported: wald does not read ensembles so far. " + INSTEAD,
+    ),
+    Reason(
+        lambda model: _from("sklearn.ensemble", "sklearn.tree")(model) and not _is(RegressorMixin, OutlierMixin)(model),
+        "{name} is not yet supported: wald does not read trees and ensembles of them so far. " + INSTEAD,
+    ),
+    Reason(
+        _named("KNeighborsClassifier", "RadiusNeighborsClassifier"),
+        "{name} is not supported: its neighbours are not known before all distances are. Use NearestCentroid, or an "
+        "SVC with the RBF kernel, and wrap that",
+    ),
+    Reason(
+        _named("MLPClassifier"),
+        "{name} is not supported: a neural net is no sum of terms that can be left out. " + INSTEAD,
+    ),
+    Reason(
+        _named("GaussianNB", "QuadraticDiscriminantAnalysis"),
+        "{name} is not supported: its scores have squares of the features. Use LinearDiscriminantAnalysis, or "
+        "make_pipeline(PolynomialFeatures(2), LogisticRegression()), and wrap that",
+    ),
+    Reason(
+        _named("CategoricalNB"),
+        "{name} is not supported: it looks its terms up in tables. Use "
+        "make_pipeline(OneHotEncoder(), MultinomialNB()), which is linear",
+    ),
+    Reason(
+        _named("GaussianProcessClassifier"),
+        "{name} is not supported: its score is a probability by an integral. Use an SVC with the same kernel, and wrap "
+        "that",
+    ),
+    Reason(
+        _named("LabelPropagation", "LabelSpreading"),
+        "{name} is not supported: it weighs all training rows. Train an SVC on its transduction_ and wrap that",
+    ),
+    Reason(
+        _named("SelfTrainingClassifier"),
+        "{name} is not supported: its predict is that of its estimator_. Wrap FrozenEstimator(model.estimator_)",
+    ),
+    Reason(
+        _named("DummyClassifier"),
+        "{name} is not supported: it does not look at rows, so that there is nothing to leave out. Serve it as it is",
+    ),
+    Reason(
+        _named("OneVsOneClassifier"),
+        "{name} is not supported: its votes are told apart by rescaled sums. Use SVC(kernel='linear'), which is one "
+        "against one, or OneVsRestClassifier",
+    ),
+    Reason(
+        _named("OutputCodeClassifier"),
+        "{name} is not supported: it compares distances between codes. Use OneVsRestClassifier, or the linear "
+        "classifier itself, which knows several classes",
+    ),
+    Reason(
+        _named("MultiOutputClassifier", "ClassifierChain"),
+        "{name} is not supported: it answers several labels per row, and wald stops at one. Wrap each of its "
+        "estimators_ on its own",
+    ),
+    Reason(
+        lambda model: _named("BaseSearchCV")(model) and hasattr(model, "best_estimator_"),
+        "{name} is not supported: it has its own predict. Wrap FrozenEstimator(model.best_estimator_)",
+    ),
+    Reason(
+        _named("BaseSearchCV"),
+        "{name} is not supported: it was fitted with refit=False and has no model of its own. Fit it with refit=True, "
+        "or fit the estimator with the parameters that you choose, and wrap that",
+    ),
+    # Other kinds of estimators.
+    Reason(_is(OutlierMixin), "{name} knows one class only: it finds outliers and is no classifier", ValueError),
+    Reason(
+        _is(RegressorMixin),
+        "{name} is not supported: it is a regressor, and a classifier is needed. Fit the classifier of the same kind",
+    ),
+    Reason(
+        _is(ClusterMixin),
+        "{name} is not supported: it finds clusters, and a classifier is needed. Fit one on its labels_, for example "
+        "NearestCentroid",
+    ),
+    Reason(
+        _is(TransformerMixin),
+        "{name} is not supported: it transforms rows, and a classifier is needed. Put one behind it, in a Pipeline",
+    ),
+    Reason(
+        lambda model: callable(model) and not isinstance(model, BaseEstimator),
+        "{name} is not supported: nothing is known of what happens in a call. Pass the fitted classifier inside",
+    ),
+    Reason(
+        lambda model: hasattr(model, "estimators_"),
+        "{name} is not supported: wald does not know how it joins its estimators_. Wrap one of them on its own",
+    ),
+)
+
+
+def refusal(model: Any) -> Exception:
+    """Say why a model is not supported, and what to do instead.
+
+    Parameters
+    ----------
+    model : object
+        What is not supported.
+
+    Returns
+    -------
+    Exception
+        To be raised.
+    """
+    name = type(model).__name__
+    for reason in REASONS:
+        if reason.fits(model):
+            return reason.error(f"{reason.text.format(name=name, model=model)}. {SUPPORTED}")
+    return TypeError(f"{name} is not supported. Pass a fitted classifier. {SUPPORTED}")
