@@ -290,6 +290,14 @@ class ChainGroup:
     def n_features(self) -> int:
         """Number of features."""
 
+def hash_names(
+    sequences: list[list[Any]], n_columns: int, numbers: tuple[type, ...], flatten: Callable[[Any], dict[str, float]]
+) -> tuple[NDArray[np.float32], NDArray[np.int32], NDArray[np.int64]]:
+    """Values, columns and indptr of canonical CSR: a row for every part, a dict or list of features, of all sequences.
+
+    ``numbers`` count as numbers, besides float and int; ``flatten`` names the features of parts that hold other types.
+    """
+
 @final
 class Chain:
     """Weights of a linear chain, and inference with them; pickles.

@@ -101,7 +101,10 @@ class LazyFeatures:
         self._missing[g, parts] = False
 
     def _as_floats(self, name: str, values: Any, n: int) -> Any:
-        """A float32 array or CSR matrix (n, any); the latter a copy, for its indices are trusted from here on."""
+        """A float32 array or CSR matrix (n, any).
+
+        The latter a copy, unless nobody can write to it: its indices are trusted from here on.
+        """
         if not sparse.issparse(values):
             values = np.asarray(values)
         if values.dtype.kind not in "buif":
@@ -111,6 +114,8 @@ class LazyFeatures:
         with np.errstate(over="ignore"):  # infinity is reported with its part
             if not sparse.issparse(values):
                 return np.ascontiguousarray(values, dtype=np.float32)
+            if _is_fixed(values):
+                return values
             values = sparse.csr_matrix(values).astype(np.float32)
         values.sum_duplicates()
         return values
@@ -121,3 +126,13 @@ class LazyFeatures:
         sequence = int(np.searchsorted(offsets, parts[0], side="right")) - 1
         others = f" and {len(parts) - 1} others" if len(parts) > 1 else ""
         return f"part {parts[0] - offsets[sequence]} of sequence {sequence}{others}"
+
+
+def _is_fixed(values: Any) -> bool:
+    """Whether a sparse matrix is canonical CSR as the engine reads it, in arrays that are not to be written to."""
+    return bool(
+        values.format == "csr"
+        and not (values.data.flags.writeable or values.indices.flags.writeable)
+        and (values.dtype, values.indices.dtype) == (np.float32, np.int32)
+        and values.has_canonical_format
+    )

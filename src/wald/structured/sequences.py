@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.feature_extraction import FeatureHasher
+
+from .. import _core
 
 Offsets = NDArray[np.int64]
 
@@ -92,16 +93,19 @@ class Sequences:
 
     @classmethod
     def _of_names(cls, items: list[Any]) -> Sequences:
+        items = [item if type(item) is list else list(item) for item in items]
         offsets = _offsets([len(item) for item in items])
-        hasher = FeatureHasher(HASHED_COLUMNS, dtype=np.float32)
-        flat = [_flattened(part) for item in items for part in item]
         try:
-            with np.errstate(over="ignore"):  # reported as infinity
-                return cls(_checked(hasher.transform(flat), offsets), offsets)
+            arrays = _core.hash_names(items, HASHED_COLUMNS, (np.number, np.bool_), _flattened)
         except UnicodeEncodeError as error:
             raise ValueError(
                 f"Feature {error.object!r} holds half of a surrogate pair, which is no character."
             ) from None
+        for array in arrays:  # so that features need no copy of their own
+            array.flags.writeable = False
+        parts = sparse.csr_matrix(arrays, shape=(int(offsets[-1]), HASHED_COLUMNS))
+        parts.has_canonical_format = True
+        return cls(_checked(parts, offsets), offsets)
 
     @property
     def n_sequences(self) -> int:
@@ -198,7 +202,10 @@ def _holds_names(items: list[Any]) -> bool:
 
 
 def _flattened(part: Any, prefix: str = "") -> dict[str, float]:
-    """Name a part's features the way python-crfsuite does: ``name:value`` for strings and nested names."""
+    """Name a part's features the way python-crfsuite does: ``name:value`` for strings and nested names.
+
+    The engine does this by itself for plain dicts, lists and numbers, and asks here about everything else.
+    """
     if isinstance(part, list | tuple | set | frozenset):
         if not all(isinstance(name, str) for name in part):
             raise TypeError(f"Lists of features must hold strings. Got {part!r}.")
@@ -213,7 +220,10 @@ def _flattened(part: Any, prefix: str = "") -> dict[str, float]:
         elif isinstance(value, str):
             out[f"{key}:{value}"] = 1.0
         elif isinstance(value, int | float | np.number | np.bool_):
-            out[key] = float(value)
+            try:
+                out[key] = float(value)
+            except OverflowError:
+                raise ValueError(f"Feature {key!r} must lie within what a float can hold. Got {value!r}.") from None
         else:
             raise TypeError(f"Feature {key!r} must be a number, a string, or a dict or list of them. Got {value!r}.")
     return out
