@@ -1,6 +1,6 @@
 """The compiled engine: rows as the caller keeps them, models as terms, and the loop over stages."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, final
 
 import numpy as np

@@ -33,6 +33,7 @@ def encode_chain(chain: ChainClassifier, arrays: Arrays) -> dict[str, Any]:
         "n_labels": int(n_labels),
         "sizes": [int(size) for size in sizes],
         "own": bool(own),
+        "as_lists": bool(chain._as_lists),
         "scale": float(chain._scale),
         "n_iter": int(chain.n_iter_),
         "duality_gap": None if gap is None else float(gap),
@@ -58,6 +59,7 @@ def decode_chain(header: Section, stock: Stock) -> ChainClassifier:
         fits = not isinstance(group.extract, HOG) or _n_features(group.extract) == size
         require(fits, f"group {group.name!r} has another number of features than its extractor gives")
     chain._chain = _decode_weights(stock, len(chain.classes_), chain._sizes, header.flag("own"))
+    chain._as_lists = header.flag("as_lists") if "as_lists" in header else False  # files of before gave arrays
     chain.group_names_ = [group.name for group in checked]
     chain.group_costs_ = stock.floats("group_costs", len(checked), low=0.0)
     chain._scale = header.number("scale", low=0.0)

@@ -13,12 +13,14 @@ from sklearn.utils.validation import check_is_fitted
 from ..stopping.validation import require_fraction, require_option
 from .certificate import StructureCertificate
 from .certifying import certify_policy
+from .chain import ChainClassifier
 from .gaps import LOSSES, Loss
 from .per_part import checked_longest
 from .policies.base import Policy, check_policy
 from .policies.crossfit import taken
-from .policies.driver import Acquired, Allowance, acquire, answers_of, cost_of
+from .policies.driver import AcquisitionError, Acquired, Allowance, acquire, answers_of, cost_of
 from .protocol import Session, StructuredModel
+from .sequences import with_empty, without_empty
 
 #: Bisections of the threshold, once its place among the first priorities is known.
 _BISECTIONS = 12
@@ -176,7 +178,8 @@ class BudgetedPredictor(BaseEstimator):
         Parameters
         ----------
         X
-            Examples as the model takes them.
+            Examples as the model takes them. A list may have empty ones, or none: an empty example has an empty answer,
+            and costs nothing.
         return_cost : bool, default=False
             Also return what each example cost.
         return_state : bool, default=False
@@ -189,6 +192,8 @@ class BudgetedPredictor(BaseEstimator):
         Returns
         -------
         answers : list
+            In the model's form: labels as its `fit` was given them, lists or arrays; heads as lists if a parser learned
+            from lists, else as arrays.
         cost : float64 ndarray of shape (n_examples,), if ``return_cost``
             Of all parts of an example together, the cheap group included.
         state : bool ndarray of shape (n_parts, K), if ``return_state``
@@ -203,14 +208,33 @@ class BudgetedPredictor(BaseEstimator):
         check_policy(self.policy, self.model)
         if deadline is not None and np.isnan(deadline):
             raise ValueError("deadline must be a number of seconds. Got NaN.")
-        session = self.model.open(X)
-        found = self._acquire(session, self.threshold_, until=None if deadline is None else start + deadline)
-        out = [answers_of(session, found.codes)]
+        X, _, present = without_empty(X)
+        answers: list[Any] = []
+        cost = np.zeros(len(present))
+        state = np.zeros((0, len(self.costs_) - 1), dtype=bool)
+        if present.any():
+            session = self.model.open(X)
+            until = None if deadline is None else start + deadline
+            try:
+                found = self._acquire(session, self.threshold_, until=until)
+            except AcquisitionError as error:
+                error.answers = with_empty(error.answers, present, self._no_answer)
+                raise
+            answers, state = answers_of(session, found.codes), found.state
+            cost[present] = cost_of(state, np.asarray(session.offsets), self.costs_)
+        out: list[Any] = [with_empty(answers, present, self._no_answer)]
         if return_cost:
-            out.append(cost_of(found.state, np.asarray(session.offsets), self.costs_))
+            out.append(cost)
         if return_state:
-            out.append(found.state)
+            out.append(state)
         return out[0] if len(out) == 1 else tuple(out)
+
+    def _no_answer(self) -> Any:
+        """The answer for an example without parts."""
+        if isinstance(self.model, ChainClassifier):
+            return self.model.predict([[]])[0]
+        lists = getattr(self.model, "_as_lists", True)
+        return [] if lists else np.empty(0, dtype=np.int32)
 
     def _certify(self, X: Any, y: Any, risk: float) -> Self:
         owner = type(self).__name__

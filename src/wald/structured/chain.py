@@ -15,7 +15,7 @@ from .. import _core
 from .._threads import effective_threads
 from .features import LazyFeatures
 from .groups import FeatureGroup, checked_groups
-from .sequences import Sequences, labels_of
+from .sequences import Sequences, given_as_lists, labels_of, with_empty, without_empty
 from .session import ChainSession
 
 #: Copies of a sequence under fixed states that the structural SVM learns from: everything, nothing costly, random.
@@ -150,6 +150,7 @@ class ChainClassifier(BaseEstimator):
         labels, features = labels_of(y, sequences), LazyFeatures(self._groups(), sequences)
         self.__dict__.pop("_learner", None)
         self.classes_ = np.unique(labels if classes is None else np.asarray(classes))
+        self._as_lists = given_as_lists(y)
         codes = _codes(labels, self.classes_)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
         lesson = self._begin(features, codes, rng)
@@ -204,7 +205,7 @@ class ChainClassifier(BaseEstimator):
         if started:
             lesson = self._lesson(features, codes, rng)
         else:
-            self.classes_, self.n_iter_ = known_classes, 0
+            self.classes_, self.n_iter_, self._as_lists = known_classes, 0, given_as_lists(y)
             lesson = self._begin(features, codes, rng)
         if not hasattr(self, "_learner"):
             self._learner = _core.ChainPerceptron(self._chain)
@@ -262,38 +263,48 @@ class ChainClassifier(BaseEstimator):
     def _order(self, n: int, rng: np.random.Generator) -> NDArray[np.int64]:
         return (rng.permutation(n) if self.shuffle else np.arange(n)).astype(np.int64)
 
-    def predict(
-        self, X: Any, *, state: ArrayLike | None = None, lengths: ArrayLike | None = None
-    ) -> list[NDArray[Any]]:
+    def predict(self, X: Any, *, state: ArrayLike | None = None, lengths: ArrayLike | None = None) -> list[Any]:
         """Labels of every sequence, by the best path (Viterbi).
 
         Parameters
         ----------
-        X : sequences, as `Sequences.of` reads them
+        X : sequences, as `Sequences.of` reads them; here and below they may be empty, and there may be none
         state : bool array-like of shape (n_parts, n_groups - 1), default=None
             Which parts have which costly groups; None: all of them. Only these are extracted.
         lengths : array-like of int, default=None
 
         Returns
         -------
-        list of ndarray
-            One array of labels per sequence.
+        list of list, or of ndarray
+            The labels of each sequence, in the form that `fit` was given: lists of Python's own strings and numbers, or
+            arrays. An empty sequence has none.
         """
-        session = self.open(X, lengths=lengths)
-        return session.sequences.split(self.classes_[session.decode(session.state(state))])
+        X, lengths, present = without_empty(X, lengths)
+        labels: list[Any] = []
+        if present.any():
+            session = self.open(X, lengths=lengths)
+            labels = session.answers(session.decode(session.state(state)))
+        return with_empty(labels, present, self._no_labels)
 
     def score(self, X: Any, y: Any, *, state: ArrayLike | None = None, lengths: ArrayLike | None = None) -> float:
         """Share of the parts that get their label."""
-        sequences = Sequences.of(X, lengths)
-        predicted = np.concatenate(self.predict(sequences, state=state))
-        return float(np.mean(predicted == labels_of(y, sequences)))
+        X, lengths, present = without_empty(X, lengths)
+        if not present.all() and len(y) == len(present):
+            y = [labels for labels, there in zip(y, present, strict=True) if there]
+        session = self.open(X, lengths=lengths)
+        truth = labels_of(y, session.sequences)
+        return float(np.mean(self.classes_[session.decode(session.state(state))] == truth))
 
     def max_marginals(
         self, X: Any, *, state: ArrayLike | None = None, lengths: ArrayLike | None = None
     ) -> list[NDArray[np.float32]]:
         """Score of the best labelling through every label at every part: one (length, n_classes) array per sequence."""
-        session = self.open(X, lengths=lengths)
-        return session.sequences.split(session.max_marginals(session.state(state)))
+        X, lengths, present = without_empty(X, lengths)
+        scores: list[NDArray[np.float32]] = []
+        if present.any():
+            session = self.open(X, lengths=lengths)
+            scores = session.sequences.split(session.max_marginals(session.state(state)))
+        return with_empty(scores, present, self._no_scores)
 
     def predict_marginals(
         self, X: Any, *, scale: float = 1.0, state: ArrayLike | None = None, lengths: ArrayLike | None = None
@@ -302,24 +313,44 @@ class ChainClassifier(BaseEstimator):
 
         The learners do not make scores probabilities: choose ``scale`` on held-out sequences.
         """
-        session = self.open(X, lengths=lengths)
-        return session.sequences.split(session.marginals(session.state(state), scale))
+        X, lengths, present = without_empty(X, lengths)
+        shares: list[NDArray[np.float32]] = []
+        if present.any():
+            session = self.open(X, lengths=lengths)
+            shares = session.sequences.split(session.marginals(session.state(state), scale))
+        return with_empty(shares, present, self._no_scores)
 
     def best_paths(
         self, X: Any, k: int, *, state: ArrayLike | None = None, lengths: ArrayLike | None = None
-    ) -> tuple[list[NDArray[Any]], NDArray[np.float32]]:
+    ) -> tuple[list[Any], NDArray[np.float32]]:
         """Find the ``k`` best labellings of every sequence.
 
         Returns
         -------
-        labels : list of ndarray of shape (k, length)
+        labels : list of ndarray of shape (k, length), or of k lists
+            As in `predict`.
         scores : float32 ndarray of shape (n_sequences, k)
             Best first; -inf, beside labels without meaning, where a sequence has fewer labellings. The margin of the
             answer is the difference of the first two.
         """
-        session = self.open(X, lengths=lengths)
-        labels, scores = session.best_paths(session.state(state), k)
-        return [self.classes_[path] for path in labels], scores
+        X, lengths, present = without_empty(X, lengths)
+        found = np.full((len(present), k), -np.inf, dtype=np.float32)
+        found[~present, :1] = 0  # the one labelling of nothing
+        paths: list[Any] = []
+        if present.any():
+            session = self.open(X, lengths=lengths)
+            labels, found[present] = session.best_paths(session.state(state), k)
+            paths = [self.classes_[path] for path in labels]
+        paths = with_empty(paths, present, lambda: np.empty((k, 0), dtype=self.classes_.dtype))
+        return [path.tolist() for path in paths] if self._as_lists else paths, found
+
+    def _no_labels(self) -> Any:
+        check_is_fitted(self, "_chain")
+        return [] if self._as_lists else self.classes_[:0]
+
+    def _no_scores(self) -> NDArray[np.float32]:
+        check_is_fitted(self, "_chain")
+        return np.empty((0, len(self.classes_)), dtype=np.float32)
 
     def loss(self, truth: NDArray[np.int32], answer: NDArray[np.int32]) -> NDArray[np.float64]:
         """Hamming loss of each part, from codes."""
@@ -335,12 +366,16 @@ class ChainClassifier(BaseEstimator):
         check_is_fitted(self, "_chain")
         sequences = Sequences.of(X, lengths)
         features = LazyFeatures(self._groups(), sequences, self._sizes)
-        return ChainSession(self._chain, self.classes_, features, effective_threads(self.n_jobs), self._scale)
+        threads = effective_threads(self.n_jobs)
+        return ChainSession(self._chain, self.classes_, features, threads, self._scale, self._as_lists)
 
     def __getstate__(self) -> dict[str, Any]:
         state = dict(super().__getstate__())
         state.pop("_learner", None)  # twice as large as the model, and needed by partial_fit alone
         return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__({"_as_lists": False, **state})  # pickles of before gave arrays
 
     def _groups(self) -> tuple[FeatureGroup, ...]:
         return checked_groups((FeatureGroup("parts"),) if self.groups is None else self.groups)

@@ -180,6 +180,7 @@ class DependencyParser(BaseEstimator):
         """
         check(self)
         bank = annotated(sentences)
+        self._as_lists = not isinstance(sentences, Treebank)
         self._begin(bank, None if inventory is None else treebank_of(inventory))
         for turn in range(self.n_epochs):
             self._pass(bank, pruner=turn < PRUNER_PASSES)
@@ -208,6 +209,7 @@ class DependencyParser(BaseEstimator):
         check(self)
         bank = annotated(sentences)
         if getattr(self, "_learning", None) is None:
+            self._as_lists = not isinstance(sentences, Treebank)
             self._begin(bank)
         else:
             self._learning.see(bank)
@@ -371,7 +373,8 @@ class DependencyParser(BaseEstimator):
             by_head=self.group_by == "head",
             n_threads=effective_threads(self.n_jobs),
         )
-        return ParserSession(core, core.offsets(), self._model.n_tags, n_groups(self) - 1)
+        as_lists = getattr(self, "_as_lists", False)  # parsers that were saved before have none
+        return ParserSession(core, core.offsets(), self._model.n_tags, n_groups(self) - 1, as_lists)
 
     def loss(self, truth: NDArray[np.int32], answer: NDArray[np.int32]) -> NDArray[np.float64]:
         """Return 1 for every word with a wrong head, 0 for the others; from codes, as a session gives them.

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -117,8 +117,8 @@ class Sequences:
         """Number of parts of all sequences."""
         return int(self.offsets[-1])
 
-    def split(self, values: NDArray[Any]) -> list[NDArray[Any]]:
-        """Cut an array with one entry per part into one array per sequence."""
+    def split(self, values: Any) -> list[Any]:
+        """Cut an array or a list with one entry per part into one per sequence."""
         return [values[a:b] for a, b in pairwise(self.offsets.tolist())]  # np.split takes six times as long
 
 
@@ -150,6 +150,63 @@ def labels_of(y: Any, sequences: Sequences) -> NDArray[Any]:
     if flat.dtype.kind == "f" and not np.isfinite(flat).all():
         raise ValueError("y must not hold NaN or infinity.")
     return flat
+
+
+def without_empty(X: Any, lengths: ArrayLike | None = None) -> tuple[Any, Any, NDArray[np.bool_]]:
+    """Leave out examples without a part.
+
+    Parameters
+    ----------
+    X : sequences, as `Sequences.of` reads them, or a list of other examples
+    lengths : array-like of int, default=None
+
+    Returns
+    -------
+    X, lengths
+        Of the others.
+    present : bool ndarray of shape (n_examples,)
+        Which of all examples these are. Where it cannot be told, all of them: what reads them will say what is wrong.
+    """
+    if isinstance(X, Sequences):
+        sizes = np.diff(X.offsets)
+        if (sizes > 0).all():
+            return X, lengths, sizes > 0
+        ends = np.concatenate([[0], np.cumsum(sizes[sizes > 0])]).astype(np.int64)
+        return replace(X, offsets=ends), lengths, sizes > 0
+    if lengths is not None:
+        sizes = np.asarray(lengths)
+        if sizes.ndim != 1:
+            return X, lengths, np.ones(1, dtype=bool)
+        return X, sizes[sizes != 0] if len(sizes) else np.empty(0, dtype=np.int64), sizes != 0
+    if isinstance(X, list | tuple) or (isinstance(X, np.ndarray) and (X.dtype == object or X.ndim == 3)):
+        present = np.fromiter((_size(item) > 0 for item in X), np.bool_, len(X))
+        return X if present.all() else [item for item, there in zip(X, present, strict=True) if there], None, present
+    return X, lengths, np.ones(len(X) if hasattr(X, "__len__") else 1, dtype=bool)
+
+
+def with_empty(answers: list[Any], present: NDArray[np.bool_], nothing: Callable[[], Any]) -> list[Any]:
+    """Answers of all examples, ``nothing()`` for those that `without_empty` left out."""
+    if present.all():
+        return answers
+    given = iter(answers)
+    return [next(given) if there else nothing() for there in present]
+
+
+def given_as_lists(y: Any) -> bool:
+    """Whether labels are lists of lists, and not of arrays, nor an array."""
+    if isinstance(y, np.ndarray) and y.dtype != object:
+        return False
+    return isinstance(next(iter(y), None), list | tuple)
+
+
+def _size(item: Any) -> int:
+    """Parts of an example; 1 if it has no length."""
+    if sparse.issparse(item):
+        return int(item.shape[0])
+    try:
+        return len(item)
+    except TypeError:
+        return 1
 
 
 def _matrix(item: Any, i: int) -> NDArray[Any]:

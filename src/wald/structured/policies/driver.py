@@ -230,10 +230,11 @@ def _numbers(priority: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def answers_of(session: Any, codes: NDArray[np.int32]) -> Any:
-    """Codes as the model's own answers, where the session knows them; else an array of codes per example."""
+    """Codes as the model's own answers, where the session knows them; else an array or list of codes per example."""
     if hasattr(session, "answers"):
         return session.answers(codes)
-    return np.split(codes, np.asarray(session.offsets)[1:-1])
+    rows = np.split(codes, np.asarray(session.offsets)[1:-1])
+    return [row.tolist() for row in rows] if getattr(session, "as_lists", False) else rows
 
 
 def cost_of(state: State, offsets: Ends, costs: NDArray[np.float64]) -> NDArray[np.float64]:
