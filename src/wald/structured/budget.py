@@ -18,7 +18,7 @@ from .gaps import LOSSES, Loss
 from .per_part import checked_longest
 from .policies.base import Policy, check_policy
 from .policies.crossfit import taken
-from .policies.driver import AcquisitionError, Acquired, Allowance, acquire, answers_of, cost_of
+from .policies.driver import Acquired, AcquisitionError, Allowance, acquire, answers_of, cost_of
 from .protocol import Session, StructuredModel
 from .sequences import with_empty, without_empty
 

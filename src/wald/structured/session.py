@@ -94,7 +94,7 @@ class ChainSession:
         return np.where(self._classes[at] == labels, at, -1).astype(np.int32)
 
     def answers(self, codes: NDArray[np.int32]) -> list[Any]:
-        """Codes of all parts as the model's own answers: an array or a list of labels per sequence, as `fit` had them."""
+        """Codes of all parts as the model's own answers: an array or a list of labels per sequence."""
         labels = self._classes[codes]
         return self.sequences.split(labels.tolist() if self._as_lists else labels)
 
