@@ -88,8 +88,8 @@ def test_too_large_a_chart_is_refused_by_name() -> None:
     )
     with pytest.raises(ValueError, match=message):
         parser.predict(bank)
+    session = parser.open(bank)
     with pytest.raises(ValueError, match=r"sentence 1 has 20000 words .* single_root=True"):
-        session = parser.open(bank)
         session.decode(session.state())
     parser.decoder = "chu-liu-edmonds"
     assert len(parser.predict(bank).heads) == 20_002
