@@ -18,8 +18,8 @@ from .header import FileFormatError, Section
 from .models import decode_labels, encode_labels
 
 MOST_LABELS, MOST_SIZE = 65_536, 2**31 - 1
-#: Weights, labels counted in sixteens, of a table of which a file may leave rows out: what it does not hold, it must not
-#: make the reader allocate without end.
+#: Weights, labels counted in sixteens, of a table of which a file may leave rows out: what is not there must not make the
+#: reader allocate without end.
 MOST_LEFT_OUT = 2**28
 
 

@@ -17,7 +17,7 @@ from .chain import ChainClassifier
 from .gaps import LOSSES, Loss
 from .per_part import checked_longest
 from .policies.base import Policy, check_policy
-from .policies.crossfit import taken
+from .policies.crossfit import extracted_once, taken
 from .policies.driver import Acquired, AcquisitionError, Allowance, acquire, answers_of, cost_of
 from .protocol import Session, StructuredModel
 from .sequences import with_empty, without_empty
@@ -247,6 +247,7 @@ class BudgetedPredictor(BaseEstimator):
         checked_longest(owner, np.empty(0, dtype=np.int64), self.max_parts)
         self.mode_, self.allowance_ = "policy", None
         self.costs_, without = self._costs(X)
+        X = extracted_once(self.model, X)
         self.certificate_, members = certify_policy(
             self.model,
             self.policy,

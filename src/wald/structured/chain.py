@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -13,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted, check_random_state
 
 from .. import _core
 from .._threads import effective_threads
+from .extracted import MOST_KEPT, fingerprint
 from .features import LazyFeatures
 from .groups import FeatureGroup, checked_groups
 from .sequences import Sequences, given_as_lists, labels_of, with_empty, without_empty
@@ -74,6 +76,9 @@ class ChainClassifier(BaseEstimator):
     Random states are drawn anew at every turn: one sequence in ten has nothing costly, one in ten everything, and in
     the others each part has each group with a probability that is itself uniform. The structural SVM, which needs its
     examples fixed, sees every sequence three times: with everything, with nothing costly, and in one random state.
+
+    A policy's `fit` needs the features of the sequences that the model learned from. `fit` keeps those that extractors gave,
+    if they take at most 256 MB, as long as the model lives or until `forget_features`; files, pickles and clones have none.
 
     Features should be of the order of 1: learners do not scale them, and the margin is measured in them.
 
@@ -149,6 +154,7 @@ class ChainClassifier(BaseEstimator):
         sequences = Sequences.of(X, lengths)
         labels, features = labels_of(y, sequences), LazyFeatures(self._groups(), sequences)
         self.__dict__.pop("_learner", None)
+        self.forget_features()
         self.classes_ = np.unique(labels if classes is None else np.asarray(classes))
         self._as_lists = given_as_lists(y)
         codes = _codes(labels, self.classes_)
@@ -163,6 +169,7 @@ class ChainClassifier(BaseEstimator):
                 self._turn(lesson, sequences.n_sequences, rng)
             self._keep(self._learner)
         self._scale = self._typical_scale(features)
+        self._keep_features(features)
         return self
 
     def partial_fit(
@@ -217,9 +224,8 @@ class ChainClassifier(BaseEstimator):
     def _begin(self, features: LazyFeatures, codes: NDArray[np.int32], rng: np.random.Generator) -> _core.ChainLesson:
         self._sizes = features.sizes
         self.group_names_ = [g.name for g in features.groups]
-        seconds = features.seconds / features.extracted
         self.group_costs_ = np.array(
-            [s if g.cost is None else g.cost for g, s in zip(features.groups, seconds, strict=True)]
+            [s if g.cost is None else g.cost for g, s in zip(features.groups, features.seconds_each, strict=True)]
         )
         self._chain = _core.Chain(len(self.classes_), self._sizes, bool(self.own_weights))
         return self._lesson(features, codes, rng)
@@ -369,8 +375,34 @@ class ChainClassifier(BaseEstimator):
         threads = effective_threads(self.n_jobs)
         return ChainSession(self._chain, self.classes_, features, threads, self._scale, self._as_lists)
 
+    def forget_features(self) -> None:
+        """Free the features that `fit` keeps for policies; see the notes."""
+        self.__dict__.pop("_kept", None)
+
+    def _keep_features(self, features: LazyFeatures) -> None:
+        if features.sequences.extracted is None and any(group.extract is not None for group in features.groups):
+            found = features.everything()
+            if found.n_bytes <= MOST_KEPT:
+                self._kept = fingerprint(features.sequences.parts), features.groups, found
+
+    def _extracted(self, X: Any) -> Any:
+        """Examples with the features of all groups, extracted once: by `fit`, if it saw the same ones, or now."""
+        groups = self._groups()
+        if all(group.extract is None for group in groups):
+            return X
+        check_is_fitted(self, "_chain")
+        sequences = Sequences.of(X)
+        if sequences.extracted is not None:
+            return sequences
+        seen, by, found = getattr(self, "_kept", (None, (), None))
+        alike = len(by) == len(groups) and all(a is b for a, b in zip(by, groups, strict=True))
+        if found is None or not alike or seen != fingerprint(sequences.parts):
+            found = LazyFeatures(groups, sequences, self._sizes).everything()
+        return replace(sequences, extracted=found)
+
     def __getstate__(self) -> dict[str, Any]:
         state = dict(super().__getstate__())
+        state.pop("_kept", None)
         state.pop("_learner", None)  # twice as large as the model, and needed by partial_fit alone
         return state
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from .. import _core
+from .extracted import Extracted
 from .groups import FeatureGroup
 from .sequences import Sequences
 
@@ -35,7 +36,7 @@ class LazyFeatures:
     seconds : float64 ndarray of shape (n_groups,)
         Time that the extractors took.
     extracted : int64 ndarray of shape (n_groups,)
-        Parts that they were called for.
+        Parts that have the group: those that its extractor was called for, or whose features came with the sequences.
     stores : list of _core.ChainGroup
         Features as the engine reads them.
 
@@ -51,6 +52,8 @@ class LazyFeatures:
         self.groups, self.sequences = tuple(groups), sequences
         self.seconds = np.zeros(len(self.groups))
         self.extracted = np.zeros(len(self.groups), dtype=np.int64)
+        self._ready = self._given()
+        self._whole: list[Any] = [None] * len(self.groups)
         self._missing = np.ones((len(self.groups), sequences.n_parts), dtype=bool)
         self.stores: list[_core.ChainGroup] = []
         for g in range(len(self.groups)):
@@ -64,6 +67,20 @@ class LazyFeatures:
         """Features of each group."""
         return [store.n_features for store in self.stores]
 
+    @property
+    def seconds_each(self) -> NDArray[np.float64]:
+        """Time that the extraction of each group takes for a part, where it was seen; else 0."""
+        each = self.seconds / np.maximum(self.extracted, 1)
+        if self._ready is not None:
+            given = np.array([values is not None for values in self._ready.values])
+            each = np.where(given, self._ready.each, each)
+        return each
+
+    def everything(self) -> Extracted:
+        """Features of all groups that have an extractor; extracts those that are missing."""
+        self.buy(np.ones((self.sequences.n_parts, len(self.groups) - 1), dtype=bool))
+        return Extracted(tuple(group.name for group in self.groups), tuple(self._whole), self.seconds_each)
+
     def buy(self, state: NDArray[np.bool_]) -> None:
         """Extract what a state (n_parts, n_groups - 1) needs and is not there yet."""
         for g in range(1, len(self.groups)):
@@ -74,16 +91,22 @@ class LazyFeatures:
     def _extract(self, g: int, parts: NDArray[np.int64]) -> None:
         group, raw = self.groups[g], self.sequences.parts
         chosen = raw if len(parts) == self.sequences.n_parts else raw[parts]
+        ready = None if self._ready is None else self._ready.values[g]
         start = time.perf_counter()
         try:
-            values = chosen if group.extract is None else group.extract(chosen)
+            if ready is not None:
+                values = ready if len(parts) == self.sequences.n_parts else ready[parts]
+            else:
+                values = chosen if group.extract is None else group.extract(chosen)
         except Exception as error:
             raise ExtractionError(
                 f"Group {group.name!r}: the extractor failed on {self._named(parts)}: {error}"
             ) from error
-        self.seconds[g] += time.perf_counter() - start
+        self.seconds[g] += 0 if ready is not None else time.perf_counter() - start
         self.extracted[g] += len(parts)
         values = self._as_floats(group.name, values, len(parts))
+        if group.extract is not None and len(parts) == self.sequences.n_parts:
+            self._whole[g] = values
         if g == len(self.stores):
             self.stores.append(_core.ChainGroup(self.sequences.n_parts, values.shape[1]))
         if values.shape[1] != self.stores[g].n_features:
@@ -99,6 +122,12 @@ class LazyFeatures:
         if bad >= 0:
             raise ExtractionError(f"Group {group.name!r} has NaN or infinity at {self._named(parts[bad : bad + 1])}.")
         self._missing[g, parts] = False
+
+    def _given(self) -> Extracted | None:
+        """What came with the sequences, if it is of these groups."""
+        given = self.sequences.extracted
+        fits = given is not None and given.names == tuple(group.name for group in self.groups)
+        return given if fits else None
 
     def _as_floats(self, name: str, values: Any, n: int) -> Any:
         """A float32 array or CSR matrix (n, any).

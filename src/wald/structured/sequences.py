@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from .. import _core
+from .extracted import Extracted
 
 Offsets = NDArray[np.int64]
 
@@ -28,6 +29,8 @@ class Sequences:
     parts : ndarray or CSR matrix of shape (n_parts, n_features)
     offsets : int64 ndarray of shape (n_sequences + 1,)
         Sequence ``i`` has parts ``offsets[i]`` to ``offsets[i + 1]``.
+    extracted : Extracted or None
+        Features of these parts that need not be extracted any more; folds of a policy's `fit` have them.
 
     Examples
     --------
@@ -39,6 +42,7 @@ class Sequences:
 
     parts: Any
     offsets: Offsets
+    extracted: Extracted | None = None
 
     @classmethod
     def of(cls, X: Any, lengths: ArrayLike | None = None) -> Sequences:
