@@ -18,7 +18,7 @@ from .header import FileFormatError, Section
 from .models import decode_labels, encode_labels
 
 MOST_LABELS, MOST_SIZE = 65_536, 2**31 - 1
-#: Weights, labels counted in sixteens, of a table of which a file may leave rows out: what is not there must not make the
+#: Weights, labels counted in sixteens, of a table of which a file may leave rows out: a small file must not make the
 #: reader allocate without end.
 MOST_LEFT_OUT = 2**28
 

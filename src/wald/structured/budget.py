@@ -14,6 +14,7 @@ from ..stopping.validation import require_fraction, require_option
 from .certificate import StructureCertificate
 from .certifying import certify_policy
 from .chain import ChainClassifier
+from .features import LazyFeatures
 from .gaps import LOSSES, Loss
 from .per_part import checked_longest
 from .policies.base import Policy, check_policy
@@ -171,7 +172,13 @@ class BudgetedPredictor(BaseEstimator):
         return self
 
     def predict(
-        self, X: Any, *, return_cost: bool = False, return_state: bool = False, deadline: float | None = None
+        self,
+        X: Any,
+        *,
+        return_cost: bool = False,
+        return_state: bool = False,
+        deadline: float | None = None,
+        timeout: float | None = None,
     ) -> Any | tuple[Any, ...]:
         """Answers, one per example, as the model gives them.
 
@@ -187,7 +194,13 @@ class BudgetedPredictor(BaseEstimator):
         deadline : float, default=None
             Seconds of wall clock from the call. Groups are bought in pieces, the highest priorities first, until the
             next piece would take too long; a deadline that has passed already gives the answers of the cheap group.
-            What the deadline keeps from being bought is outside of the certificate.
+            What the deadline keeps from being bought is outside of the certificate. The clock is read between calls of
+            the extractors: a call that hangs overruns it, unless there is a timeout.
+        timeout : float, default=None
+            Seconds that one call of a costly group's extractor may take, for models that are a `ChainClassifier`; with
+            a deadline, a call ends with it, too. A call that takes longer is left to itself in a thread, nothing more
+            is bought, and the answers rest on what was bought before. What it costs not to wait is outside of the
+            certificate. An extractor that keeps Python's global lock cannot be left.
 
         Returns
         -------
@@ -208,6 +221,8 @@ class BudgetedPredictor(BaseEstimator):
         check_policy(self.policy, self.model)
         if deadline is not None and np.isnan(deadline):
             raise ValueError("deadline must be a number of seconds. Got NaN.")
+        if timeout is not None and not timeout > 0:  # also refuses NaN
+            raise ValueError(f"timeout must be a positive number of seconds, or None. Got {timeout!r}.")
         X, _, present = without_empty(X)
         answers: list[Any] = []
         cost = np.zeros(len(present))
@@ -215,6 +230,8 @@ class BudgetedPredictor(BaseEstimator):
         if present.any():
             session = self.model.open(X)
             until = None if deadline is None else start + deadline
+            if timeout is not None:
+                self._lose_patience(session, timeout, until)
             try:
                 found = self._acquire(session, self.threshold_, until=until)
             except AcquisitionError as error:
@@ -228,6 +245,17 @@ class BudgetedPredictor(BaseEstimator):
         if return_state:
             out.append(state)
         return out[0] if len(out) == 1 else tuple(out)
+
+    def _lose_patience(self, session: Any, timeout: float, until: float | None) -> None:
+        """Let a session wait for an extractor no longer than that, nor beyond a deadline."""
+        features = getattr(session, "features", None)
+        if not isinstance(features, LazyFeatures):
+            raise TypeError(
+                f"timeout needs a model that can leave an extractor to itself, a ChainClassifier. Got "
+                f"{type(self.model).__name__}; use deadline= alone."
+            )
+        end = np.inf if until is None else until
+        features.patience = lambda: min(timeout, end - time.perf_counter())
 
     def _no_answer(self) -> Any:
         """The answer for an example without parts."""

@@ -77,8 +77,9 @@ class ChainClassifier(BaseEstimator):
     the others each part has each group with a probability that is itself uniform. The structural SVM, which needs its
     examples fixed, sees every sequence three times: with everything, with nothing costly, and in one random state.
 
-    A policy's `fit` needs the features of the sequences that the model learned from. `fit` keeps those that extractors gave,
-    if they take at most 256 MB, as long as the model lives or until `forget_features`; files, pickles and clones have none.
+    A policy's `fit` needs the features of the sequences that the model learned from. `fit` keeps those that extractors
+    gave, if they take at most 256 MB, as long as the model lives or until `forget_features`; files, pickles and clones
+    have none.
 
     Features should be of the order of 1: learners do not scale them, and the margin is measured in them.
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-#: Features of more bytes are not kept from `ChainClassifier.fit` for a policy's `fit`, which then extracts them once more.
+#: Features of more bytes are not kept from a chain's `fit` for that of a policy, which then extracts them once more.
 MOST_KEPT = 2**28
 
 

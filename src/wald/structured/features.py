@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,10 @@ from .sequences import Sequences
 
 class ExtractionError(ValueError):
     """An extractor raised, or gave features of a wrong shape or value."""
+
+
+class ExtractionTimeoutError(ExtractionError):
+    """An extractor was not waited for any longer."""
 
 
 class LazyFeatures:
@@ -39,6 +44,9 @@ class LazyFeatures:
         Parts that have the group: those that its extractor was called for, or whose features came with the sequences.
     stores : list of _core.ChainGroup
         Features as the engine reads them.
+    patience : callable or None
+        Gives the seconds that the next call of an extractor may take; None: any time. A call that takes longer is left
+        to itself in a thread of its own, and `ExtractionTimeoutError` raised.
 
     Raises
     ------
@@ -52,6 +60,7 @@ class LazyFeatures:
         self.groups, self.sequences = tuple(groups), sequences
         self.seconds = np.zeros(len(self.groups))
         self.extracted = np.zeros(len(self.groups), dtype=np.int64)
+        self.patience: Callable[[], float] | None = None
         self._ready = self._given()
         self._whole: list[Any] = [None] * len(self.groups)
         self._missing = np.ones((len(self.groups), sequences.n_parts), dtype=bool)
@@ -97,7 +106,10 @@ class LazyFeatures:
             if ready is not None:
                 values = ready if len(parts) == self.sequences.n_parts else ready[parts]
             else:
-                values = chosen if group.extract is None else group.extract(chosen)
+                values = chosen if group.extract is None else self._asked(group.extract, chosen)
+        except ExtractionTimeoutError as error:
+            self.seconds[g] += time.perf_counter() - start
+            raise ExtractionTimeoutError(f"Group {group.name!r}: {error} on {self._named(parts)}.") from None
         except Exception as error:
             raise ExtractionError(
                 f"Group {group.name!r}: the extractor failed on {self._named(parts)}: {error}"
@@ -122,6 +134,34 @@ class LazyFeatures:
         if bad >= 0:
             raise ExtractionError(f"Group {group.name!r} has NaN or infinity at {self._named(parts[bad : bad + 1])}.")
         self._missing[g, parts] = False
+
+    @property
+    def bought(self) -> NDArray[np.bool_]:
+        """Which parts have which costly groups by now: (n_parts, n_groups - 1)."""
+        return ~self._missing[1:].T
+
+    def _asked(self, extract: Callable[[Any], Any], parts: Any) -> Any:
+        """Call an extractor, and wait for it as long as there is patience."""
+        if self.patience is None:
+            return extract(parts)
+        seconds = max(self.patience(), 0.0)
+        answer: list[tuple[Any, Exception | None]] = []
+
+        def call() -> None:
+            try:
+                answer.append((extract(parts), None))
+            except Exception as error:
+                answer.append((None, error))
+
+        thread = threading.Thread(target=call, name="wald extractor", daemon=True)
+        thread.start()
+        thread.join(seconds)
+        if not answer:
+            raise ExtractionTimeoutError(f"the extractor was not waited for after {seconds:.3g} seconds")
+        values, error = answer[0]
+        if error is not None:
+            raise error
+        return values
 
     def _given(self) -> Extracted | None:
         """What came with the sequences, if it is of these groups."""

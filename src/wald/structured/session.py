@@ -87,6 +87,11 @@ class ChainSession:
         """Parts that each group was extracted for so far: (n_groups,)."""
         return self.features.extracted.copy()
 
+    @property
+    def bought(self) -> State:
+        """Which parts have which costly groups so far: (n_parts, n_groups - 1)."""
+        return self.features.bought
+
     def codes(self, y: Any) -> NDArray[np.int32]:
         """Labels as codes (n_parts,); -1 for labels that the model has not met."""
         labels = labels_of(y, self.sequences)

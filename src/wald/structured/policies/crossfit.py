@@ -74,8 +74,8 @@ def crossfit(
 
     Notes
     -----
-    A `ChainClassifier`'s extractors are called once for all folds and clones, and not at all where its `fit` has kept the
-    features of these very examples. The folds hold them together.
+    A `ChainClassifier`'s extractors are called once for all folds and clones, and not at all where its `fit` has kept
+    the features of these very examples. The folds hold them together.
     """
     if isinstance(cv, Sequence) and not isinstance(cv, str):
         if not cv or not all(isinstance(fold, Fold) for fold in cv):
@@ -108,7 +108,10 @@ def crossfit(
 
 def extracted_once(model: Any, X: Any) -> Any:
     """Examples with the features that a model's sessions and its clones would otherwise extract again and again."""
-    return model._extracted(X) if isinstance(model, ChainClassifier) else X
+    if not isinstance(model, ChainClassifier) or not isinstance(X, Sequences | list | tuple | np.ndarray):
+        return X
+    own = type(model)  # whose methods may expect examples as users have them
+    return model._extracted(X) if own.fit is ChainClassifier.fit and own.open is ChainClassifier.open else X
 
 
 def taken(values: Any, which: NDArray[np.int64]) -> Any:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import _core
-from ..features import ExtractionError
+from ..features import ExtractionError, ExtractionTimeoutError
 from ..protocol import Session, State
 from .base import Policy
 from .metering import MeteredSession
@@ -99,6 +99,11 @@ def acquire(
     ------
     AcquisitionError
         If an extractor of a costly group fails; it has the answers from before.
+
+    Notes
+    -----
+    Nothing more is bought once a session has not waited for an extractor any longer (`LazyFeatures.patience`); the answer
+    rests on what is there.
     """
     metered = MeteredSession(session)
     begin, extracted = time.perf_counter(), metered.extraction()
@@ -115,6 +120,9 @@ def acquire(
             for bought, examples in rounds(policy, metered, threshold, allowance, max_parts, until):
                 known, state, n_rounds = state, bought.copy(), n_rounds + 1
                 codes[parts_of(np.asarray(session.offsets), examples)[0]] = metered.decode(state, examples)
+    except ExtractionTimeoutError:
+        state &= metered.bought
+        codes = metered.decode(state) if decode else codes
     except Exception as error:
         if not state.any():
             raise
