@@ -97,7 +97,7 @@ def test_without_hanging_a_timeout_changes_nothing() -> None:
 def test_an_extractor_that_fails_within_its_time_is_reported() -> None:
     fast, costly = fitted(UniformPolicy())
     costly[0].fails = True
-    with pytest.raises(AcquisitionError, match="Group 'one': the extractor failed .* no such table"):
+    with pytest.raises(AcquisitionError, match=r"Group 'one': the extractor failed .* no such table"):
         fast.predict(X[80:], timeout=60.0)
 
 
@@ -111,5 +111,5 @@ def test_a_model_without_extractors_refuses_a_timeout() -> None:
     bank = make_trees(60, random_state=0)
     parser = DependencyParser(table_bits=12, n_epochs=1, random_states=True, random_state=0).fit(bank)
     fast = BudgetedPredictor(parser, UniformPolicy().fit(parser), budget=float(parser.group_costs_.sum())).fit(bank)
-    with pytest.raises(TypeError, match="timeout needs a model .* Got DependencyParser"):
+    with pytest.raises(TypeError, match=r"timeout needs a model .* Got DependencyParser"):
         fast.predict(bank, timeout=1.0)

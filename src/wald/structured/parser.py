@@ -105,8 +105,8 @@ class DependencyParser(BaseEstimator):
     is empty, of the Penn Treebank in the XPOS column. With other tags these features say little.
 
     Memory grows with the arcs that are scored and, for projective trees, with a chart of as many columns as the longest
-    arc has words (with a single root; else as the sentence has words). More than 2^25 arcs, and charts of more than 2 GiB,
-    are refused with a ValueError that names the sentence and what to do.
+    arc has words (with a single root; else as the sentence has words). More than 2^25 arcs, and charts of more than
+    2 GiB, are refused with a ValueError that names the sentence and what to do.
 
     The same sentences, parameters and seed give the same weights; a sentence's tree depends neither on the sentences
     around it, nor on the number of threads, nor on the processor's instruction set.

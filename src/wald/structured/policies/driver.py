@@ -102,8 +102,8 @@ def acquire(
 
     Notes
     -----
-    Nothing more is bought once a session has not waited for an extractor any longer (`LazyFeatures.patience`); the answer
-    rests on what is there.
+    Nothing more is bought once a session has not waited for an extractor any longer (`LazyFeatures.patience`); the
+    answer rests on what is there.
     """
     metered = MeteredSession(session)
     begin, extracted = time.perf_counter(), metered.extraction()
