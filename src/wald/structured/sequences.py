@@ -100,14 +100,16 @@ class Sequences:
         items = [item if type(item) is list else list(item) for item in items]
         offsets = _offsets([len(item) for item in items])
         try:
-            arrays = _core.hash_names(items, HASHED_COLUMNS, (np.number, np.bool_), _flattened)
+            values, columns, ends = _core.hash_names(items, HASHED_COLUMNS, (np.number, np.bool_), _flattened)
         except UnicodeEncodeError as error:
             raise ValueError(
                 f"Feature {error.object!r} holds half of a surrogate pair, which is no character."
             ) from None
-        for array in arrays:  # so that features need no copy of their own
+        if len(values) <= np.iinfo(np.int32).max:
+            ends = ends.astype(np.int32)  # of the columns' type, so that SciPy need not look for one
+        for array in (values, columns):  # so that features need no copy of their own
             array.flags.writeable = False
-        parts = sparse.csr_matrix(arrays, shape=(int(offsets[-1]), HASHED_COLUMNS))
+        parts = sparse.csr_matrix((values, columns, ends), shape=(int(offsets[-1]), HASHED_COLUMNS))
         parts.has_canonical_format = True
         return cls(_checked(parts, offsets), offsets)
 
