@@ -76,7 +76,7 @@ struct TooLarge : std::length_error {
     using std::length_error::length_error;
 };
 
-// Arcs of one sentence that may be scored at most: they take 60 bytes each.
+// Arcs of one sentence that may be scored at most: they take some 80 bytes each.
 inline constexpr std::size_t kMostArcs = std::size_t{1} << 25;
 inline void check_number(std::size_t n_arcs, int n) {
     if (n_arcs > kMostArcs)
