@@ -9,6 +9,7 @@
 #include "../core/dispatch.hpp"
 #include "boosting.hpp"
 #include "chain_learners.hpp"
+#include "chain_names.hpp"
 #include "engine.hpp"
 #include "forest.hpp"
 #include "online.hpp"
@@ -75,6 +76,7 @@ NB_MODULE(_core, m) {
 
     bind_chain(m);
     bind_chain_learners(m);
+    bind_chain_names(m);
     bind_forest(m);
     bind_parser(m);
     bind_parser_session(m);

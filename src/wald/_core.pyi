@@ -1,6 +1,6 @@
 """The compiled engine: rows as the caller keeps them, models as terms, and the loop over stages."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, final
 
 import numpy as np
@@ -292,6 +292,14 @@ class ChainGroup:
     @property
     def n_features(self) -> int:
         """Number of features."""
+
+def hash_names(
+    sequences: list[list[Any]], n_columns: int, numbers: tuple[type, ...], flatten: Callable[[Any], dict[str, float]]
+) -> tuple[NDArray[np.float32], NDArray[np.int32], NDArray[np.int64]]:
+    """Values, columns and indptr of canonical CSR: a row for every part, a dict or list of features, of all sequences.
+
+    ``numbers`` count as numbers, besides float and int; ``flatten`` names the features of parts that hold other types.
+    """
 
 @final
 class Chain:

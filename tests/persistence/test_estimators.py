@@ -55,6 +55,7 @@ MAKERS: dict[str, Callable[[], Any]] = {
     "chain of groups": chain(groups=GROUPS),
     "chain of shared weights": chain(groups=GROUPS, own_weights=False),
     "chain of images": chain(IMAGES, groups=SHAPES),
+    "chain of names": chain([[{"sign": str(part[0] > 0), "x": float(part[1])} for part in row] for row in CHAINS]),
     "chain of numbers": lambda: (ChainClassifier(max_iter=1).fit(X, Y, lengths=[100] * 4), [X]),
     "perceptron": online(AttentivePerceptron()),
     "perceptron in float32": online(AttentivePerceptron(average=False), X.astype(np.float32)),
@@ -119,6 +120,27 @@ def test_online_learners_go_on_as_if_nothing_had_happened(name):
     np.testing.assert_array_equal(one.coef_, other.coef_)
     assert (one.t_, one.features_seen_, one.stop_error_) == (other.t_, other.features_seen_, other.stop_error_)
     assert to_bytes(one) == to_bytes(other)
+
+
+def test_features_that_nobody_had_take_no_room(tmp_path):
+    """A table of 2^18 columns for names holds little but zeros."""
+    model, rows = made("chain of names")
+    wald.save(model, tmp_path / "chain.wald")
+    assert (tmp_path / "chain.wald").stat().st_size < 20_000  # 4 MB with all rows
+    loaded = wald.load(tmp_path / "chain.wald")
+    assert loaded._chain.table().tobytes() == model._chain.table().tobytes()
+    assert [list(labels) for labels in loaded.predict(rows)] == [list(labels) for labels in model.predict(rows)]
+
+
+def test_chains_of_before_load():
+    """Files had all rows, and did not say that answers are lists."""
+    model, rows = made("chain of names")
+    fields, arrays = taken_apart(to_bytes(model))
+    del arrays["rows"], fields["all_rows"], fields["as_lists"]
+    arrays["table"] = model._chain.table()
+    loaded = from_bytes(put_together(fields, arrays))
+    for one, other in zip(loaded.predict(rows), model.predict(rows), strict=True):
+        np.testing.assert_array_equal(one, other)
 
 
 def test_chains_and_parsers_learn_on():
@@ -247,6 +269,11 @@ LIES: dict[str, tuple[str, Callable[..., Any], str]] = {
     "a short table": ("chain", array("table", lambda t: t[:-1]), "'table' should have the shape"),
     "many features": ("chain", field("sizes", value=[2**31 - 1]), "'table' should have the shape"),
     "negative sizes": ("chain", field("sizes", value=[-5]), "sizes should hold whole numbers"),
+    "rows that lie": ("chain of names", array("rows", holding(2**18 + 100, -1)), "'rows' holds numbers outside"),
+    "a row twice": ("chain of names", array("rows", lambda r: r[[0, 0, *range(2, len(r))]]), "'rows' should ascend"),
+    "a row less": ("chain of names", array("rows", lambda r: r[1:]), "'table' should have the shape"),
+    "more rows than memory": ("chain of names", field("sizes", value=[2**31 - 1]), "too many rows for some to be left"),
+    "rows of a whole table": ("chain of names", field("all_rows", value=True), "'table' should have the shape"),
     "six groups": ("chain", field("sizes", value=[1] * 6), "one entry for each of the groups"),
     "labels twice": ("chain", array("classes", lambda c: c[[0] * len(c)]), "'classes' does not ascend"),
     "a group that is none": ("chain of groups", field("groups", value=[1, 2]), "groups.0 should be an object"),

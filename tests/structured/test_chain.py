@@ -170,7 +170,7 @@ def test_labels_of_any_kind():
 
 def test_one_label_and_sequences_of_one():
     one = ChainClassifier(max_iter=2).fit([[[1.0]], [[2.0], [3.0]]], [["x"], ["x", "x"]])
-    assert [labels.tolist() for labels in one.predict([[[5.0]]])] == [["x"]]
+    assert one.predict([[[5.0]]]) == [["x"]]
     session = one.open([[[5.0]]])
     assert session.confidence(session.state()).tolist() == [0]
     singles = ChainClassifier(max_iter=5, random_state=0).fit([[[1.0]], [[-1.0]]] * 9, [[1], [0]] * 9)

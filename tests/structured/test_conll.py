@@ -250,3 +250,20 @@ def test_a_sentence_may_be_long_but_not_endless():
     assert Treebank(text.encode()).n_words == 1000
     with pytest.raises(ValueError, match="line 32768: a sentence of more than 32767 words"):
         Treebank("".join(line(i + 1, head=i) for i in range(32768)).encode())
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_byte_order_mark_belongs_to_no_sentence(end, tmp_path):
+    plain = "# sent_id = 1\n1\ta\t_\tX\t_\t_\t0\troot\t_\t_\n\n# sent_id = 2\n1\tb\t_\tX\t_\t_\t0\troot\t_\t_\n\n"
+    data = plain.replace("\n", end).encode()
+    (tmp_path / "marked.conllu").write_bytes(b"\xef\xbb\xbf" + data)
+    marked, clean = read_conll(tmp_path / "marked.conllu"), Treebank(data)
+    assert list(marked) == list(clean)
+    assert marked[0].comments == ["# sent_id = 1"]
+    for ids in ([1, 0], [0, 1], [0, 0], slice(0, 1), slice(None, None, -1), np.array([True, False])):
+        assert list(marked[ids]) == list(clean[ids])
+        assert marked[ids].to_bytes() == clean[ids].to_bytes()
+    assert marked.to_bytes() == b"\xef\xbb\xbf" + data  # as it was read
+    assert len(Treebank(b"\xef\xbb\xbf")) == 0
+    with pytest.raises(ValueError, match="line 4"):  # anywhere else it is a character like others
+        Treebank(data[: len(data) // 2] + b"\xef\xbb\xbf" + data[len(data) // 2 :])

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "hashing.hpp"
@@ -69,6 +71,19 @@ inline void each_head(const std::uint8_t* tags, const std::uint8_t* coarse, int 
     }
 }
 
+// A sentence with too many arcs to score, or that would take too much memory otherwise; what() goes on from "sentence so-and-so".
+struct TooLarge : std::length_error {
+    using std::length_error::length_error;
+};
+
+// Arcs of one sentence that may be scored at most: they take some 80 bytes each.
+inline constexpr std::size_t kMostArcs = std::size_t{1} << 25;
+inline void check_number(std::size_t n_arcs, int n) {
+    if (n_arcs > kMostArcs)
+        throw TooLarge("has " + std::to_string(n - 1) + " words, and more than " + std::to_string(kMostArcs) +
+                       " arcs between them are to be scored. Split it; or leave long arcs out, with length_filter='slack' or 'exact'");
+}
+
 class Arcs {
 public:
     // The tags of a sentence that arcs will be of.
@@ -90,10 +105,12 @@ public:
     // All arcs that the limits leave, modifier by modifier.
     void list(const Limits& limits) {
         clear();
-        for (int m = 1; m < n_; ++m)
+        for (int m = 1; m < n_; ++m) {
             each_head<Between>(tags_, coarse_, n_, m, limits, [&](int h, const Between& between, bool possible) {
                 if (possible) push(h, m, between);
             });
+            check_number(head_.size(), n_);
+        }
     }
     void add(int h, int m) {
         Between between;

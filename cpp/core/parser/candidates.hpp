@@ -25,6 +25,7 @@ public:
                 between_[k] = between.tags();
                 k += possible;
             });
+            check_number(k, n);
             end_.push_back(static_cast<std::int32_t>(k));
         }
     }

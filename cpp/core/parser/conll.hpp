@@ -36,7 +36,7 @@ public:
         t_.words.reserve(text.size() / 64);
         std::uint32_t at = text.compare(0, 3, "\xef\xbb\xbf") == 0 ? 3 : 0;
         const std::uint32_t size = static_cast<std::uint32_t>(text.size());
-        sentence_ = {0, 0, 0, 0, 0};
+        sentence_ = {at, at, 0, 0, 0};  // a byte order mark belongs to the file, not to a sentence
         while (at < size) {
             ++line_;
             const std::size_t newline = text.find('\n', at);

@@ -1,5 +1,5 @@
 // The best tree in O(n^2), projective or not: Y. J. Chu and T. H. Liu, 1965; J. Edmonds, 1967; R. E. Tarjan, "Finding optimum
-// branchings", Networks 7, 1977, in its form for dense graphs.
+// branchings", Networks 7, 1977, in its form for dense graphs, with lists of the arcs that there are: memory grows with these.
 //
 // A path grows backwards along best incoming arcs until it meets the root or what already hangs on it. Where it closes a cycle,
 // the cycle becomes one node, whose incoming arcs are counted by what they gain over the arc of the cycle that they displace.
@@ -15,11 +15,29 @@ namespace wald::parser {
 
 class Edmonds {
 public:
-    // As Eisner::decode. With a single root every arc from the root pays more than all others together could make up for.
-    bool decode(const float* scores, int n, bool single_root, std::int32_t* heads) {
-        if (n == 0) return true;
-        begin(scores, n, single_root);
-        for (int start = 1; start <= n; ++start) {
+    // The words 1..n of a sentence without arcs; 0 is the root.
+    void begin(int n) {
+        n_ = n;
+        N_ = n + 1;
+        const std::size_t N = static_cast<std::size_t>(N_);
+        if (rows_.size() < N) rows_.resize(N);
+        for (std::size_t m = 0; m < N; ++m) rows_[m].clear();
+        low_ = high_ = 0;
+    }
+    // Of each modifier a head at most once. Minus infinity leaves an arc out.
+    void add(int head, int modifier, float score) {
+        const double s = score;
+        if (s == kNone) return;
+        low_ = std::min(low_, s);
+        high_ = std::max(high_, s);
+        rows_[static_cast<std::size_t>(modifier)].push_back({s, head, modifier});
+    }
+    // Fills heads[1..n]; false if there is no tree. With a single root every arc from the root pays more than all others together
+    // could make up for.
+    bool decode(bool single_root, std::int32_t* heads) {
+        if (n_ == 0) return true;
+        start(single_root);
+        for (int start = 1; start <= n_; ++start) {
             if (settled_[top_[start]]) continue;
             path_.assign(1, top_[start]);
             on_path_[path_.back()] = 1;
@@ -38,34 +56,38 @@ public:
             for (const int v : path_) settled_[v] = 1, on_path_[v] = 0;
         }
         expand(heads);
-        return !single_root || std::count(heads + 1, heads + n + 1, 0) == 1;
+        return !single_root || std::count(heads + 1, heads + n_ + 1, 0) == 1;
+    }
+    // As Eisner::decode.
+    bool decode(const float* scores, int n, bool single_root, std::int32_t* heads) {
+        begin(n);
+        for (int m = 1; m <= n; ++m)
+            for (int h = 0; h <= n; ++h)
+                if (h != m) add(h, m, scores[static_cast<std::size_t>(h) * N_ + m]);
+        return decode(single_root, heads);
     }
 
 private:
     static constexpr double kNone = -std::numeric_limits<double>::infinity();
 
-    void begin(const float* scores, int n, bool single_root) {
-        n_ = n;
-        N_ = n + 1;
+    // An arc into a node.
+    struct Arc {
+        double gain;
+        std::int32_t from, enter;  // the word that it comes from, and the one of the node's that it goes to
+    };
+
+    void start(bool single_root) {
         const std::size_t N = static_cast<std::size_t>(N_);
-        gain_.assign(N * N, kNone);
-        enter_.resize(N * N);
-        double low = 0, high = 0;
-        for (int m = 1; m <= n; ++m)
-            for (int h = 0; h <= n; ++h) {
-                const double s = scores[h * N_ + m];
-                if (h == m || s == kNone) continue;
-                low = std::min(low, s);
-                high = std::max(high, s);
-                gain_[at(m, h)] = s;
-                enter_[at(m, h)] = m;
-            }
-        if (single_root)
-            for (int m = 1; m <= n; ++m) gain_[at(m, 0)] -= (high - low + 1) * N_;
+        const auto rising = [](const Arc& a, const Arc& b) { return a.from < b.from; };
+        for (std::size_t m = 1; m < N; ++m) {
+            std::vector<Arc>& row = rows_[m];
+            if (!std::is_sorted(row.begin(), row.end(), rising)) std::sort(row.begin(), row.end(), rising);
+            if (single_root && !row.empty() && row.front().from == 0) row.front().gain -= (high_ - low_ + 1) * N_;
+        }
         next_ = N_;
         top_.resize(N);
         row_.assign(2 * N, 0);
-        for (int v = 0; v <= n; ++v) top_[v] = row_[v] = v;
+        for (int v = 0; v <= n_; ++v) top_[v] = row_[v] = v;
         parent_.assign(2 * N, -1);
         source_.assign(2 * N, -1);
         target_.assign(2 * N, -1);
@@ -75,15 +97,16 @@ private:
         settled_[0] = 1;
     }
 
+    std::vector<Arc>& arcs_of(int v) { return rows_[static_cast<std::size_t>(row_[v])]; }
+
     bool choose(int v) {
-        const double* gain = gain_.data() + at(row_[v], 0);
-        int best = 0;
-        for (int u = 1; u <= n_; ++u)
-            if (gain[u] > gain[best]) best = u;
-        if (gain[best] == kNone) return false;
-        source_[v] = best;
-        target_[v] = enter_[at(row_[v], best)];
-        cost_[v] = gain[best];
+        const Arc* best = nullptr;
+        for (const Arc& a : arcs_of(v))
+            if (best == nullptr || a.gain > best->gain) best = &a;
+        if (best == nullptr) return false;
+        source_[v] = best->from;
+        target_[v] = best->enter;
+        cost_[v] = best->gain;
         return true;
     }
 
@@ -93,30 +116,38 @@ private:
         std::size_t begin = path_.size() - 1;
         while (path_[begin] != first) --begin;
         row_[c] = row_[first];
-        double* gain = gain_.data() + at(row_[c], 0);
-        std::int32_t* enter = enter_.data() + at(row_[c], 0);
-        for (int u = 0; u <= n_; ++u) gain[u] -= cost_[first];
+        std::vector<Arc>& row = arcs_of(c);
+        for (Arc& a : row) a.gain -= cost_[first];
         for (std::size_t k = begin; k < path_.size(); ++k) {
             const int v = path_[k];
             on_path_[v] = 0;
             parent_[v] = c;
-            if (v == first) continue;
-            const double* other = gain_.data() + at(row_[v], 0);
-            const std::int32_t* other_enter = enter_.data() + at(row_[v], 0);
-            for (int u = 0; u <= n_; ++u)
-                if (other[u] - cost_[v] > gain[u]) {
-                    gain[u] = other[u] - cost_[v];
-                    enter[u] = other_enter[u];
-                }
+            if (v != first) merge(row, arcs_of(v), cost_[v]);
         }
         for (int u = 0; u <= n_; ++u)
-            if (parent_[top_[u]] == c) {
-                top_[u] = c;
-                gain[u] = kNone;
-            }
+            if (parent_[top_[u]] == c) top_[u] = c;
+        std::erase_if(row, [&](const Arc& a) { return top_[a.from] == c; });
         path_.resize(begin);
         path_.push_back(c);
         on_path_[c] = 1;
+    }
+    // Of two arcs from one word the better one.
+    void merge(std::vector<Arc>& row, std::vector<Arc>& other, double cost) {
+        merged_.clear();
+        auto a = row.begin();
+        for (Arc b : other) {
+            b.gain -= cost;
+            while (a != row.end() && a->from < b.from) merged_.push_back(*a++);
+            if (a != row.end() && a->from == b.from) {
+                merged_.push_back(b.gain > a->gain ? b : *a);
+                ++a;
+            } else {
+                merged_.push_back(b);
+            }
+        }
+        merged_.insert(merged_.end(), a, row.end());
+        row.swap(merged_);
+        other.clear();
     }
 
     // From the outermost nodes inwards: the member that a node's arc enters gives up its own.
@@ -130,11 +161,12 @@ private:
         for (int m = 1; m <= n_; ++m) heads[m] = source_[m];
     }
 
-    std::size_t at(int row, int column) const { return static_cast<std::size_t>(row) * N_ + column; }
-
     int n_ = 0, N_ = 0, next_ = 0;
-    std::vector<double> gain_, cost_;
-    std::vector<std::int32_t> enter_, top_, row_, parent_, source_, target_, path_;
+    double low_ = 0, high_ = 0;  // scores
+    std::vector<std::vector<Arc>> rows_;  // a node's arcs, from the left to the right
+    std::vector<Arc> merged_;
+    std::vector<double> cost_;
+    std::vector<std::int32_t> top_, row_, parent_, source_, target_, path_;
     std::vector<char> settled_, on_path_;
 };
 

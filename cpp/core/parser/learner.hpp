@@ -55,7 +55,8 @@ public:
         if (++passes_ == 2) groups_.restart();
         const Limits limits = f.limits(filter_);
         for (std::int64_t k = 0; k < n; ++k) {
-            learn(t, static_cast<std::size_t>(order[k]), limits, s, mix(seed + static_cast<std::uint64_t>(k)));
+            const auto sentence = static_cast<std::size_t>(order[k]);
+            named(t, sentence, [&] { learn(t, sentence, limits, s, mix(seed + static_cast<std::uint64_t>(k))); });
             groups_.end_step();
         }
     }
@@ -68,7 +69,7 @@ public:
             const Treebank::Sentence& range = t.sentences[static_cast<std::size_t>(order[k])];
             atoms.read(t, static_cast<std::size_t>(order[k]), lexicon_);
             read_gold(t, range);
-            pruner_->learn(atoms, gold_.data(), limits, rate);
+            named(t, static_cast<std::size_t>(order[k]), [&] { pruner_->learn(atoms, gold_.data(), limits, rate); });
         }
     }
 
@@ -98,12 +99,23 @@ private:
         choose_state(s, N, random);
         score(limits, s);
 
-        std::vector<float>& matrix = p_.matrix();
-        if (s.loss_augmented) {
-            for (int h = 0; h < N; ++h)
-                for (int m = 1; m < N; ++m) matrix[static_cast<std::size_t>(h) * N + m] += 1.0f;
-            for (int m = 1; m < N; ++m) matrix[static_cast<std::size_t>(gold_[m]) * N + m] -= 1.0f;
+        const Arcs& arcs = p_.chosen().arcs();
+        std::vector<float>& scores = p_.scores();
+        first_.assign(1, 0);
+        for (int m = 1, i = 0; m <= N; ++m) {
+            while (i < arcs.size() && arcs.modifier(i) < m) ++i;
+            first_.push_back(i);
         }
+        if (s.loss_augmented)
+            for (int i = 0; i < arcs.size(); ++i) {
+                scores[i] += 1.0f;
+                if (arcs.head(i) == gold_[arcs.modifier(i)]) scores[i] -= 1.0f;
+            }
+        const auto score_of = [&](int h, int m) {
+            for (int i = first_[m]; i < first_[m + 1]; ++i)
+                if (arcs.head(i) == h) return scores[i];
+            return -std::numeric_limits<float>::infinity();
+        };
         heads_.resize(static_cast<std::size_t>(N));
         if (!p_.decode(s.parse, heads_.data())) return;
 
@@ -113,7 +125,7 @@ private:
         for (int m = 1; m < N; ++m) {
             if (heads_[m] == gold_[m]) continue;
             ++loss;
-            violation += static_cast<double>(matrix[static_cast<std::size_t>(heads_[m]) * N + m]) - matrix[static_cast<std::size_t>(gold_[m]) * N + m];
+            violation += static_cast<double>(score_of(heads_[m], m)) - score_of(gold_[m], m);
             change(heads_[m], m, -1.0f, s);
             change(gold_[m], m, 1.0f, s);
         }
@@ -171,6 +183,7 @@ private:
     Arcs changed_;
     Difference difference_;
     std::vector<std::int32_t> gold_, gold_labels_, heads_;
+    std::vector<int> first_;  // [modifier] its first arc
     std::vector<char> state_;
 };
 

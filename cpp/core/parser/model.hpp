@@ -45,7 +45,7 @@ inline std::int64_t parse_all(const Model& model, const Treebank& t, const Setti
         const std::size_t first = static_cast<std::size_t>(share) * kShare, last = std::min(first + kShare, t.sentences.size());
         for (std::size_t i = first; i < last; ++i) {
             const std::uint32_t at = t.sentences[i].first;
-            w.n_arcs += w.parser.parse(t, i, model.lexicon, model.weights, choice, s, heads + at, w.times);
+            named(t, i, [&] { w.n_arcs += w.parser.parse(t, i, model.lexicon, model.weights, choice, s, heads + at, w.times); });
             if (labels == nullptr) continue;
             Stopwatch watch;
             w.padded.assign(1, -1);

@@ -26,11 +26,10 @@ public:
         scorer_.begin(atoms_, weights, pruner);
     }
 
-    // Scores of all arcs that the limits leave into a matrix [head][modifier]; no pruner.
+    // Scores of all arcs that the limits leave; no pruner.
     void score(const Choice& c, int n_groups) {
         chosen_.choose(scorer_, c);
         add_up(n_groups);
-        fill();
     }
     // The same, but the costly group for arcs of bought(head, modifier) alone.
     template <class Bought>
@@ -50,9 +49,11 @@ public:
         extra_.resize(where_.size());
         if (!where_.empty()) scorer_.score(1, some_.view(), extra_.data());
         for (std::size_t k = 0; k < where_.size(); ++k) scores_[where_[k]] += extra_[k];
-        fill();
     }
-    bool decode(const Settings& s, std::int32_t* heads) { return trees_.best_of_matrix(atoms_.n(), s, heads); }
+    // Of these arcs, whose scores may be changed in between; false if they make no tree.
+    bool decode(const Settings& s, std::int32_t* heads) {
+        return trees_.best(atoms_.n(), chosen_.arcs(), scores_.data(), chosen_.settled(), [&] { return chosen_.spare(); }, s, heads);
+    }
 
     // heads[0..n) of the n words; times[0..3) gains seconds of features, scores and decoding; the number of arcs that all groups
     // score.
@@ -68,7 +69,7 @@ public:
         add_up(s.n_groups);
         watch.lap(times[1]);
         heads_.resize(static_cast<std::size_t>(atoms_.n()));
-        trees_.best(atoms_.n(), chosen_.arcs(), scores_.data(), chosen_.settled(), [&] { return chosen_.spare(); }, s, heads_.data());
+        decode(s, heads_.data());
         std::copy(heads_.begin() + 1, heads_.end(), heads);
         watch.lap(times[2]);
         return chosen_.arcs().size();
@@ -77,7 +78,7 @@ public:
     Atoms& atoms() { return atoms_; }
     Scorer& scorer() { return scorer_; }
     const ChosenArcs& chosen() const { return chosen_; }
-    std::vector<float>& matrix() { return trees_.matrix(); }
+    std::vector<float>& scores() { return scores_; }  // of the chosen arcs
 
 private:
     // The scores of the chosen arcs, by all groups.
@@ -90,7 +91,6 @@ private:
             for (std::size_t i = 0; i < scores_.size(); ++i) scores_[i] += extra_[i];
         }
     }
-    void fill() { trees_.fill(atoms_.n(), chosen_.arcs(), scores_.data()); }
 
     Atoms atoms_;
     Scorer scorer_;

@@ -38,7 +38,7 @@ public:
             Sentence& s = sentences_[i];
             s.atoms.read(t, i, model_.lexicon);
             w.scorer.begin(s.atoms, model_.weights, choice.pruner);
-            w.chosen.choose(w.scorer, choice);
+            named(t, i, [&] { w.chosen.choose(w.scorer, choice); });
             s.arcs = w.chosen.arcs();
             s.settled = w.chosen.settled();
             s.spare = w.chosen.spare();
@@ -78,7 +78,11 @@ public:
             buy(s, bits, bought_.data() + offsets_[i], w);
             add_up(s, bits, w);
             w.heads.resize(static_cast<std::size_t>(s.atoms.n()));
-            w.trees.best(s.atoms.n(), s.arcs, w.scores.data(), s.settled, [&] { return s.spare; }, settings_, w.heads.data());
+            try {
+                w.trees.best(s.atoms.n(), s.arcs, w.scores.data(), s.settled, [&] { return s.spare; }, settings_, w.heads.data());
+            } catch (const TooLarge& e) {
+                throw std::length_error("sentence " + std::to_string(i) + " " + e.what() + ".");
+            }
             std::copy(w.heads.begin() + 1, w.heads.end(), heads + at);
             if (evidence != nullptr) testify(s, w, evidence + at * kEvidence);
         });

@@ -1,6 +1,8 @@
 // The best tree of a sentence, from the scores of its arcs.
 #pragma once
 
+#include <cstdio>
+
 #include "choice.hpp"
 #include "edmonds.hpp"
 #include "eisner.hpp"
@@ -16,53 +18,83 @@ struct Settings {
 
 class Trees {
 public:
-    // Scores [head][modifier] of n positions, minus infinity for arcs that are out of the question.
-    std::vector<float>& matrix() { return matrix_; }
-    void fill(int n, const Arcs& arcs, const float* scores) {
-        const std::size_t N = static_cast<std::size_t>(n);
-        matrix_.assign(N * N, -std::numeric_limits<float>::infinity());
-        for (int i = 0; i < arcs.size(); ++i) matrix_[static_cast<std::size_t>(arcs.head(i)) * N + arcs.modifier(i)] = scores[i];
-    }
-    // heads[1..n) of the matrix's best tree; false if there is none.
-    bool best_of_matrix(int n, const Settings& s, std::int32_t* heads) {
-        return s.projective ? eisner_.decode(matrix_.data(), n - 1, s.single_root, heads)
-                            : edmonds_.decode(matrix_.data(), n - 1, s.single_root, heads);
-    }
-    // The same of arcs that were chosen. The spare ones, spare(), count only where there is no tree without.
+    static constexpr double kMostBytes = 2147483648.0;  // of a chart
+
+    // heads[1..n) of the best tree of n positions made of arcs that were chosen; false if there is none. The spare arcs, spare(),
+    // count only where there is no tree without.
     template <class Spare>
-    void best(int n, const Arcs& arcs, const float* scores, const std::vector<ScoredArc>& settled, Spare&& spare, const Settings& s, std::int32_t* heads) {
-        const bool few = s.projective && arcs.size() <= kFew * n;
-        if (few && best_of_few(n, arcs, scores, settled, s, heads)) return;
-        fill(n, arcs, scores);
-        fill_in(n, settled);
-        if (!few && best_of_matrix(n, s, heads)) return;
-        fill_in(n, spare());
-        best_of_matrix(n, s, heads);
+    bool best(int n, const Arcs& arcs, const float* scores, const std::vector<ScoredArc>& settled, Spare&& spare, const Settings& s, std::int32_t* heads) {
+        list(n, arcs, scores, settled);
+        if (best_of_listed(n, arcs.size() <= kFew * n, s, heads)) return true;
+        const std::vector<ScoredArc> more = spare();
+        if (more.empty()) return false;
+        listed_.insert(listed_.end(), more.begin(), more.end());
+        std::stable_sort(listed_.begin(), listed_.end(), [](const ScoredArc& a, const ScoredArc& b) { return a.modifier < b.modifier; });
+        return best_of_listed(n, false, s, heads);
     }
 
 private:
-    static constexpr int kFew = 8;  // arcs a word
+    static constexpr int kFew = 8;         // arcs a word
+    static constexpr double kFaster = 32;  // how many times as many steps the whole chart takes in the same time
 
-    bool best_of_few(int n, const Arcs& arcs, const float* scores, const std::vector<ScoredArc>& settled, const Settings& s, std::int32_t* heads) {
-        few_.begin(n - 1);
+    // All arcs, modifier by modifier.
+    void list(int n, const Arcs& arcs, const float* scores, const std::vector<ScoredArc>& settled) {
+        listed_.clear();
         auto only = settled.begin();
         for (int m = 1, i = 0; m < n; ++m)
             if (only != settled.end() && only->modifier == m) {
-                few_.add(only->head, m, only->score);
-                ++only;
+                listed_.push_back(*only++);
             } else {
-                for (; i < arcs.size() && arcs.modifier(i) == m; ++i) few_.add(arcs.head(i), m, scores[i]);
+                for (; i < arcs.size() && arcs.modifier(i) == m; ++i)
+                    listed_.push_back({static_cast<std::uint16_t>(arcs.head(i)), static_cast<std::uint16_t>(m), scores[i]});
             }
-        return few_.decode(s.single_root, heads);
     }
-    void fill_in(int n, const std::vector<ScoredArc>& arcs) {
-        for (const ScoredArc& a : arcs) matrix_[a.head * static_cast<std::size_t>(n) + a.modifier] = a.score;
+    bool best_of_listed(int n, bool few, const Settings& s, std::int32_t* heads) {
+        if (!s.projective) {
+            edmonds_.begin(n - 1);
+            for (const ScoredArc& a : listed_) edmonds_.add(a.head, a.modifier, a.score);
+            return edmonds_.decode(s.single_root, heads);
+        }
+        int longest = 0;
+        for (const ScoredArc& a : listed_)
+            if (a.head > 0) longest = std::max(longest, std::abs(a.head - a.modifier));
+        const double N = n, dense = sizeof(float) * (N * N + static_cast<double>(Chart::size(n - 1)));
+        const bool light = kFaster * static_cast<double>(listed_.size()) * (s.single_root ? longest : n) <= N * N * N;
+        if (few || light || dense > kMostBytes) {
+            check_size(n, longest, s);
+            few_.begin(n - 1);
+            for (const ScoredArc& a : listed_) few_.add(a.head, a.modifier, a.score);
+            return few_.decode(s.single_root, heads);
+        }
+        matrix_.assign(static_cast<std::size_t>(n) * n, -std::numeric_limits<float>::infinity());
+        for (const ScoredArc& a : listed_) matrix_[static_cast<std::size_t>(a.head) * n + a.modifier] = a.score;
+        return eisner_.decode(matrix_.data(), n - 1, s.single_root, heads);
+    }
+    static void check_size(int n, int longest, const Settings& s) {
+        const double bytes = sizeof(float) * SparseEisner::chart_size(n - 1, longest, s.single_root);
+        if (bytes <= kMostBytes) return;
+        char chart[32];
+        std::snprintf(chart, sizeof chart, "%.1f", bytes / 1e9);
+        throw TooLarge("has " + std::to_string(n - 1) + " words and arcs of up to " + std::to_string(longest) + ": the chart of decoder='eisner' would take " +
+                       chart + " GB, and 2.1 GB are the most. Split it; or use decoder='chu-liu-edmonds', which needs no chart; or shorter arcs (length_filter='slack' or "
+                       "'exact', or an arc_margin) with single_root=True");
     }
 
+    std::vector<ScoredArc> listed_;
     std::vector<float> matrix_;
     Eisner eisner_;
     SparseEisner few_;
     Edmonds edmonds_;
 };
+
+// Work on a sentence of a treebank; says which one is too large.
+template <class Work>
+inline void named(const Treebank& t, std::size_t sentence, Work&& work) {
+    try {
+        work();
+    } catch (const TooLarge& e) {
+        throw std::length_error("sentence " + std::to_string(sentence) + " (line " + std::to_string(t.sentences[sentence].line) + ") " + e.what() + ".");
+    }
+}
 
 }  // namespace wald::parser

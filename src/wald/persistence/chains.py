@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from .. import _core
@@ -17,13 +18,21 @@ from .header import FileFormatError, Section
 from .models import decode_labels, encode_labels
 
 MOST_LABELS, MOST_SIZE = 65_536, 2**31 - 1
+#: Weights, labels counted in sixteens, of a table of which a file may leave rows out: a small file must not make the
+#: reader allocate without end.
+MOST_LEFT_OUT = 2**28
 
 
 def encode_chain(chain: ChainClassifier, arrays: Arrays) -> dict[str, Any]:
     """Describe a fitted chain, and put its weights into ``arrays``."""
     check_is_fitted(chain, "_chain")
     state: Any = chain._chain.__getstate__()
-    n_labels, sizes, own, arrays["table"] = state
+    n_labels, sizes, own, table = state
+    known = _rows_with_weights(table)
+    if known is not None:
+        arrays["rows"] = known
+        table = table[known]
+    arrays["table"] = table
     arrays["group_costs"] = np.asarray(chain.group_costs_, dtype=np.float64)
     gap = getattr(chain, "duality_gap_", None)
     return {
@@ -33,6 +42,8 @@ def encode_chain(chain: ChainClassifier, arrays: Arrays) -> dict[str, Any]:
         "n_labels": int(n_labels),
         "sizes": [int(size) for size in sizes],
         "own": bool(own),
+        "all_rows": known is None,
+        "as_lists": bool(chain._as_lists),
         "scale": float(chain._scale),
         "n_iter": int(chain.n_iter_),
         "duality_gap": None if gap is None else float(gap),
@@ -57,7 +68,10 @@ def decode_chain(header: Section, stock: Stock) -> ChainClassifier:
     for group, size in zip(checked, chain._sizes, strict=True):
         fits = not isinstance(group.extract, HOG) or _n_features(group.extract) == size
         require(fits, f"group {group.name!r} has another number of features than its extractor gives")
-    chain._chain = _decode_weights(stock, len(chain.classes_), chain._sizes, header.flag("own"))
+    own = header.flag("own")
+    all_rows = header.flag("all_rows") if "all_rows" in header else True  # as files of before have them
+    chain._chain = _decode_weights(stock, len(chain.classes_), chain._sizes, own, all_rows)
+    chain._as_lists = header.flag("as_lists") if "as_lists" in header else False  # files of before gave arrays
     chain.group_names_ = [group.name for group in checked]
     chain.group_costs_ = stock.floats("group_costs", len(checked), low=0.0)
     chain._scale = header.number("scale", low=0.0)
@@ -104,12 +118,33 @@ def _decode_sizes(raw: list[Any]) -> list[int]:
     return raw
 
 
-def _decode_weights(stock: Stock, n_labels: int, sizes: list[int], own: bool) -> _core.Chain:
+def _rows_with_weights(table: NDArray[np.float32]) -> NDArray[np.int32] | None:
+    """Rows of features that some training example had; None if it is better to keep all rows."""
+    if _n_weights(*table.shape) > MOST_LEFT_OUT:
+        return None
+    rows = np.flatnonzero(table.view(np.uint32).any(axis=1))  # bits: minus zero counts, so that the table comes back
+    return rows.astype(np.int32) if 2 * len(rows) < len(table) else None
+
+
+def _n_weights(n_rows: int, n_labels: int) -> int:
+    return int(n_rows) * (-(-n_labels // 16) * 16)
+
+
+def _decode_weights(stock: Stock, n_labels: int, sizes: list[int], own: bool, all_rows: bool) -> _core.Chain:
     """Weights; their number is checked before the engine makes room for them."""
     n_states = 2 ** (len(sizes) - 1)
     # With weights of its own, a state has a block for the first group, and every other group is in half of the states.
     blocks = sizes[0] * n_states + sum(sizes[1:]) * n_states // 2 if own else sum(sizes)
-    table = stock.take("table", ("float32",), n_states + 2 + n_labels + blocks, n_labels)
+    n_rows = n_states + 2 + n_labels + blocks
+    if all_rows:
+        table = stock.take("table", ("float32",), n_rows, n_labels)
+    else:
+        require(_n_weights(n_rows, n_labels) <= MOST_LEFT_OUT, "the table has too many rows for some to be left out")
+        rows = stock.integers("rows", ("int32",), None, low=0, high=n_rows)
+        require((np.diff(rows) > 0).all(), "the array 'rows' should ascend")
+        known = stock.take("table", ("float32",), len(rows), n_labels)
+        table = np.zeros((n_rows, n_labels), dtype=np.float32)
+        table[rows] = known
     chain = _core.Chain(n_labels, sizes, own)
     chain.fill(table)
     return chain

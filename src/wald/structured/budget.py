@@ -13,12 +13,15 @@ from sklearn.utils.validation import check_is_fitted
 from ..stopping.validation import require_fraction, require_option
 from .certificate import StructureCertificate
 from .certifying import certify_policy
+from .chain import ChainClassifier
+from .features import LazyFeatures
 from .gaps import LOSSES, Loss
 from .per_part import checked_longest
 from .policies.base import Policy, check_policy
-from .policies.crossfit import taken
-from .policies.driver import Acquired, Allowance, acquire, answers_of, cost_of
+from .policies.crossfit import extracted_once, taken
+from .policies.driver import Acquired, AcquisitionError, Allowance, acquire, answers_of, cost_of
 from .protocol import Session, StructuredModel
+from .sequences import with_empty, without_empty
 
 #: Bisections of the threshold, once its place among the first priorities is known.
 _BISECTIONS = 12
@@ -168,14 +171,21 @@ class BudgetedPredictor(BaseEstimator):
         return self
 
     def predict(
-        self, X: Any, *, return_cost: bool = False, return_state: bool = False, deadline: float | None = None
+        self,
+        X: Any,
+        *,
+        return_cost: bool = False,
+        return_state: bool = False,
+        deadline: float | None = None,
+        timeout: float | None = None,
     ) -> Any | tuple[Any, ...]:
         """Answers, one per example, as the model gives them.
 
         Parameters
         ----------
         X
-            Examples as the model takes them.
+            Examples as the model takes them. A list may have empty ones, or none: an empty example has an empty answer,
+            and costs nothing.
         return_cost : bool, default=False
             Also return what each example cost.
         return_state : bool, default=False
@@ -183,11 +193,19 @@ class BudgetedPredictor(BaseEstimator):
         deadline : float, default=None
             Seconds of wall clock from the call. Groups are bought in pieces, the highest priorities first, until the
             next piece would take too long; a deadline that has passed already gives the answers of the cheap group.
-            What the deadline keeps from being bought is outside of the certificate.
+            What the deadline keeps from being bought is outside of the certificate. The clock is read between calls of
+            the extractors: a call that hangs overruns it, unless there is a timeout.
+        timeout : float, default=None
+            Seconds that one call of a costly group's extractor may take, for models that are a `ChainClassifier`; with
+            a deadline, a call ends with it, too. A call that takes longer is left to itself in a thread, nothing more
+            is bought, and the answers rest on what was bought before. What it costs not to wait is outside of the
+            certificate. An extractor that keeps Python's global lock cannot be left.
 
         Returns
         -------
         answers : list
+            In the model's form: labels as its `fit` was given them, lists or arrays; heads as lists if a parser learned
+            from lists, else as arrays.
         cost : float64 ndarray of shape (n_examples,), if ``return_cost``
             Of all parts of an example together, the cheap group included.
         state : bool ndarray of shape (n_parts, K), if ``return_state``
@@ -202,14 +220,48 @@ class BudgetedPredictor(BaseEstimator):
         check_policy(self.policy, self.model)
         if deadline is not None and np.isnan(deadline):
             raise ValueError("deadline must be a number of seconds. Got NaN.")
-        session = self.model.open(X)
-        found = self._acquire(session, self.threshold_, until=None if deadline is None else start + deadline)
-        out = [answers_of(session, found.codes)]
+        if timeout is not None and not timeout > 0:  # also refuses NaN
+            raise ValueError(f"timeout must be a positive number of seconds, or None. Got {timeout!r}.")
+        X, _, present = without_empty(X)
+        answers: list[Any] = []
+        cost = np.zeros(len(present))
+        state = np.zeros((0, len(self.costs_) - 1), dtype=bool)
+        if present.any():
+            session = self.model.open(X)
+            until = None if deadline is None else start + deadline
+            if timeout is not None:
+                self._lose_patience(session, timeout, until)
+            try:
+                found = self._acquire(session, self.threshold_, until=until)
+            except AcquisitionError as error:
+                error.answers = with_empty(error.answers, present, self._no_answer)
+                raise
+            answers, state = answers_of(session, found.codes), found.state
+            cost[present] = cost_of(state, np.asarray(session.offsets), self.costs_)
+        out: list[Any] = [with_empty(answers, present, self._no_answer)]
         if return_cost:
-            out.append(cost_of(found.state, np.asarray(session.offsets), self.costs_))
+            out.append(cost)
         if return_state:
-            out.append(found.state)
+            out.append(state)
         return out[0] if len(out) == 1 else tuple(out)
+
+    def _lose_patience(self, session: Any, timeout: float, until: float | None) -> None:
+        """Let a session wait for an extractor no longer than that, nor beyond a deadline."""
+        features = getattr(session, "features", None)
+        if not isinstance(features, LazyFeatures):
+            raise TypeError(
+                f"timeout needs a model that can leave an extractor to itself, a ChainClassifier. Got "
+                f"{type(self.model).__name__}; use deadline= alone."
+            )
+        end = np.inf if until is None else until
+        features.patience = lambda: min(timeout, end - time.perf_counter())
+
+    def _no_answer(self) -> Any:
+        """The answer for an example without parts."""
+        if isinstance(self.model, ChainClassifier):
+            return self.model.predict([[]])[0]
+        lists = getattr(self.model, "_as_lists", True)
+        return [] if lists else np.empty(0, dtype=np.int32)
 
     def _certify(self, X: Any, y: Any, risk: float) -> Self:
         owner = type(self).__name__
@@ -222,6 +274,7 @@ class BudgetedPredictor(BaseEstimator):
         checked_longest(owner, np.empty(0, dtype=np.int64), self.max_parts)
         self.mode_, self.allowance_ = "policy", None
         self.costs_, without = self._costs(X)
+        X = extracted_once(self.model, X)
         self.certificate_, members = certify_policy(
             self.model,
             self.policy,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -13,9 +14,10 @@ from sklearn.utils.validation import check_is_fitted, check_random_state
 
 from .. import _core
 from .._threads import effective_threads
+from .extracted import MOST_KEPT, fingerprint
 from .features import LazyFeatures
 from .groups import FeatureGroup, checked_groups
-from .sequences import Sequences, labels_of
+from .sequences import Sequences, given_as_lists, labels_of, with_empty, without_empty
 from .session import ChainSession
 
 #: Copies of a sequence under fixed states that the structural SVM learns from: everything, nothing costly, random.
@@ -74,6 +76,10 @@ class ChainClassifier(BaseEstimator):
     Random states are drawn anew at every turn: one sequence in ten has nothing costly, one in ten everything, and in
     the others each part has each group with a probability that is itself uniform. The structural SVM, which needs its
     examples fixed, sees every sequence three times: with everything, with nothing costly, and in one random state.
+
+    A policy's `fit` needs the features of the sequences that the model learned from. `fit` keeps those that extractors
+    gave, if they take at most 256 MB, as long as the model lives or until `forget_features`; files, pickles and clones
+    have none.
 
     Features should be of the order of 1: learners do not scale them, and the margin is measured in them.
 
@@ -149,7 +155,9 @@ class ChainClassifier(BaseEstimator):
         sequences = Sequences.of(X, lengths)
         labels, features = labels_of(y, sequences), LazyFeatures(self._groups(), sequences)
         self.__dict__.pop("_learner", None)
+        self.forget_features()
         self.classes_ = np.unique(labels if classes is None else np.asarray(classes))
+        self._as_lists = given_as_lists(y)
         codes = _codes(labels, self.classes_)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
         lesson = self._begin(features, codes, rng)
@@ -162,6 +170,7 @@ class ChainClassifier(BaseEstimator):
                 self._turn(lesson, sequences.n_sequences, rng)
             self._keep(self._learner)
         self._scale = self._typical_scale(features)
+        self._keep_features(features)
         return self
 
     def partial_fit(
@@ -204,7 +213,7 @@ class ChainClassifier(BaseEstimator):
         if started:
             lesson = self._lesson(features, codes, rng)
         else:
-            self.classes_, self.n_iter_ = known_classes, 0
+            self.classes_, self.n_iter_, self._as_lists = known_classes, 0, given_as_lists(y)
             lesson = self._begin(features, codes, rng)
         if not hasattr(self, "_learner"):
             self._learner = _core.ChainPerceptron(self._chain)
@@ -216,9 +225,8 @@ class ChainClassifier(BaseEstimator):
     def _begin(self, features: LazyFeatures, codes: NDArray[np.int32], rng: np.random.Generator) -> _core.ChainLesson:
         self._sizes = features.sizes
         self.group_names_ = [g.name for g in features.groups]
-        seconds = features.seconds / features.extracted
         self.group_costs_ = np.array(
-            [s if g.cost is None else g.cost for g, s in zip(features.groups, seconds, strict=True)]
+            [s if g.cost is None else g.cost for g, s in zip(features.groups, features.seconds_each, strict=True)]
         )
         self._chain = _core.Chain(len(self.classes_), self._sizes, bool(self.own_weights))
         return self._lesson(features, codes, rng)
@@ -262,38 +270,48 @@ class ChainClassifier(BaseEstimator):
     def _order(self, n: int, rng: np.random.Generator) -> NDArray[np.int64]:
         return (rng.permutation(n) if self.shuffle else np.arange(n)).astype(np.int64)
 
-    def predict(
-        self, X: Any, *, state: ArrayLike | None = None, lengths: ArrayLike | None = None
-    ) -> list[NDArray[Any]]:
+    def predict(self, X: Any, *, state: ArrayLike | None = None, lengths: ArrayLike | None = None) -> list[Any]:
         """Labels of every sequence, by the best path (Viterbi).
 
         Parameters
         ----------
-        X : sequences, as `Sequences.of` reads them
+        X : sequences, as `Sequences.of` reads them; here and below they may be empty, and there may be none
         state : bool array-like of shape (n_parts, n_groups - 1), default=None
             Which parts have which costly groups; None: all of them. Only these are extracted.
         lengths : array-like of int, default=None
 
         Returns
         -------
-        list of ndarray
-            One array of labels per sequence.
+        list of list, or of ndarray
+            The labels of each sequence, in the form that `fit` was given: lists of Python's own strings and numbers, or
+            arrays. An empty sequence has none.
         """
-        session = self.open(X, lengths=lengths)
-        return session.sequences.split(self.classes_[session.decode(session.state(state))])
+        X, lengths, present = without_empty(X, lengths)
+        labels: list[Any] = []
+        if present.any():
+            session = self.open(X, lengths=lengths)
+            labels = session.answers(session.decode(session.state(state)))
+        return with_empty(labels, present, self._no_labels)
 
     def score(self, X: Any, y: Any, *, state: ArrayLike | None = None, lengths: ArrayLike | None = None) -> float:
         """Share of the parts that get their label."""
-        sequences = Sequences.of(X, lengths)
-        predicted = np.concatenate(self.predict(sequences, state=state))
-        return float(np.mean(predicted == labels_of(y, sequences)))
+        X, lengths, present = without_empty(X, lengths)
+        if not present.all() and len(y) == len(present):
+            y = [labels for labels, there in zip(y, present, strict=True) if there]
+        session = self.open(X, lengths=lengths)
+        truth = labels_of(y, session.sequences)
+        return float(np.mean(self.classes_[session.decode(session.state(state))] == truth))
 
     def max_marginals(
         self, X: Any, *, state: ArrayLike | None = None, lengths: ArrayLike | None = None
     ) -> list[NDArray[np.float32]]:
         """Score of the best labelling through every label at every part: one (length, n_classes) array per sequence."""
-        session = self.open(X, lengths=lengths)
-        return session.sequences.split(session.max_marginals(session.state(state)))
+        X, lengths, present = without_empty(X, lengths)
+        scores: list[NDArray[np.float32]] = []
+        if present.any():
+            session = self.open(X, lengths=lengths)
+            scores = session.sequences.split(session.max_marginals(session.state(state)))
+        return with_empty(scores, present, self._no_scores)
 
     def predict_marginals(
         self, X: Any, *, scale: float = 1.0, state: ArrayLike | None = None, lengths: ArrayLike | None = None
@@ -302,24 +320,44 @@ class ChainClassifier(BaseEstimator):
 
         The learners do not make scores probabilities: choose ``scale`` on held-out sequences.
         """
-        session = self.open(X, lengths=lengths)
-        return session.sequences.split(session.marginals(session.state(state), scale))
+        X, lengths, present = without_empty(X, lengths)
+        shares: list[NDArray[np.float32]] = []
+        if present.any():
+            session = self.open(X, lengths=lengths)
+            shares = session.sequences.split(session.marginals(session.state(state), scale))
+        return with_empty(shares, present, self._no_scores)
 
     def best_paths(
         self, X: Any, k: int, *, state: ArrayLike | None = None, lengths: ArrayLike | None = None
-    ) -> tuple[list[NDArray[Any]], NDArray[np.float32]]:
+    ) -> tuple[list[Any], NDArray[np.float32]]:
         """Find the ``k`` best labellings of every sequence.
 
         Returns
         -------
-        labels : list of ndarray of shape (k, length)
+        labels : list of ndarray of shape (k, length), or of k lists
+            As in `predict`.
         scores : float32 ndarray of shape (n_sequences, k)
             Best first; -inf, beside labels without meaning, where a sequence has fewer labellings. The margin of the
             answer is the difference of the first two.
         """
-        session = self.open(X, lengths=lengths)
-        labels, scores = session.best_paths(session.state(state), k)
-        return [self.classes_[path] for path in labels], scores
+        X, lengths, present = without_empty(X, lengths)
+        found = np.full((len(present), k), -np.inf, dtype=np.float32)
+        found[~present, :1] = 0  # the one labelling of nothing
+        paths: list[Any] = []
+        if present.any():
+            session = self.open(X, lengths=lengths)
+            labels, found[present] = session.best_paths(session.state(state), k)
+            paths = [self.classes_[path] for path in labels]
+        paths = with_empty(paths, present, lambda: np.empty((k, 0), dtype=self.classes_.dtype))
+        return [path.tolist() for path in paths] if self._as_lists else paths, found
+
+    def _no_labels(self) -> Any:
+        check_is_fitted(self, "_chain")
+        return [] if self._as_lists else self.classes_[:0]
+
+    def _no_scores(self) -> NDArray[np.float32]:
+        check_is_fitted(self, "_chain")
+        return np.empty((0, len(self.classes_)), dtype=np.float32)
 
     def loss(self, truth: NDArray[np.int32], answer: NDArray[np.int32]) -> NDArray[np.float64]:
         """Hamming loss of each part, from codes."""
@@ -335,12 +373,42 @@ class ChainClassifier(BaseEstimator):
         check_is_fitted(self, "_chain")
         sequences = Sequences.of(X, lengths)
         features = LazyFeatures(self._groups(), sequences, self._sizes)
-        return ChainSession(self._chain, self.classes_, features, effective_threads(self.n_jobs), self._scale)
+        threads = effective_threads(self.n_jobs)
+        return ChainSession(self._chain, self.classes_, features, threads, self._scale, self._as_lists)
+
+    def forget_features(self) -> None:
+        """Free the features that `fit` keeps for policies; see the notes."""
+        self.__dict__.pop("_kept", None)
+
+    def _keep_features(self, features: LazyFeatures) -> None:
+        if features.sequences.extracted is None and any(group.extract is not None for group in features.groups):
+            found = features.everything()
+            if found.n_bytes <= MOST_KEPT:
+                self._kept = fingerprint(features.sequences.parts), features.groups, found
+
+    def _extracted(self, X: Any) -> Any:
+        """Examples with the features of all groups, extracted once: by `fit`, if it saw the same ones, or now."""
+        groups = self._groups()
+        if all(group.extract is None for group in groups):
+            return X
+        check_is_fitted(self, "_chain")
+        sequences = Sequences.of(X)
+        if sequences.extracted is not None:
+            return sequences
+        seen, by, found = getattr(self, "_kept", (None, (), None))
+        alike = len(by) == len(groups) and all(a is b for a, b in zip(by, groups, strict=True))
+        if found is None or not alike or seen != fingerprint(sequences.parts):
+            found = LazyFeatures(groups, sequences, self._sizes).everything()
+        return replace(sequences, extracted=found)
 
     def __getstate__(self) -> dict[str, Any]:
         state = dict(super().__getstate__())
+        state.pop("_kept", None)
         state.pop("_learner", None)  # twice as large as the model, and needed by partial_fit alone
         return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__({"_as_lists": False, **state})  # pickles of before gave arrays
 
     def _groups(self) -> tuple[FeatureGroup, ...]:
         return checked_groups((FeatureGroup("parts"),) if self.groups is None else self.groups)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,17 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from .. import _core
+from .extracted import Extracted
 from .groups import FeatureGroup
 from .sequences import Sequences
 
 
 class ExtractionError(ValueError):
     """An extractor raised, or gave features of a wrong shape or value."""
+
+
+class ExtractionTimeoutError(ExtractionError):
+    """An extractor was not waited for any longer."""
 
 
 class LazyFeatures:
@@ -35,9 +41,12 @@ class LazyFeatures:
     seconds : float64 ndarray of shape (n_groups,)
         Time that the extractors took.
     extracted : int64 ndarray of shape (n_groups,)
-        Parts that they were called for.
+        Parts that have the group: those that its extractor was called for, or whose features came with the sequences.
     stores : list of _core.ChainGroup
         Features as the engine reads them.
+    patience : callable or None
+        Gives the seconds that the next call of an extractor may take; None: any time. A call that takes longer is left
+        to itself in a thread of its own, and `ExtractionTimeoutError` raised.
 
     Raises
     ------
@@ -51,6 +60,9 @@ class LazyFeatures:
         self.groups, self.sequences = tuple(groups), sequences
         self.seconds = np.zeros(len(self.groups))
         self.extracted = np.zeros(len(self.groups), dtype=np.int64)
+        self.patience: Callable[[], float] | None = None
+        self._ready = self._given()
+        self._whole: list[Any] = [None] * len(self.groups)
         self._missing = np.ones((len(self.groups), sequences.n_parts), dtype=bool)
         self.stores: list[_core.ChainGroup] = []
         for g in range(len(self.groups)):
@@ -64,6 +76,20 @@ class LazyFeatures:
         """Features of each group."""
         return [store.n_features for store in self.stores]
 
+    @property
+    def seconds_each(self) -> NDArray[np.float64]:
+        """Time that the extraction of each group takes for a part, where it was seen; else 0."""
+        each = self.seconds / np.maximum(self.extracted, 1)
+        if self._ready is not None:
+            given = np.array([values is not None for values in self._ready.values])
+            each = np.where(given, self._ready.each, each)
+        return each
+
+    def everything(self) -> Extracted:
+        """Features of all groups that have an extractor; extracts those that are missing."""
+        self.buy(np.ones((self.sequences.n_parts, len(self.groups) - 1), dtype=bool))
+        return Extracted(tuple(group.name for group in self.groups), tuple(self._whole), self.seconds_each)
+
     def buy(self, state: NDArray[np.bool_]) -> None:
         """Extract what a state (n_parts, n_groups - 1) needs and is not there yet."""
         for g in range(1, len(self.groups)):
@@ -74,16 +100,25 @@ class LazyFeatures:
     def _extract(self, g: int, parts: NDArray[np.int64]) -> None:
         group, raw = self.groups[g], self.sequences.parts
         chosen = raw if len(parts) == self.sequences.n_parts else raw[parts]
+        ready = None if self._ready is None else self._ready.values[g]
         start = time.perf_counter()
         try:
-            values = chosen if group.extract is None else group.extract(chosen)
+            if ready is not None:
+                values = ready if len(parts) == self.sequences.n_parts else ready[parts]
+            else:
+                values = chosen if group.extract is None else self._asked(group.extract, chosen)
+        except ExtractionTimeoutError as error:
+            self.seconds[g] += time.perf_counter() - start
+            raise ExtractionTimeoutError(f"Group {group.name!r}: {error} on {self._named(parts)}.") from None
         except Exception as error:
             raise ExtractionError(
                 f"Group {group.name!r}: the extractor failed on {self._named(parts)}: {error}"
             ) from error
-        self.seconds[g] += time.perf_counter() - start
+        self.seconds[g] += 0 if ready is not None else time.perf_counter() - start
         self.extracted[g] += len(parts)
         values = self._as_floats(group.name, values, len(parts))
+        if group.extract is not None and len(parts) == self.sequences.n_parts:
+            self._whole[g] = values
         if g == len(self.stores):
             self.stores.append(_core.ChainGroup(self.sequences.n_parts, values.shape[1]))
         if values.shape[1] != self.stores[g].n_features:
@@ -100,8 +135,45 @@ class LazyFeatures:
             raise ExtractionError(f"Group {group.name!r} has NaN or infinity at {self._named(parts[bad : bad + 1])}.")
         self._missing[g, parts] = False
 
+    @property
+    def bought(self) -> NDArray[np.bool_]:
+        """Which parts have which costly groups by now: (n_parts, n_groups - 1)."""
+        return ~self._missing[1:].T
+
+    def _asked(self, extract: Callable[[Any], Any], parts: Any) -> Any:
+        """Call an extractor, and wait for it as long as there is patience."""
+        if self.patience is None:
+            return extract(parts)
+        seconds = max(self.patience(), 0.0)
+        answer: list[tuple[Any, Exception | None]] = []
+
+        def call() -> None:
+            try:
+                answer.append((extract(parts), None))
+            except Exception as error:
+                answer.append((None, error))
+
+        thread = threading.Thread(target=call, name="wald extractor", daemon=True)
+        thread.start()
+        thread.join(seconds)
+        if not answer:
+            raise ExtractionTimeoutError(f"the extractor was not waited for after {seconds:.3g} seconds")
+        values, error = answer[0]
+        if error is not None:
+            raise error
+        return values
+
+    def _given(self) -> Extracted | None:
+        """What came with the sequences, if it is of these groups."""
+        given = self.sequences.extracted
+        fits = given is not None and given.names == tuple(group.name for group in self.groups)
+        return given if fits else None
+
     def _as_floats(self, name: str, values: Any, n: int) -> Any:
-        """A float32 array or CSR matrix (n, any); the latter a copy, for its indices are trusted from here on."""
+        """A float32 array or CSR matrix (n, any).
+
+        The latter a copy, unless nobody can write to it: its indices are trusted from here on.
+        """
         if not sparse.issparse(values):
             values = np.asarray(values)
         if values.dtype.kind not in "buif":
@@ -111,6 +183,8 @@ class LazyFeatures:
         with np.errstate(over="ignore"):  # infinity is reported with its part
             if not sparse.issparse(values):
                 return np.ascontiguousarray(values, dtype=np.float32)
+            if _is_fixed(values):
+                return values
             values = sparse.csr_matrix(values).astype(np.float32)
         values.sum_duplicates()
         return values
@@ -121,3 +195,13 @@ class LazyFeatures:
         sequence = int(np.searchsorted(offsets, parts[0], side="right")) - 1
         others = f" and {len(parts) - 1} others" if len(parts) > 1 else ""
         return f"part {parts[0] - offsets[sequence]} of sequence {sequence}{others}"
+
+
+def _is_fixed(values: Any) -> bool:
+    """Whether a sparse matrix is canonical CSR as the engine reads it, in arrays that are not to be written to."""
+    return bool(
+        values.format == "csr"
+        and not (values.data.flags.writeable or values.indices.flags.writeable)
+        and (values.dtype, values.indices.dtype) == (np.float32, np.int32)
+        and values.has_canonical_format
+    )

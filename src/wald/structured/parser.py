@@ -104,6 +104,10 @@ class DependencyParser(BaseEstimator):
     beyond determiners, adjectives and the like: by the tags of Universal Dependencies in the UPOS column or, where that
     is empty, of the Penn Treebank in the XPOS column. With other tags these features say little.
 
+    Memory grows with the arcs that are scored and, for projective trees, with a chart of as many columns as the longest
+    arc has words (with a single root; else as the sentence has words). More than 2^25 arcs, and charts of more than
+    2 GiB, are refused with a ValueError that names the sentence and what to do.
+
     The same sentences, parameters and seed give the same weights; a sentence's tree depends neither on the sentences
     around it, nor on the number of threads, nor on the processor's instruction set.
 
@@ -180,6 +184,7 @@ class DependencyParser(BaseEstimator):
         """
         check(self)
         bank = annotated(sentences)
+        self._as_lists = not isinstance(sentences, Treebank)
         self._begin(bank, None if inventory is None else treebank_of(inventory))
         for turn in range(self.n_epochs):
             self._pass(bank, pruner=turn < PRUNER_PASSES)
@@ -208,6 +213,7 @@ class DependencyParser(BaseEstimator):
         check(self)
         bank = annotated(sentences)
         if getattr(self, "_learning", None) is None:
+            self._as_lists = not isinstance(sentences, Treebank)
             self._begin(bank)
         else:
             self._learning.see(bank)
@@ -371,7 +377,8 @@ class DependencyParser(BaseEstimator):
             by_head=self.group_by == "head",
             n_threads=effective_threads(self.n_jobs),
         )
-        return ParserSession(core, core.offsets(), self._model.n_tags, n_groups(self) - 1)
+        as_lists = getattr(self, "_as_lists", False)  # parsers that were saved before have none
+        return ParserSession(core, core.offsets(), self._model.n_tags, n_groups(self) - 1, as_lists)
 
     def loss(self, truth: NDArray[np.int32], answer: NDArray[np.int32]) -> NDArray[np.float64]:
         """Return 1 for every word with a wrong head, 0 for the others; from codes, as a session gives them.

@@ -31,6 +31,8 @@ class ParserSession:
         How many fine and coarse tags the parser numbers, with the root and the others.
     n_costly : {0, 1}
         0 for a parser of tags alone: a state then has no column.
+    as_lists : bool, default=False
+        Whether the heads of a sentence are to be a list, or an array, where a driver answers with them.
 
     Attributes
     ----------
@@ -56,8 +58,14 @@ class ParserSession:
     """
 
     def __init__(
-        self, core: _core.ParserSession, offsets: NDArray[np.int64], n_tags: tuple[int, int], n_costly: int
+        self,
+        core: _core.ParserSession,
+        offsets: NDArray[np.int64],
+        n_tags: tuple[int, int],
+        n_costly: int,
+        as_lists: bool = False,
     ) -> None:
+        self.as_lists = as_lists
         self._core, self.offsets, self._n_tags, self._n_costly = core, offsets, n_tags, n_costly
 
     @property

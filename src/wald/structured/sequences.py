@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.feature_extraction import FeatureHasher
+
+from .. import _core
+from .extracted import Extracted
 
 Offsets = NDArray[np.int64]
 
@@ -27,6 +29,8 @@ class Sequences:
     parts : ndarray or CSR matrix of shape (n_parts, n_features)
     offsets : int64 ndarray of shape (n_sequences + 1,)
         Sequence ``i`` has parts ``offsets[i]`` to ``offsets[i + 1]``.
+    extracted : Extracted or None
+        Features of these parts that need not be extracted any more; folds of a policy's `fit` have them.
 
     Examples
     --------
@@ -38,6 +42,7 @@ class Sequences:
 
     parts: Any
     offsets: Offsets
+    extracted: Extracted | None = None
 
     @classmethod
     def of(cls, X: Any, lengths: ArrayLike | None = None) -> Sequences:
@@ -92,16 +97,21 @@ class Sequences:
 
     @classmethod
     def _of_names(cls, items: list[Any]) -> Sequences:
+        items = [item if type(item) is list else list(item) for item in items]
         offsets = _offsets([len(item) for item in items])
-        hasher = FeatureHasher(HASHED_COLUMNS, dtype=np.float32)
-        flat = [_flattened(part) for item in items for part in item]
         try:
-            with np.errstate(over="ignore"):  # reported as infinity
-                return cls(_checked(hasher.transform(flat), offsets), offsets)
+            values, columns, ends = _core.hash_names(items, HASHED_COLUMNS, (np.number, np.bool_), _flattened)
         except UnicodeEncodeError as error:
             raise ValueError(
                 f"Feature {error.object!r} holds half of a surrogate pair, which is no character."
             ) from None
+        if len(values) <= np.iinfo(np.int32).max:
+            ends = ends.astype(np.int32)  # of the columns' type, so that SciPy need not look for one
+        for array in (values, columns):  # so that features need no copy of their own
+            array.flags.writeable = False
+        parts = sparse.csr_matrix((values, columns, ends), shape=(int(offsets[-1]), HASHED_COLUMNS))
+        parts.has_canonical_format = True
+        return cls(_checked(parts, offsets), offsets)
 
     @property
     def n_sequences(self) -> int:
@@ -113,8 +123,8 @@ class Sequences:
         """Number of parts of all sequences."""
         return int(self.offsets[-1])
 
-    def split(self, values: NDArray[Any]) -> list[NDArray[Any]]:
-        """Cut an array with one entry per part into one array per sequence."""
+    def split(self, values: Any) -> list[Any]:
+        """Cut an array or a list with one entry per part into one per sequence."""
         return [values[a:b] for a, b in pairwise(self.offsets.tolist())]  # np.split takes six times as long
 
 
@@ -146,6 +156,63 @@ def labels_of(y: Any, sequences: Sequences) -> NDArray[Any]:
     if flat.dtype.kind == "f" and not np.isfinite(flat).all():
         raise ValueError("y must not hold NaN or infinity.")
     return flat
+
+
+def without_empty(X: Any, lengths: ArrayLike | None = None) -> tuple[Any, Any, NDArray[np.bool_]]:
+    """Leave out examples without a part.
+
+    Parameters
+    ----------
+    X : sequences, as `Sequences.of` reads them, or a list of other examples
+    lengths : array-like of int, default=None
+
+    Returns
+    -------
+    X, lengths
+        Of the others.
+    present : bool ndarray of shape (n_examples,)
+        Which of all examples these are. Where it cannot be told, all of them: what reads them will say what is wrong.
+    """
+    if isinstance(X, Sequences):
+        sizes = np.diff(X.offsets)
+        if (sizes > 0).all():
+            return X, lengths, sizes > 0
+        ends = np.concatenate([[0], np.cumsum(sizes[sizes > 0])]).astype(np.int64)
+        return replace(X, offsets=ends), lengths, sizes > 0
+    if lengths is not None:
+        sizes = np.asarray(lengths)
+        if sizes.ndim != 1:
+            return X, lengths, np.ones(1, dtype=bool)
+        return X, sizes[sizes != 0] if len(sizes) else np.empty(0, dtype=np.int64), sizes != 0
+    if isinstance(X, list | tuple) or (isinstance(X, np.ndarray) and (X.dtype == object or X.ndim == 3)):
+        present = np.fromiter((_size(item) > 0 for item in X), np.bool_, len(X))
+        return X if present.all() else [item for item, there in zip(X, present, strict=True) if there], None, present
+    return X, lengths, np.ones(len(X) if hasattr(X, "__len__") else 1, dtype=bool)
+
+
+def with_empty(answers: list[Any], present: NDArray[np.bool_], nothing: Callable[[], Any]) -> list[Any]:
+    """Answers of all examples, ``nothing()`` for those that `without_empty` left out."""
+    if present.all():
+        return answers
+    given = iter(answers)
+    return [next(given) if there else nothing() for there in present]
+
+
+def given_as_lists(y: Any) -> bool:
+    """Whether labels are lists of lists, and not of arrays, nor an array."""
+    if isinstance(y, np.ndarray) and y.dtype != object:
+        return False
+    return isinstance(next(iter(y), None), list | tuple)
+
+
+def _size(item: Any) -> int:
+    """Parts of an example; 1 if it has no length."""
+    if sparse.issparse(item):
+        return int(item.shape[0])
+    try:
+        return len(item)
+    except TypeError:
+        return 1
 
 
 def _matrix(item: Any, i: int) -> NDArray[Any]:
@@ -198,7 +265,10 @@ def _holds_names(items: list[Any]) -> bool:
 
 
 def _flattened(part: Any, prefix: str = "") -> dict[str, float]:
-    """Name a part's features the way python-crfsuite does: ``name:value`` for strings and nested names."""
+    """Name a part's features the way python-crfsuite does: ``name:value`` for strings and nested names.
+
+    The engine does this by itself for plain dicts, lists and numbers, and asks here about everything else.
+    """
     if isinstance(part, list | tuple | set | frozenset):
         if not all(isinstance(name, str) for name in part):
             raise TypeError(f"Lists of features must hold strings. Got {part!r}.")
@@ -213,7 +283,10 @@ def _flattened(part: Any, prefix: str = "") -> dict[str, float]:
         elif isinstance(value, str):
             out[f"{key}:{value}"] = 1.0
         elif isinstance(value, int | float | np.number | np.bool_):
-            out[key] = float(value)
+            try:
+                out[key] = float(value)
+            except OverflowError:
+                raise ValueError(f"Feature {key!r} must lie within what a float can hold. Got {value!r}.") from None
         else:
             raise TypeError(f"Feature {key!r} must be a number, a string, or a dict or list of them. Got {value!r}.")
     return out

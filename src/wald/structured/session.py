@@ -33,6 +33,8 @@ class ChainSession:
     n_threads : int
     scale : float, default=1.0
         Makes scores logarithms of probabilities, roughly; for `evidence`.
+    as_lists : bool, default=False
+        Whether `answers` are lists of Python's own strings and numbers, or arrays.
 
     Attributes
     ----------
@@ -56,10 +58,16 @@ class ChainSession:
     """
 
     def __init__(
-        self, chain: _core.Chain, classes: NDArray[Any], features: LazyFeatures, n_threads: int, scale: float = 1.0
+        self,
+        chain: _core.Chain,
+        classes: NDArray[Any],
+        features: LazyFeatures,
+        n_threads: int,
+        scale: float = 1.0,
+        as_lists: bool = False,
     ) -> None:
         self._chain, self._classes, self.features, self._n_threads = chain, classes, features, n_threads
-        self._scale = scale
+        self._scale, self._as_lists = scale, as_lists
         self._cheap: NDArray[np.float32] | None = None  # node scores without costly groups, once asked for
         self._part_features: NDArray[np.float32] | None = None
         self.sequences = features.sequences
@@ -79,15 +87,21 @@ class ChainSession:
         """Parts that each group was extracted for so far: (n_groups,)."""
         return self.features.extracted.copy()
 
+    @property
+    def bought(self) -> State:
+        """Which parts have which costly groups so far: (n_parts, n_groups - 1)."""
+        return self.features.bought
+
     def codes(self, y: Any) -> NDArray[np.int32]:
         """Labels as codes (n_parts,); -1 for labels that the model has not met."""
         labels = labels_of(y, self.sequences)
         at = np.minimum(np.searchsorted(self._classes, labels), len(self._classes) - 1)
         return np.where(self._classes[at] == labels, at, -1).astype(np.int32)
 
-    def answers(self, codes: NDArray[np.int32]) -> list[NDArray[Any]]:
-        """Codes of all parts as the model's own answers: an array of labels per sequence."""
-        return self.sequences.split(self._classes[codes])
+    def answers(self, codes: NDArray[np.int32]) -> list[Any]:
+        """Codes of all parts as the model's own answers: an array or a list of labels per sequence."""
+        labels = self._classes[codes]
+        return self.sequences.split(labels.tolist() if self._as_lists else labels)
 
     def state(self, state: ArrayLike | None = None) -> State:
         """Check a state (n_parts, n_groups - 1), or make the one that has everything."""

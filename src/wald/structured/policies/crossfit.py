@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.model_selection import GroupKFold, KFold
 
+from ..chain import ChainClassifier
 from ..protocol import Session, StructuredModel
 from ..sequences import Sequences
 
@@ -70,18 +71,24 @@ def crossfit(
         Examples of the same group stay in one fold: the same word, written by several people, say.
     random_state : int, RandomState instance or None, default=None
         Draws the folds; groups are not drawn.
+
+    Notes
+    -----
+    A `ChainClassifier`'s extractors are called once for all folds and clones, and not at all where its `fit` has kept
+    the features of these very examples. The folds hold them together.
     """
     if isinstance(cv, Sequence) and not isinstance(cv, str):
         if not cv or not all(isinstance(fold, Fold) for fold in cv):
             raise TypeError("A sequence given as cv must hold Folds, as crossfit returns them, at least one.")
         return list(cv)
     if cv == "prefit" or y is None:
-        return [_opened(model, X, y)]
+        return [_opened(model, extracted_once(model, X), y)]
     if not (isinstance(cv, int | np.integer) and cv >= 2):
         raise ValueError(f"cv must be 'prefit' or an integer of at least 2. Got {cv!r}.")
     n = X.n_sequences if isinstance(X, Sequences) else len(X)
     if n < cv:
         raise ValueError(f"{cv} folds need as many examples. Got {n}.")
+    X = extracted_once(model, X)
     if groups is None:
         split = KFold(int(cv), shuffle=True, random_state=random_state).split(np.arange(n))
     else:
@@ -99,12 +106,21 @@ def crossfit(
     return folds
 
 
+def extracted_once(model: Any, X: Any) -> Any:
+    """Examples with the features that a model's sessions and its clones would otherwise extract again and again."""
+    if not isinstance(model, ChainClassifier) or not isinstance(X, Sequences | list | tuple | np.ndarray):
+        return X
+    own = type(model)  # whose methods may expect examples as users have them
+    return model._extracted(X) if own.fit is ChainClassifier.fit and own.open is ChainClassifier.open else X
+
+
 def taken(values: Any, which: NDArray[np.int64]) -> Any:
     """Some examples, or some of their answers."""
     if isinstance(values, Sequences):
         pieces = [np.arange(*values.offsets[i : i + 2]) for i in which]
         ends = np.concatenate([[0], np.cumsum([len(piece) for piece in pieces])]).astype(np.int64)
-        return Sequences(values.parts[np.concatenate(pieces)], ends)
+        parts = np.concatenate(pieces)
+        return Sequences(values.parts[parts], ends, None if values.extracted is None else values.extracted.take(parts))
     if isinstance(values, list | tuple):
         return [values[i] for i in which]
     if isinstance(values, Sequence | np.ndarray):  # such as a treebank, which knows how to take an array of indices

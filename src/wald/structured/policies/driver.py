@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import _core
-from ..features import ExtractionError
+from ..features import ExtractionError, ExtractionTimeoutError
 from ..protocol import Session, State
 from .base import Policy
 from .metering import MeteredSession
@@ -99,6 +99,11 @@ def acquire(
     ------
     AcquisitionError
         If an extractor of a costly group fails; it has the answers from before.
+
+    Notes
+    -----
+    Nothing more is bought once a session has not waited for an extractor any longer (`LazyFeatures.patience`); the
+    answer rests on what is there.
     """
     metered = MeteredSession(session)
     begin, extracted = time.perf_counter(), metered.extraction()
@@ -115,6 +120,9 @@ def acquire(
             for bought, examples in rounds(policy, metered, threshold, allowance, max_parts, until):
                 known, state, n_rounds = state, bought.copy(), n_rounds + 1
                 codes[parts_of(np.asarray(session.offsets), examples)[0]] = metered.decode(state, examples)
+    except ExtractionTimeoutError:
+        state &= metered.bought
+        codes = metered.decode(state) if decode else codes
     except Exception as error:
         if not state.any():
             raise
@@ -230,10 +238,11 @@ def _numbers(priority: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def answers_of(session: Any, codes: NDArray[np.int32]) -> Any:
-    """Codes as the model's own answers, where the session knows them; else an array of codes per example."""
+    """Codes as the model's own answers, where the session knows them; else an array or list of codes per example."""
     if hasattr(session, "answers"):
         return session.answers(codes)
-    return np.split(codes, np.asarray(session.offsets)[1:-1])
+    rows = np.split(codes, np.asarray(session.offsets)[1:-1])
+    return [row.tolist() for row in rows] if getattr(session, "as_lists", False) else rows
 
 
 def cost_of(state: State, offsets: Ends, costs: NDArray[np.float64]) -> NDArray[np.float64]:

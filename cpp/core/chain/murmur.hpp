@@ -1,0 +1,30 @@
+// A. Appleby's MurmurHash3_x86_32, seed 0: the hash that scikit-learn's FeatureHasher numbers names by.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <cstring>
+
+namespace wald::chain {
+
+inline std::uint32_t murmur(const char* bytes, std::size_t n) {
+    std::uint32_t h = 0;
+    const auto mixed_in = [](std::uint32_t k) { return std::rotl(k * 0xcc9e2d51u, 15) * 0x1b873593u; };
+    std::size_t i = 0;
+    for (; i + 4 <= n; i += 4) {
+        const auto* p = reinterpret_cast<const unsigned char*>(bytes + i);
+        const std::uint32_t k = p[0] | std::uint32_t{p[1]} << 8 | std::uint32_t{p[2]} << 16 | std::uint32_t{p[3]} << 24;
+        h = std::rotl(h ^ mixed_in(k), 13) * 5 + 0xe6546b64u;
+    }
+    if (i < n) {
+        std::uint32_t k = 0;
+        for (std::size_t j = n; j > i; --j) k = k << 8 | static_cast<unsigned char>(bytes[j - 1]);
+        h ^= mixed_in(k);
+    }
+    h ^= static_cast<std::uint32_t>(n);
+    h = (h ^ h >> 16) * 0x85ebca6bu;
+    h = (h ^ h >> 13) * 0xc2b2ae35u;
+    return h ^ h >> 16;
+}
+
+}  // namespace wald::chain

@@ -1,0 +1,156 @@
+"""How often an extractor is called: once for a part, by a model and all policies that learn from the same examples."""
+
+from __future__ import annotations
+
+import pickle
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+
+from wald.datasets import make_chains
+from wald.structured import BudgetedPredictor, ChainClassifier, FeatureGroup, Sequences, extracted
+from wald.structured.policies import (
+    AnytimePolicy,
+    IteratedPolicy,
+    MyopicPolicy,
+    OneShotPolicy,
+    QLearningPolicy,
+    UniformPolicy,
+)
+from wald.structured.policies.crossfit import crossfit
+
+X, Y = make_chains(80, n_features=6, noise=1.5, random_state=0)
+N = sum(map(len, X))
+POLICIES = {
+    "iterated": lambda: IteratedPolicy(max_iter=5, random_state=0),
+    "iterated without labels": lambda: IteratedPolicy("differs", max_iter=5, random_state=0),
+    "one-shot": lambda: OneShotPolicy(tradeoff=0.1, random_state=0),
+    "one-shot of wrong parts": lambda: OneShotPolicy(pseudo_label="wrong", random_state=0),
+    "anytime": lambda: AnytimePolicy(t_max=2, random_state=0),
+    "q-learning": lambda: QLearningPolicy(t_max=2, random_state=0),
+    "uniform": lambda: UniformPolicy(),
+    "myopic": lambda: MyopicPolicy(),
+}
+SEEN: Counter[bytes] = Counter()
+
+
+def half(parts: Any) -> Any:
+    return parts[:, ::2]
+
+
+class Counting:
+    """Counts the calls for every part; of all copies together, for clones copy extractors."""
+
+    def __init__(self, form: Any = np.asarray) -> None:
+        self.form = form
+
+    def __call__(self, parts: Any) -> Any:
+        SEEN.update(row.tobytes() for row in parts)
+        return self.form(parts**2)
+
+
+def fitted(form: Any = np.asarray, examples: Any = X) -> ChainClassifier:
+    SEEN.clear()
+    groups = [FeatureGroup("half", half, cost=1), FeatureGroup("squares", Counting(form), cost=9)]
+    return ChainClassifier(groups, max_iter=3, random_state=0).fit(examples, Y)
+
+
+def most() -> int:
+    return max(SEEN.values(), default=0)
+
+
+@pytest.mark.parametrize("name", POLICIES)
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix], ids=["dense", "sparse"])
+def test_a_model_and_its_policy_extract_once(name: str, form: Any) -> None:
+    model = fitted(form)
+    assert (len(SEEN), most()) == (N, 1)
+    kind = {} if name == "iterated without labels" else {"y": Y}
+    POLICIES[name]().fit(model, X, **kind)
+    POLICIES[name]().fit(model, [np.array(x) for x in X], **kind)  # equal ones, elsewhere in memory
+    POLICIES[name]().fit(model, Sequences.of(X), **kind)
+    assert most() == 1
+
+
+@pytest.mark.parametrize("name", ["iterated", "one-shot", "anytime", "q-learning"])
+def test_a_policy_for_a_model_that_kept_nothing_extracts_once(name: str) -> None:
+    for forget in (lambda m: m.forget_features() or m, lambda m: restored(m)):
+        model = forget(fitted())
+        SEEN.clear()
+        POLICIES[name]().fit(model, X, Y)
+        assert (len(SEEN), most()) == (N, 1)
+
+
+def restored(model: ChainClassifier) -> ChainClassifier:
+    loaded = pickle.loads(pickle.dumps(model))
+    assert not hasattr(loaded, "_kept")
+    return loaded
+
+
+def test_policies_learn_the_same_whether_features_were_kept_or_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    policies = []
+    for most_kept in (2**28, 0):
+        monkeypatch.setattr("wald.structured.chain.MOST_KEPT", most_kept)
+        model = fitted()
+        assert hasattr(model, "_kept") == (most_kept > 0)
+        policies.append(OneShotPolicy(tradeoff=0.1, random_state=0).fit(model, X, Y))
+    for one, other in zip(policies[0].scores_, policies[1].scores_, strict=True):
+        np.testing.assert_array_equal(one.weights, other.weights)
+
+
+def test_other_examples_are_extracted_for_themselves() -> None:
+    model = fitted()
+    changed = [x + 0.5 for x in X]
+    SEEN.clear()
+    IteratedPolicy(max_iter=5, random_state=0).fit(model, changed, Y)
+    assert set(SEEN) == {row.tobytes() for x in changed for row in x}
+    assert most() == 1
+
+
+def test_examples_that_were_changed_in_place_are_extracted_anew() -> None:
+    rows = [x.copy() for x in X]
+    model = fitted(examples=rows)
+    for row in rows:
+        row += 1
+    SEEN.clear()
+    folds = crossfit(model, rows, Y, random_state=0)
+    assert (len(SEEN), most()) == (N, 1)
+    fresh = crossfit(fitted(examples=rows), rows, Y, random_state=0)
+    for one, other in zip(folds, fresh, strict=True):
+        np.testing.assert_array_equal(one.everything, other.everything)
+
+
+def test_other_groups_are_extracted_anew() -> None:
+    model = fitted()
+    model.groups = [model.groups[0], FeatureGroup("squares", Counting(), cost=9)]
+    SEEN.clear()
+    crossfit(model, X, Y, random_state=0)
+    assert (len(SEEN), most()) == (N, 1)
+
+
+def test_clones_measure_what_the_model_measured() -> None:
+    groups = [FeatureGroup("half", half), FeatureGroup("squares", Counting())]
+    model = ChainClassifier(groups, max_iter=1, random_state=0).fit(X, Y)
+    for fold in crossfit(model, X, Y, random_state=0):
+        np.testing.assert_array_equal(fold.model.group_costs_, model.group_costs_)
+    assert (model.group_costs_ > 0).all()
+
+
+def test_a_certificate_extracts_once() -> None:
+    model, (more, _) = fitted(), make_chains(300, n_features=6, noise=1.5, random_state=1)
+    policy = UniformPolicy().fit(model)
+    SEEN.clear()
+    BudgetedPredictor(model, policy, risk=0.2, random_state=0).fit(more)
+    assert (len(SEEN), most()) == (sum(map(len, more)), 1)
+
+
+def test_little_is_kept() -> None:
+    model = fitted()
+    assert model._kept[2].n_bytes <= N * (3 + 6) * 4
+    assert not hasattr(clone(model), "_kept")
+    assert all(not hasattr(fold.model, "_kept") for fold in crossfit(model, X, Y, random_state=0))
+    assert not hasattr(ChainClassifier(max_iter=1).fit(X, Y), "_kept")  # no extractor, nothing to keep
+    assert extracted.MOST_KEPT == 2**28
