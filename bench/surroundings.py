@@ -1,4 +1,4 @@
-"""What slows the peers down, or wald itself, without anybody meaning it: variables, a narrow mask of processors, other work."""
+"""What slows a peer down, or wald, without anybody meaning it: variables, a narrow mask of processors, other work."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-#: What steers the libraries that are compared, by how its name begins: instruction sets, kernels, threads and where they run.
+#: Variables that steer the libraries compared, by how their names begin: instruction sets, kernels, threads.
 STEERING = (
-    "ACCELERATE_", "ATLAS_", "BLIS_", "DAAL_", "DNNL_", "GOMP_", "GOTO_", "KMP_", "LIBXSMM_", "MKL_", "NPY_DISABLE_CPU_FEATURES",
-    "NPY_ENABLE_CPU_FEATURES", "NUMBA_", "NUMEXPR_", "OMP_", "ONEDAL_", "ONEDNN_", "OPENBLAS_", "POLARS_MAX_THREADS",
+    "ACCELERATE_", "ATLAS_", "BLIS_", "DAAL_", "DNNL_", "GOMP_", "GOTO_", "KMP_", "LIBXSMM_", "MKL_",
+    "NPY_DISABLE_CPU_FEATURES", "NPY_ENABLE_CPU_FEATURES", "NUMBA_", "NUMEXPR_", "OMP_", "ONEDAL_", "ONEDNN_", "OPENBLAS_", "POLARS_MAX_THREADS",
     "SKLEARNEX_", "TBB_", "VECLIB_", "WALD_SIMD",
 )  # fmt: skip
 #: What the benchmark sets itself, before anything loads these libraries.
@@ -22,10 +22,11 @@ OURS = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREAD
 NOT_MEANT = ("KMP_DUPLICATE_LIB_OK", "KMP_INIT_AT_FORK")
 CLEARED = "WALD_BENCH_CLEARED"
 #: OpenBLAS's kernels for processors without AVX2.
-OLD_KERNELS = frozenset(
-    "Prescott Core2 Penryn Dunnington Atom Nano Nehalem Sandybridge Athlon Opteron Opteron_SSE3 Barcelona Bobcat "
-    "Bulldozer Piledriver Steamroller Excavator Katmai Coppermine Northwood Banias Generic".split()
-)
+OLD_KERNELS = (
+    "Katmai", "Coppermine", "Northwood", "Banias", "Prescott", "Core2", "Penryn", "Dunnington", "Atom", "Nano",
+    "Nehalem", "Sandybridge", "Athlon", "Opteron", "Opteron_SSE3", "Barcelona", "Bobcat", "Bulldozer", "Piledriver",
+    "Steamroller", "Excavator", "Generic",
+)  # fmt: skip
 #: Fewer processors than this cannot show what two threads do.
 FEWEST = 2
 #: Processors that others may take while it is measured.
@@ -61,7 +62,7 @@ def clear() -> None:
 
 def libraries() -> list[dict[str, Any]]:
     """What threadpoolctl sees, once all that is compared is loaded."""
-    import numpy  # noqa: F401, ICN001
+    import numpy  # noqa: F401
     import scipy.linalg  # noqa: F401
     import sklearn.svm  # noqa: F401
     from threadpoolctl import threadpool_info
@@ -115,7 +116,7 @@ def allowed_processors() -> float:
 
 
 def other_work(seconds: float = LOOK_SECONDS) -> str:
-    """Whether others are at work on this machine while this process sleeps, in words; empty if not, or not to be seen."""
+    """What others take of this machine while this process sleeps, in words; empty if little, or not to be seen."""
     before = _busy_ticks()
     if before is None:
         return ""

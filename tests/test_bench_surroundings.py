@@ -20,7 +20,9 @@ print([info.get("architecture") for info in surroundings.libraries()])
 
 
 def _run(*words: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    environ = {name: value for name, value in os.environ.items() if not name.startswith(("OPENBLAS_", "OMP_", "WALD_S"))}
+    environ = {
+        name: value for name, value in os.environ.items() if not name.startswith(("OPENBLAS_", "OMP_", "WALD_S"))
+    }
     path = os.pathsep.join(filter(None, (str(ROOT / "src"), environ.get("PYTHONPATH"))))
     return subprocess.run(
         [sys.executable, *words],
@@ -36,7 +38,9 @@ def _run(*words: str, **variables: str) -> subprocess.CompletedProcess[str]:
 def _blas_is_openblas() -> bool:
     import threadpoolctl
 
-    return any("OpenBLAS" in str(info) or info["internal_api"] == "openblas" for info in threadpoolctl.threadpool_info())
+    return any(
+        "OpenBLAS" in str(info) or info["internal_api"] == "openblas" for info in threadpoolctl.threadpool_info()
+    )
 
 
 @pytest.mark.skipif(not _blas_is_openblas(), reason="reads OpenBLAS's variables")
@@ -52,7 +56,12 @@ def test_variables_that_steer_a_library_are_cleared():
         WALD_SIMD="baseline",
     )
     assert slowed.returncode == 0
-    for told in ("OPENBLAS_CORETYPE=Prescott", "OPENBLAS_NUM_THREADS=1", "NPY_DISABLE_CPU_FEATURES=AVX2", "WALD_SIMD=baseline"):
+    for told in (
+        "OPENBLAS_CORETYPE=Prescott",
+        "OPENBLAS_NUM_THREADS=1",
+        "NPY_DISABLE_CPU_FEATURES=AVX2",
+        "WALD_SIMD=baseline",
+    ):
         assert told in slowed.stderr
     assert slowed.stdout == plain.stdout  # the same kernels, and no handicap that was not there before
     assert "Prescott" not in slowed.stdout

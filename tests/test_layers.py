@@ -16,7 +16,13 @@ KNOWS = {
     "stopping": {"_figures"},
     "plan": {"stopping"},
     "online": {"stopping", "_rows", "_undo"},
-    "structured": {"stopping", "persistence", "_figures", "_threads", "_undo"},  # spaCy's pipelines are saved with their parser
+    "structured": {
+        "stopping",
+        "persistence",
+        "_figures",
+        "_threads",
+        "_undo",
+    },  # spaCy's pipelines are saved with their parser
 }
 
 
