@@ -13,8 +13,8 @@ from typing import Any
 #: Variables that steer the libraries compared, by how their names begin: instruction sets, kernels, threads.
 STEERING = (
     "ACCELERATE_", "ATLAS_", "BLIS_", "DAAL_", "DNNL_", "GOMP_", "GOTO_", "KMP_", "LIBXSMM_", "MKL_",
-    "NPY_DISABLE_CPU_FEATURES", "NPY_ENABLE_CPU_FEATURES", "NUMBA_", "NUMEXPR_", "OMP_", "ONEDAL_", "ONEDNN_", "OPENBLAS_", "POLARS_MAX_THREADS",
-    "SKLEARNEX_", "TBB_", "VECLIB_", "WALD_SIMD",
+    "NPY_DISABLE_CPU_FEATURES", "NPY_ENABLE_CPU_FEATURES", "NUMBA_", "NUMEXPR_", "OMP_", "ONEDAL_", "ONEDNN_",
+    "OPENBLAS_", "POLARS_MAX_THREADS", "SKLEARNEX_", "TBB_", "VECLIB_", "WALD_SIMD",
 )  # fmt: skip
 #: What the benchmark sets itself, before anything loads these libraries.
 OURS = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "POLARS_MAX_THREADS"), "2")

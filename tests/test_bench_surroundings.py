@@ -15,7 +15,7 @@ sys.argv = ["bench"]
 from bench import surroundings
 surroundings.clear()
 print(surroundings.handicaps())
-print([info.get("architecture") for info in surroundings.libraries()])
+print(sorted({info["architecture"] for info in surroundings.libraries() if info.get("architecture")}))
 """
 
 
