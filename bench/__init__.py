@@ -2,6 +2,8 @@
 
 import os
 
+from .surroundings import OURS
+
 # Before anything loads these libraries: two threads at the most, whatever the machine has.
-for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "POLARS_MAX_THREADS"):
-    os.environ.setdefault(_name, "2")
+for _name, _value in OURS.items():
+    os.environ.setdefault(_name, _value)

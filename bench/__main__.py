@@ -14,6 +14,7 @@ from pathlib import Path
 from .machine import description
 from .report import markdown_table, text_table, write
 from .settings import OTHER_SPLIT, Run
+from .surroundings import clear, handicaps, libraries, named, other_work
 
 SETTINGS = {
     "A": "kernel_binary",
@@ -49,12 +50,18 @@ def main() -> int:
         parser.error(f"unknown setting {', '.join(unknown)}; there are {', '.join(SETTINGS)}")
     if args.write and (args.quick or args.other_split):
         parser.error("the results kept are those of whole runs on the published split: leave out --write")
+    against = handicaps()
+    if args.write and (against or (busy := other_work())):
+        reasons = "; ".join(against or [busy])
+        parser.error(f"the results kept are those of a whole machine at its best: {reasons}")
     if args.other_split:
         os.environ[OTHER_SPLIT] = "1"  # the settings that measure memory start processes of their own
 
     how = Run(QUICK_REPEATS if args.quick else REPEATS, args.quick, args.scratch)
-    machine = description()
+    machine = f"{description()}; {', '.join(map(named, libraries()))}"
     print(machine + (" [quick]" if args.quick else "") + (" [other split]" if args.other_split else ""), flush=True)
+    for reason in against:
+        print(f"HANDICAP: {reason}", flush=True)
     missed = 0
     for letter in chosen:
         setting = importlib.import_module(f".{SETTINGS[letter]}", __package__)
@@ -64,7 +71,13 @@ def main() -> int:
         missed += sum(figure.verdict == "NO" for figure in figures)
         print(text_table(figures))
         print(f"({time.perf_counter() - start:.0f} s)", flush=True)
-        if args.write:
+        busy = other_work()
+        if busy:
+            print(f"HANDICAP: {busy}", flush=True)
+        if args.write and busy:
+            print(f"setting {letter} is not written", flush=True)
+            missed += 1
+        elif args.write:
             today = datetime.datetime.now(tz=datetime.UTC).date()
             heading = f'`make bench ARGS="{letter} --write"`, {today}, {machine}\n'
             write(letter, f"{heading}\n{markdown_table(figures)}")
@@ -73,5 +86,6 @@ def main() -> int:
 
 
 if __name__ == "__main__":
+    clear()
     warnings.filterwarnings("default", category=UserWarning, module="wald")
     raise SystemExit(main())

@@ -15,8 +15,14 @@ KNOWS = {
     "additive": set(),
     "stopping": {"_figures"},
     "plan": {"stopping"},
-    "online": {"stopping", "_rows"},
-    "structured": {"stopping", "persistence", "_figures", "_threads"},  # spaCy's pipelines are saved with their parser
+    "online": {"stopping", "_rows", "_undo"},
+    "structured": {
+        "stopping",
+        "persistence",
+        "_figures",
+        "_threads",
+        "_undo",
+    },  # spaCy's pipelines are saved with their parser
 }
 
 

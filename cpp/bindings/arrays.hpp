@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "../core/rows.hpp"
+#include "unlocked.hpp"
 
 namespace nb = nanobind;
 

@@ -51,11 +51,11 @@ class BoostingLearner : public BoundLearner<online::Boosting> {
         return checked([&] {
             if (b.rows.layout == Rows::Layout::csr) {
                 const online::SparseBlock<T> block = sparse_block<T>(b.rows, those.n_features);
-                nb::gil_scoped_release release;
+                const Unlocked unlocked;
                 return f(online::SparseFeatures<T>(block, those.n_features), those);
             }
             const online::DenseBlock<T> block = dense_block<T>(b.rows, those.n_features);
-            nb::gil_scoped_release release;
+            const Unlocked unlocked;
             return f(online::DenseFeatures<T>{block}, those);
         });
     }
@@ -103,7 +103,7 @@ public:
         std::visit([&](auto& l) {
             const auto table = table_of(*l, votes.rows, there, wanted.data());
             done = checked([&] {
-                nb::gil_scoped_release release;
+                const Unlocked unlocked;
                 return l->advance(table, labels, done, total);
             });
         }, learner_);
@@ -120,7 +120,7 @@ public:
         std::visit([&](const auto& l) {
             const auto table = table_of(*l, votes.rows, there, wanted.data());
             checked([&] {
-                nb::gil_scoped_release release;
+                const Unlocked unlocked;
                 all = l->judge(table, average, width, margins.data(), seen.data());
             });
         }, learner_);

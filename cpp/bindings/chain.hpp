@@ -126,7 +126,7 @@ public:
         const Asked a(*this, groups, states, offsets, chosen, cheap);
         const auto K = static_cast<std::size_t>(w_.n_labels());
         auto out = new_array<float>({static_cast<std::size_t>(a.ends.back()), K});
-        nb::gil_scoped_release release;
+        const Unlocked unlocked;
         each(a.ends, n_threads, [&](Worker& with, std::int64_t i, std::int64_t length) {
             const float* node = a.score(w_, i, with.node);
             for (std::int64_t t = 0; t < length; ++t) std::copy_n(node + t * w_.padded(), K, out.data() + static_cast<std::size_t>(a.ends[i] + t) * K);
@@ -141,7 +141,7 @@ public:
         auto labels = new_array<std::int32_t>({static_cast<std::size_t>(a.ends.back())});
         auto best = new_array<float>({a.ends.size() - 1});
         {
-            nb::gil_scoped_release release;
+            const Unlocked unlocked;
             each(a.ends, n_threads, [&](Worker& with, std::int64_t i, std::int64_t length) {
                 best.data()[i] = with.decoder.best(lattice(a.score(w_, i, with.node), length), labels.data() + a.ends[i]);
             });
@@ -154,7 +154,7 @@ public:
         auto labels = new_array<std::int32_t>({node.shape(0)});
         auto best = new_array<float>({ends.size() - 1});
         {
-            nb::gil_scoped_release release;
+            const Unlocked unlocked;
             each(ends, n_threads, [&](Worker& with, std::int64_t i, std::int64_t length) {
                 best.data()[i] = with.decoder.best(padded(node, ends[i], length, with.node), labels.data() + ends[i]);
             });
@@ -165,7 +165,7 @@ public:
     nb::ndarray<nb::numpy, float> max_marginals(const FloatMatrix& node, const Longs& offsets, int n_threads) const {
         const auto ends = check_nodes(node, offsets);
         auto out = new_array<float>({node.shape(0), node.shape(1)});
-        nb::gil_scoped_release release;
+        const Unlocked unlocked;
         Aligned<float> back(static_cast<std::size_t>(w_.n_labels()) * w_.padded());
         for (int p = 0; p < w_.n_labels(); ++p)
             for (int k = 0; k < w_.n_labels(); ++k) back[static_cast<std::size_t>(k) * w_.padded() + p] = w_.steps()[static_cast<std::int64_t>(p) * w_.padded() + k];
@@ -179,7 +179,7 @@ public:
         const auto ends = check_nodes(node, offsets);
         require(std::isfinite(scale) && scale > 0, "scale must be finite and positive");
         auto out = new_array<float>({node.shape(0), node.shape(1)});
-        nb::gil_scoped_release release;
+        const Unlocked unlocked;
         const chain::Marginals start(w_.steps(), w_.n_labels(), w_.padded(), scale);
         each(ends, n_threads, [&](Worker& with, std::int64_t i, std::int64_t length) {
             if (!with.marginals) with.marginals = start;
@@ -195,7 +195,7 @@ public:
         const Asked a(*this, groups, states, offsets, chosen, cheap);
         constexpr auto e = static_cast<std::size_t>(chain::Evidence::kColumns);
         auto out = new_array<float>({static_cast<std::size_t>(a.ends.back()), e});
-        nb::gil_scoped_release release;
+        const Unlocked unlocked;
         const chain::Evidence evidence(w_.steps(), w_.n_labels(), w_.padded(), scale);
         each(a.ends, n_threads, [&](Worker& with, std::int64_t i, std::int64_t length) {
             evidence(with.decoder, lattice(a.score(w_, i, with.node), length), with.scratch, out.data() + static_cast<std::size_t>(a.ends[i]) * e);
@@ -219,7 +219,7 @@ public:
         auto labels = new_array<std::int32_t>({node.shape(0) * static_cast<std::size_t>(k)});
         auto best = new_array<float>({ends.size() - 1, static_cast<std::size_t>(k)});
         {
-            nb::gil_scoped_release release;
+            const Unlocked unlocked;
             each(ends, n_threads, [&](Worker& with, std::int64_t i, std::int64_t length) {
                 with.decoder.best_paths(padded(node, ends[i], length, with.node), k, best.data() + i * k, labels.data() + ends[i] * k);
             });
@@ -319,7 +319,10 @@ private:
             for (std::int64_t i = begin; i < end; ++i) longest = std::max(longest, ends[i + 1] - ends[i]);
             Worker worker;
             worker.node = Aligned<float>(static_cast<std::size_t>(longest) * w_.padded());
-            for (std::int64_t i = begin; i < end; ++i) visit(worker, i, ends[i + 1] - ends[i]);
+            for (std::int64_t i = begin; i < end; ++i) {
+                give_way();
+                visit(worker, i, ends[i + 1] - ends[i]);
+            }
         });
     }
 

@@ -54,7 +54,7 @@ public:
         require(std::isfinite(margin) && margin >= 0, "margin must be finite and not negative");
         const chain::Examples& examples = lesson.examples(learner_.weights());
         const auto ids = checked_order(order, examples.size());
-        nb::gil_scoped_release release;
+        const Unlocked unlocked;
         return learner_.epoch(examples, ids, turn, margin);
     }
     Chain current() const { return Chain(learner_.weights()); }
@@ -71,11 +71,11 @@ public:
           learner_(start.weights(), checked(strength, copies), examples_.size(), copies) {}
     void epoch(const Longs& order) {
         const auto ids = checked_order(order, examples_.size() * copies_);
-        nb::gil_scoped_release release;
+        const Unlocked unlocked;
         learner_.epoch(examples_, ids);
     }
     double gap(bool average) {
-        nb::gil_scoped_release release;
+        const Unlocked unlocked;
         return learner_.gap(examples_, average);
     }
     Chain current() const { return Chain(learner_.weights()); }

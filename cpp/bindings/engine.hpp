@@ -79,7 +79,7 @@ public:
         auto codes = new_array<std::int32_t>({n});
         auto stages = new_array<std::int32_t>({n});
         std::visit([&](const auto& c) {
-            nb::gil_scoped_release release;
+            const Unlocked unlocked;
             c->predict(b.view(), b.id_data(), b.size(), n_stages, end, working, n_threads, codes.data(), stages.data());
         }, cascade_);
         return nb::make_tuple(codes, stages);
@@ -115,7 +115,7 @@ public:
                 auto scores = new_array<T>({n, stages});
                 seen.scores = scores.data();
                 {
-                    nb::gil_scoped_release release;
+                    const Unlocked unlocked;
                     c->look(b.view(), b.id_data(), b.size(), n_threads, seen);
                 }
                 return nb::cast(scores);
@@ -125,7 +125,7 @@ public:
             seen.codes = codes.data();
             seen.confidence = confidence.data();
             {
-                nb::gil_scoped_release release;
+                const Unlocked unlocked;
                 c->look(b.view(), b.id_data(), b.size(), n_threads, seen);
             }
             return nb::make_tuple(codes, confidence);

@@ -41,10 +41,13 @@ public:
         require(static_cast<std::int64_t>(rows.shape(1)) == n_features_, "rows with another number of features than the forest's");
         require(all_finite(rows.data(), rows.size()), "rows must be finite");
         auto out = new_array<double>({rows.shape(0)});
-        nb::gil_scoped_release release;
+        const Unlocked unlocked;
         {
             Forest::Batch batch(forest_, n_features_);
-            for (std::size_t i = 0; i < rows.shape(0); ++i) batch.add(rows.data() + i * rows.shape(1), out.data() + i);
+            for (std::size_t i = 0; i < rows.shape(0); ++i) {
+                if (i % kForestRows == 0) give_way();
+                batch.add(rows.data() + i * rows.shape(1), out.data() + i);
+            }
         }
         return out;
     }

@@ -93,7 +93,7 @@ inline Model kernel_model(const std::string& kernel, double gamma, double coef0,
     }
     Model m;
     m.shifted = std::any_of(s.shift.begin(), s.shift.end(), [](double v) { return v != 0; });
-    nb::gil_scoped_release release;
+    const Unlocked unlocked;
     if (single) m.single = std::make_shared<const Single>(s);
     m.twice = std::make_shared<const Double>(s, m.single);
     return m;
@@ -137,7 +137,7 @@ inline nb::tuple full_scores(const Model& m, BoundRows& b, double working, int n
     auto scores = new_array<double>({n, k});
     auto errors = new_array<double>({n});
     {
-        nb::gil_scoped_release release;
+        const Unlocked unlocked;
         if (m.linear)
             Cascade<LinearModel, LinearModel>(m.linear, m.linear, {}, {}, 0.0)
                 .full_scores(b.view(), b.id_data(), b.size(), working, n_threads, scores.data(), errors.data());

@@ -36,6 +36,7 @@ NB_MODULE(_core, m) {
 #ifdef NDEBUG
     nb::set_leak_warnings(false);  // an interpreter may end while objects are still in use; debug builds tell
 #endif
+    pass_interruptions_on();
     simd_level();  // refuses a wrong WALD_SIMD now, not at the first prediction
     m.attr("HAND_OVER") = kHandOver;
     m.attr("NOT_FINITE") = kNotFinite;

@@ -202,7 +202,7 @@ public:
             require(!average || l->config.average, "this learner keeps no average");
             const auto block = dense_block<typename std::decay_t<decltype(*l)>::Value>(b.rows, l->config.n_columns);
             checked([&] {
-                nb::gil_scoped_release release;
+                const Unlocked unlocked;
                 l->judge(block, average, width, margins.data(), seen.data());
             });
         }, learner_);
@@ -214,7 +214,7 @@ private:
     static double pass(online::Learner<T>& l, const Rows& rows, const online::Labels& labels, std::optional<std::uint64_t> shuffle) {
         auto run = [](auto pass) {
             return checked([&] {
-                nb::gil_scoped_release release;
+                const Unlocked unlocked;
                 return pass();
             });
         };

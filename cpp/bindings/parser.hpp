@@ -22,7 +22,7 @@ inline Treebank read_treebank(nb::bytes text, const std::string& name, bool conl
     Treebank t;
     t.text.assign(text.c_str(), text.size());
     try {
-        nb::gil_scoped_release release;
+        const Unlocked unlocked;
         parser::ConllReader(t, conllx ? parser::Format::conllx : parser::Format::conllu).read();
     } catch (const parser::ConllError& e) {
         refuse(name + (e.line == 0 ? "" : ", line " + std::to_string(e.line)) + ": " + e.what() + ".");
@@ -89,7 +89,7 @@ inline auto decode_tree(Scores scores, bool projective, bool single_root, bool s
     std::vector<std::int32_t> all(n);
     bool found = false;
     {
-        nb::gil_scoped_release release;
+        const Unlocked unlocked;
         const int words = static_cast<int>(n) - 1;
         if (projective && sparse) {
             parser::SparseEisner eisner;
@@ -129,7 +129,7 @@ struct ParserModel {
         auto times = new_array<double>({4});
         std::int64_t n_arcs = 0;
         {
-            nb::gil_scoped_release release;
+            const Unlocked unlocked;
             n_arcs = parser::parse_all(*model, t, {projective, single_root, n_groups}, choice(arc_lengths(filter, factor, extra), margin), n_threads,
                                        heads.data(), relations ? labels.data() : nullptr, times.data());
         }
@@ -163,7 +163,7 @@ struct ParserModel {
         }
         auto out = new_array<float>({heads.size()});
         {
-            nb::gil_scoped_release release;
+            const Unlocked unlocked;
             parser::SentenceParser p;
             p.begin(t, static_cast<std::size_t>(sentence), model->lexicon, model->weights, model->pruner_or_null());
             parser::Arcs arcs;
@@ -261,7 +261,7 @@ public:
         s.random_states = random_states;
         s.by_head = by_head;
         s.loss_augmented = loss_augmented;
-        nb::gil_scoped_release release;
+        const Unlocked unlocked;
         learner_.pass(t, order.data(), static_cast<std::int64_t>(order.size()), lengths, s, seed);
     }
     void pass_pruner(const Treebank& t, Longs order, bool filter, double factor, double extra, double rate) {
@@ -270,11 +270,11 @@ public:
         const parser::FilterSettings lengths = arc_lengths(filter, factor, extra);
         check_trees(t);
         for (const std::int64_t i : span_of(order)) sentence_of(t, i);
-        nb::gil_scoped_release release;
+        const Unlocked unlocked;
         learner_.pass_pruner(t, order.data(), static_cast<std::int64_t>(order.size()), lengths, rate);
     }
     ParserModel model() const {
-        nb::gil_scoped_release release;
+        const Unlocked unlocked;
         return {std::make_shared<const parser::Model>(learner_.model())};
     }
 

@@ -1,7 +1,9 @@
 // Sentences that are parsed again and again, with more features each time.
 #pragma once
 
+#include <atomic>
 #include <mutex>
+#include <thread>
 
 #include "../core/parser/session.hpp"
 #include "parser.hpp"
@@ -13,7 +15,7 @@ public:
     ParserSession(const ParserModel& model, const Treebank& t, bool projective, bool single_root, bool by_head, bool filter, double factor,
                   double extra, double margin, int n_threads)
         : model_(model.model) {
-        nb::gil_scoped_release release;
+        const Unlocked unlocked;
         session_.emplace(*model_, t, model.choice(arc_lengths(filter, factor, extra), margin),
                          parser::Settings{projective, single_root, parser::kGroups}, by_head, n_threads);
     }
@@ -70,14 +72,21 @@ private:
         static constexpr std::int64_t none = 0;
         const std::int64_t n = examples ? static_cast<std::int64_t>(examples->size()) : 0;
         const std::int64_t* which = !examples ? nullptr : n > 0 ? examples->data() : &none;
-        nb::gil_scoped_release release;
+        const Unlocked unlocked;
+        if (user_.load() == std::this_thread::get_id()) refuse("a signal handler must not use the session whose call it interrupts");
         const std::lock_guard lock(mutex_);
+        const struct Using {
+            std::atomic<std::thread::id>& user;
+            explicit Using(std::atomic<std::thread::id>& u) : user(u) { user.store(std::this_thread::get_id()); }
+            ~Using() { user.store({}); }
+        } using_it(user_);
         session_->decode(state.data(), which, n, heads, evidence);
     }
 
     std::shared_ptr<const parser::Model> model_;
     std::optional<parser::Session> session_;
     std::mutex mutex_;
+    std::atomic<std::thread::id> user_;  // who holds it
 };
 
 inline void bind_parser_session(nb::module_& m) {

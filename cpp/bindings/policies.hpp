@@ -81,6 +81,7 @@ struct Known {
         const std::int64_t c = e + K;
         std::vector<float> near(static_cast<std::size_t>(longest * c)), mean(static_cast<std::size_t>(c));
         for (std::size_t i = 0; i < chosen.size(); ++i) {
+            give_way();
             const std::int64_t length = chosen.length(i);
             const bool* bought = state.data() + chosen.first[i] * K;
             for (std::int64_t t = 0; t < length; ++t)
@@ -108,7 +109,7 @@ inline nb::ndarray<nb::numpy, double> part_chances(const BoundForest& forest, co
     const Known all(known, state, alone, offsets, examples);
     require(all.width() == forest.n_features(), "rows with another number of features than the forest's");
     auto out = new_array<double>({all.n_rows()});
-    nb::gil_scoped_release release;
+    const Unlocked unlocked;
     std::fill_n(out.data(), all.n_rows(), -std::numeric_limits<double>::infinity());  // of which the logarithm below is the same
     {
         Forest::Batch batch(forest.forest(), forest.n_features());

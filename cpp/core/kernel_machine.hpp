@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "arena.hpp"
+#include "interruption.hpp"
 #include "kernels.hpp"
 #include "row_reader.hpp"
 #include "rows.hpp"
@@ -130,9 +131,14 @@ public:
                 if (p->dense == nullptr) { lists[n_lists] = p; list_slots[n_lists++] = slots[r]; }
                 else { denses[n_dense] = p; dense_slots[n_dense++] = slots[r]; }
             }
-            if (n_lists > 0) k.dots_sparse(panels_, first, last, lists, list_slots, n_lists);
-            if (n_dense > 0) k.dots_dense(panels_, first, last, denses, dense_slots, n_dense);
-            for (int r = at; r < at + m; ++r) k.activate(params_, panels_, first, last, rows[r]->prepared.norm2, slots[r]);
+            const int some = panels_at_a_time(m);
+            for (int from = first; from < last; from += some) {
+                if (from > first) give_way();
+                const int to = std::min(last, from + some);
+                if (n_lists > 0) k.dots_sparse(panels_, from, to, lists, list_slots, n_lists);
+                if (n_dense > 0) k.dots_dense(panels_, from, to, denses, dense_slots, n_dense);
+                for (int r = at; r < at + m; ++r) k.activate(params_, panels_, from, to, rows[r]->prepared.norm2, slots[r]);
+            }
         }
     }
 
@@ -155,6 +161,11 @@ public:
 private:
     static constexpr std::int64_t kRare = 16;
 
+    // So many that the products of n rows with them take some milliseconds.
+    int panels_at_a_time(int n) const {
+        constexpr std::int64_t kProducts = std::int64_t{1} << 28;
+        return static_cast<int>(std::clamp<std::int64_t>(kProducts / (L * n * panels_.n_features), 8, 1 << 20));
+    }
     static bool is_finite(const Row& row) { return row.prepared.norm2 <= std::numeric_limits<T>::max(); }
 
     static bool fits_in_single(const KernelMachineSpec& spec) {

@@ -10,10 +10,8 @@
 #include <mutex>
 #include <thread>
 #include <vector>
-#if defined(__unix__) || defined(__APPLE__)
-#include <pthread.h>
-#endif
 
+#include "interruption.hpp"
 #include "processors.hpp"
 
 namespace wald {
@@ -32,17 +30,43 @@ bool soon(const Condition& condition) {
     return condition();
 }
 
-// Whether this thread is at work on a task: what it starts itself then, it does itself.
+// Whether this thread has a part in some work: what it starts itself then, it does itself.
 thread_local bool at_work = false;
+
+// A thread's part in work that can fail elsewhere.
+class Part {
+public:
+    explicit Part(const std::atomic<bool>& failed) : before_(interruption().failed) {
+        at_work = true;
+        interruption().failed = &failed;
+    }
+    ~Part() {
+        interruption().failed = before_;
+        at_work = false;
+    }
+    Part(const Part&) = delete;
+    Part& operator=(const Part&) = delete;
+
+private:
+    const std::atomic<bool>* before_;
+};
+
+void do_alone(std::int64_t n, const std::function<void(std::int64_t, int)>& task) {
+    for (std::int64_t i = 0; i < n; ++i) {
+        if (i > 0) give_way();
+        task(i, 0);
+    }
+}
 
 class Pool {
 public:
+    explicit Pool(int forks) : forks_(forks) {}
+    bool of_this_process() const { return forks_ == forks(); }
+
     void run(std::int64_t n, int n_threads, const std::function<void(std::int64_t, int)>& task) {
         std::unique_lock<std::mutex> busy(busy_, std::try_to_lock);
-        if (!busy.owns_lock()) {
-            for (std::int64_t i = 0; i < n; ++i) task(i, 0);
-            return;
-        }
+        if (!busy.owns_lock()) return do_alone(n, task);
+        const Part part(failed_);  // until all have come back: what the caller does while it waits must not wait for the pool
         {
             std::lock_guard<std::mutex> lock(mutex_);
             workers_.reserve(static_cast<std::size_t>(n_threads));
@@ -59,6 +83,7 @@ public:
             processor_ = this_processor();
             since_ = std::chrono::steady_clock::now();
             error_ = nullptr;
+            failed_.store(false);
             generation_.fetch_add(1);
         }
         wake_.notify_all();
@@ -67,9 +92,15 @@ public:
             std::lock_guard<std::mutex> lock(mutex_);
             task_ = nullptr;  // a worker that wakes up now comes too late, and nobody waits for it
         }
-        if (!soon([&] { return running_.load() == 0; })) {
+        const auto at_rest = [&] { return running_.load() == 0; };
+        if (!soon(at_rest)) {
             std::unique_lock<std::mutex> lock(mutex_);
-            done_.wait(lock, [&] { return running_.load() == 0; });
+            while (!failed_.load() && !done_.wait_for(lock, kAskAfter, at_rest)) {
+                lock.unlock();
+                attempt([] { give_way(); });
+                lock.lock();
+            }
+            done_.wait(lock, at_rest);
         }
         std::lock_guard<std::mutex> lock(mutex_);
         if (error_) std::rethrow_exception(error_);
@@ -92,7 +123,10 @@ private:
             if (missing_.load() > 0) missing_.fetch_sub(1);
             lock.unlock();
             if (this_processor() == callers) move_off(callers, own_handle());  // or the caller would have to wait
-            drain(task, worker);
+            {
+                const Part part(failed_);
+                drain(task, worker);
+            }
             lock.lock();
             if (running_.fetch_sub(1) == 1) done_.notify_one();
         }
@@ -112,21 +146,29 @@ private:
 
     // A worker's own share first: the same one at every call, so that what it reads may still be near. Then what others have left.
     void drain(const std::function<void(std::int64_t, int)>& task, int worker) {
-        at_work = true;
-        try {
+        attempt([&] {
             for (int s = 0; s < n_shares_; ++s) {
                 Share& share = shares_[(worker + s) % n_shares_];
                 for (std::int64_t i; (i = share.next.fetch_add(1)) < share.end;) {
+                    give_way();
                     task(i, worker);
                     if (worker == 0) move_missing();
                 }
             }
+        });
+    }
+    // The first error is what the call ends with; nobody starts anything after it.
+    template <class Work>
+    void attempt(const Work& work) {
+        try {
+            work();
         } catch (...) {
+            if (!of_this_process()) throw;  // a child that was forked while the caller was asked has none of the workers
             std::lock_guard<std::mutex> lock(mutex_);
             if (!error_) error_ = std::current_exception();
             for (int s = 0; s < n_shares_; ++s) shares_[s].next.store(shares_[s].end);
+            failed_.store(true);
         }
-        at_work = false;
     }
 
     static constexpr std::chrono::microseconds kPatience{100};
@@ -161,25 +203,20 @@ private:
     std::atomic<int> running_{0}, missing_{0};
     std::atomic<std::uint64_t> generation_{0};
     std::exception_ptr error_;
+    std::atomic<bool> failed_{false};  // there is an error
+    const int forks_;
 };
 
-// Never destroyed: its threads may still wait on it while the process exits. A forked child has none of the threads, so it
-// starts with a new pool.
+// Never destroyed: its threads may still wait on it, or work, while the process exits. A forked child has none of the threads, so
+// it starts with a new pool.
 std::atomic<Pool*> current{nullptr};
 
 Pool& pool() {
     Pool* p = current.load();
-    if (p == nullptr) {
-        Pool* fresh = new Pool;
-        if (current.compare_exchange_strong(p, fresh)) {
-            p = fresh;
-#if defined(__unix__) || defined(__APPLE__)
-            static const int registered = pthread_atfork(nullptr, nullptr, [] { current.store(nullptr); });
-            (void)registered;
-#endif
-        } else {
-            delete fresh;
-        }
+    while (p == nullptr || !p->of_this_process()) {
+        Pool* fresh = new Pool(forks());
+        if (current.compare_exchange_strong(p, fresh)) return *fresh;
+        delete fresh;
     }
     return *p;
 }
@@ -193,10 +230,7 @@ void set_thread_limit(int n) { limit.store(std::max(1, n)); }
 
 void parallel_for(std::int64_t n, int n_threads, const std::function<void(std::int64_t, int)>& task) {
     n_threads = static_cast<int>(std::min<std::int64_t>({n, n_threads, thread_limit()}));
-    if (n_threads <= 1 || at_work) {
-        for (std::int64_t i = 0; i < n; ++i) task(i, 0);
-        return;
-    }
+    if (n_threads <= 1 || at_work) return do_alone(n, task);
     pool().run(n, n_threads, task);
 }
 

@@ -9,7 +9,8 @@
 
 namespace wald {
 
-// Calls task(index, worker) for every index in [0, n), worker in [0, n_threads). Rethrows the first exception.
+// Calls task(index, worker) for every index in [0, n), worker in [0, n_threads). Rethrows the first exception. Gives way between
+// tasks, see interruption.hpp; tasks that take long give way themselves. No thread is at work on a task when this returns or throws.
 void parallel_for(std::int64_t n, int n_threads, const std::function<void(std::int64_t, int)>& task);
 
 int thread_limit();           // at most this many threads, whatever n_jobs says

@@ -3,6 +3,7 @@
 
 #include <span>
 
+#include "../interruption.hpp"
 #include "decode.hpp"
 
 namespace wald::chain {

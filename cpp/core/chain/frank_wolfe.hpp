@@ -17,6 +17,7 @@ public:
     // One turn over examples, given as sequence * copies + copy.
     void epoch(const Examples& data, std::span<const std::int64_t> order) {
         for (const std::int64_t id : order) {
+            give_way();
             n_steps_ += 1;
             learned_.before = n_steps_ * (n_steps_ - 1);
             move(data, id);
@@ -34,6 +35,7 @@ public:
         double square = 0, hinge = 0;
         for (std::size_t i = 0; i < w.table().size(); ++i) square += static_cast<double>(w.table()[i]) * w.table()[i];
         for (std::int64_t id = 0; id < static_cast<std::int64_t>(mixes_.size()); ++id) {
+            give_way();
             look(w, data, id);
             hinge += guess_.excess(guess_.labels().data());
         }

@@ -13,6 +13,7 @@ public:
     std::int64_t epoch(const Examples& data, std::span<const std::int64_t> order, std::uint64_t turn, float margin) {
         std::int64_t wrong = 0;
         for (const std::int64_t sequence : order) {
+            give_way();
             data.draw(sequence, turn, states_);
             guess_.make(learned_.w, data, sequence, states_, margin);
             wrong += update(data, data.offsets[sequence]);

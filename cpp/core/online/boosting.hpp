@@ -33,6 +33,7 @@ public:
         StumpVotes<T> votes(stumps, units, config.n_columns);
         double total = 0;
         for (std::int64_t i = 0; i < rows.n_rows(); ++i) {
+            if (i % kTogether == 0) give_way();
             const std::int64_t r = order ? (*order)(i) : i;
             rows.with(r, [&](const T* x) {
                 votes.start(x, r);
@@ -46,6 +47,7 @@ public:
     std::int64_t advance(const Table<T>& table, const Labels& labels, std::int64_t done, double& total) {
         bool stuck = false;
         for (std::int64_t r = done, at = step; r < table.n_rows; ++r, ++at) {
+            if (r % kTogether == 0) give_way();
             TableVotes<T> votes(table, r);
             const Sight sight = look(votes, labels.of(r), labels.weight(r), at);
             stuck = stuck || !sight.there;
@@ -61,17 +63,20 @@ public:
     void judge(Features rows, const Stumps<T>& stumps, bool average, std::optional<double> width, double* margins, std::int64_t* seen) const {
         const Prediction<T> known = at_rest(average, width);
         StumpVotes<T> votes(stumps, units, config.n_columns);
-        for (std::int64_t r = 0; r < rows.n_rows(); ++r)
+        for (std::int64_t r = 0; r < rows.n_rows(); ++r) {
+            if (r % kTogether == 0) give_way();
             rows.with(r, [&](const T* x) {
                 votes.start(x, r);
                 judge(known, votes, r, &margins[r], &seen[r]);
             });
+        }
     }
     // The same of a table; false if some votes that are wanted are not there.
     bool judge(const Table<T>& table, bool average, std::optional<double> width, double* margins, std::int64_t* seen) const {
         const Prediction<T> known = at_rest(average, width);
         bool all = true;
         for (std::int64_t r = 0; r < table.n_rows; ++r) {
+            if (r % kTogether == 0) give_way();
             TableVotes<T> votes(table, r);
             all &= judge(known, votes, r, &margins[r], &seen[r]);
         }

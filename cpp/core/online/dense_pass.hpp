@@ -20,6 +20,7 @@ public:
         const std::int64_t n = block_.n_rows, first = l_.step;
         for (std::int64_t at = 0; at < std::min<std::int64_t>(kBatch, n); ++at) take(batches_[0], at, first);
         for (std::int64_t from = 0, turn = 0; from < n; from += kBatch, turn ^= 1) {
+            give_way();
             Batch& batch = batches_[turn];
             Batch& next = batches_[turn ^ 1];
             next.n = 0;
@@ -43,7 +44,7 @@ public:
     }
 
 private:
-    static constexpr int kBatch = 16, kSoon = 2;
+    static constexpr int kBatch = kTogether, kSoon = 2;
     enum Depth : int { kFull = -1 };  // a row's depth is the look at which it stops, or this
 
     struct Batch {

@@ -33,6 +33,7 @@ public:
     void judge(const DenseBlock<T>& block, bool average, double width, double* margins, std::int64_t* seen) const {
         const Prediction<T> known(config, units, model, step, boundary, audits, average, width);
         for (std::int64_t r = 0; r < block.n_rows; ++r) {
+            if (r % kTogether == 0) give_way();
             const T* x = block.data + r * block.stride;
             int look = 0;
             while (look < known.both.n_looks() && !known.clear(look, x, &margins[r])) ++look;

@@ -4,10 +4,13 @@
 #include <algorithm>
 #include <array>
 
+#include "../interruption.hpp"
 #include "examples.hpp"
 #include "weights.hpp"
 
 namespace wald::online {
+
+inline constexpr std::int64_t kTogether = 16;  // rows that go through without giving way
 
 struct Progress {
     const Config config;

@@ -38,7 +38,7 @@ public:
         const std::uint32_t size = static_cast<std::uint32_t>(text.size());
         sentence_ = {at, at, 0, 0, 0};  // a byte order mark belongs to the file, not to a sentence
         while (at < size) {
-            ++line_;
+            if (++line_ % 64 == 0) give_way();
             const std::size_t newline = text.find('\n', at);
             const std::uint32_t next = newline == std::string::npos ? size : static_cast<std::uint32_t>(newline) + 1;
             std::uint32_t end = newline == std::string::npos ? size : static_cast<std::uint32_t>(newline);

@@ -55,6 +55,7 @@ public:
         if (++passes_ == 2) groups_.restart();
         const Limits limits = f.limits(filter_);
         for (std::int64_t k = 0; k < n; ++k) {
+            give_way();
             const auto sentence = static_cast<std::size_t>(order[k]);
             named(t, sentence, [&] { learn(t, sentence, limits, s, mix(seed + static_cast<std::uint64_t>(k))); });
             groups_.end_step();
@@ -66,6 +67,7 @@ public:
         const Limits limits = f.limits(filter_);
         Atoms atoms;
         for (std::int64_t k = 0; k < n; ++k) {
+            give_way();
             const Treebank::Sentence& range = t.sentences[static_cast<std::size_t>(order[k])];
             atoms.read(t, static_cast<std::size_t>(order[k]), lexicon_);
             read_gold(t, range);

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "../interruption.hpp"
 #include "../thread_pool.hpp"
 #include "labels.hpp"
 #include "sentence_parser.hpp"
@@ -44,6 +45,7 @@ inline std::int64_t parse_all(const Model& model, const Treebank& t, const Setti
         Worker& w = workers[static_cast<std::size_t>(worker)];
         const std::size_t first = static_cast<std::size_t>(share) * kShare, last = std::min(first + kShare, t.sentences.size());
         for (std::size_t i = first; i < last; ++i) {
+            give_way();
             const std::uint32_t at = t.sentences[i].first;
             named(t, i, [&] { w.n_arcs += w.parser.parse(t, i, model.lexicon, model.weights, choice, s, heads + at, w.times); });
             if (labels == nullptr) continue;

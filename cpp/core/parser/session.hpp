@@ -154,8 +154,10 @@ private:
         }
         constexpr std::int64_t kShare = 32;  // sentences taken at a time
         parallel_for((n + kShare - 1) / kShare, n_threads_, [&](std::int64_t share, int worker) {
-            for (std::int64_t k = share * kShare; k < std::min(n, (share + 1) * kShare); ++k)
+            for (std::int64_t k = share * kShare; k < std::min(n, (share + 1) * kShare); ++k) {
+                give_way();
                 work(static_cast<std::size_t>(examples == nullptr ? k : examples[k]), starts_[k], workers_[static_cast<std::size_t>(worker)]);
+            }
         });
     }
 

@@ -21,6 +21,7 @@ from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from .. import _core
+from .._undo import all_or_nothing
 from .attention import ERROR_OF, rule_of, settings
 from .degenerate import warn_of_degenerate_boundaries
 from .labels import Labels
@@ -95,27 +96,28 @@ class AttentiveClassifier(LinearClassifierMixin, BaseEstimator):
             With ``attention="constant"``: the boundary of a class ended where its formula has no level.
         """
         self._check_parameters()
-        X, y = self._validated(X, y, reset=not (self.warm_start and hasattr(self, "problems_")))
-        check_classification_targets(y)
-        classes = np.unique(y)
-        if self.warm_start and hasattr(self, "problems_"):
-            self._require_same_average()
-            if not np.isin(classes, self.classes_).all():
-                raise ValueError(
-                    f"A warm start cannot add classes: the model knows {self.classes_}, y holds {classes}."
-                )
-        else:
-            if len(classes) < 2:
-                raise ValueError(f"The number of classes must be at least 2. Got 1 class in y: {classes[0]!r}.")
-            self._start(classes, X)
-        weights = self._class_weights(y)
-        sample_weight = self._sample_weight(sample_weight, X)
-        self.n_iter_ = 0
-        rows, codes = self._rows(X), np.searchsorted(self.classes_, y)
-        for k, problem in enumerate(self.problems_):
-            labels = self._labels(k, codes, sample_weight, weights)
-            self.n_iter_ = max(self.n_iter_, self._epochs(problem, k, rows, labels))
-        self._publish()
+        with all_or_nothing(self):
+            X, y = self._validated(X, y, reset=not (self.warm_start and hasattr(self, "problems_")))
+            check_classification_targets(y)
+            classes = np.unique(y)
+            if self.warm_start and hasattr(self, "problems_"):
+                self._require_same_average()
+                if not np.isin(classes, self.classes_).all():
+                    raise ValueError(
+                        f"A warm start cannot add classes: the model knows {self.classes_}, y holds {classes}."
+                    )
+            else:
+                if len(classes) < 2:
+                    raise ValueError(f"The number of classes must be at least 2. Got 1 class in y: {classes[0]!r}.")
+                self._start(classes, X)
+            weights = self._class_weights(y)
+            sample_weight = self._sample_weight(sample_weight, X)
+            self.n_iter_ = 0
+            rows, codes = self._rows(X), np.searchsorted(self.classes_, y)
+            for k, problem in enumerate(self.problems_):
+                labels = self._labels(k, codes, sample_weight, weights)
+                self.n_iter_ = max(self.n_iter_, self._epochs(problem, k, rows, labels))
+            self._publish()
         self._warn()
         return self
 
@@ -159,27 +161,28 @@ class AttentiveClassifier(LinearClassifierMixin, BaseEstimator):
             self._require_same_average()
         if first and classes is None:
             raise ValueError("classes must be passed on the first call to partial_fit.")
-        X, y = self._validated(X, y, reset=first, ensure_min_samples=0)
-        if classes is not None:
-            wanted = unique_labels(classes)
-            if len(wanted) < 2:
-                raise ValueError(f"The number of classes must be at least 2. Got {wanted!r}.")
-            if first:
-                self._start(wanted, X)
-            elif not np.array_equal(wanted, self.classes_):
-                raise ValueError(f"classes={wanted!r} differ from those of the first call, {self.classes_!r}.")
-        if X.shape[0] == 0:
+        with all_or_nothing(self):
+            X, y = self._validated(X, y, reset=first, ensure_min_samples=0)
+            if classes is not None:
+                wanted = unique_labels(classes)
+                if len(wanted) < 2:
+                    raise ValueError(f"The number of classes must be at least 2. Got {wanted!r}.")
+                if first:
+                    self._start(wanted, X)
+                elif not np.array_equal(wanted, self.classes_):
+                    raise ValueError(f"classes={wanted!r} differ from those of the first call, {self.classes_!r}.")
+            if X.shape[0] == 0:
+                self._publish()
+                return self
+            check_classification_targets(y)
+            unseen = np.setdiff1d(y, self.classes_)
+            if len(unseen):
+                raise ValueError(f"y holds labels that are not among the classes {self.classes_!r}: {unseen!r}.")
+            weights = self._class_weights(y)
+            sample_weight = self._sample_weight(sample_weight, X)
+            self._pass(X, np.searchsorted(self.classes_, y), sample_weight, weights)
+            self.n_iter_ = 1
             self._publish()
-            return self
-        check_classification_targets(y)
-        unseen = np.setdiff1d(y, self.classes_)
-        if len(unseen):
-            raise ValueError(f"y holds labels that are not among the classes {self.classes_!r}: {unseen!r}.")
-        weights = self._class_weights(y)
-        sample_weight = self._sample_weight(sample_weight, X)
-        self._pass(X, np.searchsorted(self.classes_, y), sample_weight, weights)
-        self.n_iter_ = 1
-        self._publish()
         self._warn()
         return self
 

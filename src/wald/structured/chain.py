@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted, check_random_state
 
 from .. import _core
 from .._threads import effective_threads
+from .._undo import all_or_nothing
 from .extracted import MOST_KEPT, fingerprint
 from .features import LazyFeatures
 from .groups import FeatureGroup, checked_groups
@@ -154,23 +155,24 @@ class ChainClassifier(BaseEstimator):
         self._check()
         sequences = Sequences.of(X, lengths)
         labels, features = labels_of(y, sequences), LazyFeatures(self._groups(), sequences)
-        self.__dict__.pop("_learner", None)
-        self.forget_features()
-        self.classes_ = np.unique(labels if classes is None else np.asarray(classes))
-        self._as_lists = given_as_lists(y)
-        codes = _codes(labels, self.classes_)
-        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
-        lesson = self._begin(features, codes, rng)
-        self.n_iter_ = 0
-        if self.learner == "svm":
-            self._fit_svm(lesson, sequences.n_sequences, rng)
-        else:
-            self._learner = _core.ChainPerceptron(self._chain)
-            for _ in range(self.max_iter):
-                self._turn(lesson, sequences.n_sequences, rng)
-            self._keep(self._learner)
-        self._scale = self._typical_scale(features)
-        self._keep_features(features)
+        with all_or_nothing(self):
+            self.__dict__.pop("_learner", None)
+            self.forget_features()
+            self.classes_ = np.unique(labels if classes is None else np.asarray(classes))
+            self._as_lists = given_as_lists(y)
+            codes = _codes(labels, self.classes_)
+            rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
+            lesson = self._begin(features, codes, rng)
+            self.n_iter_ = 0
+            if self.learner == "svm":
+                self._fit_svm(lesson, sequences.n_sequences, rng)
+            else:
+                self._learner = _core.ChainPerceptron(self._chain)
+                for _ in range(self.max_iter):
+                    self._turn(lesson, sequences.n_sequences, rng)
+                self._keep(self._learner)
+            self._scale = self._typical_scale(features)
+            self._keep_features(features)
         return self
 
     def partial_fit(
@@ -210,16 +212,17 @@ class ChainClassifier(BaseEstimator):
         turn = self.n_iter_ if started else 0
         rng = np.random.default_rng([check_random_state(self.random_state).randint(2**31 - 1), turn])
         features = LazyFeatures(self._groups(), sequences, self._sizes if started else None)
-        if started:
-            lesson = self._lesson(features, codes, rng)
-        else:
-            self.classes_, self.n_iter_, self._as_lists = known_classes, 0, given_as_lists(y)
-            lesson = self._begin(features, codes, rng)
-        if not hasattr(self, "_learner"):
-            self._learner = _core.ChainPerceptron(self._chain)
-        self._turn(lesson, sequences.n_sequences, rng)
-        self._keep(self._learner)
-        self._scale = self._typical_scale(features)
+        with all_or_nothing(self):
+            if started:
+                lesson = self._lesson(features, codes, rng)
+            else:
+                self.classes_, self.n_iter_, self._as_lists = known_classes, 0, given_as_lists(y)
+                lesson = self._begin(features, codes, rng)
+            if not hasattr(self, "_learner"):
+                self._learner = _core.ChainPerceptron(self._chain)
+            self._turn(lesson, sequences.n_sequences, rng)
+            self._keep(self._learner)
+            self._scale = self._typical_scale(features)
         return self
 
     def _begin(self, features: LazyFeatures, codes: NDArray[np.int32], rng: np.random.Generator) -> _core.ChainLesson:

@@ -1,0 +1,103 @@
+// Python's lock is let go while the core works. The core asks now and then whether a signal has come, and a thread whose interpreter
+// ends meanwhile never comes back.
+#pragma once
+
+#include <chrono>
+#include <thread>
+
+#include <nanobind/nanobind.h>
+
+#include "../core/interruption.hpp"
+
+namespace wald::bindings {
+
+namespace nb = nanobind;
+
+// Once the interpreter ends, Python before 3.14 ends every other thread that wants its lock, which unwinds the thread's stack and
+// aborts the process at the first function that is noexcept, as every destructor is. A frame that has one of these does not let that
+// pass: the thread waits for the end of the process, as it does from Python 3.14 on. What it was at work on stays alive and untouched.
+struct WaitsForTheEnd {
+    bool over = false;
+    WaitsForTheEnd() = default;
+    ~WaitsForTheEnd() {
+        while (!over) std::this_thread::sleep_for(std::chrono::hours(1));
+    }
+    WaitsForTheEnd(const WaitsForTheEnd&) = delete;
+    WaitsForTheEnd& operator=(const WaitsForTheEnd&) = delete;
+};
+
+// Takes Python's lock again. Never in line: callers may be noexcept.
+[[gnu::noinline]] inline void lock_again(PyThreadState* state) {
+    WaitsForTheEnd here;
+    PyEval_RestoreThread(state);
+    here.over = true;
+}
+
+// Whether Python handles signals in this thread, which must hold the lock.
+[[gnu::noinline]] inline bool handles_signals() {
+    static thread_local int asked_after = -1;  // so many forks: a thread that forks is its process's main thread from then on
+    static thread_local bool handles = false;
+    if (asked_after == forks()) return handles;
+    WaitsForTheEnd here;  // this runs code of Python's, in which the lock may change hands
+    PyObject* threading = PyImport_ImportModule("threading");
+    PyObject* main = threading ? PyObject_CallMethod(threading, "main_thread", nullptr) : nullptr;
+    PyObject* number = main ? PyObject_GetAttrString(main, "ident") : nullptr;
+    if (number != nullptr) {
+        handles = PyLong_Check(number) && PyLong_AsUnsignedLong(number) == PyThread_get_thread_ident();
+        asked_after = forks();
+    }
+    Py_XDECREF(number);
+    Py_XDECREF(main);
+    Py_XDECREF(threading);
+    PyErr_Clear();  // of an interpreter that has forgotten these modules at its end
+    here.over = true;
+    return handles;
+}
+
+// While this lives, the thread does without Python's lock.
+class Unlocked {
+public:
+    Unlocked() : outer_(interruption()) {
+        Interruption& here = interruption();
+        here = {};
+        here.failed = outer_.failed;
+        if (handles_signals()) {
+            here.go_on = &Unlocked::go_on;
+            here.caller = this;
+            here.next = std::chrono::steady_clock::now() + kAskAfter;
+        }
+        state_ = PyEval_SaveThread();
+    }
+    ~Unlocked() {
+        lock_again(state_);
+        interruption() = outer_;
+    }
+    Unlocked(const Unlocked&) = delete;
+    Unlocked& operator=(const Unlocked&) = delete;
+
+private:
+    // Runs Python's signal handlers. If one of them raises, its exception stays set for whoever called the core.
+    static bool go_on(void* self) {
+        auto& here = *static_cast<Unlocked*>(self);
+        lock_again(here.state_);
+        const bool wanted = PyErr_CheckSignals() == 0;
+        here.state_ = PyEval_SaveThread();
+        return wanted;
+    }
+
+    PyThreadState* state_;
+    const Interruption outer_;
+};
+
+// What a signal handler raised is set already when the core has been left for it.
+inline void pass_interruptions_on() {
+    nb::register_exception_translator([](const std::exception_ptr& error, void*) {
+        try {
+            std::rethrow_exception(error);
+        } catch (const Interrupted&) {
+            if (PyErr_Occurred() == nullptr) PyErr_SetString(PyExc_KeyboardInterrupt, "the call was interrupted");
+        }
+    });
+}
+
+}  // namespace wald::bindings

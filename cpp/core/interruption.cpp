@@ -1,0 +1,53 @@
+#include "interruption.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+#if defined(__unix__) || defined(__APPLE__)
+#include <pthread.h>
+#endif
+
+#include "arena.hpp"
+
+namespace wald {
+namespace {
+
+std::atomic<int> n_forks{0};
+#if defined(__unix__) || defined(__APPLE__)
+// While the core is loaded: a thread that forks later may do so while another one is anywhere.
+[[maybe_unused]] const int registered = pthread_atfork(nullptr, nullptr, [] { n_forks.fetch_add(1); });
+#endif
+
+}  // namespace
+
+int forks() { return n_forks.load(); }
+
+Interruption& interruption() {
+    static thread_local Interruption here;
+    return here;
+}
+
+void give_way() {
+    Interruption& here = interruption();
+    if (here.failed != nullptr && here.failed->load(std::memory_order_relaxed)) throw Interrupted{};
+    if (here.go_on == nullptr) return;
+    const auto now = std::chrono::steady_clock::now();
+    if (now < here.next) return;
+    const Interruption before = std::exchange(here, {});
+    const int forks_before = forks();
+    Arena scratch = std::exchange(thread_arena(), Arena{});
+    const bool wanted = before.go_on(before.caller);
+    thread_arena() = std::move(scratch);
+    here = before;
+    if (!wanted) {
+        here.go_on = nullptr;  // once is enough
+        throw Interrupted{};
+    }
+    if (here.failed != nullptr && forks() != forks_before)
+        throw std::runtime_error("a signal handler forked the process in the middle of this call, which only the parent can go on with");
+    // A caller who lets us wait, because other threads keep him busy, is asked less often.
+    const auto after = std::chrono::steady_clock::now();
+    here.next = after + std::clamp<std::chrono::steady_clock::duration>(20 * (after - now), kAskAfter, kAskWithin);
+}
+
+}  // namespace wald
