@@ -67,7 +67,7 @@ def n_rows_of(X: Any) -> int:
 
 def take(X: Any, indices: NDArray[np.intp]) -> Any:
     """Some rows, in the container that they came in; of arrays in Fortran's order, in that."""
-    if nw.dependencies.is_pandas_dataframe(X):
+    if nw.dependencies.is_pandas_dataframe(X) or nw.dependencies.is_pandas_series(X):
         return X.iloc[indices]
     if is_frame(X):
         return nw.from_native(X, eager_only=True)[indices].to_native()

@@ -16,7 +16,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, check_random_state
 
-from ._admission import admitted, checked
+from ._admission import admitted, checked, require_accepted
 from ._certifying import Promise, certificate_looks, certified, seen_by
 from ._fitting import Request
 from ._parameters import checked_rule, require_counted
@@ -133,8 +133,6 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     (True, True)
     """
 
-    _doc_link_module = "wald"
-
     def __init__(
         self,
         estimator: Any,
@@ -202,6 +200,7 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         X = admitted(self, X)
         self.estimator_, rows = fitted_estimator(self, X, y, groups, params, rng)
         model = decompose(self.estimator_)
+        require_accepted(model, X)
         if model.decision.n_outputs > 1 and self.protect in ("positive", "negative"):
             raise ValueError(
                 f"protect={self.protect!r} needs two classes, not {model.decision.n_classes}: use 'all' or 'each'."
@@ -399,19 +398,19 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     def decision_function(self, X: Any) -> NDArray[Any]:
         """The wrapped estimator's own scores, in full."""
         self._ready()
-        return np.asarray(self.estimator_.decision_function(X))
+        return np.asarray(self.estimator_.decision_function(checked(self, X)))
 
     @available_if(_wrapped_has("predict_proba"))  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> NDArray[Any]:
         """The wrapped estimator's own probabilities, in full."""
         self._ready()
-        return np.asarray(self.estimator_.predict_proba(X))
+        return np.asarray(self.estimator_.predict_proba(checked(self, X)))
 
     @available_if(_wrapped_has("predict_log_proba"))  # type: ignore[untyped-decorator]
     def predict_log_proba(self, X: Any) -> NDArray[Any]:
         """The wrapped estimator's own log-probabilities, in full."""
         self._ready()
-        return np.asarray(self.estimator_.predict_log_proba(X))
+        return np.asarray(self.estimator_.predict_log_proba(checked(self, X)))
 
     # ---- housekeeping ----------------------------------------------------------------------------------------------
 
