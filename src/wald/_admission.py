@@ -23,8 +23,7 @@ def admitted(owner: Any, X: Any) -> Any:
     if sparse.issparse(X):
         X = X.tocsr()
     elif not (hasattr(X, "shape") and len(X.shape) == 2):
-        _require_table(X)
-        X = check_array(X, dtype=None, ensure_all_finite=False)
+        X = _as_table(X, dtype=None)
     validate_data(owner, X, skip_check_array=True)
     return X
 
@@ -50,10 +49,9 @@ def checked(owner: Any, X: Any) -> Any:
     if sparse.issparse(X):
         X = X.tocsr()
     elif not hasattr(X, "shape"):
-        _require_table(X)
-        X = check_array(X, dtype=[np.float64, np.float32], ensure_all_finite=False, ensure_min_samples=0)
+        X = _as_table(X, dtype=[np.float64, np.float32], ensure_min_samples=0)
     elif len(X.shape) != 2:
-        _require_table(X)
+        X = _as_table(X)  # says what is wrong
     model: AdditiveModel = owner._served.model
     if is_frame(X):
         if _judges_names(model):
@@ -106,21 +104,19 @@ def _is_raw(X: Any) -> bool:
     return getattr(X.dtype, "kind", None) in ("O", "U", "S", "T")
 
 
-def _require_table(X: Any) -> None:
-    """Raise ValueError or TypeError, in scikit-learn's words and in ours, if X has not two dimensions."""
+def _as_table(X: Any, **checks: Any) -> Any:
+    """Turn nested lists and the like into an array; raise, in scikit-learn's words and in ours, if X is no table."""
     if isinstance(X, str | bytes):
         raise TypeError(f"X must be rows of features. Got one {type(X).__name__}: for one row use predict_one.")
     try:
-        n_dimensions = np.ndim(X)
-    except ValueError:  # lists of several lengths: check_array says so
-        return
-    if n_dimensions == 2:
-        return
-    try:
-        check_array(X, dtype=None, ensure_all_finite=False)
+        return check_array(X, ensure_all_finite=False, input_name="X", **checks)
     except ValueError as error:
-        hint = " For one row, use predict_one(x) or predict([x])." if n_dimensions == 1 else ""
+        told = str(error)
+        if not told.startswith(("Expected 2D array", "Expected a 2-dimensional", "Found array with dim")):
+            raise
+        one = "" if told.startswith("Found") else " For one row, use predict_one(x) or predict([x])."
+        shape = f" of shape {X.shape}" if hasattr(X, "shape") else ""
         raise ValueError(
-            f"X must be a table, with a row for each thing to classify and a column for each feature. Got an input of "
-            f"{n_dimensions} dimension{'' if n_dimensions == 1 else 's'}.{hint}\n{error}"
+            "X must be a table: one row for each thing to classify, one column for each feature. Got "
+            f"{type(X).__name__}{shape}.{one}\n{told}"
         ) from None
