@@ -112,9 +112,14 @@ def _as_table(X: Any, **checks: Any) -> Any:
         return check_array(X, ensure_all_finite=False, input_name="X", **checks)
     except ValueError as error:
         told = str(error)
-        if not told.startswith(("Expected 2D array", "Expected a 2-dimensional", "Found array with dim")):
+        if told.startswith(("Expected 2D array", "Expected a 2-dimensional")):
+            one = " For one row, use predict_one(x) or predict([x])."
+        elif told.startswith("Found array with dim"):
+            one = ""
+        elif "inhomogeneous" in told:
+            one = " Its rows have different lengths."
+        else:
             raise
-        one = "" if told.startswith("Found") else " For one row, use predict_one(x) or predict([x])."
         shape = f" of shape {X.shape}" if hasattr(X, "shape") else ""
         raise ValueError(
             "X must be a table: one row for each thing to classify, one column for each feature. Got "

@@ -38,9 +38,16 @@ def locate(error: Exception, X: Any, model: AdditiveModel | None, names: Any = N
     try:
         if message.startswith((NAN, INFINITY)):
             error.args = (_with_place(message, _not_finite(X, model, names, NAN in message, word)),)
-        elif (model is None or model.front is None) and "Complex data" in message:
+        elif "Complex data" in message:
             error.args = (f"Complex data not supported: X must hold real numbers. Got dtype {np.asarray(X).dtype}.",)
-        elif (model is None or model.front is None) and (found := _no_number(X)) is not None:
+        elif model is not None and model.front is not None:
+            return
+        elif isinstance(X, list | tuple) and X and isinstance(X[0], str | bytes | dict):
+            error.args = (
+                f"{message}\nX must be a table of numbers. Got a list of {type(X[0]).__name__}: texts and dicts need a "
+                "vectorizer before the model, in a pipeline.",
+            )
+        elif (found := _no_number(X)) is not None:
             row, column, value = found
             told = f"{_column(column, _names(X, names))} holds {value!r}, a {type(value).__name__}, in {word} {row}"
             error.args = (

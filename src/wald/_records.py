@@ -53,7 +53,7 @@ def read_row(owner: Any, model: AdditiveModel, x: Any) -> tuple[Any, bool]:
     is_table : bool
     """
     record = _record(x)
-    if record is x or (record is not None and names_of(owner, model) is not None):
+    if record is not None and (record is x or names_of(owner, model) is not None):
         if not takes_raw(owner, model):
             rows = read_records(owner, model, [record], lambda _: "x")
             # Rows without a proof go to the wrapped model, which wants its names.

@@ -439,8 +439,9 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         True
         """
         served = self._ready()
-        if isinstance(records, str | bytes | Mapping) or not hasattr(records, "__len__"):
+        if isinstance(records, str | bytes | Mapping) or not hasattr(records, "__len__") or hasattr(records, "columns"):
             hint = ": for one record use predict_one" if isinstance(records, Mapping) else ""
+            hint = ": for a data frame use predict" if hasattr(records, "columns") else hint
             raise TypeError(f"records must be a list of dicts. Got {type(records).__name__}{hint}.")
         if len(records) == 0:
             return (self.classes_[:0], np.empty(0)) if return_cost else self.classes_[:0]
