@@ -249,5 +249,7 @@ def _library(owner: Any) -> str | None:
 def _frame(owner: Any, columns: Mapping[str, Any]) -> Any:
     library = _library(owner)
     if library is None:
-        raise ImportError(f"The pipeline reads columns by name, which needs one of {', '.join(LIBRARIES)}: install one.")
+        raise ImportError(
+            f"The pipeline reads columns by name, which needs one of {', '.join(LIBRARIES)}: install one."
+        )
     return nw.from_dict(dict(columns), backend=library).to_native()
