@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from numbers import Number
 from typing import Any
 
@@ -122,7 +123,7 @@ def _numbers(values: NDArray[Any], x: Any) -> NDArray[np.float64]:
         return values.astype(np.float64)
     if values.dtype.kind == "O" or isinstance(x, list | tuple):
         given = x if isinstance(x, list | tuple) else values
-        return np.array([_number(value, lambda c=c: f"x[{c}]", True) for c, value in enumerate(given)])
+        return np.array([_number(value, partial("x[{}]".format, c), True) for c, value in enumerate(given)])
     raise TypeError(f"x must hold real numbers. Got dtype {values.dtype}.")
 
 
@@ -202,7 +203,7 @@ def _table(
         return np.ascontiguousarray(table, dtype=np.float64)
     return np.array(
         [
-            [_number(v, lambda i=i, n=n: f"{where(i)}[{n!r}]", allow_nan) for n, v in zip(names, row, strict=True)]
+            [_number(v, partial("{}[{!r}]".format, where(i), n), allow_nan) for n, v in zip(names, row, strict=True)]
             for i, row in enumerate(rows)
         ]
     )
@@ -252,4 +253,4 @@ def _frame(owner: Any, columns: Mapping[str, Any]) -> Any:
         raise ImportError(
             f"The pipeline reads columns by name, which needs one of {', '.join(LIBRARIES)}: install one."
         )
-    return nw.from_dict(dict(columns), backend=library).to_native()
+    return nw.from_dict(dict(columns), backend=library).to_native()  # type: ignore[arg-type]  # one of LIBRARIES

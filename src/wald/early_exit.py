@@ -317,10 +317,11 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         try:
             if check_input:
                 X = checked(self, X)
-            return self._answer(served, X, budget, return_cost)
+            answers: Any = self._answer(served, X, budget, return_cost)
         except (ValueError, TypeError) as error:
             locate(error, X, served.model, names_of(self, served.model))
             raise
+        return answers  # type: ignore[no-any-return]
 
     def _answer(self, served: Served, X: Any, budget: float | None, return_cost: bool) -> Any:
         """Labels, and costs if asked for, of rows that were checked."""
@@ -452,7 +453,7 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         except (ValueError, TypeError) as error:
             locate(error, rows, served.model, names_of(self, served.model), "record")
             raise
-        return answers
+        return answers  # type: ignore[no-any-return]
 
     def stage_scores(self, X: Any) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
         """What the plan sees of rows at every look, and where they leave.
