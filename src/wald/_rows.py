@@ -135,7 +135,8 @@ def _converted(X: Any) -> Iterator[Piece]:
     for start in range(0, max(1, len(X)), step):
         some = X[start : start + step]
         values = to_array(some if isinstance(some, np.ndarray) else some.to_numpy())
-        yield Piece(start, start + len(values), _core.Rows.dense(np.ascontiguousarray(values)), _met_as(values.dtype))
+        values = np.require(values, requirements=["C", "A"])
+        yield Piece(start, start + len(values), _core.Rows.dense(values), _met_as(values.dtype))
 
 
 def _piece_rows(X: Any) -> int:
