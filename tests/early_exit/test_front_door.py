@@ -128,7 +128,7 @@ def test_columns_that_the_model_takes_by_name_may_come_in_any_order(library, las
         frame = people(library, slice(3000, 4000), names)
         np.testing.assert_array_equal(fast.predict(frame), labels)
         np.testing.assert_array_equal(fast.stage_scores(frame)[0][:, -1] > 0, model.predict(frame))
-    with pytest.raises(ValueError, match="columns are missing: {'city'}"):
+    with pytest.raises(ValueError, match=r"columns are missing: \{'city'\}"):
         fast.predict(people(library, slice(3000, 4000), ["age", "weight", "children"]))
 
 
@@ -142,7 +142,7 @@ def test_columns_in_an_order_that_the_model_refuses_are_refused(library, around)
     model = make_pipeline(*around, LogisticRegression()).fit(frame(NAMES)[:800], y2[:800])
     with pytest.raises(ValueError, match="feature names should match") as theirs:
         model.predict(turned)
-    with pytest.raises(ValueError) as ours:
+    with pytest.raises(ValueError, match="feature names should match") as ours:
         wrap(model, turned)
     assert str(ours.value) == str(theirs.value)
     for rows in (frame(NAMES), X2):
@@ -152,7 +152,7 @@ def test_columns_in_an_order_that_the_model_refuses_are_refused(library, around)
                 continue  # the front would warn at each call
             fast = wrap(model, rows[1000:5000])
         for method in (fast.predict, fast.decision_function, fast.stage_scores, fast.recertify):
-            with pytest.raises(ValueError) as ours:
+            with pytest.raises(ValueError, match="feature names should match") as ours:
                 method(turned)
             assert str(ours.value) == str(theirs.value)
 
@@ -279,7 +279,7 @@ GOOD = dict.fromkeys(NAMES, 1.0)
     ],
 )
 def test_wrong_records_are_named(bad, error, message):
-    fast = wrap(LogisticRegression().fit(FRAME[:800], y2[:800]), FRAME[1000:5000])
+    fast = wrap(LogisticRegression().fit(FRAME[:800], y2[:800]), FRAME[1000:5000], risk=0)  # reads every value
     with pytest.raises(error, match=re.escape(message)):
         fast.predict_one(bad)
     with pytest.raises(error, match=re.escape(message)) as raised:
