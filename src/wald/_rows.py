@@ -67,7 +67,7 @@ def n_rows_of(X: Any) -> int:
 
 def take(X: Any, indices: NDArray[np.intp]) -> Any:
     """Some rows, in the container that they came in; of arrays in Fortran's order, in that."""
-    if nw.dependencies.is_pandas_dataframe(X):
+    if nw.dependencies.is_pandas_dataframe(X) or nw.dependencies.is_pandas_series(X):
         return X.iloc[indices]
     if is_frame(X):
         return nw.from_native(X, eager_only=True)[indices].to_native()
@@ -135,8 +135,8 @@ def _converted(X: Any) -> Iterator[Piece]:
     for start in range(0, max(1, len(X)), step):
         some = X[start : start + step]
         given = some if isinstance(some, np.ndarray) else some.to_numpy()
-        values = to_array(given)
-        yield Piece(start, start + len(values), _core.Rows.dense(np.ascontiguousarray(values)), _met_as(given.dtype))
+        values = np.require(to_array(given), requirements=["C", "A"])
+        yield Piece(start, start + len(values), _core.Rows.dense(values), _met_as(given.dtype))
 
 
 def _piece_rows(X: Any) -> int:

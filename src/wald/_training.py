@@ -53,6 +53,8 @@ def fitted_estimator(
             raise ValueError(
                 f"A frozen estimator is not fitted again, so that {', '.join(sorted(params))} would be ignored."
             )
+        if y is not None and n_rows_of(y) != n:
+            raise ValueError(f"y must have one label for each of the {n} rows of X. Got {n_rows_of(y)}.")
         check_is_fitted(estimator.estimator)
         return estimator.estimator, everything
     if y is None:

@@ -17,13 +17,15 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, check_random_state
 
-from ._admission import admitted, checked
+from ._admission import admitted, checked, require_accepted
 from ._certifying import Promise, certificate_looks, certified, rare_classes, seen_by
 from ._figures import thousands
 from ._fitting import Request
 from ._full_model import as_met
+from ._locating import locate
 from ._parameters import checked_rule, require_counted
 from ._prediction import Served, Trace, check_finite, terms_rows
+from ._records import as_frame, library_of, names_of, read_records, read_row
 from ._remainders import FeatureRanges
 from ._rows import is_columnar, n_rows_of, to_array
 from ._splits import certificate_share, plan_and_certify
@@ -147,8 +149,6 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     (True, True)
     """
 
-    _doc_link_module = "wald"
-
     def __init__(
         self,
         estimator: Any,
@@ -193,7 +193,7 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             With a frozen estimator: rows like those to be served, without labels, not the training rows. Otherwise
             half of them train the estimator.
         y : array-like of shape (n_rows,), default=None
-            Labels, for an estimator that is not frozen.
+            Labels, for an estimator that is not frozen. A frozen one is not trained, and does not use them.
         groups : array-like of shape (n_rows,), default=None
             Users, documents, days: rows of a group stay together in every split, and one random row of each is
             certified. The promise is then about a random row of a random group, for groups that are independent draws:
@@ -220,19 +220,30 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         require_counted(self.n_splits, rule, self.risk)
         n_threads = effective_threads(self.n_jobs)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
-        X = admitted(self, X)
-        self.estimator_, rows = fitted_estimator(self, X, y, groups, params, rng)
+        try:
+            X = admitted(self, X)
+            self.estimator_, rows = fitted_estimator(self, X, y, groups, params, rng)
+        except (ValueError, TypeError) as error:
+            if not hasattr(self.estimator, "steps"):  # whose transformers may take what X holds
+                locate(error, X, None, getattr(self, "feature_names_in_", None))
+            raise
         model = decompose(self.estimator_)
         if sparse.issparse(X) and model.centres:  # such steps treat sparse rows otherwise, or refuse them
             model = decompose(self.estimator_, fold=False)
+        self._library = library_of(X)
         if model.decision.n_outputs > 1 and self.protect in ("positive", "negative"):
             raise ValueError(
                 f"protect={self.protect!r} needs two classes, not {model.decision.n_classes}: use 'all' or 'each'."
             )
         protect = by_code(self.protect, model.classes)  # refuses labels that are no classes
         self.classes_ = model.classes
-        Z = to_array(terms_rows(model, X))
-        check_finite(model, Z)
+        try:
+            require_accepted(model, X)
+            Z = to_array(terms_rows(model, X))
+            check_finite(model, Z)
+        except (ValueError, TypeError) as error:
+            locate(error, X, model, names_of(self, model))
+            raise
         ranges = FeatureRanges.of(model, rule)
         if ranges is not None:
             ranges.require(Z)
@@ -286,9 +297,7 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         other.confidence = self.confidence if confidence is None else confidence
         self._require_proof(checked_rule(other), other.risk)
         by_code(other.protect, self.classes_)
-        X = checked(other, X)
-        Z = to_array(terms_rows(self._served.model, X))
-        check_finite(self._served.model, Z)
+        X, Z = self._read(X)
         warn_of_training_rows(self._served.model, Z)
         model, plan, promise = self._served.model, self._served.plan, other._promise(groups)
         seen = certificate_looks(model, plan, Z, X, promise, effective_threads(other.n_jobs))
@@ -353,30 +362,143 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             or the model has changed since ``fit``.
         """
         served = self._ready()
-        if check_input:
-            X = checked(self, X)
+        try:
+            if check_input:
+                X = checked(self, X)
+            answers: Any = self._answer(served, X, budget, return_cost)
+        except (ValueError, TypeError) as error:
+            locate(error, X, served.model, names_of(self, served.model))
+            raise
+        return answers  # type: ignore[no-any-return]
+
+    def _answer(self, served: Served, X: Any, budget: float | None, return_cost: bool) -> Any:
+        """Labels, and costs if asked for, of rows that were checked."""
+        if served.model.front is not None and n_rows_of(X) == 0:  # which transformers refuse
+            return (self.classes_[:0], np.empty(0)) if return_cost else self.classes_[:0]
         codes, stages = served.predict(X, effective_threads(self.n_jobs), budget)
         labels = served.labels(codes)
         return (labels, served.plan.stage_costs.take(stages)) if return_cost else labels
 
-    def predict_one(self, x: NDArray[Any], *, budget: float | None = None, return_cost: bool = False) -> Any:
+    def predict_one(self, x: Any, *, budget: float | None = None, return_cost: bool = False) -> Any:
         """Label of one row, in microseconds.
 
         Parameters
         ----------
-        x : ndarray of shape (n_features,)
-            float32 or float64. Only length and dtype are checked, and NaN is noticed where it is read.
+        x : array-like of shape (n_features,), or dict from feature name to value
+            A float32 or float64 array is read in place, and only its length and dtype are checked; NaN is noticed
+            where it is read. Other numbers are converted to float64. Where the wrapped model or the rows of ``fit``
+            have feature names, a dict, a named tuple or a Series with these names is matched by them.
         budget, return_cost
             As in `predict`.
 
         Returns
         -------
         label, or (label, cost)
+
+        Raises
+        ------
+        ValueError, TypeError
+            If ``x`` is not one row of the model's features.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from sklearn.frozen import FrozenEstimator
+        >>> from sklearn.datasets import make_classification
+        >>> from sklearn.svm import SVC
+        >>> from wald import EarlyExitClassifier
+        >>> X, y = make_classification(3000, 4, random_state=0)
+        >>> frame = pd.DataFrame(X, columns=["a", "b", "c", "d"])
+        >>> svc = SVC().fit(frame[:500], y[:500])
+        >>> fast = EarlyExitClassifier(FrozenEstimator(svc), risk=0.05, random_state=0).fit(frame[500:])
+        >>> row = {"d": X[0, 3], "a": X[0, 0], "b": X[0, 1], "c": X[0, 2]}
+        >>> bool(fast.predict_one(row) == fast.predict_one(X[0]))
+        True
         """
-        served: Served = self._served
-        code, stage = served.predict_one(x, budget)
-        label = self.classes_[code]
-        return (label, float(served.plan.stage_costs[stage])) if return_cost else label
+        try:  # the usual row passes here without a look at what it is
+            served: Served = self._served
+            code, stage = served.predict_one(x, budget)
+        except (AttributeError, TypeError, ValueError, KeyError, IndexError) as error:
+            failed = error
+        else:
+            label = self.classes_[code]
+            return (label, float(served.plan.stage_costs[stage])) if return_cost else label
+        return self._answer_unusual(x, budget, return_cost, failed)
+
+    def _answer_unusual(self, x: Any, budget: float | None, return_cost: bool, failed: Exception) -> Any:
+        """Answer a row that the engine cannot read in place, or say what is wrong with it."""
+        served = self._ready()
+        row, is_table = read_row(self, served.model, x)
+        if row is x:
+            locate(failed, np.asarray(x)[None], served.model, names_of(self, served.model))
+            raise failed
+        try:
+            if not is_table:
+                code, stage = served.predict_one(row, budget)
+                label = self.classes_[code]
+                return (label, float(served.plan.stage_costs[stage])) if return_cost else label
+            answers = self._answer(served, row, budget, return_cost)
+        except (ValueError, TypeError) as error:
+            locate(error, row if is_table else row[None], served.model, names_of(self, served.model))
+            raise
+        return (answers[0][0], float(answers[1][0])) if return_cost else answers[0]
+
+    def predict_records(
+        self, records: Sequence[Mapping[str, Any]], *, budget: float | None = None, return_cost: bool = False
+    ) -> NDArray[Any] | tuple[NDArray[Any], NDArray[np.float64]]:
+        """Labels of rows that come as dicts, as a web service gets them.
+
+        Parameters
+        ----------
+        records : sequence of dict
+            From feature name to value, in any order. Numbers for a model that reads them itself; a pipeline that
+            begins with a ColumnTransformer gets a data frame, of the library that ``fit`` saw. Features that no
+            transformer reads may be left out.
+        budget, return_cost
+            As in `predict`.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_records,)
+        cost : float64 ndarray of shape (n_records,)
+            Only with ``return_cost``.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If a record lacks a feature, has an unknown one, or a value that the model does not take; the message names
+            record and feature. If there are no feature names.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from sklearn.frozen import FrozenEstimator
+        >>> from sklearn.datasets import make_classification
+        >>> from sklearn.svm import SVC
+        >>> from wald import EarlyExitClassifier
+        >>> X, y = make_classification(3000, 4, random_state=0)
+        >>> frame = pd.DataFrame(X, columns=["a", "b", "c", "d"])
+        >>> svc = SVC().fit(frame[:500], y[:500])
+        >>> fast = EarlyExitClassifier(FrozenEstimator(svc), risk=0.05, random_state=0).fit(frame[500:])
+        >>> records = frame[:3].to_dict("records")
+        >>> bool((fast.predict_records(records) == fast.predict(frame[:3])).all())
+        True
+        """
+        served = self._ready()
+        if isinstance(records, str | bytes | Mapping) or not hasattr(records, "__len__") or hasattr(records, "columns"):
+            hint = ": for one record use predict_one" if isinstance(records, Mapping) else ""
+            hint = ": for a data frame use predict" if hasattr(records, "columns") else hint
+            raise TypeError(f"records must be a list of dicts. Got {type(records).__name__}{hint}.")
+        if len(records) == 0:
+            return (self.classes_[:0], np.empty(0)) if return_cost else self.classes_[:0]
+        rows = read_records(self, served.model, records, "records[{}]".format)
+        rows = as_frame(self, served.model, rows)
+        try:
+            answers: Any = self._answer(served, rows, budget, return_cost)
+        except (ValueError, TypeError) as error:
+            locate(error, rows, served.model, names_of(self, served.model), "record")
+            raise
+        return answers  # type: ignore[no-any-return]
 
     def stage_scores(self, X: Any) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
         """What the plan sees of rows at every look, and where they leave.
@@ -389,7 +511,12 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             The look at which the row leaves; T is everything.
         """
         served = self._ready()
-        return served.look(checked(self, X), effective_threads(self.n_jobs))
+        try:
+            X = checked(self, X)
+            return served.look(X, effective_threads(self.n_jobs))
+        except (ValueError, TypeError) as error:
+            locate(error, X, served.model, names_of(self, served.model))
+            raise
 
     def looks(self, X: Any) -> Looks:
         """What the plan sees of rows at every look, beside the full model's answers.
@@ -418,23 +545,25 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         True
         """
         served = self._ready()
-        X = checked(self, X)
-        Z = to_array(terms_rows(served.model, X))
-        check_finite(served.model, Z)
+        X, Z = self._read(X)
         return seen_by(served.model, served.plan, Z, X, effective_threads(self.n_jobs))
 
-    def trace(self, x: ArrayLike) -> Trace:
+    def trace(self, x: Any) -> Trace:
         """The walk of one row: score, thresholds and cost at every look.
 
         Parameters
         ----------
-        x : array-like of shape (n_features,)
+        x : array-like of shape (n_features,) or (1, n_features), or dict from feature name to value
 
         Returns
         -------
         Trace
         """
-        row = np.asarray(x)[None] if not hasattr(x, "shape") or np.ndim(x) == 1 else x
+        row = x
+        if len(getattr(x, "shape", ())) != 2:
+            model = self._ready().model
+            row, is_table = read_row(self, model, x)
+            row = row if is_table else row[None] if row is x else as_frame(self, model, row[None])
         scores, stage = self.stage_scores(row)
         low, high = self.plan_.thresholds()
         return Trace(scores[0], low, high, self.plan_.stage_costs, int(stage[0]), self.predict(row)[0])
@@ -444,19 +573,31 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     def decision_function(self, X: Any) -> NDArray[Any]:
         """The wrapped estimator's own scores, in full."""
         self._ready()
-        return np.asarray(self.estimator_.decision_function(as_met(X)))
+        return np.asarray(self.estimator_.decision_function(as_met(checked(self, X))))
 
     @available_if(_wrapped_has("predict_proba"))  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> NDArray[Any]:
         """The wrapped estimator's own probabilities, in full."""
         self._ready()
-        return np.asarray(self.estimator_.predict_proba(as_met(X)))
+        return np.asarray(self.estimator_.predict_proba(as_met(checked(self, X))))
 
     @available_if(_wrapped_has("predict_log_proba"))  # type: ignore[untyped-decorator]
     def predict_log_proba(self, X: Any) -> NDArray[Any]:
         """The wrapped estimator's own log-probabilities, in full."""
         self._ready()
-        return np.asarray(self.estimator_.predict_log_proba(as_met(X)))
+        return np.asarray(self.estimator_.predict_log_proba(as_met(checked(self, X))))
+
+    def _read(self, X: Any) -> tuple[Any, Any]:
+        """Rows, checked, and as the terms meet them: all finite."""
+        model = self._ready().model
+        try:
+            X = checked(self, X)
+            Z = to_array(terms_rows(model, X))
+            check_finite(model, Z)
+        except (ValueError, TypeError) as error:
+            locate(error, X, model, names_of(self, model))
+            raise
+        return X, Z
 
     # ---- housekeeping ----------------------------------------------------------------------------------------------
 
