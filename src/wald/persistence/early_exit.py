@@ -113,7 +113,6 @@ class Parts:
         stock.done()
         check_parameters(EarlyExitClassifier(None, **self.parameters))
 
-
     def _rebuilt(self, raw: Any, stock: Stock) -> AdditiveModel | None:
         """The terms of the file around the estimator that it describes, which must have just these terms."""
         if raw is None:  # also of the files before format 2

@@ -15,9 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.calibration import CalibratedClassifierCV, _CalibratedClassifier, _SigmoidCalibration
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.frozen import FrozenEstimator
 from sklearn.impute import SimpleImputer
+from sklearn.isotonic import IsotonicRegression
 from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
 from sklearn.naive_bayes import BernoulliNB, ComplementNB, MultinomialNB
 from sklearn.neighbors import NearestCentroid
@@ -103,7 +105,9 @@ TABLE: dict[type, Row] = {
         finish=_without_indicator,
     ),
 }
+_SIGMOID, _ISOTONIC = ("a_", "b_"), ("X_thresholds_", "y_thresholds_")
 _NAMED = {kind.__name__: kind for kind in TABLE}
+_OUTER = ("FixedThresholdClassifier", "CalibratedClassifierCV")
 _MACHINES: dict[str, type] = {"SVC": SVC, "NuSVC": NuSVC}
 _SVC_PARAMS = ("kernel", "degree", "coef0", "break_ties", "decision_function_shape")
 
@@ -141,6 +145,8 @@ class Writer:
             return node | {"steps": [[name, self._step(step)] for name, step in part.steps]}
         if kind in (FixedThresholdClassifier, TunedThresholdClassifierCV):
             return self._threshold(part)
+        if kind is CalibratedClassifierCV:
+            return node | self._calibrated(part)
         node |= {"n_features": int(part.n_features_in_), "names": self._has_names(part)}
         if kind in _MACHINES.values():
             return node | self._machine(part)
@@ -221,7 +227,27 @@ class Writer:
             "threshold": self._value(part.threshold if fixed else part.best_threshold_, "threshold"),
             "pos_label": code,
             "response_method": part.response_method if fixed else _response_method(part),
+            **self._outer(part),
         }
+
+    def _outer(self, part: Any) -> dict[str, Any]:
+        """What a wrapper knows of the features; not every one does."""
+        n = getattr(part, "n_features_in_", None)
+        return {"n_features": None if n is None else int(n), "names": self._has_names(part)}
+
+    def _calibrated(self, part: Any) -> dict[str, Any]:
+        self._require_classes(part)
+        pair = part.calibrated_classifiers_[0]
+        node = {"method": pair.method, "estimator": self.node(pair.estimator), **self._outer(part)}
+        for calibrator in pair.calibrators[:1]:
+            if isinstance(calibrator, IsotonicRegression):
+                for name in _ISOTONIC:
+                    node[name] = self._put(getattr(calibrator, name))
+            elif hasattr(calibrator, "a_") and hasattr(calibrator, "b_"):
+                node |= {name: self._value(getattr(calibrator, name), name) for name in _SIGMOID}
+            else:
+                raise NotRebuildable(f"it is calibrated by a {type(calibrator).__name__}")
+        return node
 
     def _machine(self, part: Any) -> dict[str, Any]:
         self._require_classes(part)
@@ -288,20 +314,24 @@ class Reader:
         section = Section(raw, where)
         self._left -= 1
         require(self._left >= 0, f"{where} has more than {MOST_STEPS} parts")
-        kinds = ("FrozenEstimator", "Pipeline", "FixedThresholdClassifier", *_MACHINES, *_NAMED)
+        kinds = ("FrozenEstimator", "Pipeline", *_OUTER, *_MACHINES, *_NAMED)
         kind = section.choice("class", kinds)
         if kind == "FrozenEstimator":
             made: Any = FrozenEstimator(self.node(section.take("estimator"), where))
         elif kind == "Pipeline":
             made = self._pipeline(section)
-        elif kind == "FixedThresholdClassifier":
-            made = self._threshold(section)
         else:
-            n = section.integer("n_features", self._n_features, self._n_features)
-            has_names = section.flag("names")
+            n, has_names = section.take("n_features"), section.flag("names")
+            fits = type(n) is int and n == self._n_features
+            require(fits or (n is None and kind in _OUTER), f"{where}.n_features fits no coefficients")
             require(not has_names or self._names is not None, f"{where}.names speaks of names that are not there")
-            made = self._machine(section, _MACHINES[kind]) if kind in _MACHINES else self._plain(section, _NAMED[kind])
-            made.n_features_in_ = n
+            if kind in _OUTER:
+                made = self._threshold(section) if kind == _OUTER[0] else self._calibrated(section)
+            else:
+                machine = kind in _MACHINES
+                made = self._machine(section, _MACHINES[kind]) if machine else self._plain(section, _NAMED[kind])
+            if n is not None:
+                made.n_features_in_ = n
             if has_names:
                 made.feature_names_in_ = self._names
         section.done()
@@ -328,6 +358,37 @@ class Reader:
         label = None if code is None else self._classes[code]
         made = FixedThresholdClassifier(inner, threshold=threshold, pos_label=label, response_method=method)
         made.estimator_ = inner
+        return made
+
+    def _calibrated(self, section: Section) -> CalibratedClassifierCV:
+        inner = self.node(section.take("estimator"), section.where)
+        method = section.choice("method", ("sigmoid", "isotonic"))
+        if method == "sigmoid":
+            calibrator: Any = _SigmoidCalibration()
+            calibrator.a_, calibrator.b_ = (self._value(section.take(name), section.where) for name in _SIGMOID)
+            numbers = all(isinstance(v, float | np.floating) for v in (calibrator.a_, calibrator.b_))
+            require(numbers, f"{section.where}.a_ or b_ is no number")
+        else:
+            knots = [self._stock.take(section.text(name), ("float32", "float64"), None) for name in _ISOTONIC]
+            good = len(knots[0]) == len(knots[1]) >= 1 and all(np.isfinite(k).all() for k in knots)
+            require(good and np.all(knots[0][:-1] <= knots[0][1:]), f"{section.where}.X_thresholds_ does not ascend")
+            calibrator = IsotonicRegression(out_of_bounds="clip")
+            state = dict(zip(_ISOTONIC, knots, strict=True))
+            # builds the interpolation from the knots
+            calibrator.__setstate__(
+                {
+                    **calibrator.__getstate__(),
+                    **state,
+                    "X_min_": knots[0][0],
+                    "X_max_": knots[0][-1],
+                    "increasing_": True,
+                }
+            )
+        made = CalibratedClassifierCV(inner, method=method, ensemble=False)
+        made.calibrated_classifiers_ = [
+            _CalibratedClassifier(inner, [calibrator], classes=self._classes, method=method)
+        ]
+        made.classes_ = self._classes
         return made
 
     def _plain(self, section: Section, kind: type) -> Any:
