@@ -64,8 +64,8 @@ def test_a_later_format_says_what_is_needed(path):
     fields, arrays = taken_apart(raw)
     fields["library"] = "7.3.1"
     later = bytearray(put_together(fields, arrays))
-    later[8:12] = struct.pack("<I", 2)
-    refused(path, sealed(bytes(later)), r"version 2 was written by wald 7\.3\.1.*Install wald 7\.3\.1 or later")
+    later[8:12] = struct.pack("<I", 3)
+    refused(path, sealed(bytes(later)), r"version 3 was written by wald 7\.3\.1.*Install wald 7\.3\.1 or later")
     later[32:60] = bytes(28)
     refused(path, sealed(bytes(later)), "written by wald a newer version")
     later[8:12] = bytes(4)
@@ -344,3 +344,12 @@ def test_a_forged_model_with_its_estimator_is_refused(path):
     wald.load(path)  # a model like any other
     with pytest.raises(ValueError, match="was saved for another model"):
         wald.load(path, estimator=fast.estimator_)
+
+
+def test_a_sparse_machine_of_endless_features_is_refused_before_room_is_made(path):
+    fields, arrays = taken_apart(file_of("sparse and wide", path))
+    fields["estimator"] = None
+    arrays = {name: array for name, array in arrays.items() if not name.startswith("e.")}
+    for n in (2**25, 2**31 - 1):
+        fields["model"]["terms"]["n_features"] = fields["model"]["n_features_in"] = n
+        refused(path, put_together(fields, arrays), "n_features should be a whole number from 1 to 33554431")

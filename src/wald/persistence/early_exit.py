@@ -21,7 +21,7 @@ from .header import FileFormatError, Section
 from .models import decode_model, encode_model
 from .parameters import check_parameters, decode_parameters, encode_parameters
 from .plans import check_promise, decode_looks, decode_plan, encode_looks, encode_plan
-from .rebuilding import NotRebuildable, Reader, Writer
+from .rebuilding import NotRebuildableError, Reader, Writer
 from .saved import SavedModel
 
 # ---- from a classifier to header and arrays --------------------------------------------------------------------------
@@ -56,11 +56,11 @@ def _encode_estimator(owner: EarlyExitClassifier, model: AdditiveModel, arrays: 
         node = Writer(own, model.classes, names, vectors).node(owner.estimator_)
         rebuilt = Reader(Stock(own), model.classes, owner.n_features_in_, names, vectors).node(node)
         if not _equal(decompose(rebuilt), model):
-            raise NotRebuildable("it reads otherwise when it is rebuilt")
-    except (NotRebuildable, FileFormatError) as error:
+            raise NotRebuildableError("it reads otherwise when it is rebuilt")
+    except (NotRebuildableError, FileFormatError) as error:
         warnings.warn(
-            f"The file holds the terms of this {type(owner.estimator_).__name__} and not the estimator itself: {error}. "
-            "Loaded without it, rows within rounding of a tie are decided by the terms, and there are no "
+            f"The file holds the terms of this {type(owner.estimator_).__name__} and not the estimator itself: "
+            f"{error}. Loaded without it, rows within rounding of a tie are decided by the terms, and there are no "
             "probabilities; wald.load(path, estimator=...) takes it.",
             UserWarning,
             stacklevel=5,

@@ -14,6 +14,8 @@ from .header import Section, number
 
 #: What the engine takes at most.
 MOST_CLASSES, MOST_DEGREE, MOST_FEATURES = 10_000, 1000, 2**31 - 1
+#: The engine makes room for so many features of a kernel machine, also where sparse support vectors name few of them.
+MOST_KERNEL_FEATURES = 2**25 - 1
 LABELS = ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float32", "float64")
 INDICES = ("int32", "int64")
 #: Dtypes of coefficients.
@@ -169,7 +171,7 @@ def _encode_kernel(terms: KernelTerms, arrays: Arrays) -> dict[str, Any]:
 
 
 def _decode_kernel(section: Section, stock: Stock, n_outputs: int) -> tuple[KernelTerms, int]:
-    n_features = section.integer("n_features", 1, MOST_FEATURES)
+    n_features = section.integer("n_features", 1, MOST_KERNEL_FEATURES)
     coef = stock.floats("coef", n_outputs, None)
     n_terms = coef.shape[1]
     require(n_terms, "the array 'coef' has no columns")

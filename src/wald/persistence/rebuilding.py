@@ -35,7 +35,7 @@ NUMBERS = ("float16", "float32", "float64", "int8", "uint8", "int16", "uint16", 
 MOST_STEPS = 64
 
 
-class NotRebuildable(Exception):
+class NotRebuildableError(Exception):
     """A file cannot describe an estimator; the message says which part of it, and why."""
 
 
@@ -134,10 +134,10 @@ class Writer:
         self._arrays, self._classes, self._names, self._vectors = arrays, classes, names, vectors
 
     def node(self, part: Any) -> dict[str, Any]:
-        """Describe an estimator and what is inside it; raises NotRebuildable."""
+        """Describe an estimator and what is inside it; raises NotRebuildableError."""
         kind = type(part)
         if hasattr(part, "_sklearn_output_config"):
-            raise NotRebuildable(f"the {kind.__name__} has a set_output of its own")
+            raise NotRebuildableError(f"the {kind.__name__} has a set_output of its own")
         node: dict[str, Any] = {"class": kind.__name__}
         if kind is FrozenEstimator:
             return node | {"estimator": self.node(part.estimator)}
@@ -151,7 +151,7 @@ class Writer:
         if kind in _MACHINES.values():
             return node | self._machine(part)
         if kind not in TABLE:
-            raise NotRebuildable(f"{kind.__module__}.{kind.__qualname__} is no class that a file can describe")
+            raise NotRebuildableError(f"{kind.__module__}.{kind.__qualname__} is no class that a file can describe")
         row = TABLE[kind]
         if row.classes:
             self._require_classes(part)
@@ -168,13 +168,13 @@ class Writer:
         if names is None:
             return False
         if self._names is None or not np.array_equal(names, self._names):
-            raise NotRebuildable(f"the {type(part).__name__} has feature names of its own")
+            raise NotRebuildableError(f"the {type(part).__name__} has feature names of its own")
         return True
 
     def _require_classes(self, part: Any) -> None:
         classes = np.asarray(part.classes_)
         if classes.dtype != self._classes.dtype or not np.array_equal(classes, self._classes):
-            raise NotRebuildable(f"the {type(part).__name__} has labels of its own")
+            raise NotRebuildableError(f"the {type(part).__name__} has labels of its own")
 
     def _put(self, array: NDArray[Any]) -> str:
         name = f"e.{len(self._arrays)}"
@@ -185,13 +185,13 @@ class Writer:
         """A plain value; a number of NumPy keeps its dtype."""
         if value is None or isinstance(value, str) or type(value) in (bool, int):
             if type(value) is int and abs(value) > MOST:
-                raise NotRebuildable(f"{what} is too large")
+                raise NotRebuildableError(f"{what} is too large")
             return value
         if type(value) is float and not math.isnan(value):
             return {"float": number(value)}
         if isinstance(value, np.generic) and value.dtype.name in NUMBERS:
             return {"number": self._put(np.asarray(value).reshape(1))}
-        raise NotRebuildable(f"{what} is no plain value")
+        raise NotRebuildableError(f"{what} is no plain value")
 
     def _fitted(self, part: Any, name: str, shape: str) -> Any:
         value = getattr(part, name, None)
@@ -201,17 +201,17 @@ class Writer:
         if shape.startswith("dtype"):
             value = np.dtype(value).name
             if value not in NUMBERS:
-                raise NotRebuildable(f"{what} is {value}")
+                raise NotRebuildableError(f"{what} is {value}")
             return value
         if shape == "k" and np.ndim(value) == 0:
             return self._value(value[()] if isinstance(value, np.ndarray) else value, what)
         good = type(value) is np.ndarray and value.dtype.name in NUMBERS and value.ndim == len(shape.rstrip("?"))
         if not good:
-            raise NotRebuildable(f"{what} is no array of numbers")
+            raise NotRebuildableError(f"{what} is no array of numbers")
         # products take another way by the order in memory, and round otherwise
         by_columns = value.ndim == 2 and value.strides[1] != value.itemsize and value.strides[0] == value.itemsize
         if not by_columns and value.shape[-1] > 1 and value.strides[-1] != value.itemsize:
-            raise NotRebuildable(f"{what} is a view with gaps")
+            raise NotRebuildableError(f"{what} is a view with gaps")
         return {"array": self._put(value.T if by_columns else value), "by_columns": by_columns}
 
     def _threshold(self, part: Any) -> dict[str, Any]:
@@ -246,7 +246,7 @@ class Writer:
             elif hasattr(calibrator, "a_") and hasattr(calibrator, "b_"):
                 node |= {name: self._value(getattr(calibrator, name), name) for name in _SIGMOID}
             else:
-                raise NotRebuildable(f"it is calibrated by a {type(calibrator).__name__}")
+                raise NotRebuildableError(f"it is calibrated by a {type(calibrator).__name__}")
         return node
 
     def _machine(self, part: Any) -> dict[str, Any]:
@@ -254,7 +254,7 @@ class Writer:
         n, dual = len(part.support_), part.dual_coef_
         if sparse.issparse(dual):
             if dual.data.size != dual.shape[0] * n:
-                raise NotRebuildable(f"dual_coef_ of {type(part).__name__} has gaps")
+                raise NotRebuildableError(f"dual_coef_ of {type(part).__name__} has gaps")
             dual = dual.data.reshape(dual.shape)
         vectors, held = part.support_vectors_, self._vectors
         shared = held is not None and _same_rows(vectors, held)
