@@ -9,7 +9,7 @@ import tracemalloc
 import numpy as np
 import pytest
 from persistence.cases import made
-from persistence.forge import PREFIX, put_together, sealed, taken_apart
+from persistence.forge import PREFIX, put_together, sealed, taken_apart, without_estimator
 
 import wald
 from wald.persistence import FileFormatError
@@ -21,7 +21,9 @@ def path(tmp_path):
 
 
 def file_of(name, path):
+    """Without the estimator, whose own lies test_rebuilding.py has."""
     wald.save(made(name)[0], path)
+    without_estimator(path)
     return path.read_bytes()
 
 
@@ -316,7 +318,7 @@ def forged_table(fields, raw, table):
         (lambda t: [[n, "<f8", s] for n, d, s, o in t], r"every entry is \[name, dtype, shape, offset\]"),
         (lambda t: [[1, d, s, o] for n, d, s, o in t], "name should be a text"),
         (lambda t: t[:-1], "do not fill the file"),
-        (lambda t: t * 9, "entries; at most"),
+        (lambda t: t * 30, "entries; at most"),
         (lambda t: "coef", "arrays should be a list"),
     ],
 )
@@ -348,8 +350,6 @@ def test_a_forged_model_with_its_estimator_is_refused(path):
 
 def test_a_sparse_machine_of_endless_features_is_refused_before_room_is_made(path):
     fields, arrays = taken_apart(file_of("sparse and wide", path))
-    fields["estimator"] = None
-    arrays = {name: array for name, array in arrays.items() if not name.startswith("e.")}
     for n in (2**25, 2**31 - 1):
         fields["model"]["terms"]["n_features"] = fields["model"]["n_features_in"] = n
         refused(path, put_together(fields, arrays), "n_features should be a whole number from 1 to 33554431")

@@ -472,7 +472,8 @@ class Reader:
         prob_b = stock.floats(section.text("prob_b"), len(prob_a))
         require(len(prob_a) in (0, n_pairs), f"{where}.prob_a should have no or {n_pairs} numbers")
         vectors = self._shared(thin, n, where) if shared else self._own_vectors(section, thin, n)
-        given["probability"] = bool(len(prob_a))
+        if len(prob_a):
+            given["probability"] = True
         made = _constructed(kind, given)
         used = -1.0 if classes == 2 else 1.0
         made.support_, made._n_support = support, n_support
