@@ -194,7 +194,7 @@ class Writer:
         raise NotRebuildableError(f"{what} is no plain value")
 
     def _fitted(self, part: Any, name: str, shape: str) -> Any:
-        value = getattr(part, name, None)
+        value: Any = getattr(part, name, None)
         what = f"{name} of {type(part).__name__}"
         if value is None and shape.endswith("?"):
             return None
