@@ -36,7 +36,7 @@ def put_together(fields: dict[str, Any] | str, arrays: dict[str, NDArray[Any]], 
         body += array.tobytes()
     header = fields.encode() if isinstance(fields, str) else json.dumps({**fields, "arrays": table}).encode()
     head = header + bytes(-(32 + len(header)) % 64)
-    return sealed(PREFIX.pack(MAGIC, 1, len(header), 0, 0) + head + body)
+    return sealed(PREFIX.pack(MAGIC, 2, len(header), 0, 0) + head + body)
 
 
 def sealed(raw: bytes) -> bytes:
@@ -45,3 +45,10 @@ def sealed(raw: bytes) -> bytes:
         return raw
     start = raw[:16] + struct.pack("<Q", len(raw))
     return start + struct.pack("<I4x", zlib.crc32(raw[32:], zlib.crc32(start))) + raw[32:]
+
+
+def without_estimator(path: Any) -> None:
+    """Leave the wrapped estimator out of a file, as where `save` cannot describe it."""
+    fields, arrays = taken_apart(path.read_bytes())
+    fields["estimator"] = None
+    path.write_bytes(put_together(fields, {n: a for n, a in arrays.items() if not n.startswith("e.")}))

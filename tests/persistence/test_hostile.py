@@ -9,7 +9,7 @@ import tracemalloc
 import numpy as np
 import pytest
 from persistence.cases import made
-from persistence.forge import PREFIX, put_together, sealed, taken_apart
+from persistence.forge import PREFIX, put_together, sealed, taken_apart, without_estimator
 
 import wald
 from wald.persistence import FileFormatError
@@ -21,7 +21,9 @@ def path(tmp_path):
 
 
 def file_of(name, path):
+    """Without the estimator, whose own lies test_rebuilding.py has."""
     wald.save(made(name)[0], path)
+    without_estimator(path)
     return path.read_bytes()
 
 
@@ -64,8 +66,8 @@ def test_a_later_format_says_what_is_needed(path):
     fields, arrays = taken_apart(raw)
     fields["library"] = "7.3.1"
     later = bytearray(put_together(fields, arrays))
-    later[8:12] = struct.pack("<I", 2)
-    refused(path, sealed(bytes(later)), r"version 2 was written by wald 7\.3\.1.*Install wald 7\.3\.1 or later")
+    later[8:12] = struct.pack("<I", 3)
+    refused(path, sealed(bytes(later)), r"version 3 was written by wald 7\.3\.1.*Install wald 7\.3\.1 or later")
     later[32:60] = bytes(28)
     refused(path, sealed(bytes(later)), "written by wald a newer version")
     later[8:12] = bytes(4)
@@ -366,7 +368,7 @@ def forged_table(fields, raw, table):
         (lambda t: [[n, "<f8", s] for n, d, s, o in t], r"every entry is \[name, dtype, shape, offset\]"),
         (lambda t: [[1, d, s, o] for n, d, s, o in t], "name should be a text"),
         (lambda t: t[:-1], "do not fill the file"),
-        (lambda t: t * 9, "entries; at most"),
+        (lambda t: t * 30, "entries; at most"),
         (lambda t: "coef", "arrays should be a list"),
     ],
 )
@@ -394,3 +396,10 @@ def test_a_forged_model_with_its_estimator_is_refused(path):
     wald.load(path)  # a model like any other
     with pytest.raises(ValueError, match="was saved for another model"):
         wald.load(path, estimator=fast.estimator_)
+
+
+def test_a_sparse_machine_of_endless_features_is_refused_before_room_is_made(path):
+    fields, arrays = taken_apart(file_of("sparse and wide", path))
+    for n in (2**25, 2**31 - 1):
+        fields["model"]["terms"]["n_features"] = fields["model"]["n_features_in"] = n
+        refused(path, put_together(fields, arrays), "n_features should be a whole number from 1 to 33554431")

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from persistence.cases import dense, made
 from persistence.compare import near_ties, same_answers
+from persistence.forge import without_estimator
 from sklearn.base import clone
 from sklearn.decomposition import PCA
 from sklearn.pipeline import make_pipeline
@@ -69,6 +70,7 @@ def test_a_copy_can_be_saved(tmp_path):
 def test_clones_are_not_fitted_and_have_the_parameters(tmp_path):
     fast, _ = made("groups")
     wald.save(fast, tmp_path / "model.wald")
+    without_estimator(tmp_path / "model.wald")
     for model in (fast, wald.load(tmp_path / "model.wald")):
         again = clone(model)
         assert not hasattr(again, "plan_")

@@ -46,6 +46,12 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     OSError
         If the file cannot be written.
 
+    Warns
+    -----
+    UserWarning
+        If the file cannot describe the wrapped estimator, because it is of a class of somebody else's; the file is
+        written, and needs ``wald.load(path, estimator=...)`` to answer as before at ties.
+
     See Also
     --------
     load : The way back.
@@ -76,9 +82,11 @@ def load(path: str | os.PathLike[str], *, estimator: Any = None) -> Any:
     It answers as the one that was saved, bit for bit. The file may come from anywhere: everything in it is checked
     before it is used, and nothing in it is executed. What no check can tell is whether its model is a good one.
 
-    An `EarlyExitClassifier` hands rows that lie within rounding of a tie to the wrapped estimator; without
-    ``estimator`` they are decided by the score in float64, and ``estimator_`` is a `SavedModel`, which has no
-    probabilities and cannot be fitted again.
+    An `EarlyExitClassifier` hands rows that lie within rounding of a tie to the wrapped estimator. Files describe
+    scikit-learn's own classes (all that `EarlyExitClassifier` reads), and ``estimator_`` is then rebuilt from the
+    file: it predicts bit for bit as the one that was wrapped, with the same scikit-learn on the same machine. Where
+    `save` warned that it could not describe the estimator, and in files of format 1, ``estimator_`` is a `SavedModel`:
+    it decides these rows by its own score in float64, has no probabilities and cannot be fitted again.
 
     Parameters
     ----------
@@ -86,8 +94,8 @@ def load(path: str | os.PathLike[str], *, estimator: Any = None) -> Any:
         Of the file.
     estimator : estimator, default=None
         For an `EarlyExitClassifier` only: the fitted estimator that was wrapped, in which case the classifier is the
-        one that was saved in all respects. Needed for files with ``risk=0``, whose promise is that estimator's own
-        labels.
+        one that was saved in all respects. Needed for files with ``risk=0`` that do not describe it, because the
+        promise is that estimator's own labels.
 
     Returns
     -------

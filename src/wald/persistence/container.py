@@ -39,9 +39,9 @@ from .header import MOST_BYTES, MOST_CHARACTERS, FileFormatError, Section, parse
 
 MAGIC = b"\x93WALD\r\n\x1a"
 #: Version of the format that is written. Every version up to it can be read.
-FORMAT = 1
+FORMAT = 2
 ALIGNMENT = 64
-MOST_ARRAYS, MOST_DIMENSION = 64, 2**48
+MOST_ARRAYS, MOST_DIMENSION = 256, 2**48
 CHUNK = 1 << 20
 
 _PREFIX = struct.Struct("<8sIIQI4x")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -22,6 +23,7 @@ from .header import FileFormatError, Section
 from .models import decode_model, encode_model
 from .parameters import check_parameters, decode_parameters, encode_parameters
 from .plans import check_promise, decode_looks, decode_plan, encode_looks, encode_plan
+from .rebuilding import NotRebuildableError, Reader, Writer
 from .saved import SavedModel
 
 # ---- from a classifier to header and arrays --------------------------------------------------------------------------
@@ -45,9 +47,34 @@ def encode_early_exit(owner: EarlyExitClassifier, arrays: Arrays) -> dict[str, A
         "plan": encode_plan(served.plan, arrays),
         "certificate": values.encode(owner.certificate_, arrays, "certificate"),
         "feature_names": encode_names(owner, arrays),
+        "estimator": _encode_estimator(owner, served.model, arrays),
     }
     encode_looks(owner._shape, arrays)
     return fields
+
+
+def _encode_estimator(owner: EarlyExitClassifier, model: AdditiveModel, arrays: Arrays) -> dict[str, Any] | None:
+    """Describe the wrapped estimator, so that a file answers by it; None, with a warning, where that cannot be."""
+    if isinstance(owner.estimator_, SavedModel):
+        return None
+    own: Arrays = {}
+    names, vectors = getattr(owner, "feature_names_in_", None), getattr(model.terms, "support_vectors", None)
+    try:
+        node = Writer(own, model.classes, names, vectors).node(owner.estimator_)
+        rebuilt = Reader(Stock(own), model.classes, owner.n_features_in_, names, vectors).node(node)
+        if not _equal(decompose(rebuilt), model):
+            raise NotRebuildableError("it reads otherwise when it is rebuilt")
+    except (NotRebuildableError, FileFormatError) as error:
+        warnings.warn(
+            f"The file holds the terms of this {type(owner.estimator_).__name__} and not the estimator itself: "
+            f"{error}. Loaded without it, rows within rounding of a tie are decided by the terms, and there are no "
+            "probabilities; wald.load(path, estimator=...) takes it.",
+            UserWarning,
+            stacklevel=5,
+        )
+        return None
+    arrays |= own
+    return node
 
 
 def require_no_front(model: AdditiveModel) -> None:
@@ -87,10 +114,25 @@ class Parts:
         self.certificate: Certificate = values.decode(header.take("certificate"), stock, "certificate", Certificate)
         self.names = decode_names(header.flag("feature_names"), stock, self.n_features)
         self.looks = decode_looks(stock, self.model, self.plan)
+        self.estimator = self._rebuilt(header.take("estimator") if "estimator" in header else None, stock)
         header.done()
         stock.done()
         rule = check_parameters(EarlyExitClassifier(None, **self.parameters), self.model.classes)
         check_promise(self.certificate, self.plan, self.by_proof, self.by_proof or rule.lossless)
+
+    def _rebuilt(self, raw: Any, stock: Stock) -> AdditiveModel | None:
+        """The terms of the file around the estimator that it describes, which must have just these terms."""
+        if raw is None:  # also of the files before format 2
+            return None
+        vectors = getattr(self.model.terms, "support_vectors", None)
+        estimator = Reader(stock, self.model.classes, self.n_features, self.names, vectors).node(raw)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            read = decompose(estimator)
+        if read.front is not None or not _equal(read, self.model):
+            raise FileFormatError("the estimator that the file describes has other terms than the file")
+        # the terms of the file, whose support vectors the estimator shares
+        return replace(self.model, estimator=estimator, feature_names_in=read.feature_names_in, watch=read.watch)
 
 
 def assemble(parts: Parts, estimator: Any, where: str) -> EarlyExitClassifier:
@@ -98,6 +140,8 @@ def assemble(parts: Parts, estimator: Any, where: str) -> EarlyExitClassifier:
     if estimator is not None:
         inner = estimator.estimator if isinstance(estimator, FrozenEstimator) else estimator
         model, packed = _same_model(parts, inner, where), None
+    elif parts.estimator is not None:
+        model, inner, packed = parts.estimator, parts.estimator.estimator, None
     elif parts.by_proof:
         raise ValueError(
             f"{where} promises the labels of the estimator itself (risk=0), which decides whatever is not "

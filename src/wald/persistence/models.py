@@ -14,6 +14,8 @@ from .header import Section, number
 
 #: What the engine takes at most.
 MOST_CLASSES, MOST_DEGREE, MOST_FEATURES = 10_000, 1000, 2**31 - 1
+#: The engine makes room for so many features of a kernel machine, also where sparse support vectors name few of them.
+MOST_KERNEL_FEATURES = 2**25 - 1
 LABELS = ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float32", "float64")
 INDICES = ("int32", "int64")
 #: Dtypes of coefficients.
@@ -169,12 +171,12 @@ def _encode_kernel(terms: KernelTerms, arrays: Arrays) -> dict[str, Any]:
 
 
 def _decode_kernel(section: Section, stock: Stock, n_outputs: int) -> tuple[KernelTerms, int]:
-    n_features = section.integer("n_features", 1, MOST_FEATURES)
+    n_features = section.integer("n_features", 1, MOST_KERNEL_FEATURES)
     coef = stock.floats("coef", n_outputs, None)
     n_terms = coef.shape[1]
     require(n_terms, "the array 'coef' has no columns")
     if section.flag("sparse"):
-        vectors: Any = _decode_csr(stock, n_terms, n_features)
+        vectors: Any = decode_csr(stock, ("vectors.data", "vectors.indices", "vectors.indptr"), n_terms, n_features)
     else:
         vectors = stock.floats("vectors", n_terms, n_features)
     columns, has_fill = None, section.flag("fill")
@@ -200,14 +202,15 @@ def _decode_kernel(section: Section, stock: Stock, n_outputs: int) -> tuple[Kern
     return terms, n_features
 
 
-def _decode_csr(stock: Stock, n_rows: int, n_columns: int) -> sparse.csr_array:
-    data = stock.floats("vectors.data", None)
-    indices = stock.integers("vectors.indices", INDICES, len(data), low=0, high=n_columns)
-    indptr = stock.integers("vectors.indptr", INDICES, n_rows + 1, low=0, high=len(data) + 1)
+def decode_csr(stock: Stock, names: tuple[str, str, str], n_rows: int, n_columns: int) -> sparse.csr_array:
+    """A canonical CSR array, from the names of its data, indices and indptr."""
+    data = stock.floats(names[0], None)
+    indices = stock.integers(names[1], INDICES, len(data), low=0, high=n_columns)
+    indptr = stock.integers(names[2], INDICES, n_rows + 1, low=0, high=len(data) + 1)
     ends = indptr[0] == 0 and indptr[-1] == len(data)
-    require(ends and np.all(indptr[:-1] <= indptr[1:]), "the array 'vectors.indptr' does not rise from 0 to the end")
+    require(ends and np.all(indptr[:-1] <= indptr[1:]), f"the array {names[2]!r} does not rise from 0 to the end")
     ascends = indices[:-1] < indices[1:]
     first = indptr[1:-1]
     ascends[first[(first > 0) & (first < len(data))] - 1] = True  # from one row to the next
-    require(ascends.all(), "the array 'vectors.indices' does not ascend within every row")
+    require(ascends.all(), f"the array {names[1]!r} does not ascend within every row")
     return sparse.csr_array((data, indices, indptr), shape=(n_rows, n_columns))
