@@ -11,6 +11,7 @@ from scipy import sparse
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
+from ._full_model import predict_wrapped
 from ._rows import has_names, is_frame, n_rows_of, take
 from .additive import AdditiveModel
 
@@ -33,7 +34,7 @@ def require_accepted(model: AdditiveModel, X: Any) -> None:
     if n_rows_of(X) > 0:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of names that X lacks
-            model.estimator.predict(take(X, np.arange(1)))
+            predict_wrapped(model, take(X, np.arange(1)))
 
 
 def checked(owner: Any, X: Any) -> Any:

@@ -34,11 +34,14 @@ from sklearn.svm import SVC, LinearSVC
 from wald import EarlyExitClassifier, load, save
 from wald.additive import decompose
 
-pytestmark = pytest.mark.filterwarnings(
-    "ignore::sklearn.exceptions.ConvergenceWarning",
-    "ignore:self.within_class_std_dev_:UserWarning",
-    "ignore:no early exit",
-)
+pytestmark = [
+    pytest.mark.filterwarnings(
+        "ignore::sklearn.exceptions.ConvergenceWarning",
+        "ignore:self.within_class_std_dev_:UserWarning",
+        "ignore:no early exit",
+    ),
+    pytest.mark.filterwarnings("ignore:The certificate's risk of:UserWarning"),  # of rare classes, on made data
+]
 
 MODELS = {
     "multinomial": MultinomialNB(),
@@ -334,6 +337,7 @@ def test_binarized_frames_keep_their_names():
 NO_FILES = [name for name in MODELS if name.startswith("bernoulli")]
 
 
+@pytest.mark.filterwarnings("ignore:The file holds the terms of this OneVsRestClassifier")
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("name", sorted(set(MODELS) - set(NO_FILES)))
 def test_files(name, n_classes, tmp_path):

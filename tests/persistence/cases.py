@@ -108,7 +108,7 @@ MAKERS: dict[str, Callable[[], Any]] = {
     "budget": dense(LogisticRegression(), rule=Budget(7), risk=None),
     "constant": dense(LogisticRegression(), rule=ConstantBoundary(delta=0.1, sides="negative"), order="random"),
     "ladder": dense(LogisticRegression(), rule=Ladder("partial")),
-    "ranges": dense(LogisticRegression(), rule=Lossless(low=[-9.0] * 14, high=9), risk=None),
+    "ranges": dense(LogisticRegression(), rule=Lossless(low=[-20.0] * 14, high=20), risk=None),
     "own order": dense(LogisticRegression(), order=np.arange(14)[::-1]),
     "own cost model": dense(SVC(), cost=CostModel(row=1.0, unit=1.0, readout=0.0, stage=0.1, full=1e3)),
     "feature costs": dense(LogisticRegression(), feature_costs=np.linspace(1, 14, 14)),

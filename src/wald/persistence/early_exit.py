@@ -132,7 +132,7 @@ class Parts:
         if read.front is not None or not _equal(read, self.model):
             raise FileFormatError("the estimator that the file describes has other terms than the file")
         # the terms of the file, whose support vectors the estimator shares
-        return replace(self.model, estimator=estimator, feature_names_in=read.feature_names_in, watch=read.watch)
+        return replace(read, terms=self.model.terms)
 
 
 def assemble(parts: Parts, estimator: Any, where: str) -> EarlyExitClassifier:

@@ -21,6 +21,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.impute import SimpleImputer
 from sklearn.isotonic import IsotonicRegression
 from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
+from sklearn.model_selection._search import BaseSearchCV
 from sklearn.naive_bayes import BernoulliNB, ComplementNB, MultinomialNB
 from sklearn.neighbors import NearestCentroid
 from sklearn.pipeline import Pipeline
@@ -139,6 +140,8 @@ class Writer:
         if hasattr(part, "_sklearn_output_config"):
             raise NotRebuildableError(f"the {kind.__name__} has a set_output of its own")
         node: dict[str, Any] = {"class": kind.__name__}
+        if isinstance(part, BaseSearchCV):  # which answers as its best estimator does
+            return self.node(part.best_estimator_)
         if kind is FrozenEstimator:
             return node | {"estimator": self.node(part.estimator)}
         if kind is Pipeline:
@@ -441,7 +444,8 @@ class Reader:
             require(len(sizes) == 2, f"{where} has no columns")
             return self._stock.take(name, NUMBERS, *sizes[::-1]).T
         array = self._stock.take(name, NUMBERS, *sizes)
-        most = max(1, len(self._classes) * (len(self._classes) - 1) // 2)
+        n_classes = len(self._classes)
+        most = max(n_classes, n_classes * (n_classes - 1) // 2)
         require("k" not in shape or 1 <= len(array) <= most, f"{where} has {len(array)} outputs")
         return array
 
