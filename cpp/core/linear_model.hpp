@@ -30,9 +30,20 @@ public:
     static constexpr int L = kLanes<double>;
     static constexpr int kBlockRows = 96, kBlockTerms = 32, kBlockStride = kBlockTerms + 8;
     static constexpr std::int64_t kNearBytes = 4 << 20;  // rows of fewer bytes in all may be in a cache: asking takes time, too
+    // A non-zero of a CSR row that early stages read, and its place in the plan's order.
+    struct Entry {
+        std::int32_t position;
+        double value;
+    };
+    struct Scratch {
+        std::vector<Entry> entries;  // of all CSR rows that were read in
+    };
     struct Row {
         const Rows* rows;
         std::int64_t index;
+        // CSR: its entries, in the plan's order, from entries[first] on
+        const Scratch* scratch;
+        std::size_t first, n_entries;
     };
 
     explicit LinearModel(const LinearModelSpec& spec)
@@ -56,17 +67,41 @@ public:
     std::int64_t evaluated(std::int64_t terms) const { return terms; }
     std::int64_t full_width() const { return 0; }  // the last stage reads the row itself
     std::size_t row_bytes() const { return 0; }
-    struct Scratch {};
     Scratch scratch(Arena&, std::int64_t) const { return {}; }
     std::int64_t full_work() const { return padded_features_; }
 
-    bool prepare(const Rows& rows, std::int64_t r, Row& row, Scratch&) const {
-        row.rows = &rows;
-        row.index = r;
+    bool prepare(const Rows& rows, std::int64_t r, Row& row, Scratch& scratch) const {
+        row = {&rows, r, &scratch, scratch.entries.size(), 0};
+        if (rows.layout == Rows::Layout::csr && !order_.empty()) {
+            for (std::int64_t i = rows.indptr[r]; i < rows.indptr[r + 1]; ++i) {
+                const std::int32_t at = position_[rows.indices[i]];
+                if (at < 0) continue;
+                const double v = load_element<double>(rows.data + i * rows.element_bytes(), rows.dtype);
+                scratch.entries.push_back({at, filled(v, rows.indices[i])});
+            }
+            row.n_entries = scratch.entries.size() - row.first;
+            std::sort(scratch.entries.begin() + row.first, scratch.entries.end(),
+                      [](const Entry& one, const Entry& other) { return one.position < other.position; });
+        }
         return true;  // what is read is judged through the scores
+    }
+    // The entries of a CSR row at places [begin, end) of the plan's order.
+    static std::span<const Entry> entries(const Row& row, std::int64_t begin, std::int64_t end) {
+        const std::span<const Entry> all(row.scratch->entries.data() + row.first, row.n_entries);
+        const auto place = [&](std::int64_t at) {
+            return std::lower_bound(all.begin(), all.end(), at, [](const Entry& e, std::int64_t p) { return e.position < p; });
+        };
+        return {place(begin), place(end)};
     }
 
     void evaluate(const Row* const* rows, double* const* slots, int n, std::int64_t begin, std::int64_t end) const {
+        if (rows[0]->rows->layout == Rows::Layout::csr) {
+            for (int r = 0; r < n; ++r) {
+                std::fill(slots[r] + begin, slots[r] + round_up(end, L), 0.0);
+                for (const Entry& e : entries(*rows[r], begin, end)) slots[r][e.position] = e.value;
+            }
+            return;
+        }
         each_block(rows, n, begin, end, [&](int first, int some, std::int64_t at, int m, const double* values) {
             for (int r = 0; r < some; ++r) std::copy_n(values + r * kBlockStride, m, slots[first + r] + at);
         });
@@ -92,12 +127,10 @@ public:
         }
     }
     void start(double*) const {}
-    // Feature values of terms [begin, end) of one row whose values do not lie in columns apart.
+    // Feature values of terms [begin, end) of one dense row whose values do not lie in columns apart.
     void gather(const Row& row, std::int64_t begin, std::int64_t end, double* out) const {
         const Rows& source = *row.rows;
-        if (source.layout == Rows::Layout::csr) {
-            scatter(source, row.index, begin, end, out);
-        } else if (source.dtype == Dtype::f32 && fill_.empty()) {
+        if (source.dtype == Dtype::f32 && fill_.empty()) {
             const std::byte* p = source.row(row.index);
             for (std::int64_t k = begin; k < end; ++k)
                 out[k - begin] = *reinterpret_cast<const float*>(p + order_[k] * source.column_stride);
@@ -186,15 +219,6 @@ private:
     }
     double filled(double v, std::int64_t f) const { return v != v && !fill_.empty() ? fill_[f] : v; }
 
-    void scatter(const Rows& rows, std::int64_t r, std::int64_t begin, std::int64_t end, double* slot) const {
-        std::fill(slot, slot + (end - begin), 0.0);
-        for (std::int64_t i = rows.indptr[r]; i < rows.indptr[r + 1]; ++i) {
-            const std::int64_t at = position_[rows.indices[i]];
-            if (at >= begin && at < end)
-                slot[at - begin] = filled(load_element<double>(rows.data + i * rows.element_bytes(), rows.dtype), rows.indices[i]);
-        }
-    }
-
     void read(const Rows& rows, std::int64_t r, double* x) const {
         if (rows.contiguous() && fill_.empty() && rows.dtype != Dtype::u8) {
             const std::byte* p = rows.row(r);
@@ -278,6 +302,12 @@ public:
     double score(const double* slot, int look) const { return slot[look]; }
 
     void evaluate(const Row* const* rows, double* const* slots, int n, std::int64_t begin, std::int64_t end) const {
+        if (rows[0]->rows->layout == Rows::Layout::csr) {  // zeros change no sum
+            for (int r = 0; r < n; ++r)
+                for (const LinearModel::Entry& e : LinearModel::entries(*rows[r], begin, end))
+                    kernels<double>().accumulate(slots[r], weights_.data() + e.position * bias_.size(), n_panels_, &e.value, 1);
+            return;
+        }
         model_->each_block(rows, n, begin, end, [&](int first, int some, std::int64_t at, int m, const double* values) {
             for (int r = 0; r < some; ++r)
                 kernels<double>().accumulate(slots[first + r], weights_.data() + at * bias_.size(), n_panels_,

@@ -47,6 +47,8 @@ TIMING_ROWS = 512
 MOST_REDONE = 0.05
 #: The squares of larger scores are no numbers any more.
 LARGEST_SCORE = 1e100
+#: Of so few outputs, products with the non-zeros of a row take no longer than choosing among them.
+FEW_OUTPUTS = 32
 #: Bytes of a cache line.
 LINE = 64
 #: Columns in one step of what is timed: fewer would stay in the cache from one run to the next, and seem cheap.
@@ -163,29 +165,25 @@ def make_plan(model: AdditiveModel, X_order: Any, X_shape: Any, raw_shape: Any, 
     )
 
 
-def cannot_pay(model: AdditiveModel, X: Any, raw: Any, request: Request) -> bool:
-    """Whether even the cheapest plan of a linear model on sparse rows would take longer than the model itself.
+def cannot_pay(model: AdditiveModel, X: Any, request: Request) -> bool:
+    """Whether no plan of a linear model on sparse rows would be faster than the model itself.
 
-    A plan must go through the non-zeros of a row to find those it wants, and that at two stages or more, if rows are to
-    leave at all; the model multiplies them, and is done.
+    A plan must go through the non-zeros of a row to find those it wants, and look at what it has found more than once;
+    the model multiplies them, and is done. Counted in units a plan would pay, and yet take many times as long: it is
+    made only for features that cost something.
 
     Parameters
     ----------
     model : AdditiveModel
     X : array or CSR
-        Validation rows as the terms meet them.
-    raw : rows as the wrapped estimator takes them, the same as ``X``
+        Rows as the terms meet them.
     request : Request
     """
-    if not (request.cost == "time" and sparse.issparse(X) and isinstance(model.terms, LinearTerms)) or n_of(X) == 0:
+    if not (sparse.issparse(X) and isinstance(model.terms, LinearTerms)) or request.rule.lossless:
         return False
-    n = n_timed(model, n_of(X))
-    packed = pack(model, np.zeros(1, dtype=np.int64), NO_SURROGATES, "float64")
-    unread = Readout(np.zeros((model.terms.n_outputs, 1)), np.zeros(model.terms.n_outputs))
-    engine = watching(model, packed, np.ones(2, dtype=np.int64), [unread] * 2)
-    rows, some = list(pieces(X[:n])), take(raw, np.arange(n))
-    ours = seconds(lambda: [answer(engine, model, p, 2, "pending", 1) for p in rows]) + _front_time(model, some)
-    return 2 * ours > predict_time(model, some, 1)
+    if request.feature_costs is not None or request.feature_groups is not None:
+        return False
+    return request.cost in ("time", "units") and model.terms.n_outputs <= FEW_OUTPUTS
 
 
 def plan_without_stages(model: AdditiveModel) -> Plan:

@@ -51,7 +51,8 @@ def kept_if_faster(
         return certificate, plan
     costs = plan.cost_model
     expected = expected_cost(model, plan, promise)
-    if plan.evaluate_all or CLEAR * expected < costs.full:
+    clear = model.front is None and CLEAR * expected < costs.full  # steps in front are timed on both sides
+    if plan.evaluate_all or clear:
         return certificate, replace(plan, cost_model=replace(costs, margin=UNTIMED))
     served = Served(model, plan, promise.rule.lossless, ranges=FeatureRanges.of(model, promise.rule))
     ratio = max(_ratio(served, X, threads) for threads in {1, n_threads})

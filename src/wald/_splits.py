@@ -69,7 +69,7 @@ def plan_and_certify(
     first = draw()
     n_independent = len(first.certificate if groups is None else np.unique(groups[first.certificate]))
     promise = replace(promise, n_splits=_number(n_splits, promise, n_independent, model))
-    if promise.risk is not None and cannot_pay(model, Z[first.shape], take(X, first.shape), request):
+    if promise.risk is not None and cannot_pay(model, Z, request):
         return _everything(model, first, Z, X, request, promise)
     splits = chain([first], (draw() for _ in range(promise.n_splits - 1)))
     kept = min((_outcome(model, Z, X, groups, split, request, promise) for split in splits), key=lambda o: o.cost)
