@@ -51,8 +51,8 @@ def regressed_readouts(
     order = np.asarray(order[:last])
     covariance = moments.terms[np.ix_(order, order)].copy()
     diagonal = np.diag(covariance).copy()
-    # A term that does not vary gets a unit pivot and, its covariances being zero, the weight that stands here. So does a
-    # kernel value that varies by so little that its weight would be no number. Features may be of any unit.
+    # A term that does not vary gets a unit pivot and, its covariances being zero, the weight that stands here. So does
+    # a kernel value that varies by so little that its weight would be no number. Features may be of any unit.
     least = LEAST_VARIANCE * moments.output_variance.max(initial=0.0) if still_weights is None else 0.0
     still = ~(diagonal > least)
     covariance[still, :] = 0.0
