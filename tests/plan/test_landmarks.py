@@ -11,7 +11,7 @@ from wald.plan.landmarks import rbf_landmarks
 def found(unit: float) -> np.ndarray:
     """Landmarks of a smooth function of two features of this size."""
     X = np.random.default_rng(0).normal(size=(400, 2))
-    scores = np.exp(-((X - 1) ** 2).sum(axis=1))
+    scores = np.exp(-((X - 1) ** 2).sum(axis=1, keepdims=True))
     return rbf_landmarks(X * unit, scores, np.ones(400), X[:3] * unit, 0.5 / unit**2)
 
 
@@ -29,5 +29,5 @@ def test_landmarks_stay_near_the_rows(unit: float) -> None:
 
 def test_rows_of_zeros_have_no_unit() -> None:
     zeros = np.zeros((50, 3))
-    landmarks = rbf_landmarks(zeros, np.arange(50.0), np.ones(50), zeros[:2], 0.1)
+    landmarks = rbf_landmarks(zeros, np.arange(50.0)[:, None], np.ones(50), zeros[:2], 0.1)
     assert np.isfinite(landmarks).all()
