@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 
-import numpy as np
 import pytest
 from early_exit.models import make, wrap
 from sklearn.svm import SVC
