@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from decimal import ROUND_CEILING, Context, Decimal
 
 import numpy as np
@@ -89,3 +90,32 @@ def share(part: int, whole: int) -> str:
     while part < whole and f"{100 * part / whole:.{digits}f}".startswith("100"):
         digits += 1
     return f"{100 * part / whole:.{max(digits, 2)}f} %" if part < whole else "100 %"
+
+
+def between(low: float, high: float) -> str:
+    """An interval in two digits that count of its upper end, widened to these.
+
+    Examples
+    --------
+    >>> between(0, 0.2871), between(16.04, 19.52), between(1234, 1250), between(5, 5)
+    ('0 to 0.29', '16 to 20', '1 200 to 1 300', '5')
+    """
+    if low == high:
+        return number(low)
+    unit = 10.0 ** (math.floor(math.log10(high)) - 1)
+    ends = math.floor(round(low / unit, 9)) * unit, math.ceil(round(high / unit, 9)) * unit
+    return " to ".join(thousands(round(end)) if unit >= 1 else significant(end, 3) for end in ends)
+
+
+def share_between(low: float, high: float) -> str:
+    """A share that is known to lie between two others, in percent.
+
+    Examples
+    --------
+    >>> share_between(0.0, 0.00287), share_between(0.171, 0.229), share_between(0.9962, 1.0), share_between(1.0, 1.0)
+    ('0 to 0.29 %', '17 to 23 %', '99 to 100 %', '100 %')
+    """
+    low, high = 100.0 * low, 100.0 * high
+    if low < high and high > 10:  # two digits, whole percents
+        return f"{math.floor(low)} to {min(100, math.ceil(high))} %"
+    return between(low, high) + " %"

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 from commands.running import done, refusal, said
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
 
 import wald
 from wald.commands.facts import expected_cost
@@ -33,8 +36,50 @@ def test_expected_cost_is_the_mean_over_the_plan_rows(files: Path) -> None:
     plan = wald.load(files / "svc.wald").plan_
     leaving = [a - b for a, b in zip(plan.live, [*plan.live[1:], 0.0], strict=True)]
     assert sum(leaving) == pytest.approx(1)
-    assert expected_cost(plan) == pytest.approx(sum(a * b for a, b in zip(leaving, plan.stage_costs, strict=True)))
-    assert expected_cost(plan) < plan.full_cost / 2
+    mean = expected_cost(plan, plan.live)
+    assert mean == pytest.approx(sum(a * b for a, b in zip(leaving, plan.stage_costs, strict=True)))
+    assert mean < plan.full_cost / 2
+
+
+def test_shares_and_cost_of_fresh_rows_lie_within_what_is_printed(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(23_000, 30))
+    X[:, 0] += 4 * np.sign(X[:, 0])
+    y = X[:, :5].sum(axis=1) > 0  # most rows are clear from the first feature
+    model = LogisticRegression().fit(X[:1000], y[:1000])
+    fast = wald.EarlyExitClassifier(FrozenEstimator(model), risk=0.02, cost="units", random_state=0).fit(X[1000:3000])
+    plan, n = fast.plan_, fast._shape.n_rows
+    assert 0 in np.round(plan.live * n) or plan.live.min() * n < 10, "no rare stage"
+    wald.save(fast, tmp_path / "rare.wald")
+    facts = said("inspect", tmp_path / "rare.wald")["plan"]
+    assert facts["n_rows"] == n
+    _, cost = fast.predict(X[3000:], return_cost=True)
+    assert facts["expected_cost_low"] <= cost.mean() <= facts["expected_cost_high"]
+    for stage in facts["looks"]:
+        share = (cost >= stage["cost"]).mean()
+        assert stage["reached_by_low"] <= share <= stage["reached_by_high"]
+        assert stage["reached_by_low"] <= stage["reached_by"] <= stage["reached_by_high"]
+        k = round(stage["reached_by"] * n)
+        assert stage["reached_by_high"] == 1 if k == n else stage["reached_by_high"] > max(share, 2 / n)
+    out = done("inspect", tmp_path / "rare.wald").stdout
+    assert f"from {n} validation rows" in out
+    assert " 0.00 %" not in out
+    words = re.search(r"features; ([\d.]+) to ([\d.]+) of", out)
+    assert words is not None
+    assert float(words[1]) <= cost.mean() <= float(words[2])
+
+
+def test_a_plan_that_evaluates_everything_costs_everything(tmp_path: Path) -> None:
+    X = np.random.default_rng(0).normal(size=(700, 3))
+    fast = wald.EarlyExitClassifier(FrozenEstimator(LogisticRegression().fit(X[:300], X[:300, 0] > 0)), random_state=0)
+    with pytest.warns(UserWarning, match="no early exit"):
+        fast.fit(X[300:])
+    wald.save(fast, tmp_path / "all.wald")
+    facts = said("inspect", tmp_path / "all.wald")["plan"]
+    assert facts["evaluate_all"]
+    assert facts["expected_cost_low"] == facts["expected_cost"] == facts["expected_cost_high"] == 3
+    assert all(stage["reached_by_low"] == stage["reached_by_high"] == 1 for stage in facts["looks"])
+    assert "every row is evaluated in full, at 3 units." in done("inspect", tmp_path / "all.wald").stdout
 
 
 @pytest.mark.parametrize("name", ["svc", "words"])

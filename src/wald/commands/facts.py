@@ -8,7 +8,12 @@ import numpy as np
 
 from ..additive import KernelTerms
 from ..plan import Plan
+from ..plan.moments import Floats
 from ..stopping import Certificate
+from ..stopping.binomial import interval, shared_confidence
+
+#: All intervals that a plan is shown with hold together with this confidence.
+CONFIDENCE = 0.95
 
 
 def certificate_facts(certificate: Certificate) -> dict[str, Any]:
@@ -43,9 +48,17 @@ def certificate_facts(certificate: Certificate) -> dict[str, Any]:
     }
 
 
-def plan_facts(plan: Plan) -> dict[str, Any]:
-    """A plan: every look with its thresholds, the share of the plan rows that reached it, and what it has cost."""
+def plan_facts(plan: Plan, n_rows: int) -> dict[str, Any]:
+    """A plan: every stage with its thresholds, the share of the validation rows that reached it, and its cost.
+
+    Parameters
+    ----------
+    plan : Plan
+    n_rows : int
+        Number of validation rows.
+    """
     low, high = (np.append(limits.astype(np.float64), np.nan) for limits in plan.thresholds())
+    lower, upper = reached_by(plan, n_rows)
     looks = [
         {
             "units": int(units),
@@ -53,24 +66,56 @@ def plan_facts(plan: Plan) -> dict[str, Any]:
             "below": float(below),
             "above": float(above),
             "reached_by": float(live),
+            "reached_by_low": float(least),
+            "reached_by_high": float(most),
         }
-        for units, cost, below, above, live in zip(plan.stages, plan.stage_costs, low, high, plan.live, strict=True)
+        for units, cost, below, above, live, least, most in zip(
+            plan.stages, plan.stage_costs, low, high, plan.live, lower, upper, strict=True
+        )
     ]
     return {
         "evaluate_all": plan.evaluate_all,
         "precision": plan.precision,
         "n_surrogates": len(plan.surrogates.vectors),
-        "expected_cost": expected_cost(plan),
+        "n_rows": n_rows,
+        "confidence": CONFIDENCE,
+        "expected_cost": expected_cost(plan, plan.live),
+        "expected_cost_low": expected_cost(plan, lower),
+        "expected_cost_high": expected_cost(plan, upper),
         "full_cost": plan.full_cost,
         "looks": looks,
     }
 
 
-def expected_cost(plan: Plan) -> float:
-    """What a row costs on average, by the plan rows."""
+def reached_by(plan: Plan, n_rows: int) -> tuple[Floats, Floats]:
+    """Lower and upper limits of the share of rows that reach each stage, by the number of validation rows that did.
+
+    Intervals of Clopper and Pearson that hold together with `CONFIDENCE`, for thresholds chosen apart from these rows.
+
+    Parameters
+    ----------
+    plan : Plan
+    n_rows : int
+        Number of validation rows.
+
+    Returns
+    -------
+    low, high : float64 ndarray of shape (T + 1,)
+        1 at the first stage, and everywhere if every row is evaluated in full.
+    """
+    low, high = np.ones(plan.n_stages + 1), np.ones(plan.n_stages + 1)
+    if not plan.evaluate_all:
+        confidence = shared_confidence(CONFIDENCE, max(1, plan.n_stages))
+        for i, live in enumerate(plan.live[1:], start=1):
+            low[i], high[i] = interval(round(live * n_rows), n_rows, confidence)
+    return low, high
+
+
+def expected_cost(plan: Plan, live: Floats) -> float:
+    """What a row costs on average if such shares of the rows reach the stages."""
     if plan.evaluate_all:
         return plan.full_cost
-    leaving = plan.live - np.append(plan.live[1:], 0.0)
+    leaving = live - np.append(live[1:], 0.0)
     return float(leaving @ plan.stage_costs)
 
 

@@ -105,7 +105,7 @@ def fit(
                     "file": str(output),
                     "n_rows": part.rows.shape[0],
                     "certificate": certificate_facts(fast.certificate_),
-                    "plan": plan_facts(fast.plan_),
+                    "plan": plan_facts(fast.plan_, fast._shape.n_rows),
                     "model": model_facts(fast),
                 }
             )

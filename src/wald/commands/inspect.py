@@ -9,7 +9,7 @@ import typer
 from rich import box
 from rich.table import Table
 
-from .._figures import number, share
+from .._figures import between, number, share_between, thousands
 from . import options
 from .answers import NO, answering, as_json, note, show
 from .facts import certificate_facts, model_facts, plan_facts
@@ -31,7 +31,8 @@ def inspect(
     with answering("inspect", debug):
         wrapped = None if model is None else load_model(model, trust_pickle, trust_type or ())
         fast = load_fast(file, 1, wrapped)
-        certificate, plan, facts = certificate_facts(fast.certificate_), plan_facts(fast.plan_), model_facts(fast)
+        certificate, facts = certificate_facts(fast.certificate_), model_facts(fast)
+        plan = plan_facts(fast.plan_, fast._shape.n_rows)
         if json:
             as_json({"file": str(file), "model": facts, "certificate": certificate, "plan": plan})
         else:
@@ -46,13 +47,20 @@ def _described(model: dict[str, Any], plan: dict[str, Any]) -> str:
     own = f" and {plan['n_surrogates']} vectors of the plan's own" if plan["n_surrogates"] else ""
     words = (
         f"{kind}, {len(model['classes'])} classes, {model['n_features']} features, {model['terms']} "
-        f"{model['unit']}{own}; {number(plan['expected_cost'])} of {number(plan['full_cost'])} units per row expected"
+        f"{model['unit']}{own}; "
     )
-    return words + ("; every row is evaluated in full" if plan["evaluate_all"] else "") + "."
+    if plan["evaluate_all"]:
+        return f"{words}every row is evaluated in full, at {number(plan['full_cost'])} units."
+    cost = between(plan["expected_cost_low"], plan["expected_cost_high"])
+    return (
+        f"{words}{cost} of {number(plan['full_cost'])} units per row expected.\nShares and cost are estimated from "
+        f"{thousands(plan['n_rows'])} validation rows; the intervals hold together with {plan['confidence']:.0%} "
+        "confidence if the stages, which were chosen on the same rows, fit others as well."
+    )
 
 
 def _table(model: dict[str, Any], plan: dict[str, Any]) -> Table:
-    """One line per look; the last is the full model."""
+    """One line per stage; the last is the full model."""
     looks = plan["looks"]
     below = any(math.isfinite(look["below"]) for look in looks)
     above = "leaves above" if model["binary"] else "leaves at confidence"
@@ -67,7 +75,7 @@ def _table(model: dict[str, Any], plan: dict[str, Any]) -> Table:
             number(look["units"]),
             number(look["cost"]),
             *("" if last else _limit(limit) for limit in limits),
-            share(round(1e6 * look["reached_by"]), 10**6),
+            share_between(look["reached_by_low"], look["reached_by_high"]),
         )
     return grid
 

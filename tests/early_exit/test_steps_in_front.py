@@ -1,0 +1,97 @@
+"""Pipelines whose steps are not folded: a plan pays for them as the model does, and so cannot save much."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.compose import make_column_transformer
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import (
+    KBinsDiscretizer,
+    OneHotEncoder,
+    PolynomialFeatures,
+    QuantileTransformer,
+    SplineTransformer,
+    StandardScaler,
+)
+
+from wald import EarlyExitClassifier
+
+pytestmark = pytest.mark.filterwarnings("ignore:no early exit")
+N_TRAIN, N_FIT = 1000, 3000
+KINDS = ["columns", "texts", "products", "quantiles", "bins", "splines"]
+
+
+def numbers(n: int) -> tuple[Any, Any]:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 12))
+    return X, X[:, :4].sum(axis=1) + X[:, 0] * X[:, 1] + rng.normal(size=n) > 0
+
+
+def columns(n: int) -> tuple[Any, Any]:
+    pandas = pytest.importorskip("pandas")
+    X, y = numbers(n)
+    frame = pandas.DataFrame(X, columns=[f"x{i}" for i in range(12)])
+    return frame.assign(city=np.array(["ulm", "bonn", "kiel"])[np.digitize(X[:, 5], [-0.5, 0.5])]), y
+
+
+def texts(n: int) -> tuple[Any, Any]:
+    rng = np.random.default_rng(0)
+    words = np.minimum(rng.zipf(1.4, size=(n, 40)), 3000)
+    return [" ".join(f"w{word}" for word in row) for row in words], (words == 7).any(axis=1)
+
+
+def pipeline(kind: str) -> tuple[Any, Any, Any]:
+    """An unfitted pipeline, rows and labels."""
+    front: Any = {
+        "columns": lambda: make_column_transformer(
+            (OneHotEncoder(), ["city"]), (StandardScaler(), [f"x{i}" for i in range(12)])
+        ),
+        "texts": TfidfVectorizer,
+        "products": lambda: PolynomialFeatures(2),
+        "quantiles": lambda: QuantileTransformer(n_quantiles=100),
+        "bins": lambda: KBinsDiscretizer(8, quantile_method="averaged_inverted_cdf"),
+        "splines": SplineTransformer,
+    }[kind]()
+    rows = {"columns": columns, "texts": texts}.get(kind, numbers)
+    return make_pipeline(front, LogisticRegression(max_iter=1000)), *rows(6000)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_cannot_pay_is_left_and_steps_run_once(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    model, X, y = pipeline(kind)
+    model.fit(X[:N_TRAIN], y[:N_TRAIN])
+    fast = EarlyExitClassifier(FrozenEstimator(model), risk=0.01, cost="time", random_state=0)
+    fast.fit(X[N_TRAIN : N_TRAIN + N_FIT])
+    assert fast.plan_.evaluate_all
+    fresh = X[N_TRAIN + N_FIT :]
+    np.testing.assert_array_equal(fast.predict(fresh), model.predict(fresh))
+    best = {}
+    for name, answers in (("model", model), ("wald", fast)):
+        times = []
+        for _ in range(3):
+            start = time.perf_counter()
+            answers.predict(fresh)
+            times.append(time.perf_counter() - start)
+        best[name] = min(times)
+    print(f"\n{kind}: {best['model'] / best['wald']:.2f} times the model's speed")  # with -s
+
+    step = type(model[0])
+    own, calls = step.transform, []
+
+    def counted(self: Any, rows: Any, *args: Any, **params: Any) -> Any:
+        if self is fast.estimator_[0] or self is model[0]:
+            calls.append(len(rows))
+        return own(self, rows, *args, **params)
+
+    monkeypatch.setattr(step, "transform", counted)
+    for n in (1, 5, 100, 2000):
+        calls.clear()
+        fast.predict(fresh[:n])
+        assert calls == [n]
