@@ -237,7 +237,7 @@ def test_format_overrides_the_suffix(text: Any) -> None:
 
 WORDS = (
     ("a,b,c\n1,2,3\n4,x,6\n", BY_PLACE, "line 3, column 2 ('b'): 'x' is not a number"),
-    ("1,2,3\n4,5,1_0\n", BY_PLACE, "line 2, column 3: '1_0' is not a number"),
+    ("7,2,3\n4,5,1_0\n", BY_PLACE, "line 2, column 3: '1_0' is not a number"),
     ("a,b,c\n1,2,3\n\n4,,6\n", BY_PLACE, "line 4, column 2 ('b'): no number (NaN)"),
     ("\n\na,b,c\n\n1,2,inf\n", BY_PLACE, "line 5, column 3 ('c'): inf is not finite"),
     ("a,b,c\n1,2,-inf\n", HOLES, "line 2, column 3 ('c'): -inf is not finite"),

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from ..additive import KernelTerms
-from ..plan import Plan
-from ..stopping import Certificate
+if TYPE_CHECKING:
+    from ..plan import Plan
+    from ..stopping import Certificate
 
 
 def certificate_facts(certificate: Certificate) -> dict[str, Any]:
@@ -37,6 +35,8 @@ def certificate_facts(certificate: Certificate) -> dict[str, Any]:
 
 def plan_facts(plan: Plan) -> dict[str, Any]:
     """A plan: every look with its thresholds, the share of the plan rows that reached it, and what it has cost."""
+    import numpy as np
+
     low, high = (np.append(limits.astype(np.float64), np.nan) for limits in plan.thresholds())
     looks = [
         {
@@ -60,6 +60,8 @@ def plan_facts(plan: Plan) -> dict[str, Any]:
 
 def expected_cost(plan: Plan) -> float:
     """What a row costs on average, by the plan rows."""
+    import numpy as np
+
     if plan.evaluate_all:
         return plan.full_cost
     leaving = plan.live - np.append(plan.live[1:], 0.0)
@@ -68,6 +70,8 @@ def expected_cost(plan: Plan) -> float:
 
 def model_facts(fast: Any) -> dict[str, Any]:
     """The wrapped model, as wald reads it."""
+    from ..additive import KernelTerms
+
     model = fast._served.model
     kernel = isinstance(model.terms, KernelTerms)
     return {

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from sklearn.frozen import FrozenEstimator
 
 import wald
 
-from .._parameters import checked_rule
 from .._progress import progress
-from ..stopping import Certificate
 from . import options
 from .answers import NO, answering, as_json, mistaken, note, progress_console, show
+from .errors import UserError
 from .facts import certificate_facts, model_facts, plan_facts
 from .models import load_model, wanted_of
-from .rows import read_whole
+from .rows import called, read_whole
+
+if TYPE_CHECKING:
+    from ..stopping import Certificate
 
 #: Statuses of a promise that was asked for and cannot be made.
 FAILED = ("too few rows", "too many disagreements")
@@ -43,6 +44,7 @@ def fit(
     format: options.Format = None,
     header: options.Header = None,
     zero_based: options.ZeroBased = None,
+    separator: options.Separator = None,
     trust_pickle: options.TrustPickle = False,
     trust_type: options.TrustType = None,
     jobs: options.Jobs = 1,
@@ -57,7 +59,13 @@ def fit(
     the promise; the file is written all the same, and evaluates everything.
     """
     with answering("fit", debug):
+        from sklearn.frozen import FrozenEstimator
+
+        from .._parameters import checked_rule
+
         options.require_seed(seed)
+        if str(output) == "-":
+            raise UserError("-o: wald fit writes a file; name it.")
         options.require_writable(output, force, model, data)
         fast = wald.EarlyExitClassifier(
             None,
@@ -70,14 +78,14 @@ def fit(
         )
         with mistaken("options"):
             checked_rule(fast)
-        reading = options.reading(format, drop, header, zero_based, groups)
+        reading = options.reading(format, drop, header, zero_based, separator, groups)
         with progress(progress_console(), 4) as step:
             step("reading the model")
             wrapped = load_model(model, trust_pickle, trust_type or ())
             step("reading rows")
             part = read_whole(data, wanted_of(model, wrapped), reading)
             fast.set_params(estimator=FrozenEstimator(wrapped))
-            with warnings.catch_warnings(), mistaken(str(data), ValueError, TypeError):
+            with warnings.catch_warnings(), mistaken(called(data), ValueError, TypeError):
                 warnings.filterwarnings("ignore", "no early exit")  # the sentence says it
                 step("planning and certifying")
                 fast.fit(part.rows, groups=part.groups)
