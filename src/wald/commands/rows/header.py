@@ -37,7 +37,7 @@ def begins_with_names(
 
     They are names if all of the model's names, or one that an option gives, are among them; if there is no number; if
     text stands above numbers, and there are more such columns than numbers, or the numbers count from 0; or if they
-    count from 0 and the next line cannot (it has fractions, or there are 8 columns and more). Numbers are a row, unless
+    count from 0 and a row hardly can (there are 3 columns and the next line has fractions, or 8 columns). Numbers are a row, unless
     they may be names as well: whole numbers that count from 0 or 1, equal steps, many in rising order above others that
     are not, whole numbers above fractions. That is refused, and so are texts and numbers above texts and numbers.
 
@@ -125,7 +125,7 @@ def _counts_from(cells: Sequence[str], first: int) -> bool:
 def _cannot_count(cells: Sequence[str], below: Sequence[str] | None) -> bool:
     """Whether a line that counts is no row: the next has fractions, or it would be a great chance."""
     fractions = below is not None and any(_is_number(below, c) and not _whole(below[c]) for c in range(len(below)))
-    return len(cells) >= MANY or (len(cells) > 1 and fractions)
+    return len(cells) >= MANY or (len(cells) > 2 and fractions)
 
 
 def _has_only_fractions(cells: Sequence[str] | None) -> bool:
