@@ -57,7 +57,7 @@ def sink(path: Path) -> Iterator[Write]:
             parts: list[Columns] = []
             yield parts.append
             whole = {name: _joined([part[name] for part in parts]) for name in parts[0]}
-            with appearing(path) as beside:
+            with appearing(path) as beside, mistaken(f"-o: {path}", Exception):  # polars has kinds of its own
                 save(beside, whole)
         else:
             raise UserError(
