@@ -45,7 +45,14 @@ def test_names_that_are_beyond_doubt(tmp_path: Path, content: str, n_features: i
 
 @pytest.mark.parametrize(
     "content",
-    ["5.1,3.5,1.4\n4.9,3.0,1.4\n", "0,0,5\n0,1,2\n", "2,1,0\n1,1,1\n", "1.5,2.5\n0.5,7\n", "7\n1.5\n", "-1,0.5,7\n3,2,1\n"],
+    [
+        "5.1,3.5,1.4\n4.9,3.0,1.4\n",
+        "0,0,5\n0,1,2\n",
+        "2,1,0\n1,1,1\n",
+        "1.5,2.5\n0.5,7\n",
+        "7\n1.5\n",
+        "-1,0.5,7\n3,2,1\n",
+    ],
 )
 def test_rows_that_are_beyond_doubt(tmp_path: Path, content: str) -> None:
     rows = rows_of(tmp_path, content, Wanted(content.split("\n")[0].count(",") + 1))
