@@ -32,17 +32,17 @@ def powerless() -> Iterator[None]:
 
 
 @pytest.fixture
-def shared(files: Path, tmp_path: Path) -> Iterator[Path]:
+def shared(files: Path, tmp_path: Path) -> Path:
     """A folder that everybody can search, with the files that the commands read."""
     for path in (tmp_path, *tmp_path.parents):
-        if path.stat().st_uid == os.geteuid() and path.name.startswith("pytest-") or path == tmp_path:
+        if path == tmp_path or (path.stat().st_uid == os.geteuid() and path.name.startswith("pytest-")):
             path.chmod(0o755)
     for path in tmp_path.parents:
         if not path.stat().st_mode & 0o001 and os.geteuid() == 0:
             pytest.skip("the temporary folder cannot be searched by others")
     for name in ("svc.wald", "svc.skops", "fit.npy", "test.npy"):
         (tmp_path / name).write_bytes((files / name).read_bytes())
-    yield tmp_path
+    return tmp_path
 
 
 @pytest.mark.skipif(os.name != "posix", reason="rights are others elsewhere")

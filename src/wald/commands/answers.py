@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
 NO, MISTAKE, INTERRUPTED, BROKEN_PIPE = 1, 2, 130, 141
+#: Characters of another's words that are passed on.
+LONGEST = 1000
 #: What writing to a full disk or a broken device raises.
 WRITING = (errno.ENOSPC, errno.EIO, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC), errno.EBADF)
 
@@ -100,9 +102,10 @@ def mistaken(where: str, *errors: type[Exception]) -> Iterator[None]:
 
 
 def reason(error: BaseException) -> str:
-    """An error's own words, in one line."""
+    """An error's own words, in one line that is not endless, as where a whole damaged header is quoted."""
     words = (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__
-    return " ".join(words.split())
+    line = " ".join(words.split())
+    return line if len(line) <= LONGEST else line[:LONGEST] + "…"
 
 
 def note(text: str) -> None:

@@ -37,9 +37,10 @@ def begins_with_names(
 
     They are names if all of the model's names, or one that an option gives, are among them; if there is no number; if
     text stands above numbers, and there are more such columns than numbers, or the numbers count from 0; or if they
-    count from 0 and a row hardly can (there are 3 columns and the next line has fractions, or 8 columns). Numbers are a row, unless
-    they may be names as well: whole numbers that count from 0 or 1, equal steps, many in rising order above others that
-    are not, whole numbers above fractions. That is refused, and so are texts and numbers above texts and numbers.
+    count from 0 and a row hardly can (there are 3 columns and the next line has fractions, or there are 8 columns).
+    Numbers are a row, unless they may be names as well: they count from 0 or 1, have equal steps, are 5 or more in
+    rising order above a line that is in none, or are whole numbers above fractions. That is refused, and so are texts
+    and numbers above texts and numbers.
 
     Parameters
     ----------
