@@ -15,10 +15,46 @@ polars = pytest.importorskip("polars")
 
 #: What a header can be made to say.
 WORDS = (
-    b"", b"0", b"-1", b"1e9", b"9" * 30, b"None", b"True", b"{}", b"()", b"(", b"'", b'"', b"\x00", b"\xff\xfe", b"\n",
-    b"O", b"'|O'", b"'<c16'", b"'V8'", b"'<f9'", b"'\xc3\xa9'", b"__import__('os')", b"lambda: 0", b"1" * 5000, b"[" * 200,
-    b"nan", b"inf", b"1:1", b"99999999999:1", b"-1:1", b"qid:1", b"#", b";", b",", b"\t", b"1_0", b"0x10", b"\r", b"\\",
-)  # fmt: skip
+    b"",
+    b"0",
+    b"-1",
+    b"1e9",
+    b"9" * 30,
+    b"None",
+    b"True",
+    b"{}",
+    b"()",
+    b"(",
+    b"'",
+    b'"',
+    b"\x00",
+    b"\xff\xfe",
+    b"\n",
+    b"O",
+    b"'|O'",
+    b"'<c16'",
+    b"'V8'",
+    b"'<f9'",
+    b"'\xc3\xa9'",
+    b"__import__('os')",
+    b"lambda: 0",
+    b"1" * 5000,
+    b"[" * 200,
+    b"nan",
+    b"inf",
+    b"1:1",
+    b"99999999999:1",
+    b"-1:1",
+    b"qid:1",
+    b"#",
+    b";",
+    b",",
+    b"\t",
+    b"1_0",
+    b"0x10",
+    b"\r",
+    b"\\",
+)
 
 
 def mutated(content: bytes, rng: np.random.Generator, head: int) -> bytes:
@@ -54,19 +90,72 @@ def npy(rows: Any) -> bytes:
 def headers() -> Iterator[bytes]:
     """NPY files whose headers are well framed, and say odd things."""
     for version in ((1, 0), (2, 0), (3, 0), (4, 0), (0, 0), (255, 255)):
-        for shape in ("(397, 64)", "(1, 64)", "(-1, 64)", "(2**62, 64)", "(True, 64)", "(64,)", "()", "64", "(1.5, 64)",
-                      "(1, 10**400)", "('a', 64)", "[1, 64]", "(1, 64, 1)", "(0, 64)", "(1, -64)",
-                      "(4611686018427387904, 64)"):  # fmt: skip
+        for shape in (
+            "(397, 64)",
+            "(1, 64)",
+            "(-1, 64)",
+            "(2**62, 64)",
+            "(True, 64)",
+            "(64,)",
+            "()",
+            "64",
+            "(1.5, 64)",
+            "(1, 10**400)",
+            "('a', 64)",
+            "[1, 64]",
+            "(1, 64, 1)",
+            "(0, 64)",
+            "(1, -64)",
+            "(4611686018427387904, 64)",
+        ):
             text = f"{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}"
             yield framed(version, text)
-    for descr in ("'<f8'", "'>f8'", "'<f2'", "'|b1'", "'<M8[s]'", "'<U3'", "'|S3'", "'|V0'", "'<f0'", "'<U0'", "'|O'", "'zz'", "None", "8",
-                  "[('a', '<f8')]", "[('a', '<f8', (2**40,))]", "('<f8', (2, 2))", "[]", "'<f16'", "'<i8,<i8'", "{}", "b'f8'",
-                  "'f8,f'*9", "[('a',)]", "'<u1'", "'<f4'", "'<c8'"):  # fmt: skip
+    for descr in (
+        "'<f8'",
+        "'>f8'",
+        "'<f2'",
+        "'|b1'",
+        "'<M8[s]'",
+        "'<U3'",
+        "'|S3'",
+        "'|V0'",
+        "'<f0'",
+        "'<U0'",
+        "'|O'",
+        "'zz'",
+        "None",
+        "8",
+        "[('a', '<f8')]",
+        "[('a', '<f8', (2**40,))]",
+        "('<f8', (2, 2))",
+        "[]",
+        "'<f16'",
+        "'<i8,<i8'",
+        "{}",
+        "b'f8'",
+        "'f8,f'*9",
+        "[('a',)]",
+        "'<u1'",
+        "'<f4'",
+        "'<c8'",
+    ):
         for order in ("False", "True", "None", "1"):
             text = f"{{'descr': {descr}, 'fortran_order': {order}, 'shape': (1, 64), }}"
             yield framed((1, 0), text)
-    for text in ("", "{", "[]", "{'descr': '<f8'}", "1" * 9000, "(" * 5000, "{'shape': (1, 64), 'descr': '<f8', 'fortran_order': 0, 'x': 1}",
-                 "\x00", "{[]: 1}", "{'descr': '<f8', 'fortran_order': False, 'shape': (1L, 64L)}", "é", "'\\ud800'"):  # fmt: skip
+    for text in (
+        "",
+        "{",
+        "[]",
+        "{'descr': '<f8'}",
+        "1" * 9000,
+        "(" * 5000,
+        "{'shape': (1, 64), 'descr': '<f8', 'fortran_order': 0, 'x': 1}",
+        "\x00",
+        "{[]: 1}",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (1L, 64L)}",
+        "é",
+        "'\\ud800'",
+    ):
         yield framed((1, 0), text)
 
 
@@ -131,8 +220,19 @@ def fuzz(kind: str, files: Path, folder: Path, times: int, seed: int) -> dict[in
     path = folder / f"hostile.{kind}"
     words: Callable[[], tuple[object, ...]] = {
         "wald": lambda: ("inspect", path),
-        "skops": lambda: ("fit", path, files / "test.npy", "-o", folder / "a.wald", "--risk", 0.4, "--cost", "units", "--force"),
-    }.get(kind, lambda: ("predict", files / "svc.wald", path, "-o", "-", "--cost"))  # fmt: skip
+        "skops": lambda: (
+            "fit",
+            path,
+            files / "test.npy",
+            "-o",
+            folder / "a.wald",
+            "--risk",
+            0.4,
+            "--cost",
+            "units",
+            "--force",
+        ),
+    }.get(kind, lambda: ("predict", files / "svc.wald", path, "-o", "-", "--cost"))
     codes = dict.fromkeys((0, 1, 2), 0)
     for _ in range(times):
         path.write_bytes(mutated(content, rng, 400))

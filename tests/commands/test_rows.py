@@ -351,6 +351,7 @@ def test_npy_mistakes(tmp_path: Path) -> None:
         ("1 1:1\n1 2:1 1:1\n", "line 2: the index 1 comes after 2"),
         ("1 1:1 5:1\n", "line 1: the index 5 is beyond the model's 3 features"),
         ("1 0:1 3:1\n", "line 1: the index 3 is beyond the model's 3 features"),
+        ("1 " + "1" * 5000 + ":1\n", "…' is not INDEX:VALUE"),
         ("1 1:nan\n", "line 1, index 1: no number (NaN)"),
         ("1 1:1\n1 2:inf\n", "line 2, index 2: inf is not finite"),
     ],

@@ -17,7 +17,7 @@ from ..errors import UserError
 from .header import MISSING, begins_with_names, number
 from .separators import TRIED, sniffed, told
 from .source import Source
-from .wanted import Part, Reading, Selection, Wanted, first_bad, not_finite, select
+from .wanted import Part, Reading, Selection, Wanted, first_bad, not_finite, select, short
 
 #: Bytes that are parsed at once.
 BLOCK = 16 << 20
@@ -39,7 +39,7 @@ class _Table:
     allow_nan: bool
 
     def place(self, line: int, column: int) -> str:
-        name = f" ({self.names[column]!r})" if self.names is not None else ""
+        name = f" ({short(self.names[column])})" if self.names is not None else ""
         return f"{self.path}, line {line}, column {column + 1}{name}"
 
 
@@ -166,7 +166,7 @@ def _thorough(table: _Table, block: bytes, line: int) -> tuple[Floats, Texts]:
         for c in table.selection.features:
             value = number(cells[c])
             if value is None:
-                raise UserError(f"{table.place(at, c)}: {_short(cells[c])} is not a number.")
+                raise UserError(f"{table.place(at, c)}: {short(cells[c])} is not a number.")
             if not np.isfinite(value) and not (table.allow_nan and np.isnan(value)):
                 raise not_finite(table.place(at, c), value)
             row.append(value)
@@ -175,10 +175,6 @@ def _thorough(table: _Table, block: bytes, line: int) -> tuple[Floats, Texts]:
             column.append(cells[c])
     values = np.array(rows, dtype=np.float64).reshape(len(rows), len(table.selection.features))
     return values, {c: np.array(column, dtype=object) for c, column in texts.items()}
-
-
-def _short(cell: str) -> str:
-    return repr(cell if len(cell) <= 40 else cell[:40] + "…")
 
 
 # ---- the quick ways: None where they will not do ---------------------------------------------------------------------

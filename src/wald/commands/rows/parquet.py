@@ -89,6 +89,10 @@ def _sound(path: Source, step: Callable[[], T]) -> T:
         return step()
     except Exception as error:  # both libraries have many kinds, for what are all damages of the file
         raise UserError(f"{path} cannot be read as Parquet: {reason(error)}") from error
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":  # polars's own, where it did not expect a damage
+            raise
+        raise UserError(f"{path} cannot be read as Parquet: {reason(error)}") from error
 
 
 class _Polars:

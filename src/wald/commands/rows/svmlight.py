@@ -11,8 +11,10 @@ from sklearn.datasets import load_svmlight_file
 
 from ..errors import UserError
 from .source import Source
-from .wanted import Part, Reading, Wanted, not_finite
+from .wanted import Part, Reading, Wanted, not_finite, short
 
+#: An index of more digits is none.
+DIGITS = 16
 #: Non-zeros that are handed on at once.
 AT_ONCE = 4 << 20
 
@@ -75,11 +77,11 @@ def _find_mistake(path: Source, wanted: Wanted, zero_based: bool | None) -> None
                     continue
                 if position == 0:
                     if _float(text) is None:
-                        raise UserError(f"{place}: the label {text!r} is not a number.")
+                        raise UserError(f"{place}: the label {short(text)} is not a number.")
                     continue
                 number = _float(value)
-                if not (colon and index.isdecimal()) or number is None:
-                    raise UserError(f"{place}: {text!r} is not INDEX:VALUE.")
+                if not (colon and index.isdecimal() and len(index) < DIGITS) or number is None:
+                    raise UserError(f"{place}: {short(text)} is not INDEX:VALUE.")
                 if int(index) <= last:
                     raise UserError(f"{place}: the index {index} comes after {last}; they must rise, from {lowest} on.")
                 last = int(index)

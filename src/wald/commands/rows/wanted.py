@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 #: So many names are listed before "and more".
 LISTED = 5
+#: Characters of a cell or a name that are quoted.
+SHORT = 40
 
 
 @dataclass(frozen=True)
@@ -167,7 +169,7 @@ def _by_name(path: object, names: list[str], positions: list[int], wanted: tuple
 def _position(path: object, wanted: str, names: list[str] | None, n: int, option: str) -> int:
     if names is not None and wanted in names:
         return names.index(wanted)
-    if wanted.isdecimal() and int(wanted) < n:
+    if wanted.isdecimal() and len(wanted) < 16 and int(wanted) < n:
         return int(wanted)
     known = f"columns 0 to {n - 1}, without names" if names is None else f"the columns {listed(names)}"
     raise UserError(f"{option}: {path} has no column {wanted!r}; it has {known}.")
@@ -175,7 +177,12 @@ def _position(path: object, wanted: str, names: list[str] | None, n: int, option
 
 def listed(names: Sequence[str]) -> str:
     """The first few names."""
-    return ", ".join(map(repr, names[:LISTED])) + (f" and {len(names) - LISTED} more" if len(names) > LISTED else "")
+    return ", ".join(map(short, names[:LISTED])) + (f" and {len(names) - LISTED} more" if len(names) > LISTED else "")
+
+
+def short(cell: str) -> str:
+    """A cell or name in quotes, cut off where it is no use to read on."""
+    return repr(cell if len(cell) <= SHORT else cell[:SHORT] + "…")
 
 
 def _count(n: int, thing: str) -> str:
