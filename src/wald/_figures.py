@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from decimal import ROUND_CEILING, Context, Decimal
 
-import numpy as np
-
 
 def thousands(n: int) -> str:
     """A whole number with its thousands set apart.
@@ -27,6 +25,8 @@ def significant(value: float, digits: int) -> str:
     >>> significant(0.00004712, 2), significant(12.0, 3)
     ('0.000047', '12')
     """
+    import numpy as np  # the command line starts without it
+
     return np.format_float_positional(value, precision=digits, fractional=False, trim="-")
 
 

@@ -2,17 +2,23 @@
 
 # No postponed annotations here: typer reads those of functions that are made where typer is loaded.
 
+import os
+import signal
 import sys
-from typing import TYPE_CHECKING, Annotated
+from contextlib import suppress
+from typing import TYPE_CHECKING, Annotated, Any
 
 if TYPE_CHECKING:
     import typer
 
 _EXTRA = ("typer", "rich")
+#: Signals that end a command quietly; not all systems have all of them.
+_ENDING = ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK")
 
 
 def main() -> None:
     """Run the command line; the entry point of the script ``wald``."""
+    _end_quietly()
     try:
         application = build()
     except ModuleNotFoundError as error:
@@ -24,9 +30,34 @@ def main() -> None:
         )
         raise SystemExit(2) from None
     try:
-        application()
-    except KeyboardInterrupt:
-        raise SystemExit(130) from None
+        try:
+            application()
+        finally:
+            sys.stdout.flush()
+    except OSError as error:
+        from .commands.answers import unwritable
+
+        raise SystemExit(unwritable("wald", error)) from None
+
+
+def _end_quietly() -> None:
+    """Let a signal end the process at once: no traceback wherever it comes, and no half-written file."""
+    for name in _ENDING:
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
+            with suppress(ValueError):  # not in the main thread
+                signal.signal(number, _end)
+
+
+def _end(number: int, frame: Any) -> None:
+    files = sys.modules.get("wald._files")  # where it was never loaded, nothing is being written
+    discard = getattr(files, "discard_unfinished", None)  # not while it is being loaded
+    if discard is not None:
+        discard()
+    with suppress(OSError):
+        if os.isatty(2):
+            os.write(2, b"\x1b[?25h\n")  # the cursor, which a progress bar hides
+    os._exit(128 + number)
 
 
 def build() -> "typer.Typer":
@@ -63,7 +94,8 @@ def build() -> "typer.Typer":
     ) -> None:
         """Stop computing a prediction when the answer is already clear, with a certificate.
 
-        Exit codes: 0 done; 1 the answer is no, or a promise does not hold; 2 something to put right.
+        Exit codes: 0 done; 1 the answer is no, or a promise does not hold; 2 something to put right. 128 and more:
+        ended by a signal (130: Ctrl-C).
         """
 
     for command in (fit.fit, predict.predict, inspect.inspect, bench.bench, reproduce.reproduce, demo.demo):

@@ -252,6 +252,7 @@ def test_rows_that_do_not_fit(files: Path, tmp_path: Path) -> None:
         (("--seed", -1), "--seed must be"),
         (("--groups", "writer"), "--groups: "),
         (("--drop", 64), "--drop: "),
+        (("--drop", "9" * 5000), "--drop: "),
         (("--format", "excel"), "--format must be one of"),
     ],
 )

@@ -106,3 +106,46 @@ def test_ctrl_c_is_quiet_and_leaves_nothing(files: Path, tmp_path: Path) -> None
     assert running.returncode == 130
     assert stdout == stderr == ""
     assert list(out.iterdir()) == []
+
+
+def test_the_extra_is_enough_for_csv_and_parquet(files: Path, tmp_path: Path) -> None:
+    """With what the extra installs, and without pandas and pyarrow, all kinds of tables are read and written."""
+    import tomllib
+
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8"))
+    extra = {word.partition(">")[0] for word in project["project"]["optional-dependencies"]["cli"]}
+    assert extra == {"typer", "rich", "skops", "polars"}
+    code = """
+import sys
+from importlib.abc import MetaPathFinder
+class Without(MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("pandas", "pyarrow"):
+            raise ModuleNotFoundError(name=name)
+sys.meta_path.insert(0, Without())
+import importlib.util
+really = importlib.util.find_spec
+importlib.util.find_spec = lambda name, package=None: None if name in ("pandas", "pyarrow") else really(name, package)
+from wald.cli import main
+main()
+"""
+    pytest.importorskip("polars")
+
+    def alone(*words: object) -> None:
+        command = [sys.executable, "-c", code, *map(str, words)]
+        result = subprocess.run(command, capture_output=True, text=True, env=ENVIRONMENT, timeout=120, check=False)
+        assert result.returncode == 0, result.stderr
+
+    options = ("--drop", "label", "--drop", "writer", "--risk", 0.05, "--cost", "units")
+    alone("fit", files / "named.skops", files / "fit.csv", "-o", tmp_path / "a.wald", *options)
+    alone("predict", tmp_path / "a.wald", files / "test.csv", "-o", tmp_path / "a.parquet")
+    names = ",".join(f"pixel{i}" for i in range(64))
+    rows = np.load(files / "test.npy")
+    np.savetxt(tmp_path / "rows.csv", rows, delimiter=",", header=names, comments="", fmt="%.17g")
+    import polars
+
+    polars.read_csv(tmp_path / "rows.csv").write_parquet(tmp_path / "rows.parquet")
+    alone("predict", tmp_path / "a.wald", tmp_path / "rows.parquet", "-o", tmp_path / "b.parquet")
+    labels = [polars.read_parquet(tmp_path / f"{name}.parquet")["label"].to_list() for name in "ab"]
+    expected = wald.load(tmp_path / "a.wald").predict(polars.read_csv(tmp_path / "rows.csv")).tolist()
+    assert labels == [expected, expected]

@@ -237,7 +237,7 @@ def test_format_overrides_the_suffix(text: Any) -> None:
 
 WORDS = (
     ("a,b,c\n1,2,3\n4,x,6\n", BY_PLACE, "line 3, column 2 ('b'): 'x' is not a number"),
-    ("1,2,3\n4,5,1_0\n", BY_PLACE, "line 2, column 3: '1_0' is not a number"),
+    ("7,2,3\n4,5,1_0\n", BY_PLACE, "line 2, column 3: '1_0' is not a number"),
     ("a,b,c\n1,2,3\n\n4,,6\n", BY_PLACE, "line 4, column 2 ('b'): no number (NaN)"),
     ("\n\na,b,c\n\n1,2,inf\n", BY_PLACE, "line 5, column 3 ('c'): inf is not finite"),
     ("a,b,c\n1,2,-inf\n", HOLES, "line 2, column 3 ('c'): -inf is not finite"),
@@ -351,6 +351,7 @@ def test_npy_mistakes(tmp_path: Path) -> None:
         ("1 1:1\n1 2:1 1:1\n", "line 2: the index 1 comes after 2"),
         ("1 1:1 5:1\n", "line 1: the index 5 is beyond the model's 3 features"),
         ("1 0:1 3:1\n", "line 1: the index 3 is beyond the model's 3 features"),
+        ("1 " + "1" * 5000 + ":1\n", "…' is not INDEX:VALUE"),
         ("1 1:nan\n", "line 1, index 1: no number (NaN)"),
         ("1 1:1\n1 2:inf\n", "line 2, index 2: inf is not finite"),
     ],

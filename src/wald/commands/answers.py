@@ -1,11 +1,12 @@
 """How commands answer: results on stdout, all else on stderr, and an exit code.
 
 0: done. 1: the answer is no, or a promise that does not hold. 2: the user's mistake, told in one message. 130 and 141:
-stopped by Ctrl-C, or by a reader that went away; quietly.
+stopped by Ctrl-C, or by a reader that went away; quietly. NumPy and rich are loaded where they are used.
 """
 
 from __future__ import annotations
 
+import errno
 import json
 import math
 import os
@@ -14,16 +15,20 @@ import traceback
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import typer
-from rich.console import Console, RenderableType
-from rich.table import Table
 
 from .errors import UserError
 
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
 NO, MISTAKE, INTERRUPTED, BROKEN_PIPE = 1, 2, 130, 141
+#: Characters of another's words that are passed on.
+LONGEST = 1000
+#: What writing to a full disk or a broken device raises.
+WRITING = (errno.ENOSPC, errno.EIO, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC), errno.EBADF)
 
 
 @contextmanager
@@ -49,10 +54,34 @@ def answering(command: str, debug: bool = False) -> Iterator[None]:
         raise typer.Exit(MISTAKE) from None
     except KeyboardInterrupt:
         raise typer.Exit(INTERRUPTED) from None
-    except BrokenPipeError:
-        with suppress(OSError, ValueError):  # what is still buffered would fail once more at exit
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise typer.Exit(BROKEN_PIPE) from None
+    except OSError as error:
+        if not _of_stdout(error):
+            raise
+        raise typer.Exit(unwritable(f"wald {command}", error)) from None
+
+
+def unwritable(who: str, error: OSError) -> int:
+    """Give up stdout, which cannot be written to; the exit code is returned.
+
+    Parameters
+    ----------
+    who : str
+        What a message begins with.
+    error : OSError
+        What writing raised. A reader that went away is no mistake.
+    """
+    with suppress(OSError, ValueError):  # what is still buffered would fail once more at exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if isinstance(error, BrokenPipeError):
+        return BROKEN_PIPE
+    with suppress(OSError):  # stderr may be as full
+        note(f"{who}: cannot write to stdout: {reason(error)}")
+    return MISTAKE
+
+
+def _of_stdout(error: OSError) -> bool:
+    """Whether an error that nobody expected comes of printing: files are opened and written under `mistaken`."""
+    return isinstance(error, BrokenPipeError) or (error.filename is None and error.errno in WRITING)
 
 
 @contextmanager
@@ -73,9 +102,10 @@ def mistaken(where: str, *errors: type[Exception]) -> Iterator[None]:
 
 
 def reason(error: BaseException) -> str:
-    """An error's own words, in one line."""
+    """An error's own words, in one line that is not endless, as where a whole damaged header is quoted."""
     words = (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__
-    return " ".join(words.split())
+    line = " ".join(words.split())
+    return line if len(line) <= LONGEST else line[:LONGEST] + "…"
 
 
 def note(text: str) -> None:
@@ -85,7 +115,14 @@ def note(text: str) -> None:
 
 def show(*things: RenderableType) -> None:
     """Print results for people."""
-    console = _Console(soft_wrap=True)
+    from rich.console import Console
+    from rich.table import Table
+
+    class Quiet(Console):
+        def on_broken_pipe(self) -> None:
+            raise  # called where the error is being handled; `answering` knows what to do
+
+    console = Quiet(soft_wrap=True)
     for thing in things:
         if isinstance(thing, Table):  # figures are never cut, however narrow the terminal
             thing.width = console.measure(thing, options=console.options.update(width=200)).maximum
@@ -99,12 +136,9 @@ def as_json(facts: Mapping[str, Any]) -> None:
 
 def progress_console() -> Console:
     """Where progress is shown: on stderr."""
+    from rich.console import Console
+
     return Console(stderr=True)
-
-
-class _Console(Console):
-    def on_broken_pipe(self) -> None:
-        raise  # called where the error is being handled; `answering` knows what to do
 
 
 @contextmanager
@@ -125,6 +159,8 @@ def _warnings_as_lines(command: str) -> Iterator[None]:
 
 
 def _plain(value: Any) -> Any:
+    import numpy as np
+
     if isinstance(value, Mapping):
         return {str(name): _plain(inner) for name, inner in value.items()}
     if isinstance(value, list | tuple | np.ndarray):

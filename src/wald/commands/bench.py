@@ -6,28 +6,25 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import typer
-from numpy.typing import NDArray
-from rich import box
-from rich.table import Table
-from scipy import sparse
-from threadpoolctl import threadpool_limits
 
 from .._figures import number, ratio, share
 from .._progress import share_done
-from .._rows import take, to_array
-from ..stopping import Certificate
-from ..stopping.binomial import p_value
-from ..stopping.fixed_sequence import rows_of
 from . import options
 from .answers import NO, answering, as_json, mistaken, note, progress_console, show
 from .errors import UserError
 from .models import load_fast, load_model, wanted_by
-from .rows import read_whole
+from .rows import called, read_whole
 from .turns import median_seconds
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+    from rich.table import Table
+
+    from ..stopping import Certificate
 
 #: A median of fewer times says little.
 LEAST_REPEATS = 7
@@ -69,6 +66,7 @@ def bench(
     format: options.Format = None,
     header: options.Header = None,
     zero_based: options.ZeroBased = None,
+    separator: options.Separator = None,
     trust_pickle: options.TrustPickle = False,
     trust_type: options.TrustType = None,
     jobs: options.Jobs = 1,
@@ -80,13 +78,16 @@ def bench(
     Give rows that neither the model nor wald fit has seen. Exit code 1: more labels differ than the promise allows.
     """
     with answering("bench", debug):
+        import numpy as np
+        from threadpoolctl import threadpool_limits
+
         if repeats < LEAST_REPEATS:
             raise UserError(f"--repeats must be at least {LEAST_REPEATS}. Got {repeats}.")
         threads = options.threads(jobs)
         wrapped = load_model(model, trust_pickle, trust_type or ())
         fast = load_fast(file, threads, wrapped)
-        rows = read_whole(data, wanted_by(fast), options.reading(format, drop, header, zero_based)).rows
-        with threadpool_limits(threads), mistaken(str(data), ValueError, TypeError):
+        rows = read_whole(data, wanted_by(fast), options.reading(format, drop, header, zero_based, separator)).rows
+        with threadpool_limits(threads), mistaken(called(data), ValueError, TypeError):
             full = wrapped.predict(rows)
             labels, cost = fast.predict(rows, return_cost=True)
             with share_done(progress_console(), "timing in turns") as tell:
@@ -116,6 +117,11 @@ def bench(
 
 
 def _timed(wrapped: Any, fast: Any, rows: Any, repeats: int, tell: Callable[[float], object]) -> list[Case]:
+    import numpy as np
+    from scipy import sparse
+
+    from .._rows import take, to_array
+
     n = rows.shape[0]
     ones = [take(rows, np.array([i])) for i in range(min(SINGLE, n))]
     runs = [
@@ -164,6 +170,10 @@ def broken_promise(
     str or None
         None also where nothing was promised.
     """
+    import numpy as np
+
+    from ..stopping.binomial import p_value
+
     if certificate.status == "measured":
         return None
     for label, risk in _promised(certificate, classes):
@@ -180,6 +190,8 @@ def broken_promise(
 
 def _promised(certificate: Certificate, classes: NDArray[Any]) -> list[tuple[Any, float]]:
     """Class labels, or None for all rows, with what is promised of them."""
+    from ..stopping.fixed_sequence import rows_of
+
     if certificate.status != "certified" or not certificate.risk:
         return [(None, 0.0)]
     if certificate.protect == "classes":
@@ -191,6 +203,9 @@ def _promised(certificate: Certificate, classes: NDArray[Any]) -> list[tuple[Any
 
 
 def _table(cases: list[Case], model: str) -> Table:
+    from rich import box
+    from rich.table import Table
+
     grid = Table(box=box.SIMPLE_HEAD, padding=(0, 1), pad_edge=False)
     grid.add_column("rows", no_wrap=True)
     for name in (f"{model}, µs", "wald, µs", "faster"):

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from . import options
 from .answers import answering
@@ -23,6 +22,8 @@ def demo(
 ) -> None:
     """Wrap a kernel machine and a linear model, and show what early exit does to them."""
     with answering("demo", debug):
+        from rich.console import Console
+
         from ..demo import run_demo
 
         run_demo(data, output, jobs, seed, Console())

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from ..additive import KernelTerms
-from ..plan import Plan
-from ..plan.moments import Floats
-from ..stopping import Certificate
-from ..stopping.binomial import interval, shared_confidence
+if TYPE_CHECKING:
+    from ..plan import Plan
+    from ..plan.moments import Floats
+    from ..stopping import Certificate
 
 #: All intervals that a plan is shown with hold together with this confidence.
 CONFIDENCE = 0.95
@@ -57,6 +54,8 @@ def plan_facts(plan: Plan, n_rows: int) -> dict[str, Any]:
     n_rows : int
         Number of validation rows.
     """
+    import numpy as np
+
     low, high = (np.append(limits.astype(np.float64), np.nan) for limits in plan.thresholds())
     lower, upper = reached_by(plan, n_rows)
     looks = [
@@ -103,6 +102,10 @@ def reached_by(plan: Plan, n_rows: int) -> tuple[Floats, Floats]:
     low, high : float64 ndarray of shape (T + 1,)
         1 at the first stage, and everywhere if every row is evaluated in full.
     """
+    import numpy as np
+
+    from ..stopping.binomial import interval, shared_confidence
+
     low, high = np.ones(plan.n_stages + 1), np.ones(plan.n_stages + 1)
     if not plan.evaluate_all:
         confidence = shared_confidence(CONFIDENCE, max(1, plan.n_stages))
@@ -113,6 +116,8 @@ def reached_by(plan: Plan, n_rows: int) -> tuple[Floats, Floats]:
 
 def expected_cost(plan: Plan, live: Floats) -> float:
     """What a row costs on average if such shares of the rows reach the stages."""
+    import numpy as np
+
     if plan.evaluate_all:
         return plan.full_cost
     leaving = live - np.append(live[1:], 0.0)
@@ -121,6 +126,8 @@ def expected_cost(plan: Plan, live: Floats) -> float:
 
 def model_facts(fast: Any) -> dict[str, Any]:
     """The wrapped model, as wald reads it."""
+    from ..additive import KernelTerms
+
     model = fast._served.model
     kernel = isinstance(model.terms, KernelTerms)
     return {

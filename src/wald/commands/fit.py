@@ -5,24 +5,24 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from numpy.typing import NDArray
-from sklearn.frozen import FrozenEstimator
 
 import wald
 
-from .._parameters import checked_rule
 from .._progress import progress
-from ..additive import decompose
-from ..stopping import Certificate
 from . import options
 from .answers import NO, answering, as_json, mistaken, note, progress_console, show
 from .errors import UserError
 from .facts import certificate_facts, model_facts, plan_facts
 from .models import load_model, wanted_of
-from .rows import read_whole
+from .rows import called, read_whole
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ..stopping import Certificate
 
 #: Statuses of a promise that was asked for and cannot be made.
 FAILED = ("too few rows", "too many disagreements")
@@ -56,6 +56,7 @@ def fit(
     format: options.Format = None,
     header: options.Header = None,
     zero_based: options.ZeroBased = None,
+    separator: options.Separator = None,
     trust_pickle: options.TrustPickle = False,
     trust_type: options.TrustType = None,
     jobs: options.Jobs = 1,
@@ -70,7 +71,14 @@ def fit(
     the promise; the file is written all the same, and evaluates everything.
     """
     with answering("fit", debug):
+        from sklearn.frozen import FrozenEstimator
+
+        from .._parameters import checked_rule
+        from ..additive import decompose
+
         options.require_seed(seed)
+        if str(output) == "-":
+            raise UserError("-o: wald fit writes a file; name it.")
         options.require_writable(output, force, model, data)
         fast = wald.EarlyExitClassifier(
             None,
@@ -83,7 +91,7 @@ def fit(
         )
         with mistaken("options"):
             checked_rule(fast)
-        reading = options.reading(format, drop, header, zero_based, groups)
+        reading = options.reading(format, drop, header, zero_based, separator, groups)
         with progress(progress_console(), 4) as step:
             step("reading the model")
             wrapped = load_model(model, trust_pickle, trust_type or ())
@@ -92,7 +100,7 @@ def fit(
             fast.set_params(estimator=FrozenEstimator(wrapped))
             if isinstance(fast.protect, dict):
                 fast.set_params(protect=by_label(fast.protect, decompose(wrapped).classes))
-            with warnings.catch_warnings(), mistaken(str(data), ValueError, TypeError):
+            with warnings.catch_warnings(), mistaken(called(data), ValueError, TypeError):
                 warnings.filterwarnings("ignore", "no early exit")  # the sentence says it
                 step("planning and certifying")
                 fast.fit(part.rows, groups=part.groups)

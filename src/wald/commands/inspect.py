@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
-from rich import box
-from rich.table import Table
 
 from .._figures import between, number, share_between, thousands
 from . import options
 from .answers import NO, answering, as_json, note, show
 from .facts import certificate_facts, model_facts, plan_facts
 from .models import load_fast, load_model
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 
 def inspect(
@@ -61,6 +62,9 @@ def _described(model: dict[str, Any], plan: dict[str, Any]) -> str:
 
 def _table(model: dict[str, Any], plan: dict[str, Any]) -> Table:
     """One line per stage; the last is the full model."""
+    from rich import box
+    from rich.table import Table
+
     looks = plan["looks"]
     below = any(math.isfinite(look["below"]) for look in looks)
     above = "leaves above" if model["binary"] else "leaves at confidence"

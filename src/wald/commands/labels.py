@@ -1,95 +1,123 @@
-"""Labels, and what they cost, as files: they appear whole, or not at all."""
+"""Labels, what they cost, and what else stands beside them, as files: they appear whole, or not at all."""
 
 from __future__ import annotations
 
 import csv
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any
 
 from .._files import appearing
 from .answers import mistaken
 from .errors import UserError
 
-Write = Callable[[NDArray[Any], NDArray[np.float64]], None]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+#: Columns by name, of some rows or of all.
+Columns = Mapping[str, "NDArray[Any]"]
+Write = Callable[[Columns], None]
+
+_TEXT = {".csv": ",", ".tsv": "\t"}
+_PACKED = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz"}
 
 
 @contextmanager
-def sink(path: Path, classes: NDArray[Any], with_cost: bool) -> Iterator[Write]:
+def sink(path: Path) -> Iterator[Write]:
     """Open an output file.
 
     Parameters
     ----------
     path : Path
-        CSV, Parquet or NPY, by suffix; ``-`` is CSV on stdout.
-    classes : ndarray
-        All labels that can come.
-    with_cost : bool
-        Whether costs are written too: as a second column, or field of a structured array.
+        CSV or TSV (also packed), Parquet or NPY, by suffix; ``-`` is CSV on stdout. A device or a pipe is CSV, too.
 
     Yields
     ------
     callable
-        Takes labels and costs of the next rows.
+        Takes the columns of the next rows; they are the same each time.
     """
     if str(path) == "-":
-        yield _lines(sys.stdout, with_cost)
+        yield _lines(sys.stdout, ",")
         return
-    kind = path.suffix.lower()
-    if kind == ".csv":
-        with _opened(path) as beside, beside.open("w", newline="", encoding="utf-8") as file:
-            yield _lines(file, with_cost)
-    elif kind in (".npy", ".parquet", ".pq"):
-        save = _save_npy if kind == ".npy" else _parquet_writer()
-        parts: list[tuple[NDArray[Any], NDArray[np.float64]]] = []
-        yield lambda labels, costs: parts.append((labels, costs))
-        labels = np.concatenate([part[0] for part in parts])
-        if labels.dtype == object:
-            labels = np.array([str(label) for label in labels])
-        with _opened(path) as beside:
-            save(beside, labels, np.concatenate([part[1] for part in parts]) if with_cost else None)
-    else:
-        raise UserError(f"-o: {path} must end in .csv, .parquet or .npy, or be - for CSV on stdout.")
-
-
-@contextmanager
-def _opened(path: Path) -> Iterator[Path]:
-    """The output file; that it cannot be made is the user's mistake."""
-    with ExitStack() as stack:
-        with mistaken(f"-o: {path}", OSError):
-            beside = stack.enter_context(appearing(path))
-        yield beside
-
-
-def _lines(file: Any, with_cost: bool) -> Write:
-    writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(["label", "cost"] if with_cost else ["label"])
-
-    def write(labels: NDArray[Any], costs: NDArray[np.float64]) -> None:
-        if with_cost:
-            writer.writerows(zip(labels.tolist(), costs.tolist(), strict=True))
+    suffix = path.suffix.lower()
+    packed = _PACKED.get(suffix)
+    kind = path.with_suffix("").suffix.lower() if packed is not None else suffix
+    with mistaken(f"-o: {path}", OSError):
+        if path.exists() and not path.is_file():
+            with path.open("w", newline="", encoding="utf-8") as file:
+                yield _lines(file, _TEXT.get(kind, ","))
+        elif kind in _TEXT:
+            with appearing(path) as beside, _opened(beside, packed) as file:
+                yield _lines(file, _TEXT[kind])
+        elif packed is None and kind in (".npy", ".parquet", ".pq"):
+            save = _save_npy if kind == ".npy" else _parquet_writer()
+            parts: list[Columns] = []
+            yield parts.append
+            whole = {name: _joined([part[name] for part in parts]) for name in parts[0]}
+            with appearing(path) as beside, mistaken(f"-o: {path}", Exception):  # polars has kinds of its own
+                save(beside, whole)
         else:
-            writer.writerows([label] for label in labels.tolist())
+            raise UserError(
+                f"-o: {path} must end in .csv or .tsv (and .gz, .bz2 or .xz after it), .parquet or .npy, or be - for "
+                "CSV on stdout."
+            )
+
+
+def _opened(path: Path, packed: str | None) -> Any:
+    if packed is None:
+        return path.open("w", newline="", encoding="utf-8")
+    from .rows.source import opener
+
+    return opener(packed, str(path))(path, "wt", newline="", encoding="utf-8")
+
+
+def _lines(file: Any, separator: str) -> Write:
+    writer = csv.writer(file, lineterminator="\n", delimiter=separator)
+    begun = False
+
+    def write(columns: Columns) -> None:
+        nonlocal begun
+        if not begun:
+            writer.writerow(columns)
+            begun = True
+        writer.writerows(zip(*map(_cells, columns.values()), strict=True))
 
     return write
 
 
-def _save_npy(path: Path, labels: NDArray[Any], costs: NDArray[np.float64] | None) -> None:
-    values = labels
-    if costs is not None:
-        values = np.empty(len(labels), dtype=[("label", labels.dtype), ("cost", np.float64)])
-        values["label"], values["cost"] = labels, costs
+def _cells(values: NDArray[Any]) -> list[Any]:
+    """A column's cells as they are written: a float32 in its own digits, what is missing as nothing."""
+    if values.dtype.kind == "f" and values.dtype.itemsize < 8:
+        return [str(value) for value in values]
+    cells: list[Any] = values.tolist()
+    return cells
+
+
+def _joined(parts: list[NDArray[Any]]) -> NDArray[Any]:
+    import numpy as np
+
+    values = np.concatenate(parts)
+    if values.dtype == object:
+        values = np.array(["" if value is None else str(value) for value in values])
+    return values
+
+
+def _save_npy(path: Path, columns: Columns) -> None:
+    import numpy as np
+
+    values = next(iter(columns.values()))
+    if len(columns) > 1:
+        values = np.empty(len(values), dtype=[(name, column.dtype) for name, column in columns.items()])
+        for name, column in columns.items():
+            values[name] = column
     with path.open("wb") as file:
         np.save(file, values, allow_pickle=False)
 
 
-def _parquet_writer() -> Callable[[Path, NDArray[Any], NDArray[np.float64] | None], None]:
+def _parquet_writer() -> Callable[[Path, Columns], None]:
     if find_spec("polars") is not None:
         return _save_with_polars
     if find_spec("pyarrow") is not None:
@@ -97,14 +125,14 @@ def _parquet_writer() -> Callable[[Path, NDArray[Any], NDArray[np.float64] | Non
     raise UserError("Parquet files are written with polars or pyarrow, and neither is installed: pip install polars.")
 
 
-def _save_with_polars(path: Path, labels: NDArray[Any], costs: NDArray[np.float64] | None) -> None:
+def _save_with_polars(path: Path, columns: Columns) -> None:
     import polars
 
-    polars.DataFrame({"label": labels, **({} if costs is None else {"cost": costs})}).write_parquet(path)
+    polars.DataFrame(dict(columns)).write_parquet(path)
 
 
-def _save_with_arrow(path: Path, labels: NDArray[Any], costs: NDArray[np.float64] | None) -> None:
+def _save_with_arrow(path: Path, columns: Columns) -> None:
     import pyarrow
     from pyarrow.parquet import write_table
 
-    write_table(pyarrow.table({"label": labels, **({} if costs is None else {"cost": costs})}), path)
+    write_table(pyarrow.table(dict(columns)), path)

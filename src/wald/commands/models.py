@@ -7,20 +7,19 @@ import zipfile
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
-
-from numpy.typing import NDArray
-from scipy import sparse
-from sklearn.exceptions import NotFittedError
+from typing import TYPE_CHECKING, Any
 
 import wald
 
-from ..additive import AdditiveModel, decompose
-from ..early_exit import EarlyExitClassifier
-from ..persistence import FileFormatError, SavedModel, require_no_front
 from .answers import mistaken, reason
 from .errors import UserError
 from .rows import Wanted
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ..additive import AdditiveModel
+    from ..early_exit import EarlyExitClassifier
 
 
 def load_model(path: Path, trust_pickle: bool = False, trusted: Sequence[str] = ()) -> Any:
@@ -47,7 +46,7 @@ def load_model(path: Path, trust_pickle: bool = False, trusted: Sequence[str] = 
     with mistaken(str(path), OSError):
         path.open("rb").close()
     model = _skops(path, trusted) if zipfile.is_zipfile(path) else _pickle(path, trust_pickle)
-    if isinstance(model, EarlyExitClassifier):
+    if isinstance(model, wald.EarlyExitClassifier):
         raise UserError(f"{path} holds an EarlyExitClassifier; give the model that it wraps.")
     if not hasattr(model, "predict"):
         raise UserError(f"{path} holds an object of type {type(model).__name__}, which is no classifier.")
@@ -56,6 +55,11 @@ def load_model(path: Path, trust_pickle: bool = False, trusted: Sequence[str] = 
 
 def wanted_of(path: Path, model: Any) -> Wanted:
     """What the rows of a model must be; it is refused here if wald does not read it."""
+    from sklearn.exceptions import NotFittedError
+
+    from ..additive import decompose
+    from ..persistence import require_no_front
+
     with mistaken(str(path), ValueError, TypeError, NotFittedError):
         additive = decompose(model)
         require_no_front(additive)
@@ -66,6 +70,8 @@ def wanted_of(path: Path, model: Any) -> Wanted:
 
 def load_fast(path: Path, n_jobs: int, estimator: Any = None) -> EarlyExitClassifier:
     """Load what ``wald fit`` wrote; ``estimator`` is the wrapped model itself, where it is at hand."""
+    from ..persistence import FileFormatError, SavedModel
+
     with mistaken(str(path), OSError):
         path.open("rb").close()
     try:
@@ -75,7 +81,7 @@ def load_fast(path: Path, n_jobs: int, estimator: Any = None) -> EarlyExitClassi
     except (ValueError, TypeError) as error:
         hint = " On the command line: --model MODEL." if estimator is None else ""
         raise UserError(reason(error) + hint) from error
-    if not isinstance(fast, EarlyExitClassifier):
+    if not isinstance(fast, wald.EarlyExitClassifier):
         raise UserError(f"{path} holds another model, {type(fast).__name__}; wald.load reads it from Python.")
     fast.set_params(n_jobs=n_jobs)
     if isinstance(fast.estimator_, SavedModel):
@@ -90,6 +96,8 @@ def wanted_by(fast: EarlyExitClassifier) -> Wanted:
 
 
 def _wanted(model: AdditiveModel, n_features: int, names: NDArray[Any] | None, *predictors: Any) -> Wanted:
+    from scipy import sparse
+
     row = sparse.csr_array((1, n_features))
     takes_sparse = True
     with warnings.catch_warnings():

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from .._threads import effective_threads
 from .answers import mistaken
 from .errors import UserError
 from .rows import FORMATS, Reading
+from .rows.separators import told
 
 FILE = "What wald fit wrote."
-DATA = "Rows: CSV or TSV (UTF-8), Parquet, NPY or svmlight, by suffix."
+DATA = (
+    "Rows: CSV or TSV (UTF-8), Parquet, NPY or svmlight, by suffix; text may be packed (.gz, .bz2, .xz). - is stdin, "
+    "whose format is told by --format or its first bytes."
+)
 
 DataArgument = Annotated[Path, typer.Argument(metavar="DATA", help=DATA)]
 FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help=FILE)]
@@ -33,7 +37,21 @@ Header = Annotated[
     typer.Option(
         "--header/--no-header",
         show_default=False,
-        help="Whether a CSV begins with names; if not said, the first line tells.",
+        help="Whether a CSV begins with names; if not said, its first two lines tell, and are refused where in doubt.",
+    ),
+]
+Separator = Annotated[
+    str | None,
+    typer.Option(
+        metavar="CHARACTER", help="Between the cells of a CSV, as ';' or tab; if not said, its first line tells."
+    ),
+]
+Keep = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="A column that is no feature, to be copied to the output, by name or position from 0; may be repeated. "
+        "Beside a column of wald's own that is called the same, it is called input_COLUMN.",
     ),
 ]
 ZeroBased = Annotated[
@@ -60,14 +78,24 @@ TrustType = Annotated[
 
 
 def reading(
-    format: str | None, drop: list[str] | None, header: bool | None, zero_based: bool | None, groups: str | None = None
+    format: str | None,
+    drop: list[str] | None,
+    header: bool | None,
+    zero_based: bool | None,
+    separator: str | None,
+    groups: str | None = None,
+    keep: list[str] | None = None,
 ) -> Reading:
     """Gather what was said about DATA."""
-    return Reading(format, tuple(drop or ()), groups, header, zero_based)
+    if separator is not None:
+        told(separator)  # refused before any work is done
+    return Reading(format, tuple(drop or ()), groups, header, zero_based, separator, tuple(keep or ()))
 
 
 def threads(jobs: int) -> int:
     """Threads that ``--jobs`` stands for."""
+    from .._threads import effective_threads
+
     with mistaken("--jobs"):
         return effective_threads(jobs)
 
@@ -78,13 +106,23 @@ def require_seed(seed: int) -> None:
         raise UserError(f"--seed must be at least 0 and below 2**32. Got {seed}.")
 
 
-def require_writable(path: Path, force: bool, *inputs: Path | None) -> None:
-    """Refuse an output file that exists, that is an input, or whose folder is missing, before any work is done."""
-    if path.is_dir():
-        raise UserError(f"-o: {path} is a folder; name a file.")
-    if not path.parent.is_dir():
-        raise UserError(f"-o: there is no folder {path.parent}.")
-    if path.exists():
+def require_writable(path: Path, force: bool, *inputs: Path | None, devices: bool = False) -> None:
+    """Refuse an output file that cannot be made, that exists, or that is an input, before any work is done."""
+    with mistaken(f"-o: {path}", OSError, ValueError):
+        if path.is_dir():
+            raise UserError(f"-o: {path} is a folder; name a file.")
+        if not path.parent.is_dir():
+            raise UserError(f"-o: there is no folder {path.parent}.")
+        exists = path.exists()
+        if exists and not path.is_file():
+            if not devices:
+                raise UserError(f"-o: {path} is a device or a pipe; name a file.")
+            return
+        effective = os.access in os.supports_effective_ids
+        if not os.access(path.resolve().parent, os.W_OK | os.X_OK, effective_ids=effective):
+            raise UserError(f"-o: the folder {path.parent} cannot be written to (Permission denied).")
+        if not exists:
+            return
         if any(given is not None and given.exists() and path.samefile(given) for given in inputs):
             raise UserError(f"-o: {path} is one of the files to be read.")
         if not force:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import typer
-from numpy.typing import NDArray
 
 from .._figures import number
 from .._progress import share_done
@@ -16,16 +14,35 @@ from .answers import answering, as_json, mistaken, note, progress_console
 from .errors import UserError
 from .labels import sink
 from .models import load_fast, load_model, wanted_by
-from .rows import read
+from .rows import called, read
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 def predict(
     file: options.FileArgument,
     data: options.DataArgument,
     output: Annotated[
-        Path, typer.Option("-o", "--output", metavar="OUT", help="CSV, Parquet or NPY, by suffix; - is CSV on stdout.")
+        Path,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="OUT",
+            help="CSV or TSV (also .gz, .bz2, .xz), Parquet or NPY, by suffix; - is CSV on stdout.",
+        ),
     ],
     cost: Annotated[bool, typer.Option("--cost", help="Write what each row cost beside its label.")] = False,
+    proba: Annotated[
+        bool,
+        typer.Option(
+            "--proba",
+            help="Write the wrapped model's class probabilities beside the label; every row is evaluated in full for "
+            "them, and MODEL is needed.",
+        ),
+    ] = False,
+    keep: options.Keep = None,
     budget: Annotated[
         float | None, typer.Option(help="Most that a row may cost, in units; outside of the certificate.")
     ] = None,
@@ -34,6 +51,7 @@ def predict(
     format: options.Format = None,
     header: options.Header = None,
     zero_based: options.ZeroBased = None,
+    separator: options.Separator = None,
     trust_pickle: options.TrustPickle = False,
     trust_type: options.TrustType = None,
     jobs: options.Jobs = 1,
@@ -41,29 +59,36 @@ def predict(
     json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
-    """Write the labels of the rows DATA, one line per row, in their order.
+    """Write the labels of the rows DATA, one line per row, in their order: what is kept, label, cost, probabilities.
 
     Memory is bounded by parts of the file, but for svmlight, which is read as a whole.
     """
     with answering("predict", debug):
+        import numpy as np
+
         piped = str(output) == "-"
         if piped and json:
             raise UserError("--json and -o - both want stdout; write the labels to a file.")
         if not piped:
-            options.require_writable(output, force, file, data, model)
+            options.require_writable(output, force, file, data, model, devices=True)
         wrapped = None if model is None else load_model(model, trust_pickle, trust_type or ())
         fast = load_fast(file, options.threads(jobs), wrapped)
         if budget is not None:
             with mistaken("--budget"):
                 fast.plan_.affordable(budget)
+        if proba:
+            _require_probabilities(fast, file)
         n_rows, total = 0, 0.0
         counts = np.zeros(len(fast.classes_), dtype=np.int64)
-        reading = options.reading(format, drop, header, zero_based)
-        with share_done(progress_console(), "predicting") as tell, sink(output, fast.classes_, cost) as write:
+        reading = options.reading(format, drop, header, zero_based, separator, keep=keep)
+        with share_done(progress_console(), "predicting") as tell, sink(output) as write:
             for part in read(data, wanted_by(fast), reading):
-                with mistaken(str(data), ValueError, TypeError):
+                with mistaken(called(data), ValueError, TypeError):
                     labels, costs = fast.predict(part.rows, budget=budget, return_cost=True)
-                write(labels, costs)
+                    own = {"label": labels, **({"cost": costs} if cost else {})}
+                    if proba:
+                        own |= _probabilities(fast, part.rows)
+                write(_beside(part.kept, own))
                 counts += _counted(fast.classes_, labels)
                 n_rows, total = n_rows + len(labels), total + float(costs.sum())
                 tell(part.done)
@@ -82,5 +107,39 @@ def predict(
             note(f"{n_rows} rows, {number(total / n_rows)} of {number(fast.plan_.full_cost)} units per row.")
 
 
+def _beside(kept: dict[str, NDArray[Any]], own: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """Kept columns first; they make way where they are called as one of our own."""
+    columns = {}
+    for name, column in kept.items():
+        while name in own or name in columns:
+            name = f"input_{name}"
+        columns[name] = column
+    return columns | own
+
+
+def _require_probabilities(fast: Any, file: Path) -> None:
+    """Refuse before any work is done."""
+    if hasattr(fast, "predict_proba"):
+        return
+    from ..persistence import SavedModel
+
+    if isinstance(fast.estimator_, SavedModel):
+        raise UserError(
+            f"--proba: {file} holds no probabilities; the wrapped model's own file has them: --model MODEL."
+        )
+    name = type(fast.estimator_).__name__
+    raise UserError(
+        f"--proba: the wrapped {name} has no probabilities. Calibrate it before wald fit (CalibratedClassifierCV with "
+        "ensemble=False), or leave --proba out."
+    )
+
+
+def _probabilities(fast: Any, rows: Any) -> dict[str, NDArray[Any]]:
+    columns = fast.predict_proba(rows).T
+    return {f"proba_{label}": column for label, column in zip(fast.classes_, columns, strict=True)}
+
+
 def _counted(classes: NDArray[Any], labels: NDArray[Any]) -> NDArray[np.int64]:
+    import numpy as np
+
     return np.bincount(np.searchsorted(classes, labels), minlength=len(classes))

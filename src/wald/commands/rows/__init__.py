@@ -8,18 +8,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from scipy import sparse
-
 from ..answers import mistaken, note
 from ..errors import UserError
-from .arrays import read_npy
-from .delimited import read_delimited
-from .parquet import read_parquet
-from .svmlight import read_svmlight
+from .source import PACKED, STDIN, Source, damages, looks_like, source_of
 from .wanted import Part, Reading, Wanted
 
-__all__ = ["FORMATS", "Part", "Reading", "Wanted", "read", "read_whole"]
+__all__ = ["FORMATS", "Part", "Reading", "Wanted", "called", "read", "read_whole"]
 
 FORMATS = {
     ".csv": "csv",
@@ -71,6 +65,8 @@ def read_whole(path: Path, wanted: Wanted, reading: Reading, tell: Callable[[flo
     -------
     Part
     """
+    import numpy as np
+
     parts = []
     for part in _arrays(path, wanted, reading, whole=True):
         parts.append(part)
@@ -80,30 +76,56 @@ def read_whole(path: Path, wanted: Wanted, reading: Reading, tell: Callable[[flo
     return Part(_named(rows, wanted), np.concatenate(groups) if groups else None, 1.0)
 
 
+def called(path: Path) -> str:
+    """What messages call DATA."""
+    return "standard input" if str(path) == STDIN else str(path)
+
+
 def _arrays(path: Path, wanted: Wanted, reading: Reading, whole: bool) -> Iterator[Part]:
-    kind = reading.format or FORMATS.get(path.suffix.lower())
     known = ", ".join(dict.fromkeys(FORMATS.values()))
-    if kind is None:
-        raise UserError(f"{path}: nothing is known of the suffix {path.suffix!r}; name the --format: {known}.")
-    if kind not in FORMATS.values():
-        raise UserError(f"--format must be one of {known}. Got {kind!r}.")
-    with mistaken(str(path), OSError):
-        path.open("rb").close()  # says in one way why a file cannot be opened
+    if reading.format is not None and reading.format not in FORMATS.values():
+        raise UserError(f"--format must be one of {known}. Got {reading.format!r}.")
+    suffix = path.suffix.lower()
+    if suffix in PACKED:
+        suffix = path.with_suffix("").suffix.lower()
+    kind = reading.format or FORMATS.get(suffix)
+    with mistaken(called(path), *damages()), source_of(path) as source:
+        if kind is None and source.path == path:
+            raise UserError(f"{path}: nothing is known of the suffix {path.suffix!r}; name the --format: {known}.")
+        kind = kind or looks_like(source)
         if kind in ("npy", "svmlight") and wanted.names is not None:
-            note(f"{path} has no column names: its columns are taken in the model's order.")
-        match kind:
-            case "csv" | "tsv":
-                yield from read_delimited(path, wanted, reading, "," if kind == "csv" else "\t")
-            case "parquet":
-                yield from read_parquet(path, wanted, reading)
-            case "npy":
-                yield from read_npy(path, wanted, reading, whole)
-            case _:
-                yield from read_svmlight(path, wanted, reading, whole)
+            note(f"{source} has no column names: its columns are taken in the model's order.")
+        yield from _of_kind(kind, source, wanted, reading, whole)
+
+
+def _of_kind(kind: str, source: Source, wanted: Wanted, reading: Reading, whole: bool) -> Iterator[Part]:
+    if kind not in ("csv", "tsv") and reading.separator is not None:
+        raise UserError(f"--separator speaks of text tables, and {source} is {kind}.")
+    if kind in ("npy", "parquet") and source.packed is not None:
+        raise UserError(f"{source} is packed by {source.packed}; only CSV and svmlight are read so. Unpack it first.")
+    match kind:
+        case "csv" | "tsv":
+            from .delimited import read_delimited
+
+            yield from read_delimited(source, wanted, reading, None if kind == "csv" else "\t")
+        case "parquet":
+            from .parquet import read_parquet
+
+            yield from read_parquet(source, wanted, reading)
+        case "npy":
+            from .arrays import read_npy
+
+            yield from read_npy(source, wanted, reading, whole)
+        case _:
+            from .svmlight import read_svmlight
+
+            yield from read_svmlight(source, wanted, reading, whole)
 
 
 def _named(rows: Any, wanted: Wanted) -> Any:
     """A frame with the model's names around an array's memory."""
+    from scipy import sparse
+
     if wanted.names is None or sparse.issparse(rows):
         return rows
     if find_spec("pandas") is not None:

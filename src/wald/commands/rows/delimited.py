@@ -8,28 +8,30 @@ import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import UserError
-from .wanted import Part, Reading, Selection, Wanted, first_bad, not_finite, select
+from .header import MISSING, begins_with_names, number
+from .separators import TRIED, sniffed, told
+from .source import Source
+from .wanted import Part, Reading, Selection, Wanted, first_bad, not_finite, select, short
 
 #: Bytes that are parsed at once.
 BLOCK = 16 << 20
-#: Cells that stand for a missing value.
-MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "None")
 
 Floats = NDArray[np.float64]
+#: The cells of the columns that are no features, by position.
+Texts = dict[int, NDArray[Any]]
 
 
 @dataclass(frozen=True)
 class _Table:
     """How a file is cut into cells, and which of them are wanted."""
 
-    path: Path
+    path: Source
     separator: str
     names: tuple[str, ...] | None
     n_columns: int
@@ -37,59 +39,85 @@ class _Table:
     allow_nan: bool
 
     def place(self, line: int, column: int) -> str:
-        name = f" ({self.names[column]!r})" if self.names is not None else ""
+        name = f" ({short(self.names[column])})" if self.names is not None else ""
         return f"{self.path}, line {line}, column {column + 1}{name}"
 
 
-def read_delimited(path: Path, wanted: Wanted, reading: Reading, separator: str) -> Iterator[Part]:
+def read_delimited(source: Source, wanted: Wanted, reading: Reading, separator: str | None) -> Iterator[Part]:
     """Rows of a text table in UTF-8, as float64 arrays.
 
     Parameters
     ----------
-    path : Path
+    source : Source
     wanted : Wanted
     reading : Reading
-    separator : str
-        Between cells: "," or a tab.
+    separator : str or None
+        Between cells; None: the first line tells. What `reading` says counts more.
 
     Yields
     ------
     Part
     """
     parse = _parser()
-    size = path.stat().st_size
-    with path.open("rb") as file:
-        if file.read(2) in (b"\xff\xfe", b"\xfe\xff"):
-            raise UserError(f"{path} is written in UTF-16; wald reads UTF-8. Convert it: iconv -f UTF-16 -t UTF-8.")
-        file.seek(0)
-        if file.read(3) != b"\xef\xbb\xbf":  # a byte order mark
-            file.seek(0)
-        line = 1
-        while (first := _block(file, 1)) and not first.strip():
-            line += first.count(b"\n")
-        if not first:
-            raise UserError(f"{path} is empty.")
-        cells = next(_records(path, first, line, separator))[1]
-        header = reading.header if reading.header is not None else not _is_data(cells)
-        if not header:
-            if wanted.names is not None and reading.header is None:
-                raise UserError(
-                    f"{path} has no line of column names, and the model knows its columns by name. If they stand in "
-                    "the model's order, say so with --no-header."
-                )
-            file.seek(file.tell() - len(first))
+    with source.unpacked() as (file, share):
+        line, first = _first(source, file)
+        if reading.separator is not None:
+            separator = told(reading.separator)
+        elif separator is None:
+            separator = sniffed(source, _cut(source, first, line), wanted, reading)
+        cells = next(_records(source, first, line, separator))[1]
+        second = _block(file, 1)
+        header = begins_with_names(source, cells, _below(second, separator), wanted, reading)
+        lead = second if header else first + second
         names = tuple(cells) if header else None
-        selection = select(path, names or len(cells), wanted, reading)
-        table = _Table(path, separator, names, len(cells), selection, wanted.allow_nan)
+        selection = select(source, names or len(cells), wanted, reading)
+        table = _Table(source, separator, names, len(cells), selection, wanted.allow_nan)
         line, n_rows = line + first.count(b"\n") * header, 0
-        while block := _block(file, BLOCK):
-            values, groups = _values(table, block, line, parse)
+        while block := lead + _block(file, BLOCK):
+            lead = b""
+            values, texts = _values(table, block, line, parse)
             line += block.count(b"\n")
             n_rows += len(values)
             if len(values):
-                yield Part(values, groups, file.tell() / size)
+                groups = None if selection.groups is None else texts[selection.groups]
+                kept = {names[c] if names is not None else str(c): texts[c] for c in selection.kept}
+                yield Part(values, groups, share(), kept)
     if n_rows == 0:
-        raise UserError(f"{path} has column names, and no rows.")
+        raise UserError(f"{source} has column names, and no rows.")
+
+
+def _first(source: Source, file: Any) -> tuple[int, bytes]:
+    """The first line that is not empty, and its number."""
+    line, first = 1, _block(file, 1)
+    if first.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise UserError(f"{source} is written in UTF-16; wald reads UTF-8. Convert it: iconv -f UTF-16 -t UTF-8.")
+    first = first.removeprefix(b"\xef\xbb\xbf")  # a byte order mark
+    while first and not first.decode("utf-8", "replace").strip():
+        line, first = line + first.count(b"\n"), _block(file, 1)
+    if not first:
+        raise UserError(f"{source} is empty.")
+    return line, first
+
+
+def _cut(source: Source, first: bytes, line: int) -> dict[str, list[str]]:
+    """The first line, cut by every separator that can be."""
+    cells = {}
+    for separator in TRIED:
+        try:
+            cells[separator] = next(_records(source, first, line, separator))[1]
+        except UserError:  # a quote where this separator allows none
+            if separator == ",":
+                raise
+    return cells
+
+
+def _below(second: bytes, separator: str) -> list[str] | None:
+    """The second line; None where there is none, or none that can be read: that is told with its place later."""
+    reader = csv.reader(io.StringIO(second.decode("utf-8", "replace"), newline=""), delimiter=separator)
+    try:
+        return next((cells for cells in reader if cells), None)
+    except csv.Error:
+        return None
 
 
 def _block(file: Any, least: int) -> bytes:
@@ -100,23 +128,7 @@ def _block(file: Any, least: int) -> bytes:
     return block
 
 
-def _is_data(cells: list[str]) -> bool:
-    """Whether a first line holds numbers: not names, and not the numbering that some writers put there."""
-    if cells == [str(i) for i in range(len(cells))] and len(cells) > 1:
-        return False
-    return all(_number(cell) is not None for cell in cells)
-
-
-def _number(cell: str) -> float | None:
-    if cell.strip() in MISSING:
-        return float("nan")
-    try:
-        return None if "_" in cell else float(cell)
-    except ValueError:
-        return None
-
-
-def _records(path: Path, block: bytes, line: int, separator: str) -> Iterator[tuple[int, list[str]]]:
+def _records(path: Source, block: bytes, line: int, separator: str) -> Iterator[tuple[int, list[str]]]:
     """The cells of every line that is not empty, and its number."""
     try:
         text = block.decode("utf-8")
@@ -135,7 +147,7 @@ def _records(path: Path, block: bytes, line: int, separator: str) -> Iterator[tu
         raise UserError(f"{path}, line {line + reader.line_num - 1}: {error}.") from error
 
 
-def _values(table: _Table, block: bytes, line: int, parse: _Parse) -> tuple[Floats, NDArray[Any] | None]:
+def _values(table: _Table, block: bytes, line: int, parse: _Parse) -> tuple[Floats, Texts]:
     """A block's features and groups, the quick way; the thorough one where anything is odd."""
     quick = parse(table, block)
     if quick is None or first_bad(quick[0], allow_nan=False) is not None:
@@ -143,35 +155,31 @@ def _values(table: _Table, block: bytes, line: int, parse: _Parse) -> tuple[Floa
     return quick
 
 
-def _thorough(table: _Table, block: bytes, line: int) -> tuple[Floats, NDArray[Any] | None]:
+def _thorough(table: _Table, block: bytes, line: int) -> tuple[Floats, Texts]:
     """Parse cell by cell; the first that is wrong is told with its place."""
     rows: list[list[float]] = []
-    groups: list[str] = []
+    texts: dict[int, list[str]] = {c: [] for c in table.selection.others}
     for at, cells in _records(table.path, block, line, table.separator):
         if len(cells) != table.n_columns:
             raise UserError(f"{table.path}, line {at} has {len(cells)} cells; the lines above have {table.n_columns}.")
         row = []
         for c in table.selection.features:
-            value = _number(cells[c])
+            value = number(cells[c])
             if value is None:
-                raise UserError(f"{table.place(at, c)}: {_short(cells[c])} is not a number.")
+                raise UserError(f"{table.place(at, c)}: {short(cells[c])} is not a number.")
             if not np.isfinite(value) and not (table.allow_nan and np.isnan(value)):
                 raise not_finite(table.place(at, c), value)
             row.append(value)
         rows.append(row)
-        if table.selection.groups is not None:
-            groups.append(cells[table.selection.groups])
+        for c, column in texts.items():
+            column.append(cells[c])
     values = np.array(rows, dtype=np.float64).reshape(len(rows), len(table.selection.features))
-    return values, None if table.selection.groups is None else np.array(groups, dtype=object)
-
-
-def _short(cell: str) -> str:
-    return repr(cell if len(cell) <= 40 else cell[:40] + "…")
+    return values, {c: np.array(column, dtype=object) for c, column in texts.items()}
 
 
 # ---- the quick ways: None where they will not do ---------------------------------------------------------------------
 
-_Parse = Callable[[_Table, bytes], tuple[Floats, NDArray[Any] | None] | None]
+_Parse = Callable[[_Table, bytes], tuple[Floats, Texts] | None]
 
 
 def _parser() -> _Parse:
@@ -181,10 +189,10 @@ def _parser() -> _Parse:
     raise UserError("text tables are read with polars or pandas, and neither is installed: pip install polars.")
 
 
-def _with_polars(table: _Table, block: bytes) -> tuple[Floats, NDArray[Any] | None] | None:
+def _with_polars(table: _Table, block: bytes) -> tuple[Floats, Texts] | None:
     import polars
 
-    features, groups = table.selection.features, table.selection.groups
+    features, others = table.selection.features, table.selection.others
     numbers = set(features)
     schema = {str(c): polars.Float64 if c in numbers else polars.String for c in range(table.n_columns)}
     try:
@@ -193,16 +201,16 @@ def _with_polars(table: _Table, block: bytes) -> tuple[Floats, NDArray[Any] | No
         )
     except polars.exceptions.PolarsError:
         return None
-    if groups is not None and frame[str(groups)].null_count():  # its name may be one of those in MISSING
+    if any(frame[str(c)].null_count() for c in others):  # their words may be among those in MISSING
         return None
     values = frame.select(str(c) for c in features).to_numpy()
-    return values, None if groups is None else frame[str(groups)].to_numpy().astype(object)
+    return values, {c: frame[str(c)].to_numpy().astype(object) for c in others}
 
 
-def _with_pandas(table: _Table, block: bytes) -> tuple[Floats, NDArray[Any] | None] | None:
+def _with_pandas(table: _Table, block: bytes) -> tuple[Floats, Texts] | None:
     import pandas
 
-    features, groups = table.selection.features, table.selection.groups
+    features, others = table.selection.features, table.selection.others
     numbers = set(features)
     exact = {} if int(pandas.__version__.partition(".")[0]) >= 3 else {"float_precision": "round_trip"}
     try:
@@ -222,4 +230,4 @@ def _with_pandas(table: _Table, block: bytes) -> tuple[Floats, NDArray[Any] | No
     except (ValueError, Warning):  # its own parser's errors are ValueErrors, and UnicodeDecodeError too
         return None
     values = np.ascontiguousarray(frame[list(features)].to_numpy())
-    return values, None if groups is None else frame[groups].to_numpy().astype(object)
+    return values, {c: frame[c].to_numpy().astype(object) for c in others}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..answers import reason
 from ..errors import UserError
+from .source import Source
 from .wanted import Part, Reading, Wanted, first_bad, listed, not_finite, select
 
 #: Values that are read at once.
@@ -21,7 +21,7 @@ SINGLE = ("Float32", "float")
 
 
 T = TypeVar("T")
-Batch = tuple[NDArray[Any], NDArray[Any] | None]
+Batch = tuple[NDArray[Any], dict[str, NDArray[Any]]]
 
 
 class _File(Protocol):
@@ -32,15 +32,15 @@ class _File(Protocol):
 
     def is_number(self, column: str) -> bool: ...
 
-    def batches(self, features: list[str], groups: str | None, single: bool, size: int) -> Iterator[Batch]: ...
+    def batches(self, features: list[str], others: list[str], single: bool, size: int) -> Iterator[Batch]: ...
 
 
-def read_parquet(path: Path, wanted: Wanted, reading: Reading) -> Iterator[Part]:
+def read_parquet(path: Source, wanted: Wanted, reading: Reading) -> Iterator[Part]:
     """Rows of a Parquet file, as float32 arrays where all columns are that, and float64 otherwise.
 
     Parameters
     ----------
-    path : Path
+    path : Source
     wanted : Wanted
     reading : Reading
 
@@ -62,35 +62,41 @@ def read_parquet(path: Path, wanted: Wanted, reading: Reading) -> Iterator[Part]
         )
     single = all(file.kind(name) in SINGLE for name in features)
     groups = None if selection.groups is None else file.names[selection.groups]
+    others = [file.names[c] for c in selection.others]
     start = 0
-    batches = file.batches(features, groups, single, max(1, AT_ONCE // max(1, len(features))))
+    batches = file.batches(features, others, single, max(1, AT_ONCE // max(1, len(features))))
     while (batch := _sound(path, lambda: next(batches, None))) is not None:
-        values, members = batch
+        values, texts = batch
         bad = first_bad(values, wanted.allow_nan)
         if bad is not None:
             place = f"{path}, row {start + bad[0]} (from 0), column {features[bad[1]]!r}"
             raise not_finite(place, float(values[bad]))
         start += len(values)
-        yield Part(values, members, start / file.n_rows)
+        kept = {file.names[c]: texts[file.names[c]] for c in selection.kept}
+        yield Part(values, None if groups is None else texts[groups], start / file.n_rows, kept)
 
 
-def _opened(path: Path) -> _File:
+def _opened(path: Source) -> _File:
     if find_spec("polars") is not None:
-        return _sound(path, lambda: _Polars(path))
+        return _sound(path, lambda: _Polars(path.path))
     if find_spec("pyarrow") is not None:
-        return _sound(path, lambda: _Arrow(path))
+        return _sound(path, lambda: _Arrow(path.path))
     raise UserError("Parquet files are read with polars or pyarrow, and neither is installed: pip install polars.")
 
 
-def _sound(path: Path, step: Callable[[], T]) -> T:
+def _sound(path: Source, step: Callable[[], T]) -> T:
     try:
         return step()
     except Exception as error:  # both libraries have many kinds, for what are all damages of the file
         raise UserError(f"{path} cannot be read as Parquet: {reason(error)}") from error
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":  # polars's own, where it did not expect a damage
+            raise
+        raise UserError(f"{path} cannot be read as Parquet: {reason(error)}") from error
 
 
 class _Polars:
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Any) -> None:
         import polars
 
         self._frame = polars.scan_parquet(path, glob=False)
@@ -104,19 +110,19 @@ class _Polars:
     def is_number(self, column: str) -> bool:
         return bool(self._schema[column].is_numeric()) or self.kind(column) == "Boolean"
 
-    def batches(self, features: list[str], groups: str | None, single: bool, size: int) -> Iterator[Batch]:
+    def batches(self, features: list[str], others: list[str], single: bool, size: int) -> Iterator[Batch]:
         import polars
 
         kind = polars.Float32 if single else polars.Float64
-        columns = list(dict.fromkeys([*features, *([groups] if groups else [])]))
+        columns = list(dict.fromkeys([*features, *others]))
         for start in range(0, self.n_rows, size):
             batch = self._frame.select(columns).slice(start, size).collect()
             values = np.ascontiguousarray(batch.select(polars.col(features).cast(kind)).to_numpy())
-            yield values, None if groups is None else batch[groups].to_numpy()
+            yield values, {name: batch[name].to_numpy() for name in others}
 
 
 class _Arrow:
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Any) -> None:
         from pyarrow.parquet import ParquetFile
 
         self._file = ParquetFile(path)
@@ -133,12 +139,12 @@ class _Arrow:
         kind = self._schema.field(column).type
         return any(fits(kind) for fits in (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal))
 
-    def batches(self, features: list[str], groups: str | None, single: bool, size: int) -> Iterator[Batch]:
+    def batches(self, features: list[str], others: list[str], single: bool, size: int) -> Iterator[Batch]:
         import pyarrow
 
         kind = pyarrow.float32() if single else pyarrow.float64()
-        columns = list(dict.fromkeys([*features, *([groups] if groups else [])]))
+        columns = list(dict.fromkeys([*features, *others]))
         for batch in self._file.iter_batches(size, columns=columns):
             cast = [batch.column(name).cast(kind, safe=False) for name in features]
             values = np.column_stack([column.to_numpy(zero_copy_only=False) for column in cast])
-            yield values, None if groups is None else batch.column(groups).to_numpy(zero_copy_only=False)
+            yield values, {name: batch.column(name).to_numpy(zero_copy_only=False) for name in others}

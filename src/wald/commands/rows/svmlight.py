@@ -4,27 +4,29 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from sklearn.datasets import load_svmlight_file
 
 from ..errors import UserError
-from .wanted import Part, Reading, Wanted, not_finite
+from .source import Source
+from .wanted import Part, Reading, Wanted, not_finite, short
 
+#: An index of more digits is none.
+DIGITS = 16
 #: Non-zeros that are handed on at once.
 AT_ONCE = 4 << 20
 
 
-def read_svmlight(path: Path, wanted: Wanted, reading: Reading, whole: bool) -> Iterator[Part]:
+def read_svmlight(path: Source, wanted: Wanted, reading: Reading, whole: bool) -> Iterator[Part]:
     """Rows of an svmlight file, of the model's width; labels are passed over.
 
     They are CSR matrices, or arrays for a model that takes no others.
 
     Parameters
     ----------
-    path : Path
+    path : Source
     wanted : Wanted
     reading : Reading
     whole : bool
@@ -34,7 +36,7 @@ def read_svmlight(path: Path, wanted: Wanted, reading: Reading, whole: bool) -> 
     ------
     Part
     """
-    for option, given in (("--drop", reading.drop), ("--groups", reading.groups)):
+    for option, given in (("--drop", reading.drop), ("--groups", reading.groups), ("--keep", reading.keep)):
         if given:
             raise UserError(f"{option} speaks of columns, and {path} is svmlight, whose labels are passed over anyway.")
     rows = _rows(path, wanted, reading.zero_based)
@@ -47,11 +49,12 @@ def read_svmlight(path: Path, wanted: Wanted, reading: Reading, whole: bool) -> 
         yield Part(some if wanted.sparse else some.toarray(), None, min(1.0, (start + step) / rows.shape[0]))
 
 
-def _rows(path: Path, wanted: Wanted, zero_based: bool | None) -> Any:
+def _rows(path: Source, wanted: Wanted, zero_based: bool | None) -> Any:
     try:
         based = "auto" if zero_based is None else zero_based
-        rows, _ = load_svmlight_file(str(path), n_features=wanted.n_features, zero_based=based)
-    except (ValueError, OverflowError) as error:
+        with path.unpacked() as (file, _):
+            rows, _ = load_svmlight_file(file, n_features=wanted.n_features, zero_based=based)
+    except (ValueError, OverflowError, TypeError, IndexError, MemoryError) as error:
         _find_mistake(path, wanted, zero_based)
         raise UserError(f"{path}: {' '.join(str(error).split())}") from error
     if not (np.isnan(rows.data) if wanted.allow_nan else np.isfinite(rows.data)).all():
@@ -59,10 +62,10 @@ def _rows(path: Path, wanted: Wanted, zero_based: bool | None) -> Any:
     return rows
 
 
-def _find_mistake(path: Path, wanted: Wanted, zero_based: bool | None) -> None:
+def _find_mistake(path: Source, wanted: Wanted, zero_based: bool | None) -> None:
     """Raise for the first entry that is wrong, with its line."""
     lowest = 0 if zero_based or (zero_based is None and _has_zero(path)) else 1
-    with path.open("rb") as file:
+    with path.unpacked() as (file, _):
         for at, line in enumerate(file, 1):
             cells = line.partition(b"#")[0].split()
             last = lowest - 1
@@ -74,11 +77,11 @@ def _find_mistake(path: Path, wanted: Wanted, zero_based: bool | None) -> None:
                     continue
                 if position == 0:
                     if _float(text) is None:
-                        raise UserError(f"{place}: the label {text!r} is not a number.")
+                        raise UserError(f"{place}: the label {short(text)} is not a number.")
                     continue
                 number = _float(value)
-                if not (colon and index.isdecimal()) or number is None:
-                    raise UserError(f"{place}: {text!r} is not INDEX:VALUE.")
+                if not (colon and index.isdecimal() and len(index) < DIGITS) or number is None:
+                    raise UserError(f"{place}: {short(text)} is not INDEX:VALUE.")
                 if int(index) <= last:
                     raise UserError(f"{place}: the index {index} comes after {last}; they must rise, from {lowest} on.")
                 last = int(index)
@@ -88,8 +91,8 @@ def _find_mistake(path: Path, wanted: Wanted, zero_based: bool | None) -> None:
                     raise not_finite(f"{place}, index {index}", number)
 
 
-def _has_zero(path: Path) -> bool:
-    with path.open("rb") as file:
+def _has_zero(path: Source) -> bool:
+    with path.unpacked() as (file, _):
         return any(cell.startswith(b"0:") for line in file for cell in line.partition(b"#")[0].split())
 
 

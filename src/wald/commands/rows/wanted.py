@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from ..errors import UserError
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 #: So many names are listed before "and more".
 LISTED = 5
+#: Characters of a cell or a name that are quoted.
+SHORT = 40
 
 
 @dataclass(frozen=True)
@@ -51,9 +52,13 @@ class Reading:
     groups : str or None
         The column that tells which rows belong together; no feature either.
     header : bool or None
-        Whether a text table begins with names; None: unless its first line is all numbers.
+        Whether a text table begins with names; None: its first lines tell.
     zero_based : bool or None
         Whether svmlight indices begin at 0; None: they do if 0 occurs.
+    separator : str or None
+        What stands between the cells of a CSV; None: its first line tells.
+    keep : tuple of str
+        Columns that are no features, and are handed on.
     """
 
     format: str | None = None
@@ -61,6 +66,8 @@ class Reading:
     groups: str | None = None
     header: bool | None = None
     zero_based: bool | None = None
+    separator: str | None = None
+    keep: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,28 +82,37 @@ class Part:
         The group of each row, where they were asked for.
     done : float
         Share of the file that has been read.
+    kept : dict from str to ndarray
+        The columns that are handed on, by name, or by position where there are no names.
     """
 
     rows: Any
     groups: NDArray[Any] | None
     done: float
+    kept: dict[str, NDArray[Any]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Selection:
-    """Positions of the model's columns in a file, in the model's order, and of the groups."""
+    """Positions of the model's columns in a file, in the model's order, of the groups, and of what is handed on."""
 
     features: tuple[int, ...]
     groups: int | None
+    kept: tuple[int, ...] = ()
+
+    @property
+    def others(self) -> tuple[int, ...]:
+        """Columns that are read, and are no features."""
+        return tuple(dict.fromkeys((*(() if self.groups is None else (self.groups,)), *self.kept)))
 
 
-def select(path: Path, columns: Sequence[str] | int, wanted: Wanted, reading: Reading) -> Selection:
+def select(path: object, columns: Sequence[str] | int, wanted: Wanted, reading: Reading) -> Selection:
     """Find the model's columns.
 
     Parameters
     ----------
-    path : Path
-        For messages.
+    path : object
+        What messages call the file.
     columns : sequence of str, or int
         The file's names, or their number where it has none.
     wanted : Wanted
@@ -110,22 +126,28 @@ def select(path: Path, columns: Sequence[str] | int, wanted: Wanted, reading: Re
     n = columns if isinstance(columns, int) else len(columns)
     names = None if isinstance(columns, int) else list(columns)
     groups = None if reading.groups is None else _position(path, reading.groups, names, n, "--groups")
-    aside = {_position(path, name, names, n, "--drop") for name in reading.drop} | ({groups} - {None})
+    kept = tuple(dict.fromkeys(_position(path, name, names, n, "--keep") for name in reading.keep))
+    aside = {_position(path, name, names, n, "--drop") for name in reading.drop} | ({groups} - {None}) | {*kept}
     rest = [c for c in range(n) if c not in aside]
     if names is not None and wanted.names is not None:
-        return Selection(_by_name(path, [names[c] for c in rest], rest, wanted.names), groups)
+        return Selection(_by_name(path, [names[c] for c in rest], rest, wanted.names), groups, kept)
     if len(rest) < wanted.n_features:
         raise UserError(f"{path} has {_count(len(rest), 'column')} of features; the model takes {wanted.n_features}.")
     if len(rest) > wanted.n_features:
-        hint = "a label or number" if names is None else listed([names[c] for c in rest[wanted.n_features :]])
+        hint = "a label or number" if names is None else listed(_odd([names[c] for c in rest], wanted.n_features))
         raise UserError(
             f"{path} has {_count(len(rest), 'column')} of features; the model takes {wanted.n_features}. Leave out "
             f"what is no feature ({hint}?) with --drop COLUMN."
         )
-    return Selection(tuple(rest), groups)
+    return Selection(tuple(rest), groups, kept)
 
 
-def _by_name(path: Path, names: list[str], positions: list[int], wanted: tuple[str, ...]) -> tuple[int, ...]:
+def _odd(names: list[str], n: int) -> list[str]:
+    """Names beyond the first n; the index that pandas writes has none, and stands first."""
+    return [""] if names[0] == "" else names[n:]
+
+
+def _by_name(path: object, names: list[str], positions: list[int], wanted: tuple[str, ...]) -> tuple[int, ...]:
     twice = [name for name, times in Counter(names).items() if times > 1 and name in wanted]
     if twice:
         raise UserError(f"{path} has more than one column called {listed(twice)}.")
@@ -144,10 +166,10 @@ def _by_name(path: Path, names: list[str], positions: list[int], wanted: tuple[s
     return tuple(where[name] for name in wanted)
 
 
-def _position(path: Path, wanted: str, names: list[str] | None, n: int, option: str) -> int:
+def _position(path: object, wanted: str, names: list[str] | None, n: int, option: str) -> int:
     if names is not None and wanted in names:
         return names.index(wanted)
-    if wanted.isdecimal() and int(wanted) < n:
+    if wanted.isdecimal() and len(wanted) < 16 and int(wanted) < n:
         return int(wanted)
     known = f"columns 0 to {n - 1}, without names" if names is None else f"the columns {listed(names)}"
     raise UserError(f"{option}: {path} has no column {wanted!r}; it has {known}.")
@@ -155,7 +177,12 @@ def _position(path: Path, wanted: str, names: list[str] | None, n: int, option: 
 
 def listed(names: Sequence[str]) -> str:
     """The first few names."""
-    return ", ".join(map(repr, names[:LISTED])) + (f" and {len(names) - LISTED} more" if len(names) > LISTED else "")
+    return ", ".join(map(short, names[:LISTED])) + (f" and {len(names) - LISTED} more" if len(names) > LISTED else "")
+
+
+def short(cell: str) -> str:
+    """A cell or name in quotes, cut off where it is no use to read on."""
+    return repr(cell if len(cell) <= SHORT else cell[:SHORT] + "…")
 
 
 def _count(n: int, thing: str) -> str:
@@ -164,6 +191,8 @@ def _count(n: int, thing: str) -> str:
 
 def first_bad(values: NDArray[Any], allow_nan: bool) -> tuple[int, int] | None:
     """Row and column of the first infinity, or NaN where it is not allowed; None if there is none."""
+    import numpy as np
+
     if values.dtype.kind != "f":
         return None
     step = max(1, (1 << 22) // max(1, values.shape[1]))  # no second array of the size of the rows
@@ -178,6 +207,6 @@ def first_bad(values: NDArray[Any], allow_nan: bool) -> tuple[int, int] | None:
 
 def not_finite(place: str, value: float) -> UserError:
     """Say that there is no number where one is needed."""
-    if np.isnan(value):
+    if value != value:
         return UserError(f"{place}: no number (NaN), and the model has no answer to missing values; fill it in.")
     return UserError(f"{place}: {value} is not finite.")

@@ -1,0 +1,152 @@
+"""Whether a text table begins with names: by its first two lines, and refused where both readings make sense."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+
+from ..errors import UserError
+from .wanted import Reading, Wanted, listed, select
+
+#: Cells that stand for a missing value.
+MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "None")
+#: So many columns that are numbered from 0 are never a row.
+MANY = 8
+#: So many columns in rising order are hardly ever a row whose next one is in none.
+SOME = 5
+
+_WHOLE = re.compile(r"0|[1-9][0-9]*")
+
+
+def number(cell: str) -> float | None:
+    """The number in a cell, NaN where it is missing; None if it is something else."""
+    if cell.strip() in MISSING:
+        return float("nan")
+    try:
+        return None if "_" in cell else float(cell)
+    except ValueError:
+        return None
+
+
+def begins_with_names(
+    place: object, cells: list[str], below: list[str] | None, wanted: Wanted, reading: Reading
+) -> bool:
+    """Tell whether a first line holds names.
+
+    They are names if all of the model's names, or one that an option gives, are among them; if there is no number; if
+    text stands above numbers, and there are more such columns than numbers, or the numbers count from 0; or if they
+    count from 0 and a row hardly can (there are 3 columns and the next line has fractions, or there are 8 columns).
+    Numbers are a row, unless they may be names as well: they count from 0 or 1, have equal steps, are 5 or more in
+    rising order above a line that is in none, or are whole numbers above fractions. That is refused, and so are texts
+    and numbers above texts and numbers.
+
+    Parameters
+    ----------
+    place : object
+        What messages call the file.
+    cells : list of str
+        Of the first line.
+    below : list of str or None
+        Of the second, where there is one.
+    wanted : Wanted
+    reading : Reading
+
+    Raises
+    ------
+    UserError
+        If it is in doubt, or if the model needs names and there are only numbers.
+    """
+    if reading.header is not None:
+        return reading.header
+    if wanted.names is not None and set(wanted.names) <= set(cells):
+        return True
+    named = {*reading.drop, *reading.keep, *([reading.groups] if reading.groups else [])}
+    if any(word in cells and number(word) is None for word in named):
+        return True
+    values = [number(cell) for cell in cells]
+    given = [cell for cell, value in zip(cells, values, strict=True) if value is not None and not math.isnan(value)]
+    if None not in values:
+        if wanted.names is not None:
+            raise UserError(
+                f"{place} has no line of column names, and the model knows its columns by name. If they stand in "
+                "the model's order, say so with --no-header."
+            )
+        return _numbers_are_names(place, cells, below, wanted, reading)
+    if wanted.names is not None or not given:
+        return True
+    above_numbers = [c for c, value in enumerate(values) if value is None and _is_number(below, c)]
+    if len(above_numbers) > len(given) or (_counts_from(given, 0) and (above_numbers or _cannot_count(given, below))):
+        return True
+    raise _doubt(place, cells)
+
+
+def _numbers_are_names(
+    place: object, cells: list[str], below: list[str] | None, wanted: Wanted, reading: Reading
+) -> bool:
+    given = cells[1:] if len(cells) > 1 and cells[0] == "" else cells  # as pandas writes the name of an index
+    if not _may_be_names(given, below[-len(given) :] if below is not None else None):
+        return False
+    if (
+        given is cells
+        and len(cells) - len(reading.drop) - len(reading.keep) - bool(reading.groups) != wanted.n_features
+    ):
+        select(place, len(cells), wanted, reading)  # raises: as they are not the model's, there is no need to ask
+    if _counts_from(given, 0) and (_cannot_count(given, below) or (given is not cells and _is_number(below, 0))):
+        return True
+    raise _doubt(place, cells)
+
+
+def _may_be_names(cells: Sequence[str], below: Sequence[str] | None) -> bool:
+    """Whether numbers may be names: no two are alike, and there is an order in them, or they are of another kind."""
+    values = [math.nan if (value := number(cell)) is None else value for cell in cells]
+    if not all(math.isfinite(value) for value in values) or len(set(values)) < len(values):
+        return False
+    if values in ([float(i) for i in range(len(values))], [float(i + 1) for i in range(len(values))]):
+        return True
+    rising = _rises(values)
+    steps = [b - a for a, b in pairwise(values)]
+    if rising and len(values) > 2 and max(steps) - min(steps) <= 1e-6 * max(steps):
+        return True
+    others = None if below is None else [number(cell) for cell in below]
+    if rising and len(values) >= SOME and not (others is not None and _rises(others)):
+        return True
+    return len(values) > 1 and all(map(_WHOLE.fullmatch, cells)) and _has_only_fractions(below)
+
+
+def _rises(values: Sequence[float | None]) -> bool:
+    return all(a is not None and b is not None and a < b for a, b in pairwise(values))
+
+
+def _counts_from(cells: Sequence[str], first: int) -> bool:
+    return list(cells) == [str(first + i) for i in range(len(cells))]
+
+
+def _cannot_count(cells: Sequence[str], below: Sequence[str] | None) -> bool:
+    """Whether a line that counts is no row: the next has fractions, or it would be a great chance."""
+    fractions = below is not None and any(_is_number(below, c) and not _whole(below[c]) for c in range(len(below)))
+    return len(cells) >= MANY or (len(cells) > 2 and fractions)
+
+
+def _has_only_fractions(cells: Sequence[str] | None) -> bool:
+    given = [c for c in cells if (value := number(c)) is not None and not math.isnan(value)] if cells else []
+    return bool(given) and not any(_whole(cell) for cell in given)
+
+
+def _whole(cell: str) -> bool:
+    return cell.strip().lstrip("+-").isdecimal()
+
+
+def _is_number(cells: Sequence[str] | None, column: int) -> bool:
+    if cells is None or column >= len(cells):
+        return False
+    value = number(cells[column])
+    return value is not None and not math.isnan(value)
+
+
+def _doubt(place: object, cells: list[str]) -> UserError:
+    return UserError(
+        f"{place}: the first line may be column names or a row of numbers ({listed(cells)}). Say --header if they are "
+        "names, and --no-header if it is a row."
+    )

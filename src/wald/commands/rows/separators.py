@@ -1,0 +1,72 @@
+"""What stands between the cells of a text table: told by its first line and the model's columns."""
+
+from __future__ import annotations
+
+from ..errors import UserError
+from .wanted import Reading, Wanted
+
+#: Separators that are tried.
+TRIED = (",", ";", "\t", "|")
+_WORDS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";"}
+
+
+def told(separator: str) -> str:
+    """Turn what ``--separator`` says into a character.
+
+    Parameters
+    ----------
+    separator : str
+        One character, or a word: tab, comma or semicolon.
+    """
+    character = _WORDS.get(separator, separator)
+    if (
+        len(character) != 1
+        or not character.isascii()
+        or character in '"\n\r'
+        or character.isalnum()
+        or character in ".+-"
+    ):
+        raise UserError(
+            "--separator must be one character, as ';', or the word tab; no letter, digit, quote, sign or point. Got "
+            f"{separator!r}."
+        )
+    return character
+
+
+def sniffed(place: object, cells: dict[str, list[str]], wanted: Wanted, reading: Reading) -> str:
+    """Choose the separator by which the first line holds the model's columns.
+
+    Parameters
+    ----------
+    place : object
+        What messages call the file.
+    cells : dict from str to list of str
+        The first line, cut by each of `TRIED`.
+    wanted : Wanted
+    reading : Reading
+
+    Returns
+    -------
+    str
+        The only one that fits; where none does, the only one that cuts the line, or else a comma.
+
+    Raises
+    ------
+    UserError
+        If several fit.
+    """
+    cutting = [separator for separator in cells if len(cells[separator]) > 1]
+    fitting = [separator for separator in cutting if _fits(cells[separator], wanted, reading)]
+    if len(fitting) > 1:
+        named = " and ".join(map(repr, fitting))
+        raise UserError(f"{place}: its first line can be cut at {named}. Name the --separator.")
+    if fitting:
+        return fitting[0]
+    return cutting[0] if len(cutting) == 1 else ","
+
+
+def _fits(cells: list[str], wanted: Wanted, reading: Reading) -> bool:
+    if wanted.names is not None and set(wanted.names) <= set(cells):
+        return True
+    aside = len({*reading.drop, *reading.keep, reading.groups} - {None})
+    return (wanted.names is None or reading.header is False) and len(cells) - aside == wanted.n_features

@@ -1,0 +1,181 @@
+"""Where the bytes of DATA are: a file, a packed file, or a stream that is copied first; and what they look like."""
+
+from __future__ import annotations
+
+import atexit
+import io
+import os
+import re
+import shutil
+import stat
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import IO, Any
+
+from ..._files import discard_unfinished, vanishing
+from ..errors import UserError
+
+#: What DATA is called that is read from standard input.
+STDIN = "-"
+#: Suffixes of packed files, and what packed them.
+PACKED = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd"}
+_BEGINNINGS = (
+    (re.compile(rb"\x1f\x8b"), "gzip"),
+    (re.compile(rb"BZh[1-9]1AY&SY"), "bzip2"),
+    (re.compile(rb"\xfd7zXZ\x00"), "xz"),
+    (re.compile(rb"\x28\xb5\x2f\xfd"), "zstd"),
+)
+#: A line of svmlight: a label, and at least one INDEX:VALUE.
+_SVMLIGHT = re.compile(rb"[^\s:,;\"]+(\s+qid:\d+)?(\s+\d+:[^\s:]+)+\s*(#.*)?")
+#: Bytes that tell what a stream holds.
+_LOOKED_AT = 1 << 16
+
+
+@dataclass(frozen=True)
+class Source:
+    """Bytes that can be read more than once.
+
+    Attributes
+    ----------
+    name : str
+        What messages call them.
+    path : Path
+        The file that they are in.
+    packed : str or None
+        What packed them, told by how the file begins.
+    """
+
+    name: str
+    path: Path
+    packed: str | None = None
+
+    def __str__(self) -> str:
+        return self.name
+
+    @contextmanager
+    def unpacked(self) -> Iterator[tuple[IO[bytes], Callable[[], float]]]:
+        """Open them; with them goes a function that tells which share has been read."""
+        with self.path.open("rb") as raw:
+            size = max(1, os.fstat(raw.fileno()).st_size)
+            if self.packed is None:
+                yield raw, lambda: raw.tell() / size
+                return
+            with opener(self.packed, self.name)(raw, "rb") as file:
+                yield file, lambda: min(1.0, raw.tell() / size)
+
+
+def opener(packed: str, name: str) -> Any:
+    """What opens a packed file as ``open`` does."""
+    if packed == "gzip":
+        import gzip
+
+        return gzip.open
+    if packed == "bzip2":
+        import bz2
+
+        return bz2.open
+    if packed == "xz":
+        import lzma
+
+        return lzma.open
+    try:
+        zstd: Any = import_module("compression.zstd")  # Python 3.14
+    except ModuleNotFoundError:
+        raise UserError(f"{name} is packed by zstd, which this Python cannot unpack: zstd -d, or use .gz.") from None
+    return zstd.open
+
+
+def damages() -> tuple[type[Exception], ...]:
+    """What reading a file raises that is cut off or damaged."""
+    import zlib
+
+    kinds: list[type[Exception]] = [OSError, EOFError, zlib.error]
+    with suppress(ImportError):
+        from lzma import LZMAError
+
+        kinds.append(LZMAError)
+    with suppress(ImportError):
+        kinds.append(import_module("compression.zstd").ZstdError)
+    return tuple(kinds)
+
+
+@contextmanager
+def source_of(path: Path) -> Iterator[Source]:
+    """Find the bytes of DATA.
+
+    Parameters
+    ----------
+    path : Path
+        ``-`` is standard input. What is no plain file is copied into a temporary one, for it can be read only once.
+
+    Yields
+    ------
+    Source
+    """
+    if str(path) == STDIN:
+        with _copied("standard input", sys.stdin.buffer if hasattr(sys.stdin, "buffer") else io.BytesIO()) as source:
+            yield source
+        return
+    mode = path.stat().st_mode
+    if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
+        with path.open("rb") as file:  # says in one way why a file cannot be opened
+            packed = _packed(file.read(16))
+        yield Source(str(path), path, packed)
+        return
+    with path.open("rb") as stream, _copied(str(path), stream) as source:
+        yield source
+
+
+@contextmanager
+def _copied(name: str, stream: IO[bytes]) -> Iterator[Source]:
+    with vanishing(Path(tempfile.gettempdir())) as copy:
+        with copy.open("xb") as file:
+            copy.chmod(0o600)
+            try:
+                shutil.copyfileobj(stream, file, 1 << 20)
+            except OSError as error:
+                place = f"the temporary folder {copy.parent}"
+                raise UserError(f"{name} cannot be copied into {place}: {error.strerror or error}") from error
+        with copy.open("rb") as file:
+            packed = _packed(file.read(16))
+        try:
+            yield Source(name, copy, packed)
+        finally:
+            try:
+                copy.unlink(missing_ok=True)
+            except OSError:  # Windows, where it is still mapped
+                atexit.register(discard_unfinished)
+
+
+def _packed(beginning: bytes) -> str | None:
+    for pattern, packed in _BEGINNINGS:
+        if pattern.match(beginning):
+            return packed
+    return None
+
+
+def looks_like(source: Source) -> str:
+    """Tell by its first lines what a source holds that has no suffix.
+
+    Parameters
+    ----------
+    source : Source
+
+    Returns
+    -------
+    str
+        "npy", "parquet", "svmlight" or "csv".
+    """
+    with source.unpacked() as (file, _):
+        beginning = file.read(_LOOKED_AT)
+    if beginning.startswith(b"\x93NUMPY"):
+        return "npy"
+    if beginning.startswith(b"PAR1"):
+        return "parquet"
+    lines = [line for line in beginning.splitlines() if line.strip() and not line.lstrip().startswith(b"#")]
+    return "svmlight" if lines and _SVMLIGHT.fullmatch(lines[0].strip()) else "csv"
