@@ -15,6 +15,7 @@ from .arrays import Arrays, Stock, require
 from .estimators import decode_plain, encode_plain
 from .header import FileFormatError, Section
 from .models import decode_labels, encode_labels
+from .room import chain_bytes
 
 MOST_LABELS, MOST_SIZE = 65_536, 2**31 - 1
 
@@ -110,6 +111,8 @@ def _decode_weights(stock: Stock, n_labels: int, sizes: list[int], own: bool) ->
     # With weights of its own, a state has a block for the first group, and every other group is in half of the states.
     blocks = sizes[0] * n_states + sum(sizes[1:]) * n_states // 2 if own else sum(sizes)
     table = stock.take("table", ("float32",), n_states + 2 + n_labels + blocks, n_labels)
+    n_blocks = n_states * len(sizes) if own else len(sizes)
+    stock.room.reserve(chain_bytes(n_labels, len(table), len(sizes), n_blocks), f"{n_states} states and {n_labels} labels")
     chain = _core.Chain(n_labels, sizes, own)
     chain.fill(table)
     return chain
