@@ -1,4 +1,4 @@
-"""Whole pipelines inside a file: an archive of skops, which names every type that it would build before it builds any."""
+"""Whole pipelines inside a file: archives of skops, which names all types before it builds any."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def _skops() -> Any:
         ) from None
     if tuple(map(int, re.findall(r"\d+", skops.__version__)[:2])) < LEAST_VERSION:
         raise ImportError(
-            f"Whole pipelines in files need skops {'.'.join(map(str, LEAST_VERSION))} or later, and {skops.__version__} "
-            "is installed: pip install --upgrade skops."
+            f"Whole pipelines in files need skops {'.'.join(map(str, LEAST_VERSION))} or later, and "
+            f"{skops.__version__} is installed: pip install --upgrade skops."
         )
     return skops_io

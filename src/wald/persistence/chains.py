@@ -112,7 +112,9 @@ def _decode_weights(stock: Stock, n_labels: int, sizes: list[int], own: bool) ->
     blocks = sizes[0] * n_states + sum(sizes[1:]) * n_states // 2 if own else sum(sizes)
     table = stock.take("table", ("float32",), n_states + 2 + n_labels + blocks, n_labels)
     n_blocks = n_states * len(sizes) if own else len(sizes)
-    stock.room.reserve(chain_bytes(n_labels, len(table), len(sizes), n_blocks), f"{n_states} states and {n_labels} labels")
+    stock.room.reserve(
+        chain_bytes(n_labels, len(table), len(sizes), n_blocks), f"{n_states} states and {n_labels} labels"
+    )
     chain = _core.Chain(n_labels, sizes, own)
     chain.fill(table)
     return chain
