@@ -118,6 +118,18 @@ def learner(n_features: int, unit: int | None, **params: Any) -> Any:
     return AttentivePerceptron(run_length=unit, **params).fit(X.astype(np.float32), y)
 
 
+def learner_of_classes(n: int) -> Any:
+    X, y = np.random.default_rng(0).normal(size=(2 * n, 3)), np.tile(np.arange(n), 2)
+    return AttentivePerceptron(max_iter=1, tol=None, random_state=0).fit(X, y)
+
+
+def parser_of_texts() -> bytes:
+    """A file that is hardly more than names of relations, each of a few bytes."""
+    fields, arrays = taken_apart(to_bytes(made_other("parser")[0]))
+    arrays["labels"] = np.full(1_000_000, "ω")
+    return put_together(fields, arrays)
+
+
 def repeated(n: int) -> bytes:
     """Looks at one and the same unit, which is as wide as the row."""
     fields, arrays = taken_apart(to_bytes(learner(2000, 1000)))
@@ -164,6 +176,8 @@ FILES: dict[str, Any] = {
     "a chain of one label and shared weights": (lambda: chain(4, 100_000, False), None),
     "a learner of many units": (lambda: to_bytes(learner(9000, 1)), "audited rows"),
     "a learner of wide units": (lambda: to_bytes(learner(9000, None)), None),
+    "a learner of many classes": (lambda: to_bytes(learner_of_classes(2000)), None),
+    "many short texts": (parser_of_texts, "relations"),
     "looks at the same unit again": (lambda: repeated(300), "order' names something twice"),
 }
 

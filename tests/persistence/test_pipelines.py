@@ -129,7 +129,8 @@ def test_a_whole_pipeline_comes_back(name: str, tmp_path: Path) -> None:
         call = some(rows, slice(0, n))
         labels, costs = fast.predict(call, return_cost=True)
         again, same = loaded.predict(call, return_cost=True)
-        assert np.array_equal(labels, again) and np.array_equal(costs, same)
+        assert np.array_equal(labels, again)
+        assert np.array_equal(costs, same)
         assert again.dtype == labels.dtype
     if hasattr(fast, "predict_proba"):
         assert np.array_equal(fast.predict_proba(rows), loaded.predict_proba(rows))

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .header import MOST_CHARACTERS, FileFormatError
-from .room import NO_END, Room
+from .room import NO_END, TEXT_OBJECT, Room
 
 Arrays = dict[str, NDArray[Any]]
 Floats = NDArray[np.float64]
@@ -70,6 +70,7 @@ class Stock:
         array = self._left.get(name)
         if array is None or array.dtype.kind != "U":
             return self.take(name, dtypes, *shape)
+        self.room.reserve(TEXT_OBJECT * array.size + 2 * array.nbytes, f"texts in {name!r}")
         points = array.reshape(-1).view(np.uint32)
         if points.size and (points.max() > 0x10FFFF or ((points >= 0xD800) & (points <= 0xDFFF)).any()):
             raise FileFormatError(f"the array {name!r} holds what is no character")

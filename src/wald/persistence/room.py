@@ -26,6 +26,8 @@ SCRATCH = 12 << 20
 SINGLE, DOUBLE = 16, 8
 #: Objects of Python and of the engine around one stage, and around one binary problem.
 STAGE_OBJECTS, PROBLEM_OBJECTS = 2048, 8192
+#: Objects of Python for one text, but for its characters.
+TEXT_OBJECT = 100
 
 
 class Room:
