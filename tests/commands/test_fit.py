@@ -11,6 +11,7 @@ import joblib
 import numpy as np
 import pytest
 from commands.running import done, refusal, run, said
+from persistence.forge import without_estimator
 from sklearn.cluster import KMeans
 from sklearn.decomposition import PCA
 from sklearn.feature_extraction.text import CountVectorizer
@@ -84,6 +85,7 @@ def test_a_promise_that_cannot_be_made_is_exit_code_1(files: Path, tmp_path: Pat
 def test_risk_0(files: Path, tmp_path: Path) -> None:
     path = tmp_path / "a.wald"
     done("fit", files / "svc.skops", files / "fit.npy", "-o", path, "--risk", 0, "--cost", "units")
+    without_estimator(path)
     for words in (("predict", path, files / "test.npy", "-o", tmp_path / "labels.npy"), ("inspect", path)):
         assert "--model MODEL" in refusal(*words)
         done(*words, "--model", files / "svc.skops")

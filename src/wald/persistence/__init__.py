@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,12 +15,13 @@ from . import container
 from .arrays import Arrays, Stock
 from .early_exit import Parts, assemble, encode_early_exit, require_no_front
 from .header import FileFormatError, Section
+from .room import Room, mebibytes
 from .saved import SavedModel
 
 __all__ = ["FileFormatError", "SavedModel", "from_bytes", "load", "require_no_front", "save", "to_bytes"]
 
 
-def save(model: Any, path: str | os.PathLike[str]) -> None:
+def save(model: Any, path: str | os.PathLike[str], *, pipeline: str | None = None) -> None:
     """Save a fitted model to one file, without pickle.
 
     The file holds the parameters and what predicting needs: of a classifier the plan, the certificate, coefficients,
@@ -32,6 +35,10 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
         Fitted.
     path : str or path-like
         Of the file; ``.wald`` is usual.
+    pipeline : {"skops"} or None, default=None
+        What becomes of an `EarlyExitClassifier` around a pipeline whose steps are not folded into its terms, such as
+        one that reads texts: None refuses it, ``"skops"`` puts the wrapped estimator as a whole into the file, as
+        ``skops.io.dumps`` writes it. Needs skops (``pip install 'wald[cli]'``). Other models are saved as without it.
 
     Raises
     ------
@@ -50,7 +57,9 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     -----
     UserWarning
         If the file cannot describe the wrapped estimator, because it is of a class of somebody else's; the file is
-        written, and needs ``wald.load(path, estimator=...)`` to answer as before at ties.
+        written, and needs ``wald.load(path, estimator=...)`` to answer as before at ties. If it holds types that must
+        be named to `load` as ``trusted``. If it takes more memory than `load` allows a file of its size, which then
+        needs ``max_bytes``.
 
     See Also
     --------
@@ -73,14 +82,22 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     >>> bool((loaded.predict(X) == fast.predict(X)).all()), str(loaded.certificate_) == str(fast.certificate_)
     (True, True)
     """
-    container.write(path, *_encode(model))
+    container.write(path, *_encode(model, pipeline))
 
 
-def load(path: str | os.PathLike[str], *, estimator: Any = None) -> Any:
+def load(
+    path: str | os.PathLike[str],
+    *,
+    estimator: Any = None,
+    trusted: Sequence[str] = (),
+    max_bytes: int | None = None,
+) -> Any:
     """Load a model that `save` wrote.
 
     It answers as the one that was saved, bit for bit. The file may come from anywhere: everything in it is checked
-    before it is used, and nothing in it is executed. What no check can tell is whether its model is a good one.
+    before it is used, and nothing in it is executed. What no check can tell is whether its model is a good one. Of a
+    whole pipeline inside the file (``pipeline="skops"``), the types are checked before anything is built, and then the
+    terms of its last step. The other numbers of its steps are not: load such a file only from people you trust.
 
     An `EarlyExitClassifier` hands rows that lie within rounding of a tie to the wrapped estimator. Files describe
     scikit-learn's own classes (all that `EarlyExitClassifier` reads), and ``estimator_`` is then rebuilt from the
@@ -96,6 +113,13 @@ def load(path: str | os.PathLike[str], *, estimator: Any = None) -> Any:
         For an `EarlyExitClassifier` only: the fitted estimator that was wrapped, in which case the classifier is the
         one that was saved in all respects. Needed for files with ``risk=0`` that do not describe it, because the
         promise is that estimator's own labels.
+    trusted : sequence of str, default=()
+        Full names of types that a pipeline inside the file may be built of, beside those that skops knows to be
+        harmless. What is neither is refused by name, and nothing of the pipeline is built then.
+    max_bytes : int or None, default=None
+        How much memory loading the file and its first prediction may take, beside its arrays and what the rows need.
+        None allows 64 MiB, or 64 times the size of the file where that is more; 512 times where it holds sparse
+        support vectors, because the engine keeps these dense.
 
     Returns
     -------
@@ -105,12 +129,15 @@ def load(path: str | os.PathLike[str], *, estimator: Any = None) -> Any:
     Raises
     ------
     FileFormatError
-        If the file was cut off or altered, contradicts itself, was written by a later version, or is no file of wald's.
-        It is a ValueError.
+        If the file was cut off or altered, contradicts itself, was written by a later version, is no file of wald's, or
+        takes more memory than ``max_bytes``. It is a ValueError.
     ValueError
-        If ``estimator`` is not the one that was saved, or is missing for a file with ``risk=0``.
+        If ``estimator`` is not the one that was saved, or is missing for a file with ``risk=0``; if the file holds
+        types that are not ``trusted``.
     TypeError
         If ``estimator`` is given for a model that wraps none.
+    ImportError
+        If the file holds a whole pipeline, and skops is not installed.
     OSError
         If the file cannot be read.
 
@@ -121,53 +148,58 @@ def load(path: str | os.PathLike[str], *, estimator: Any = None) -> Any:
     Notes
     -----
     A kernel machine with sparse support vectors takes more memory than its file: the engine keeps them dense, as after
-    ``fit``.
+    ``fit``. What the steps of a pipeline inside the file take when they transform rows is not bounded.
     """
-    where = os.fspath(path)
+    where, names = os.fspath(path), _checked_names(trusted)
+    Room(0, max_bytes)  # checks it
     try:
-        return _loaded(*container.read(path), estimator, where)
+        return _loaded(*container.read(path), Room(os.stat(path).st_size, max_bytes), estimator, where, names)
     except FileFormatError as error:
         raise FileFormatError(f"{where}: {error}.") from None
 
 
-def to_bytes(model: Any) -> bytes:
+def to_bytes(model: Any, *, pipeline: str | None = None) -> bytes:
     """Give the content of the file that `save` would write.
 
     Parameters
     ----------
-    model : as for `save`
+    model, pipeline : as for `save`
 
     Returns
     -------
     bytes
     """
-    return container.to_bytes(*_encode(model))
+    return container.to_bytes(*_encode(model, pipeline))
 
 
-def from_bytes(raw: bytes) -> Any:
+def from_bytes(raw: bytes, *, trusted: Sequence[str] = (), max_bytes: int | None = None) -> Any:
     """Load a model from what `to_bytes` gave; the errors are those of `load`.
 
     Parameters
     ----------
     raw : bytes
+    trusted, max_bytes : as for `load`
 
     Returns
     -------
     As for `load`.
     """
+    names, room = _checked_names(trusted), Room(len(raw), max_bytes)
     try:
-        return _loaded(*container.from_bytes(raw), None, "<bytes>")
+        return _loaded(*container.from_bytes(raw), room, None, "<bytes>", names)
     except FileFormatError as error:
         raise FileFormatError(f"<bytes>: {error}.") from None
 
 
-def _encode(model: Any) -> tuple[dict[str, Any], Arrays]:
+def _encode(model: Any, pipeline: str | None) -> tuple[dict[str, Any], Arrays]:
     import wald
 
+    if pipeline not in (None, "skops"):
+        raise ValueError(f"pipeline must be 'skops' or None. Got {pipeline!r} instead.")
     arrays: Arrays = {}
     fields: dict[str, Any] = {"library": wald.__version__}
     if type(model) is EarlyExitClassifier:
-        fields |= encode_early_exit(model, arrays)
+        fields |= encode_early_exit(model, arrays, pipeline)
     else:
         from .kinds import KINDS  # loads the models, which a classifier's file does without
 
@@ -178,18 +210,40 @@ def _encode(model: Any) -> tuple[dict[str, Any], Arrays]:
                 f"Got {kind} instead."
             )
         fields |= {"kind": kind, **KINDS[kind].encode(model, arrays)}
+    stock = Stock(arrays)
     try:  # what could not be loaded is not saved
-        _decode(Section(fields, "header"), Stock(arrays))
+        _decode(Section(fields, "header"), stock)
     except FileFormatError as error:
         raise ValueError(f"This model cannot be saved: {error}.") from None
+    _warn_of_memory(stock.room, sum(array.nbytes for array in arrays.values()))
     return fields, arrays
 
 
-def _loaded(header: Section, arrays: dict[str, NDArray[Any]], estimator: Any, where: str) -> Any:
+def _warn_of_memory(room: Room, size: int) -> None:
+    allowed = room.of_size(size)
+    if room.reserved > allowed:
+        warnings.warn(
+            f"This model takes {mebibytes(room.reserved)} of memory, and wald.load allows a file of this size "
+            f"{mebibytes(allowed)}, because anybody may have written it. This one is loaded by wald.load(path, "
+            f"max_bytes={room.reserved}).",
+            UserWarning,
+            stacklevel=4,
+        )
+
+
+def _checked_names(trusted: Any) -> tuple[str, ...]:
+    if isinstance(trusted, str) or not all(isinstance(name, str) for name in trusted):
+        raise TypeError(f"trusted must be a list of names of types. Got {trusted!r} instead.")
+    return tuple(trusted)
+
+
+def _loaded(
+    header: Section, arrays: dict[str, NDArray[Any]], room: Room, estimator: Any, where: str, trusted: Sequence[str]
+) -> Any:
     with np.errstate(all="ignore"):  # of numbers near the end of float64; warnings may be errors
-        found = _decode(header, Stock(arrays))
+        found = _decode(header, Stock(arrays, room))
         if isinstance(found, Parts):
-            return assemble(found, estimator, where)
+            return assemble(found, estimator, where, trusted)
     if estimator is not None:
         raise TypeError(f"{where} holds a {type(found).__name__}, which wraps no estimator.")
     return found

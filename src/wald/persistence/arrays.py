@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .header import MOST_CHARACTERS, FileFormatError
+from .room import NO_END, TEXT_OBJECT, Room
 
 Arrays = dict[str, NDArray[Any]]
 Floats = NDArray[np.float64]
@@ -21,6 +22,8 @@ class Stock:
     Parameters
     ----------
     arrays : mapping from name to ndarray
+    room : Room or None, default=None
+        What may be made of them; None: anything.
 
     Raises
     ------
@@ -28,8 +31,8 @@ class Stock:
         From every method, if an array is missing or not what it should be.
     """
 
-    def __init__(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        self._left = dict(arrays)
+    def __init__(self, arrays: Mapping[str, NDArray[Any]], room: Room | None = None) -> None:
+        self._left, self.room = dict(arrays), room or Room(0, NO_END)
 
     def take(self, name: str, dtypes: Sequence[str], *shape: int | None) -> NDArray[Any]:
         """An array of one of some dtypes and of a shape, in which None is any length."""
@@ -67,6 +70,7 @@ class Stock:
         array = self._left.get(name)
         if array is None or array.dtype.kind != "U":
             return self.take(name, dtypes, *shape)
+        self.room.reserve(TEXT_OBJECT * array.size + 2 * array.nbytes, f"texts in {name!r}")
         points = array.reshape(-1).view(np.uint32)
         if points.size and (points.max() > 0x10FFFF or ((points >= 0xD800) & (points <= 0xDFFF)).any()):
             raise FileFormatError(f"the array {name!r} holds what is no character")

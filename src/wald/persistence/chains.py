@@ -16,6 +16,7 @@ from .arrays import Arrays, Stock, require
 from .estimators import decode_plain, encode_plain
 from .header import FileFormatError, Section
 from .models import decode_labels, encode_labels
+from .room import chain_bytes
 
 MOST_LABELS, MOST_SIZE = 65_536, 2**31 - 1
 #: Weights, labels counted in sixteens, of a table of which a file may leave rows out: a small file must not make the
@@ -136,10 +137,16 @@ def _decode_weights(stock: Stock, n_labels: int, sizes: list[int], own: bool, al
     # With weights of its own, a state has a block for the first group, and every other group is in half of the states.
     blocks = sizes[0] * n_states + sum(sizes[1:]) * n_states // 2 if own else sum(sizes)
     n_rows = n_states + 2 + n_labels + blocks
+    n_blocks = n_states * len(sizes) if own else len(sizes)
+    needed = chain_bytes(n_labels, n_rows, len(sizes), n_blocks) + (0 if all_rows else 4 * n_rows * n_labels)
+    what = f"{n_rows} rows of weights for {n_labels} labels"
     if all_rows:
         table = stock.take("table", ("float32",), n_rows, n_labels)
+        stock.room.reserve(needed, what)
     else:
         require(_n_weights(n_rows, n_labels) <= MOST_LEFT_OUT, "the table has too many rows for some to be left out")
+        stock.room.holds_sparse()
+        stock.room.reserve(needed, what)
         rows = stock.integers("rows", ("int32",), None, low=0, high=n_rows)
         require((np.diff(rows) > 0).all(), "the array 'rows' should ascend")
         known = stock.take("table", ("float32",), len(rows), n_labels)

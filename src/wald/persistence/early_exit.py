@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,24 +17,30 @@ from .._remainders import FeatureRanges
 from ..additive import AdditiveModel, decompose
 from ..early_exit import EarlyExitClassifier
 from ..stopping import Certificate
-from . import values
-from .arrays import Arrays, Stock
+from . import archives, values
+from .arrays import Arrays, Stock, require
 from .estimators import decode_names, encode_names
 from .header import FileFormatError, Section
 from .models import decode_model, encode_model
 from .parameters import check_parameters, decode_parameters, encode_parameters
 from .plans import check_promise, decode_looks, decode_plan, encode_looks, encode_plan
 from .rebuilding import NotRebuildableError, Reader, Writer
+from .room import NO_END, Room
 from .saved import SavedModel
+
+#: The array of a whole pipeline.
+ARCHIVE = "estimator.skops"
 
 # ---- from a classifier to header and arrays --------------------------------------------------------------------------
 
 
-def encode_early_exit(owner: EarlyExitClassifier, arrays: Arrays) -> dict[str, Any]:
-    """Describe a fitted classifier, and put its numbers into ``arrays``."""
+def encode_early_exit(owner: EarlyExitClassifier, arrays: Arrays, pipeline: str | None = None) -> dict[str, Any]:
+    """Describe a fitted classifier, and put its numbers into ``arrays``; ``pipeline`` is as for `save`."""
     check_is_fitted(owner, "_served")
     served = owner._ready()
-    require_no_front(served.model)
+    whole = served.model.front is not None
+    if pipeline is None:
+        require_no_front(served.model)
     rule = checked_rule(owner)
     try:
         check_promise(owner.certificate_, served.plan, served.by_proof, served.by_proof or rule.lossless)
@@ -47,8 +54,10 @@ def encode_early_exit(owner: EarlyExitClassifier, arrays: Arrays) -> dict[str, A
         "plan": encode_plan(served.plan, arrays),
         "certificate": values.encode(owner.certificate_, arrays, "certificate"),
         "feature_names": encode_names(owner, arrays),
-        "estimator": _encode_estimator(owner, served.model, arrays),
+        "estimator": (_archived if whole else _encode_estimator)(owner, served.model, arrays),
     }
+    if whole:
+        fields["n_columns"] = getattr(owner, "n_features_in_", None)
     encode_looks(owner._shape, arrays)
     return fields
 
@@ -77,6 +86,37 @@ def _encode_estimator(owner: EarlyExitClassifier, model: AdditiveModel, arrays: 
     return node
 
 
+def _archived(owner: EarlyExitClassifier, model: AdditiveModel, arrays: Arrays) -> dict[str, Any]:
+    """Put the whole pipeline into ``arrays``, as an archive that gives the same terms when it is built."""
+    raw = archives.dump(owner.estimator_)
+    unknown = archives.untrusted(raw)
+    try:
+        rebuilt = _read(archives.load(raw, unknown, Room(0, NO_END), "this file"))
+        if rebuilt.front is None or not _equal(rebuilt, model):
+            raise FileFormatError("it reads otherwise when it is built again")
+    except FileFormatError as error:
+        raise ValueError(f"The {type(owner.estimator_).__name__} cannot be saved: {error}.") from None
+    if unknown:
+        warnings.warn(
+            f"The file holds types that skops does not know to be harmless: {', '.join(unknown)}. It is loaded by "
+            f"wald.load(path, trusted={unknown!r}).",
+            UserWarning,
+            stacklevel=5,
+        )
+    arrays[ARCHIVE] = np.frombuffer(raw, dtype=np.uint8)
+    return {"archive": "skops"}
+
+
+def _read(estimator: Any) -> AdditiveModel:
+    """Read what a file gave; raises FileFormatError if it is no model that wald reads."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return decompose(estimator)
+    except Exception as error:  # attributes of a forged estimator may be anything
+        raise FileFormatError(f"the pipeline inside is no model that wald reads: {error}") from None
+
+
 def require_no_front(model: AdditiveModel) -> None:
     """Raise ValueError if rows go through transformers first, which a file cannot hold."""
     if model.front is None:
@@ -84,8 +124,8 @@ def require_no_front(model: AdditiveModel) -> None:
     steps = ", ".join(f"{name!r} ({type(step).__name__})" for name, step in getattr(model.front, "steps", []))
     raise ValueError(
         f"The pipeline's steps {steps} cannot be saved: a file holds numbers, and no transformers that are not folded "
-        "into the model. Wrap the steps behind them and transform rows before predict, or keep this model with pickle, "
-        "joblib or skops."
+        "into the model. wald.save(model, path, pipeline='skops') puts the whole pipeline beside them, by skops. Or "
+        "wrap the steps behind them and transform rows before predict, or keep this model with pickle or joblib."
     )
 
 
@@ -109,16 +149,44 @@ class Parts:
         self.fingerprint = header.text("fingerprint")
         self.by_proof = header.flag("by_proof")
         self.parameters = decode_parameters(header.section("parameters"), stock)
-        self.model, self.n_features = decode_model(header.section("model"), stock)
+        raw = header.take("estimator") if "estimator" in header else None
+        self.archive = self._archive(raw, stock)
+        whole = self.archive is not None
+        self.model, self.n_features = decode_model(header.section("model"), stock, front=whole)
+        if whole:
+            n_columns = header.take("n_columns")
+            good = n_columns is None or (type(n_columns) is int and n_columns > 0)
+            require(good, "header.n_columns is no number of columns")
+            self.n_features = n_columns
         self.plan = decode_plan(header.section("plan"), stock, self.model)
         self.certificate: Certificate = values.decode(header.take("certificate"), stock, "certificate", Certificate)
         self.names = decode_names(header.flag("feature_names"), stock, self.n_features)
         self.looks = decode_looks(stock, self.model, self.plan)
-        self.estimator = self._rebuilt(header.take("estimator") if "estimator" in header else None, stock)
+        self.estimator = None if whole else self._rebuilt(raw, stock)
+        self.room = stock.room
         header.done()
         stock.done()
         rule = check_parameters(EarlyExitClassifier(None, **self.parameters), self.model.classes)
         check_promise(self.certificate, self.plan, self.by_proof, self.by_proof or rule.lossless)
+
+    @staticmethod
+    def _archive(raw: Any, stock: Stock) -> bytes | None:
+        """The whole pipeline, where the file holds one; nothing of it is built yet."""
+        if not (isinstance(raw, dict) and "archive" in raw):
+            return None
+        section = Section(raw, "header.estimator")
+        section.choice("archive", ("skops",))
+        section.done()
+        return stock.take(ARCHIVE, ("uint8",), None).tobytes()
+
+    def whole(self, trusted: Sequence[str], where: str) -> AdditiveModel:
+        """Build the pipeline, which must have the terms of the file."""
+        assert self.archive is not None
+        read = _read(archives.load(self.archive, trusted, self.room, where))
+        n_columns = getattr(read.estimator, "n_features_in_", None)
+        if read.front is None or not _equal(read, self.model) or n_columns not in (None, self.n_features):
+            raise FileFormatError("the pipeline inside has other terms than the file")
+        return read
 
     def _rebuilt(self, raw: Any, stock: Stock) -> AdditiveModel | None:
         """The terms of the file around the estimator that it describes, which must have just these terms."""
@@ -135,9 +203,14 @@ class Parts:
         return replace(read, terms=self.model.terms)
 
 
-def assemble(parts: Parts, estimator: Any, where: str) -> EarlyExitClassifier:
+def assemble(parts: Parts, estimator: Any, where: str, trusted: Sequence[str] = ()) -> EarlyExitClassifier:
     """Compile a classifier, around the estimator if it is there; ``where`` names the file in messages."""
-    if estimator is not None:
+    if parts.archive is not None:
+        if estimator is not None:
+            raise ValueError(f"{where} holds its whole pipeline: load it without 'estimator'.")
+        model, packed = parts.whole(trusted, where), None
+        inner = model.estimator
+    elif estimator is not None:
         inner = estimator.estimator if isinstance(estimator, FrozenEstimator) else estimator
         model, packed = _same_model(parts, inner, where), None
     elif parts.estimator is not None:
@@ -156,7 +229,8 @@ def assemble(parts: Parts, estimator: Any, where: str) -> EarlyExitClassifier:
     owner = EarlyExitClassifier(FrozenEstimator(inner), **parts.parameters)
     owner.estimator_ = inner
     owner.classes_ = model.classes
-    owner.n_features_in_ = parts.n_features
+    if parts.n_features is not None:
+        owner.n_features_in_ = parts.n_features
     if parts.names is not None:
         owner.feature_names_in_ = parts.names
     owner.plan_, owner.certificate_, owner._shape = parts.plan, parts.certificate, parts.looks

@@ -52,6 +52,6 @@ def encode_names(owner: Any, arrays: Arrays) -> bool:
     return names is not None
 
 
-def decode_names(there: bool, stock: Stock, n_features: int) -> NDArray[Any] | None:
+def decode_names(there: bool, stock: Stock, n_features: int | None) -> NDArray[Any] | None:
     """Names of features, where there are any."""
     return stock.labels("feature_names", (), n_features).astype(object) if there else None

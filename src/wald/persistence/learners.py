@@ -16,6 +16,7 @@ from .arrays import Arrays, Stock, require
 from .estimators import decode_names, decode_plain, encode_names, encode_plain
 from .header import MOST, FileFormatError, Section
 from .models import MOST_CLASSES, MOST_FEATURES, decode_labels, encode_labels
+from .room import attentive_bytes, boundary_bytes, learner_bytes
 
 #: Parameters that are no plain values.
 LEFT_OUT = ("class_weight", "feature_costs")
@@ -138,6 +139,8 @@ def _decode_problems(stock: Stock, common: dict[str, Any], n: int) -> list[Probl
     weights = stock.take("state.weights", ("float32" if common["single"] else "float64",), None)
     require(len(weights) >= n * common["n_features"], "the array 'state.weights' is too short")
     seeds = stock.integers("seeds", ("int64",), n, low=0, high=2**62)
+    d, unit, single = common["n_features"], max(0, common["unit"]), common["single"]
+    stock.room.reserve(learner_bytes(n, d, unit, single, common["costs"] is not None), f"{n} problems of {d} features")
     problems = [Problem(common | {"seed": seed}) for seed in seeds.tolist()]
     blank = problems[0].learner.state()
     vectors, counts, numbers = _sorted(blank)
@@ -153,11 +156,28 @@ def _decode_problems(stock: Stock, common: dict[str, Any], n: int) -> list[Probl
         parts[name] = np.split(whole, np.cumsum(sizes)[:-1])
     counted = stock.integers("counts", ("int64",), n, len(counts), low=0, high=MOST).tolist()
     numbered = stock.floats("numbers", n, len(numbers)).tolist()
+    for k in range(n):
+        _reserve_boundaries(stock, {name: parts[name][k] for name in vectors}, common)
     for k, problem in enumerate(problems):
         state: dict[str, Any] = {name: parts[name][k] for name in vectors}
         state |= dict(zip(counts, counted[k], strict=True)) | dict(zip(numbers, numbered[k], strict=True))
         problem.learner.restore(state)
     return problems
+
+
+def _reserve_boundaries(stock: Stock, state: dict[str, Any], common: dict[str, Any]) -> None:
+    """Make sure that there is room for what a learner lays out for its looks, now and in its first prediction."""
+    d, unit, single = common["n_features"], max(0, common["unit"]), common["single"]
+    kept = 0
+    for of in ("negative.", "positive."):
+        order, looks = state[f"{of}order"], len(state[f"{of}looks"])
+        require(len(np.unique(order)) == len(order), f"the array 'state.{of}order' names something twice")
+        kept += len(state[f"{of}ring"]) // d
+        if looks:  # walks keep one table for all of them
+            conditional = common["attention"] in ("conditional", "budgeted")
+            stock.room.reserve(boundary_bytes(d, unit, single, looks if conditional else 1), f"{looks} looks")
+    if kept:  # a problem's regression is gone when that of the next one begins
+        stock.room.reserve(attentive_bytes(d, unit, single, kept), f"{kept} audited rows")
 
 
 def _sorted(state: dict[str, Any]) -> tuple[list[str], list[str], list[str]]:

@@ -23,7 +23,7 @@ WORKING = ("float16", "float32", "float64", *LABELS[:9])
 
 
 def encode_model(model: AdditiveModel, arrays: Arrays) -> dict[str, Any]:
-    """Describe a model without a front, and put its numbers into ``arrays``."""
+    """Describe a model but for its front, and put its numbers into ``arrays``."""
     terms, decision = model.terms, model.decision
     linear = isinstance(terms, LinearTerms)
     return {
@@ -45,21 +45,25 @@ def encode_model(model: AdditiveModel, arrays: Arrays) -> dict[str, Any]:
     }
 
 
-def decode_model(section: Section, stock: Stock) -> tuple[AdditiveModel, int]:
-    """Build the model again, without an estimator; and give the number of its features."""
+def decode_model(section: Section, stock: Stock, front: bool = False) -> tuple[AdditiveModel, int]:
+    """Build the model again, without an estimator; and give the number of features that the terms have.
+
+    With a ``front``, raw rows may have any number of columns.
+    """
     kind = section.choice("kind", ("linear", "kernel"))
     decision = _decode_decision(section.section("decision"))
     read_terms = _decode_linear if kind == "linear" else _decode_kernel
     terms, n_features = read_terms(section.section("terms"), stock, decision.n_outputs)
     n_features_in = section.take("n_features_in")
-    require(n_features_in is None or n_features_in == n_features, "header.model.n_features_in fits no coefficients")
+    fits = n_features_in is None or (type(n_features_in) is int and n_features_in > 0 and front)
+    require(fits or n_features_in == n_features, "header.model.n_features_in fits no coefficients")
     model = AdditiveModel(
         estimator=None,
         terms=terms,
         decision=decision,
         front=None,
         classes=decode_labels(section.choice("labels", ("array", "object")), stock, decision.n_classes),
-        n_features_in=n_features if n_features_in is not None else None,
+        n_features_in=n_features_in,
         feature_names_in=None,
         allow_nan=section.flag("allow_nan"),
         slack=section.number("slack", 0.0, finite=False),

@@ -14,6 +14,7 @@ from ..structured.parser_settings import check, n_groups
 from .arrays import Arrays, Stock, text_array
 from .estimators import decode_plain, encode_plain
 from .header import Section
+from .room import parser_bytes
 
 #: A model's state, in its order: numbers with their types, texts, and how many bits a table has.
 TEXTS, BITS = ("fine", "coarse", "labels"), ("bits", "label_bits", "pruner_bits")
@@ -47,6 +48,8 @@ def decode_parser(header: Section, stock: Stock) -> DependencyParser:
     state: dict[str, Any] = {name: stock.labels(name, (), None).tolist() for name in TEXTS}
     state |= {name: stock.take(name, (dtype,), None) for name, dtype in NUMBERS.items()}
     state |= {name: header.integer(name, 0, 64) for name in BITS}
+    n_weights = sum(len(state[name]) for name in ("weights", "label_weights", "pruner"))
+    stock.room.reserve(parser_bytes(n_weights, len(state["fine"])), "weights")
     parser._model = _core.ParserModel(**state)
     parser.labels_ = parser._model.labels
     parser.n_passes_ = header.integer("n_passes")

@@ -5,13 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
+from .._serving import SPARSE_FEATURES
 from ..additive import AdditiveModel, KernelTerms
 from ..plan import CostModel, Plan, Readout, Surrogates
 from ..stopping import Boundary, Certificate, Looks
 from . import values
 from .arrays import Arrays, Stock, require
 from .header import Section, number
+from .room import kernel_bytes, linear_bytes, stages_bytes
 
 COLUMNS = ("low_center", "low_scale", "high_center", "high_scale")
 LONG, CODE = ("int64",), ("int32",)
@@ -84,7 +87,24 @@ def decode_plan(section: Section, stock: Stock, model: AdditiveModel) -> Plan:
     )
     section.done()
     require(isinstance(model.terms, KernelTerms) or plan.precision == "float64", "a linear model computes in float64")
+    _reserve(stock, model, plan)
     return plan
+
+
+def _reserve(stock: Stock, model: AdditiveModel, plan: Plan) -> None:
+    """Make sure that there is room for the terms and the stages, packed for the engine."""
+    terms, kernel = model.terms, isinstance(model.terms, KernelTerms)
+    if isinstance(terms, KernelTerms):
+        vectors, n = terms.support_vectors, terms.n_terms + len(plan.surrogates.vectors)
+        thin, n_features = sparse.issparse(vectors), vectors.shape[1]
+        width = len(np.unique(np.append(vectors.indices, 0))) if thin and n_features > SPARSE_FEATURES else n_features
+        if thin:
+            stock.room.holds_sparse()
+        needed = kernel_bytes(n, terms.n_outputs, n_features, width, thin, plan.precision == "float32")
+        stock.room.reserve(needed, f"{n} support vectors of {width} features")
+    else:
+        stock.room.reserve(linear_bytes(terms.n_outputs, terms.coef.shape[1]), "coefficients")
+    stock.room.reserve(stages_bytes(plan.stage_terms.tolist(), terms.n_outputs, not kernel), f"{plan.n_stages} stages")
 
 
 def _decode_surrogates(section: Section, stock: Stock, model: AdditiveModel) -> Surrogates:
