@@ -50,9 +50,9 @@ def dense(model: Any, X: Any = X2, y: Any = y2, fit_rows: slice = slice(300, 230
     return lambda: (wrap(model.fit(X[:300], y[:300]), X[fit_rows], **params), X[2000:])
 
 
-def thin(model: Any, X: Any) -> Callable[[], Any]:
+def thin(model: Any, X: Any, **params: Any) -> Callable[[], Any]:
     y = SPARSE_LABELS[X.shape[1]]
-    return lambda: (wrap(model.fit(X[:300], y[:300]), X[300:2300], risk=0.2), X[2000:])
+    return lambda: (wrap(model.fit(X[:300], y[:300]), X[300:2300], risk=0.2, **params), X[2000:])
 
 
 def frame(**params: Any) -> Callable[[], Any]:
@@ -92,7 +92,7 @@ MAKERS: dict[str, Callable[[], Any]] = {
     "linear kernel": dense(SVC(kernel="linear"), X3, y3),
     "sparse": thin(SVC(), THIN),
     "sparse and wide": thin(SVC(), WIDE),
-    "sparse linear": thin(LinearSVC(), THIN),
+    "sparse linear": thin(LinearSVC(), THIN, feature_costs=np.ones(THIN.shape[1])),
     "scaled rbf": dense(make_pipeline(StandardScaler(), SVC())),
     "scaled logistic": dense(make_pipeline(MinMaxScaler(), LogisticRegression())),
     "imputed rbf": dense(make_pipeline(SimpleImputer(), StandardScaler(), SVC()), HOLES),
