@@ -21,6 +21,9 @@ from .plan import CostModel, Plan, live_shares
 from .stopping import Certificate, Looks
 from .stopping.binomial import most_disagreements, shared_confidence
 
+#: Shares of the time of `fit`, roughly: of a split, what planning takes; of everything, what comes before the timing.
+PLANNED, TIMED_FROM = 0.8, 0.9
+
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
@@ -44,6 +47,7 @@ def plan_and_certify(
     n_splits: int | str,
     request: Request,
     promise: Promise,
+    tell: Callable[[str, float], None],
 ) -> Outcome:
     """Plan and certify, and keep the plan that costs least on the rows of its certificate.
 
@@ -64,6 +68,8 @@ def plan_and_certify(
     request : Request
     promise : Promise
         Its ``n_splits`` is set here.
+    tell : callable
+        Told what is done from now on, and which share of everything is done already.
     """
     groups = None if groups is None else np.asarray(groups)
     first = draw()
@@ -72,8 +78,13 @@ def plan_and_certify(
     if promise.risk is not None and cannot_pay(model, Z, request):
         return _everything(model, first, Z, X, request, promise)
     splits = chain([first], (draw() for _ in range(promise.n_splits - 1)))
-    kept = min((_outcome(model, Z, X, groups, split, request, promise) for split in splits), key=lambda o: o.cost)
+    outcomes = (
+        _outcome(model, Z, X, groups, split, request, promise, _part_of(tell, k, promise.n_splits))
+        for k, split in enumerate(splits)
+    )
+    kept = min(outcomes, key=lambda o: o.cost)
     if request.cost == "time":
+        tell("timing the plan beside the model", TIMED_FROM)
         rows = np.concatenate([kept.split.shape, kept.split.order, kept.split.certificate])
         some = take(X, rows[: n_timed(model, len(rows))])
         certificate, plan = kept_if_faster(
@@ -85,6 +96,12 @@ def plan_and_certify(
     if kept.rare is not None and kept.certificate.status == "certified":  # and still in use
         warnings.warn(kept.rare, UserWarning, stacklevel=3)
     return kept
+
+
+def _part_of(tell: Callable[[str, float], None], k: int, n_splits: int) -> Callable[[str, float], None]:
+    """Tell of one split of several as of a part of everything."""
+    which = f", split {k + 1} of {n_splits}" if n_splits > 1 else ""
+    return lambda name, done: tell(name + which, TIMED_FROM * (k + done) / n_splits)
 
 
 def _everything(model: AdditiveModel, split: Split, Z: Any, X: Any, request: Request, promise: Promise) -> Outcome:
@@ -104,13 +121,16 @@ def _outcome(
     split: Split,
     request: Request,
     promise: Promise,
+    tell: Callable[[str, float], None],
 ) -> Outcome:
     _require_rows(split)
+    tell("planning", 0.0)
     raw_shape, Z_shape = take(X, split.shape), Z[split.shape]
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         plan = make_plan(model, Z[split.order], Z_shape, raw_shape, request)
     shape = seen_by(model, plan, Z_shape, raw_shape, request.n_threads)
+    tell("certifying", PLANNED)
     raw, Z_certificate = take(X, split.certificate), Z[split.certificate]
     rows = certificate_looks(model, plan, Z_certificate, raw, promise, request.n_threads)
     own_groups = None if groups is None else groups[split.certificate]

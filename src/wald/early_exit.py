@@ -25,6 +25,7 @@ from ._full_model import as_met
 from ._locating import locate
 from ._parameters import checked_rule, require_counted
 from ._prediction import Served, Trace, check_finite, terms_rows
+from ._progress import LateBar
 from ._records import as_frame, library_of, names_of, read_records, read_row
 from ._remainders import FeatureRanges
 from ._rows import is_columnar, n_rows_of, to_array
@@ -262,7 +263,8 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             rng=rng,
         )
         draw = partial(split_rows, rows, groups, certificate_share(self.certificate_fraction, model), rng)
-        outcome = plan_and_certify(model, Z, X, groups, draw, self.n_splits, request, self._promise(groups))
+        with LateBar() as tell:
+            outcome = plan_and_certify(model, Z, X, groups, draw, self.n_splits, request, self._promise(groups), tell)
         self._shape = outcome.shape
         self._settle(model, outcome.plan, outcome.certificate, _shares(n_rows_of(X), outcome.split))
         return self

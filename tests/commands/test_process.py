@@ -147,5 +147,6 @@ main()
     polars.read_csv(tmp_path / "rows.csv", infer_schema_length=None).write_parquet(tmp_path / "rows.parquet")
     alone("predict", tmp_path / "a.wald", tmp_path / "rows.parquet", "-o", tmp_path / "b.parquet")
     labels = [polars.read_parquet(tmp_path / f"{name}.parquet")["label"].to_list() for name in "ab"]
-    expected = wald.load(tmp_path / "a.wald").predict(polars.read_csv(tmp_path / "rows.csv", infer_schema_length=None)).tolist()
+    frame = polars.read_csv(tmp_path / "rows.csv", infer_schema_length=None)
+    expected = wald.load(tmp_path / "a.wald").predict(frame).tolist()
     assert labels == [expected, expected]
