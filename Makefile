@@ -66,12 +66,14 @@ docs: $(VENV)/.installed-dev
 test-full: $(VENV)/.installed-dev
 	$(PYTEST) --ignore tests/test_docs.py
 
-# The engine at every SIMD level that this machine has.
+# The engine at every SIMD level that this machine has. Rows at the door and messages know nothing of levels.
+LEVELS := tests/engine tests/online tests/structured $(addprefix tests/early_exit/test_, \
+  containers.py ladders.py own_labels.py promises.py rules.py)
 levels: $(VENV)/.installed-dev
 	@levels=$$($(BIN)/python -c 'from wald import _core; print(*_core.simd_levels())') && [ -n "$$levels" ] && \
 	for level in $$levels; do \
 	  echo "WALD_SIMD=$$level"; \
-	  WALD_SIMD=$$level $(PYTEST) $(wildcard tests/engine tests/online tests/structured tests/early_exit) || exit 1; \
+	  WALD_SIMD=$$level $(PYTEST) $(wildcard $(LEVELS)) || exit 1; \
 	done
 
 # The engine's tests under the address and undefined-behaviour sanitizers (GCC, Linux).
