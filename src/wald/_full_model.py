@@ -98,11 +98,11 @@ class FullModel:
         Z = X if model.front is None else model.front.transform(X)
         most, working = 0.0, 0.0
         if not sparse.issparse(Z):  # products with sparse rows have one order
-            parts = list(pieces(Z))
-            most = max(p.rows.largest_magnitude(n_threads) for p in parts)
-            working = max(model.working_precision(p.dtype) for p in parts)
-            if not np.isfinite(most):
-                return None
+            for piece in pieces(Z):
+                largest = piece.rows.largest_magnitude(n_threads)
+                if not np.isfinite(largest):
+                    return None
+                most, working = max(most, largest), max(working, model.working_precision(piece.dtype))
         with sklearn.config_context(assume_finite=not sparse.issparse(Z)):  # it was looked at above
             scores = _own_scores(model, Z)
         error = 0.0 if sparse.issparse(Z) else self._bound(most, working)
