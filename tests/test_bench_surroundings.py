@@ -23,11 +23,10 @@ def _run(*words: str, **variables: str) -> subprocess.CompletedProcess[str]:
     environ = {
         name: value for name, value in os.environ.items() if not name.startswith(("OPENBLAS_", "OMP_", "WALD_S"))
     }
-    path = os.pathsep.join(filter(None, (str(ROOT / "src"), environ.get("PYTHONPATH"))))
     return subprocess.run(
         [sys.executable, *words],
         cwd=ROOT,
-        env=environ | {"PYTHONPATH": environ.get("PYTHONPATH", path)} | variables,
+        env=environ | variables,
         capture_output=True,
         text=True,
         timeout=120,

@@ -150,10 +150,14 @@ def test_matplotlib_is_loaded_late() -> None:
     assert run.stdout.strip() == "False"
 
 
-@pytest.mark.parametrize(("model", "title"), [("linear", "linear model"), ("kernel", "RBF kernel machine")])
-def test_a_model_from_a_file_is_named_by_what_it_is(
-    model: str, title: str, request: pytest.FixtureRequest, binary_digits: Any, tmp_path: Any
+@pytest.mark.parametrize("model", ["linear", "kernel"])
+def test_a_model_from_a_file_is_named_as_the_one_that_was_saved(
+    model: str, request: pytest.FixtureRequest, binary_digits: Any, tmp_path: Any
 ) -> None:
-    wald.save(request.getfixturevalue(model), tmp_path / "fast.wald")
-    loaded = wald.load(tmp_path / "fast.wald")
-    assert displays.TradeoffDisplay.from_estimator(loaded, binary_digits.X_test).name == title
+    saved = request.getfixturevalue(model)
+    wald.save(saved, tmp_path / "fast.wald")
+    names = [
+        displays.TradeoffDisplay.from_estimator(each, binary_digits.X_test).name
+        for each in (saved, wald.load(tmp_path / "fast.wald"))
+    ]
+    assert names[0] == names[1]

@@ -43,9 +43,7 @@ def case() -> tuple[Any, Any]:
 def fast(case: tuple[Any, Any]) -> EarlyExitClassifier:
     model, X = case
     fast = EarlyExitClassifier(FrozenEstimator(model), risk=0.01, cost="time", random_state=0)
-    with pytest.MonkeyPatch.context() as patch:  # measured times decide otherwise
-        patch.setattr("wald._splits.cannot_pay", lambda *_: True)
-        return fast.fit(X[N_TRAIN : N_TRAIN + N_FIT])
+    return fast.fit(X[N_TRAIN : N_TRAIN + N_FIT])
 
 
 def test_fit_gives_up_before_it_gathers_anything(case: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -55,7 +53,6 @@ def test_fit_gives_up_before_it_gathers_anything(case: Any, monkeypatch: pytest.
     for name in ("wald.plan.moments.gather_moments", "wald.plan.recipes.recipes", "wald.plan.ladder.recipes"):
         monkeypatch.setattr(name, never)
     monkeypatch.setattr("wald._splits.make_plan", never)
-    monkeypatch.setattr("wald._splits.cannot_pay", lambda *_: True)  # measured times decide otherwise
     model, X = case
     fast = EarlyExitClassifier(FrozenEstimator(model), risk=0.01, cost="time", random_state=0)
     tracemalloc.start()
@@ -124,10 +121,14 @@ def test_inspect_without_stages(fast: EarlyExitClassifier, tmp_path: Path) -> No
     assert "every row is evaluated in full" in done("inspect", tmp_path / "words.wald").stdout
 
 
-def test_units_are_planned_all_the_same() -> None:
+def test_units_are_planned_where_features_cost_something() -> None:
     X = documents(4000, 2000)
     y = X @ np.random.default_rng(1).normal(size=2000) > 0
     model = LogisticRegression().fit(X[:1000], y[:1000])
-    fast = EarlyExitClassifier(FrozenEstimator(model), risk=0.05, cost="units", random_state=0).fit(X[1000:3000])
+    params = {"risk": 0.05, "cost": "units", "random_state": 0}
+    free = EarlyExitClassifier(FrozenEstimator(model), **params).fit(X[1000:3000])
+    assert free.plan_.n_stages == 0
+    np.testing.assert_array_equal(free.predict(X), model.predict(X))
+    fast = EarlyExitClassifier(FrozenEstimator(model), feature_costs=np.ones(2000), **params).fit(X[1000:3000])
     assert fast.plan_.n_stages > 0
     assert (fast.predict(X[3000:]) != model.predict(X[3000:])).mean() <= 0.08
