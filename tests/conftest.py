@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -45,6 +46,15 @@ def wald_data() -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("WALD_DATA", str(path))
         yield path
+
+
+@pytest.fixture(autouse=True)
+def _signal_handlers() -> Iterator[None]:
+    """Give back the handlers of signals: the command line's own end the process, and with it the tests that follow."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 class Digits(NamedTuple):
