@@ -23,11 +23,11 @@ from sklearn.base import clone  # noqa: E402
 from sklearn.frozen import FrozenEstimator  # noqa: E402
 
 from wald import EarlyExitClassifier, cli  # noqa: E402
-from wald._figures import number, share  # noqa: E402
 from wald.demo.material import Material, load  # noqa: E402
 from wald.demo.measure import Exhibit, measure  # noqa: E402
 from wald.demo.pictures import draw, pixels, tradeoff  # noqa: E402
 from wald.demo.report import promise, report, table  # noqa: E402
+from wald.utils.figures import number, share  # noqa: E402
 
 PICTURES = ("cost-against-disagreement.png", "pixels-read.png", "first-support-vectors.png")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from wald._files import appearing
+from wald.utils.files import appearing
 
 
 def test_appears_when_complete_and_with_the_usual_rights(tmp_path):

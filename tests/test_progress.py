@@ -11,8 +11,8 @@ pytest.importorskip("rich")
 
 FIT = """
 import sys
-import wald._progress
-wald._progress.PATIENCE = float(sys.argv[1])
+import wald.utils.progress
+wald.utils.progress.PATIENCE = float(sys.argv[1])
 import numpy as np
 from sklearn.frozen import FrozenEstimator
 from sklearn.svm import SVC
@@ -30,7 +30,7 @@ try:
     print(fast.plan_.q)
 except Exception as error:
     print(type(error).__name__)
-print(wald._progress._bars)
+print(wald.utils.progress._bars)
 """
 
 

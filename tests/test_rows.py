@@ -7,8 +7,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from wald import _core, _rows
-from wald._rows import column_of, whole_block
+from wald import _core
+from wald.engine import rows as engine_rows
+from wald.engine.rows import column_of, whole_block
 
 pd = pytest.importorskip("pandas")
 
@@ -46,7 +47,7 @@ def test_columns_of_a_pandas_that_hides_its_own_way(dtype, monkeypatch):
     frame = pd.DataFrame({"a": [1.0, 0.0], "b": [0.0, 1.0]}).astype(dtype)
     quick = column_of(frame)
     hidden = SimpleNamespace(iloc=frame.iloc)
-    monkeypatch.setattr(_rows.nw.dependencies, "is_pandas_dataframe", lambda X: X is hidden)
+    monkeypatch.setattr(engine_rows.nw.dependencies, "is_pandas_dataframe", lambda X: X is hidden)
     slow = column_of(hidden)
     for c in range(2):
         np.testing.assert_array_equal(quick(c), slow(c))
@@ -60,7 +61,7 @@ def test_column_numbers_are_not_cut():
     )
     wide.indices = np.array([1, 2**33 + 2], dtype=np.int64)
     with pytest.raises(ValueError, match=r"CSR indices must lie in \[0, 4\)"):
-        list(_rows.pieces(wide))
+        list(engine_rows.pieces(wide))
 
 
 @pytest.fixture
@@ -68,10 +69,10 @@ def nothing_is_copied(monkeypatch):
     def copies(*_, **__):
         raise AssertionError("the frame was copied")
 
-    monkeypatch.setattr(_rows, "_converted", copies)
+    monkeypatch.setattr(engine_rows, "_converted", copies)
 
 
-def read(rows: list[_rows.Piece], width: int) -> np.ndarray:
+def read(rows: list[engine_rows.Piece], width: int) -> np.ndarray:
     """What the engine sees: a linear model with one output per feature."""
     model = _core.Model.linear(
         order=np.arange(width, dtype=np.int32),
@@ -97,7 +98,7 @@ def test_frames_of_pandas_are_read_in_place(make, n_rows, nothing_is_copied):
         types = [np.float32] * 3 if make == "columns apart" else [np.float32, np.float64, np.uint8]
         X = (X % 200).astype(np.uint8)
         frame = pd.DataFrame({name: X[:, i].astype(types[i]) for i, name in enumerate("abc")}, copy=False)
-    pieces = list(_rows.pieces(frame))
+    pieces = list(engine_rows.pieces(frame))
     assert [(p.start, p.stop) for p in pieces] == [(0, n_rows)]
     assert pieces[0].dtype == (np.float64 if make == "types mixed" else np.float32)  # as scikit-learn makes of them
     np.testing.assert_array_equal(read(pieces, X.shape[1]), X)
@@ -106,7 +107,7 @@ def test_frames_of_pandas_are_read_in_place(make, n_rows, nothing_is_copied):
 def test_many_rows_of_polars_are_read_in_place(nothing_is_copied):
     pl = pytest.importorskip("polars")
     X = np.arange(400_000 * 3, dtype=np.float32).reshape(-1, 3)
-    pieces = list(_rows.pieces(pl.DataFrame(X, schema=list("abc"))))
+    pieces = list(engine_rows.pieces(pl.DataFrame(X, schema=list("abc"))))
     assert [(p.start, p.stop) for p in pieces] == [(0, len(X))]
     np.testing.assert_array_equal(read(pieces, 3), X)
 
@@ -115,7 +116,7 @@ def test_many_rows_of_polars_are_read_in_place(nothing_is_copied):
 def test_other_columns_are_converted_piece_by_piece(dtype):
     values = np.arange(400_000, dtype=np.float32) % 2
     frame = pd.DataFrame({"a": values, "b": pd.Series(values).astype(dtype), "c": values})
-    pieces = list(_rows.pieces(frame))
+    pieces = list(engine_rows.pieces(frame))
     assert len(pieces) == 3
     np.testing.assert_array_equal(read(pieces, 3), np.column_stack([values] * 3))
 
@@ -132,7 +133,7 @@ def test_columns_that_would_be_copied_are_converted_piece_by_piece(kind):
         frame = frame.with_columns(pl.Series("b", [*X[:-1, 1].tolist(), None], dtype=pl.Float32))
     else:
         frame = pytest.importorskip("pyarrow").table(dict(zip("abc", X.T, strict=True)))
-    pieces = list(_rows.pieces(frame))
+    pieces = list(engine_rows.pieces(frame))
     assert len(pieces) == 3
     given = np.isfinite(X).all(axis=1)
     np.testing.assert_array_equal(read(pieces, 3)[given], X[given])
@@ -142,13 +143,13 @@ def test_columns_that_would_be_copied_are_converted_piece_by_piece(kind):
 def test_a_name_may_come_twice(dtype):
     X = np.arange(12, dtype=dtype).reshape(4, 3)
     frame = pd.DataFrame({name: X[:, i] for i, name in enumerate("abc")}, copy=False).set_axis(["a", "a", "b"], axis=1)
-    np.testing.assert_array_equal(read(list(_rows.pieces(frame)), 3), X)
-    np.testing.assert_array_equal(_rows.to_array(_rows.take(frame, np.array([2, 0]))), X[[2, 0]])
+    np.testing.assert_array_equal(read(list(engine_rows.pieces(frame)), 3), X)
+    np.testing.assert_array_equal(engine_rows.to_array(engine_rows.take(frame, np.array([2, 0]))), X[[2, 0]])
 
 
 @pytest.mark.parametrize("shape", [(0, 0), (3, 0), (0, 3)])
 def test_frames_without_rows_or_columns(shape):
-    (piece,) = _rows.pieces(pd.DataFrame(np.zeros(shape)))
+    (piece,) = engine_rows.pieces(pd.DataFrame(np.zeros(shape)))
     assert (len(piece.rows), piece.stop) == (shape[0], shape[0])
 
 
@@ -160,14 +161,14 @@ def test_columns_of_packed_records(n_rows, dtype):
     records["a"], records["b"] = np.arange(n_rows), -np.arange(n_rows)
     frame = pd.DataFrame({name: records[name] for name in "ab"}, copy=False)
     expected = np.column_stack([records["a"], records["b"]])
-    np.testing.assert_array_equal(read(list(_rows.pieces(frame)), 2), expected)
-    pulled = _rows.Columns(frame).rows(range(2))
-    np.testing.assert_array_equal(read([_rows.Piece(0, n_rows, pulled, np.dtype(float))], 2), expected)
+    np.testing.assert_array_equal(read(list(engine_rows.pieces(frame)), 2), expected)
+    pulled = engine_rows.Columns(frame).rows(range(2))
+    np.testing.assert_array_equal(read([engine_rows.Piece(0, n_rows, pulled, np.dtype(float))], 2), expected)
 
 
 def test_names_of_other_types_are_compared():
     names = np.array(["a", "b"], dtype=object)
     for columns in (["a", "b"], pd.Index(["a", "b"], dtype=object), pd.CategoricalIndex(["a", "b"])):
-        assert _rows.has_names(pd.DataFrame(np.zeros((2, 2)), columns=columns), names)
+        assert engine_rows.has_names(pd.DataFrame(np.zeros((2, 2)), columns=columns), names)
     for columns in (["a", "c"], [0, 1], pd.MultiIndex.from_tuples([("a", "b"), ("b", "a")]), ["b", "a"]):
-        assert not _rows.has_names(pd.DataFrame(np.zeros((2, 2)), columns=columns), names)
+        assert not engine_rows.has_names(pd.DataFrame(np.zeros((2, 2)), columns=columns), names)

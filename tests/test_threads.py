@@ -7,7 +7,7 @@ import pytest
 import threadpoolctl
 
 from wald import _core
-from wald._threads import effective_threads
+from wald.engine.threads import effective_threads
 
 
 @pytest.fixture

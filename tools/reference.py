@@ -74,7 +74,7 @@ SECTIONS = (
     ),
     ("Pictures", "wald.displays", ""),
     ("Data", "wald.datasets", ""),
-    ("The papers' experiments", "wald.experiments", "run names"),
+    ("The papers' experiments", "wald.papers", "run names"),
     ("Files", "wald.persistence", "FileFormatError SavedModel"),
     ("What a fitted classifier holds", "wald.plan", "Plan"),
 )

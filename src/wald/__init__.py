@@ -24,7 +24,7 @@ _WHERE = {
     "load": ".persistence",
     "save": ".persistence",
 }
-_PARTS = ("additive", "online", "persistence", "plan", "stopping", "structured")
+_PARTS = ("models", "online", "persistence", "plan", "stopping", "structured")
 
 
 def __getattr__(name: str) -> Any:

@@ -50,7 +50,7 @@ def _end_quietly() -> None:
 
 
 def _end(number: int, frame: Any) -> None:
-    files = sys.modules.get("wald._files")  # where it was never loaded, nothing is being written
+    files = sys.modules.get("wald.utils.files")  # where it was never loaded, nothing is being written
     discard = getattr(files, "discard_unfinished", None)  # not while it is being loaded
     if discard is not None:
         discard()

@@ -27,10 +27,10 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
             raise ModuleNotFoundError("No module named 'matplotlib'", name="matplotlib")
         return folder / "findings.md"
 
-    module = types.ModuleType("wald.experiments")
+    module = types.ModuleType("wald.papers")
     vars(module).update(names=lambda: ("paper", "broken", "unequipped"), run=reproduced)
-    monkeypatch.setitem(sys.modules, "wald.experiments", module)
-    monkeypatch.setattr(wald, "experiments", module, raising=False)
+    monkeypatch.setitem(sys.modules, "wald.papers", module)
+    monkeypatch.setattr(wald, "papers", module, raising=False)
     return seen
 
 
@@ -58,6 +58,6 @@ def test_mistakes(calls: list[Any]) -> None:
 
 
 def test_a_missing_module_of_our_own_is_no_mistake(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "wald.experiments", None)
-    monkeypatch.delattr(wald, "experiments", raising=False)
+    monkeypatch.setitem(sys.modules, "wald.papers", None)
+    monkeypatch.delattr(wald, "papers", raising=False)
     assert isinstance(run("reproduce").exception, ImportError)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from early_exit.models import MODELS, wrap
 
-from wald import _fitting, _racing
+from wald.early_exit import planning, racing
 from wald.plan import CostModel
 from wald.stopping import ConstantBoundary, Lossless
 
@@ -19,7 +19,7 @@ def costs(monkeypatch):
 
     def set_full(full):
         model = CostModel(row=0.0, unit=1.0, readout=0.0, stage=0.0, full=full, margin=0.95)
-        monkeypatch.setattr(_fitting, "measure_cost_model", lambda *args, **kwargs: model)
+        monkeypatch.setattr(planning, "measure_cost_model", lambda *args, **kwargs: model)
 
     return set_full
 
@@ -30,7 +30,7 @@ def ratios(monkeypatch):
     raced = []
 
     def set_ratios(by_threads):
-        monkeypatch.setattr(_racing, "_ratio", lambda served, X, n: raced.append(n) or by_threads[n])
+        monkeypatch.setattr(racing, "_ratio", lambda served, X, n: raced.append(n) or by_threads[n])
         return raced
 
     return set_ratios
@@ -124,7 +124,7 @@ def test_rules_used_as_printed_are_not_raced(costs, ratios):
 def test_rows_race_in_the_order_of_their_memory(order, costs, monkeypatch):
     costs(full={"C": 20.0, "F": 5.0}[order])  # single features, where they lie in columns, take fewer
     raced = []
-    monkeypatch.setattr(_racing, "_ratio", lambda served, X, n: raced.append(X) or 0.1)
+    monkeypatch.setattr(racing, "_ratio", lambda served, X, n: raced.append(X) or 0.1)
     model, X = MODELS["logistic"]
     X = np.asarray(X[1000:], order=order)
     wrap(model, X, risk=0.05, cost="time", n_splits=1, n_jobs=1)
@@ -143,8 +143,8 @@ def test_costs_in_units_are_not_raced(ratios):
 def test_the_race_itself(costs, monkeypatch, slower, kept):
     costs(full=20.0)
     if slower == "the model":
-        monkeypatch.setattr(_racing, "predict_time", lambda *args: 0.02 + _fitting.predict_time(*args))
+        monkeypatch.setattr(racing, "predict_time", lambda *args: 0.02 + planning.predict_time(*args))
     else:
-        predict = _racing.Served.predict
-        monkeypatch.setattr(_racing.Served, "predict", lambda *args: time.sleep(0.02) or predict(*args))
+        predict = racing.Served.predict
+        monkeypatch.setattr(racing.Served, "predict", lambda *args: time.sleep(0.02) or predict(*args))
     assert timed().plan_.evaluate_all is not kept

@@ -5,7 +5,8 @@ import pytest
 from early_exit.models import MODELS, wrap
 from sklearn.frozen import FrozenEstimator
 
-from wald import EarlyExitClassifier, _splits
+from wald import EarlyExitClassifier
+from wald.early_exit import selection
 from wald.plan import CostModel, live_shares
 from wald.stopping import ConstantBoundary, DegenerateBoundaryWarning
 from wald.stopping.binomial import most_disagreements, shared_confidence
@@ -25,8 +26,8 @@ def free(n, splits, risk=0.02):
 def planned(monkeypatch):
     """The plans that are made."""
     made = []
-    make = _splits.make_plan
-    monkeypatch.setattr(_splits, "make_plan", lambda *args: made.append(make(*args)) or made[-1])
+    make = selection.make_plan
+    monkeypatch.setattr(selection, "make_plan", lambda *args: made.append(make(*args)) or made[-1])
     return made
 
 

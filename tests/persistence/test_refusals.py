@@ -20,7 +20,7 @@ from sklearn.svm import SVC
 
 import wald
 from wald import EarlyExitClassifier
-from wald._prediction import Served
+from wald.early_exit.predictor import Served
 from wald.persistence import container
 from wald.stopping import Boundary, Certificate, Ladder
 

@@ -18,8 +18,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC
 
 import wald
-from wald._prediction import Served
-from wald._serving import pack
+from wald.early_exit.predictor import Served
+from wald.engine.cascade import pack
 from wald.persistence import SavedModel
 
 PARAMETERS = ("risk", "confidence", "readout", "rule", "protect", "cost", "certificate_fraction", "n_jobs")

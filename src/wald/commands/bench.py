@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .._figures import number, ratio, share
-from .._progress import share_done
+from ..utils.figures import number, ratio, share
+from ..utils.progress import share_done
 from . import options
 from .answers import NO, answering, as_json, mistaken, note, progress_console, show
 from .errors import UserError
@@ -120,7 +120,7 @@ def _timed(wrapped: Any, fast: Any, rows: Any, repeats: int, tell: Callable[[flo
     import numpy as np
     from scipy import sparse
 
-    from .._rows import take, to_array
+    from ..engine.rows import take, to_array
 
     n = rows.shape[0]
     ones = [take(rows, np.array([i])) for i in range(min(SINGLE, n))]

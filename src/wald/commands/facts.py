@@ -126,7 +126,7 @@ def expected_cost(plan: Plan, live: Floats) -> float:
 
 def model_facts(fast: Any) -> dict[str, Any]:
     """The wrapped model, as wald reads it."""
-    from ..additive import KernelTerms
+    from ..models import KernelTerms
 
     model = fast._served.model
     kernel = isinstance(model.terms, KernelTerms)

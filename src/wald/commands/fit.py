@@ -11,7 +11,7 @@ import typer
 
 import wald
 
-from .._progress import progress
+from ..utils.progress import progress
 from . import options
 from .answers import NO, answering, as_json, mistaken, note, progress_console, show
 from .errors import UserError
@@ -73,8 +73,8 @@ def fit(
     with answering("fit", debug):
         from sklearn.frozen import FrozenEstimator
 
-        from .._parameters import checked_rule
-        from ..additive import decompose
+        from ..early_exit.parameters import checked_rule
+        from ..models import decompose
 
         options.require_seed(seed)
         if str(output) == "-":

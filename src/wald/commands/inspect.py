@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from .._figures import between, number, share_between, thousands
+from ..utils.figures import between, number, share_between, thousands
 from . import options
 from .answers import NO, answering, as_json, note, show
 from .facts import certificate_facts, model_facts, plan_facts

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .._files import appearing
+from ..utils.files import appearing
 from .answers import mistaken
 from .errors import UserError
 

@@ -18,8 +18,8 @@ from .rows import Wanted
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ..additive import AdditiveModel
     from ..early_exit import EarlyExitClassifier
+    from ..models import AdditiveModel
 
 
 def load_model(path: Path, trust_pickle: bool = False, trusted: Sequence[str] = ()) -> Any:
@@ -57,7 +57,7 @@ def wanted_of(path: Path, model: Any) -> Wanted:
     """What the rows of a model must be; it is refused here if wald does not read it."""
     from sklearn.exceptions import NotFittedError
 
-    from ..additive import decompose
+    from ..models import decompose
     from ..persistence import require_no_front
 
     with mistaken(str(path), ValueError, TypeError, NotFittedError):

@@ -94,7 +94,7 @@ def reading(
 
 def threads(jobs: int) -> int:
     """Threads that ``--jobs`` stands for."""
-    from .._threads import effective_threads
+    from ..engine.threads import effective_threads
 
     with mistaken("--jobs"):
         return effective_threads(jobs)

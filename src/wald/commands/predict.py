@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .._figures import number
-from .._progress import share_done
+from ..utils.figures import number
+from ..utils.progress import share_done
 from . import options
 from .answers import answering, as_json, mistaken, note, progress_console
 from .errors import UserError

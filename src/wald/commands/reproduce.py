@@ -26,10 +26,10 @@ def reproduce(
     """Run the experiments of a paper again, and write pictures, figures and findings into a folder."""
     with answering("reproduce", debug):
         try:
-            from .. import experiments
+            from .. import papers
         except ModuleNotFoundError as error:
             raise _lacking(error) from error
-        known = list(experiments.names())
+        known = list(papers.names())
         if name is None:
             as_json({"names": known}) if json else show(*known)
             return
@@ -37,7 +37,7 @@ def reproduce(
             raise UserError(f"there is no experiment {name!r}; there is {', '.join(known)}.")
         try:
             with mistaken(name, ValueError, OSError):
-                page = experiments.run(name, output or Path(name), quick=quick, seeds=seeds, console=progress_console())
+                page = papers.run(name, output or Path(name), quick=quick, seeds=seeds, console=progress_console())
         except ModuleNotFoundError as error:
             raise _lacking(error) from error
         as_json({"name": name, "findings": str(page)}) if json else show(str(page))

@@ -10,7 +10,7 @@ from urllib.request import urlopen
 
 from sklearn.datasets import get_data_home
 
-from .._files import appearing
+from ..utils.files import appearing
 
 T = TypeVar("T")
 

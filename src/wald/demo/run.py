@@ -12,11 +12,11 @@ from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from threadpoolctl import threadpool_limits
 
-from .._progress import Steps, progress
 from ..commands import options
 from ..commands.answers import reason
 from ..commands.errors import UserError
 from ..early_exit import EarlyExitClassifier
+from ..utils.progress import Steps, progress
 from .material import Material, Task, load
 from .measure import Exhibit, measure
 from .report import report

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..additive import AdditiveModel, LinearTerms
+from ..models import AdditiveModel, LinearTerms
 from ..plan import Plan
 from ._source import Floats
 

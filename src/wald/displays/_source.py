@@ -10,9 +10,9 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from .._rows import n_rows_of
-from ..additive import AdditiveModel, KernelTerms
 from ..early_exit import EarlyExitClassifier
+from ..engine.rows import n_rows_of
+from ..models import AdditiveModel, KernelTerms
 from ..persistence import SavedModel
 
 Floats = NDArray[np.float64]

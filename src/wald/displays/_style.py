@@ -14,8 +14,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.ticker import FuncFormatter, Locator, NullLocator
 
-from .._figures import percent, thousands
 from ..stopping.binomial import upper_bound
+from ..utils.figures import percent, thousands
 
 #: Okabe and Ito's colours, but for yellow, which cannot be read on white.
 OKABE_ITO = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")

@@ -8,10 +8,10 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._figures import percent
 from ..stopping.validation import require_option
 from ..structured.budget import BudgetedPredictor
 from ..structured.policies.base import Policy
+from ..utils.figures import percent
 from ._budgets import Work, bootstrap, certified_bound, check_curve, policy_name, wrong_answers
 from ._curves import curve_look, draw_bound, draw_point, in_use, legend_of_curves
 from ._levels import draw_level, label_axes

@@ -7,8 +7,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._figures import percent
 from ..early_exit import EarlyExitClassifier
+from ..utils.figures import percent
 from ._source import Floats, require_fitted, require_matplotlib, require_rows, unit_of
 
 #: Up to so many different costs get a bar each; more are binned.

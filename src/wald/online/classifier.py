@@ -21,7 +21,7 @@ from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from .. import _core
-from .._undo import all_or_nothing
+from ..utils.undo import all_or_nothing
 from .attention import ERROR_OF, rule_of, settings
 from .degenerate import warn_of_degenerate_boundaries
 from .labels import Labels

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from .. import _core
-from .._threads import effective_threads
+from ..engine.threads import effective_threads
 from ..structured import HOG, ChainClassifier, FeatureGroup
 from . import values
 from .arrays import Arrays, Stock, require

@@ -34,7 +34,7 @@ from typing import IO, Any, Self, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from .._files import appearing
+from ..utils.files import appearing
 from .header import MOST_BYTES, MOST_CHARACTERS, FileFormatError, Section, parse, render
 
 MAGIC = b"\x93WALD\r\n\x1a"

@@ -11,11 +11,11 @@ import numpy as np
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from .._parameters import checked_rule
-from .._prediction import Served
-from .._remainders import FeatureRanges
-from ..additive import AdditiveModel, decompose
 from ..early_exit import EarlyExitClassifier
+from ..early_exit.lossless import FeatureRanges
+from ..early_exit.parameters import checked_rule
+from ..early_exit.predictor import Served
+from ..models import AdditiveModel, decompose
 from ..stopping import Certificate
 from . import archives, values
 from .arrays import Arrays, Stock, require

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ..additive import AdditiveModel, ColumnMap, Decision, KernelTerms, LinearTerms
+from ..models import AdditiveModel, ColumnMap, Decision, KernelTerms, LinearTerms
 from .arrays import Arrays, Stock, require, text_array
 from .header import Section, number
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._parameters import checked_rule
-from .._threads import effective_threads
 from ..early_exit import EarlyExitClassifier
+from ..early_exit.parameters import checked_rule
+from ..engine.threads import effective_threads
 from ..plan import CostModel
 from ..stopping import Rule
 from ..stopping.class_risks import by_code

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .. import _core
-from .._threads import effective_threads
+from ..engine.threads import effective_threads
 from ..structured import DependencyParser
 from ..structured.parser_settings import check, n_groups
 from .arrays import Arrays, Stock, text_array

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .._serving import SPARSE_FEATURES
-from ..additive import AdditiveModel, KernelTerms
+from ..engine.cascade import SPARSE_FEATURES
+from ..models import AdditiveModel, KernelTerms
 from ..plan import CostModel, Plan, Readout, Surrogates
 from ..stopping import Boundary, Certificate, Looks
 from . import values

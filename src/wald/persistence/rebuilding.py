@@ -28,7 +28,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import LabelBinarizer, MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 from sklearn.svm import SVC, LinearSVC, NuSVC
 
-from ..additive.linear import LINEAR_MODELS
+from ..models.linear import LINEAR_MODELS
 from .arrays import Arrays, Stock, require
 from .header import MOST, FileFormatError, Section, number, plain_text
 
@@ -219,7 +219,7 @@ class Writer:
 
     def _threshold(self, part: Any) -> dict[str, Any]:
         """A tuned threshold answers as a fixed one of the threshold that it found."""
-        from ..additive.wrappers import _positive_code, _response_method
+        from ..models.wrappers import _positive_code, _response_method
 
         fixed = isinstance(part, FixedThresholdClassifier)
         inner = part.estimator_ if hasattr(part, "estimator_") else part.estimator

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from .. import _core
-from .._prediction import check_finite
-from .._rows import pieces
-from .._serving import pack
-from .._threads import effective_threads
-from ..additive import AdditiveModel, KernelTerms
+from ..early_exit.predictor import check_finite
+from ..engine.cascade import pack
+from ..engine.rows import pieces
+from ..engine.threads import effective_threads
+from ..models import AdditiveModel, KernelTerms
 from ..plan import Plan
 
 

@@ -13,8 +13,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, check_random_state
 
 from .. import _core
-from .._threads import effective_threads
-from .._undo import all_or_nothing
+from ..engine.threads import effective_threads
+from ..utils.undo import all_or_nothing
 from .extracted import MOST_KEPT, fingerprint
 from .features import LazyFeatures
 from .groups import FeatureGroup, checked_groups

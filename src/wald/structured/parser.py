@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from .. import _core
-from .._threads import effective_threads
+from ..engine.threads import effective_threads
 from .attachment import AttachmentScores, attachment_scores
 from .conll import Treebank
 from .parser_learning import PRUNER_PASSES, Learning, annotated, treebank_of

@@ -17,7 +17,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
 
-from ..._files import discard_unfinished, vanishing
+from ...utils.files import discard_unfinished, vanishing
 from ..errors import UserError
 
 #: What DATA is called that is read from standard input.

@@ -1,0 +1,205 @@
+"""From a plan and rows kept apart to a certificate, and the thresholds that it allows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..engine.cascade import pack, watching
+from ..engine.rows import n_rows_of, take
+from ..models import AdditiveModel
+from ..plan import Plan, live_shares
+from ..stopping import Certificate, Looks, Rule, certify, measure, q_grid
+from ..stopping.binomial import shared_confidence, upper_bound
+from ..stopping.boundary import Protect
+from ..stopping.fixed_sequence import rows_of
+from ..utils.figures import percent, thousands
+from .planning import full_codes, look
+
+#: Certificate rows go through the engine this many at a time.
+PIECE_ROWS = 32_768
+#: Share of a class that a promise about all rows should not leave room for without a word.
+LARGE_PART = 0.25
+#: Classes that a warning names.
+MOST_NAMED = 5
+
+
+@dataclass(frozen=True, eq=False)
+class Promise:
+    """What is to be promised, and by which rule."""
+
+    rule: Rule
+    risk: float | None
+    confidence: float
+    protect: Protect  # by label
+    seed: int
+    n_splits: int = 1
+
+
+def seen_by(model: AdditiveModel, plan: Plan, Z: Any, raw: Any, n_threads: int) -> Looks:
+    """What the plan sees of rows at every look, beside the full model's own labels."""
+    packed = pack(model, plan.terms, plan.surrogates, plan.precision)
+    engine = watching(model, packed, plan.stage_terms, plan.readouts)
+    parts = []
+    n = n_rows_of(Z)
+    for start in range(0, max(1, n), PIECE_ROWS):
+        rows = np.arange(start, min(n, start + PIECE_ROWS))
+        some = Z[start : start + PIECE_ROWS]
+        full = full_codes(model, some, raw if len(rows) == n else take(raw, rows), packed, n_threads)
+        parts.append(look(engine, model, some, full, n_threads))
+    if len(parts) == 1:
+        return parts[0]
+
+    def joined(name: str) -> Any:
+        columns = [getattr(p, name) for p in parts]
+        return None if columns[0] is None else np.concatenate(columns)
+
+    return Looks(full=joined("full"), scores=joined("scores"), codes=joined("codes"), confidence=joined("confidence"))
+
+
+def certificate_looks(
+    model: AdditiveModel, plan: Plan, Z: Any, raw: Any, promise: Promise, n_threads: int
+) -> Looks | None:
+    """What the plan sees of the certificate rows; None where the promise holds by proof and nothing is counted."""
+    by_proof = promise.rule.lossless and promise.risk is not None
+    return None if by_proof else seen_by(model, plan, Z, raw, n_threads)
+
+
+def certified(
+    model: AdditiveModel, plan: Plan, shape: Looks, rows: Looks | None, groups: ArrayLike | None, promise: Promise
+) -> tuple[Certificate, Plan]:
+    """Certify a plan and set its thresholds.
+
+    Parameters
+    ----------
+    model : AdditiveModel
+    plan : Plan
+    shape : Looks
+        Of the rows that gave the plan its shape: the grid of scales is anchored on them, and expected costs are taken
+        from them.
+    rows : Looks or None
+        Of the certificate rows, from `certificate_looks`.
+    groups : array-like or None
+        Group of each certificate row.
+    promise : Promise
+
+    Returns
+    -------
+    certificate : Certificate
+    plan : Plan
+        With the certified thresholds, or evaluating everything where that is cheaper or nothing could be certified.
+    """
+    certificate = _certificate(model, plan, shape, rows, groups, promise)
+    q = 1.0 if certificate.status in ("lossless", "measured") else certificate.q
+    live = live_shares(shape, plan.boundary, q, plan.precision)
+    settled = plan.at(q, live, evaluate_all=not np.isfinite(q))
+    return _if_worthwhile(model, certificate, settled, shape, promise)
+
+
+def _if_worthwhile(
+    model: AdditiveModel, certificate: Certificate, plan: Plan, shape: Looks, promise: Promise
+) -> tuple[Certificate, Plan]:
+    """Keep a certified plan, unless evaluating everything is cheaper by its own cost model."""
+    if promise.risk is None or plan.evaluate_all:  # a rule used as printed is used
+        return certificate, plan
+    costs = plan.cost_model
+    if costs.worthwhile(expected_cost(model, plan, promise)):
+        return certificate, plan
+    reason = "evaluating everything is not slower" if costs.margin < 1 else "evaluating everything costs no more"
+    return evaluating_everything(plan, shape, promise, reason)
+
+
+def evaluating_everything(plan: Plan, shape: Looks, promise: Promise, reason: str) -> tuple[Certificate, Plan]:
+    """Leave a plan unused; the certificate says why."""
+    live = live_shares(shape, plan.boundary, np.inf, plan.precision)
+    unused = Certificate.full_evaluation(reason, promise.risk, promise.confidence)
+    return unused, plan.at(np.inf, live, evaluate_all=True)
+
+
+def expected_cost(model: AdditiveModel, plan: Plan, promise: Promise) -> float:
+    """Expected cost of a row under a plan with its thresholds."""
+    costs = plan.cost_model
+    if promise.rule.lossless:  # what is left goes to the wrapped model, and not through the rest of the terms
+        costs = replace(costs, finish=costs.full)
+    return costs.expected(plan.stage_terms, plan.stage_costs, plan.live, model.terms.n_outputs)
+
+
+def _certificate(
+    model: AdditiveModel, plan: Plan, shape: Looks, rows: Looks | None, groups: ArrayLike | None, promise: Promise
+) -> Certificate:
+    if rows is None:
+        return Certificate.lossless()
+    classes = None if promise.protect in ("all", "positive", "negative") else model.classes
+    if promise.risk is None:
+        return measure(
+            rows,
+            plan.boundary,
+            confidence=promise.confidence,
+            protect=promise.protect,
+            groups=groups,
+            classes=classes,
+            random_state=promise.seed,
+        )
+    return certify(
+        rows,
+        plan.boundary,
+        risk=promise.risk,
+        confidence=promise.confidence,
+        protect=promise.protect,
+        q_grid=q_grid(shape, plan.boundary),
+        groups=groups,
+        classes=classes,
+        random_state=promise.seed,
+        n_splits=promise.n_splits,
+    )
+
+
+def rare_classes(model: AdditiveModel, certificate: Certificate, plan: Plan, rows: Looks | None) -> str | None:
+    """Say which classes a promise about all rows lets be lost to a large part; None if there is none.
+
+    All certificate rows are counted, whatever their group. A class is named if it surely has less than half of an
+    even share, if the risk could pay for `LARGE_PART` of it, and if the rows themselves do not speak against such
+    a loss.
+
+    Parameters
+    ----------
+    model : AdditiveModel
+    certificate : Certificate
+    plan : Plan
+        With the certified thresholds.
+    rows : Looks or None
+        Of the certificate rows.
+    """
+    overall = certificate.protect in ("all", "classes")
+    if rows is None or certificate.status != "certified" or plan.evaluate_all or not overall or not certificate.risk:
+        return None
+    codes, _ = rows.answers(*plan.thresholds())
+    n_classes = len(model.classes)
+    n = np.bincount(rows.full, minlength=n_classes)
+    lost = np.bincount(rows.full[codes != rows.full], minlength=n_classes)
+    apart = {s.name for s in certificate.strata if s.risk is not None}
+    each = shared_confidence(certificate.confidence, n_classes)
+    named = [
+        code
+        for code in range(n_classes)
+        if upper_bound(int(n[code]), rows.n_rows, each) < 0.5 / n_classes
+        and certificate.risk * rows.n_rows >= LARGE_PART * n[code]
+        and upper_bound(int(lost[code]), int(n[code]), each) >= LARGE_PART
+        and rows_of(model.classes[code]) not in apart
+    ]
+    if not named:
+        return None
+    listed = "; ".join(
+        f"class {model.classes[code]}, which the model gives to {thousands(n[code])} of {thousands(rows.n_rows)} "
+        f"certificate rows ({thousands(lost[code])} of them answered otherwise)"
+        for code in named[:MOST_NAMED]
+    )
+    more = f"; and {len(named) - MOST_NAMED} more" if len(named) > MOST_NAMED else ""
+    label = model.classes[named[0] : named[0] + 1].tolist()[0]
+    return (
+        f"The certificate's risk of {percent(certificate.risk)} of all rows could be spent on a large part of a rare "
+        f"class: {listed}{more}. protect={{{label!r}: ...}} bounds what a class may lose, protect='each' every class."
+    )

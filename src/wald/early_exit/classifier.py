@@ -1,0 +1,630 @@
+"""The front door: a fitted classifier, wrapped so that its predictions stop as soon as they are clear."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from sklearn.utils import get_tags
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, check_random_state
+
+from ..engine.rows import is_columnar, n_rows_of, to_array
+from ..engine.threads import effective_threads
+from ..models import AdditiveModel, decompose
+from ..plan import Plan
+from ..stopping import Certificate, Looks, Rule
+from ..stopping.boundary import Protect
+from ..stopping.class_risks import by_code
+from ..utils.figures import thousands
+from ..utils.progress import LateBar
+from .certification import Promise, certificate_looks, certified, rare_classes, seen_by
+from .data_split import Split, fitted_estimator, split_rows, warn_of_training_rows
+from .full_model import as_met
+from .locating import locate
+from .lossless import FeatureRanges
+from .parameters import checked_rule, require_counted
+from .planning import Request
+from .predictor import Served, Trace, check_finite, terms_rows
+from .records import as_frame, library_of, names_of, read_records, read_row
+from .selection import certificate_share, plan_and_certify
+from .validation import admitted, checked, require_accepted
+
+
+def _wrapped_has(method: str) -> Any:
+    def check(self: EarlyExitClassifier) -> bool:
+        wrapped = getattr(self, "estimator_", self.estimator)
+        getattr(wrapped, method)  # raises the wrapped estimator's own AttributeError
+        return True
+
+    return check
+
+
+def _shares(n: int, split: Split) -> str:
+    """What became of the rows given to `fit`, for a promise that needs more of them."""
+    planned = len(split.order) + len(split.shape)
+    kept = len(split.certificate)
+    trained = f", {thousands(n - planned - kept)} trained the estimator" if n > planned + kept else ""
+    return f". Of {thousands(n)} rows given to fit, {thousands(kept)} serve the certificate{trained}."
+
+
+class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+    """Answer like a trained classifier, and stop evaluating each row as soon as its answer is clear.
+
+    A linear model or kernel machine is a sum of terms. ``fit`` decides, on rows that need no labels, in which order to
+    evaluate the terms, where to look, and from which estimate on a row may leave; and it certifies on rows kept apart
+    how often that differs from evaluating everything. ``predict`` then evaluates most rows in a small part of the
+    terms.
+
+    Parameters
+    ----------
+    estimator : estimator
+        ``FrozenEstimator(model)`` wraps a fitted model. An unfitted estimator is cloned and fitted on a stratified
+        half of the rows, and planned and certified on the rest.
+    risk : float or None, default=0.001
+        Bound on the probability that a row's label differs from the wrapped model's. 0: none may differ, by proof; rows
+        that are not proven go to the wrapped model itself. None: promise nothing, use the rule as printed, and report
+        the measured rate.
+    confidence : float, default=0.95
+        Probability, over independent draws of the certificate rows (of all rows given to ``fit``, where they are split
+        several times), with which the bound holds.
+    order : {"greedy", "qwyc", "random", "sorted"} or array of unit indices, default="greedy"
+        In which order units (support vectors, features, or groups of features) are evaluated. "qwyc", for two classes,
+        takes the unit that decides most rows per cost (see `wald.stopping.Qwyc`).
+    readout : {"regressed", "partial"}, default="regressed"
+        Estimate of the full score: the best linear one from the terms seen, or the papers' partial sum with the unseen
+        terms at their mean. A rule object brings its own.
+    rule : "ladder" or rule object from `wald.stopping`, default="ladder"
+        When rows leave. With a ``risk`` its boundary is scaled by one number and certified.
+    protect : {"all", "positive", "negative", "each"} or dict from class label to risk, default="all"
+        Which rows the promise speaks of: all; those that the full model calls positive (exits are then to the negative
+        class only) or negative; or every class for itself. "positive" is ``classes_[1]``; both need two classes. With
+        ``{"fraud": 0.01}``: all rows with ``risk``, and at once those that the full model calls fraud with 0.01, that
+        is, P(another label | the full model says fraud) <= 0.01; and so on for every class named. All of these hold
+        together with ``confidence``. Classes that are not named have the promise about all rows only.
+    cost : {"time", "units"} or CostModel, default="time"
+        What the plan minimizes: measured time, or units (or ``feature_costs``). Whatever it is, evaluating everything
+        is taken when no plan is cheaper. With "time", a plan that does not look five times as fast as the model is
+        timed beside it and must be clearly faster.
+    feature_costs : array-like of shape (n_features,) or dict from feature or group name to cost, default=None
+        Positive costs, for linear models. Costs are then reported, and budgets given, in their unit.
+    feature_groups : dict from name to columns, default=None
+        Columns (indices or names) that are bought together, for linear models.
+    certificate_fraction : float or "auto", default="auto"
+        Share of the rows kept for the certificate; of the others three quarters give order and readouts, one the looks.
+        "auto": 0.6 for linear models, which say something of their plan themselves, else 0.5.
+    n_splits : int or "auto", default="auto"
+        How often to split the rows, plan and certify, each time at confidence ``1 - (1 - confidence) / n_splits``; the
+        plan that costs least (in units, or by a ``CostModel`` given) is kept, and the promise holds whichever it is.
+        Where a certificate allows hardly any disagreement a single row can decide, and another split is another
+        chance; ``fit`` takes as many times longer. "auto", with ``protect="all"``: 5 (linear models only) or 2, if the
+        certificate may then show as many disagreements as with one split, or if 2 lose the only one; else 1.
+    n_jobs : int or None, default=None
+        Threads of ``predict`` and ``fit``, as in joblib.
+    random_state : int, RandomState instance or None, default=None
+        Splits the rows and draws random orders.
+
+    Attributes
+    ----------
+    plan_ : Plan
+        Order, looks, readouts, thresholds and costs.
+    certificate_ : Certificate
+        The promise; printed, it is one sentence. A ``budget`` given to ``predict`` is outside of it.
+    estimator_ : estimator
+        The fitted estimator whose labels are promised.
+    classes_ : ndarray of shape (n_classes,)
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Where the rows given to ``fit`` have names.
+
+    Notes
+    -----
+    The promise holds when the rows given to ``fit`` and those to be served are independent draws from one source, and
+    when the model was not trained on these rows. Of rows that depend on each other, as those of a user do, ``groups``
+    makes a promise about a random row of a random group. Features that no stage reads are not checked for NaN.
+
+    References
+    ----------
+    R. Pelossof and Z. Ying, "Focus of Attention for Linear Predictors", arXiv 1212.6659. A. Angelopoulos, S. Bates, E.
+    Candes, M. Jordan and L. Lei, "Learn then Test", Annals of Applied Statistics 19(2), 2025.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from sklearn.frozen import FrozenEstimator
+    >>> from sklearn.svm import SVC
+    >>> from wald import EarlyExitClassifier
+    >>> X, y = make_classification(6000, n_informative=8, class_sep=1.5, random_state=0)
+    >>> svc = SVC().fit(X[:1000], y[:1000])
+    >>> fast = EarlyExitClassifier(FrozenEstimator(svc), risk=0.01, cost="units", random_state=0)
+    >>> labels, cost = fast.fit(X[1000:5000]).predict(X[5000:], return_cost=True)
+    >>> bool((labels != svc.predict(X[5000:])).mean() <= 0.01), bool(cost.mean() < len(svc.support_) / 2)
+    (True, True)
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        risk: float | None = 0.001,
+        confidence: float = 0.95,
+        order: Any = "greedy",
+        readout: str = "regressed",
+        rule: Any = "ladder",
+        protect: Protect = "all",
+        cost: Any = "time",
+        feature_costs: ArrayLike | Mapping[str, float] | None = None,
+        feature_groups: Mapping[str, Sequence[int | str]] | None = None,
+        certificate_fraction: float | Literal["auto"] = "auto",
+        n_splits: int | str = "auto",
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.risk = risk
+        self.confidence = confidence
+        self.order = order
+        self.readout = readout
+        self.rule = rule
+        self.protect = protect
+        self.cost = cost
+        self.feature_costs = feature_costs
+        self.feature_groups = feature_groups
+        self.certificate_fraction = certificate_fraction
+        self.n_splits = n_splits
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    # ---- fitting ---------------------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any = None, *, groups: ArrayLike | None = None, **params: Any) -> Self:
+        """Plan and certify on rows that the model was not trained on.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_rows, n_features)
+            With a frozen estimator: rows like those to be served, without labels, not the training rows. Otherwise
+            half of them train the estimator.
+        y : array-like of shape (n_rows,), default=None
+            Labels, for an estimator that is not frozen. A frozen one is not trained, and does not use them.
+        groups : array-like of shape (n_rows,), default=None
+            Users, documents, days: rows of a group stay together in every split, and one random row of each is
+            certified. The promise is then about a random row of a random group, for groups that are independent draws:
+            a large group counts no more than a small one.
+        **params : dict
+            Routed to the estimator's ``fit``.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError, TypeError
+            For parameters out of range, and for models or rows that are not supported; the message says what is.
+
+        Warns
+        -----
+        UserWarning
+            If the rows cannot back the promise, and everything is evaluated; if rows seem to be training rows; and if a
+            class is so rare that a promise about all rows leaves room to lose a large part of it.
+        """
+        rule = checked_rule(self)
+        require_counted(self.n_splits, rule, self.risk)
+        n_threads = effective_threads(self.n_jobs)
+        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
+        try:
+            X = admitted(self, X)
+            self.estimator_, rows = fitted_estimator(self, X, y, groups, params, rng)
+        except (ValueError, TypeError) as error:
+            if not hasattr(self.estimator, "steps"):  # whose transformers may take what X holds
+                locate(error, X, None, getattr(self, "feature_names_in_", None))
+            raise
+        model = decompose(self.estimator_)
+        if sparse.issparse(X) and model.centres:  # such steps treat sparse rows otherwise, or refuse them
+            model = decompose(self.estimator_, fold=False)
+        self._library = library_of(X)
+        if model.decision.n_outputs > 1 and self.protect in ("positive", "negative"):
+            raise ValueError(
+                f"protect={self.protect!r} needs two classes, not {model.decision.n_classes}: use 'all' or 'each'."
+            )
+        protect = by_code(self.protect, model.classes)  # refuses labels that are no classes
+        self.classes_ = model.classes
+        try:
+            require_accepted(model, X)
+            Z = to_array(terms_rows(model, X))
+            check_finite(model, Z)
+        except (ValueError, TypeError) as error:
+            locate(error, X, model, names_of(self, model))
+            raise
+        ranges = FeatureRanges.of(model, rule)
+        if ranges is not None:
+            ranges.require(Z)
+        warn_of_training_rows(model, Z[rows])
+        request = Request(
+            rule=rule,
+            risk=self.risk,
+            protect=protect,
+            order=self.order,
+            cost=self.cost,
+            feature_costs=self.feature_costs,
+            feature_groups=self.feature_groups,
+            names=getattr(self, "feature_names_in_", model.feature_names_in),
+            columnar=model.front is None and is_columnar(X),
+            n_threads=n_threads,
+            rng=rng,
+        )
+        draw = partial(split_rows, rows, groups, certificate_share(self.certificate_fraction, model), rng)
+        with LateBar() as tell:
+            outcome = plan_and_certify(model, Z, X, groups, draw, self.n_splits, request, self._promise(groups), tell)
+        self._shape = outcome.shape
+        self._settle(model, outcome.plan, outcome.certificate, _shares(n_rows_of(X), outcome.split))
+        return self
+
+    def recertify(
+        self, X: Any, *, risk: float | None = None, confidence: float | None = None, groups: ArrayLike | None = None
+    ) -> EarlyExitClassifier:
+        """Certify the same plan on other rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_rows, n_features)
+            Fresh rows, all of which serve the certificate.
+        risk, confidence : float, default=None
+            Of the new promise; those of this object when None.
+        groups : array-like of shape (n_rows,), default=None
+            One random row of each group is certified, as in `fit`.
+
+        Returns
+        -------
+        EarlyExitClassifier
+            A new object; this one stays as it is.
+
+        Raises
+        ------
+        ValueError
+            For ``risk=0`` if this plan's exits were not placed by a lossless rule; and as in `fit`.
+        """
+        check_is_fitted(self)
+        other = copy.copy(self)
+        other.risk = self.risk if risk is None else risk
+        other.confidence = self.confidence if confidence is None else confidence
+        self._require_proof(checked_rule(other), other.risk)
+        by_code(other.protect, self.classes_)
+        X, Z = self._read(X)
+        warn_of_training_rows(self._served.model, Z)
+        model, plan, promise = self._served.model, self._served.plan, other._promise(groups)
+        seen = certificate_looks(model, plan, Z, X, promise, effective_threads(other.n_jobs))
+        certificate, plan = certified(model, plan, self._shape, seen, groups, promise)
+        other._settle(model, plan, certificate)
+        rare = rare_classes(model, certificate, plan, seen)
+        if rare is not None:
+            warnings.warn(rare, UserWarning, stacklevel=2)
+        return other
+
+    def _require_proof(self, rule: Rule, risk: float | None) -> None:
+        """Refuse to promise by proof what no lossless rule has planned."""
+        if risk is None or not rule.lossless or (checked_rule(self).lossless and self.plan_.boundary.fixed):
+            return
+        raise ValueError(
+            f"recertify cannot promise risk={risk!r} by proof: the exits of this plan were not placed by a lossless "
+            "rule. Call fit with that risk, or recertify with a risk that rows can back."
+        )
+
+    def _promise(self, groups: ArrayLike | None) -> Promise:
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1)) if groups is not None else 0
+        rule = checked_rule(self)  # checks protect, too
+        return Promise(rule, self.risk, self.confidence, self.protect, seed)
+
+    def _settle(self, model: AdditiveModel, plan: Plan, certificate: Certificate, aside: str = "") -> None:
+        """Compile a plan with its thresholds, and warn if nothing may leave early."""
+        self.certificate_, self.plan_ = certificate, plan
+        ranges = FeatureRanges.of(model, checked_rule(self))
+        self._served = Served(model, plan, by_proof=self.risk == 0, ranges=ranges)
+        if self.certificate_.status in ("too few rows", "too many disagreements"):
+            few = self.certificate_.status == "too few rows"
+            warnings.warn(f"{self.certificate_}{aside if few else ''}", UserWarning, stacklevel=3)
+
+    # ---- answering -------------------------------------------------------------------------------------------------
+
+    def predict(
+        self, X: Any, *, budget: float | None = None, return_cost: bool = False, check_input: bool = True
+    ) -> NDArray[Any] | tuple[NDArray[Any], NDArray[np.float64]]:
+        """Labels, most of them early.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_rows, n_features)
+        budget : float, default=None
+            Most that a row may cost, in the unit of the costs: rows that are still unclear then get the answer of the
+            deepest look that the budget pays for. Outside of the certificate.
+        return_cost : bool, default=False
+            Whether to return what each row cost.
+        check_input : bool, default=True
+            Whether feature names and their number are checked.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_rows,)
+        cost : float64 ndarray of shape (n_rows,)
+            Only with ``return_cost``: units evaluated, or the user's feature costs.
+
+        Raises
+        ------
+        ValueError
+            If rows do not fit the model, a value that is read is NaN or infinite, the budget is below the first look,
+            or the model has changed since ``fit``.
+        """
+        served = self._ready()
+        try:
+            if check_input:
+                X = checked(self, X)
+            answers: Any = self._answer(served, X, budget, return_cost)
+        except (ValueError, TypeError) as error:
+            locate(error, X, served.model, names_of(self, served.model))
+            raise
+        return answers  # type: ignore[no-any-return]
+
+    def _answer(self, served: Served, X: Any, budget: float | None, return_cost: bool) -> Any:
+        """Labels, and costs if asked for, of rows that were checked."""
+        if served.model.front is not None and n_rows_of(X) == 0:  # which transformers refuse
+            return (self.classes_[:0], np.empty(0)) if return_cost else self.classes_[:0]
+        codes, stages = served.predict(X, effective_threads(self.n_jobs), budget)
+        labels = served.labels(codes)
+        return (labels, served.plan.stage_costs.take(stages)) if return_cost else labels
+
+    def predict_one(self, x: Any, *, budget: float | None = None, return_cost: bool = False) -> Any:
+        """Label of one row, in microseconds.
+
+        Parameters
+        ----------
+        x : array-like of shape (n_features,), or dict from feature name to value
+            A float32 or float64 array is read in place, and only its length and dtype are checked; NaN is noticed
+            where it is read. Other numbers are converted to float64. Where the wrapped model or the rows of ``fit``
+            have feature names, a dict, a named tuple or a Series with these names is matched by them.
+        budget, return_cost
+            As in `predict`.
+
+        Returns
+        -------
+        label, or (label, cost)
+
+        Raises
+        ------
+        ValueError, TypeError
+            If ``x`` is not one row of the model's features.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from sklearn.frozen import FrozenEstimator
+        >>> from sklearn.datasets import make_classification
+        >>> from sklearn.svm import SVC
+        >>> from wald import EarlyExitClassifier
+        >>> X, y = make_classification(3000, 4, random_state=0)
+        >>> frame = pd.DataFrame(X, columns=["a", "b", "c", "d"])
+        >>> svc = SVC().fit(frame[:500], y[:500])
+        >>> fast = EarlyExitClassifier(FrozenEstimator(svc), risk=0.05, random_state=0).fit(frame[500:])
+        >>> row = {"d": X[0, 3], "a": X[0, 0], "b": X[0, 1], "c": X[0, 2]}
+        >>> bool(fast.predict_one(row) == fast.predict_one(X[0]))
+        True
+        """
+        try:  # the usual row passes here without a look at what it is
+            served: Served = self._served
+            code, stage = served.predict_one(x, budget)
+        except (AttributeError, TypeError, ValueError, KeyError, IndexError) as error:
+            failed = error
+        else:
+            label = self.classes_[code]
+            return (label, float(served.plan.stage_costs[stage])) if return_cost else label
+        return self._answer_unusual(x, budget, return_cost, failed)
+
+    def _answer_unusual(self, x: Any, budget: float | None, return_cost: bool, failed: Exception) -> Any:
+        """Answer a row that the engine cannot read in place, or say what is wrong with it."""
+        served = self._ready()
+        row, is_table = read_row(self, served.model, x)
+        if row is x:
+            locate(failed, np.asarray(x)[None], served.model, names_of(self, served.model))
+            raise failed
+        try:
+            if not is_table:
+                code, stage = served.predict_one(row, budget)
+                label = self.classes_[code]
+                return (label, float(served.plan.stage_costs[stage])) if return_cost else label
+            answers = self._answer(served, row, budget, return_cost)
+        except (ValueError, TypeError) as error:
+            locate(error, row if is_table else row[None], served.model, names_of(self, served.model))
+            raise
+        return (answers[0][0], float(answers[1][0])) if return_cost else answers[0]
+
+    def predict_records(
+        self, records: Sequence[Mapping[str, Any]], *, budget: float | None = None, return_cost: bool = False
+    ) -> NDArray[Any] | tuple[NDArray[Any], NDArray[np.float64]]:
+        """Labels of rows that come as dicts, as a web service gets them.
+
+        Parameters
+        ----------
+        records : sequence of dict
+            From feature name to value, in any order. Numbers for a model that reads them itself; a pipeline that
+            begins with a ColumnTransformer gets a data frame, of the library that ``fit`` saw. Features that no
+            transformer reads may be left out.
+        budget, return_cost
+            As in `predict`.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_records,)
+        cost : float64 ndarray of shape (n_records,)
+            Only with ``return_cost``.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If a record lacks a feature, has an unknown one, or a value that the model does not take; the message names
+            record and feature. If there are no feature names.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from sklearn.frozen import FrozenEstimator
+        >>> from sklearn.datasets import make_classification
+        >>> from sklearn.svm import SVC
+        >>> from wald import EarlyExitClassifier
+        >>> X, y = make_classification(3000, 4, random_state=0)
+        >>> frame = pd.DataFrame(X, columns=["a", "b", "c", "d"])
+        >>> svc = SVC().fit(frame[:500], y[:500])
+        >>> fast = EarlyExitClassifier(FrozenEstimator(svc), risk=0.05, random_state=0).fit(frame[500:])
+        >>> records = frame[:3].to_dict("records")
+        >>> bool((fast.predict_records(records) == fast.predict(frame[:3])).all())
+        True
+        """
+        served = self._ready()
+        if isinstance(records, str | bytes | Mapping) or not hasattr(records, "__len__") or hasattr(records, "columns"):
+            hint = ": for one record use predict_one" if isinstance(records, Mapping) else ""
+            hint = ": for a data frame use predict" if hasattr(records, "columns") else hint
+            raise TypeError(f"records must be a list of dicts. Got {type(records).__name__}{hint}.")
+        if len(records) == 0:
+            return (self.classes_[:0], np.empty(0)) if return_cost else self.classes_[:0]
+        rows = read_records(self, served.model, records, "records[{}]".format)
+        rows = as_frame(self, served.model, rows)
+        try:
+            answers: Any = self._answer(served, rows, budget, return_cost)
+        except (ValueError, TypeError) as error:
+            locate(error, rows, served.model, names_of(self, served.model), "record")
+            raise
+        return answers  # type: ignore[no-any-return]
+
+    def stage_scores(self, X: Any) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+        """What the plan sees of rows at every look, and where they leave.
+
+        Returns
+        -------
+        scores : float64 ndarray of shape (n_rows, T + 1)
+            The estimate at each of the T early looks and the full score; with several outputs their confidence.
+        stage : int32 ndarray of shape (n_rows,)
+            The look at which the row leaves; T is everything.
+        """
+        served = self._ready()
+        try:
+            X = checked(self, X)
+            return served.look(X, effective_threads(self.n_jobs))
+        except (ValueError, TypeError) as error:
+            locate(error, X, served.model, names_of(self, served.model))
+            raise
+
+    def looks(self, X: Any) -> Looks:
+        """What the plan sees of rows at every look, beside the full model's answers.
+
+        With ``plan_.boundary`` this is what the calibrations of `wald.stopping` are made of.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_rows, n_features)
+
+        Returns
+        -------
+        Looks
+
+        Examples
+        --------
+        >>> from sklearn.datasets import make_classification
+        >>> from sklearn.frozen import FrozenEstimator
+        >>> from sklearn.svm import SVC
+        >>> from wald import EarlyExitClassifier
+        >>> from wald.stopping import calibrate
+        >>> X, y = make_classification(6000, random_state=0)
+        >>> fast = EarlyExitClassifier(FrozenEstimator(SVC().fit(X[:500], y[:500])), risk=0.05, random_state=0)
+        >>> looks = fast.fit(X[500:4000]).looks(X[4000:])
+        >>> calibrate(looks, fast.plan_.boundary, delta=0.05, method="pac", protect="positive").q < 10
+        True
+        """
+        served = self._ready()
+        X, Z = self._read(X)
+        return seen_by(served.model, served.plan, Z, X, effective_threads(self.n_jobs))
+
+    def trace(self, x: Any) -> Trace:
+        """The walk of one row: score, thresholds and cost at every look.
+
+        Parameters
+        ----------
+        x : array-like of shape (n_features,) or (1, n_features), or dict from feature name to value
+
+        Returns
+        -------
+        Trace
+        """
+        row = x
+        if len(getattr(x, "shape", ())) != 2:
+            model = self._ready().model
+            row, is_table = read_row(self, model, x)
+            row = row if is_table else row[None] if row is x else as_frame(self, model, row[None])
+        scores, stage = self.stage_scores(row)
+        low, high = self.plan_.thresholds()
+        return Trace(scores[0], low, high, self.plan_.stage_costs, int(stage[0]), self.predict(row)[0])
+
+    # available_if has no types
+    @available_if(_wrapped_has("decision_function"))  # type: ignore[untyped-decorator]
+    def decision_function(self, X: Any) -> NDArray[Any]:
+        """The wrapped estimator's own scores, in full."""
+        self._ready()
+        return np.asarray(self.estimator_.decision_function(as_met(checked(self, X))))
+
+    @available_if(_wrapped_has("predict_proba"))  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> NDArray[Any]:
+        """The wrapped estimator's own probabilities, in full."""
+        self._ready()
+        return np.asarray(self.estimator_.predict_proba(as_met(checked(self, X))))
+
+    @available_if(_wrapped_has("predict_log_proba"))  # type: ignore[untyped-decorator]
+    def predict_log_proba(self, X: Any) -> NDArray[Any]:
+        """The wrapped estimator's own log-probabilities, in full."""
+        self._ready()
+        return np.asarray(self.estimator_.predict_log_proba(as_met(checked(self, X))))
+
+    def _read(self, X: Any) -> tuple[Any, Any]:
+        """Rows, checked, and as the terms meet them: all finite."""
+        model = self._ready().model
+        try:
+            X = checked(self, X)
+            Z = to_array(terms_rows(model, X))
+            check_finite(model, Z)
+        except (ValueError, TypeError) as error:
+            locate(error, X, model, names_of(self, model))
+            raise
+        return X, Z
+
+    # ---- housekeeping ----------------------------------------------------------------------------------------------
+
+    def _ready(self) -> Served:
+        if "_served" not in self.__dict__:
+            check_is_fitted(self, "_served")  # raises
+        served: Served = self._served
+        changed = served.model.changed()
+        if changed is not None:
+            raise ValueError(
+                f"The wrapped model is not the one that was planned and certified: {changed} Call fit again."
+            )
+        return served
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Route the parameters of ``fit`` to the wrapped estimator's."""
+        return MetadataRouter(owner=self.__class__.__name__).add(
+            estimator=self.estimator, method_mapping=MethodMapping().add(caller="fit", callee="fit")
+        )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self.estimator)
+        tags.input_tags.sparse = inner.input_tags.sparse
+        tags.input_tags.allow_nan = inner.input_tags.allow_nan
+        tags.input_tags.string = inner.input_tags.string
+        tags.classifier_tags = inner.classifier_tags
+        return tags

@@ -1,0 +1,217 @@
+"""Which rows do what in `fit`: train the estimator, give the plan its shape, certify."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
+from sklearn.model_selection import train_test_split
+from sklearn.utils.metadata_routing import process_routing
+from sklearn.utils.validation import check_is_fitted
+
+from ..engine.rows import n_rows_of, take
+from ..models import AdditiveModel, KernelTerms
+from ..utils.figures import thousands
+
+#: A few rows equal to support vectors happen by nature; more than this, and this share, are training rows.
+DUPLICATES, DUPLICATE_SHARE = 5, 0.005
+#: Share of the plan rows that give order and readouts; the others give the looks.
+ORDER_SHARE = 0.75
+
+Rows = NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Row numbers that give order and readouts, the looks, and the certificate."""
+
+    order: Rows
+    shape: Rows
+    certificate: Rows
+
+
+def fitted_estimator(
+    owner: Any, X: Any, y: Any, groups: ArrayLike | None, params: Mapping[str, Any], rng: np.random.Generator
+) -> tuple[Any, Rows]:
+    """Give the fitted estimator whose labels are promised, and the rows it was not trained on."""
+    n = n_rows_of(X)
+    everything = np.arange(n)
+    if groups is not None and len(np.asarray(groups)) != n:
+        raise ValueError(f"groups must have one entry for each of the {n} rows. Got {len(np.asarray(groups))}.")
+    estimator = owner.estimator
+    if isinstance(estimator, FrozenEstimator):
+        if params:
+            raise ValueError(
+                f"A frozen estimator is not fitted again, so that {', '.join(sorted(params))} would be ignored."
+            )
+        if y is not None and n_rows_of(y) != n:
+            raise ValueError(f"y must have one label for each of the {n} rows of X. Got {n_rows_of(y)}.")
+        check_is_fitted(estimator.estimator)
+        return estimator.estimator, everything
+    if y is None:
+        if _is_fitted(estimator):
+            raise ValueError(
+                f"{type(estimator).__name__} is fitted already; without y, nothing says whether to keep it. Wrap it as "
+                "FrozenEstimator(estimator) (from sklearn.frozen) to keep it, or pass y to train a new one."
+            )
+        raise ValueError(
+            "This EarlyExitClassifier estimator requires y to be passed, but the target y is None: "
+            f"{type(estimator).__name__} is not fitted yet."
+        )
+    if not hasattr(y, "shape"):
+        y = np.asarray(y)
+    if n_rows_of(y) != n:
+        raise ValueError(
+            f"Found input variables with inconsistent numbers of samples: X has {n}, y has {n_rows_of(y)}."
+        )
+    train, rest = _halves(n, y, groups, rng)
+    routed = process_routing(owner, "fit", **params).estimator.fit if _routing() else dict(params)
+    sliced = {name: take(v, train) if _per_row(v, n) else v for name, v in routed.items()}
+    weight = sliced.get("sample_weight")
+    if weight is not None and len(np.unique(np.asarray(take(y, train))[np.asarray(weight) != 0])) == 1:
+        raise ValueError(
+            "sample_weight leaves one class among the rows that train the estimator, a random half; it needs two."
+        )
+    return clone(estimator).fit(take(X, train), take(y, train), **sliced), rest
+
+
+def _routing() -> bool:
+    import sklearn
+
+    return bool(sklearn.get_config()["enable_metadata_routing"])
+
+
+def _is_fitted(estimator: Any) -> bool:
+    try:
+        check_is_fitted(estimator)
+    except (NotFittedError, TypeError):
+        return False
+    return True
+
+
+def _per_row(value: Any, n: int) -> bool:
+    return hasattr(value, "__len__") and not isinstance(value, str | Mapping) and len(value) == n
+
+
+def _halves(n: int, y: Any, groups: ArrayLike | None, rng: np.random.Generator) -> tuple[Rows, Rows]:
+    everything = np.arange(n)
+    if groups is not None:
+        first, rest = _by_group(everything, groups, 0.5, rng)
+        return first, rest
+    if n < 2:
+        return everything, everything[:0]
+    seed = int(rng.integers(2**31 - 1))
+    try:
+        train, rest = train_test_split(everything, test_size=0.5, stratify=np.asarray(y), random_state=seed)
+    except ValueError:  # a class with one row, or no classes at all: the estimator will say what is wrong with y
+        train, rest = train_test_split(everything, test_size=0.5, random_state=seed)
+    return np.sort(train), np.sort(rest)
+
+
+def _by_group(rows: Rows, groups: ArrayLike, share: float, rng: np.random.Generator) -> tuple[Rows, Rows]:
+    """Split rows in two, every group on one side."""
+    _, member = np.unique(np.asarray(groups)[rows], return_inverse=True)
+    shuffled = rng.permutation(member.max() + 1 if len(member) else 0)
+    first = np.isin(member, shuffled[: _part(share, len(shuffled))])
+    return rows[first], rows[~first]
+
+
+def split_rows(rows: Rows, groups: ArrayLike | None, certificate_fraction: float, rng: np.random.Generator) -> Split:
+    """Shuffle and split; groups stay together."""
+    if groups is not None:
+        certificate, plan = _by_group(rows, groups, certificate_fraction, rng)
+        order, shape = _by_group(plan, groups, ORDER_SHARE, rng)
+        return Split(rng.permutation(order), rng.permutation(shape), rng.permutation(certificate))
+    shuffled = rng.permutation(rows)
+    n_certificate = _part(certificate_fraction, len(rows))
+    plan = shuffled[n_certificate:]
+    n_order = _part(ORDER_SHARE, len(plan))
+    return Split(plan[:n_order], plan[n_order:], shuffled[:n_certificate])
+
+
+def _part(share: float, n: int) -> int:
+    """Round ``share * n``; of two or more, at least one is left over."""
+    return min(round(share * n), max(1, n - 1))
+
+
+def warn_of_training_rows(model: AdditiveModel, Z: Any, stacklevel: int = 3) -> None:
+    """Warn when rows seem to be the model's own support vectors: their scores are more extreme than those of new rows.
+
+    Rows of few distinct values equal each other by chance, and so they equal support vectors. If rows and training rows
+    are draws from one source, as many values are seen once in each as two equal rows lead one to expect: of two equal
+    draws, one falls on either side ``2 * n_training / n`` times as often as both fall among the n rows. Only what is
+    above that is told.
+
+    Parameters
+    ----------
+    model : AdditiveModel
+    Z : array or CSR
+        Rows as the terms meet them.
+    stacklevel : int, default=3
+        Of the warning.
+    """
+    terms = model.terms
+    n = n_rows_of(Z)
+    if not isinstance(terms, KernelTerms) or n == 0:
+        return
+    mapped = Z if terms.columns is None else terms.columns.apply(Z)
+    known = set(_row_keys(terms.support_vectors))
+    times = Counter(_row_keys(mapped))
+    same = sum(count for key, count in times.items() if key in known)
+    once = sum(count == 1 and key in known for key, count in times.items())
+    twice = sum(count == 2 for count in times.values())
+    for_each = 2.0 * _n_training(model) / n
+    by_chance = for_each * twice
+    spread = for_each * twice**0.5 + by_chance**0.5  # of what is expected, which is counted itself, and of the count
+    if once > by_chance + 3.0 * spread + max(DUPLICATES, DUPLICATE_SHARE * n):
+        warnings.warn(
+            f"{thousands(same)} of {thousands(n)} rows equal support vectors of the model, more than equal rows among "
+            "themselves explain: they may be training rows, on which the model is surer than on new ones. Then the "
+            "certificate does not hold; use rows that the model was not trained on.",
+            UserWarning,
+            stacklevel=stacklevel,
+        )
+
+
+def _n_training(model: AdditiveModel) -> int:
+    """Rows that trained a kernel machine, as far as it says; at least its support vectors."""
+    assert isinstance(model.terms, KernelTerms)
+    said = [shape[0] for shape in (getattr(m, "shape_fit_", None) for m in _nested(model.estimator)) if shape]
+    return max([model.terms.n_terms, *map(int, said)])
+
+
+def _nested(estimator: Any) -> Iterator[Any]:
+    """Yield an estimator and those inside of it that answer in its place."""
+    while estimator is not None:
+        yield estimator
+        steps = getattr(estimator, "steps", None)
+        names = ("best_estimator_", "estimator_", "estimator")
+        inner = (getattr(estimator, name, None) for name in names)
+        estimator = steps[-1][1] if steps else next((e for e in inner if e is not None), None)
+
+
+def _row_keys(rows: Any) -> list[int]:
+    """A hash per row, from its values rounded to single precision."""
+    step = 4096
+    keys: list[int] = []
+    for start in range(0, rows.shape[0], step):
+        some = rows[start : start + step]
+        if sparse.issparse(some):
+            some = some.tocsr().sorted_indices()
+            values = some.data.astype(np.float32)
+            keys.extend(
+                hash((some.indices[a:b].tobytes(), values[a:b].tobytes()))
+                for a, b in zip(some.indptr[:-1], some.indptr[1:], strict=True)
+            )
+        else:
+            keys.extend(hash(row.tobytes()) for row in np.ascontiguousarray(some, dtype=np.float32) + np.float32(0))
+    return keys

@@ -1,0 +1,184 @@
+"""Where rows hold what a model cannot read: the row and column, put into the error that says so."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from ..engine.rows import FRONT_ROWS, is_frame, n_rows_of, take, to_array
+from ..models import AdditiveModel
+
+#: Rows that are searched at a time.
+SEARCHED_ROWS = 4096
+#: How scikit-learn begins what it says of NaN and infinity; ``None`` stands where the place goes.
+NAN, INFINITY = "Input X contains NaN", "Input X contains infinity or a value too large for "
+
+
+def locate(error: Exception, X: Any, model: AdditiveModel | None, names: Any = None, word: str = "row") -> None:
+    """Put into an error where the value is that it speaks of, if it speaks of one that can be found.
+
+    Parameters
+    ----------
+    error : Exception
+        Raised while X was read; changed in place.
+    X : rows as the user gave them
+    model : AdditiveModel or None
+        Which reads them; None for an estimator that is no pipeline, and reads X itself.
+    names : array-like of str or None
+        Of the columns, where X has none of its own.
+    word : str
+        What a row is called.
+    """
+    message = str(error)
+    try:
+        if message.startswith((NAN, INFINITY)):
+            error.args = (_with_place(message, _not_finite(X, model, names, NAN in message, word)),)
+        elif "Complex data" in message:
+            error.args = (f"Complex data not supported: X must hold real numbers. Got dtype {np.asarray(X).dtype}.",)
+        elif model is not None and model.front is not None:
+            return
+        elif isinstance(X, list | tuple) and X and isinstance(X[0], str | bytes | dict):
+            error.args = (
+                f"{message}\nX must be a table of numbers. Got a list of {type(X[0]).__name__}: texts and dicts need a "
+                "vectorizer before the model, in a pipeline.",
+            )
+        elif (found := _no_number(X)) is not None:
+            row, column, value = found
+            told = f"{_column(column, _names(X, names))} holds {value!r}, a {type(value).__name__}, in {word} {row}"
+            error.args = (
+                f"{message}\nX must hold numbers: {told}. Encode such columns before the model, as with a "
+                "ColumnTransformer in a pipeline.",
+            )
+    except (ValueError, TypeError, KeyError, IndexError):  # X is stranger than the error says, which then stands
+        return
+
+
+def _with_place(message: str, place: str | None) -> str:
+    if place is None:
+        return message
+    first, *rest = message.split("\n", 1)
+    return "\n".join([f"{first.removesuffix('.')} in {place}.", *rest])
+
+
+def _names(X: Any, names: Any) -> Any:
+    if is_frame(X):
+        return list(X.column_names) if hasattr(X, "column_names") else list(X.columns)
+    return names
+
+
+def _column(number: int, names: Any) -> str:
+    return f"column {number}" if names is None or number >= len(names) else f"column {names[number]!r} ({number})"
+
+
+# ---- NaN and infinity ------------------------------------------------------------------------------------------------
+
+
+def _not_finite(X: Any, model: AdditiveModel | None, names: Any, nan: bool, word: str) -> str | None:
+    """Say where the first NaN, or infinity, is."""
+    if model is not None and model.front is not None:
+        return _behind_front(X, model, names, nan, word)
+    found = _first_in_table(X, np.isnan if nan else np.isinf)
+    return None if found is None else f"{word} {found[0]}, {_column(found[1], _names(X, names))}"
+
+
+def _first_in_table(X: Any, wrong: Callable[[Any], NDArray[np.bool_]]) -> tuple[int, int] | None:
+    if sparse.issparse(X):
+        csr = X.tocsr()
+        at = np.flatnonzero(wrong(csr.data))
+        return (int(np.searchsorted(csr.indptr, at[0], "right")) - 1, int(csr.indices[at[0]])) if len(at) else None
+    n = n_rows_of(X)
+    for start in range(0, n, SEARCHED_ROWS):
+        found = np.argwhere(wrong(to_array(take(X, np.arange(start, min(n, start + SEARCHED_ROWS))))))
+        if len(found):
+            return start + int(found[0, 0]), int(found[0, 1])
+    return None
+
+
+def _behind_front(X: Any, model: AdditiveModel, names: Any, nan: bool, word: str) -> str | None:
+    """The first row that transformers refuse, or turn into what the model refuses, and what is wrong in it itself."""
+    front, n = model.front, n_rows_of(X)
+
+    def fails(start: int, stop: int) -> bool:
+        try:
+            Z = front.transform(take(X, np.arange(start, stop)))
+        except ValueError as error:
+            return str(error).startswith((NAN, INFINITY))
+        values = Z.data if sparse.issparse(Z) else to_array(Z)
+        return bool(np.any(np.isinf(values) | (np.isnan(values) & (not model.allow_nan))))
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # predict has given them
+        for start in range(0, n, FRONT_ROWS):
+            stop = min(n, start + FRONT_ROWS)
+            if fails(start, stop):
+                break
+        else:
+            return None
+        while stop - start > 1:
+            middle = (start + stop) // 2
+            start, stop = (start, middle) if fails(start, middle) else (middle, stop)
+    values = _row_values(X, start)
+    wrong = [c for c, value in enumerate(values) if (_is_nan(value) if nan else _is_infinite(value))]
+    if not wrong:
+        return f"{word} {start}, behind the pipeline's transformers"
+    own = _names(X, names)
+    return f"{word} {start}, " + ", ".join(_column(c, own) for c in wrong)
+
+
+def _row_values(X: Any, row: int) -> list[Any]:
+    """Values of a row, as they are in X."""
+    one = take(X, np.array([row]))
+    if sparse.issparse(one):
+        return list(one.toarray()[0])
+    if is_frame(one):
+        import narwhals.stable.v2 as nw
+
+        frame = nw.from_native(one, eager_only=True)
+        return [frame.get_column(name)[0] for name in frame.columns]
+    return list(np.asarray(one, dtype=object)[0]) if np.ndim(one) == 2 else []
+
+
+def _is_nan(value: Any) -> bool:
+    return value is None or type(value).__name__ in ("NAType", "NaTType") or bool(value != value)
+
+
+def _is_infinite(value: Any) -> bool:
+    return isinstance(value, float | np.floating) and bool(np.isinf(value))
+
+
+# ---- what is no number -----------------------------------------------------------------------------------------------
+
+
+def _no_number(X: Any) -> tuple[int, int, Any] | None:
+    """Row, column and value of the first column's first value that is no number."""
+    if sparse.issparse(X):
+        return None
+    if is_frame(X):
+        import narwhals.stable.v2 as nw
+
+        frame = nw.from_native(X, eager_only=True)
+        columns = [frame.get_column(name).to_list() for name, t in frame.schema.items() if not t.is_numeric()]
+        numbers = [c for c, t in enumerate(frame.schema.values()) if not t.is_numeric()]
+    else:
+        table = np.asarray(X, dtype=object)
+        if table.ndim != 2:
+            return None
+        columns, numbers = list(table.T), list(range(table.shape[1]))
+    for column, values in zip(numbers, columns, strict=True):
+        for row, value in enumerate(values):
+            if isinstance(value, str | bytes | list | dict) and not _reads_as_number(value):
+                return row, column, value
+    return None
+
+
+def _reads_as_number(value: Any) -> bool:
+    try:
+        float(value)
+    except (ValueError, TypeError):
+        return False
+    return True

@@ -1,0 +1,116 @@
+"""The estimator's parameters: what is allowed, and what to say when something else comes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from numbers import Integral, Real
+from typing import Any
+
+from ..plan import CostModel
+from ..stopping import Ladder, Lossless, Rule, check_rule
+from ..stopping.boundary import PROTECT
+
+
+def checked_rule(owner: Any) -> Rule:
+    """Check the parameters that say what is wanted, and give the stopping rule."""
+    if owner.risk is not None and not (_is_number(owner.risk) and 0 <= owner.risk < 1):
+        raise ValueError(f"risk must be None or a number at least 0 and below 1. Got {owner.risk!r} instead.")
+    if not _is_share(owner.confidence):
+        raise ValueError(f"confidence must be a number above 0 and below 1. Got {owner.confidence!r} instead.")
+    if not (_is_auto(owner.certificate_fraction) or _is_share(owner.certificate_fraction)):
+        raise ValueError(
+            "certificate_fraction must be 'auto' or a number above 0 and below 1. "
+            f"Got {owner.certificate_fraction!r} instead."
+        )
+    _check_protect(owner.protect, owner.risk)
+    if owner.readout not in ("regressed", "partial"):
+        raise ValueError(f"readout must be 'regressed' or 'partial'. Got {owner.readout!r} instead.")
+    if isinstance(owner.order, str) and owner.order not in ("greedy", "qwyc", "random", "sorted"):
+        raise ValueError(
+            f"order must be 'greedy', 'qwyc', 'random', 'sorted' or an array of units. Got {owner.order!r} instead."
+        )
+    if not (isinstance(owner.cost, CostModel) or owner.cost in ("time", "units")):
+        raise ValueError(f"cost must be 'time', 'units' or a CostModel. Got {owner.cost!r} instead.")
+    _check_splits(owner.n_splits)
+    if isinstance(owner.rule, str):
+        if owner.rule != "ladder":
+            raise ValueError(f"rule must be 'ladder' or a rule object from wald.stopping. Got {owner.rule!r} instead.")
+        return Lossless() if owner.risk == 0 else Ladder(readout=owner.readout)
+    if isinstance(owner.rule, type):
+        raise TypeError(
+            f"rule must be 'ladder' or a rule object from wald.stopping. Got the class {owner.rule.__name__}: add "
+            "parentheses."
+        )
+    if not isinstance(owner.rule, Rule):
+        raise TypeError(
+            f"rule must be 'ladder' or a rule object from wald.stopping. Got {type(owner.rule).__name__} instead."
+        )
+    check_rule(owner.rule, owner.risk)
+    _check_sides(owner.rule, owner.protect)
+    return owner.rule
+
+
+def _check_protect(protect: Any, risk: float | None) -> None:
+    if not isinstance(protect, Mapping):
+        if not (isinstance(protect, str) and protect in PROTECT):
+            raise ValueError(
+                f"protect must be one of {PROTECT}, or a dict from class label to risk. Got {protect!r} instead."
+            )
+        return
+    if not protect:
+        raise ValueError("protect names no class: give at least one label with its risk, or 'all'.")
+    for label, own in protect.items():
+        if not _is_share(own):
+            raise ValueError(f"protect[{label!r}] must be a number above 0 and below 1. Got {own!r} instead.")
+    if risk is None:
+        raise ValueError(
+            "risk=None promises nothing, and protect gives risks by class: give a risk for all rows as well, or use "
+            "protect='each' to measure every class."
+        )
+    if risk == 0:
+        raise ValueError("risk=0 lets no row of any class differ: leave protect at 'all', or give a risk above 0.")
+
+
+def _check_splits(n_splits: Any) -> None:
+    if _is_auto(n_splits):
+        return
+    if isinstance(n_splits, bool) or not isinstance(n_splits, Integral) or n_splits < 1:
+        raise ValueError(f"n_splits must be 'auto' or an integer of at least 1. Got {n_splits!r} instead.")
+
+
+def require_counted(n_splits: int | str, rule: Rule, risk: float | None) -> None:
+    """Refuse several splits where nothing is certified by counting."""
+    if not isinstance(n_splits, str) and n_splits > 1 and (risk is None or rule.lossless):
+        raise ValueError(
+            f"n_splits={n_splits} needs a promise that is certified by counting: a risk above 0 and a rule that is not "
+            "lossless. Use n_splits=1 or 'auto'."
+        )
+
+
+def _check_sides(rule: Rule, protect: Any) -> None:
+    """Refuse promises about one class together with a rule that leaves no exit to the other, or needs both."""
+    if not isinstance(protect, str) or protect not in ("positive", "negative"):
+        return
+    other = "negative" if protect == "positive" else "positive"
+    if getattr(rule, "sides", "both") == protect:
+        raise ValueError(
+            f"protect={protect!r} lets rows leave as {other} only, and sides={protect!r} of the rule as {protect} "
+            f"only, so that none could leave: use sides={other!r} or 'both'."
+        )
+    if rule.forced:
+        raise ValueError(
+            f"protect={protect!r} lets rows leave as {other} only, and {rule!r} makes every row leave: use 'all' or "
+            "'each'."
+        )
+
+
+def _is_auto(value: Any) -> bool:
+    return isinstance(value, str) and value == "auto"
+
+
+def _is_share(value: Any) -> bool:
+    return _is_number(value) and 0 < value < 1
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)

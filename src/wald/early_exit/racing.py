@@ -1,0 +1,72 @@
+"""Time a certified plan beside the model itself: a model of costs knows short ladders only, which no row leaves."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from typing import Any
+
+from ..models import AdditiveModel
+from ..plan import Plan
+from ..plan.timing import seconds, wait_for_rest
+from ..stopping import Certificate, Looks
+from .certification import Promise, evaluating_everything, expected_cost
+from .lossless import FeatureRanges
+from .planning import n_repeats, predict_time
+from .predictor import Served
+
+#: A plan that looks so many times as fast as the model is taken at its word.
+CLEAR = 5.0
+#: Times are measured on a machine that also does other things: a plan must take less than this share of the model's
+#: time, and look as if it took less than that where it was not timed, for then its costs may be wrong by half.
+TIMED, UNTIMED = 0.6, 0.45
+
+
+def kept_if_faster(
+    model: AdditiveModel,
+    certificate: Certificate,
+    plan: Plan,
+    shape: Looks,
+    X: Any,
+    promise: Promise,
+    n_threads: int,
+) -> tuple[Certificate, Plan]:
+    """Keep a certified plan if it is clearly faster than the model, and scale its costs to what was measured.
+
+    Parameters
+    ----------
+    model : AdditiveModel
+    certificate : Certificate
+    plan : Plan
+        With its thresholds.
+    shape : Looks
+        Of the rows that gave the plan its shape.
+    X : rows as the wrapped estimator takes them
+        Enough for times to mean something.
+    promise : Promise
+    n_threads : int
+        Plan and model run on one thread each and on so many each; the plan's worse ratio counts.
+    """
+    if promise.risk is None:  # a rule used as printed is used
+        return certificate, plan
+    costs = plan.cost_model
+    expected = expected_cost(model, plan, promise)
+    clear = model.front is None and CLEAR * expected < costs.full  # steps in front are timed on both sides
+    if plan.evaluate_all or clear:
+        return certificate, replace(plan, cost_model=replace(costs, margin=UNTIMED))
+    served = Served(model, plan, promise.rule.lossless, ranges=FeatureRanges.of(model, promise.rule))
+    ratio = max(_ratio(served, X, threads) for threads in {1, n_threads})
+    plan = replace(plan, cost_model=replace(costs.scaled(ratio * costs.full / expected), margin=TIMED))
+    if ratio < TIMED:
+        return certificate, plan
+    return evaluating_everything(plan, shape, promise, "the plan was not clearly faster than the model")
+
+
+def _ratio(served: Served, X: Any, n_threads: int) -> float:
+    """Time of the plan as a multiple of the model's own, with equal numbers of threads."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of names that X lacks: fit has warned
+        own = predict_time(served.model, X, n_threads)
+        wait_for_rest()
+        ours = seconds(lambda: served.labels(served.predict(X, n_threads, None)[0]), n_repeats(served.model))
+    return ours / own

@@ -1,0 +1,256 @@
+"""Rows by name: dicts as a web service gets them, named tuples, and single rows, in the form that the model reads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from numbers import Number
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.compose import ColumnTransformer
+
+from ..engine.rows import NATIVE
+from ..models import AdditiveModel
+
+#: Libraries in which frames are built, the usual one first.
+LIBRARIES = ("pandas", "polars", "pyarrow")
+#: So many names are listed in a message.
+MOST_NAMED = 8
+
+
+def library_of(X: Any) -> str | None:
+    """Name of the library that a frame is from; None for rows of another kind."""
+    if isinstance(X, np.ndarray):
+        return None
+    if nw.dependencies.is_pandas_dataframe(X):
+        return "pandas"
+    if nw.dependencies.is_polars_dataframe(X):
+        return "polars"
+    return "pyarrow" if nw.dependencies.is_pyarrow_table(X) else None
+
+
+def names_of(owner: Any, model: AdditiveModel) -> list[str] | None:
+    """Names of the columns as the wrapped model knows them, or else as the rows of `fit` had them."""
+    names = model.feature_names_in
+    if names is None:
+        names = getattr(owner, "feature_names_in_", None)
+    return None if names is None else [str(name) for name in names]
+
+
+# ---- one row ---------------------------------------------------------------------------------------------------------
+
+
+def read_row(owner: Any, model: AdditiveModel, x: Any) -> tuple[Any, bool]:
+    """A single row in the form that `predict_one` or `predict` reads, and whether it is for the second.
+
+    Returns
+    -------
+    row : ndarray of shape (n_features,), or a container of one row for `predict`
+        ``x`` itself if nothing is wrong with it.
+    is_table : bool
+    """
+    record = _record(x)
+    if record is not None and (record is x or names_of(owner, model) is not None):
+        if not takes_raw(owner, model):
+            rows = read_records(owner, model, [record], lambda _: "x")
+            # Rows without a proof go to the wrapped model, which wants its names.
+            by_name = not isinstance(rows, np.ndarray) or (owner.risk == 0 and model.feature_names_in is not None)
+            return (as_frame(owner, model, rows), True) if by_name else (rows[0], False)
+        return [x], True
+    if takes_raw(owner, model):
+        return ([x], True) if isinstance(x, str | bytes | list | tuple) else (x, False)
+    values = _values(x, n_features(owner, model))
+    if model.front is not None and model.feature_names_in is not None and values is not x:
+        given = x if isinstance(x, list | tuple) else values.tolist()  # an array of texts and numbers holds texts
+        named = dict(zip(names_of(owner, model) or (), given, strict=True))
+        return read_records(owner, model, [named], lambda _: "x"), True
+    if model.front is None and values.dtype not in NATIVE:
+        values = _numbers(values, x)
+    return values, False
+
+
+def takes_raw(owner: Any, model: AdditiveModel) -> bool:
+    """Whether a row is no table's row: a text, or a dict for a pipeline that starts with a DictVectorizer."""
+    return model.front is not None and getattr(owner, "n_features_in_", None) is None
+
+
+def n_features(owner: Any, model: AdditiveModel) -> int:
+    """Number of raw columns."""
+    return int(owner.n_features_in_ if model.n_features_in is None else model.n_features_in)
+
+
+def _record(x: Any) -> Mapping[str, Any] | None:
+    """Names and values of a row, where it has names: a dict, a named tuple, a row of a pandas frame."""
+    if isinstance(x, Mapping):
+        return x
+    if isinstance(x, tuple) and hasattr(x, "_asdict"):
+        return dict(x._asdict())
+    if nw.dependencies.is_pandas_series(x) and len(x) and all(isinstance(name, str) for name in x.index):
+        if not x.index.is_unique:
+            twice = x.index[x.index.duplicated()][0]
+            raise ValueError(f"x must have each name once. Got {twice!r} several times in its index.")
+        return dict(zip(x.index, x.tolist(), strict=True))
+    return None
+
+
+def _values(x: Any, n: int) -> NDArray[Any]:
+    """A row's values, by position."""
+    must = f"x must be one row of {n} features"
+    if sparse.issparse(x):
+        raise ValueError(f"{must}, as an array. Got a sparse matrix of shape {x.shape}: use predict.")
+    if isinstance(x, str | bytes) or x is None:
+        raise TypeError(f"{must}. Got {x!r}.")
+    try:
+        values = x if isinstance(x, np.ndarray) else np.asarray(x)
+    except (ValueError, TypeError):
+        raise ValueError(f"{must}, with one number for each. Got a nested {type(x).__name__}.") from None
+    if values.ndim == 0:
+        raise TypeError(f"{must}. Got {type(x).__name__}.")
+    if values.ndim > 1:
+        hint = "use predict for several rows" + (", or pass x[0]" if len(values) == 1 else "")
+        raise ValueError(f"{must}, in one dimension. Got shape {values.shape}: {hint}.")
+    if len(values) != n:
+        raise ValueError(f"{must}. Got {len(values)}.")
+    return values if values.flags.aligned else values.copy()
+
+
+def _numbers(values: NDArray[Any], x: Any) -> NDArray[np.float64]:
+    if values.dtype.kind in "biuf":
+        return values.astype(np.float64)
+    if values.dtype.kind == "O" or isinstance(x, list | tuple):
+        given = x if isinstance(x, list | tuple) else values
+        return np.array([_number(value, partial("x[{}]".format, c), True) for c, value in enumerate(given)])
+    raise TypeError(f"x must hold real numbers. Got dtype {values.dtype}.")
+
+
+# ---- several records -------------------------------------------------------------------------------------------------
+
+
+def read_records(
+    owner: Any, model: AdditiveModel, records: Sequence[Mapping[str, Any]], where: Callable[[int], str]
+) -> Any:
+    """Records as the wrapped model takes rows: an array, or a frame where transformers come first.
+
+    Parameters
+    ----------
+    owner : EarlyExitClassifier
+    model : AdditiveModel
+    records : sequence of dict
+    where : callable
+        How a message calls a record, by its number.
+    """
+    if takes_raw(owner, model):
+        return list(records)
+    names = names_of(owner, model)
+    if names is None:
+        raise TypeError(
+            f"{where(0)} is a {type(records[0]).__name__}, and neither the wrapped model nor the rows of fit had "
+            "feature names: both were fitted on arrays. Pass an array of feature values, or fit on a data frame."
+        )
+    if model.front is None:
+        _check_names(records, names, names, where)
+        return _table(records, names, model.allow_nan, where)
+    allowed = list(dict.fromkeys([*names, *map(str, getattr(owner, "feature_names_in_", ()))]))
+    _check_names(records, _needed(model.front, names), allowed, where)
+    columns = {name: [record[name] for record in records] for name in allowed if all(name in r for r in records)}
+    return _frame(owner, columns)
+
+
+def as_frame(owner: Any, model: AdditiveModel, rows: Any) -> Any:
+    """An array of `read_records` as a frame, where the wrapped model knows names and would miss them."""
+    if not isinstance(rows, np.ndarray) or model.feature_names_in is None or _library(owner) is None:
+        return rows
+    return _frame(owner, dict(zip(names_of(owner, model) or (), rows.T, strict=True)))
+
+
+def _check_names(
+    records: Sequence[Mapping[str, Any]], needed: Sequence[str], allowed: Sequence[str], where: Callable[[int], str]
+) -> None:
+    must, may = set(needed), set(allowed)
+    for i, record in enumerate(records):
+        if not isinstance(record, Mapping):
+            raise TypeError(f"{where(i)} must be a dict from feature name to value. Got {type(record).__name__}.")
+        if record.keys() <= may and must <= record.keys():
+            continue
+        wrong = []
+        missing = [name for name in needed if name not in record]
+        if missing:
+            wrong.append(f"lacks {_listed(missing)}")
+        unknown = [name for name in record if name not in may]
+        if unknown:
+            wrong.append(f"has {_listed(unknown)}, which the model does not know")
+        raise ValueError(f"{where(i)} {' and '.join(wrong)}. The features are {_listed(allowed)}.")
+
+
+def _listed(names: Sequence[Any]) -> str:
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return ", ".join(repr(name) for name in names[:MOST_NAMED]) + more
+
+
+def _table(
+    records: Sequence[Mapping[str, Any]], names: Sequence[str], allow_nan: bool, where: Callable[[int], str]
+) -> NDArray[np.float64]:
+    rows = [[record[name] for name in names] for record in records]
+    try:
+        table = np.array(rows)
+    except ValueError:  # a value that is a list
+        table = np.empty(0, dtype=object)
+    if table.dtype.kind in "biuf" and table.ndim == 2:
+        return np.ascontiguousarray(table, dtype=np.float64)
+    return np.array(
+        [
+            [_number(v, partial("{}[{!r}]".format, where(i), n), allow_nan) for n, v in zip(names, row, strict=True)]
+            for i, row in enumerate(rows)
+        ]
+    )
+
+
+def _number(value: Any, where: Callable[[], str], allow_none: bool) -> float:
+    if value is None:
+        if allow_none:
+            return float("nan")
+        raise ValueError(f"{where()} is None, and the model takes no missing values.")
+    if isinstance(value, Number | np.bool_) and not isinstance(value, complex | np.complexfloating):
+        return float(value)  # type: ignore[arg-type]  # Decimal and Fraction are numbers, too
+    raise TypeError(f"{where()} must be a number. Got {value!r}, a {type(value).__name__}.")
+
+
+def _needed(front: Any, names: Sequence[str]) -> list[str]:
+    """Names of the columns that a pipeline's first step reads; all of them, where it does not say."""
+    first = front.steps[0][1]
+    if not isinstance(first, ColumnTransformer):
+        return list(names)
+    read: set[str] = set()
+    for _, step, columns in first.transformers_:
+        if isinstance(step, str) and step == "drop":
+            continue
+        if isinstance(columns, str):
+            read.add(columns)
+        elif isinstance(columns, slice):
+            return list(names)
+        elif all(isinstance(c, str) for c in columns):
+            read.update(columns)
+        else:
+            read.update(np.asarray(names, dtype=object)[np.asarray(columns)].tolist())
+    return [name for name in names if name in read]
+
+
+def _library(owner: Any) -> str | None:
+    """In which library frames are built: that of the rows of `fit`, or else one that is installed."""
+    from importlib.util import find_spec
+
+    library: str | None = getattr(owner, "_library", None)
+    return library or next((name for name in LIBRARIES if find_spec(name) is not None), None)
+
+
+def _frame(owner: Any, columns: Mapping[str, Any]) -> Any:
+    library = _library(owner)
+    if library is None:
+        raise ImportError(
+            f"The pipeline reads columns by name, which needs one of {', '.join(LIBRARIES)}: install one."
+        )
+    return nw.from_dict(dict(columns), backend=library).to_native()  # type: ignore[arg-type]  # one of LIBRARIES

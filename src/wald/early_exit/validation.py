@@ -1,0 +1,128 @@
+"""Rows at the door: names and number of features, taken from the rows of `fit` and asked of all later ones."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from scipy import sparse
+from sklearn.utils import check_array
+from sklearn.utils.validation import validate_data
+
+from ..engine.rows import has_names, is_frame, n_rows_of, take
+from ..models import AdditiveModel
+from .full_model import predict_wrapped
+
+
+def admitted(owner: Any, X: Any) -> Any:
+    """Take names and number of features from the rows of `fit`."""
+    X = _readable(X)
+    if _is_raw(X):
+        return X
+    if sparse.issparse(X):
+        X = X.tocsr()
+    elif not (hasattr(X, "shape") and len(X.shape) == 2):
+        X = _as_table(X, dtype=None)
+    validate_data(owner, X, skip_check_array=True)
+    return X
+
+
+def require_accepted(model: AdditiveModel, X: Any) -> None:
+    """Let a fitted estimator read one row of `fit`: what it refuses (names, their order, a number) is refused."""
+    if n_rows_of(X) > 0:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of names that X lacks
+            predict_wrapped(model, take(X, np.arange(1)))
+
+
+def checked(owner: Any, X: Any) -> Any:
+    """Check names and number of features of rows to be answered."""
+    n_features = getattr(owner, "n_features_in_", None)
+    if n_features is None:
+        return _readable(X)
+    names = getattr(owner, "feature_names_in_", None)
+    if type(X) is np.ndarray and X.ndim == 2 and X.shape[1] == n_features and names is None:
+        return X
+    if names is not None and has_names(X, names):
+        return X
+    if sparse.issparse(X):
+        X = X.tocsr()
+    elif not hasattr(X, "shape"):
+        X = _as_table(X, dtype=[np.float64, np.float32], ensure_min_samples=0)
+    elif len(X.shape) != 2:
+        X = _as_table(X)  # says what is wrong
+    model: AdditiveModel = owner._served.model
+    if is_frame(X):
+        if _judges_names(model):
+            if n_rows_of(X) > 0:
+                model.estimator.predict(take(X, np.arange(1)))  # raises what the estimator says of these columns
+            return X
+        if names is None and model.feature_names_in is not None and has_names(X, model.feature_names_in):
+            return X
+        if model.feature_names_in is not None:
+            validate_data(model.estimator, X, reset=False, skip_check_array=True)
+            if names is None:
+                return X
+    validate_data(owner, X, reset=False, skip_check_array=True)
+    return X
+
+
+def _judges_names(model: AdditiveModel) -> bool:
+    """Whether the wrapped model itself finds its columns by name, or refuses them.
+
+    Steps of scikit-learn that were fitted on arrays know how many columns there are, and read them by position: there
+    the names of `fit` hold. A step that knows neither is the user's own, and picks what it wants.
+    """
+    front = model.front
+    if front is None:
+        return False
+    first = front.steps[0][1]
+    return hasattr(first, "feature_names_in_") or not hasattr(first, "n_features_in_")
+
+
+def _readable(X: Any) -> Any:
+    """Rows as given; Arrow's arrays of texts, whose values no vectorizer takes for texts, as arrays of these."""
+    if isinstance(X, np.ndarray | list | tuple) or hasattr(X, "shape"):
+        return X
+    arrow = nw.dependencies.get_pyarrow()
+    if arrow is not None and isinstance(X, arrow.Array | arrow.ChunkedArray):
+        texts = np.empty(len(X), dtype=object)
+        texts[:] = X.to_pylist()
+        return texts
+    return X
+
+
+def _is_raw(X: Any) -> bool:
+    """Whether X holds no numbers yet: texts for a vectorizer."""
+    if isinstance(X, list | tuple):
+        return len(X) > 0 and isinstance(X[0], str | bytes | dict)
+    if len(getattr(X, "shape", ())) != 1 or not hasattr(X, "dtype"):
+        return False
+    if nw.dependencies.is_polars_series(X):
+        return not X.dtype.is_numeric()
+    return getattr(X.dtype, "kind", None) in ("O", "U", "S", "T")
+
+
+def _as_table(X: Any, **checks: Any) -> Any:
+    """Turn nested lists and the like into an array; raise, in scikit-learn's words and in ours, if X is no table."""
+    if isinstance(X, str | bytes):
+        raise TypeError(f"X must be rows of features. Got one {type(X).__name__}: for one row use predict_one.")
+    try:
+        return check_array(X, ensure_all_finite=False, input_name="X", **checks)
+    except ValueError as error:
+        told = str(error)
+        if told.startswith(("Expected 2D array", "Expected a 2-dimensional")):
+            one = " For one row, use predict_one(x) or predict([x])."
+        elif told.startswith("Found array with dim"):
+            one = ""
+        elif "inhomogeneous" in told:
+            one = " Its rows have different lengths."
+        else:
+            raise
+        shape = f" of shape {X.shape}" if hasattr(X, "shape") else ""
+        raise ValueError(
+            "X must be a table: one row for each thing to classify, one column for each feature. Got "
+            f"{type(X).__name__}{shape}.{one}\n{told}"
+        ) from None

@@ -1,0 +1,70 @@
+"""How many threads to use: joblib's word, capped by the engine's limit; and that limit, for threadpoolctl."""
+
+from __future__ import annotations
+
+import os
+from numbers import Integral
+from typing import Any
+
+import threadpoolctl
+from joblib.parallel import get_active_backend
+
+from .. import _core
+
+
+def effective_threads(n_jobs: int | None) -> int:
+    """Turn ``n_jobs`` into a number of threads.
+
+    Parameters
+    ----------
+    n_jobs : int or None
+        As everywhere in scikit-learn: None means 1, or what an enclosing ``joblib.parallel_config`` says; -1
+        means every processor, -2 all but one, and so on.
+
+    Returns
+    -------
+    int
+        At least 1, and at most the engine's limit, which ``threadpoolctl.threadpool_limits`` sets. Inside a
+        joblib worker also at most the share of threads that joblib left to it (``inner_max_num_threads``).
+    """
+    given: Any = n_jobs  # by a user
+    if given is not None and (isinstance(given, bool) or not isinstance(given, Integral) or given == 0):
+        raise ValueError(f"n_jobs must be None or a non-zero integer (-1: all processors). Got {n_jobs!r}.")
+    if n_jobs == 1:
+        return 1
+    backend, enclosing = get_active_backend()  # as in joblib.effective_n_jobs, which would ask for it once more
+    wanted = int(backend.effective_n_jobs(n_jobs=n_jobs or enclosing))
+    if backend.nesting_level:
+        wanted = min(wanted, _worker_share(wanted))
+    return max(1, min(wanted, _core.get_num_threads()))
+
+
+def _worker_share(default: int) -> int:
+    """Return the threads that joblib leaves to each of its workers, or `default` where it does not say."""
+    try:
+        return int(os.environ["OMP_NUM_THREADS"])  # where joblib writes it for every library
+    except (KeyError, ValueError):
+        return default
+
+
+class _WaldController(threadpoolctl.LibController):
+    """The engine's thread limit, as ``threadpoolctl`` sees it."""
+
+    user_api = "wald"
+    internal_api = "wald"
+    filename_prefixes = ("_core.",)
+    check_symbols = ("wald_get_num_threads", "wald_set_num_threads")
+
+    def get_num_threads(self) -> int:
+        return int(self.dynlib.wald_get_num_threads())
+
+    def set_num_threads(self, num_threads: int) -> None:
+        self.dynlib.wald_set_num_threads(max(1, num_threads))
+
+    def get_version(self) -> str:
+        import wald
+
+        return str(wald.__version__)
+
+
+threadpoolctl.register(_WaldController)

@@ -1,0 +1,85 @@
+"""The papers' experiments, run again: figures, tables, and a page that holds them beside the papers' claims.
+
+One package per paper; one file in it per figure or table.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+__all__ = ["names", "run"]
+
+_PACKAGES = {
+    "attentive-perceptron": "wald.papers.attentive_perceptron",
+    "focus-of-attention": "wald.papers.focus_of_attention",
+    "resource-constrained": "wald.papers.resource_constrained",
+}
+#: Seeds of a quick run, at the most.
+_QUICK_SEEDS = 3
+
+
+def names() -> tuple[str, ...]:
+    """Names of the papers whose experiments can be run.
+
+    Examples
+    --------
+    >>> names()
+    ('attentive-perceptron', 'focus-of-attention', 'resource-constrained')
+    """
+    return tuple(_PACKAGES)
+
+
+def run(name: str, folder: str | Path, *, quick: bool = False, seeds: int = 10, console: Any = None) -> Path:
+    """Run the experiments of a paper, and write pictures, tables and a page of findings.
+
+    Parameters
+    ----------
+    name : str
+        One of `names`.
+    folder : path-like
+        Where everything is written; made if it does not exist.
+    quick : bool, default=False
+        Smaller models and data, and at most 3 seeds: a minute or two, to see that everything runs. Its figures are not
+        to be quoted.
+    seeds : int, default=10
+        How often every experiment is repeated, at least 2: seeds draw splits and orders. There are ten folds of
+        handwritten words: "resource-constrained" takes no more.
+    console : rich.console.Console, optional
+        Where progress is shown.
+
+    Returns
+    -------
+    Path
+        The page of findings, Markdown.
+
+    Raises
+    ------
+    ValueError
+        If there is no paper of that name, or `seeds` is below 2.
+    ModuleNotFoundError
+        If matplotlib is missing.
+    OSError
+        If the folder cannot be written, or data can neither be found nor downloaded.
+
+    Examples
+    --------
+    >>> from wald import experiments
+    >>> experiments.run("focus-of-attention", "findings")  # doctest: +SKIP
+    PosixPath('findings/findings.md')
+    """
+    if name not in _PACKAGES:
+        raise ValueError(f"name must be one of {', '.join(_PACKAGES)}. Got {name!r}.")
+    if seeds < 2:
+        raise ValueError(f"seeds must be at least 2, for every figure has an interval. Got {seeds!r}.")
+    if importlib.util.find_spec("matplotlib") is None:
+        raise ModuleNotFoundError(
+            "The pictures need matplotlib, which is not installed: pip install 'wald[plot]'", name="matplotlib"
+        )
+    target = Path(folder)
+    target.mkdir(parents=True, exist_ok=True)
+    package = importlib.import_module(_PACKAGES[name])
+    page: Path = package.run(target, quick=quick, seeds=min(seeds, _QUICK_SEEDS) if quick else seeds, console=console)
+    return page
