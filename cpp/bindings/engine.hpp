@@ -28,8 +28,8 @@ public:
 
     Engine(Model model, const std::string& decision, int n_classes, double threshold, bool tie_positive, bool break_ties,
            double slack, Longs terms, const std::vector<Matrix>& weights, const std::vector<Doubles>& bias, Doubles low, Doubles high)
-        : model_(std::move(model)) {
-        const Decision d = make_decision(decision, n_classes, threshold, tie_positive, break_ties);
+        : model_(std::move(model)), decision_(make_decision(decision, n_classes, threshold, tie_positive, break_ties)), slack_(slack) {
+        const Decision& d = decision_;
         require(d.n_outputs() == model_.n_outputs(), "the decision and the model differ in their number of outputs");
         require(slack >= 0, "slack must not be negative");
         const std::size_t n = terms.size();
@@ -132,6 +132,21 @@ public:
         }, cascade_);
     }
 
+    // Codes of the wrapped model's own full scores, each known to within `error`; kHandOver where another label is as near.
+    template <class T>
+    nb::object decide(const nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>& scores, double error) const {
+        const std::size_t n = scores.shape(0), outputs = scores.shape(1);
+        require(outputs == static_cast<std::size_t>(decision_.n_outputs()), "scores need one column per output");
+        require(error >= 0, "error must not be negative");
+        auto codes = new_array<std::int32_t>({n});
+        std::vector<double> row(outputs), work(static_cast<std::size_t>(decision_.n_classes));
+        for (std::size_t i = 0; i < n; ++i) {
+            std::copy_n(scores.data() + i * outputs, outputs, row.begin());
+            codes.data()[i] = decision_.finish(row.data(), error + slack_, work.data());
+        }
+        return nb::cast(codes);
+    }
+
     int n_stages() const {
         return std::visit([](const auto& c) { return c->n_stages(); }, cascade_);
     }
@@ -187,6 +202,8 @@ private:
     }
 
     Model model_;
+    Decision decision_;
+    double slack_;
     std::variant<Plain, Precise, Linear, Walk> cascade_;
     std::vector<std::int32_t> order_needed_;
 };

@@ -72,6 +72,8 @@ NB_MODULE(_core, m) {
         .def("predict", &Engine::predict, "rows"_a, "n_stages"_a, "at_end"_a, "working"_a, "n_threads"_a)
         .def("predict_one", &Engine::predict_one, "x"_a, "n_stages"_a, "at_end"_a, "working"_a)
         .def("look", &Engine::look, "rows"_a, "n_threads"_a)
+        .def("decide", &Engine::decide<float>, nb::arg("scores").noconvert(), "error"_a)
+        .def("decide", &Engine::decide<double>, nb::arg("scores").noconvert(), "error"_a)
         .def_prop_ro("n_stages", &Engine::n_stages)
         .def_prop_ro("single", &Engine::single);
 

@@ -264,6 +264,21 @@ class Engine:
             `single`, otherwise float64.
         """
 
+    def decide(self, scores: NDArray[np.float32] | NDArray[np.float64], error: float) -> NDArray[np.int32]:
+        """Turn the wrapped model's own full scores into codes.
+
+        Parameters
+        ----------
+        scores : float32 or float64 ndarray of shape (n_rows, n_outputs)
+        error : float
+            How far each score may be off.
+
+        Returns
+        -------
+        int32 ndarray of shape (n_rows,)
+            `HAND_OVER` where scores within the error, or within the engine's slack, give another label.
+        """
+
     @property
     def n_stages(self) -> int:
         """Number of early stages."""

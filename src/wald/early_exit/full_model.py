@@ -106,7 +106,9 @@ class FullModel:
         with sklearn.config_context(assume_finite=not sparse.issparse(Z)):  # it was looked at above
             scores = _own_scores(model, Z)
         error = 0.0 if sparse.issparse(Z) else self._bound(most, working)
-        codes, unsure = _judged(model, scores, error)
+        table = scores if scores.ndim == 2 else scores[:, np.newaxis]
+        codes = self._engine.decide(np.ascontiguousarray(table), 2 * error)
+        unsure = np.flatnonzero(codes < 0)
         if len(unsure):
             rows = take(X, unsure)
             if sparse.issparse(Z):
@@ -190,21 +192,6 @@ def _rounding(model: AdditiveModel) -> Callable[[float, float], float]:
         return 1.05 * size * share + (terms.n_terms + terms.depth) * 2.0**-140 if size <= limit else np.inf
 
     return bound
-
-
-def _judged(model: AdditiveModel, scores: NDArray[np.floating[Any]], error: float) -> tuple[Codes, NDArray[np.intp]]:
-    """Codes of scores, and the numbers of the rows that may be ties, both labels being within rounding."""
-    decision = model.decision
-    codes = decision.codes(scores)
-    if error == 0 and model.slack == 0:
-        return codes, np.empty(0, dtype=np.intp)
-    with np.errstate(invalid="ignore"):
-        if decision.n_outputs == 1:
-            sure = np.abs(scores - decision.threshold) > 2 * error + model.slack
-        else:
-            margin = scores.max(axis=1) - 4 * error
-            sure = np.count_nonzero(scores >= margin[:, np.newaxis], axis=1) == 1
-    return codes, np.flatnonzero(~sure)
 
 
 def _products(model: AdditiveModel) -> Callable[[NDArray[Any]], NDArray[np.floating[Any]]] | None:

@@ -197,7 +197,8 @@ class Served:
     ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         if len(piece.rows) < INLINE_ROWS:
             n_threads = 1
-        return self._engine.predict(piece.rows, n_stages, at_end, self._working(piece.dtype), n_threads)
+        working = self._precision.get(piece.dtype) or self._working(piece.dtype)
+        return self._engine.predict(piece.rows, n_stages, at_end, working, n_threads)
 
     def _working(self, *dtypes: np.dtype[Any]) -> float:
         """The unit roundoff in which the wrapped model computes for rows of these dtypes: the coarsest."""
@@ -251,18 +252,19 @@ class Served:
         if self.model.front is not None:
             codes, stages = self.predict(x[None], 1, budget)
             return int(codes[0]), int(stages[0])
-        if x.dtype not in self._precision:
+        working = self._precision.get(x.dtype)
+        if working is None:
             raise TypeError(f"x must be a float32, float64 or uint8 array. Got {x.dtype}.")
-        code, stage = self._engine.predict_one(x, n_stages, at_end, self._precision[x.dtype])
+        code, stage = self._engine.predict_one(x, n_stages, at_end, working)
+        if code >= 0 and self._ranges is None:
+            return code, stage
         ranged = self._ranges is not None and at_end != "answer"
-        if code < 0 or ranged:
-            codes, stages = np.array([code], dtype=np.int32), np.array([stage], dtype=np.int32)
-            if ranged:
-                self._recall(x[None], codes, stages)
-            if codes[0] < 0:
-                self._hand_over(x[None], codes)
-            return int(codes[0]), int(stages[0])
-        return code, stage
+        codes, stages = np.array([code], dtype=np.int32), np.array([stage], dtype=np.int32)
+        if ranged:
+            self._recall(x[None], codes, stages)
+        if codes[0] < 0:
+            self._hand_over(x[None], codes)
+        return int(codes[0]), int(stages[0])
 
     # ---- looking without leaving -----------------------------------------------------------------------------------
 
