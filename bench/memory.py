@@ -59,7 +59,7 @@ def grown(fast: EarlyExitClassifier, path: Path, threads: int) -> tuple[float, f
 
 
 class Watch:
-    """Looks at this process's anonymous memory a thousand times a second, and keeps the highest value."""
+    """StageScores at this process's anonymous memory a thousand times a second, and keeps the highest value."""
 
     def __init__(self) -> None:
         self._done = threading.Event()

@@ -25,7 +25,7 @@ SECTIONS = (
         "Ladder Lossless Budget ConstantBoundary CurvedBoundary OptimalBoundary Qwyc ErrorSpending LikelihoodRatio "
         "Margin",
     ),
-    ("Rules of your own", "wald.stopping", "Rule Walk Moments Boundary Looks check_rule check_stopping_rule"),
+    ("Rules of your own", "wald.stopping", "Rule Walk Moments Boundary StageScores check_rule check_stopping_rule"),
     (
         "Certificates",
         "wald.stopping",

@@ -41,6 +41,15 @@ NB_MODULE(_core, m) {
     m.attr("HAND_OVER") = kHandOver;
     m.attr("NOT_FINITE") = kNotFinite;
     m.attr("PENDING") = kPending;
+    nb::dict limits;
+    limits["classes"] = kMostClasses;
+    limits["degree"] = kMostDegree;
+    limits["linear_features"] = kMostFeatures;
+    limits["kernel_features"] = kMostKernelFeatures;
+    limits["lanes_float32"] = kLanes<float>;
+    limits["lanes_float64"] = kLanes<double>;
+    limits["sparse_share"] = kSparseShare;
+    m.attr("LIMITS") = limits;
     m.def("simd_levels", &simd_levels);
     m.def("simd_level", &simd_level);
     m.def("get_num_threads", &thread_limit);

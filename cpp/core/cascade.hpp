@@ -12,6 +12,7 @@
 #include "arena.hpp"
 #include "decision.hpp"
 #include "kernels.hpp"
+#include "limits.hpp"
 #include "rows.hpp"
 #include "thread_pool.hpp"
 

@@ -23,7 +23,7 @@ public:
         int left = n_, look = 0;
         {
             T scores[kMostRows];
-            for (; look < most && left * kSparse > n_; ++look) {
+            for (; look < most && left * kSparseShare > n_; ++look) {
                 c_.terms_->column_scores(columns, first_, n_, look, scores);
                 left = settle(look, scores, n_, call_.codes + first_, call_.stages + first_, live);
             }
@@ -60,8 +60,6 @@ public:
 
 private:
     static constexpr int kMostRows = 2048;
-    // Rows are picked out one by one when fewer than one in so many is left.
-    static constexpr int kSparse = 8;
 
     int settle(int look, const T* z, int n, std::int32_t* codes, std::int32_t* stages, std::int32_t* kept) const {
         return kernels<T>().settle(z, n, c_.stages_.low[look], c_.stages_.high[look], look, codes, stages, kept);

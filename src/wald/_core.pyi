@@ -13,6 +13,7 @@ NOT_FINITE: int
 """Code of a row that holds NaN or infinity."""
 
 PENDING: int
+LIMITS: dict[str, int]
 """Code of a row that needs a later stage than the call allows."""
 
 def simd_levels() -> list[str]:

@@ -48,7 +48,7 @@ def test_shares_and_cost_of_fresh_rows_lie_within_what_is_printed(tmp_path: Path
     y = X[:, :5].sum(axis=1) > 0  # most rows are clear from the first feature
     model = LogisticRegression().fit(X[:1000], y[:1000])
     fast = wald.EarlyExitClassifier(FrozenEstimator(model), risk=0.02, cost="units", random_state=0).fit(X[1000:3000])
-    plan, n = fast.plan_, fast._shape.n_rows
+    plan, n = fast.plan_, fast._validation.n_rows
     assert 0 in np.round(plan.live * n) or plan.live.min() * n < 10, "no rare stage"
     wald.save(fast, tmp_path / "rare.wald")
     facts = said("inspect", tmp_path / "rare.wald")["plan"]

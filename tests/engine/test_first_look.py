@@ -17,7 +17,7 @@ D = 50
 
 
 def two_looks(packed, first, X, last=40):
-    """Looks after ``first`` and after ``last`` terms, each of which settles about half of the rows that it sees."""
+    """Stages after ``first`` and after ``last`` terms, each of which settles about half of the rows that it sees."""
     rng = np.random.default_rng(1)
     weights = [rng.normal(size=(1, m)) for m in (first, last)]
     plan = Plan(Decision(), [first, last], weights, [np.zeros(1)] * 2, np.zeros(2), np.zeros(2))

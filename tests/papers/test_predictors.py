@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from wald.papers.focus_of_attention.predictors import LadderPredictor, PartialSums, Run, best_threshold
-from wald.stopping import Boundary, Looks
+from wald.stopping import Boundary, StageScores
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +88,7 @@ def test_settings_are_found(parts, rbf):
 
 
 def test_nothing_safe_is_no_exit():
-    looks = Looks(full=np.zeros(4, dtype=np.int32), scores=np.ones((4, 1)))
+    looks = StageScores(full=np.zeros(4, dtype=np.int32), scores=np.ones((4, 1)))
     run = Run(
         looks, Boundary.upper([0.0], [1.0]), np.array([1.0, 9.0]), -np.ones(4), np.array([0.5, 0.1]), looks.scores
     )

@@ -131,7 +131,7 @@ def parser_of_texts() -> bytes:
 
 
 def repeated(n: int) -> bytes:
-    """Looks at one and the same unit, which is as wide as the row."""
+    """Stages at one and the same unit, which is as wide as the row."""
     fields, arrays = taken_apart(to_bytes(learner(2000, 1000)))
     names = vectors_of(learner(2000, 1000))
     order = np.zeros(n, dtype=np.int32)

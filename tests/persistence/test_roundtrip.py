@@ -16,10 +16,10 @@ from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC
+from wald.engine.cascade import pack
 
 import wald
 from wald.early_exit.predictor import Served
-from wald.engine.cascade import pack
 from wald.persistence import SavedModel
 
 PARAMETERS = ("risk", "confidence", "readout", "rule", "protect", "cost", "certificate_fraction", "n_jobs")
@@ -38,7 +38,7 @@ def test_a_loaded_model_gives_the_same_bits(name, path):
     assert not isinstance(loaded.estimator_, SavedModel)
     same_answers(fast, loaded, X)
     same_array(loaded.plan_, fast.plan_)
-    same_array(loaded._shape, fast._shape)
+    same_array(loaded._validation, fast._validation)
     same_array(loaded.classes_, fast.classes_)
     assert loaded.certificate_ == fast.certificate_
     assert loaded.n_features_in_ == fast.n_features_in_
@@ -57,7 +57,7 @@ def test_the_cases_are_what_their_names_say():
     for name in MAKERS:
         if name not in ("frame", "groups", "measured times"):
             assert made(name)[0].plan_.evaluate_all == name.startswith("evaluates everything")
-    assert sparse.issparse(made("sparse")[0]._served.model.terms.support_vectors)
+    assert sparse.issparse(made("sparse")[0]._predictor.model.terms.support_vectors)
     assert made("words as objects")[0].classes_.dtype == object
 
 
@@ -106,9 +106,9 @@ class InFloat64:
 def twin(fast):
     """The same classifier, its ties decided in float64."""
     model = dataclasses.replace(
-        fast._served.model, estimator=InFloat64(fast._served.model, fast.plan_), leaf=None, steps=()
+        fast._predictor.model, estimator=InFloat64(fast._predictor.model, fast.plan_), leaf=None, steps=()
     )
-    return Served(model, fast.plan_, fast._served.by_proof)
+    return Served(model, fast.plan_, fast._predictor.by_proof)
 
 
 def test_ties_are_decided_in_float64_unless_the_estimator_is_there(path):

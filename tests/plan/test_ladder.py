@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from wald.plan.ladder import _served_at_shape
-from wald.stopping import Boundary, Ladder, Looks
+from wald.stopping import Boundary, Ladder, StageScores
 
 
 @pytest.mark.parametrize("protect", ["positive", "negative", "each", "all"])
 def test_the_rows_that_the_promise_speaks_of_keep_the_risk(protect):
     rng = np.random.default_rng(0)
     score = rng.normal(-1.5, 1.0, 20_000)  # positives are rare: of all rows, few can be wrong
-    looks = Looks(full=(score > 0).astype(np.int32), scores=(score + rng.normal(size=20_000))[:, None])
+    looks = StageScores(full=(score > 0).astype(np.int32), scores=(score + rng.normal(size=20_000))[:, None])
     boundary = Boundary.symmetric([0.0], [1.0]).restricted(protect)
     problem = SimpleNamespace(rule=Ladder(), risk=0.02, protect=protect)
     left = 1.0 - _served_at_shape(looks, boundary, problem, "float64")[-1]

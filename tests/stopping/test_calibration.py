@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from wald.stopping import Boundary, Looks, calibrate, one_row_per_group
+from wald.stopping import Boundary, StageScores, calibrate, one_row_per_group
 from wald.stopping.calibration import METHODS, allowed_mistakes, crossings
 
 SD = np.array([1.0, 0.5, 0.25])
@@ -23,7 +23,7 @@ def rows(n, seed=0, *, dtype=np.float64, digits=None):
     full = rng.normal(0.2, 1.0, size=n)
     scores = full[:, None] + rng.normal(size=(n, 3)) * SD
     scores = scores if digits is None else scores.round(digits)
-    return Looks(full=(full > 0).astype(np.int32), scores=scores.astype(dtype))
+    return StageScores(full=(full > 0).astype(np.int32), scores=scores.astype(dtype))
 
 
 def mistakes(looks, boundary, protect, q):
@@ -89,7 +89,7 @@ def test_crossings_are_the_largest_over_the_looks_on_the_open_sides():
 
 
 def test_rows_that_are_never_judged_never_cross():
-    nan = Looks(full=np.ones(400, np.int32), scores=np.full((400, 3), np.nan))
+    nan = StageScores(full=np.ones(400, np.int32), scores=np.full((400, 3), np.nan))
     assert np.isneginf(crossings(nan, LADDER)).all()
     assert calibrate(nan, LADDER, delta=0.01).q == 0.0
     closed = Boundary.symmetric(np.inf, np.ones(3)).restricted("negative")
@@ -111,7 +111,7 @@ def test_a_threshold_that_no_scale_moves():
 )
 def test_too_few_rows_say_how_many_are_needed(method, needed, rows_named):
     def of(n):
-        return Looks(full=np.ones(n, np.int32), scores=np.zeros((n, 3)))
+        return StageScores(full=np.ones(n, np.int32), scores=np.zeros((n, 3)))
 
     few, enough = (calibrate(of(n), LADDER, delta=0.01, method=method) for n in (needed - 1, needed))
     assert few.rows_needed == enough.rows_needed == needed
@@ -123,7 +123,7 @@ def test_too_few_rows_say_how_many_are_needed(method, needed, rows_named):
 
 @given(st.floats(5e-324, 1, exclude_max=True), st.sampled_from(METHODS))
 def test_rows_needed_is_the_least_number_that_can_pass(delta, method):
-    nobody = Looks(full=np.ones(0, np.int32), scores=np.zeros((0, 3)))
+    nobody = StageScores(full=np.ones(0, np.int32), scores=np.zeros((0, 3)))
     needed = calibrate(nobody, LADDER, delta=delta, method=method).rows_needed
     if needed < 10**9:
         assert allowed_mistakes(method, needed, delta, 0.95) is not None
@@ -135,11 +135,11 @@ def test_rows_needed_is_the_least_number_that_can_pass(delta, method):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_no_rows_at_all_and_no_protected_rows(method):
-    nobody = Looks(full=np.zeros(0, np.int32), scores=np.zeros((0, 3)))
+    nobody = StageScores(full=np.zeros(0, np.int32), scores=np.zeros((0, 3)))
     result = calibrate(nobody, LADDER, delta=0.01, method=method)
     assert result.q == math.inf
     assert "0 given" in str(result)
-    negatives = Looks(full=np.zeros(500, np.int32), scores=np.ones((500, 3)))
+    negatives = StageScores(full=np.zeros(500, np.int32), scores=np.ones((500, 3)))
     result = calibrate(negatives, LADDER, delta=0.01, method=method)
     # 500 rows without a positive do say that mistakes on positives are rare; nothing about a positive.
     assert (result.q == math.inf) == (method in ("conformal", "pac"))
@@ -182,7 +182,7 @@ def test_parameters_are_checked(changes, message):
 def test_looks_must_fit():
     with pytest.raises(ValueError, match="2 stages, the looks 3"):
         calibrate(rows(100), Boundary.symmetric(0.0, [1.0, 2.0]), delta=0.05)
-    many = Looks(full=np.zeros(5, np.int32), codes=np.zeros((5, 3), np.int32), confidence=np.ones((5, 3)))
+    many = StageScores(full=np.zeros(5, np.int32), codes=np.zeros((5, 3), np.int32), confidence=np.ones((5, 3)))
     with pytest.raises(ValueError, match="binary models"):
         calibrate(many, LADDER, delta=0.05)
     with pytest.raises(ValueError, match="groups must name the group of each of the 100 rows"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from wald.stopping import Boundary, Looks, certify, certify_family, q_grid
+from wald.stopping import Boundary, StageScores, certify, certify_family, q_grid
 
 FAMILY = [Boundary.symmetric(0.0, [scale, 0.5 * scale]) for scale in (3.0, 1.5, 0.8, 0.1)]
 
@@ -14,7 +14,7 @@ def rows(n, seed=0):
     rng = np.random.default_rng(seed)
     full = rng.normal(size=n)
     scores = full[:, None] + rng.normal(size=(n, 2)) * [0.4, 0.2]
-    return Looks(full=(full > 0).astype(np.int32), scores=scores)
+    return StageScores(full=(full > 0).astype(np.int32), scores=scores)
 
 
 def test_bonferroni_certifies_each_at_its_share():

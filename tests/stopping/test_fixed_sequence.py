@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from wald.stopping import Boundary, Looks, certify, measure, one_row_per_group, q_grid
+from wald.stopping import Boundary, StageScores, certify, measure, one_row_per_group, q_grid
 from wald.stopping.binomial import upper_bound
 from wald.stopping.fixed_sequence import counts_along
 
@@ -22,7 +22,7 @@ def rows(n, seed=0, *, dtype=np.float64, mean=0.0):
     rng = np.random.default_rng(seed)
     full = rng.normal(mean, 2.0, size=n)
     scores = full[:, None] + rng.normal(size=(n, 3)) * SD
-    return Looks(full=(full > 0).astype(np.int32), scores=scores.astype(dtype))
+    return StageScores(full=(full > 0).astype(np.int32), scores=scores.astype(dtype))
 
 
 def three_classes(n, seed=0):
@@ -31,7 +31,7 @@ def three_classes(n, seed=0):
     full = rng.normal([0.0, 0.0, -0.5], size=(n, 1, 3))
     seen = full + 0.3 * rng.normal(size=(n, 3, 3)) * SD[:, None]
     ranked = np.sort(seen, axis=2)
-    return Looks(
+    return StageScores(
         full=full[:, 0].argmax(axis=1).astype(np.int32),
         codes=seen.argmax(axis=2).astype(np.int32),
         confidence=ranked[:, :, 2] - ranked[:, :, 1],
@@ -90,7 +90,7 @@ def test_the_grid_spans_from_nobody_to_nearly_everybody():
 
 def test_the_grid_of_senseless_looks_is_still_a_grid():
     for value in (np.nan, np.inf, 0.0):
-        looks = Looks(full=np.zeros(5, np.int32), scores=np.full((5, 3), value))
+        looks = StageScores(full=np.zeros(5, np.int32), scores=np.full((5, 3), value))
         grid = q_grid(looks, LADDER)
         assert np.isfinite(grid).all()
         assert (np.diff(grid) < 0).all()
@@ -162,7 +162,7 @@ def test_disagreements_at_the_most_cautious_scale_say_so():
 def test_the_first_failure_ends_the_walk():
     """Bolder scales that would pass again are not looked at: fixed-sequence testing allows one failure."""
     scores = np.array([[np.nan, 1.5], [3.0, -3.5]])[np.r_[np.zeros(980, int), np.ones(20, int)]]
-    looks = Looks(full=(scores[:, 1] > -9).astype(np.int32), scores=scores)
+    looks = StageScores(full=(scores[:, 1] > -9).astype(np.int32), scores=scores)
     boundary = Boundary(np.zeros(2), np.ones(2), np.zeros(2), np.ones(2))
     # At q = 3.2 the twenty rows leave wrongly at the second look, at q = 2 rightly at the first.
     wrong = [disagreements(looks, boundary, q) for q in (5.0, 3.2, 2.0)]
@@ -223,7 +223,7 @@ def test_twenty_thousand_rows_take_less_than_a_second():
     rng = np.random.default_rng(0)
     full, sd = rng.normal(size=20_000), np.geomspace(1.0, 0.01, 20)
     scores = (full[:, None] + sd * rng.normal(size=(20_000, 20))).astype(np.float32)
-    looks, boundary = Looks(full=(full > 0).astype(np.int32), scores=scores), Boundary.symmetric(0.0, sd)
+    looks, boundary = StageScores(full=(full > 0).astype(np.int32), scores=scores), Boundary.symmetric(0.0, sd)
     grid = q_grid(looks, boundary)
     start = time.process_time()
     certify(looks, boundary, risk=0.7, confidence=0.95, q_grid=grid)  # never fails: all 1000 scales
@@ -265,7 +265,7 @@ def test_certifying_on_the_plan_rows_is_a_cheat(fresh):
 
     def looks(terms, readout):
         full = (terms @ weights > 0).astype(np.int32)
-        return Looks(full=full, scores=(terms[:, :n_seen] @ readout)[:, None])
+        return StageScores(full=full, scores=(terms[:, :n_seen] @ readout)[:, None])
 
     for _ in range(n_trials):
         plan, other = rng.normal(size=(2, n_rows, n_terms))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from wald.stopping import Boundary, Looks, certify, certify_by_halt_time, q_grid
+from wald.stopping import Boundary, StageScores, certify, certify_by_halt_time, q_grid
 from wald.stopping.binomial import p_value
 
 SD = np.array([0.5, 0.3, 0.15])
@@ -15,7 +15,9 @@ LADDER = Boundary.symmetric(0.0, SD)
 def rows(n, seed=0, dtype=np.float64):
     rng = np.random.default_rng(seed)
     full = rng.normal(size=n)
-    return Looks(full=(full > 0).astype(np.int32), scores=(full[:, None] + rng.normal(size=(n, 3)) * SD).astype(dtype))
+    return StageScores(
+        full=(full > 0).astype(np.int32), scores=(full[:, None] + rng.normal(size=(n, 3)) * SD).astype(dtype)
+    )
 
 
 def three_classes(n, seed=0):
@@ -23,7 +25,7 @@ def three_classes(n, seed=0):
     full = rng.normal(size=(n, 1, 3))
     seen = full + 0.5 * rng.normal(size=(n, 3, 3)) * SD[:, None]
     ranked = np.sort(seen, axis=2)
-    return Looks(
+    return StageScores(
         full=full[:, 0].argmax(axis=1).astype(np.int32),
         codes=seen.argmax(axis=2).astype(np.int32),
         confidence=ranked[:, :, 2] - ranked[:, :, 1],
@@ -85,7 +87,7 @@ def test_stages_before_the_first_failure_stay_closed():
 
 @pytest.mark.parametrize(
     "looks",
-    [rows(200), rows(1), rows(0), Looks(full=np.ones(5000, np.int32), scores=np.full((5000, 3), np.nan))],
+    [rows(200), rows(1), rows(0), StageScores(full=np.ones(5000, np.int32), scores=np.full((5000, 3), np.nan))],
     ids=["few", "one", "none", "nan"],
 )
 def test_without_evidence_everything_stays_closed(looks):

@@ -8,14 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from wald.stopping import Looks
+from wald.stopping import StageScores
 
 FLOATS = st.sampled_from([np.float32, np.float64])
 VALUES = st.sampled_from([-np.inf, -2.0, -1.0, 0.0, 1.0, 2.0, np.inf, np.nan])  # few, so that ties are common
 LEVELS = st.sampled_from([-np.inf, -1.0, 0.0, 1.0, np.inf])
 
 
-def first_exit(looks: Looks, low, high):
+def first_exit(looks: StageScores, low, high):
     """Answer row by row, as the documentation says it."""
     codes, stages = [], []
     for i in range(looks.n_rows):
@@ -38,10 +38,10 @@ def cases(draw):
     full = draw(arrays.arrays(np.int32, n_rows, elements=st.integers(0, 2)))
     levels = draw(arrays.arrays(dtype, (2, n_stages), elements=LEVELS))
     if draw(st.booleans()):
-        looks = Looks(full=full, scores=judged)
+        looks = StageScores(full=full, scores=judged)
     else:
         codes = draw(arrays.arrays(np.int32, (n_rows, n_stages), elements=st.integers(0, 2)))
-        looks = Looks(full=full, codes=codes, confidence=judged)
+        looks = StageScores(full=full, codes=codes, confidence=judged)
     return looks, levels.min(axis=0), levels.max(axis=0)
 
 
@@ -64,13 +64,13 @@ def test_a_row_does_not_depend_on_the_others(case, random):
 
 
 def test_a_tie_with_the_threshold_goes_on():
-    looks = Looks(full=np.array([1, 0], np.int32), scores=np.array([[1.0], [-1.0]]))
+    looks = StageScores(full=np.array([1, 0], np.int32), scores=np.array([[1.0], [-1.0]]))
     _, stage = looks.answers(np.array([-1.0]), np.array([1.0]))
     assert stage.tolist() == [1, 1]
 
 
 def test_thresholds_of_another_dtype_are_refused():
-    looks = Looks(full=np.zeros(1, np.int32), scores=np.zeros((1, 1), np.float32))
+    looks = StageScores(full=np.zeros(1, np.int32), scores=np.zeros((1, 1), np.float32))
     with pytest.raises(TypeError, match="float32"):
         looks.answers(np.zeros(1), np.zeros(1))
 
@@ -86,5 +86,5 @@ def test_thresholds_of_another_dtype_are_refused():
     ],
 )
 def test_incomplete_looks_are_refused(parts):
-    with pytest.raises(ValueError, match=r"Looks needs|one shape"):
-        Looks(full=np.zeros(2, np.int32), **parts)
+    with pytest.raises(ValueError, match=r"StageScores needs|one shape"):
+        StageScores(full=np.zeros(2, np.int32), **parts)

@@ -19,9 +19,9 @@ from wald.stopping import (
     ErrorSpending,
     Ladder,
     LikelihoodRatio,
-    Looks,
     Margin,
     Qwyc,
+    StageScores,
     Walk,
     calibrate,
     certify,
@@ -335,6 +335,6 @@ def test_what_rules_do_as_printed(kind, rule, least, most):
 @pytest.mark.parametrize("kind", KINDS)
 def test_looks_have_room_for_mistakes(kind):
     """Walks that no rule could get wrong would make every test here pass."""
-    rows: Looks = pool(kind)
+    rows: StageScores = pool(kind)
     assert 0.2 < rows.full.mean() < 0.8
     assert np.mean((rows.scores[:, 2] > 0) != (rows.full == 1)) > 0.03

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from wald.stopping import Boundary, Certificate, Looks, certify, measure, q_grid
+from wald.stopping import Boundary, Certificate, StageScores, certify, measure, q_grid
 from wald.stopping.binomial import interval, upper_bound
 
 pytestmark = pytest.mark.long
@@ -38,14 +38,14 @@ def pool(kind):
         tilt = np.where(rng.random(POOL) < share, 0.2, -0.2 if kind == "votes" else -0.3)
         terms = np.where(rng.random((POOL, 24)) < 0.5 + tilt[:, None], 1, -1) * rng.integers(1, 6, 24)
         sums = terms.cumsum(axis=1)[:, stages - 1]
-        return Looks(full=(sums[:, -1] > 0).astype(np.int32), scores=sums[:, :-1].astype(np.float32))
+        return StageScores(full=(sums[:, -1] > 0).astype(np.int32), scores=sums[:, :-1].astype(np.float32))
     # several classes, a few of them rare; confidence in steps of a quarter
     shares = np.array([0.4, 0.3, 0.2, 0.06, 0.03, 0.01]) if kind == "rare classes" else np.full(10, 0.1)
     full = rng.choice(len(shares), size=POOL, p=shares).astype(np.int32)
     confidence = np.round(4 * np.abs(rng.normal(size=(POOL, 4)) + np.arange(4))) / 4
     wrong = rng.random((POOL, 4)) < 0.5 * np.exp(-2.0 * confidence) * (1 + (full[:, None] >= len(shares) // 2))
     codes = np.where(wrong, (full[:, None] + 1) % len(shares), full[:, None]).astype(np.int32)
-    return Looks(full=full, codes=codes, confidence=confidence.astype(np.float32))
+    return StageScores(full=full, codes=codes, confidence=confidence.astype(np.float32))
 
 
 @functools.cache

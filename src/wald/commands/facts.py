@@ -126,14 +126,12 @@ def expected_cost(plan: Plan, live: Floats) -> float:
 
 def model_facts(fast: Any) -> dict[str, Any]:
     """The wrapped model, as wald reads it."""
-    from ..models import KernelTerms
-
-    model = fast._served.model
-    kernel = isinstance(model.terms, KernelTerms)
+    model = fast._predictor.model
     return {
+        "family": model.terms.family,
         "terms": model.terms.n_terms,
-        "unit": "support vectors" if kernel else "features",
-        "kernel": model.terms.kernel if kernel else None,
+        "unit": model.terms.unit_name,
+        **model.terms.facts(),
         "n_features": int(fast.n_features_in_),
         "feature_names": [str(name) for name in getattr(fast, "feature_names_in_", ())] or None,
         "classes": fast.classes_,

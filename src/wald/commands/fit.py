@@ -113,7 +113,7 @@ def fit(
                     "file": str(output),
                     "n_rows": part.rows.shape[0],
                     "certificate": certificate_facts(fast.certificate_),
-                    "plan": plan_facts(fast.plan_, fast._shape.n_rows),
+                    "plan": plan_facts(fast.plan_, fast._validation.n_rows),
                     "model": model_facts(fast),
                 }
             )

@@ -33,7 +33,7 @@ def inspect(
         wrapped = None if model is None else load_model(model, trust_pickle, trust_type or ())
         fast = load_fast(file, 1, wrapped)
         certificate, facts = certificate_facts(fast.certificate_), model_facts(fast)
-        plan = plan_facts(fast.plan_, fast._shape.n_rows)
+        plan = plan_facts(fast.plan_, fast._validation.n_rows)
         if json:
             as_json({"file": str(file), "model": facts, "certificate": certificate, "plan": plan})
         else:

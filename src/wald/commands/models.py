@@ -92,7 +92,7 @@ def load_fast(path: Path, n_jobs: int, estimator: Any = None) -> EarlyExitClassi
 def wanted_by(fast: EarlyExitClassifier) -> Wanted:
     """What the rows of a loaded file must be."""
     names = getattr(fast, "feature_names_in_", None)
-    return _wanted(fast._served.model, int(fast.n_features_in_), names, fast, fast.estimator_)
+    return _wanted(fast._predictor.model, int(fast.n_features_in_), names, fast, fast.estimator_)
 
 
 def _wanted(model: AdditiveModel, n_features: int, names: NDArray[Any] | None, *predictors: Any) -> Wanted:

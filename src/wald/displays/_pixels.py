@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..models import AdditiveModel, LinearTerms
+from ..models import AdditiveModel, Terms
 from ..plan import Plan
 from ._source import Floats
 
@@ -31,13 +31,13 @@ def easy_and_hard(stages: NDArray[np.int32], allowed: NDArray[np.bool_], n_stage
     return int(pool[np.argmin(stages[pool])]), int(pool[np.argmax(stages[pool])])
 
 
-def pixels_of(model: AdditiveModel, caller: str) -> LinearTerms:
+def pixels_of(model: AdditiveModel, caller: str) -> Terms:
     """Terms of a model that reads pixel by pixel."""
     wrapped = type(model.estimator).__name__
-    if not isinstance(model.terms, LinearTerms):
+    if model.terms.columns_read(np.arange(model.terms.n_terms)) is None:
         raise ValueError(
-            f"{caller} needs a linear model: {wrapped} compares a row with its support vectors, each of which reads "
-            "every pixel. Draw a StoppingPathDisplay or a CostHistogramDisplay instead, or wrap a linear model."
+            f"{caller} needs a linear model: {wrapped} compares a row with its {model.terms.unit_name}, each of which "
+            "reads every pixel. Draw a StoppingPathDisplay or a CostHistogramDisplay instead, or wrap a linear model."
         )
     if model.front is not None:
         raise ValueError(
@@ -49,21 +49,9 @@ def pixels_of(model: AdditiveModel, caller: str) -> LinearTerms:
 
 def contributions(model: AdditiveModel, plan: Plan, values: Floats, stage: int, code: int) -> Floats:
     """What every pixel seen at a look adds to an answer in the estimate; NaN for the others."""
-    assert isinstance(model.terms, LinearTerms)
     weights, which = model.terms.coef, np.arange(model.terms.n_terms)
     if stage < plan.n_stages:
         weights, which = plan.readouts[stage].weights, plan.terms[: plan.stage_terms[stage]]
     seen = np.full(model.terms.n_terms, np.nan)
-    seen[which] = (_towards(model, code) @ weights) * values[which]
+    seen[which] = (model.decision.towards(code) @ weights) * values[which]
     return seen
-
-
-def _towards(model: AdditiveModel, code: int) -> Floats:
-    """How the outputs speak for an answer: its score, less the mean of its rivals'."""
-    decision = model.decision
-    if decision.kind == "sign":
-        return np.array([1.0 if code else -1.0])
-    n_rivals = decision.n_classes - 1
-    if decision.kind == "argmax":
-        return np.where(np.arange(decision.n_classes) == code, 1.0, -1.0 / n_rivals)
-    return np.array([((i == code) - float(j == code)) / n_rivals for i, j in decision.pairs()])

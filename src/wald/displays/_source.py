@@ -12,12 +12,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..early_exit import EarlyExitClassifier
 from ..engine.rows import n_rows_of
-from ..models import AdditiveModel, KernelTerms
+from ..models import AdditiveModel
 from ..persistence import SavedModel
 
 Floats = NDArray[np.float64]
-
-_KERNELS = {"rbf": "RBF", "poly": "polynomial", "sigmoid": "sigmoid"}
 
 
 def require_matplotlib(caller: str) -> None:
@@ -65,13 +63,10 @@ def name_of(estimator: EarlyExitClassifier) -> str:
     while isinstance(inner, FrozenEstimator | Pipeline):
         inner = inner.estimator if isinstance(inner, FrozenEstimator) else inner.steps[-1][1]
     if isinstance(inner, SavedModel):
-        terms = model_of(estimator).terms
-        return f"{_KERNELS[terms.kernel]} kernel machine" if isinstance(terms, KernelTerms) else "linear model"
+        return model_of(estimator).terms.description
     return type(inner).__name__
 
 
 def unit_of(estimator: EarlyExitClassifier) -> str:
     """What the costs of the plan count, in words."""
-    if isinstance(model_of(estimator).terms, KernelTerms):
-        return "support vectors"
-    return "features" if estimator.feature_costs is None else "feature cost"
+    return model_of(estimator).terms.unit_name if estimator.feature_costs is None else "feature cost"

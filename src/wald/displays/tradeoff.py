@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..early_exit import EarlyExitClassifier
-from ..stopping import Looks, q_grid
+from ..stopping import StageScores, q_grid
 from ..stopping.binomial import interval
 from ..stopping.boundary import ProtectName
 from ..stopping.validation import require_fraction
@@ -320,7 +320,7 @@ class TradeoffDisplay:
         return self
 
 
-def _codes_at(fast: EarlyExitClassifier, looks: Looks) -> Any:
+def _codes_at(fast: EarlyExitClassifier, looks: StageScores) -> Any:
     """What every early look would answer (T, n_rows)."""
     if looks.scores is None:
         assert looks.codes is not None

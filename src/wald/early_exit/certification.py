@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..engine.cascade import pack, watching
-from ..engine.rows import n_rows_of, take
 from ..models import AdditiveModel
 from ..plan import Plan, live_shares
-from ..stopping import Certificate, Looks, Rule, certify, measure, q_grid
+from ..stopping import Certificate, Rule, StageScores, certify, measure, q_grid
 from ..stopping.binomial import shared_confidence, upper_bound
 from ..stopping.boundary import Protect
 from ..stopping.fixed_sequence import rows_of
 from ..utils.figures import percent, thousands
-from .planning import full_codes, look
+from .planning import full_codes
+from .request import stage_scores, without_exits
+from .rows import Rows
 
 #: Certificate rows go through the engine this many at a time.
 PIECE_ROWS = 32_768
@@ -39,37 +38,32 @@ class Promise:
     n_splits: int = 1
 
 
-def seen_by(model: AdditiveModel, plan: Plan, Z: Any, raw: Any, n_threads: int) -> Looks:
-    """What the plan sees of rows at every look, beside the full model's own labels."""
-    packed = pack(model, plan.terms, plan.surrogates, plan.precision)
-    engine = watching(model, packed, plan.stage_terms, plan.readouts)
-    parts = []
-    n = n_rows_of(Z)
-    for start in range(0, max(1, n), PIECE_ROWS):
-        rows = np.arange(start, min(n, start + PIECE_ROWS))
-        some = Z[start : start + PIECE_ROWS]
-        full = full_codes(model, some, raw if len(rows) == n else take(raw, rows), packed, n_threads)
-        parts.append(look(engine, model, some, full, n_threads))
-    if len(parts) == 1:
-        return parts[0]
-
-    def joined(name: str) -> Any:
-        columns = [getattr(p, name) for p in parts]
-        return None if columns[0] is None else np.concatenate(columns)
-
-    return Looks(full=joined("full"), scores=joined("scores"), codes=joined("codes"), confidence=joined("confidence"))
+def seen_by(model: AdditiveModel, plan: Plan, rows: Rows, n_threads: int) -> StageScores:
+    """What the plan sees of rows at every stage, beside the full model's own labels."""
+    packed = model.terms.pack(plan.terms, plan.surrogates, plan.precision)
+    cascade = without_exits(model, packed, plan.stage_terms, plan.readouts)
+    parts = [
+        stage_scores(cascade.trace(some.seen, n_threads), full_codes(model, packed, some, n_threads))
+        for some in rows.pieces(PIECE_ROWS)
+    ]
+    return parts[0] if len(parts) == 1 else StageScores.concatenated(parts)
 
 
-def certificate_looks(
-    model: AdditiveModel, plan: Plan, Z: Any, raw: Any, promise: Promise, n_threads: int
-) -> Looks | None:
+def certificate_scores(
+    model: AdditiveModel, plan: Plan, rows: Rows, promise: Promise, n_threads: int
+) -> StageScores | None:
     """What the plan sees of the certificate rows; None where the promise holds by proof and nothing is counted."""
     by_proof = promise.rule.lossless and promise.risk is not None
-    return None if by_proof else seen_by(model, plan, Z, raw, n_threads)
+    return None if by_proof else seen_by(model, plan, rows, n_threads)
 
 
 def certified(
-    model: AdditiveModel, plan: Plan, shape: Looks, rows: Looks | None, groups: ArrayLike | None, promise: Promise
+    model: AdditiveModel,
+    plan: Plan,
+    validation: StageScores,
+    rows: StageScores | None,
+    groups: ArrayLike | None,
+    promise: Promise,
 ) -> tuple[Certificate, Plan]:
     """Certify a plan and set its thresholds.
 
@@ -77,11 +71,10 @@ def certified(
     ----------
     model : AdditiveModel
     plan : Plan
-    shape : Looks
-        Of the rows that gave the plan its shape: the grid of scales is anchored on them, and expected costs are taken
-        from them.
-    rows : Looks or None
-        Of the certificate rows, from `certificate_looks`.
+    validation : StageScores
+        Of the validation rows: the grid of scales is anchored on them, and expected costs are taken from them.
+    rows : StageScores or None
+        Of the certificate rows, from `certificate_scores`.
     groups : array-like or None
         Group of each certificate row.
     promise : Promise
@@ -92,15 +85,15 @@ def certified(
     plan : Plan
         With the certified thresholds, or evaluating everything where that is cheaper or nothing could be certified.
     """
-    certificate = _certificate(model, plan, shape, rows, groups, promise)
+    certificate = _certificate(model, plan, validation, rows, groups, promise)
     q = 1.0 if certificate.status in ("lossless", "measured") else certificate.q
-    live = live_shares(shape, plan.boundary, q, plan.precision)
-    settled = plan.at(q, live, evaluate_all=not np.isfinite(q))
-    return _if_worthwhile(model, certificate, settled, shape, promise)
+    live = live_shares(validation, plan.boundary, q, plan.precision)
+    certified_plan = plan.at(q, live, evaluate_all=not np.isfinite(q))
+    return _if_worthwhile(model, certificate, certified_plan, validation, promise)
 
 
 def _if_worthwhile(
-    model: AdditiveModel, certificate: Certificate, plan: Plan, shape: Looks, promise: Promise
+    model: AdditiveModel, certificate: Certificate, plan: Plan, validation: StageScores, promise: Promise
 ) -> tuple[Certificate, Plan]:
     """Keep a certified plan, unless evaluating everything is cheaper by its own cost model."""
     if promise.risk is None or plan.evaluate_all:  # a rule used as printed is used
@@ -109,12 +102,14 @@ def _if_worthwhile(
     if costs.worthwhile(expected_cost(model, plan, promise)):
         return certificate, plan
     reason = "evaluating everything is not slower" if costs.margin < 1 else "evaluating everything costs no more"
-    return evaluating_everything(plan, shape, promise, reason)
+    return evaluating_everything(plan, validation, promise, reason)
 
 
-def evaluating_everything(plan: Plan, shape: Looks, promise: Promise, reason: str) -> tuple[Certificate, Plan]:
+def evaluating_everything(
+    plan: Plan, validation: StageScores, promise: Promise, reason: str
+) -> tuple[Certificate, Plan]:
     """Leave a plan unused; the certificate says why."""
-    live = live_shares(shape, plan.boundary, np.inf, plan.precision)
+    live = live_shares(validation, plan.boundary, np.inf, plan.precision)
     unused = Certificate.full_evaluation(reason, promise.risk, promise.confidence)
     return unused, plan.at(np.inf, live, evaluate_all=True)
 
@@ -128,7 +123,12 @@ def expected_cost(model: AdditiveModel, plan: Plan, promise: Promise) -> float:
 
 
 def _certificate(
-    model: AdditiveModel, plan: Plan, shape: Looks, rows: Looks | None, groups: ArrayLike | None, promise: Promise
+    model: AdditiveModel,
+    plan: Plan,
+    validation: StageScores,
+    rows: StageScores | None,
+    groups: ArrayLike | None,
+    promise: Promise,
 ) -> Certificate:
     if rows is None:
         return Certificate.lossless()
@@ -149,7 +149,7 @@ def _certificate(
         risk=promise.risk,
         confidence=promise.confidence,
         protect=promise.protect,
-        q_grid=q_grid(shape, plan.boundary),
+        q_grid=q_grid(validation, plan.boundary),
         groups=groups,
         classes=classes,
         random_state=promise.seed,
@@ -157,7 +157,7 @@ def _certificate(
     )
 
 
-def rare_classes(model: AdditiveModel, certificate: Certificate, plan: Plan, rows: Looks | None) -> str | None:
+def rare_classes(model: AdditiveModel, certificate: Certificate, plan: Plan, rows: StageScores | None) -> str | None:
     """Say which classes a promise about all rows lets be lost to a large part; None if there is none.
 
     All certificate rows are counted, whatever their group. A class is named if it surely has less than half of an
@@ -170,7 +170,7 @@ def rare_classes(model: AdditiveModel, certificate: Certificate, plan: Plan, row
     certificate : Certificate
     plan : Plan
         With the certified thresholds.
-    rows : Looks or None
+    rows : StageScores or None
         Of the certificate rows.
     """
     overall = certificate.protect in ("all", "classes")

@@ -17,26 +17,27 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, check_random_state
 
-from ..engine.rows import is_columnar, n_rows_of, to_array
+from ..engine.rows import is_columnar, n_rows_of
 from ..engine.threads import effective_threads
 from ..models import AdditiveModel, decompose
 from ..plan import Plan
-from ..stopping import Certificate, Looks, Rule
+from ..stopping import Certificate, Rule, StageScores
 from ..stopping.boundary import Protect
 from ..stopping.class_risks import by_code
 from ..utils.figures import thousands
 from ..utils.progress import LateBar
-from .certification import Promise, certificate_looks, certified, rare_classes, seen_by
+from .certification import Promise, certificate_scores, certified, rare_classes, seen_by
 from .data_split import Split, fitted_estimator, split_rows, warn_of_training_rows
 from .full_model import as_met
 from .locating import locate
 from .lossless import FeatureRanges
 from .parameters import checked_rule, require_counted
-from .planning import Request
-from .predictor import Served, Trace, check_finite, terms_rows
+from .predictor import Predictor, Trace
 from .records import as_frame, library_of, names_of, read_records, read_row
+from .request import Request
+from .rows import Rows
 from .selection import certificate_share, plan_and_certify
-from .validation import admitted, checked, require_accepted
+from .validation import require_accepted, validate_fit_rows, validate_rows
 
 
 def _wrapped_has(method: str) -> Any:
@@ -50,7 +51,7 @@ def _wrapped_has(method: str) -> Any:
 
 def _shares(n: int, split: Split) -> str:
     """What became of the rows given to `fit`, for a promise that needs more of them."""
-    planned = len(split.order) + len(split.shape)
+    planned = len(split.order) + len(split.validation)
     kept = len(split.certificate)
     trained = f", {thousands(n - planned - kept)} trained the estimator" if n > planned + kept else ""
     return f". Of {thousands(n)} rows given to fit, {thousands(kept)} serve the certificate{trained}."
@@ -191,7 +192,7 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : {array-like, sparse matrix, data frame} of shape (n_rows, n_features)
-            With a frozen estimator: rows like those to be served, without labels, not the training rows. Otherwise
+            With a frozen estimator: rows like those to be predictor, without labels, not the training rows. Otherwise
             half of them train the estimator.
         y : array-like of shape (n_rows,), default=None
             Labels, for an estimator that is not frozen. A frozen one is not trained, and does not use them.
@@ -222,7 +223,7 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         n_threads = effective_threads(self.n_jobs)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
         try:
-            X = admitted(self, X)
+            X = validate_fit_rows(self, X)
             self.estimator_, rows = fitted_estimator(self, X, y, groups, params, rng)
         except (ValueError, TypeError) as error:
             if not hasattr(self.estimator, "steps"):  # whose transformers may take what X holds
@@ -240,15 +241,14 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         self.classes_ = model.classes
         try:
             require_accepted(model, X)
-            Z = to_array(terms_rows(model, X))
-            check_finite(model, Z)
+            given = Rows.of(model, X, groups)
         except (ValueError, TypeError) as error:
             locate(error, X, model, names_of(self, model))
             raise
         ranges = FeatureRanges.of(model, rule)
         if ranges is not None:
-            ranges.require(Z)
-        warn_of_training_rows(model, Z[rows])
+            ranges.require(given.seen)
+        warn_of_training_rows(model, given.seen[rows])
         request = Request(
             rule=rule,
             risk=self.risk,
@@ -264,9 +264,9 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         )
         draw = partial(split_rows, rows, groups, certificate_share(self.certificate_fraction, model), rng)
         with LateBar() as tell:
-            outcome = plan_and_certify(model, Z, X, groups, draw, self.n_splits, request, self._promise(groups), tell)
-        self._shape = outcome.shape
-        self._settle(model, outcome.plan, outcome.certificate, _shares(n_rows_of(X), outcome.split))
+            outcome = plan_and_certify(model, given, draw, self.n_splits, request, self._promise(groups), tell)
+        self._validation = outcome.validation
+        self._install(model, outcome.plan, outcome.certificate, _shares(n_rows_of(X), outcome.split))
         return self
 
     def recertify(
@@ -299,12 +299,12 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         other.confidence = self.confidence if confidence is None else confidence
         self._require_proof(checked_rule(other), other.risk)
         by_code(other.protect, self.classes_)
-        X, Z = self._read(X)
-        warn_of_training_rows(self._served.model, Z)
-        model, plan, promise = self._served.model, self._served.plan, other._promise(groups)
-        seen = certificate_looks(model, plan, Z, X, promise, effective_threads(other.n_jobs))
-        certificate, plan = certified(model, plan, self._shape, seen, groups, promise)
-        other._settle(model, plan, certificate)
+        rows = self._read(X)
+        model, plan, promise = self._predictor.model, self._predictor.plan, other._promise(groups)
+        warn_of_training_rows(model, rows.seen)
+        seen = certificate_scores(model, plan, rows, promise, effective_threads(other.n_jobs))
+        certificate, plan = certified(model, plan, self._validation, seen, groups, promise)
+        other._install(model, plan, certificate)
         rare = rare_classes(model, certificate, plan, seen)
         if rare is not None:
             warnings.warn(rare, UserWarning, stacklevel=2)
@@ -324,11 +324,11 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         rule = checked_rule(self)  # checks protect, too
         return Promise(rule, self.risk, self.confidence, self.protect, seed)
 
-    def _settle(self, model: AdditiveModel, plan: Plan, certificate: Certificate, aside: str = "") -> None:
+    def _install(self, model: AdditiveModel, plan: Plan, certificate: Certificate, aside: str = "") -> None:
         """Compile a plan with its thresholds, and warn if nothing may leave early."""
         self.certificate_, self.plan_ = certificate, plan
         ranges = FeatureRanges.of(model, checked_rule(self))
-        self._served = Served(model, plan, by_proof=self.risk == 0, ranges=ranges)
+        self._predictor = Predictor(model, plan, by_proof=self.risk == 0, ranges=ranges)
         if self.certificate_.status in ("too few rows", "too many disagreements"):
             few = self.certificate_.status == "too few rows"
             warnings.warn(f"{self.certificate_}{aside if few else ''}", UserWarning, stacklevel=3)
@@ -363,23 +363,23 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             If rows do not fit the model, a value that is read is NaN or infinite, the budget is below the first look,
             or the model has changed since ``fit``.
         """
-        served = self._ready()
+        predictor = self._ready()
         try:
             if check_input:
-                X = checked(self, X)
-            answers: Any = self._answer(served, X, budget, return_cost)
+                X = validate_rows(self, X)
+            answers: Any = self._answer(predictor, X, budget, return_cost)
         except (ValueError, TypeError) as error:
-            locate(error, X, served.model, names_of(self, served.model))
+            locate(error, X, predictor.model, names_of(self, predictor.model))
             raise
         return answers  # type: ignore[no-any-return]
 
-    def _answer(self, served: Served, X: Any, budget: float | None, return_cost: bool) -> Any:
+    def _answer(self, predictor: Predictor, X: Any, budget: float | None, return_cost: bool) -> Any:
         """Labels, and costs if asked for, of rows that were checked."""
-        if served.model.front is not None and n_rows_of(X) == 0:  # which transformers refuse
+        if predictor.model.front is not None and n_rows_of(X) == 0:  # which transformers refuse
             return (self.classes_[:0], np.empty(0)) if return_cost else self.classes_[:0]
-        codes, stages = served.predict(X, effective_threads(self.n_jobs), budget)
-        labels = served.labels(codes)
-        return (labels, served.plan.stage_costs.take(stages)) if return_cost else labels
+        codes, stages = predictor.predict(X, effective_threads(self.n_jobs), budget)
+        labels = predictor.labels(codes)
+        return (labels, predictor.plan.stage_costs.take(stages)) if return_cost else labels
 
     def predict_one(self, x: Any, *, budget: float | None = None, return_cost: bool = False) -> Any:
         """Label of one row, in microseconds.
@@ -418,30 +418,30 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         True
         """
         try:  # the usual row passes here without a look at what it is
-            served: Served = self._served
-            code, stage = served.predict_one(x, budget)
+            predictor: Predictor = self._predictor
+            code, stage = predictor.predict_one(x, budget)
         except (AttributeError, TypeError, ValueError, KeyError, IndexError) as error:
             failed = error
         else:
             label = self.classes_[code]
-            return (label, float(served.plan.stage_costs[stage])) if return_cost else label
+            return (label, float(predictor.plan.stage_costs[stage])) if return_cost else label
         return self._answer_unusual(x, budget, return_cost, failed)
 
     def _answer_unusual(self, x: Any, budget: float | None, return_cost: bool, failed: Exception) -> Any:
         """Answer a row that the engine cannot read in place, or say what is wrong with it."""
-        served = self._ready()
-        row, is_table = read_row(self, served.model, x)
+        predictor = self._ready()
+        row, is_table = read_row(self, predictor.model, x)
         if row is x:
-            locate(failed, np.asarray(x)[None], served.model, names_of(self, served.model))
+            locate(failed, np.asarray(x)[None], predictor.model, names_of(self, predictor.model))
             raise failed
         try:
             if not is_table:
-                code, stage = served.predict_one(row, budget)
+                code, stage = predictor.predict_one(row, budget)
                 label = self.classes_[code]
-                return (label, float(served.plan.stage_costs[stage])) if return_cost else label
-            answers = self._answer(served, row, budget, return_cost)
+                return (label, float(predictor.plan.stage_costs[stage])) if return_cost else label
+            answers = self._answer(predictor, row, budget, return_cost)
         except (ValueError, TypeError) as error:
-            locate(error, row if is_table else row[None], served.model, names_of(self, served.model))
+            locate(error, row if is_table else row[None], predictor.model, names_of(self, predictor.model))
             raise
         return (answers[0][0], float(answers[1][0])) if return_cost else answers[0]
 
@@ -486,19 +486,19 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         >>> bool((fast.predict_records(records) == fast.predict(frame[:3])).all())
         True
         """
-        served = self._ready()
+        predictor = self._ready()
         if isinstance(records, str | bytes | Mapping) or not hasattr(records, "__len__") or hasattr(records, "columns"):
             hint = ": for one record use predict_one" if isinstance(records, Mapping) else ""
             hint = ": for a data frame use predict" if hasattr(records, "columns") else hint
             raise TypeError(f"records must be a list of dicts. Got {type(records).__name__}{hint}.")
         if len(records) == 0:
             return (self.classes_[:0], np.empty(0)) if return_cost else self.classes_[:0]
-        rows = read_records(self, served.model, records, "records[{}]".format)
-        rows = as_frame(self, served.model, rows)
+        rows = read_records(self, predictor.model, records, "records[{}]".format)
+        rows = as_frame(self, predictor.model, rows)
         try:
-            answers: Any = self._answer(served, rows, budget, return_cost)
+            answers: Any = self._answer(predictor, rows, budget, return_cost)
         except (ValueError, TypeError) as error:
-            locate(error, rows, served.model, names_of(self, served.model), "record")
+            locate(error, rows, predictor.model, names_of(self, predictor.model), "record")
             raise
         return answers  # type: ignore[no-any-return]
 
@@ -512,15 +512,15 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         stage : int32 ndarray of shape (n_rows,)
             The look at which the row leaves; T is everything.
         """
-        served = self._ready()
+        predictor = self._ready()
         try:
-            X = checked(self, X)
-            return served.look(X, effective_threads(self.n_jobs))
+            X = validate_rows(self, X)
+            return predictor.trace(X, effective_threads(self.n_jobs))
         except (ValueError, TypeError) as error:
-            locate(error, X, served.model, names_of(self, served.model))
+            locate(error, X, predictor.model, names_of(self, predictor.model))
             raise
 
-    def looks(self, X: Any) -> Looks:
+    def looks(self, X: Any) -> StageScores:
         """What the plan sees of rows at every look, beside the full model's answers.
 
         With ``plan_.boundary`` this is what the calibrations of `wald.stopping` are made of.
@@ -531,7 +531,7 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
         Returns
         -------
-        Looks
+        StageScores
 
         Examples
         --------
@@ -546,9 +546,8 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         >>> calibrate(looks, fast.plan_.boundary, delta=0.05, method="pac", protect="positive").q < 10
         True
         """
-        served = self._ready()
-        X, Z = self._read(X)
-        return seen_by(served.model, served.plan, Z, X, effective_threads(self.n_jobs))
+        predictor = self._ready()
+        return seen_by(predictor.model, predictor.plan, self._read(X), effective_threads(self.n_jobs))
 
     def trace(self, x: Any) -> Trace:
         """The walk of one row: score, thresholds and cost at every look.
@@ -575,44 +574,42 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     def decision_function(self, X: Any) -> NDArray[Any]:
         """The wrapped estimator's own scores, in full."""
         self._ready()
-        return np.asarray(self.estimator_.decision_function(as_met(checked(self, X))))
+        return np.asarray(self.estimator_.decision_function(as_met(validate_rows(self, X))))
 
     @available_if(_wrapped_has("predict_proba"))  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> NDArray[Any]:
         """The wrapped estimator's own probabilities, in full."""
         self._ready()
-        return np.asarray(self.estimator_.predict_proba(as_met(checked(self, X))))
+        return np.asarray(self.estimator_.predict_proba(as_met(validate_rows(self, X))))
 
     @available_if(_wrapped_has("predict_log_proba"))  # type: ignore[untyped-decorator]
     def predict_log_proba(self, X: Any) -> NDArray[Any]:
         """The wrapped estimator's own log-probabilities, in full."""
         self._ready()
-        return np.asarray(self.estimator_.predict_log_proba(as_met(checked(self, X))))
+        return np.asarray(self.estimator_.predict_log_proba(as_met(validate_rows(self, X))))
 
-    def _read(self, X: Any) -> tuple[Any, Any]:
-        """Rows, checked, and as the terms meet them: all finite."""
+    def _read(self, X: Any) -> Rows:
+        """Rows, checked, all finite."""
         model = self._ready().model
         try:
-            X = checked(self, X)
-            Z = to_array(terms_rows(model, X))
-            check_finite(model, Z)
+            X = validate_rows(self, X)
+            return Rows.of(model, X)
         except (ValueError, TypeError) as error:
             locate(error, X, model, names_of(self, model))
             raise
-        return X, Z
 
     # ---- housekeeping ----------------------------------------------------------------------------------------------
 
-    def _ready(self) -> Served:
-        if "_served" not in self.__dict__:
-            check_is_fitted(self, "_served")  # raises
-        served: Served = self._served
-        changed = served.model.changed()
+    def _ready(self) -> Predictor:
+        if "_predictor" not in self.__dict__:
+            check_is_fitted(self, "_predictor")  # raises
+        predictor: Predictor = self._predictor
+        changed = predictor.model.changed()
         if changed is not None:
             raise ValueError(
                 f"The wrapped model is not the one that was planned and certified: {changed} Call fit again."
             )
-        return served
+        return predictor
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Route the parameters of ``fit`` to the wrapped estimator's."""

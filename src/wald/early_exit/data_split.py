@@ -1,4 +1,4 @@
-"""Which rows do what in `fit`: train the estimator, give the plan its shape, certify."""
+"""Which rows do what in `fit`: train the estimator, give order and readouts, choose the stages, certify."""
 
 from __future__ import annotations
 
@@ -19,29 +19,29 @@ from sklearn.utils.metadata_routing import process_routing
 from sklearn.utils.validation import check_is_fitted
 
 from ..engine.rows import n_rows_of, take
-from ..models import AdditiveModel, KernelTerms
+from ..models import AdditiveModel
 from ..utils.figures import thousands
 
 #: A few rows equal to support vectors happen by nature; more than this, and this share, are training rows.
 DUPLICATES, DUPLICATE_SHARE = 5, 0.005
-#: Share of the plan rows that give order and readouts; the others give the looks.
+#: Share of the plan rows that give order and readouts; the others choose the stages.
 ORDER_SHARE = 0.75
 
-Rows = NDArray[np.intp]
+Indices = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Row numbers that give order and readouts, the looks, and the certificate."""
+    """Row numbers that give order and readouts, that choose the stages, and that certify."""
 
-    order: Rows
-    shape: Rows
-    certificate: Rows
+    order: Indices
+    validation: Indices
+    certificate: Indices
 
 
 def fitted_estimator(
     owner: Any, X: Any, y: Any, groups: ArrayLike | None, params: Mapping[str, Any], rng: np.random.Generator
-) -> tuple[Any, Rows]:
+) -> tuple[Any, Indices]:
     """Give the fitted estimator whose labels are promised, and the rows it was not trained on."""
     n = n_rows_of(X)
     everything = np.arange(n)
@@ -102,7 +102,7 @@ def _per_row(value: Any, n: int) -> bool:
     return hasattr(value, "__len__") and not isinstance(value, str | Mapping) and len(value) == n
 
 
-def _halves(n: int, y: Any, groups: ArrayLike | None, rng: np.random.Generator) -> tuple[Rows, Rows]:
+def _halves(n: int, y: Any, groups: ArrayLike | None, rng: np.random.Generator) -> tuple[Indices, Indices]:
     everything = np.arange(n)
     if groups is not None:
         first, rest = _by_group(everything, groups, 0.5, rng)
@@ -117,7 +117,7 @@ def _halves(n: int, y: Any, groups: ArrayLike | None, rng: np.random.Generator) 
     return np.sort(train), np.sort(rest)
 
 
-def _by_group(rows: Rows, groups: ArrayLike, share: float, rng: np.random.Generator) -> tuple[Rows, Rows]:
+def _by_group(rows: Indices, groups: ArrayLike, share: float, rng: np.random.Generator) -> tuple[Indices, Indices]:
     """Split rows in two, every group on one side."""
     _, member = np.unique(np.asarray(groups)[rows], return_inverse=True)
     shuffled = rng.permutation(member.max() + 1 if len(member) else 0)
@@ -125,12 +125,12 @@ def _by_group(rows: Rows, groups: ArrayLike, share: float, rng: np.random.Genera
     return rows[first], rows[~first]
 
 
-def split_rows(rows: Rows, groups: ArrayLike | None, certificate_fraction: float, rng: np.random.Generator) -> Split:
+def split_rows(rows: Indices, groups: ArrayLike | None, certificate_fraction: float, rng: np.random.Generator) -> Split:
     """Shuffle and split; groups stay together."""
     if groups is not None:
         certificate, plan = _by_group(rows, groups, certificate_fraction, rng)
-        order, shape = _by_group(plan, groups, ORDER_SHARE, rng)
-        return Split(rng.permutation(order), rng.permutation(shape), rng.permutation(certificate))
+        order, validation = _by_group(plan, groups, ORDER_SHARE, rng)
+        return Split(rng.permutation(order), rng.permutation(validation), rng.permutation(certificate))
     shuffled = rng.permutation(rows)
     n_certificate = _part(certificate_fraction, len(rows))
     plan = shuffled[n_certificate:]
@@ -160,16 +160,16 @@ def warn_of_training_rows(model: AdditiveModel, Z: Any, stacklevel: int = 3) -> 
         Of the warning.
     """
     terms = model.terms
+    held = terms.training_rows()
     n = n_rows_of(Z)
-    if not isinstance(terms, KernelTerms) or n == 0:
+    if held is None or n == 0:
         return
-    mapped = Z if terms.columns is None else terms.columns.apply(Z)
-    known = set(_row_keys(terms.support_vectors))
-    times = Counter(_row_keys(mapped))
+    known = set(_row_keys(held))
+    times = Counter(_row_keys(terms.mapped(Z)))
     same = sum(count for key, count in times.items() if key in known)
     once = sum(count == 1 and key in known for key, count in times.items())
     twice = sum(count == 2 for count in times.values())
-    for_each = 2.0 * _n_training(model) / n
+    for_each = 2.0 * _n_training(model, held.shape[0]) / n
     by_chance = for_each * twice
     spread = for_each * twice**0.5 + by_chance**0.5  # of what is expected, which is counted itself, and of the count
     if once > by_chance + 3.0 * spread + max(DUPLICATES, DUPLICATE_SHARE * n):
@@ -182,11 +182,10 @@ def warn_of_training_rows(model: AdditiveModel, Z: Any, stacklevel: int = 3) -> 
         )
 
 
-def _n_training(model: AdditiveModel) -> int:
-    """Rows that trained a kernel machine, as far as it says; at least its support vectors."""
-    assert isinstance(model.terms, KernelTerms)
+def _n_training(model: AdditiveModel, at_least: int) -> int:
+    """How many rows trained a model, as far as it says."""
     said = [shape[0] for shape in (getattr(m, "shape_fit_", None) for m in _nested(model.estimator)) if shape]
-    return max([model.terms.n_terms, *map(int, said)])
+    return max([at_least, *map(int, said)])
 
 
 def _nested(estimator: Any) -> Iterator[Any]:

@@ -17,12 +17,10 @@ import numpy as np
 import sklearn
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.linear_model._base import LinearClassifierMixin
-from sklearn.svm import SVC, NuSVC
 
-from .. import _core
-from ..engine.rows import Piece, n_rows_of, pieces, take
-from ..models import AdditiveModel, LinearTerms
+from ..engine import Cascade
+from ..engine.rows import n_rows_of, pieces, take
+from ..models import AdditiveModel
 
 #: How often a row that is a tie is repeated when the wrapped model is asked for it: as many rows as the kernels of the
 #: usual libraries take at a time, so that none of them treats it as the odd rest of a call.
@@ -39,14 +37,13 @@ class FullModel:
     Parameters
     ----------
     model : AdditiveModel
-    engine : Engine
-        Of the same model, with any stages: it computes full scores, and knows how far they may be off.
+    cascade : Cascade
+        On the same model, with any stages: it computes full scores, and knows how far they may be off.
     """
 
-    def __init__(self, model: AdditiveModel, engine: _core.Engine) -> None:
-        self.model, self._engine = model, engine
+    def __init__(self, model: AdditiveModel, cascade: Cascade) -> None:
+        self.model, self._cascade = model, cascade
         self._products = _products(model)
-        self._bound = _rounding(model) if isinstance(model.terms, LinearTerms) else None
 
     def ask(self, X: Any) -> Codes:
         """Codes of the labels that the wrapped estimator answers for these rows as a call."""
@@ -56,9 +53,11 @@ class FullModel:
         """Codes of rows whose labels hang on the wrapped model's own rounding, each row for itself."""
         X = as_met(X)
         model = self.model
-        if _computes_row_by_row(model, X):
+        # a saved model answers by the engine
+        alone = model.row_by_row == "always" or (model.row_by_row == "sparse" and sparse.issparse(X))
+        if model.leaf is None or (alone and model.front is None) or model.row_by_row == "always":
             return self.ask(X)
-        if model.front is not None:
+        if model.front is not None or sparse.issparse(X):
             return np.array([self.ask(take(X, np.full(COPIES, i)))[0] for i in range(n_rows_of(X))], dtype=np.int32)
         rows, inverse = _distinct(_values(X))
         if self._products is None:
@@ -67,23 +66,20 @@ class FullModel:
             codes = model.decision.codes(self._products(rows).astype(np.float64))
         return codes[inverse]
 
-    def evaluated(self, Z: Any, X: Any, n_threads: int) -> Codes:
+    def evaluated(self, seen: Any, raw: Any, n_threads: int) -> Codes:
         """Codes of rows that the engine evaluates in full.
 
         Parameters
         ----------
-        Z : rows as the terms meet them
-        X : the same rows as the wrapped estimator takes them
+        seen : rows as the terms meet them
+        raw : the same rows as the wrapped estimator takes them
         n_threads : int
         """
-        codes = np.concatenate([self._full(piece, n_threads) for piece in pieces(Z)])
+        codes, _ = self._cascade.predict(seen, 0, "full", n_threads)
         left = np.flatnonzero(codes < 0)
         if len(left):
-            codes[left] = self.at_ties(take(X, left))
+            codes[left] = self.at_ties(take(raw, left))
         return codes
-
-    def _full(self, piece: Piece, n_threads: int) -> Codes:
-        return self._engine.predict(piece.rows, 0, "full", self.model.working_precision(piece.dtype), n_threads)[0]
 
     # ---- many rows of a linear model, at its own speed -------------------------------------------------------------
 
@@ -92,7 +88,7 @@ class FullModel:
 
         None where that is not possible: for models that score in another way, and rows that are not finite.
         """
-        if self._bound is None or not _scores_by_product(self.model):
+        if not self.model.by_product:
             return None
         X, model = as_met(X), self.model
         Z = X if model.front is None else model.front.transform(X)
@@ -105,9 +101,9 @@ class FullModel:
                 most, working = max(most, largest), max(working, model.working_precision(piece.dtype))
         with sklearn.config_context(assume_finite=not sparse.issparse(Z)):  # it was looked at above
             scores = _own_scores(model, Z)
-        error = 0.0 if sparse.issparse(Z) else self._bound(most, working)
+        error = 0.0 if sparse.issparse(Z) else model.terms.score_error(most, working)
         table = scores if scores.ndim == 2 else scores[:, np.newaxis]
-        codes = self._engine.decide(np.ascontiguousarray(table), 2 * error)
+        codes = self._cascade.decide(np.ascontiguousarray(table), 2 * error)
         unsure = np.flatnonzero(codes < 0)
         if len(unsure):
             rows = take(X, unsure)
@@ -146,8 +142,7 @@ def predict_wrapped(model: AdditiveModel, X: Any) -> NDArray[Any]:
     A kernel machine that was trained on dense rows refuses sparse ones, which the engine takes: it gets them dense.
     """
     X = as_met(X)
-    dense_only = isinstance(model.leaf, SVC | NuSVC) and not sparse.issparse(model.leaf.support_vectors_)
-    if not (dense_only and sparse.issparse(X)) or model.front is not None or model.centres:
+    if not (model.dense_only and sparse.issparse(X)) or model.front is not None or model.centres:
         return np.asarray(model.estimator.predict(X))
     rows = X.tocsr()
     step = max(1, COPIED_BYTES // (8 * max(1, rows.shape[1])))
@@ -158,19 +153,6 @@ def predict_wrapped(model: AdditiveModel, X: Any) -> NDArray[Any]:
 # ---- how the wrapped model computes --------------------------------------------------------------------------------
 
 
-def _computes_row_by_row(model: AdditiveModel, X: Any) -> bool:
-    """Whether the wrapped model's arithmetic for a row knows nothing of the rows beside it."""
-    if model.leaf is None or not isinstance(model.terms, LinearTerms) or isinstance(model.leaf, SVC | NuSVC):
-        return True
-    return model.front is None and sparse.issparse(X)
-
-
-def _scores_by_product(model: AdditiveModel) -> bool:
-    """Whether the innermost model adds up ``X @ coef_.T + intercept_``, as most linear classifiers do."""
-    own = getattr(type(model.leaf), "decision_function", None)
-    return own is LinearClassifierMixin.decision_function and isinstance(model.leaf.coef_, np.ndarray)
-
-
 def _own_scores(model: AdditiveModel, Z: Any) -> NDArray[np.floating[Any]]:
     """Scores of the innermost model, for rows as the terms meet them."""
     for step in model.steps:
@@ -178,28 +160,12 @@ def _own_scores(model: AdditiveModel, Z: Any) -> NDArray[np.floating[Any]]:
     return np.asarray(model.leaf.decision_function(Z))
 
 
-def _rounding(model: AdditiveModel) -> Callable[[float, float], float]:
-    """How far a score may be off, for rows of values up to ``most`` and a unit roundoff ``working``."""
-    terms = model.terms
-    assert isinstance(terms, LinearTerms)
-    weights, bias = float(terms.coef_bound.max(axis=0).sum()), float(terms.intercept_bound.max())
-
-    def bound(most: float, working: float) -> float:
-        size = most * weights + bias
-        limit = 2.0**100 if working > 2.0**-50 else 2.0**1000
-        # as LinearModel::error of the engine has it
-        share = (terms.n_terms + 8) * 2.0**-53 + (terms.depth + 4) * working
-        return 1.05 * size * share + (terms.n_terms + terms.depth) * 2.0**-140 if size <= limit else np.inf
-
-    return bound
-
-
 def _products(model: AdditiveModel) -> Callable[[NDArray[Any]], NDArray[np.floating[Any]]] | None:
     """What the wrapped model's matrix product gives for each row among copies of itself, all rows in one call.
 
     None where the labels do not follow from such a product, or where stacked products round in another way.
     """
-    if model.ruled or model.front is not None or not _scores_by_product(model):
+    if model.ruled or model.front is not None or not model.by_product:
         return None
     leaf, steps = _nameless(model.leaf), [_nameless(_keeping_rows(step)) for step in model.steps]
     weights = leaf.coef_.T if leaf.coef_.ndim == 2 else leaf.coef_

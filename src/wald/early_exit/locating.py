@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ..engine.rows import FRONT_ROWS, is_frame, n_rows_of, take, to_array
+from ..engine.rows import PREPROCESSED_ROWS, is_frame, n_rows_of, take, to_array
 from ..models import AdditiveModel
 
 #: Rows that are searched at a time.
@@ -113,8 +113,8 @@ def _behind_front(X: Any, model: AdditiveModel, names: Any, nan: bool, word: str
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # predict has given them
-        for start in range(0, n, FRONT_ROWS):
-            stop = min(n, start + FRONT_ROWS)
+        for start in range(0, n, PREPROCESSED_ROWS):
+            stop = min(n, start + PREPROCESSED_ROWS)
             if fails(start, stop):
                 break
         else:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..engine.rows import column_of, is_frame
-from ..models import AdditiveModel, KernelTerms, LinearTerms
+from ..models import AdditiveModel
 from ..plan import Recipe
 from ..plan.moments import Floats
 from ..stopping import Lossless, Rule
@@ -23,9 +23,9 @@ def remainders(model: AdditiveModel, recipe: Recipe, rule: Lossless) -> tuple[Fl
     """Sure bounds of (full score - readout) at every look, and of rounding; of pairwise margins for several outputs."""
     terms = model.terms
     n = terms.n_terms
-    low, high = _term_ranges(model, rule)
+    low, high = terms.ranges(*_feature_ranges(model, rule))
     order = np.concatenate([recipe.terms, np.setdiff1d(np.arange(n), recipe.terms)]).astype(np.int64)
-    margins = _margins(model)
+    margins = model.decision.margins()
     weights = margins @ terms.coef
     with np.errstate(invalid="ignore"):
         ends = np.stack([np.where(weights == 0, 0.0, weights * low), np.where(weights == 0, 0.0, weights * high)])
@@ -44,7 +44,8 @@ def remainders(model: AdditiveModel, recipe: Recipe, rule: Lossless) -> tuple[Fl
     above = (unseen(most) - imputed).max(axis=0)
     if model.decision.n_outputs > 1:
         below, above = np.minimum(below, -above), np.maximum(above, -below)
-    slack = np.full(len(recipe.stage_terms), _rounding(model, low, high) + model.slack)
+    rounding = terms.rounding(low, high, model.working_precision(np.float32))
+    slack = np.full(len(recipe.stage_terms), rounding + model.slack)
     return below, above, slack
 
 
@@ -65,7 +66,7 @@ class FeatureRanges:
         """Read the ranges of a rule; None where it has none, or the model needs none."""
         if not isinstance(rule, Lossless) or (rule.low is None and rule.high is None):
             return None
-        return cls(*_feature_ranges(model, rule)) if isinstance(model.terms, LinearTerms) else None
+        return cls(*_feature_ranges(model, rule)) if model.terms.needs_feature_ranges() else None
 
     def require(self, X: Any) -> None:
         """Raise ValueError if a row of an array or CSR matrix shows a value outside."""
@@ -96,33 +97,9 @@ class FeatureRanges:
         return np.asarray((values < self.low[columns]) | (values > self.high[columns]))
 
 
-def _margins(model: AdditiveModel) -> Floats:
-    """Rows that turn outputs into the margins that decide: the score, or every pair of classes."""
-    decision = model.decision
-    if decision.kind != "argmax":
-        return np.eye(decision.n_outputs)
-    first, second = np.triu_indices(decision.n_classes, 1)
-    margins = np.zeros((len(first), decision.n_classes))
-    margins[np.arange(len(first)), first] = 1.0
-    margins[np.arange(len(first)), second] = -1.0
-    return margins
-
-
-def _term_ranges(model: AdditiveModel, rule: Lossless) -> tuple[Floats, Floats]:
-    """Between which values every term surely lies."""
-    terms = model.terms
-    if isinstance(terms, KernelTerms):
-        bounded = terms.kernel == "rbf"
-        return np.full(terms.n_terms, 0.0 if bounded else -np.inf), np.full(terms.n_terms, 1.0 if bounded else np.inf)
-    low, high = _feature_ranges(model, rule)
-    if terms.fill is not None:
-        low, high = np.minimum(low, terms.fill), np.maximum(high, terms.fill)
-    return low, high
-
-
 def _feature_ranges(model: AdditiveModel, rule: Lossless) -> tuple[Floats, Floats]:
     """The ranges that a rule gives, a value for each feature."""
-    n = model.terms.n_terms
+    n = model.terms.n_features
     if (rule.low is not None or rule.high is not None) and model.front is not None:
         raise ValueError(
             "Lossless(low=, high=) speaks of raw columns, which the pipeline transforms before the model sees them."
@@ -134,27 +111,3 @@ def _feature_ranges(model: AdditiveModel, rule: Lossless) -> tuple[Floats, Float
             raise ValueError(f"Lossless({name}=) must be a number, or one for each of {n} features. Got {len(values)}.")
         ranges.append(np.broadcast_to(values, (n,)).astype(np.float64))
     return ranges[0], ranges[1]
-
-
-def _rounding(model: AdditiveModel, low: Floats, high: Floats) -> float:
-    """Bound of all rounding between a readout and the wrapped model's own score, for rows within the ranges."""
-    u, terms = 2.0**-53, model.terms
-    working = model.working_precision(np.float32)
-    if isinstance(terms, LinearTerms):
-        size = np.maximum(np.abs(low), np.abs(high))
-        with np.errstate(invalid="ignore"):
-            total = float(
-                (np.where(terms.coef_bound == 0, 0.0, terms.coef_bound * size)).sum(axis=1).max()
-                + terms.intercept_bound.max()
-            )
-        return 4.0 * total * ((terms.n_terms + 16) * u + (terms.depth + 16) * working)
-    # K = exp(-E) errs by K dE, dE <= c u gamma (|x| + |s|)^2 <= c u (8 gamma |s|^2 + 2 E), and E exp(-E) < 1/2.
-    vectors = terms.support_vectors
-    norms = (
-        vectors.multiply(vectors).sum(axis=1) if sparse.issparse(vectors) else np.einsum("ij,ij->i", vectors, vectors)
-    )
-    depth = vectors.shape[1] + terms.n_terms + 64
-    swing = 0.0 if terms.columns is None else float(np.sum(terms.columns.swing**2))
-    each = depth * (u + working) * (8.0 * terms.gamma * (float(np.max(norms)) + swing) + 4.0)
-    total = each * np.abs(terms.coef).sum(axis=1).max() + depth * u * np.abs(terms.intercept).max()
-    return float(4.0 * total)

@@ -9,11 +9,11 @@ from typing import Any
 from ..models import AdditiveModel
 from ..plan import Plan
 from ..plan.timing import seconds, wait_for_rest
-from ..stopping import Certificate, Looks
+from ..stopping import Certificate, StageScores
 from .certification import Promise, evaluating_everything, expected_cost
+from .costs import predict_time
 from .lossless import FeatureRanges
-from .planning import n_repeats, predict_time
-from .predictor import Served
+from .predictor import Predictor
 
 #: A plan that looks so many times as fast as the model is taken at its word.
 CLEAR = 5.0
@@ -26,7 +26,7 @@ def kept_if_faster(
     model: AdditiveModel,
     certificate: Certificate,
     plan: Plan,
-    shape: Looks,
+    validation: StageScores,
     X: Any,
     promise: Promise,
     n_threads: int,
@@ -39,8 +39,8 @@ def kept_if_faster(
     certificate : Certificate
     plan : Plan
         With its thresholds.
-    shape : Looks
-        Of the rows that gave the plan its shape.
+    validation : StageScores
+        Of the validation rows.
     X : rows as the wrapped estimator takes them
         Enough for times to mean something.
     promise : Promise
@@ -54,19 +54,21 @@ def kept_if_faster(
     clear = model.front is None and CLEAR * expected < costs.full  # steps in front are timed on both sides
     if plan.evaluate_all or clear:
         return certificate, replace(plan, cost_model=replace(costs, margin=UNTIMED))
-    served = Served(model, plan, promise.rule.lossless, ranges=FeatureRanges.of(model, promise.rule))
-    ratio = max(_ratio(served, X, threads) for threads in {1, n_threads})
+    predictor = Predictor(model, plan, promise.rule.lossless, ranges=FeatureRanges.of(model, promise.rule))
+    ratio = max(_ratio(predictor, X, threads) for threads in {1, n_threads})
     plan = replace(plan, cost_model=replace(costs.scaled(ratio * costs.full / expected), margin=TIMED))
     if ratio < TIMED:
         return certificate, plan
-    return evaluating_everything(plan, shape, promise, "the plan was not clearly faster than the model")
+    return evaluating_everything(plan, validation, promise, "the plan was not clearly faster than the model")
 
 
-def _ratio(served: Served, X: Any, n_threads: int) -> float:
+def _ratio(predictor: Predictor, X: Any, n_threads: int) -> float:
     """Time of the plan as a multiple of the model's own, with equal numbers of threads."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of names that X lacks: fit has warned
-        own = predict_time(served.model, X, n_threads)
+        own = predict_time(predictor.model, X, n_threads)
         wait_for_rest()
-        ours = seconds(lambda: served.labels(served.predict(X, n_threads, None)[0]), n_repeats(served.model))
+        ours = seconds(
+            lambda: predictor.labels(predictor.predict(X, n_threads, None)[0]), predictor.model.terms.timed_repeats
+        )
     return ours / own

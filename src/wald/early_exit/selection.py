@@ -6,20 +6,20 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
-from ..engine.rows import take
-from ..models import AdditiveModel, LinearTerms
+from ..models import AdditiveModel
 from ..plan import CostModel, Plan, live_shares
-from ..stopping import Certificate, Looks
+from ..stopping import Certificate, StageScores
 from ..stopping.binomial import most_disagreements, shared_confidence
-from .certification import Promise, certificate_looks, certified, evaluating_everything, rare_classes, seen_by
+from .certification import Promise, certificate_scores, certified, evaluating_everything, rare_classes, seen_by
+from .costs import n_timed
 from .data_split import Split
-from .planning import Request, cannot_pay, make_plan, n_timed, plan_without_stages
+from .planning import cannot_pay, make_plan, plan_without_stages
 from .racing import kept_if_faster
+from .request import Request
+from .rows import Rows
 
 #: Shares of the time of `fit`, roughly: of a split, what planning takes; of everything, what comes before the timing.
 PLANNED, TIMED_FROM = 0.8, 0.9
@@ -27,22 +27,20 @@ PLANNED, TIMED_FROM = 0.8, 0.9
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """A plan with its thresholds and certificate, what it saw of the rows that gave it its shape, and its warnings."""
+    """A plan with its thresholds and certificate, what it saw of the validation rows, and its warnings."""
 
     plan: Plan
-    shape: Looks
+    validation: StageScores
     certificate: Certificate
     cost: float
     split: Split
-    told: list[warnings.WarningMessage]
+    caught: list[warnings.WarningMessage]
     rare: str | None
 
 
 def plan_and_certify(
     model: AdditiveModel,
-    Z: Any,
-    X: Any,
-    groups: ArrayLike | None,
+    rows: Rows,
     draw: Callable[[], Split],
     n_splits: int | str,
     request: Request,
@@ -56,11 +54,7 @@ def plan_and_certify(
     Parameters
     ----------
     model : AdditiveModel
-    Z : array or CSR
-        Rows as the terms meet them.
-    X : rows as the wrapped estimator takes them, the same as ``Z``
-    groups : array-like or None
-        Of the same rows.
+    rows : Rows
     draw : callable
         Splits the rows that the model was not trained on, another way at every call.
     n_splits : int or "auto"
@@ -71,27 +65,27 @@ def plan_and_certify(
     tell : callable
         Told what is done from now on, and which share of everything is done already.
     """
-    groups = None if groups is None else np.asarray(groups)
     first = draw()
-    n_independent = len(first.certificate if groups is None else np.unique(groups[first.certificate]))
+    n_independent = len(first.certificate if rows.groups is None else np.unique(rows.groups[first.certificate]))
     promise = replace(promise, n_splits=_number(n_splits, promise, n_independent, model))
-    if promise.risk is not None and cannot_pay(model, Z, request):
-        return _everything(model, first, Z, X, request, promise)
+    if promise.risk is not None and cannot_pay(model, rows, request):
+        return _everything(model, first, rows, request, promise)
     splits = chain([first], (draw() for _ in range(promise.n_splits - 1)))
     outcomes = (
-        _outcome(model, Z, X, groups, split, request, promise, _part_of(tell, k, promise.n_splits))
+        _outcome(model, rows, split, request, promise, _part_of(tell, k, promise.n_splits))
         for k, split in enumerate(splits)
     )
     kept = min(outcomes, key=lambda o: o.cost)
     if request.cost == "time":
         tell("timing the plan beside the model", TIMED_FROM)
-        rows = np.concatenate([kept.split.shape, kept.split.order, kept.split.certificate])
-        some = take(X, rows[: n_timed(model, len(rows))])
+        split = kept.split
+        in_order = np.concatenate([split.validation, split.order, split.certificate])
+        some = rows.take(in_order[: n_timed(model, len(in_order))]).raw
         certificate, plan = kept_if_faster(
-            model, kept.certificate, kept.plan, kept.shape, some, promise, request.n_threads
+            model, kept.certificate, kept.plan, kept.validation, some, promise, request.n_threads
         )
         kept = replace(kept, plan=plan, certificate=certificate)
-    for warning in kept.told:
+    for warning in kept.caught:
         warnings.warn(warning.message, stacklevel=3)  # where fit was called
     if kept.rare is not None and kept.certificate.status == "certified":  # and still in use
         warnings.warn(kept.rare, UserWarning, stacklevel=3)
@@ -104,20 +98,19 @@ def _part_of(tell: Callable[[str, float], None], k: int, n_splits: int) -> Calla
     return lambda name, done: tell(name + which, TIMED_FROM * (k + done) / n_splits)
 
 
-def _everything(model: AdditiveModel, split: Split, Z: Any, X: Any, request: Request, promise: Promise) -> Outcome:
+def _everything(model: AdditiveModel, split: Split, rows: Rows, request: Request, promise: Promise) -> Outcome:
     """Evaluate everything, without looking for a plan."""
     _require_rows(split)
     plan = plan_without_stages(model)
-    shape = seen_by(model, plan, Z[split.shape], take(X, split.shape), request.n_threads)
-    certificate, plan = evaluating_everything(plan, shape, promise, "evaluating everything is not slower")
-    return Outcome(plan, shape, certificate, 0.0, split, [], None)
+    validation = seen_by(model, plan, rows.take(split.validation), request.n_threads)
+    reason = "evaluating everything is not slower"
+    certificate, plan = evaluating_everything(plan, validation, promise, reason)
+    return Outcome(plan, validation, certificate, 0.0, split, [], None)
 
 
 def _outcome(
     model: AdditiveModel,
-    Z: Any,
-    X: Any,
-    groups: NDArray[Any] | None,
+    rows: Rows,
     split: Split,
     request: Request,
     promise: Promise,
@@ -125,28 +118,27 @@ def _outcome(
 ) -> Outcome:
     _require_rows(split)
     tell("planning", 0.0)
-    raw_shape, Z_shape = take(X, split.shape), Z[split.shape]
-    with warnings.catch_warnings(record=True) as told:
+    validation_rows = rows.take(split.validation)
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        plan = make_plan(model, Z[split.order], Z_shape, raw_shape, request)
-    shape = seen_by(model, plan, Z_shape, raw_shape, request.n_threads)
+        plan = make_plan(model, rows.take(split.order), validation_rows, request)
+    validation = seen_by(model, plan, validation_rows, request.n_threads)
     tell("certifying", PLANNED)
-    raw, Z_certificate = take(X, split.certificate), Z[split.certificate]
-    rows = certificate_looks(model, plan, Z_certificate, raw, promise, request.n_threads)
-    own_groups = None if groups is None else groups[split.certificate]
-    certificate, plan = certified(model, plan, shape, rows, own_groups, promise)
-    cost = 0.0 if promise.n_splits == 1 else _cost(plan, rows, request, model.terms.n_outputs)
-    return Outcome(plan, shape, certificate, cost, split, told, rare_classes(model, certificate, plan, rows))
+    certificate_rows = rows.take(split.certificate)
+    seen = certificate_scores(model, plan, certificate_rows, promise, request.n_threads)
+    certificate, plan = certified(model, plan, validation, seen, certificate_rows.groups, promise)
+    cost = 0.0 if promise.n_splits == 1 else _cost(plan, seen, request, model.terms.n_outputs)
+    return Outcome(plan, validation, certificate, cost, split, caught, rare_classes(model, certificate, plan, seen))
 
 
 def _require_rows(split: Split) -> None:
     """Raise ValueError where there is nothing to plan on."""
-    order, shape = len(split.order), len(split.shape)
-    if order < 1 or shape < 1:
+    order, validation = len(split.order), len(split.validation)
+    if order < 1 or validation < 1:
         raise ValueError(
-            f"fit has n_samples={order + shape + len(split.certificate)} to plan and certify on (those that train an "
-            f"estimator not counted), of which {order} give order and readouts and {shape} the looks: at least one of "
-            "each is needed. Give more rows, or certificate_fraction a lower value."
+            f"fit has n_samples={order + validation + len(split.certificate)} to plan and certify on (those that train "
+            f"an estimator not counted), of which {order} give order and readouts and {validation} choose the stages: "
+            "at least one of each is needed. Give more rows, or certificate_fraction a lower value."
         )
 
 
@@ -154,14 +146,14 @@ def certificate_share(fraction: float | str, model: AdditiveModel) -> float:
     """Share of the rows kept for the certificate."""
     if not isinstance(fraction, str):
         return float(fraction)
-    return 0.6 if isinstance(model.terms, LinearTerms) else 0.5
+    return model.terms.certificate_share
 
 
 def _number(n_splits: int | str, promise: Promise, n_certificate: int, model: AdditiveModel) -> int:
     """How many splits: "auto" takes more than one where the certificate may show as many disagreements with them.
 
-    Linear models, which plan on few rows, try up to five: also where these lose the one row that might disagree, and
-    two would lose it, too.
+    Models that plan on few rows try up to five: also where these lose the one row that might disagree, and two would
+    lose it, too.
     """
     if not isinstance(n_splits, str):
         return int(n_splits)
@@ -172,14 +164,14 @@ def _number(n_splits: int | str, promise: Promise, n_certificate: int, model: Ad
     def allowed(splits: int) -> int:
         return most_disagreements(n_certificate, risk, shared_confidence(promise.confidence, splits))
 
-    linear = isinstance(model.terms, LinearTerms)
-    for splits in (5, 2) if linear else (2,):
-        if 0 <= allowed(splits) == allowed(1):
+    most = model.terms.most_splits
+    for splits in sorted({most, 2}, reverse=True):
+        if splits <= most and 0 <= allowed(splits) == allowed(1):
             return splits
-    return 5 if linear and (allowed(5), allowed(1)) == (0, 1) else 1
+    return most if most > 2 and (allowed(most), allowed(1)) == (0, 1) else 1
 
 
-def _cost(plan: Plan, rows: Looks | None, request: Request, n_outputs: int) -> float:
+def _cost(plan: Plan, rows: StageScores | None, request: Request, n_outputs: int) -> float:
     """What a row of the certificate costs: by the user's own model, else in units.
 
     Measured times would make another choice every time.

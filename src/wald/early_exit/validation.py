@@ -16,7 +16,7 @@ from ..models import AdditiveModel
 from .full_model import predict_wrapped
 
 
-def admitted(owner: Any, X: Any) -> Any:
+def validate_fit_rows(owner: Any, X: Any) -> Any:
     """Take names and number of features from the rows of `fit`."""
     X = _readable(X)
     if _is_raw(X):
@@ -37,7 +37,7 @@ def require_accepted(model: AdditiveModel, X: Any) -> None:
             predict_wrapped(model, take(X, np.arange(1)))
 
 
-def checked(owner: Any, X: Any) -> Any:
+def validate_rows(owner: Any, X: Any) -> Any:
     """Check names and number of features of rows to be answered."""
     n_features = getattr(owner, "n_features_in_", None)
     if n_features is None:
@@ -53,7 +53,7 @@ def checked(owner: Any, X: Any) -> Any:
         X = _as_table(X, dtype=[np.float64, np.float32], ensure_min_samples=0)
     elif len(X.shape) != 2:
         X = _as_table(X)  # says what is wrong
-    model: AdditiveModel = owner._served.model
+    model: AdditiveModel = owner._predictor.model
     if is_frame(X):
         if _judges_names(model):
             if n_rows_of(X) > 0:

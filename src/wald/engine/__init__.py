@@ -1,1 +1,9 @@
 """What runs a plan: rows in, codes and stages out. It knows arrays, stages and thresholds, and no family of models."""
+
+from __future__ import annotations
+
+from .compiled import CompiledTerms
+from .interface import AtEnd, Cascade, Decided, Packed, Trace
+from .python_engine import PythonTerms
+
+__all__ = ["AtEnd", "Cascade", "CompiledTerms", "Decided", "Packed", "PythonTerms", "Trace"]

@@ -19,7 +19,7 @@ NATIVE = (np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.uint8))
 #: Rows that must be converted are converted this many bytes at a time.
 PIECE_BYTES = 4 << 20
 #: Rows that a transformer must see first are transformed this many at a time.
-FRONT_ROWS = 16384
+PREPROCESSED_ROWS = 16384
 
 
 @dataclass(frozen=True, eq=False)

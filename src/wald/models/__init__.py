@@ -1,6 +1,7 @@
 """A fitted model, seen as terms: ``F(x) = b + sum_j a_j T_j(x)``, and its own decision rule.
 
-This part of wald knows models and nothing of stopping. A new family of models is one more file here.
+This part of wald knows models and nothing of stopping. A family of models is a subclass of `Terms` in one file, and
+a `Family` that says how its fitted models are read.
 """
 
 from __future__ import annotations
@@ -9,17 +10,36 @@ from typing import Any
 
 import numpy as np
 
+from .checks import check_terms
 from .columns import ColumnMap
 from .decision import Decision
-from .families import Family, family_of
+from .families import Family, Reading, family_of, register
 from .kernel import KernelTerms
 from .linear import LinearTerms
 from .model import AdditiveModel
 from .refusals import refusal
+from .terms import NO_SURROGATES, Surrogates, Terms, families
+from .units import Units
 from .watch import Watch
 from .wrappers import fold_steps, peel, rule_decision
 
-__all__ = ["AdditiveModel", "ColumnMap", "Decision", "KernelTerms", "LinearTerms", "decompose"]
+__all__ = [
+    "NO_SURROGATES",
+    "AdditiveModel",
+    "ColumnMap",
+    "Decision",
+    "Family",
+    "KernelTerms",
+    "LinearTerms",
+    "Reading",
+    "Surrogates",
+    "Terms",
+    "Units",
+    "check_terms",
+    "decompose",
+    "families",
+    "register",
+]
 
 
 def decompose(estimator: Any, *, fold: bool = True) -> AdditiveModel:
@@ -80,7 +100,11 @@ def decompose(estimator: Any, *, fold: bool = True) -> AdditiveModel:
     steps = [*peeled.steps, *reading.steps]
     front, columns, n_folded, step_attributes = fold_steps(steps, fold)
     if columns is not None:
-        terms = terms.after(columns, n_folded) if isinstance(terms, LinearTerms) else terms.after(columns)
+        folded = terms.after(columns, n_folded)
+        if folded is None:
+            front, columns, n_folded, step_attributes = fold_steps(steps, fold=False)
+        else:
+            terms = folded
     return AdditiveModel(
         estimator=estimator,
         terms=terms,
@@ -89,7 +113,7 @@ def decompose(estimator: Any, *, fold: bool = True) -> AdditiveModel:
         classes=np.array(leaf.classes_),
         n_features_in=getattr(estimator, "n_features_in_", None),
         feature_names_in=getattr(estimator, "feature_names_in_", None),
-        allow_nan=_fills(terms),
+        allow_nan=terms.allow_nan,
         slack=slack,
         dtype=reading.dtype,
         folded=columns is not None or reading.folded,
@@ -97,6 +121,9 @@ def decompose(estimator: Any, *, fold: bool = True) -> AdditiveModel:
         centres=reading.centres or (columns is not None and bool(np.any(columns.shift))),
         leaf=leaf,
         ruled=bool(peeled.rules),
+        row_by_row=reading.row_by_row,
+        by_product=reading.by_product,
+        dense_only=reading.dense_only,
         watch=Watch(
             [*((leaf, name) for name in family.attributes), *peeled.attributes, *step_attributes],
             inside=reading.watches,
@@ -104,17 +131,12 @@ def decompose(estimator: Any, *, fold: bool = True) -> AdditiveModel:
     )
 
 
-def _fills(terms: LinearTerms | KernelTerms) -> bool:
-    """Whether something stands in for NaN."""
-    if isinstance(terms, LinearTerms):
-        return terms.fill is not None
-    return terms.columns is not None and terms.columns.fill is not None
-
-
 def _require_inherited(model: Any, family: Family) -> None:
     """Refuse a subclass with its own way to decide: its coefficients would say nothing about its labels."""
     for method in family.methods:
-        if not getattr(type(model), method).__module__.startswith("sklearn."):
+        own = getattr(type(model), method)
+        inherited = any(own is getattr(base, method, None) for base in family.models if isinstance(model, base))
+        if not inherited and not own.__module__.startswith("sklearn."):
             raise TypeError(
                 f"{type(model).__name__} has its own {method}, so that its labels do not follow from what "
                 "it inherits from scikit-learn. Wrap an estimator that keeps scikit-learn's."

@@ -131,6 +131,40 @@ class Decision:
         """
         return [(i, j) for i in range(self.n_classes) for j in range(i + 1, self.n_classes)]
 
+    def margins(self) -> NDArray[np.float64]:
+        """Rows that turn scores into the margins that decide: the score itself, or that of every pair of classes.
+
+        Returns
+        -------
+        float64 ndarray of shape (n_margins, n_outputs)
+        """
+        if self.kind != "argmax":
+            return np.eye(self.n_outputs)
+        first, second = np.triu_indices(self.n_classes, 1)
+        margins = np.zeros((len(first), self.n_classes))
+        margins[np.arange(len(first)), first] = 1.0
+        margins[np.arange(len(first)), second] = -1.0
+        return margins
+
+    def towards(self, code: int) -> NDArray[np.float64]:
+        """How much each score speaks for a label: its own score, less the mean of its rivals'.
+
+        Parameters
+        ----------
+        code : int
+            Index of the label.
+
+        Returns
+        -------
+        float64 ndarray of shape (n_outputs,)
+        """
+        if self.kind == "sign":
+            return np.array([1.0 if code else -1.0])
+        n_rivals = self.n_classes - 1
+        if self.kind == "argmax":
+            return np.where(np.arange(self.n_classes) == code, 1.0, -1.0 / n_rivals)
+        return np.array([((i == code) - float(j == code)) / n_rivals for i, j in self.pairs()])
+
     def _table(self, F: ArrayLike) -> NDArray[np.floating]:
         scores = np.asarray(F)
         if not np.issubdtype(scores.dtype, np.floating):

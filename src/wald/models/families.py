@@ -4,22 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from scipy import sparse
+from sklearn.linear_model._base import LinearClassifierMixin
 
-from .centroids import CENTROID_MODELS, read_centroids
 from .decision import Decision
-from .kernel import KERNEL_MODELS, KernelTerms, read_kernel
-from .linear import LINEAR_MODELS, LinearTerms, read_linear
-from .naive_bayes import NAIVE_BAYES_MODELS, binarizing_steps, read_naive_bayes
-from .one_vs_rest import ONE_VS_REST_MODELS, READ_BY_PREDICT, read_one_vs_rest
+from .readers.centroids import CENTROID_MODELS, read_centroids
+from .readers.kernel import KERNEL_MODELS, read_kernel
+from .readers.linear import LINEAR_MODELS, read_linear
+from .readers.naive_bayes import NAIVE_BAYES_MODELS, binarizing_steps, read_naive_bayes
+from .readers.one_vs_rest import ONE_VS_REST_MODELS, READ_BY_PREDICT, read_one_vs_rest
+from .terms import Terms
 from .watch import Watch
 
 if TYPE_CHECKING:
     from .model import AdditiveModel
 
-__all__ = ["FAMILIES", "Family", "Reading", "family_of"]
+__all__ = ["Family", "Reading", "family_of", "register"]
+
+#: Products of sparse rows with weights have one order of additions; those of dense rows depend on their number.
+SPARSE: Literal["sparse"] = "sparse"
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +34,7 @@ class Reading:
 
     Parameters
     ----------
-    terms : LinearTerms or KernelTerms
+    terms : Terms
         Its scores.
     decision : Decision
         From scores to labels.
@@ -42,15 +48,24 @@ class Reading:
         Whether such a step moves zeros.
     watches : tuple of Watch, default=()
         Of the models inside.
+    row_by_row : {"always", "sparse", "never"}, default="never"
+        For which rows the model's own arithmetic for a row knows nothing of the rows beside it.
+    by_product : bool, default=False
+        Whether the model adds up ``X @ coef_.T + intercept_``.
+    dense_only : bool, default=False
+        Whether the model refuses sparse rows, which the terms take.
     """
 
-    terms: LinearTerms | KernelTerms
+    terms: Terms
     decision: Decision
     dtype: np.dtype[Any]
     steps: list[tuple[str, Any]] = field(default_factory=list)
     folded: bool = False
     centres: bool = False
     watches: tuple[Watch, ...] = ()
+    row_by_row: Literal["always", "sparse", "never"] = "never"
+    by_product: bool = False
+    dense_only: bool = False
 
 
 @dataclass(frozen=True)
@@ -91,36 +106,72 @@ def family_of(model: Any) -> Family | None:
     Family or None
         None when no family has it.
     """
-    return next((family for family in FAMILIES if isinstance(model, family.models)), None)
+    return next((family for family in _FAMILIES if isinstance(model, family.models)), None)
+
+
+def register(family: Family) -> None:
+    """Let `decompose` read another family of models.
+
+    Parameters
+    ----------
+    family : Family
+        Takes the place of one that was registered for the same classes.
+
+    Raises
+    ------
+    TypeError
+        If it is no `Family`.
+    ValueError
+        If some of its classes are read already, together with others.
+    """
+    if not isinstance(family, Family):
+        raise TypeError(f"family must be a wald.models.Family. Got {type(family).__name__} instead.")
+    for known in _FAMILIES:
+        if set(known.models) == set(family.models):
+            _FAMILIES[_FAMILIES.index(known)] = family
+            return
+        if both := set(known.models) & set(family.models):
+            raise ValueError(f"{min(model.__name__ for model in both)} is read by another family already.")
+    _FAMILIES.append(family)
 
 
 def _linear(model: Any, decompose: Callable[[Any], AdditiveModel]) -> Reading:
-    return Reading(*read_linear(model), np.dtype(model.coef_.dtype))
+    inherited = getattr(type(model), "decision_function", None) is LinearClassifierMixin.decision_function
+    by_product = inherited and isinstance(model.coef_, np.ndarray)
+    return Reading(*read_linear(model), np.dtype(model.coef_.dtype), row_by_row=SPARSE, by_product=by_product)
 
 
 def _kernel(model: Any, decompose: Callable[[Any], AdditiveModel]) -> Reading:
-    return Reading(*read_kernel(model), np.dtype(np.float64))  # libsvm converts rows to float64
+    dense_only = not sparse.issparse(model.support_vectors_)
+    # libsvm converts rows to float64, and goes through them one by one
+    return Reading(*read_kernel(model), np.dtype(np.float64), row_by_row="always", dense_only=dense_only)
 
 
 def _naive_bayes(model: Any, decompose: Callable[[Any], AdditiveModel]) -> Reading:
     # The weights are the first that rows meet; a prior of float64 does not undo a product in float32.
     dtype = np.dtype(model.feature_log_prob_.dtype) if hasattr(model, "feature_log_prob_") else np.dtype(np.float64)
-    return Reading(*read_naive_bayes(model), dtype, binarizing_steps(model))
+    return Reading(*read_naive_bayes(model), dtype, binarizing_steps(model), row_by_row=SPARSE)
 
 
 def _centroids(model: Any, decompose: Callable[[Any], AdditiveModel]) -> Reading:
     terms, decision = read_centroids(model)
-    return Reading(terms, decision, np.dtype(model.centroids_.dtype))
+    return Reading(terms, decision, np.dtype(model.centroids_.dtype), row_by_row=SPARSE)
 
 
 def _one_vs_rest(model: Any, decompose: Callable[[Any], AdditiveModel]) -> Reading:
     rest = read_one_vs_rest(model, decompose)
     return Reading(
-        rest.terms, rest.decision, rest.dtype, folded=rest.folded, centres=rest.centres, watches=rest.watches
+        rest.terms,
+        rest.decision,
+        rest.dtype,
+        folded=rest.folded,
+        centres=rest.centres,
+        watches=rest.watches,
+        row_by_row=SPARSE,
     )
 
 
-FAMILIES = (
+_FAMILIES = [
     Family(LINEAR_MODELS, ("predict", "decision_function"), ("coef_", "intercept_", "classes_"), _linear),
     Family(
         KERNEL_MODELS,
@@ -147,4 +198,4 @@ FAMILIES = (
         thresholds=False,
     ),
     Family(ONE_VS_REST_MODELS, ("predict", "decision_function"), ("classes_", *READ_BY_PREDICT), _one_vs_rest),
-)
+]

@@ -2,29 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.svm import SVC, NuSVC
-from sklearn.utils.validation import check_is_fitted
 
+from .. import _core
+from ..engine import CompiledTerms
+from ..utils.bytes import padded, readout_bytes
 from .columns import ColumnMap
-from .decision import Decision
-from .linear import LinearTerms
+from .directions import linear_surrogates
+from .landmarks import BLOCKS, LEAST_ROWS, rbf_landmarks
+from .terms import NO_SURROGATES, Precision, Surrogates, Terms
+from .units import Floats, Ints
 
-__all__ = ["KERNEL_MODELS", "KernelTerms", "read_kernel"]
+if TYPE_CHECKING:
+    from ..engine import Packed
 
-KERNEL_MODELS: tuple[type, ...] = (SVC, NuSVC)
+__all__ = ["KernelTerms"]
 
-CHUNK = 1 << 22  # kernel values held at once while scoring
+#: The engine takes no more.
+MOST_DEGREE: int = _core.LIMITS["degree"]
+MOST_FEATURES: int = _core.LIMITS["kernel_features"]
+#: Terms that the engine evaluates at a time: the lanes of the widest registers.
+LANES = {"float32": _core.LIMITS["lanes_float32"], "float64": _core.LIMITS["lanes_float64"]}
+#: A machine that was trained on sparse rows keeps only the features that its support vectors have, from here on.
+SPARSE_FEATURES = 2048
+#: Packed support vectors may take this much memory.
+PACKED_BYTES = 8 << 30
+#: Surrogates are not made for more features than these, and linear ones are no more than so many directions.
+SURROGATE_FEATURES, MOST_DIRECTIONS = 4096, 15
+CSR_PARTS = ("data", "indices", "indptr")
+_NAMES = {"rbf": "RBF", "poly": "polynomial", "sigmoid": "sigmoid"}
 
 
 @dataclass(frozen=True, eq=False)
-class KernelTerms:
+class KernelTerms(Terms):
     """Kernel values as terms: output k of a row x is ``K(x, support_vectors) @ coef[k] + intercept[k]``.
 
     Parameters
@@ -45,6 +61,11 @@ class KernelTerms:
         Applied to a raw row first.
     """
 
+    family: ClassVar[str] = "kernel"
+    unit_name: ClassVar[str] = "support vectors"
+    precisions: ClassVar[tuple[Precision, ...]] = ("float32", "float64")
+    surrogate_candidates: ClassVar[int] = sum(BLOCKS)
+
     kernel: Literal["rbf", "poly", "sigmoid"]
     gamma: float
     coef0: float
@@ -55,14 +76,24 @@ class KernelTerms:
     columns: ColumnMap | None = None
 
     @property
-    def n_terms(self) -> int:
-        """Number of terms: the support vectors."""
-        return int(self.coef.shape[1])
+    def n_features(self) -> int:
+        """Number of columns of a row."""
+        return int(self.support_vectors.shape[1])
 
     @property
-    def n_outputs(self) -> int:
-        """Number of scores per row."""
-        return int(self.coef.shape[0])
+    def allow_nan(self) -> bool:
+        """Whether something stands in for NaN."""
+        return self.columns is not None and self.columns.fill is not None
+
+    @property
+    def takes_sparse(self) -> bool:
+        """Whether zeros stay zeros on the way to the kernel."""
+        return self.columns is None or not bool(np.any(self.columns.shift))
+
+    @property
+    def description(self) -> str:
+        """In words."""
+        return f"{_NAMES[self.kernel]} kernel machine"
 
     def values(self, X: Any, which: Sequence[int] | NDArray[np.intp] | None = None) -> NDArray[np.float64]:
         """Kernel values.
@@ -86,33 +117,15 @@ class KernelTerms:
         inner = self.gamma * _products(rows, vectors) + self.coef0
         return np.tanh(inner) if self.kernel == "sigmoid" else np.asarray(inner**self.degree)
 
-    def scores(self, X: Any) -> NDArray[np.float64]:
-        """Full scores in float64.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_rows, n_features)
-            Raw rows.
-
-        Returns
-        -------
-        float64 ndarray of shape (n_rows, n_outputs)
-            One column per output.
-        """
-        rows = X.tocsr() if sparse.issparse(X) else np.asarray(X)
-        step = max(1, CHUNK // max(1, self.n_terms))
-        scores = np.empty((rows.shape[0], self.n_outputs))
-        for start in range(0, rows.shape[0], step):
-            scores[start : start + step] = self.values(rows[start : start + step]) @ self.coef.T
-        return scores + self.intercept
-
-    def after(self, columns: ColumnMap) -> KernelTerms:
+    def after(self, columns: ColumnMap, n_steps: int = 1) -> KernelTerms:
         """Put a map of the columns in front of the kernel.
 
         Parameters
         ----------
         columns : ColumnMap
             What happens to a raw row before it meets the present terms.
+        n_steps : int, default=1
+            Makes no difference here.
 
         Returns
         -------
@@ -120,124 +133,190 @@ class KernelTerms:
             Terms for the rows before the map.
         """
         total = columns if self.columns is None else columns.then(self.columns)
-        return KernelTerms(
-            self.kernel,
-            self.gamma,
-            self.coef0,
-            self.degree,
-            self.support_vectors,
-            self.coef,
-            self.intercept,
-            total,
+        return replace(self, columns=total)
+
+    # ---- bounds ----------------------------------------------------------------------------------------------------
+
+    def ranges(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+        """Between 0 and 1 for an RBF kernel, whatever the features."""
+        bounded = self.kernel == "rbf"
+        n = self.n_terms
+        return np.full(n, 0.0 if bounded else -np.inf), np.full(n, 1.0 if bounded else np.inf)
+
+    def rounding(self, low: Floats, high: Floats, working: float) -> float:
+        """Bound of all rounding, the engine's and the wrapped model's, of an RBF machine."""
+        # K = exp(-E) errs by K dE, dE <= c u gamma (|x| + |s|)^2 <= c u (8 gamma |s|^2 + 2 E), and E exp(-E) < 1/2.
+        u, vectors = 2.0**-53, self.support_vectors
+        depth = vectors.shape[1] + self.n_terms + 64
+        moved = 0.0 if self.columns is None else float(np.sum(self.columns.swing**2))
+        each = depth * (u + working) * (8.0 * self.gamma * (float(np.max(_norms(vectors))) + moved) + 4.0)
+        total = each * np.abs(self.coef).sum(axis=1).max() + depth * u * np.abs(self.intercept).max()
+        return float(4.0 * total)
+
+    # ---- planning --------------------------------------------------------------------------------------------------
+
+    def surrogates(
+        self, X: Any, scores: Floats, n_classes: int
+    ) -> Callable[[Floats, Ints], tuple[Surrogates, Floats]] | None:
+        """Landmarks of an RBF machine; directions of the others."""
+        too_few = X.shape[0] < LEAST_ROWS
+        if sparse.issparse(X) or sparse.issparse(self.support_vectors) or X.shape[1] > SURROGATE_FEATURES or too_few:
+            return None
+        n_directions = 1 if self.n_outputs == 1 else min(n_classes - 1, MOST_DIRECTIONS)
+
+        def surrogates(weights: Floats, best: Ints) -> tuple[Surrogates, Floats]:
+            rows = self.mapped(np.asarray(X, dtype=np.float64))
+            if self.kernel != "rbf":
+                directions = linear_surrogates(rows, scores, weights, n_directions)
+                return Surrogates(directions, linear=True), rows @ directions.T
+            landmarks = rbf_landmarks(rows, scores, weights, self.support_vectors[best], self.gamma)
+            moved = replace(self, support_vectors=landmarks, coef=np.zeros((1, len(landmarks))), columns=None)
+            return Surrogates(landmarks, linear=False), moved.values(rows)
+
+        return surrogates
+
+    def training_rows(self) -> Any:
+        """The support vectors."""
+        return self.support_vectors
+
+    def mapped(self, X: Any) -> Any:
+        """Rows as the kernel sees them."""
+        return X if self.columns is None else self.columns.apply(X)
+
+    def block_length(self, precision: str) -> int:
+        """A register of terms."""
+        return LANES[precision]
+
+    # ---- the engine, and files -------------------------------------------------------------------------------------
+
+    def pack(self, order: Ints, surrogates: Surrogates = NO_SURROGATES, precision: Precision = "float64") -> Packed:
+        """Pack for the compiled engine: early terms first, in the order of the plan, and all others behind them."""
+        n = self.n_terms
+        rest = np.setdiff1d(np.arange(n), order[order < n])
+        order = np.concatenate([order, rest]).astype(np.int64)
+        own = order < n
+        vectors, kept = self._kept_vectors()
+        width = vectors.shape[1]
+        if len(order) * width * 12 > PACKED_BYTES:
+            raise ValueError(
+                f"{n} support vectors of {width} features take {len(order) * width * 12 / 2**30:.0f} GiB packed; at "
+                f"most {PACKED_BYTES >> 30} GiB are allowed. Reduce the features, or train with fewer support vectors."
+            )
+        columns = self.columns
+        has_map = columns is not None and not columns.is_identity
+        packed = _core.Model.kernel(
+            kernel=self.kernel,
+            gamma=self.gamma,
+            coef0=self.coef0,
+            degree=self.degree,
+            vectors=np.ascontiguousarray(vectors.toarray() if sparse.issparse(vectors) else vectors),
+            landmarks=None if own.all() else np.ascontiguousarray(surrogates.vectors),
+            order=order,
+            linear=(~own & surrogates.linear).astype(np.uint8),
+            coef=np.where(own, np.take(self.coef, np.where(own, order, 0), axis=1), 0.0),
+            intercept=np.ascontiguousarray(self.intercept),
+            n_features=self.n_features,
+            kept=kept,
+            scale=np.ascontiguousarray(columns.scale) if columns is not None and has_map else None,
+            shift=np.ascontiguousarray(columns.shift) if columns is not None and has_map else None,
+            swing=float(np.sqrt(np.sum(columns.swing**2))) if columns is not None and has_map else 0.0,
+            fill=None if columns is None or columns.fill is None else np.ascontiguousarray(columns.fill),
+            single=precision == "float32",
         )
+        return CompiledTerms(packed)
+
+    def _kept_vectors(self) -> tuple[Any, NDArray[np.int32] | None]:
+        """Support vectors without the features that none of them has, and the features that are left."""
+        vectors = self.support_vectors
+        if not sparse.issparse(vectors) or self.n_features <= SPARSE_FEATURES:
+            return vectors, None
+        kept = np.unique(np.append(vectors.indices, 0)).astype(np.int32)
+        return vectors[:, kept], kept
+
+    def facts(self) -> dict[str, Any]:
+        """The kernel's name."""
+        return {"kernel": self.kernel}
+
+    def packed_bytes(self, n_surrogates: int, precision: str) -> int:
+        """Packed vectors, and what is kept for each term, feature and row."""
+        n_terms, single = self.n_terms + n_surrogates, precision == "float32"
+        thin = sparse.issparse(self.support_vectors)  # these are made dense first
+        kept = self._kept_vectors()[1]
+        width = self.n_features if kept is None else len(kept)
+        lanes = LANES[precision]
+        of_value = 8 * thin * n_terms + 4 * padded(n_terms, LANES["float32"]) * single
+        of_value += 8 * padded(n_terms, LANES["float64"])
+        outputs = 1 if self.n_outputs == 1 else padded(self.n_outputs, lanes)
+        coefs = padded(n_terms, lanes) * (outputs * 12 + self.n_outputs * 24 + 64)
+        # where a feature is kept; a row as it comes and as a list, in both precisions; scipy's choice of columns
+        of_feature = (20 if thin else 0) + 4 + 8
+        return int(width * of_value + coefs + self.n_features * of_feature + (width + LANES["float32"]) * 36)
+
+    def stages_bytes(self, stage_terms: Sequence[int]) -> int:
+        """Readouts."""
+        return readout_bytes(stage_terms, self.n_outputs)
+
+    def encode(self, arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
+        """Support vectors, their weights, the kernel, and what stands before it."""
+        vectors, columns = self.support_vectors, self.columns
+        arrays |= {"coef": self.coef, "intercept": self.intercept}
+        if sparse.issparse(vectors):
+            arrays |= {f"vectors.{name}": getattr(vectors, name) for name in CSR_PARTS}
+        else:
+            arrays["vectors"] = vectors
+        if columns is not None:
+            arrays |= {"scale": columns.scale, "shift": columns.shift, "swing": columns.swing}
+            if columns.fill is not None:
+                arrays["fill"] = columns.fill
+        return {
+            "kernel": self.kernel,
+            "gamma": float(self.gamma),
+            "coef0": float(self.coef0),
+            "degree": int(self.degree),
+            "n_features": self.n_features,
+            "sparse": bool(sparse.issparse(vectors)),
+            "columns": columns is not None,
+            "fill": columns is not None and columns.fill is not None,
+        }
+
+    @classmethod
+    def decode(cls, section: Any, stock: Any, n_outputs: int) -> Self:
+        """Build again what `encode` gave."""
+        n_features = section.integer("n_features", 1, MOST_FEATURES)
+        coef = stock.floats("coef", n_outputs, None)
+        n_terms = coef.shape[1]
+        stock.require(n_terms, "the array 'coef' has no columns")
+        if section.flag("sparse"):
+            vectors: Any = stock.csr([f"vectors.{name}" for name in CSR_PARTS], n_terms, n_features)
+            stock.room.holds_sparse()
+        else:
+            vectors = stock.floats("vectors", n_terms, n_features)
+        columns, has_fill = None, section.flag("fill")
+        if section.flag("columns"):
+            columns = ColumnMap(
+                scale=stock.floats("scale", n_features),
+                shift=stock.floats("shift", n_features),
+                fill=stock.floats("fill", n_features) if has_fill else None,
+                swing=stock.floats("swing", n_features, low=0.0),
+            )
+        stock.require(columns is not None or not has_fill, "header.model.terms.fill stands in for NaN without columns")
+        terms = cls(
+            kernel=section.choice("kernel", tuple(_NAMES)),
+            gamma=section.number("gamma", 0.0),
+            coef0=section.number("coef0"),
+            degree=section.integer("degree", 0, MOST_DEGREE),
+            support_vectors=vectors,
+            coef=coef,
+            intercept=stock.floats("intercept", n_outputs),
+            columns=columns,
+        )
+        section.done()
+        return terms
 
     def _mapped(self, X: Any) -> Any:
         if self.columns is not None:
             return self.columns.apply(X)
         return X.tocsr().astype(np.float64) if sparse.issparse(X) else np.asarray(X, dtype=np.float64, order="C")
-
-
-def read_kernel(model: Any) -> tuple[LinearTerms | KernelTerms, Decision]:
-    """Read a fitted support vector classifier of scikit-learn.
-
-    Parameters
-    ----------
-    model : SVC or NuSVC
-        The fitted model, trained on dense or sparse rows.
-
-    Returns
-    -------
-    terms : LinearTerms or KernelTerms
-        A linear kernel is collapsed into its weight vectors.
-    decision : Decision
-        Sign for two classes, where a score of exactly 0 is the positive class; votes for more.
-
-    Raises
-    ------
-    sklearn.exceptions.NotFittedError
-        If the model is not fitted.
-    TypeError
-        If the kernel is precomputed or a callable.
-    ValueError
-        If the model answers nothing itself: no support vectors, changed by hand, contradictory options.
-    """
-    check_is_fitted(model)
-    name, kernel = type(model).__name__, model.kernel
-    if callable(kernel) or kernel not in ("linear", "poly", "rbf", "sigmoid"):
-        shown = "a callable" if callable(kernel) else repr(kernel)
-        raise TypeError(
-            f"{name} with kernel={shown} is not supported: its kernel cannot be evaluated one support "
-            "vector at a time. Supported kernels are 'linear', 'poly', 'rbf' and 'sigmoid'."
-        )
-    n_classes = len(model.classes_)
-    if model.break_ties and model.decision_function_shape == "ovo":
-        raise ValueError(f"{name} cannot predict with break_ties=True and decision_function_shape='ovo'.")
-    _refuse_changed_by_hand(model, n_classes)
-
-    vectors = _copy_rows(model.support_vectors_)
-    dual = model.dual_coef_.toarray() if sparse.issparse(model.dual_coef_) else np.asarray(model.dual_coef_)
-    if not vectors.shape[0]:
-        raise ValueError(f"This {name} has no support vectors: it gives every row the same answer.")
-    coef = np.array(dual, dtype=np.float64) if n_classes == 2 else _one_vs_one(dual, model.n_support_)
-    intercept = np.array(model.intercept_, dtype=np.float64)
-    if n_classes == 2:
-        # libsvm's own score has the other sign: its first class wins only when strictly above 0.
-        decision = Decision("sign", 2, tie_positive=True)
-    else:
-        decision = Decision("votes", n_classes, break_ties=bool(model.break_ties))
-
-    if kernel == "linear":
-        weights, sizes = coef @ vectors, np.abs(coef) @ abs(vectors)
-        depth = sum(vectors.shape) + 4  # libsvm adds up n_sv products of n_features each
-        return LinearTerms(weights, intercept, None, sizes, np.abs(intercept), depth), decision
-    # The resolved gamma ("scale", "auto") has no public name, and the rows that it comes from are gone.
-    gamma = float(model._gamma)
-    terms = KernelTerms(kernel, gamma, float(model.coef0), int(model.degree), vectors, coef, intercept)
-    return terms, decision
-
-
-def _one_vs_one(dual: NDArray[np.float64], n_support: NDArray[np.int32]) -> NDArray[np.float64]:
-    """Unfold libsvm's (n_classes - 1, n_sv) coefficients into one row per pair of classes.
-
-    Support vectors are grouped by class. Those of class i hold their coefficients against the other classes
-    in rows 0, 1, ..., in the order of the classes without i.
-    """
-    n_classes = len(n_support)
-    ends = np.cumsum(n_support)
-    group = [slice(end - size, end) for end, size in zip(ends, n_support, strict=True)]
-    coef = np.zeros((n_classes * (n_classes - 1) // 2, dual.shape[1]))
-    for pair, (i, j) in enumerate(Decision("votes", n_classes).pairs()):
-        coef[pair, group[i]] = dual[j - 1, group[i]]
-        coef[pair, group[j]] = dual[i, group[j]]
-    return coef
-
-
-def _refuse_changed_by_hand(model: Any, n_classes: int) -> None:
-    """Refuse a model whose public coefficients are not those that it predicts with.
-
-    predict reads private copies, with libsvm's sign. They are the same numbers unless someone has edited one
-    side.
-    """
-    sign = -1.0 if n_classes == 2 else 1.0
-    for public, private in (("dual_coef_", "_dual_coef_"), ("intercept_", "_intercept_")):
-        used = getattr(model, private, None)
-        if used is not None and not np.array_equal(_dense(getattr(model, public)), sign * _dense(used)):
-            raise ValueError(
-                f"{public} of this {type(model).__name__} was changed after fit, but its predict does not "
-                f"read {public}: the change has no effect on the labels. Undo it, or refit."
-            )
-
-
-def _dense(values: Any) -> NDArray[np.float64]:
-    return np.asarray(values.toarray() if sparse.issparse(values) else values)
-
-
-def _copy_rows(rows: Any) -> Any:
-    if not sparse.issparse(rows):
-        return np.array(rows, dtype=np.float64, order="C")
-    copied = sparse.csr_array(rows, dtype=np.float64, copy=True)
-    copied.sum_duplicates()
-    return copied
 
 
 def _products(rows: Any, vectors: Any) -> NDArray[np.float64]:

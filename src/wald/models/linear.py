@@ -3,42 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-import sklearn.linear_model
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-from sklearn.svm import LinearSVC
-from sklearn.utils.validation import check_is_fitted
 
+from .. import _core
+from ..engine import CompiledTerms
+from ..utils.bytes import padded, readout_bytes
 from .columns import DERIVED, ColumnMap
-from .decision import Decision
+from .terms import NO_SURROGATES, Precision, Surrogates, Terms
+from .units import Floats, Ints, Units, feature_units
 
-__all__ = ["LINEAR_MODELS", "LinearTerms", "first_of_largest", "read_linear"]
+if TYPE_CHECKING:
+    from ..engine import Packed
 
-# PassiveAggressiveClassifier is on its way out of scikit-learn, hence by name.
-LINEAR_MODELS: tuple[type, ...] = (
-    LinearSVC,
-    LinearDiscriminantAnalysis,
-    *(
-        getattr(sklearn.linear_model, name)
-        for name in (
-            "LogisticRegression",
-            "LogisticRegressionCV",
-            "Perceptron",
-            "PassiveAggressiveClassifier",
-            "RidgeClassifier",
-            "RidgeClassifierCV",
-            "SGDClassifier",
-        )
-        if hasattr(sklearn.linear_model, name)
-    ),
-)
+__all__ = ["LinearTerms"]
 
+#: The engine takes no more.
+MOST_FEATURES: int = _core.LIMITS["linear_features"]
 #: Behind folded steps, weights count as no smaller than this in the bounds.
 LEAST_WEIGHT = 2.0**-27
 #: What float32 loses at most when a product underflows, as a multiple of its unit roundoff.
@@ -46,7 +32,7 @@ UNDERFLOW = 2.0**-125
 
 
 @dataclass(frozen=True, eq=False)
-class LinearTerms:
+class LinearTerms(Terms):
     """Feature values as terms: output k of a row x is ``x @ coef[k] + intercept[k]``.
 
     Parameters
@@ -68,6 +54,16 @@ class LinearTerms:
         roundoff. The number of features and a few when missing.
     """
 
+    family: ClassVar[str] = "linear"
+    unit_name: ClassVar[str] = "features"
+    own_weights: ClassVar[bool] = True
+    certificate_share: ClassVar[float] = 0.6  # the weights say something of the plan themselves
+    most_splits: ClassVar[int] = 5
+    timed_rows: ClassVar[int] = 16_000  # cheap models are as slow as the rows' memory
+    timed_repeats: ClassVar[int] = 7
+    plans_sparse_rows: ClassVar[bool] = False
+    rest_by_model: ClassVar[bool] = False
+
     coef: NDArray[np.float64]
     intercept: NDArray[np.float64]
     fill: NDArray[np.float64] | None = None
@@ -84,14 +80,19 @@ class LinearTerms:
             object.__setattr__(self, "depth", self.n_terms + 2)
 
     @property
-    def n_terms(self) -> int:
-        """Number of terms: the features."""
-        return int(self.coef.shape[1])
+    def n_features(self) -> int:
+        """Number of columns: one a term."""
+        return self.n_terms
 
     @property
-    def n_outputs(self) -> int:
-        """Number of scores per row."""
-        return int(self.coef.shape[0])
+    def allow_nan(self) -> bool:
+        """Whether something stands in for NaN."""
+        return self.fill is not None
+
+    @property
+    def description(self) -> str:
+        """In words."""
+        return "linear model"
 
     def values(self, X: Any, which: Sequence[int] | NDArray[np.intp] | None = None) -> NDArray[np.float64]:
         """Values of the terms.
@@ -115,26 +116,9 @@ class LinearTerms:
             values = np.array(np.asarray(X)[:, picked], dtype=np.float64, order="C")
         return values if self.fill is None else np.where(np.isnan(values), self.fill[picked], values)
 
-    def scores(self, X: Any) -> NDArray[np.float64]:
-        """Full scores in float64.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_rows, n_features)
-            Raw rows.
-
-        Returns
-        -------
-        float64 ndarray of shape (n_rows, n_outputs)
-            One column per output.
-        """
-        if not sparse.issparse(X):
-            return np.asarray(self.values(X) @ self.coef.T + self.intercept)
-        rows = X.tocsr().astype(np.float64)  # a copy
-        if self.fill is not None:
-            missing = np.isnan(rows.data)
-            rows.data[missing] = self.fill[rows.indices[missing]]
-        return np.asarray(rows @ self.coef.T + self.intercept)
+    def columns_read(self, terms: Ints) -> Ints:
+        """Each term reads the column of its number."""
+        return terms
 
     def after(self, columns: ColumnMap, n_steps: int = 1) -> LinearTerms:
         """Fold a map of the columns into the weights.
@@ -165,94 +149,98 @@ class LinearTerms:
             depth=self.depth + 4 * n_steps,
         )
 
+    # ---- bounds ----------------------------------------------------------------------------------------------------
 
-def read_linear(model: Any) -> tuple[LinearTerms, Decision]:
-    """Read a fitted linear classifier of scikit-learn.
+    def needs_feature_ranges(self) -> bool:
+        """A term is a feature, or what stands in for it."""
+        return True
 
-    Parameters
-    ----------
-    model : estimator
-        An instance of one of `LINEAR_MODELS`.
+    def ranges(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+        """Those of the features, and of what stands in for them."""
+        if self.fill is None:
+            return low, high
+        return np.minimum(low, self.fill), np.maximum(high, self.fill)
 
-    Returns
-    -------
-    terms : LinearTerms
-        Its weights and intercepts.
-    decision : Decision
-        Sign for two classes, where a score of exactly 0 is the negative class; argmax for more.
+    def rounding(self, low: Floats, high: Floats, working: float) -> float:
+        """Bound of all rounding, the engine's and the wrapped model's."""
+        size = np.maximum(np.abs(low), np.abs(high))
+        with np.errstate(invalid="ignore"):
+            largest = np.where(self.coef_bound == 0, 0.0, self.coef_bound * size).sum(axis=1).max()
+        total = float(largest + self.intercept_bound.max())
+        return 4.0 * total * ((self.n_terms + 16) * 2.0**-53 + (self.depth + 16) * working)
 
-    Raises
-    ------
-    sklearn.exceptions.NotFittedError
-        If the model is not fitted.
-    TypeError
-        If the model answers several labels per row.
-    ValueError
-        If the model knows one class only, or its weights and classes do not fit together.
-    """
-    check_is_fitted(model)
-    name = type(model).__name__
-    # RidgeClassifier keeps the kind of its targets nowhere in public; three labels look like three classes
-    # otherwise.
-    binarizer = getattr(model, "_label_binarizer", None)
-    if str(getattr(binarizer, "y_type_", "")).startswith("multilabel"):
-        raise TypeError(
-            f"This {name} is multilabel: it answers several labels per row, and wald stops at one. "
-            "Fit one classifier per label and wrap each."
+    def score_error(self, most: float, working: float) -> float:
+        """As ``LinearModel::error`` of the engine has it."""
+        size = most * float(self.coef_bound.max(axis=0).sum()) + float(self.intercept_bound.max())
+        if not size <= (2.0**100 if working > 2.0**-50 else 2.0**1000):
+            return math.inf
+        share = (self.n_terms + 8) * 2.0**-53 + (self.depth + 4) * working
+        return 1.05 * size * share + (self.n_terms + self.depth) * 2.0**-140
+
+    # ---- planning, the engine, and files ---------------------------------------------------------------------------
+
+    def units(
+        self,
+        names: NDArray[Any] | None,
+        groups: Mapping[str, Sequence[int | str]] | None,
+        costs: ArrayLike | Mapping[str, float] | None,
+        run: int,
+    ) -> Units:
+        """Features, one by one, in the user's groups, or in runs of neighbours."""
+        return feature_units(self.n_terms, names, groups, costs, run)
+
+    def pack(self, order: Ints, surrogates: Surrogates = NO_SURROGATES, precision: Precision = "float64") -> Packed:
+        """Pack for the compiled engine, which always computes linear models in float64."""
+        packed = _core.Model.linear(
+            order=np.ascontiguousarray(order, dtype=np.int32),
+            coef=np.ascontiguousarray(self.coef),
+            intercept=np.ascontiguousarray(self.intercept),
+            fill=None if self.fill is None else np.ascontiguousarray(self.fill),
+            magnitude=np.ascontiguousarray(self.coef_bound.max(axis=0)),
+            bias_magnitude=float(self.intercept_bound.max()),
+            depth=float(self.depth),
         )
-    n_classes = len(model.classes_)
-    if n_classes < 2:
-        raise ValueError(f"This {name} was trained on one class only: there is nothing to decide.")
-    weights = model.coef_.toarray() if sparse.issparse(model.coef_) else np.asarray(model.coef_)
-    coef = np.array(np.atleast_2d(weights), dtype=np.float64)
-    n_outputs = 1 if n_classes == 2 else n_classes
-    if coef.shape[0] != n_outputs:
-        raise ValueError(f"This {name} has {n_classes} classes and coef_ of shape {coef.shape}, which do not fit.")
-    # The intercept is one number, 0.0, in models that were fitted without.
-    intercept = np.array(np.broadcast_to(np.asarray(model.intercept_, dtype=np.float64), (n_outputs,)))
-    decision = Decision("sign" if n_classes == 2 else "argmax", n_classes)
-    return LinearTerms(coef, intercept), decision
+        return CompiledTerms(packed, columns=np.asarray(order, dtype=np.int64))
 
+    def packed_bytes(self, n_surrogates: int, precision: str) -> int:
+        """Coefficients by output, padded, and copies of them; their bounds; places of the features."""
+        width = padded(self.n_terms, 8)
+        return self.n_outputs * (3 * width + 8) * 8 + 64 * width
 
-def first_of_largest(
-    coef: NDArray[np.float64],
-    intercept: NDArray[np.float64],
-    coef_bound: NDArray[np.float64],
-    intercept_bound: NDArray[np.float64],
-    depth: int,
-) -> tuple[LinearTerms, Decision]:
-    """Build terms for a model that has one score per class, for two classes, too, and answers by argmax.
+    def stages_bytes(self, stage_terms: Sequence[int]) -> int:
+        """Readouts, and with one output a table of all stages by all terms."""
+        table = max(stage_terms, default=0) * padded(len(stage_terms), 8) * 8 if self.n_outputs == 1 else 0
+        return readout_bytes(stage_terms, self.n_outputs) + table
 
-    Of two scores, the second wins when it is larger, and the first when they are equal. That is the sign of
-    their difference, in floating point as well. Each of the two scores rounds by itself, so that what the
-    difference may be off by is the sum of both bounds.
+    def encode(self, arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
+        """Weights and their bounds."""
+        arrays |= {
+            "coef": self.coef,
+            "intercept": self.intercept,
+            "coef_bound": self.coef_bound,
+            "intercept_bound": self.intercept_bound,
+        }
+        by_columns = not self.coef.flags.c_contiguous  # products take another way then, and round otherwise
+        if by_columns:
+            arrays["coef"] = self.coef.T
+        if self.fill is not None:
+            arrays["fill"] = self.fill
+        return {"depth": int(self.depth), "fill": self.fill is not None, "by_columns": by_columns}
 
-    Parameters
-    ----------
-    coef : float64 ndarray of shape (n_classes, n_features)
-        Weights.
-    intercept : float64 ndarray of shape (n_classes,)
-        Intercepts.
-    coef_bound, intercept_bound : float64 ndarrays of the shapes of `coef` and `intercept`
-        Bounds as `LinearTerms` has them.
-    depth : int
-        Number of roundings that a value goes through in the wrapped model.
-
-    Returns
-    -------
-    terms : LinearTerms
-        One output for two classes, one per class for more.
-    decision : Decision
-        Sign for two classes, argmax for more.
-    """
-    if len(coef) > 2:
-        weights, start = np.array(coef, dtype=np.float64), np.array(intercept, dtype=np.float64)
-        return LinearTerms(weights, start, None, coef_bound, intercept_bound, depth), Decision("argmax", len(coef))
-    terms = LinearTerms(
-        coef=np.asarray(coef[1:] - coef[:1], dtype=np.float64),
-        intercept=np.asarray(intercept[1:] - intercept[:1], dtype=np.float64),
-        coef_bound=coef_bound.sum(axis=0, keepdims=True),
-        intercept_bound=intercept_bound.sum(keepdims=True),
-        depth=depth + 1,  # the differences here are rounded themselves
-    )
-    return terms, Decision("sign", 2)
+    @classmethod
+    def decode(cls, section: Any, stock: Any, n_outputs: int) -> Self:
+        """Weights and their bounds."""
+        by_columns = section.flag("by_columns")
+        coef = stock.floats("coef", None, n_outputs).T if by_columns else stock.floats("coef", n_outputs, None)
+        n_features = coef.shape[1]
+        stock.require(1 <= n_features <= MOST_FEATURES, "the array 'coef' has no columns, or too many")
+        terms = cls(
+            coef=coef,
+            intercept=stock.floats("intercept", n_outputs),
+            fill=stock.floats("fill", n_features) if section.flag("fill") else None,
+            coef_bound=stock.floats("coef_bound", n_outputs, n_features, low=0.0, finite=False),
+            intercept_bound=stock.floats("intercept_bound", n_outputs, low=0.0, finite=False),
+            depth=section.integer("depth", 1),
+        )
+        section.done()
+        return terms

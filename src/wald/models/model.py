@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from .columns import READ_BY_TRANSFORM
 from .decision import Decision
-from .kernel import KernelTerms
-from .linear import LinearTerms
+from .terms import Terms
 from .watch import Watch, digest
 
 __all__ = ["AdditiveModel"]
@@ -31,7 +30,7 @@ class AdditiveModel:
     ----------
     estimator : estimator
         The fitted estimator whose labels are promised. It answers the rows that are handed over.
-    terms : LinearTerms or KernelTerms
+    terms : Terms
         The score as a sum, for the rows that `front` gives (raw rows without a front).
     decision : Decision
         From scores to labels.
@@ -60,12 +59,18 @@ class AdditiveModel:
         The innermost model, behind all steps; None where only its numbers are there.
     ruled : bool, default=False
         Whether a threshold or a calibrator decides, and not the innermost model itself.
+    row_by_row : {"always", "sparse", "never"}, default="never"
+        For which rows the innermost model's arithmetic for a row knows nothing of the rows beside it.
+    by_product : bool, default=False
+        Whether the innermost model adds up ``X @ coef_.T + intercept_``.
+    dense_only : bool, default=False
+        Whether the innermost model refuses sparse rows, which the terms take.
     watch : Watch, default=Watch(())
         The attributes that `changed` looks at.
     """
 
     estimator: Any
-    terms: LinearTerms | KernelTerms
+    terms: Terms
     decision: Decision
     front: Any
     classes: NDArray[Any]
@@ -79,6 +84,9 @@ class AdditiveModel:
     centres: bool = False
     leaf: Any = None
     ruled: bool = False
+    row_by_row: Literal["always", "sparse", "never"] = "never"
+    by_product: bool = False
+    dense_only: bool = False
     watch: Watch = field(default_factory=lambda: Watch(()), repr=False)
 
     def working_precision(self, dtype: DTypeLike) -> float:

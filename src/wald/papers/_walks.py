@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
-from ..stopping import Boundary, Looks, bridge_boundary
+from ..stopping import Boundary, StageScores, bridge_boundary
 from ._common import Record
 
 Floats = NDArray[np.floating]
@@ -61,7 +61,7 @@ def errors_seen(
     boundary = Boundary.upper(np.zeros(n_terms - 1), 1.0)
     for start in range(0, n_walks, _CHUNK):
         n = min(_CHUNK, n_walks - start)
-        looks = Looks(full=np.zeros(n, dtype=np.int32), scores=negative_walks(drift, n_terms, n, rng))
+        looks = StageScores(full=np.zeros(n, dtype=np.int32), scores=negative_walks(drift, n_terms, n, rng))
         for i, delta in enumerate(deltas):
             codes, _ = looks.answers(*boundary.thresholds(bridge_boundary(0.0, 1.0, delta), looks.dtype))
             stopped[i] += codes.sum()

@@ -8,12 +8,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from .header import MOST_CHARACTERS, FileFormatError
 from .room import NO_END, TEXT_OBJECT, Room
 
 Arrays = dict[str, NDArray[Any]]
 Floats = NDArray[np.float64]
+INDICES = ("int32", "int64")
 
 
 class Stock:
@@ -75,6 +77,28 @@ class Stock:
         if points.size and (points.max() > 0x10FFFF or ((points >= 0xD800) & (points <= 0xDFFF)).any()):
             raise FileFormatError(f"the array {name!r} holds what is no character")
         return self.take(name, (array.dtype.name,), *shape)
+
+    def csr(self, names: Sequence[str], n_rows: int, n_columns: int) -> sparse.csr_array:
+        """A canonical CSR array, from the names of its data, indices and indptr."""
+        data = self.floats(names[0], None)
+        indices = self.integers(names[1], INDICES, len(data), low=0, high=n_columns)
+        indptr = self.integers(names[2], INDICES, n_rows + 1, low=0, high=len(data) + 1)
+        ends = indptr[0] == 0 and indptr[-1] == len(data)
+        rises = ends and np.all(indptr[:-1] <= indptr[1:])
+        require(rises, f"the array {names[2]!r} does not rise from 0 to the end")
+        ascends = indices[:-1] < indices[1:]
+        first = indptr[1:-1]
+        ascends[first[(first > 0) & (first < len(data))] - 1] = True  # from one row to the next
+        require(ascends.all(), f"the array {names[1]!r} does not ascend within every row")
+        return sparse.csr_array((data, indices, indptr), shape=(n_rows, n_columns))
+
+    def require(self, holds: Any, problem: str) -> None:
+        """Raise FileFormatError, saying what is wrong, unless a condition holds."""
+        require(holds, problem)
+
+    def error(self, problem: str) -> FileFormatError:
+        """What to raise where something is wrong."""
+        return FileFormatError(problem)
 
     def done(self) -> None:
         """Refuse what nobody took."""

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..early_exit import EarlyExitClassifier
 from ..early_exit.lossless import FeatureRanges
 from ..early_exit.parameters import checked_rule
-from ..early_exit.predictor import Served
+from ..early_exit.predictor import Predictor
 from ..models import AdditiveModel, decompose
 from ..stopping import Certificate
 from . import archives, values
@@ -36,7 +36,7 @@ ARCHIVE = "estimator.skops"
 
 def encode_early_exit(owner: EarlyExitClassifier, arrays: Arrays, pipeline: str | None = None) -> dict[str, Any]:
     """Describe a fitted classifier, and put its numbers into ``arrays``; ``pipeline`` is as for `save`."""
-    check_is_fitted(owner, "_served")
+    check_is_fitted(owner, "_predictor")
     served = owner._ready()
     whole = served.model.front is not None
     if pipeline is None:
@@ -58,7 +58,7 @@ def encode_early_exit(owner: EarlyExitClassifier, arrays: Arrays, pipeline: str 
     }
     if whole:
         fields["n_columns"] = getattr(owner, "n_features_in_", None)
-    encode_looks(owner._shape, arrays)
+    encode_looks(owner._validation, arrays)
     return fields
 
 
@@ -67,7 +67,7 @@ def _encode_estimator(owner: EarlyExitClassifier, model: AdditiveModel, arrays: 
     if isinstance(owner.estimator_, SavedModel):
         return None
     own: Arrays = {}
-    names, vectors = getattr(owner, "feature_names_in_", None), getattr(model.terms, "support_vectors", None)
+    names, vectors = getattr(owner, "feature_names_in_", None), model.terms.training_rows()
     try:
         node = Writer(own, model.classes, names, vectors).node(owner.estimator_)
         rebuilt = Reader(Stock(own), model.classes, owner.n_features_in_, names, vectors).node(node)
@@ -192,7 +192,7 @@ class Parts:
         """The terms of the file around the estimator that it describes, which must have just these terms."""
         if raw is None:  # also of the files before format 2
             return None
-        vectors = getattr(self.model.terms, "support_vectors", None)
+        vectors = self.model.terms.training_rows()
         estimator = Reader(stock, self.model.classes, self.n_features, self.names, vectors).node(raw)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -233,10 +233,10 @@ def assemble(parts: Parts, estimator: Any, where: str, trusted: Sequence[str] = 
         owner.n_features_in_ = parts.n_features
     if parts.names is not None:
         owner.feature_names_in_ = parts.names
-    owner.plan_, owner.certificate_, owner._shape = parts.plan, parts.certificate, parts.looks
+    owner.plan_, owner.certificate_, owner._validation = parts.plan, parts.certificate, parts.looks
     try:
         ranges = FeatureRanges.of(model, checked_rule(owner))
-        owner._served = Served(model, parts.plan, parts.by_proof, packed, ranges)
+        owner._predictor = Predictor(model, parts.plan, parts.by_proof, packed, ranges)
     except (ValueError, TypeError) as error:
         raise FileFormatError(str(error)) from None
     return owner

@@ -5,16 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
-from ..engine.cascade import SPARSE_FEATURES
-from ..models import AdditiveModel, KernelTerms
-from ..plan import CostModel, Plan, Readout, Surrogates
-from ..stopping import Boundary, Certificate, Looks
+from ..models import AdditiveModel, Surrogates
+from ..plan import CostModel, Plan, Readout
+from ..stopping import Boundary, Certificate, StageScores
 from . import values
 from .arrays import Arrays, Stock, require
 from .header import Section, number
-from .room import kernel_bytes, linear_bytes, stages_bytes
 
 COLUMNS = ("low_center", "low_scale", "high_center", "high_scale")
 LONG, CODE = ("int64",), ("int32",)
@@ -86,32 +83,24 @@ def decode_plan(section: Section, stock: Stock, model: AdditiveModel) -> Plan:
         cost_model=cost_model,
     )
     section.done()
-    require(isinstance(model.terms, KernelTerms) or plan.precision == "float64", "a linear model computes in float64")
+    known = plan.precision in model.terms.precisions
+    require(known, f"a {model.terms.description} does not compute in {plan.precision}")
     _reserve(stock, model, plan)
     return plan
 
 
 def _reserve(stock: Stock, model: AdditiveModel, plan: Plan) -> None:
     """Make sure that there is room for the terms and the stages, packed for the engine."""
-    terms, kernel = model.terms, isinstance(model.terms, KernelTerms)
-    if isinstance(terms, KernelTerms):
-        vectors, n = terms.support_vectors, terms.n_terms + len(plan.surrogates.vectors)
-        thin, n_features = sparse.issparse(vectors), vectors.shape[1]
-        width = len(np.unique(np.append(vectors.indices, 0))) if thin and n_features > SPARSE_FEATURES else n_features
-        if thin:
-            stock.room.holds_sparse()
-        needed = kernel_bytes(n, terms.n_outputs, n_features, width, thin, plan.precision == "float32")
-        stock.room.reserve(needed, f"{n} support vectors of {width} features")
-    else:
-        stock.room.reserve(linear_bytes(terms.n_outputs, terms.coef.shape[1]), "coefficients")
-    stock.room.reserve(stages_bytes(plan.stage_terms.tolist(), terms.n_outputs, not kernel), f"{plan.n_stages} stages")
+    terms, stage_terms = model.terms, plan.stage_terms.tolist()
+    needed = terms.packed_bytes(len(plan.surrogates.vectors), plan.precision)
+    stock.room.reserve(needed, f"{terms.n_terms} {terms.unit_name}")
+    stock.room.reserve(terms.stages_bytes(stage_terms), f"{plan.n_stages} stages")
 
 
 def _decode_surrogates(section: Section, stock: Stock, model: AdditiveModel) -> Surrogates:
     vectors = stock.floats("surrogates", None, None)
-    kernel = isinstance(model.terms, KernelTerms)
-    width = model.terms.support_vectors.shape[1] if isinstance(model.terms, KernelTerms) else 0
-    require(vectors.shape == (0, 0) or (kernel and vectors.shape[1] == width), "the array 'surrogates' does not fit")
+    width = model.terms.n_features if model.terms.surrogate_candidates else -1
+    require(vectors.shape in ((0, 0), (len(vectors), width)), "the array 'surrogates' does not fit")
     return Surrogates(vectors, linear=section.flag("linear_surrogates"))
 
 
@@ -127,7 +116,7 @@ def _decode_readouts(stock: Stock, stage_terms: list[int], n_outputs: int) -> tu
 # ---- what the plan saw -----------------------------------------------------------------------------------------------
 
 
-def encode_looks(looks: Looks, arrays: Arrays) -> None:
+def encode_looks(looks: StageScores, arrays: Arrays) -> None:
     """Put what was seen into ``arrays``."""
     for name in ("full", "scores", "codes", "confidence"):
         column = getattr(looks, name)
@@ -135,13 +124,13 @@ def encode_looks(looks: Looks, arrays: Arrays) -> None:
             arrays[f"looks.{name}"] = column
 
 
-def decode_looks(stock: Stock, model: AdditiveModel, plan: Plan) -> Looks:
+def decode_looks(stock: Stock, model: AdditiveModel, plan: Plan) -> StageScores:
     """Give what the plan saw of the rows that gave it its shape."""
     n_classes = model.decision.n_classes
     full = stock.integers("looks.full", CODE, None, low=0, high=n_classes)
     if model.decision.n_outputs == 1:  # what was seen may be NaN, which never leaves
-        return Looks(full=full, scores=stock.take("looks.scores", (plan.precision,), len(full), plan.n_stages))
-    return Looks(
+        return StageScores(full=full, scores=stock.take("looks.scores", (plan.precision,), len(full), plan.n_stages))
+    return StageScores(
         full=full,
         codes=stock.integers("looks.codes", CODE, len(full), plan.n_stages, low=0, high=n_classes),
         confidence=stock.take("looks.confidence", (plan.precision,), len(full), plan.n_stages),

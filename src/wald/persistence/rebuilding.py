@@ -28,7 +28,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import LabelBinarizer, MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 from sklearn.svm import SVC, LinearSVC, NuSVC
 
-from ..models.linear import LINEAR_MODELS
+from ..models.readers.linear import LINEAR_MODELS
 from .arrays import Arrays, Stock, require
 from .header import MOST, FileFormatError, Section, number, plain_text
 
@@ -497,12 +497,10 @@ class Reader:
         return self._vectors
 
     def _own_vectors(self, section: Section, thin: bool, n: int) -> Any:
-        from .models import decode_csr
-
         if not thin:
             return self._stock.floats(section.text("vectors"), n, self._n_features)
         names = (section.text("data"), section.text("indices"), section.text("indptr"))
-        return decode_csr(self._stock, names, n, self._n_features)
+        return self._stock.csr(names, n, self._n_features)
 
 
 def _full_csr(dense: NDArray[np.float64]) -> Any:

@@ -9,10 +9,10 @@ in proportion to their number, and at most `SCRATCH` for each thread.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from numbers import Integral
 from typing import Any
 
+from ..utils.bytes import DOUBLE, SINGLE, padded
 from .header import FileFormatError
 
 #: A file may take so much memory whatever its size, and so many times its size. Sparse support vectors may take more:
@@ -22,10 +22,8 @@ LEAST, TIMES, TIMES_SPARSE = 64 << 20, 64, 512
 NO_END = 1 << 62
 #: Scratch memory of a thread of the engine, unless a row alone needs more.
 SCRATCH = 12 << 20
-#: Lanes of the widest registers: of float32, and of float64.
-SINGLE, DOUBLE = 16, 8
-#: Objects of Python and of the engine around one stage, and around one binary problem.
-STAGE_OBJECTS, PROBLEM_OBJECTS = 2048, 8192
+#: Objects of Python and of the engine around one binary problem.
+PROBLEM_OBJECTS = 8192
 #: Objects of Python for one text, but for its characters.
 TEXT_OBJECT = 100
 
@@ -81,53 +79,6 @@ class Room:
 def mebibytes(n_bytes: int) -> str:
     """As a text."""
     return f"{n_bytes / 2**20:,.1f} MiB".replace(",", " ")
-
-
-def padded(n: int, lanes: int) -> int:
-    """The next multiple."""
-    return -(-n // lanes) * lanes
-
-
-def linear_bytes(n_outputs: int, n_features: int) -> int:
-    """A linear model: coefficients by output, padded, and copies of them; their bounds; places of the features."""
-    return n_outputs * (3 * padded(n_features, DOUBLE) + 8) * 8 + 64 * padded(n_features, DOUBLE)
-
-
-def kernel_bytes(n_terms: int, n_outputs: int, n_features: int, width: int, sparse: bool, single: bool) -> int:
-    """A kernel machine: packed vectors of ``width`` features, and what is kept for each term, feature and row.
-
-    Parameters
-    ----------
-    n_terms : int
-        Support vectors and landmarks.
-    n_outputs : int
-    n_features : int
-        Of a row.
-    width : int
-        Features that the engine keeps.
-    sparse : bool
-        Whether the support vectors are made dense first.
-    single : bool
-        Whether they are packed in float32, beside float64.
-    """
-    lanes = SINGLE if single else DOUBLE
-    of_value = (8 if sparse else 0) * n_terms + 4 * padded(n_terms, SINGLE) * single + 8 * padded(n_terms, DOUBLE)
-    outputs = 1 if n_outputs == 1 else padded(n_outputs, lanes)
-    coefs = padded(n_terms, lanes) * (outputs * 12 + n_outputs * 24 + 64)
-    # where a feature is kept; a row as it comes and as a list, in both precisions; scipy's choice of columns
-    of_feature = (20 if sparse else 0) + 4 + 8
-    return width * of_value + coefs + n_features * of_feature + (width + SINGLE) * 36
-
-
-def stages_bytes(stage_terms: Sequence[int], n_outputs: int, linear: bool) -> int:
-    """The stages: readouts, padded; of a linear model with one output, a table of all stages by all terms."""
-    n_stages, n_weights = len(stage_terms), sum(stage_terms)
-    if n_outputs > 1:
-        readouts = (n_weights + n_stages) * padded(n_outputs, SINGLE) * 8
-    else:
-        readouts = 24 * n_weights + 192 * n_stages
-    table = max(stage_terms, default=0) * padded(n_stages, DOUBLE) * 8 if linear and n_outputs == 1 else 0
-    return readouts + table + n_stages * (STAGE_OBJECTS + 16 * DOUBLE)
 
 
 def chain_bytes(n_labels: int, n_rows: int, n_groups: int, n_blocks: int) -> int:

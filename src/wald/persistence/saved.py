@@ -9,12 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from .. import _core
-from ..early_exit.predictor import check_finite
-from ..engine.cascade import pack
-from ..engine.rows import pieces
+from ..early_exit.rows import check_finite
+from ..engine import Packed
 from ..engine.threads import effective_threads
-from ..models import AdditiveModel, KernelTerms
+from ..models import AdditiveModel
 from ..plan import Plan
 
 
@@ -75,7 +73,7 @@ class SavedModel(ClassifierMixin, BaseEstimator):
         self.classes_ = model.classes
         if model.n_features_in is not None:
             self.n_features_in_ = model.n_features_in
-        self.packed: _core.Model = pack(model, plan.terms, plan.surrogates, plan.precision)
+        self.packed: Packed = model.terms.pack(plan.terms, plan.surrogates, plan.precision)
 
     # compiled handles do not travel, and are built anew at once
     def __getstate__(self) -> tuple[str, int | None, AdditiveModel, Plan]:
@@ -121,7 +119,7 @@ class SavedModel(ClassifierMixin, BaseEstimator):
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
         n_threads = effective_threads(self.n_jobs)
-        scores = np.concatenate([self.packed.scores(piece.rows, 0.0, n_threads)[0] for piece in pieces(X)])
+        scores, _ = self.packed.scores(X, lambda dtype: 0.0, n_threads)
         if np.isnan(scores).any():
             check_finite(self._model, X)
         return scores
@@ -142,8 +140,6 @@ class SavedModel(ClassifierMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        terms = self._model.terms
-        centred = isinstance(terms, KernelTerms) and terms.columns is not None and bool(np.any(terms.columns.shift))
-        tags.input_tags.sparse = not centred
+        tags.input_tags.sparse = self._model.terms.takes_sparse
         tags.input_tags.allow_nan = self._model.allow_nan
         return tags

@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from .. import _core
 from .moments import Floats
 from .order import Ints
 
-#: Rows in columns are picked out one by one when fewer than one in so many is left: kSparse of the engine.
-SPARSE = 8
+#: Rows in columns are picked out one by one when fewer than one in so many is left.
+SPARSE: int = _core.LIMITS["sparse_share"]
 
 
 @dataclass(frozen=True)

@@ -13,12 +13,13 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from ..stopping import Boundary, Ladder, Looks, Walk, q_grid
+from ..models.terms import Precision
+from ..stopping import Boundary, Ladder, StageScores, Walk, q_grid
 from ..stopping.boundary import Protect
 from ..stopping.fixed_sequence import counts_along
 from .cost import CostModel, thinned
 from .moments import Floats
-from .plan import Plan, Precision
+from .plan import Plan
 from .problem import Problem, Recipe, Sight
 from .recipes import climbs, recipes
 
@@ -60,7 +61,7 @@ def _boundary(walk: Walk, recipe: Recipe, cost_model: CostModel, problem: Proble
     return boundary
 
 
-def _served_at_shape(looks: Looks, boundary: Boundary, problem: Problem, dtype: Precision) -> Floats:
+def _served_at_shape(looks: StageScores, boundary: Boundary, problem: Problem, dtype: Precision) -> Floats:
     """Share of rows that reach each look, at the scale q where the certificate's walk would end on these rows."""
     rule, risk, q = problem.rule, problem.risk, 1.0
     if risk is not None and not rule.lossless and not rule.forced:
@@ -73,7 +74,7 @@ def _served_at_shape(looks: Looks, boundary: Boundary, problem: Problem, dtype: 
     return live_shares(looks, boundary, q, dtype)
 
 
-def _members(looks: Looks, protect: Protect) -> tuple[dict[str, NDArray[np.bool_]], dict[str, float]]:
+def _members(looks: StageScores, protect: Protect) -> tuple[dict[str, NDArray[np.bool_]], dict[str, float]]:
     """Masks of the rows that the promise speaks of, each of which has to keep it, and risks of their own."""
     everything = {"rows": np.ones(looks.n_rows, dtype=bool)}
     if isinstance(protect, Mapping):
@@ -85,7 +86,7 @@ def _members(looks: Looks, protect: Protect) -> tuple[dict[str, NDArray[np.bool_
     return {str(code): looks.full == code for code in codes}, {}
 
 
-def live_shares(looks: Looks, boundary: Boundary, q: float, dtype: Precision) -> Floats:
+def live_shares(looks: StageScores, boundary: Boundary, q: float, dtype: Precision) -> Floats:
     """Share of the rows that reach each look, the full model's included."""
     _, stage = looks.answers(*boundary.thresholds(q, dtype))
     left = np.bincount(stage, minlength=looks.n_stages + 1)

@@ -3,37 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..models.terms import Precision, Surrogates
 from ..stopping import Boundary
 from .cost import CostModel
 from .moments import Floats
 from .order import Ints
 from .readout import Readout
-
-Precision = Literal["float32", "float64"]
-
-
-@dataclass(frozen=True, eq=False)
-class Surrogates:
-    """Terms that are none of the model's, in front of a kernel machine.
-
-    Attributes
-    ----------
-    vectors : float64 ndarray of shape (S, n_features)
-        As the kernel sees rows.
-    linear : bool
-        Whether each term is the plain dot product with its vector, and not the kernel value.
-    """
-
-    vectors: Floats
-    linear: bool
-
-
-NO_SURROGATES = Surrogates(np.empty((0, 0)), linear=False)
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,42 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..models.terms import Precision, Surrogates, Terms
+from ..models.units import Units
 from ..stopping import Rule, Walk
 from ..stopping.boundary import Protect
 from .cost import CostModel
 from .moments import Floats
 from .order import Ints
-from .plan import Precision, Surrogates
 from .readout import Readout
-from .units import Units
-
-
-class Terms(Protocol):
-    """What a plan must know of a model: ``F(x) = intercept + coef @ values(x)``."""
-
-    @property
-    def n_terms(self) -> int:
-        """Number of terms."""
-
-    @property
-    def n_outputs(self) -> int:
-        """Number of outputs K."""
-
-    @property
-    def coef(self) -> Floats:
-        """Weights (K, n_terms)."""
-
-    @property
-    def intercept(self) -> Floats:
-        """Intercepts (K,)."""
-
-    def values(self, X: Any, which: Any = None) -> Floats:
-        """Values of the terms ``which`` (all by default) of rows."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,20 +76,17 @@ class Problem:
     protect : {"all", "positive", "negative", "each"} or dict from class code to risk
     block : int
         Terms that the engine evaluates at a time.
-    looks_at_blocks : bool
-        Whether looks come after whole blocks only.
+    stages_at_blocks : bool
+        Whether stages come after whole blocks only.
     surrogates : callable or None
         From weights, and terms in the order of their worth, to surrogates and their values on the order rows (n, S).
     sight : callable
         From a recipe to what the engine sees with it on the shape rows.
     rng : Generator
-    extra_looks : tuple of int
+    extra_stages : tuple of int
         Numbers of units after which a ladder may look, besides those of its own.
     threshold : float
         Binary models answer positive above it.
-    own_weights : bool
-        Whether orders and readouts take from the model what the rows say little of. Those of features do; the weights
-        of kernel values cancel each other.
     """
 
     terms: Terms
@@ -126,10 +100,9 @@ class Problem:
     risk: float | None
     protect: Protect
     block: int
-    looks_at_blocks: bool
+    stages_at_blocks: bool
     surrogates: Callable[[Floats, Ints], tuple[Surrogates, Floats]] | None
     sight: Callable[[Recipe], Sight]
     rng: np.random.Generator
-    extra_looks: tuple[int, ...] = field(default=())
+    extra_stages: tuple[int, ...] = field(default=())
     threshold: float = 0.0
-    own_weights: bool = False

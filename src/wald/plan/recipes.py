@@ -8,12 +8,11 @@ from dataclasses import replace
 import numpy as np
 from scipy import sparse
 
+from ..models.terms import NO_SURROGATES, Surrogates
 from ..stopping import Qwyc
 from .cost import geometric
-from .landmarks import BLOCKS
 from .moments import Floats, Moments, boundary_weights, gather_moments, row_chunks
 from .order import Ints, greedy_order, sorted_order
-from .plan import NO_SURROGATES, Surrogates
 from .prior import with_own_rows
 from .problem import Problem, Recipe
 from .qwyc import qwyc_order, unit_sums
@@ -38,7 +37,7 @@ def recipes(problem: Problem) -> Iterator[Recipe]:
     near = boundary_weights(problem.confidence)
     pool = _pool(problem)
     small = len(pool) <= SMALL
-    both = small and problem.readout == "regressed" and not problem.own_weights
+    both = small and problem.readout == "regressed" and not problem.terms.own_weights
     weightings = [near, np.ones_like(near)] if both else [near]
     values = problem.terms.values(problem.order_rows, pool)
     if isinstance(problem.order, str) and problem.order == "qwyc":
@@ -46,11 +45,15 @@ def recipes(problem: Problem) -> Iterator[Recipe]:
     plain = _moments(values, np.empty((len(near), 0)), problem, weightings)
     elaborate = problem.surrogates is not None and problem.readout == "regressed" and _is_greedy(problem)
     for weights, moments in zip(weightings, plain, strict=True) if small or not elaborate else ():
-        drawn = with_own_rows(moments, problem.terms.coef[:, pool], values, weights) if problem.own_weights else moments
+        drawn = (
+            with_own_rows(moments, problem.terms.coef[:, pool], values, weights)
+            if problem.terms.own_weights
+            else moments
+        )
         yield _recipe(problem, moments, drawn, pool, NO_SURROGATES)
     if problem.surrogates is not None and elaborate:
         costs = np.ones(len(pool))
-        first = greedy_order(plain[0], list(np.arange(len(pool))[:, None]), costs, sum(BLOCKS))
+        first = greedy_order(plain[0], list(np.arange(len(pool))[:, None]), costs, problem.terms.surrogate_candidates)
         surrogates, seen = problem.surrogates(near, pool[first])
         (moments,) = _moments(values, seen, problem, [near])
         yield _recipe(problem, moments, moments, pool, surrogates)
@@ -117,7 +120,7 @@ def _recipe(problem: Problem, seen: Moments, drawn: Moments, pool: Ints, surroga
     looks = _all_looks(problem, len(chosen), len(problem.units.members) + n_surrogates)
     stage_terms = sizes[np.array(looks, dtype=np.int64) - 1] if looks else np.empty(0, dtype=np.int64)
     if problem.readout == "regressed":
-        own = problem.terms.coef[:, pool] if problem.own_weights else None
+        own = problem.terms.coef[:, pool] if problem.terms.own_weights else None
         readouts = regressed_readouts(drawn, pooled_terms, stage_terms.tolist(), still_weights=own)
     else:
         mean = np.zeros(problem.terms.n_terms)
@@ -140,7 +143,7 @@ def _recipe(problem: Problem, seen: Moments, drawn: Moments, pool: Ints, surroga
 def climbs(problem: Problem) -> bool:
     """Whether greedy ladders go on to the last unit, and look there."""
     single = problem.terms.n_terms == len(problem.units.members) <= WHOLE
-    return _is_greedy(problem) and problem.own_weights and single
+    return _is_greedy(problem) and problem.terms.own_weights and single
 
 
 def _given_order(
@@ -180,6 +183,6 @@ def _qwyc_units(problem: Problem, values: Floats, pool: Ints) -> Ints:
 def _all_looks(problem: Problem, n_ordered: int, n_units: int) -> list[int]:
     """Every look that a ladder may have: a geometric ladder as far as the units are ordered."""
     last = min(n_ordered, n_units - 1)
-    fine = geometric(problem.block, last, 1.19, problem.block) if problem.looks_at_blocks else geometric(1, last, 1.12)
-    looks = {*fine, *(m for m in problem.extra_looks if 1 <= m <= last)}
+    fine = geometric(problem.block, last, 1.19, problem.block) if problem.stages_at_blocks else geometric(1, last, 1.12)
+    looks = {*fine, *(m for m in problem.extra_stages if 1 <= m <= last)}
     return sorted({*looks, last} if climbs(problem) and last > 0 else looks)

@@ -32,13 +32,13 @@ from .levels import (
     simple_bridge_boundary,
 )
 from .likelihood_ratio import LikelihoodRatio
-from .looks import Looks
 from .margin import Margin
 from .optimal import OptimalBoundary
 from .p_values import bentkus_p_value, hoeffding_bentkus_p_value, hoeffding_p_value
 from .qwyc import Qwyc
 from .rules import Budget, Ladder, Lossless, Rule, check_rule
 from .spending import ErrorSpending
+from .stage_scores import StageScores
 from .walk import Moments, Walk
 
 __all__ = [
@@ -53,7 +53,6 @@ __all__ = [
     "HaltTimeCertificate",
     "Ladder",
     "LikelihoodRatio",
-    "Looks",
     "Lossless",
     "Margin",
     "Moments",
@@ -61,6 +60,7 @@ __all__ = [
     "OptimisticBoundaryWarning",
     "Qwyc",
     "Rule",
+    "StageScores",
     "Stratum",
     "Walk",
     "bentkus_p_value",

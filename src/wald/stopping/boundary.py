@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from .looks import FloatArray
+from .stage_scores import FloatArray
 
 ProtectName = Literal["all", "positive", "negative", "each"]
 #: A word, or class labels with the risk of each.

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from .binomial import p_value, rows_needed
 from .boundary import Boundary, Protect
 from .fixed_sequence import ungrouped
-from .looks import Looks
+from .stage_scores import StageScores
 from .survivors import allowed
 from .validation import require_fraction, require_option
 
@@ -80,7 +80,7 @@ class Calibration:
 
 
 def calibrate(
-    looks: Looks,
+    looks: StageScores,
     boundary: Boundary,
     *,
     delta: float,
@@ -103,7 +103,7 @@ def calibrate(
 
     Parameters
     ----------
-    looks : Looks
+    looks : StageScores
         The calibration rows, through the engine, in the dtype that will be served. Nothing else (order, readouts,
         shape of the boundary) may have seen them.
     boundary : Boundary
@@ -144,7 +144,7 @@ def calibrate(
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> full = rng.normal(size=3000)
-    >>> looks = Looks(full=(full > 0).astype(np.int32), scores=(full + rng.normal(size=3000))[:, None])
+    >>> looks = StageScores(full=(full > 0).astype(np.int32), scores=(full + rng.normal(size=3000))[:, None])
     >>> print(calibrate(looks, Boundary.symmetric([0.0], [1.0]), delta=0.01, method="pac"))
     P(exits as negative | one of the positives) <= 0.01 with 95 % confidence over calibrations: q = 1.92023,
     from 1436 positives of 3000 rows
@@ -194,7 +194,7 @@ def allowed_mistakes(method: Method, n: int, delta: float, confidence: float) ->
     return low
 
 
-def crossings(looks: Looks, boundary: Boundary) -> npt.NDArray[np.float64]:
+def crossings(looks: StageScores, boundary: Boundary) -> npt.NDArray[np.float64]:
     """Scale below which each row leaves early on a side of the boundary that is open, of shape (N,).
 
     -inf: the row never leaves. +inf: it leaves at any finite scale, having passed a threshold of scale 0.
@@ -211,7 +211,7 @@ def crossings(looks: Looks, boundary: Boundary) -> npt.NDArray[np.float64]:
     return most
 
 
-def _scale(values: npt.NDArray[np.float64], k: int, protected: Looks, boundary: Boundary) -> float:
+def _scale(values: npt.NDArray[np.float64], k: int, protected: StageScores, boundary: Boundary) -> float:
     """Take the k-th smallest crossing, or 0 if that is larger: the least scale at which only the rest may leave."""
     q = max(0.0, float(np.partition(values, k - 1)[k - 1])) if k > 0 else 0.0
     if not math.isfinite(q):
@@ -232,7 +232,7 @@ def _largest_ratio(boundary: Boundary) -> float:
     return max(ratios)
 
 
-def _n_leaving(looks: Looks, boundary: Boundary, q: float) -> int:
+def _n_leaving(looks: StageScores, boundary: Boundary, q: float) -> int:
     _, stage = looks.answers(*boundary.thresholds(q, looks.dtype))
     return int(np.count_nonzero(stage < looks.n_stages))
 

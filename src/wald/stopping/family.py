@@ -10,7 +10,7 @@ import numpy.typing as npt
 from .boundary import Boundary, Protect
 from .certificate import Certificate
 from .fixed_sequence import certify
-from .looks import Looks
+from .stage_scores import StageScores
 from .validation import require_fraction, require_option
 
 Correction = Literal["bonferroni", "fixed_sequence"]
@@ -18,7 +18,7 @@ CORRECTIONS: tuple[Correction, ...] = ("bonferroni", "fixed_sequence")
 
 
 def certify_family(
-    looks: Looks | Sequence[Looks],
+    looks: StageScores | Sequence[StageScores],
     boundaries: Sequence[Boundary],
     *,
     risk: float,
@@ -38,7 +38,7 @@ def certify_family(
 
     Parameters
     ----------
-    looks : Looks, or one per candidate
+    looks : StageScores, or one per candidate
         The certificate rows, as for `certify`. Candidates with other orders or readouts see other looks of the same
         rows.
     boundaries : sequence of Boundary
@@ -75,7 +75,7 @@ def certify_family(
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> full = rng.normal(size=5000)
-    >>> looks = Looks(full=(full > 0).astype(np.int32), scores=(full + 0.1 * rng.normal(size=5000))[:, None])
+    >>> looks = StageScores(full=(full > 0).astype(np.int32), scores=(full + 0.1 * rng.normal(size=5000))[:, None])
     >>> family = [Boundary.symmetric([0.0], [scale]) for scale in (0.5, 0.2, 0.1)]
     >>> for certificate in certify_family(looks, family, risk=0.01, confidence=0.95):
     ...     print(certificate)
@@ -88,7 +88,7 @@ def certify_family(
     m = len(boundaries)
     if m == 0:
         raise ValueError("certify_family needs at least one candidate.")
-    seen = [looks] * m if isinstance(looks, Looks) else list(looks)
+    seen = [looks] * m if isinstance(looks, StageScores) else list(looks)
     grids = [[1.0]] * m if q_grids is None else list(q_grids)
     if len(seen) != m or len(grids) != m:
         raise ValueError(f"certify_family needs looks and q_grids for each of the {m} candidates.")

@@ -13,7 +13,7 @@ from .binomial import shared_confidence
 from .boundary import Boundary, Protect
 from .certificate import Certificate, Stratum, Subject, failure_of, passes
 from .class_risks import by_code, require_protect
-from .looks import FloatArray, Looks
+from .stage_scores import FloatArray, StageScores
 from .validation import require_fraction
 
 #: Masks over the rows, one for each part of them that a promise speaks of.
@@ -22,7 +22,7 @@ Members = dict[str, npt.NDArray[np.bool_]]
 N_STEPS = 1000
 
 
-def q_grid(looks: Looks, boundary: Boundary, n_steps: int = N_STEPS) -> npt.NDArray[np.float64]:
+def q_grid(looks: StageScores, boundary: Boundary, n_steps: int = N_STEPS) -> npt.NDArray[np.float64]:
     """Choose the scales to try, before the certificate rows are seen.
 
     The first is twice the largest ``|z - centre| / scale`` on the given rows, where none of them leaves. The
@@ -31,7 +31,7 @@ def q_grid(looks: Looks, boundary: Boundary, n_steps: int = N_STEPS) -> npt.NDAr
 
     Parameters
     ----------
-    looks : Looks
+    looks : StageScores
         Rows that are not the certificate rows: those that gave the boundary its shape.
     boundary : Boundary
     n_steps : int, default=1000
@@ -44,7 +44,7 @@ def q_grid(looks: Looks, boundary: Boundary, n_steps: int = N_STEPS) -> npt.NDAr
     Examples
     --------
     >>> import numpy as np
-    >>> looks = Looks(full=np.array([0, 1, 1]), scores=np.array([[-1.0], [2.0], [4.0]]))
+    >>> looks = StageScores(full=np.array([0, 1, 1]), scores=np.array([[-1.0], [2.0], [4.0]]))
     >>> grid = q_grid(looks, Boundary.symmetric([0.0], [0.5]))
     >>> grid.shape, round(float(grid[0]), 9), round(float(grid[-1]), 9)
     ((1000,), 16.0, 0.04)
@@ -83,7 +83,7 @@ def one_row_per_group(groups: npt.ArrayLike, rng: np.random.Generator) -> npt.ND
     return np.sort(shuffled[first])
 
 
-def ungrouped(looks: Looks, groups: npt.ArrayLike | None, random_state: int | np.random.Generator) -> Looks:
+def ungrouped(looks: StageScores, groups: npt.ArrayLike | None, random_state: int | np.random.Generator) -> StageScores:
     """Keep one random row of every group, or all rows without groups; raises ValueError if the groups do not fit."""
     if groups is None:
         return looks
@@ -93,7 +93,7 @@ def ungrouped(looks: Looks, groups: npt.ArrayLike | None, random_state: int | np
 
 
 def certify(
-    looks: Looks,
+    looks: StageScores,
     boundary: Boundary,
     *,
     risk: float,
@@ -116,7 +116,7 @@ def certify(
 
     Parameters
     ----------
-    looks : Looks
+    looks : StageScores
         The certificate rows, through the engine, in the dtype that will be served.
     boundary : Boundary
         Serve with ``boundary.restricted(protect).thresholds(certificate.q, looks.dtype)``, as is done here.
@@ -161,7 +161,7 @@ def certify(
     >>> rng = np.random.default_rng(0)
     >>> full = rng.normal(size=5000)
     >>> seen = full + 0.1 * rng.normal(size=5000)
-    >>> looks = Looks(full=(full > 0).astype(np.int32), scores=seen[:, None])
+    >>> looks = StageScores(full=(full > 0).astype(np.int32), scores=seen[:, None])
     >>> boundary, grid = Boundary.symmetric([0.0], [0.1]), np.geomspace(50, 0.01, 200)
     >>> certificate = certify(looks, boundary, risk=0.01, confidence=0.95, q_grid=grid)
     >>> print(certificate)
@@ -192,7 +192,7 @@ def certify(
 
 
 def measure(
-    looks: Looks,
+    looks: StageScores,
     boundary: Boundary,
     *,
     confidence: float = 0.95,
@@ -210,7 +210,7 @@ def measure(
     Examples
     --------
     >>> import numpy as np
-    >>> looks = Looks(full=np.array([0] * 96 + [1] * 11904), scores=np.ones((12000, 1)))
+    >>> looks = StageScores(full=np.array([0] * 96 + [1] * 11904), scores=np.ones((12000, 1)))
     >>> print(measure(looks, Boundary.symmetric([0.0], [0.0])))
     measured disagreement 0.8 % (95 % interval 0.65 % to 0.98 %), 96 of 12 000 rows; not a promise
     """
@@ -227,12 +227,12 @@ def _subject(protect: Protect) -> Subject:
 
 
 def _select(
-    looks: Looks,
+    looks: StageScores,
     protect: Protect,
     groups: npt.ArrayLike | None,
     classes: npt.ArrayLike | None,
     random_state: int | np.random.Generator,
-) -> tuple[Looks, Members, dict[str, float]]:
+) -> tuple[StageScores, Members, dict[str, float]]:
     """Select the rows that the promise speaks of, with a mask over them for every stratum, and risks of their own."""
     require_protect("certify", protect)
     looks = ungrouped(looks, groups, random_state)
@@ -262,7 +262,7 @@ def rows_of(label: Any) -> str:
 
 
 def counts_along(
-    looks: Looks,
+    looks: StageScores,
     boundary: Boundary,
     grid: npt.ArrayLike,
     members: Members,
@@ -286,7 +286,7 @@ def counts_along(
         yield q, tuple(Stratum(name, sizes[name], counts[name], own.get(name)) for name in members)
 
 
-def _differs_below(looks: Looks, boundary: Boundary) -> npt.NDArray[np.float64]:
+def _differs_below(looks: StageScores, boundary: Boundary) -> npt.NDArray[np.float64]:
     """Scale of each row above which no look would answer it otherwise than the full model; -inf: none ever does."""
     reach = np.full(looks.n_rows, -np.inf)
     codes = None if looks.binary else looks.codes

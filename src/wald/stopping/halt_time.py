@@ -12,7 +12,7 @@ from .binomial import p_value, rows_needed, upper_bound
 from .boundary import Boundary
 from .certificate import Stratum
 from .fixed_sequence import ungrouped
-from .looks import Looks
+from .stage_scores import StageScores
 from .validation import require_fraction
 
 # Scales are screened at a level that many times stricter than they are tested at: the boldest that just passes on one
@@ -76,7 +76,7 @@ class HaltTimeCertificate:
 
 
 def certify_by_halt_time(
-    looks: Looks,
+    looks: StageScores,
     boundary: Boundary,
     *,
     risk: float,
@@ -100,7 +100,7 @@ def certify_by_halt_time(
 
     Parameters
     ----------
-    looks : Looks
+    looks : StageScores
         The certificate rows, through the engine, in the dtype that will be served. Nothing else may have seen them.
     boundary : Boundary
         Both sides of a stage share one scale.
@@ -134,7 +134,7 @@ def certify_by_halt_time(
     >>> rng = np.random.default_rng(0)
     >>> full = rng.normal(size=8000)
     >>> seen = full[:, None] + rng.normal(size=(8000, 2)) * [0.4, 0.1]
-    >>> looks = Looks(full=(full > 0).astype(np.int32), scores=seen)
+    >>> looks = StageScores(full=(full > 0).astype(np.int32), scores=seen)
     >>> certificate = certify_by_halt_time(looks, Boundary.symmetric(0.0, [0.4, 0.1]), risk=0.02, confidence=0.95)
     >>> print(certificate)
     disagreement <= 2 % among the rows that leave by any stage, with 95 % confidence: at worst 58 of 3824 rows
@@ -166,7 +166,7 @@ def certify_by_halt_time(
     return HaltTimeCertificate(scaled, risk, confidence, q, strata, tested.n_rows, groups is not None)
 
 
-def _screen(looks: Looks, boundary: Boundary, risk: float, level: float) -> npt.NDArray[np.float64]:
+def _screen(looks: StageScores, boundary: Boundary, risk: float, level: float) -> npt.NDArray[np.float64]:
     """Per stage, the boldest scale at which the rows that leave by then keep `risk`; infinite if there is none.
 
     Exact: the only scales that matter are the rows' own ratios ``distance beyond the centre / scale``.
@@ -191,7 +191,7 @@ def _screen(looks: Looks, boundary: Boundary, risk: float, level: float) -> npt.
     return q
 
 
-def _ratios(looks: Looks, boundary: Boundary, t: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
+def _ratios(looks: StageScores, boundary: Boundary, t: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
     """Scale below which each row leaves at stage `t`, and whether it would be wrong to."""
     seen = looks.judged[:, t].astype(np.float64)
 
@@ -219,7 +219,7 @@ def _scaled(boundary: Boundary, q: npt.NDArray[np.float64]) -> Boundary:
     )
 
 
-def _cumulated(looks: Looks, boundary: Boundary) -> tuple[Stratum, ...]:
+def _cumulated(looks: StageScores, boundary: Boundary) -> tuple[Stratum, ...]:
     """Count the rows that leave by each stage, and those among them that disagree."""
     codes, stage = looks.answers(*boundary.thresholds(1.0, looks.dtype))
     n = np.cumsum(np.bincount(stage, minlength=looks.n_stages + 1))

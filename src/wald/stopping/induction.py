@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import ndimage, special
 
-from .looks import FloatArray
+from .stage_scores import FloatArray
 
 Floats = npt.NDArray[np.float64]
 
@@ -62,7 +62,7 @@ class Problem:
     costs : float64 array of shape (T + 1,)
         Cost of a walk that ends at each look, and of the whole; rising.
     usable : bool array of shape (T,)
-        Looks at which walks may leave.
+        StageScores at which walks may leave.
     """
 
     start: float

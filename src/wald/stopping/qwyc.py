@@ -21,7 +21,7 @@ class Qwyc:
 
     At each look, among the rows that are still there, the loosest pair of thresholds is taken that keeps the
     disagreements of all looks so far within ``alpha`` times the rows; of several pairs, the one that lets most rows
-    leave. Both are found exactly, by sorting. Looks that no plan row reaches repeat the last thresholds.
+    leave. Both are found exactly, by sorting. StageScores that no plan row reaches repeat the last thresholds.
 
     The thresholds know the plan rows, so fresh rows disagree more often than `alpha`: ``risk=None`` measures how
     often, and a ``risk`` keeps the shape and scales it until a promise holds. The greedy order of the same paper is

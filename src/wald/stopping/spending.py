@@ -82,7 +82,7 @@ class ErrorSpending:
     def boundary(self, walk: Walk) -> Boundary:
         """Place the thresholds from the first look to the last; q = 1 is as placed.
 
-        A side without protected plan rows stays closed. Looks that no plan row reaches repeat the last thresholds.
+        A side without protected plan rows stays closed. Stages that no plan row reaches repeat the last thresholds.
         """
         open_low, open_high = open_sides(self.sides, walk.protect)
         n_low, n_high = 0, len(walk.full)

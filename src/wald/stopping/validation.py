@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from numbers import Real
 
-from .looks import FloatArray
+from .stage_scores import FloatArray
 
 
 def require_option(owner: str, name: str, value: object, options: Sequence[str]) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .boundary import Protect
-from .looks import CodeArray, FloatArray, Looks
+from .stage_scores import CodeArray, FloatArray, StageScores
 from .validation import require
 
 Float64Array = npt.NDArray[np.float64]
@@ -155,9 +155,9 @@ class Walk:
                 raise ValueError(f"{name} must have shape ({n_stages},). Got {column.shape}.")
 
     @property
-    def looks(self) -> Looks:
+    def looks(self) -> StageScores:
         """The same walk as the engine's looks, in float64."""
-        return Looks(full=self.full, scores=self.scores, codes=self.codes, confidence=self.confidence)
+        return StageScores(full=self.full, scores=self.scores, codes=self.codes, confidence=self.confidence)
 
     def subset(self, keep: Sequence[int]) -> Walk:
         """Keep some of the early stages, given by their indices, and the full model."""

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sklearn.frozen import FrozenEstimator
 
 from ...early_exit import EarlyExitClassifier
-from ...stopping import Boundary, Budget, Looks, Walk, q_grid
+from ...stopping import Boundary, Budget, StageScores, Walk, q_grid
 from .material import Material, Rows
 
 Floats = NDArray[np.floating[Any]]
@@ -50,7 +50,7 @@ class Run:
 
     Attributes
     ----------
-    looks : Looks
+    looks : StageScores
         Scores at every early look, and the full model's codes.
     boundary : Boundary
         Its thresholds, up to the setting q.
@@ -64,7 +64,7 @@ class Run:
         Estimate of the full score at each look.
     """
 
-    looks: Looks
+    looks: StageScores
     boundary: Boundary
     costs: NDArray[np.float64]
     scores: NDArray[np.float64]
@@ -123,7 +123,7 @@ class PartialSums:
         They give the means of the terms: over all rows, and over those that the full model calls positive.
     seed : int
     every : int, default=EVERY
-        Looks come after every so many terms.
+        StageScores come after every so many terms.
     """
 
     def __init__(self, material: Material, plan: Rows, seed: int, every: int = EVERY) -> None:
@@ -206,7 +206,7 @@ class PartialSums:
             On other rows: its boundary and settings are kept, so that its settings mean the same here.
         """
         sums, path = self.at_looks(rows), self.positive_path
-        looks = Looks(full=rows.full, scores=sums)
+        looks = StageScores(full=rows.full, scores=sums)
         estimates = sums + (self.rest_of_mean(self.looks) + self.intercept)
         if like is not None:
             return Run(looks, like.boundary, self.costs, rows.scores, like.settings, estimates)
@@ -272,6 +272,6 @@ class LadderPredictor:
         """What the plan sees of the rows, through the engine."""
         plan = self.fast.plan_
         scores = self.fast.stage_scores(rows.X)[0][:, :-1]
-        looks = Looks(full=rows.full, scores=scores.astype(plan.precision))
+        looks = StageScores(full=rows.full, scores=scores.astype(plan.precision))
         settings = np.append(q_grid(looks, plan.boundary, N_SCALES), 0.0)
         return Run(looks, plan.boundary, plan.stage_costs, rows.scores, settings, scores)

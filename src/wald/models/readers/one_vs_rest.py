@@ -9,14 +9,15 @@ import numpy as np
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.utils.validation import check_is_fitted
 
-from .decision import Decision
+from ..decision import Decision
+from ..linear import LinearTerms
+from ..watch import Watch
+from ..wrappers import peel
 from .kernel import KERNEL_MODELS
-from .linear import LINEAR_MODELS, LinearTerms
-from .watch import Watch
-from .wrappers import peel
+from .linear import LINEAR_MODELS
 
 if TYPE_CHECKING:
-    from .model import AdditiveModel
+    from ..model import AdditiveModel
 
 __all__ = ["ONE_VS_REST_MODELS", "Rest", "read_one_vs_rest"]
 

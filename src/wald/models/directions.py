@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .moments import Floats
+from .units import Floats
 
 
 def linear_surrogates(X: Floats, scores: Floats, weights: Floats, n_directions: int) -> Floats:

@@ -9,8 +9,9 @@ from sklearn.naive_bayes import BernoulliNB, ComplementNB, MultinomialNB
 from sklearn.preprocessing import Binarizer
 from sklearn.utils.validation import check_is_fitted
 
-from .decision import Decision
-from .linear import LinearTerms, first_of_largest
+from ..decision import Decision
+from ..linear import LinearTerms
+from .largest import first_of_largest
 
 __all__ = ["NAIVE_BAYES_MODELS", "binarizing_steps", "read_naive_bayes"]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +15,7 @@ IndexArray = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Looks:
+class StageScores:
     """What the engine saw on some rows at each of T early stages.
 
     A binary model is described by `scores`, a multiclass one by `codes` and `confidence`.
@@ -38,7 +39,7 @@ class Looks:
     Examples
     --------
     >>> import numpy as np
-    >>> looks = Looks(full=np.array([1, 0, 0]), scores=np.array([[0.2, 3.0], [-4.0, -1.0], [0.1, np.nan]]))
+    >>> looks = StageScores(full=np.array([1, 0, 0]), scores=np.array([[0.2, 3.0], [-4.0, -1.0], [0.1, np.nan]]))
     >>> codes, stage = looks.answers(np.array([-2.0, -2.0]), np.array([2.0, 2.0]))
     >>> codes.tolist(), stage.tolist()
     ([1, 0, 0], [1, 0, 2])
@@ -51,12 +52,32 @@ class Looks:
 
     def __post_init__(self) -> None:
         if self.scores is None and (self.codes is None or self.confidence is None):
-            raise ValueError("Looks needs 'scores' (binary), or 'codes' and 'confidence' (multiclass).")
+            raise ValueError("StageScores needs 'scores' (binary), or 'codes' and 'confidence' (multiclass).")
         shape = self.judged.shape
         if len(shape) != 2 or self.full.shape != shape[:1]:
-            raise ValueError(f"Looks needs (N, T) looks and (N,) full codes. Got {shape} and {self.full.shape}.")
+            raise ValueError(f"StageScores needs (N, T) looks and (N,) full codes. Got {shape} and {self.full.shape}.")
         if not self.binary and self.codes is not None and self.codes.shape != shape:
             raise ValueError(f"Codes and confidence must have one shape. Got {self.codes.shape} and {shape}.")
+
+    @classmethod
+    def concatenated(cls, parts: Sequence[StageScores]) -> StageScores:
+        """Put what was seen of several sets of rows behind each other.
+
+        Parameters
+        ----------
+        parts : sequence of StageScores
+            Of the same stages.
+
+        Returns
+        -------
+        StageScores
+        """
+
+        def joined(name: str) -> Any:
+            columns = [getattr(part, name) for part in parts]
+            return None if columns[0] is None else np.concatenate(columns)
+
+        return cls(full=joined("full"), scores=joined("scores"), codes=joined("codes"), confidence=joined("confidence"))
 
     @property
     def binary(self) -> bool:
@@ -85,18 +106,18 @@ class Looks:
         """The precision in which thresholds are compared."""
         return self.judged.dtype
 
-    def take(self, rows: npt.NDArray[Any]) -> Looks:
+    def take(self, rows: npt.NDArray[Any]) -> StageScores:
         """Keep some rows only, given by indices or by a mask."""
-        return Looks(
+        return StageScores(
             full=self.full[rows],
             scores=None if self.scores is None else self.scores[rows],
             codes=None if self.codes is None else self.codes[rows],
             confidence=None if self.confidence is None else self.confidence[rows],
         )
 
-    def astype(self, dtype: npt.DTypeLike) -> Looks:
+    def astype(self, dtype: npt.DTypeLike) -> StageScores:
         """Round what is judged to another precision."""
-        return Looks(
+        return StageScores(
             full=self.full,
             scores=None if self.scores is None else self.scores.astype(dtype),
             codes=self.codes,

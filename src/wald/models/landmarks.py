@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from .moments import Floats
+from .units import Floats
 
 #: Landmarks are optimized in blocks, each with those before it held fast, so that every stage has its own best ones.
 BLOCKS = (16, 16, 32, 64)

@@ -9,8 +9,9 @@ import numpy as np
 from sklearn.neighbors import NearestCentroid
 from sklearn.utils.validation import check_is_fitted
 
-from .decision import Decision
-from .linear import LinearTerms, first_of_largest
+from ..decision import Decision
+from ..linear import LinearTerms
+from .largest import first_of_largest
 
 __all__ = ["CENTROID_MODELS", "read_centroids"]
 

@@ -1,0 +1,46 @@
+"""What the user asked for, and what an engine shows of rows that nothing leaves early."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..engine import Cascade, Packed, Trace
+from ..models import AdditiveModel
+from ..plan import Readout
+from ..stopping import Rule, StageScores
+from ..stopping.boundary import Protect
+
+
+@dataclass(frozen=True, eq=False)
+class Request:
+    """What the user asked of a plan; see `EarlyExitClassifier`."""
+
+    rule: Rule
+    risk: float | None
+    protect: Protect  # by code
+    order: Any
+    cost: Any
+    feature_costs: ArrayLike | Mapping[str, float] | None
+    feature_groups: Mapping[str, Sequence[int | str]] | None
+    names: NDArray[Any] | None
+    columnar: bool
+    n_threads: int
+    rng: np.random.Generator
+
+
+def without_exits(
+    model: AdditiveModel, packed: Packed, stage_terms: NDArray[np.int64], readouts: Sequence[Readout]
+) -> Cascade:
+    """Put stages on packed terms that no row leaves."""
+    never = np.full(len(stage_terms), np.inf)
+    return packed.cascade(model, stage_terms, readouts, -never, never)
+
+
+def stage_scores(trace: Trace, full: NDArray[np.int32]) -> StageScores:
+    """What the stages saw of rows, beside the full model's codes."""
+    return StageScores(full=full, scores=trace.scores, codes=trace.codes, confidence=trace.confidence)

@@ -1,0 +1,90 @@
+"""Rows on their way through ``fit``: one value, from the door to the certificate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.utils import assert_all_finite
+
+from ..engine.rows import take, to_array
+from ..models import AdditiveModel
+from .full_model import as_met
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows as they came, and as the terms of a model meet them.
+
+    Parameters
+    ----------
+    raw : array-like, sparse matrix or data frame of shape (n_rows, n_columns)
+        As the wrapped estimator takes them.
+    seen : array or CSR of shape (n_rows, n_features)
+        As the terms meet them: behind the steps of a pipeline that are not part of the terms.
+    groups : ndarray of shape (n_rows,) or None, default=None
+    """
+
+    raw: Any
+    seen: Any
+    groups: NDArray[Any] | None = None
+
+    @classmethod
+    def of(cls, model: AdditiveModel, X: Any, groups: ArrayLike | None = None) -> Rows:
+        """Give rows to a model's preprocessing; raises ValueError if a value that meets the terms is not finite."""
+        seen = to_array(preprocessed(model, X))
+        check_finite(model, seen)
+        return cls(X, seen, None if groups is None else np.asarray(groups))
+
+    def __len__(self) -> int:
+        return int(self.seen.shape[0])
+
+    def take(self, indices: NDArray[np.intp]) -> Rows:
+        """Some rows, in this order."""
+        groups = None if self.groups is None else self.groups[indices]
+        return Rows(take(self.raw, indices), self.seen[indices], groups)
+
+    def first(self, n: int) -> Rows:
+        """The first n rows."""
+        return self if n >= len(self) else self.take(np.arange(n))
+
+    def pieces(self, size: int) -> Iterator[Rows]:
+        """All rows, some at a time; one piece without rows if there are none."""
+        if len(self) <= size:
+            yield self
+            return
+        for start in range(0, len(self), size):
+            yield self.take(np.arange(start, min(len(self), start + size)))
+
+
+def preprocessed(model: AdditiveModel, X: Any) -> Any:
+    """Rows as the terms meet them: behind the steps of a pipeline that are not part of the terms.
+
+    Raises
+    ------
+    ValueError
+        For sparse rows where the terms include a step that moves zeros.
+    """
+    if model.front is not None:
+        X = model.front.transform(as_met(X))
+    if sparse.issparse(X) and model.centres:
+        raise ValueError(
+            "X is sparse, but the plan was made on dense rows behind a step of the pipeline that centres columns. Give "
+            "dense rows here, or call fit on sparse rows."
+        )
+    return X
+
+
+def check_finite(model: AdditiveModel, X: Any) -> None:
+    """Raise scikit-learn's own error for NaN (where nothing stands in for it) and infinity."""
+    rows = to_array(X)
+    assert_all_finite(
+        rows.data if sparse.issparse(rows) else rows,
+        allow_nan=model.allow_nan,
+        estimator_name="EarlyExitClassifier",
+        input_name="X",
+    )

@@ -1,0 +1,258 @@
+"""The same engine in plain NumPy, for terms that are not compiled: it calls a function for their values.
+
+All sums run from left to right, so that a row's scores depend on the row alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _core
+from .interface import AtEnd, Codes, Decided, Floats, Readout, Rule, Trace, Working
+from .rows import n_rows_of, take, to_array
+
+#: Rows are evaluated so many at a time.
+ROWS = 4096
+#: Unit roundoff of float64.
+U = 2.0**-53
+
+
+class Valued(Protocol):
+    """Terms with a function for their values; see `wald.models.Terms`."""
+
+    coef: Floats
+    intercept: Floats
+
+    @property
+    def n_terms(self) -> int:
+        """Number of terms."""
+
+    def values(self, X: Any, which: Any = None) -> Floats:
+        """Values of some terms (all by default) of rows."""
+
+
+class PythonTerms:
+    """Terms whose values a function of Python computes.
+
+    Parameters
+    ----------
+    terms : Valued
+    order : int64 ndarray
+        The terms of early stages in their order.
+    """
+
+    def __init__(self, terms: Valued, order: NDArray[np.int64]) -> None:
+        self.terms, self.order = terms, np.asarray(order, dtype=np.int64)
+
+    def scores(self, X: Any, working: Working, n_threads: int, single: bool = False) -> tuple[Floats, Floats]:
+        """Full scores (n, n_outputs), and error bounds (n,)."""
+        X = to_array(X)
+        n, terms = n_rows_of(X), self.terms
+        scores, errors = np.empty((n, len(terms.intercept))), np.empty(n)
+        largest, bias = np.abs(terms.coef).max(axis=0), float(np.abs(terms.intercept).max())
+        share = 1.05 * ((terms.n_terms + 8) * U + (2 * terms.n_terms + 16) * working(X.dtype))
+        for start in range(0, n, ROWS):
+            some = slice(start, start + ROWS)
+            values = terms.values(X[some])
+            with np.errstate(invalid="ignore", over="ignore"):
+                scores[some] = _sums(values, terms.coef, terms.intercept)
+                errors[some] = share * (_sums(np.abs(values), largest[None], np.array([bias]))[:, 0])
+        return scores, errors
+
+    def cascade(
+        self,
+        model: Decided,
+        stage_terms: NDArray[np.int64],
+        readouts: Sequence[Readout],
+        low: NDArray[Any],
+        high: NDArray[Any],
+    ) -> PythonCascade:
+        """Put stages on the terms."""
+        return PythonCascade(self, model, np.asarray(stage_terms, dtype=np.int64), readouts, low, high)
+
+
+class PythonCascade:
+    """Stages on terms of Python."""
+
+    def __init__(
+        self,
+        packed: PythonTerms,
+        model: Decided,
+        stage_terms: NDArray[np.int64],
+        readouts: Sequence[Readout],
+        low: NDArray[Any],
+        high: NDArray[Any],
+    ) -> None:
+        self._packed, self._model, self._stage_terms, self._readouts = packed, model, stage_terms, readouts
+        self._low, self._high = np.asarray(low, dtype=np.float64), np.asarray(high, dtype=np.float64)
+
+    def predict(self, X: Any, n_stages: int, at_end: AtEnd, n_threads: int) -> tuple[Codes, Codes]:
+        """Codes and stages of an array, a CSR matrix, a frame or nested lists."""
+        X = to_array(X)
+        n = n_rows_of(X)
+        codes = np.full(n, _core.PENDING, dtype=np.int32)
+        stages = np.full(n, len(self._stage_terms), dtype=np.int32)
+        for start in range(0, n, ROWS):
+            some = slice(start, min(n, start + ROWS))
+            self._answer(X[some], n_stages, at_end, codes[some], stages[some])
+        return codes, stages
+
+    def predict_one(self, x: NDArray[Any], n_stages: int, at_end: AtEnd, working: float) -> tuple[int, int]:
+        """Code and stage of one row."""
+        codes, stages = self.predict(np.asarray(x)[None], n_stages, at_end, 1)
+        return int(codes[0]), int(stages[0])
+
+    def trace(self, X: Any, n_threads: int) -> Trace:
+        """What every stage sees of rows, of which none leaves."""
+        X = to_array(X)
+        values = self._packed.terms.values(X, self._packed.order)
+        finite = np.isfinite(values).all(axis=1)
+        estimates = [self._estimate(values, t) for t in range(len(self._stage_terms))]
+        n = n_rows_of(X)
+        if self._model.decision.n_outputs == 1:
+            scores = np.column_stack([np.empty((n, 0)), *estimates])
+            scores[~finite] = np.nan
+            return Trace(scores, None, None)
+        judged = [judge(self._model.decision, z) for z in estimates]
+        codes = np.column_stack([np.empty((n, 0), np.int32), *(c for c, _ in judged)]).astype(np.int32)
+        confidence = np.column_stack([np.empty((n, 0)), *(c for _, c in judged)])
+        codes[~finite], confidence[~finite] = _core.NOT_FINITE, np.nan
+        return Trace(None, codes, confidence)
+
+    def decide(self, scores: NDArray[Any], error: float) -> Codes:
+        """Codes of full scores that are known to within `error`."""
+        full = np.asarray(scores, dtype=np.float64)
+        return decide(self._model.decision, full, np.full(len(full), error + self._model.slack))
+
+    def _answer(self, X: Any, n_stages: int, at_end: AtEnd, codes: Codes, stages: Codes) -> None:
+        """Write the codes and stages of some rows."""
+        decision, order = self._model.decision, self._packed.order
+        active = np.arange(len(codes))
+        values = np.empty((len(codes), int(self._stage_terms[n_stages - 1]) if n_stages else 0))
+        seen = 0
+        for t in range(n_stages):
+            m = int(self._stage_terms[t])
+            if m > seen:
+                values[active, seen:m] = self._packed.terms.values(take(X, active), order[seen:m])
+            seen = m
+            z = self._estimate(values[active], t)
+            finite = np.isfinite(z).all(axis=1)
+            label, leaves = self._leaving(z, t)
+            if at_end == "answer" and t == n_stages - 1:
+                leaves, label = np.ones(len(z), dtype=bool), _forced(decision, z, label)
+            label = np.where(finite, label, _core.NOT_FINITE)
+            gone = leaves | ~finite
+            codes[active[gone]], stages[active[gone]] = label[gone], t
+            active = active[~gone]
+        if at_end == "full" and len(active):
+            scores, errors = self._packed.scores(take(X, active), self._model.working_precision, 1)
+            finite = np.isfinite(scores).all(axis=1)
+            answers = decide(decision, scores, errors + self._model.slack)
+            codes[active] = np.where(finite, answers, _core.NOT_FINITE)
+
+    def _estimate(self, values: Floats, stage: int) -> Floats:
+        readout = self._readouts[stage]
+        with np.errstate(invalid="ignore", over="ignore"):
+            return _sums(values[:, : self._stage_terms[stage]], readout.weights, readout.bias)
+
+    def _leaving(self, z: Floats, stage: int) -> tuple[Codes, NDArray[np.bool_]]:
+        """The label that each estimate gives, and whether the row leaves with it."""
+        low, high = self._low[stage], self._high[stage]
+        if self._model.decision.n_outputs == 1:
+            above = z[:, 0] > high
+            return above.astype(np.int32), above | (z[:, 0] < low)
+        label, confidence = judge(self._model.decision, z)
+        return label, confidence > high
+
+
+def judge(decision: Rule, z: Floats) -> tuple[Codes, Floats]:
+    """Labels of estimates of several outputs, and how far each is from another label: not above 0, no exit.
+
+    Parameters
+    ----------
+    decision : Rule
+        Of kind "argmax" or "votes".
+    z : float64 ndarray of shape (n_rows, n_outputs)
+
+    Returns
+    -------
+    codes : int32 ndarray of shape (n_rows,)
+    confidence : float64 ndarray of shape (n_rows,)
+        NaN where an estimate is.
+    """
+    worth = z if decision.kind == "argmax" else _smallest(decision, z)
+    codes = worth.argmax(axis=1).astype(np.int32)
+    if decision.kind == "votes":
+        return codes, worth[np.arange(len(z)), codes]
+    with np.errstate(invalid="ignore"):
+        second, first = np.partition(worth, (-2, -1), axis=1)[:, -2:].T
+        return codes, np.where(np.isnan(worth).any(axis=1), np.nan, first - second)
+
+
+def decide(decision: Rule, scores: Floats, errors: Floats) -> Codes:
+    """Labels of full scores, each known to within its row's error; `HAND_OVER` where another label is as near.
+
+    Parameters
+    ----------
+    decision : Rule
+    scores : float64 ndarray of shape (n_rows, n_outputs)
+    errors : float64 ndarray of shape (n_rows,)
+
+    Returns
+    -------
+    int32 ndarray of shape (n_rows,)
+    """
+    unsure = ~(errors < np.inf)
+    if decision.kind == "sign":
+        distance = scores[:, 0] - decision.threshold
+        codes = (distance > 0) | ((distance == 0) & decision.tie_positive)
+        unsure |= np.isnan(distance) | ((np.abs(distance) <= errors) & (errors > 0))
+    elif decision.kind == "argmax":
+        codes, confidence = judge(decision, scores)
+        unsure |= ~(confidence >= 0) | ((confidence <= 2 * errors) & (errors > 0))
+    else:
+        pairs = _pairs(decision.n_classes)
+        votes = np.zeros((len(scores), decision.n_classes))
+        for pair, (i, j) in enumerate(pairs):
+            votes[:, i] += scores[:, pair] > 0
+            votes[:, j] += ~(scores[:, pair] > 0)
+        codes = votes.argmax(axis=1)
+        near = (np.abs(scores) <= errors[:, None]) & (errors > 0)[:, None]
+        unsure |= (near | np.isnan(scores)).any(axis=1)
+        if decision.break_ties:
+            unsure |= np.count_nonzero(votes == votes.max(axis=1, keepdims=True), axis=1) > 1
+    return np.where(unsure, _core.HAND_OVER, codes).astype(np.int32)
+
+
+def _forced(decision: Rule, z: Floats, label: Codes) -> Codes:
+    """The answer of a stage that must answer."""
+    if decision.n_outputs > 1:
+        return label
+    threshold = decision.threshold
+    above = z[:, 0] >= threshold if decision.tie_positive else z[:, 0] > threshold
+    return above.astype(np.int32)
+
+
+def _sums(values: Floats, weights: Floats, bias: Floats) -> Floats:
+    """``bias + values @ weights.T``, every sum from left to right."""
+    sums = np.repeat(bias[None], len(values), axis=0)
+    for j in range(values.shape[1]):
+        sums += values[:, j, None] * weights[:, j]
+    return sums
+
+
+def _smallest(decision: Rule, z: Floats) -> Floats:
+    """For every class, its smallest decision against any rival."""
+    smallest = np.full((len(z), decision.n_classes), np.inf)
+    for pair, (i, j) in enumerate(_pairs(decision.n_classes)):
+        smallest[:, i] = np.minimum(smallest[:, i], z[:, pair])
+        smallest[:, j] = np.minimum(smallest[:, j], -z[:, pair])
+    return smallest
+
+
+def _pairs(n_classes: int) -> list[tuple[int, int]]:
+    return [(i, j) for i in range(n_classes) for j in range(i + 1, n_classes)]

@@ -1,0 +1,122 @@
+"""Support vector classifiers of scikit-learn."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.svm import SVC, NuSVC
+from sklearn.utils.validation import check_is_fitted
+
+from ..decision import Decision
+from ..kernel import KernelTerms
+from ..linear import LinearTerms
+
+__all__ = ["KERNEL_MODELS", "read_kernel"]
+
+KERNEL_MODELS: tuple[type, ...] = (SVC, NuSVC)
+
+
+def read_kernel(model: Any) -> tuple[LinearTerms | KernelTerms, Decision]:
+    """Read a fitted support vector classifier of scikit-learn.
+
+    Parameters
+    ----------
+    model : SVC or NuSVC
+        The fitted model, trained on dense or sparse rows.
+
+    Returns
+    -------
+    terms : LinearTerms or KernelTerms
+        A linear kernel is collapsed into its weight vectors.
+    decision : Decision
+        Sign for two classes, where a score of exactly 0 is the positive class; votes for more.
+
+    Raises
+    ------
+    sklearn.exceptions.NotFittedError
+        If the model is not fitted.
+    TypeError
+        If the kernel is precomputed or a callable.
+    ValueError
+        If the model answers nothing itself: no support vectors, changed by hand, contradictory options.
+    """
+    check_is_fitted(model)
+    name, kernel = type(model).__name__, model.kernel
+    if callable(kernel) or kernel not in ("linear", "poly", "rbf", "sigmoid"):
+        shown = "a callable" if callable(kernel) else repr(kernel)
+        raise TypeError(
+            f"{name} with kernel={shown} is not supported: its kernel cannot be evaluated one support "
+            "vector at a time. Supported kernels are 'linear', 'poly', 'rbf' and 'sigmoid'."
+        )
+    n_classes = len(model.classes_)
+    if model.break_ties and model.decision_function_shape == "ovo":
+        raise ValueError(f"{name} cannot predict with break_ties=True and decision_function_shape='ovo'.")
+    _refuse_changed_by_hand(model, n_classes)
+
+    vectors = _copy_rows(model.support_vectors_)
+    dual = model.dual_coef_.toarray() if sparse.issparse(model.dual_coef_) else np.asarray(model.dual_coef_)
+    if not vectors.shape[0]:
+        raise ValueError(f"This {name} has no support vectors: it gives every row the same answer.")
+    coef = np.array(dual, dtype=np.float64) if n_classes == 2 else _one_vs_one(dual, model.n_support_)
+    intercept = np.array(model.intercept_, dtype=np.float64)
+    if n_classes == 2:
+        # libsvm's own score has the other sign: its first class wins only when strictly above 0.
+        decision = Decision("sign", 2, tie_positive=True)
+    else:
+        decision = Decision("votes", n_classes, break_ties=bool(model.break_ties))
+
+    if kernel == "linear":
+        weights, sizes = coef @ vectors, np.abs(coef) @ abs(vectors)
+        depth = sum(vectors.shape) + 4  # libsvm adds up n_sv products of n_features each
+        return LinearTerms(weights, intercept, None, sizes, np.abs(intercept), depth), decision
+    # The resolved gamma ("scale", "auto") has no public name, and the rows that it comes from are gone.
+    gamma = float(model._gamma)
+    terms = KernelTerms(kernel, gamma, float(model.coef0), int(model.degree), vectors, coef, intercept)
+    return terms, decision
+
+
+def _one_vs_one(dual: NDArray[np.float64], n_support: NDArray[np.int32]) -> NDArray[np.float64]:
+    """Unfold libsvm's (n_classes - 1, n_sv) coefficients into one row per pair of classes.
+
+    Support vectors are grouped by class. Those of class i hold their coefficients against the other classes
+    in rows 0, 1, ..., in the order of the classes without i.
+    """
+    n_classes = len(n_support)
+    ends = np.cumsum(n_support)
+    group = [slice(end - size, end) for end, size in zip(ends, n_support, strict=True)]
+    coef = np.zeros((n_classes * (n_classes - 1) // 2, dual.shape[1]))
+    for pair, (i, j) in enumerate(Decision("votes", n_classes).pairs()):
+        coef[pair, group[i]] = dual[j - 1, group[i]]
+        coef[pair, group[j]] = dual[i, group[j]]
+    return coef
+
+
+def _refuse_changed_by_hand(model: Any, n_classes: int) -> None:
+    """Refuse a model whose public coefficients are not those that it predicts with.
+
+    predict reads private copies, with libsvm's sign. They are the same numbers unless someone has edited one
+    side.
+    """
+    sign = -1.0 if n_classes == 2 else 1.0
+    for public, private in (("dual_coef_", "_dual_coef_"), ("intercept_", "_intercept_")):
+        used = getattr(model, private, None)
+        if used is not None and not np.array_equal(_dense(getattr(model, public)), sign * _dense(used)):
+            raise ValueError(
+                f"{public} of this {type(model).__name__} was changed after fit, but its predict does not "
+                f"read {public}: the change has no effect on the labels. Undo it, or refit."
+            )
+
+
+def _dense(values: Any) -> NDArray[np.float64]:
+    return np.asarray(values.toarray() if sparse.issparse(values) else values)
+
+
+def _copy_rows(rows: Any) -> Any:
+    if not sparse.issparse(rows):
+        return np.array(rows, dtype=np.float64, order="C")
+    copied = sparse.csr_array(rows, dtype=np.float64, copy=True)
+    copied.sum_duplicates()
+    return copied

@@ -1,0 +1,84 @@
+"""Linear classifiers of scikit-learn."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import sklearn.linear_model
+from scipy import sparse
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.svm import LinearSVC
+from sklearn.utils.validation import check_is_fitted
+
+from ..decision import Decision
+from ..linear import LinearTerms
+
+__all__ = ["LINEAR_MODELS", "read_linear"]
+
+# PassiveAggressiveClassifier is on its way out of scikit-learn, hence by name.
+LINEAR_MODELS: tuple[type, ...] = (
+    LinearSVC,
+    LinearDiscriminantAnalysis,
+    *(
+        getattr(sklearn.linear_model, name)
+        for name in (
+            "LogisticRegression",
+            "LogisticRegressionCV",
+            "Perceptron",
+            "PassiveAggressiveClassifier",
+            "RidgeClassifier",
+            "RidgeClassifierCV",
+            "SGDClassifier",
+        )
+        if hasattr(sklearn.linear_model, name)
+    ),
+)
+
+
+def read_linear(model: Any) -> tuple[LinearTerms, Decision]:
+    """Read a fitted linear classifier of scikit-learn.
+
+    Parameters
+    ----------
+    model : estimator
+        An instance of one of `LINEAR_MODELS`.
+
+    Returns
+    -------
+    terms : LinearTerms
+        Its weights and intercepts.
+    decision : Decision
+        Sign for two classes, where a score of exactly 0 is the negative class; argmax for more.
+
+    Raises
+    ------
+    sklearn.exceptions.NotFittedError
+        If the model is not fitted.
+    TypeError
+        If the model answers several labels per row.
+    ValueError
+        If the model knows one class only, or its weights and classes do not fit together.
+    """
+    check_is_fitted(model)
+    name = type(model).__name__
+    # RidgeClassifier keeps the kind of its targets nowhere in public; three labels look like three classes
+    # otherwise.
+    binarizer = getattr(model, "_label_binarizer", None)
+    if str(getattr(binarizer, "y_type_", "")).startswith("multilabel"):
+        raise TypeError(
+            f"This {name} is multilabel: it answers several labels per row, and wald stops at one. "
+            "Fit one classifier per label and wrap each."
+        )
+    n_classes = len(model.classes_)
+    if n_classes < 2:
+        raise ValueError(f"This {name} was trained on one class only: there is nothing to decide.")
+    weights = model.coef_.toarray() if sparse.issparse(model.coef_) else np.asarray(model.coef_)
+    coef = np.array(np.atleast_2d(weights), dtype=np.float64)
+    n_outputs = 1 if n_classes == 2 else n_classes
+    if coef.shape[0] != n_outputs:
+        raise ValueError(f"This {name} has {n_classes} classes and coef_ of shape {coef.shape}, which do not fit.")
+    # The intercept is one number, 0.0, in models that were fitted without.
+    intercept = np.array(np.broadcast_to(np.asarray(model.intercept_, dtype=np.float64), (n_outputs,)))
+    decision = Decision("sign" if n_classes == 2 else "argmax", n_classes)
+    return LinearTerms(coef, intercept), decision
