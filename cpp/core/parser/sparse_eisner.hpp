@@ -86,12 +86,15 @@ private:
     float inner(int i, int j) {
         const float *a = right(i), *b = left(j) + 1;
         constexpr int lanes = 16;  // in vectors: the greatest is the same in any order
-        float most[lanes];
-        std::fill(most, most + lanes, kNone);
+        float best = kNone;
         int k = i;
-        for (; k + lanes <= j; k += lanes)
-            for (int l = 0; l < lanes; ++l) most[l] = std::max(most[l], a[k + l] + b[k + l]);
-        float best = *std::max_element(most, most + lanes);
+        if (j - i >= 2 * lanes) {
+            float most[lanes];
+            std::fill(most, most + lanes, kNone);
+            for (; k + lanes <= j; k += lanes)
+                for (int l = 0; l < lanes; ++l) most[l] = std::max(most[l], a[k + l] + b[k + l]);
+            best = *std::max_element(most, most + lanes);
+        }
         for (; k < j; ++k) best = std::max(best, a[k] + b[k]);
         return best;
     }

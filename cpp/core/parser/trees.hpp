@@ -39,15 +39,17 @@ private:
 
     // All arcs, modifier by modifier.
     void list(int n, const Arcs& arcs, const float* scores, const std::vector<ScoredArc>& settled) {
-        listed_.clear();
+        listed_.resize(static_cast<std::size_t>(arcs.size()) + settled.size());
+        ScoredArc* at = listed_.data();
         auto only = settled.begin();
         for (int m = 1, i = 0; m < n; ++m)
             if (only != settled.end() && only->modifier == m) {
-                listed_.push_back(*only++);
+                *at++ = *only++;
             } else {
                 for (; i < arcs.size() && arcs.modifier(i) == m; ++i)
-                    listed_.push_back({static_cast<std::uint16_t>(arcs.head(i)), static_cast<std::uint16_t>(m), scores[i]});
+                    *at++ = {static_cast<std::uint16_t>(arcs.head(i)), static_cast<std::uint16_t>(m), scores[i]};
             }
+        listed_.resize(static_cast<std::size_t>(at - listed_.data()));
     }
     bool best_of_listed(int n, bool few, const Settings& s, std::int32_t* heads) {
         if (!s.projective) {
