@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from wald.plan.landmarks import rbf_landmarks
+from wald.models.landmarks import rbf_landmarks
 
 
 def found(unit: float) -> np.ndarray:
