@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from wald.plan.ladder import _served_at_shape
+from wald.plan.ladder import _reached_on_validation_rows
 from wald.stopping import Boundary, Ladder, StageScores
 
 
@@ -18,7 +18,7 @@ def test_the_rows_that_the_promise_speaks_of_keep_the_risk(protect):
     looks = StageScores(full=(score > 0).astype(np.int32), scores=(score + rng.normal(size=20_000))[:, None])
     boundary = Boundary.symmetric([0.0], [1.0]).restricted(protect)
     problem = SimpleNamespace(rule=Ladder(), risk=0.02, protect=protect)
-    left = 1.0 - _served_at_shape(looks, boundary, problem, "float64")[-1]
+    left = 1.0 - _reached_on_validation_rows(looks, boundary, problem, "float64")[-1]
     kept = {"positive": [1], "negative": [0], "each": [0, 1], "all": [None]}[protect]
     masks = [np.ones(20_000, dtype=bool) if code is None else looks.full == code for code in kept]
 

@@ -1,4 +1,4 @@
-"""``wald inspect``: what is in a file: the promise, and the plan, look by look."""
+"""``wald inspect``: what is in a file: the promise, and the plan, stage by stage."""
 
 from __future__ import annotations
 

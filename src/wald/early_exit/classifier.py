@@ -61,7 +61,7 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     """Answer like a trained classifier, and stop evaluating each row as soon as its answer is clear.
 
     A linear model or kernel machine is a sum of terms. ``fit`` decides, on rows that need no labels, in which order to
-    evaluate the terms, where to look, and from which estimate on a row may leave; and it certifies on rows kept apart
+    evaluate the terms, after which of them to stop, and from which estimate on a row may leave; and it certifies on rows kept apart
     how often that differs from evaluating everything. ``predict`` then evaluates most rows in a small part of the
     terms.
 
@@ -100,7 +100,7 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     feature_groups : dict from name to columns, default=None
         Columns (indices or names) that are bought together, for linear models.
     certificate_fraction : float or "auto", default="auto"
-        Share of the rows kept for the certificate; of the others three quarters give order and readouts, one the looks.
+        Share of the rows kept for the certificate; of the others three quarters give order and readouts, one the stages.
         "auto": 0.6 for linear models, which say something of their plan themselves, else 0.5.
     n_splits : int or "auto", default="auto"
         How often to split the rows, plan and certify, each time at confidence ``1 - (1 - confidence) / n_splits``; the
@@ -116,7 +116,7 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     Attributes
     ----------
     plan_ : Plan
-        Order, looks, readouts, thresholds and costs.
+        Order, stages, readouts, thresholds and costs.
     certificate_ : Certificate
         The promise; printed, it is one sentence. A ``budget`` given to ``predict`` is outside of it.
     estimator_ : estimator
@@ -345,7 +345,7 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         X : {array-like, sparse matrix, data frame} of shape (n_rows, n_features)
         budget : float, default=None
             Most that a row may cost, in the unit of the costs: rows that are still unclear then get the answer of the
-            deepest look that the budget pays for. Outside of the certificate.
+            deepest stage that the budget pays for. Outside of the certificate.
         return_cost : bool, default=False
             Whether to return what each row cost.
         check_input : bool, default=True
@@ -360,7 +360,7 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If rows do not fit the model, a value that is read is NaN or infinite, the budget is below the first look,
+            If rows do not fit the model, a value that is read is NaN or infinite, the budget is below the first stage,
             or the model has changed since ``fit``.
         """
         predictor = self._ready()
@@ -503,14 +503,14 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         return answers  # type: ignore[no-any-return]
 
     def stage_scores(self, X: Any) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
-        """What the plan sees of rows at every look, and where they leave.
+        """What the plan sees of rows at every stage, and where they leave.
 
         Returns
         -------
         scores : float64 ndarray of shape (n_rows, T + 1)
-            The estimate at each of the T early looks and the full score; with several outputs their confidence.
+            The estimate at each of the T early stages and the full score; with several outputs their confidence.
         stage : int32 ndarray of shape (n_rows,)
-            The look at which the row leaves; T is everything.
+            The stage at which the row leaves; T is everything.
         """
         predictor = self._ready()
         try:
@@ -521,7 +521,7 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             raise
 
     def looks(self, X: Any) -> StageScores:
-        """What the plan sees of rows at every look, beside the full model's answers.
+        """What the plan sees of rows at every stage, beside the full model's answers.
 
         With ``plan_.boundary`` this is what the calibrations of `wald.stopping` are made of.
 
@@ -550,7 +550,7 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         return seen_by(predictor.model, predictor.plan, self._read(X), effective_threads(self.n_jobs))
 
     def trace(self, x: Any) -> Trace:
-        """The walk of one row: score, thresholds and cost at every look.
+        """The walk of one row: score, thresholds and cost at every stage.
 
         Parameters
         ----------

@@ -47,7 +47,7 @@ def is_columnar(X: Any) -> bool:
 
 
 def has_names(X: Any, names: NDArray[Any]) -> bool:
-    """Whether X is a frame with exactly these column names; a quick look before scikit-learn's thorough one."""
+    """Whether X is a frame with exactly these column names; a quick check before scikit-learn's thorough one."""
     if nw.dependencies.is_pandas_dataframe(X):
         same = X.columns.equals(_pandas_index(tuple(names.tolist())))
         return bool(same) or bool(X.columns.tolist() == names.tolist())  # indices of other types are never equal

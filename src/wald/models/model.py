@@ -66,7 +66,7 @@ class AdditiveModel:
     dense_only : bool, default=False
         Whether the innermost model refuses sparse rows, which the terms take.
     watch : Watch, default=Watch(())
-        The attributes that `changed` looks at.
+        The attributes that `changed` compares.
     """
 
     estimator: Any
@@ -137,7 +137,7 @@ class AdditiveModel:
         str or None
             A sentence that says what changed, or None.
         """
-        return self.watch.look()
+        return self.watch.changed()
 
 
 def _learnt_dtypes(steps: tuple[Any, ...]) -> list[np.dtype[Any]]:

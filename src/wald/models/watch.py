@@ -1,4 +1,4 @@
-"""Is the wrapped model still the one that was read? A cheap look, and a full hash."""
+"""Is the wrapped model still the one that was read? A cheap check, and a full hash."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Watch:
         self._sights = [sight for owner, name in attributes for sight in _sights(owner, name)]
         self._sights += [sight for watch in inside for sight in watch._sights]
 
-    def look(self) -> str | None:
+    def changed(self) -> str | None:
         """Compare with the present state.
 
         Returns

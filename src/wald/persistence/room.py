@@ -101,7 +101,7 @@ def learner_bytes(n_problems: int, n_features: int, unit: int, single: bool, cos
 
 
 def boundary_bytes(n_features: int, unit: int, single: bool, n_looks: int) -> int:
-    """What a learner's boundary keeps for each look: weights of all pieces that it has seen."""
+    """What a learner's boundary keeps for each stage: weights of all pieces that it has seen."""
     n_pieces = pieces_of(n_features, units_of(n_features, unit), single)
     return n_pieces * (16 + 64 * 3) + n_looks * (n_pieces * (64 + 8) + 64)
 

@@ -1,4 +1,4 @@
-"""From terms to a plan: order, readouts, looks, and what they cost."""
+"""From terms to a plan: order, readouts, stages, and what they cost."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ SPARSE: int = _core.LIMITS["sparse_share"]
 class CostModel:
     """Expected cost of a row, by which plans are compared.
 
-    A row pays ``row`` once. At each look that it reaches it pays ``unit`` for every unit of cost bought there (in whole
+    A row pays ``row`` once. At each stage that it reaches it pays ``unit`` for every unit of cost bought there (in whole
     blocks of ``block`` terms), ``readout`` for every term and output in the estimate, and ``stage``. A row that sees
     everything pays ``finish`` for the last step. Evaluating everything with the wrapped model itself costs ``full``.
 
@@ -35,15 +35,15 @@ class CostModel:
     block : int, default=1
         Terms that the engine evaluates at a time.
     finish : float or None, default=None
-        Cost of everything that is left after the last look; None: ``unit`` for every unit left.
+        Cost of everything that is left after the last stage; None: ``unit`` for every unit left.
     margin : float, default=1.0
         A plan is worth taking when it is expected to cost less than this share of ``full``.
     rows_per_line : int, default=1
         Neighbouring rows whose values of a unit come from memory together, as in a cache line of a column: they are
-        paid for as long as one of them is left. Above 1, late looks of the rule "ladder" are bolder.
+        paid for as long as one of them is left. Above 1, late stages of the rule "ladder" are bolder.
     by_columns : bool, default=False
         Whether the engine goes through many rows column by column. As long as more than one row in ``SPARSE`` is left,
-        all rows pay for a look then; after that, those that are left pay ``readout`` for every new term in every
+        all rows pay for a stage then; after that, those that are left pay ``readout`` for every new term in every
         estimate still to come.
 
     Examples
@@ -117,11 +117,11 @@ class CostModel:
         Parameters
         ----------
         stage_terms : ndarray of shape (T,)
-            Terms at each early look.
+            Terms at each early stage.
         stage_costs : ndarray of shape (T + 1,)
             Cumulative cost in units, the last one of everything.
         live : ndarray of shape (T + 1,)
-            Share of the rows that reach each look; ``live[T]`` see everything.
+            Share of the rows that reach each stage; ``live[T]`` see everything.
         n_outputs : int
         """
         bought = np.diff(stage_costs, prepend=0.0)
@@ -129,17 +129,17 @@ class CostModel:
             ends = -(-stage_costs // self.block) * self.block
             bought = np.diff(ends, prepend=0.0)
         if self.by_columns:
-            looks = self._looks_over_columns(np.asarray(stage_terms), live)
+            at_stages = self._stages_over_columns(np.asarray(stage_terms), live)
         else:
-            looks = float(live[:-1] @ (self.readout * np.asarray(stage_terms) * n_outputs + self.stage))
+            at_stages = float(live[:-1] @ (self.readout * np.asarray(stage_terms) * n_outputs + self.stage))
         read = live if self.rows_per_line == 1 else 1.0 - (1.0 - live) ** self.rows_per_line
         last = self.unit * bought[-1] * read[-1]
         if self.finish is not None:
             last = live[-1] * self.finish if self.rows_per_line == 1 else max(last, live[-1] * self.finish)
-        return float(self.row + self.unit * (read[:-1] @ bought[:-1]) + looks + last)
+        return float(self.row + self.unit * (read[:-1] @ bought[:-1]) + at_stages + last)
 
-    def _looks_over_columns(self, stage_terms: Ints, live: Floats) -> float:
-        dense = int(np.count_nonzero(live[:-1] * SPARSE > 1))  # looks at all rows; those at few follow
+    def _stages_over_columns(self, stage_terms: Ints, live: Floats) -> float:
+        dense = int(np.count_nonzero(live[:-1] * SPARSE > 1))  # stages of all rows; those of few follow
         for_all = self.readout * stage_terms[:dense].sum() + self.stage * dense
         to_come = np.arange(len(stage_terms) - dense, 0, -1)
         new = np.diff(stage_terms[dense:], prepend=0)  # these start from the beginning

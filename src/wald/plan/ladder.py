@@ -1,7 +1,7 @@
-"""Build a plan: order the units, fit readouts, choose the looks.
+"""Build a plan: order the units, fit readouts, choose the stages.
 
 Order of decisions, so that a certificate on other rows stays valid: everything here is chosen on plan rows alone,
-which are split in two. Orders and readouts are fitted on the first part; the looks, their scales and the candidate to
+which are split in two. Orders and readouts are fitted on the first part; the stages, their scales and the candidate to
 keep are judged on the second, at the scale q that the certificate's own walk would give there.
 """
 
@@ -28,7 +28,7 @@ LATE_BOLDNESS = 0.15
 
 
 def build_plan(problem: Problem) -> Plan:
-    """Choose order, readouts and looks; the thresholds are left to the certificate (``q = inf``).
+    """Choose order, readouts and stages; the thresholds are left to the certificate (``q = inf``).
 
     What the rule warns about is passed on for the plan that is chosen, and not for every candidate.
     """
@@ -41,7 +41,7 @@ def build_plan(problem: Problem) -> Plan:
             with warnings.catch_warnings(record=True) as heard:
                 warnings.simplefilter("always")
                 boundary = _boundary(walk, candidate, sight.cost_model, problem)
-            live = _served_at_shape(walk.looks.astype(sight.dtype), boundary, problem, sight.dtype)
+            live = _reached_on_validation_rows(walk.looks.astype(sight.dtype), boundary, problem, sight.dtype)
             expected = sight.cost_model.expected(
                 candidate.stage_terms, candidate.stage_costs, live, problem.terms.n_outputs
             )
@@ -54,43 +54,43 @@ def build_plan(problem: Problem) -> Plan:
 
 
 def _boundary(walk: Walk, recipe: Recipe, cost_model: CostModel, problem: Problem) -> Boundary:
-    """Table of the rule, for these looks and the rows that the promise speaks of."""
+    """Table of the rule, for these stages and the rows that the promise speaks of."""
     boundary = problem.rule.boundary(walk).restricted(problem.protect)
     if cost_model.rows_per_line > 1 and isinstance(problem.rule, Ladder):
         return boundary.rescaled(recipe.stage_terms.astype(np.float64) ** -LATE_BOLDNESS)
     return boundary
 
 
-def _served_at_shape(looks: StageScores, boundary: Boundary, problem: Problem, dtype: Precision) -> Floats:
-    """Share of rows that reach each look, at the scale q where the certificate's walk would end on these rows."""
+def _reached_on_validation_rows(seen: StageScores, boundary: Boundary, problem: Problem, dtype: Precision) -> Floats:
+    """Share of rows that reach each stage, at the scale q where the certificate's walk would end on these rows."""
     rule, risk, q = problem.rule, problem.risk, 1.0
     if risk is not None and not rule.lossless and not rule.forced:
         q = np.inf
-        members, risks = _members(looks, problem.protect)
-        for step, strata in counts_along(looks, boundary, q_grid(looks, boundary), members, risks):
+        members, risks = _members(seen, problem.protect)
+        for step, strata in counts_along(seen, boundary, q_grid(seen, boundary), members, risks):
             if any(s.n_disagreements > (risk if s.risk is None else s.risk) * s.n_rows for s in strata):
                 break
             q = step
-    return live_shares(looks, boundary, q, dtype)
+    return live_shares(seen, boundary, q, dtype)
 
 
-def _members(looks: StageScores, protect: Protect) -> tuple[dict[str, NDArray[np.bool_]], dict[str, float]]:
+def _members(seen: StageScores, protect: Protect) -> tuple[dict[str, NDArray[np.bool_]], dict[str, float]]:
     """Masks of the rows that the promise speaks of, each of which has to keep it, and risks of their own."""
-    everything = {"rows": np.ones(looks.n_rows, dtype=bool)}
+    everything = {"rows": np.ones(seen.n_rows, dtype=bool)}
     if isinstance(protect, Mapping):
-        members = {str(code): looks.full == code for code in protect}
+        members = {str(code): seen.full == code for code in protect}
         return everything | members, {str(code): risk for code, risk in protect.items()}
     if protect == "all":
         return everything, {}
-    codes = {"positive": [1], "negative": [0]}.get(protect) or np.unique(looks.full).tolist()
-    return {str(code): looks.full == code for code in codes}, {}
+    codes = {"positive": [1], "negative": [0]}.get(protect) or np.unique(seen.full).tolist()
+    return {str(code): seen.full == code for code in codes}, {}
 
 
-def live_shares(looks: StageScores, boundary: Boundary, q: float, dtype: Precision) -> Floats:
-    """Share of the rows that reach each look, the full model's included."""
-    _, stage = looks.answers(*boundary.thresholds(q, dtype))
-    left = np.bincount(stage, minlength=looks.n_stages + 1)
-    return 1.0 - np.concatenate([[0], np.cumsum(left)[:-1]]) / max(1, looks.n_rows)
+def live_shares(seen: StageScores, boundary: Boundary, q: float, dtype: Precision) -> Floats:
+    """Share of the rows that reach each stage, the full model's included."""
+    _, stage = seen.answers(*boundary.thresholds(q, dtype))
+    left = np.bincount(stage, minlength=seen.n_stages + 1)
+    return 1.0 - np.concatenate([[0], np.cumsum(left)[:-1]]) / max(1, seen.n_rows)
 
 
 def _plan(recipe: Recipe, boundary: Boundary, live: Floats, sight: Sight) -> Plan:
@@ -112,19 +112,19 @@ def _plan(recipe: Recipe, boundary: Boundary, live: Floats, sight: Sight) -> Pla
 
 
 def _ladders(recipe: Recipe, cost_model: CostModel, problem: Problem) -> list[list[int]]:
-    """Candidate subsets of the looks, as indices. Looking costs nothing in units: then all of them are taken."""
-    looks = recipe.stages[:-1].tolist()
-    everything = list(range(len(looks)))
-    if not looks or problem.rule.forced or (cost_model.readout == 0 and cost_model.stage == 0):
+    """Candidate subsets of the stages, as indices. Stages cost nothing in units: then all of them are taken."""
+    stages = recipe.stages[:-1].tolist()
+    everything = list(range(len(stages)))
+    if not stages or problem.rule.forced or (cost_model.readout == 0 and cost_model.stage == 0):
         return [everything]
-    index = {m: t for t, m in enumerate(looks)}
-    candidates = [looks]
+    index = {m: t for t, m in enumerate(stages)}
+    candidates = [stages]
     late = (12, 24) if cost_model.by_columns else ()  # before that, all rows are read whoever has left
     for ratio in (1.3, 1.45, 1.9):
         for first in (0, 2, 3, 6, *late):
-            ladder = thinned(looks, ratio, first * problem.block)
+            ladder = thinned(stages, ratio, first * problem.block)
             if climbs(problem):
-                ladder = sorted({*ladder, looks[-1]})
+                ladder = sorted({*ladder, stages[-1]})
             if ladder and ladder not in candidates:
                 candidates.append(ladder)
     return [[index[m] for m in ladder] for ladder in candidates]

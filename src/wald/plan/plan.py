@@ -1,4 +1,4 @@
-"""A plan: in which order units are bought, where to look, what to read out, and when to leave. Plain arrays."""
+"""A plan: in which order units are bought, after which of them to stop and read out, and when to leave. Plain arrays."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ class Plan:
     terms : int64 ndarray of shape (n_ordered_terms,)
         The same as terms; from ``n_model_terms`` on they are surrogates.
     stages : int64 ndarray of shape (T + 1,)
-        Units seen at each look; the last look is the full model's.
+        Units seen at each stage; the last stage is the full model's.
     stage_terms : int64 ndarray of shape (T,)
-        Terms seen at each early look.
+        Terms seen at each early stage.
     stage_costs : float64 ndarray of shape (T + 1,)
-        What a row has cost when it leaves at each look: units, or the user's feature costs.
+        What a row has cost when it leaves at each stage: units, or the user's feature costs.
     readouts : tuple of T Readout
-        The estimate at each early look.
+        The estimate at each early stage.
     boundary : Boundary
         Centres and scales of the thresholds.
     q : float
         The scale in use; infinite when nothing leaves early.
     live : float64 ndarray of shape (T + 1,)
-        Share of the plan rows that reached each look at ``q``.
+        Share of the plan rows that reached each stage at ``q``.
     surrogates : Surrogates
         Landmarks or linear terms that stand in front of a kernel machine's own.
     precision : {"float32", "float64"}
@@ -82,7 +82,7 @@ class Plan:
         return replace(self, q=q, live=live, evaluate_all=evaluate_all)
 
     def affordable(self, budget: float) -> int:
-        """Index of the deepest look that ``budget`` pays for.
+        """Index of the deepest stage that ``budget`` pays for.
 
         Raises
         ------
@@ -91,11 +91,11 @@ class Plan:
         """
         if not budget >= self.stage_costs[0]:
             raise ValueError(
-                f"budget must be at least {self.stage_costs[0]:g}, the cost of the first look. Got {budget!r} instead."
+                f"budget must be at least {self.stage_costs[0]:g}, the cost of the first stage. Got {budget!r} instead."
             )
         return int(np.flatnonzero(self.stage_costs <= budget)[-1])
 
     def __repr__(self) -> str:
         way = "evaluate everything" if self.evaluate_all else f"q={self.q:.3g}"
-        looks = ", ".join(str(m) for m in self.stages)
-        return f"Plan({way}, looks after {looks} units, {self.precision})"
+        stages = ", ".join(str(m) for m in self.stages)
+        return f"Plan({way}, stages after {stages} units, {self.precision})"

@@ -21,7 +21,7 @@ from .readout import Readout
 
 @dataclass(frozen=True, eq=False)
 class Recipe:
-    """One way to order units and read out, with every look that a ladder may have."""
+    """One way to order units and read out, with every stage that a ladder may have."""
 
     order: Ints
     terms: Ints
@@ -32,7 +32,7 @@ class Recipe:
     surrogates: Surrogates
 
     def subset(self, keep: Sequence[int]) -> Recipe:
-        """Keep some of the early looks."""
+        """Keep some of the early stages."""
         last = [len(self.stage_terms)]
         return Recipe(
             self.order,
@@ -47,7 +47,7 @@ class Recipe:
 
 @dataclass(frozen=True, eq=False)
 class Sight:
-    """What the engine saw of the shape rows at every look of a recipe, as a walk."""
+    """What the engine saw of the validation rows at every stage of a recipe, as a walk."""
 
     walk: Walk
     dtype: Precision
@@ -81,10 +81,10 @@ class Problem:
     surrogates : callable or None
         From weights, and terms in the order of their worth, to surrogates and their values on the order rows (n, S).
     sight : callable
-        From a recipe to what the engine sees with it on the shape rows.
+        From a recipe to what the engine sees with it on the validation rows.
     rng : Generator
     extra_stages : tuple of int
-        Numbers of units after which a ladder may look, besides those of its own.
+        Numbers of units after which a ladder may have a stage, besides those of its own.
     threshold : float
         Binary models answer positive above it.
     """

@@ -1,4 +1,4 @@
-"""Candidates for a plan: orders of the units, and readouts with every look that a ladder may have."""
+"""Candidates for a plan: orders of the units, and readouts with every stage that a ladder may have."""
 
 from __future__ import annotations
 
@@ -117,8 +117,8 @@ def _recipe(problem: Problem, seen: Moments, drawn: Moments, pool: Ints, surroga
     terms = names[pooled_terms].astype(np.int64)
     sizes = np.cumsum([len(members[c]) for c in chosen]).astype(np.int64)
     unit_costs = np.cumsum(costs[chosen])
-    looks = _all_looks(problem, len(chosen), len(problem.units.members) + n_surrogates)
-    stage_terms = sizes[np.array(looks, dtype=np.int64) - 1] if looks else np.empty(0, dtype=np.int64)
+    stages = _all_stages(problem, len(chosen), len(problem.units.members) + n_surrogates)
+    stage_terms = sizes[np.array(stages, dtype=np.int64) - 1] if stages else np.empty(0, dtype=np.int64)
     if problem.readout == "regressed":
         own = problem.terms.coef[:, pool] if problem.terms.own_weights else None
         readouts = regressed_readouts(drawn, pooled_terms, stage_terms.tolist(), still_weights=own)
@@ -132,16 +132,16 @@ def _recipe(problem: Problem, seen: Moments, drawn: Moments, pool: Ints, surroga
             [c - n_surrogates if c < n_surrogates else known[c - n_surrogates] for c in chosen], dtype=np.int64
         ),
         terms=terms,
-        stages=np.array([*looks, len(problem.units.members) + n_surrogates], dtype=np.int64),
+        stages=np.array([*stages, len(problem.units.members) + n_surrogates], dtype=np.int64),
         stage_terms=stage_terms,
-        stage_costs=np.array([*(unit_costs[m - 1] for m in looks), total]),
+        stage_costs=np.array([*(unit_costs[m - 1] for m in stages), total]),
         readouts=tuple(readouts),
         surrogates=surrogates,
     )
 
 
 def climbs(problem: Problem) -> bool:
-    """Whether greedy ladders go on to the last unit, and look there."""
+    """Whether greedy ladders go on to the last unit, and stop there."""
     single = problem.terms.n_terms == len(problem.units.members) <= WHOLE
     return _is_greedy(problem) and problem.terms.own_weights and single
 
@@ -180,9 +180,9 @@ def _qwyc_units(problem: Problem, values: Floats, pool: Ints) -> Ints:
     return units[order]
 
 
-def _all_looks(problem: Problem, n_ordered: int, n_units: int) -> list[int]:
-    """Every look that a ladder may have: a geometric ladder as far as the units are ordered."""
+def _all_stages(problem: Problem, n_ordered: int, n_units: int) -> list[int]:
+    """Every stage that a ladder may have: a geometric ladder as far as the units are ordered."""
     last = min(n_ordered, n_units - 1)
     fine = geometric(problem.block, last, 1.19, problem.block) if problem.stages_at_blocks else geometric(1, last, 1.12)
-    looks = {*fine, *(m for m in problem.extra_stages if 1 <= m <= last)}
-    return sorted({*looks, last} if climbs(problem) and last > 0 else looks)
+    stages = {*fine, *(m for m in problem.extra_stages if 1 <= m <= last)}
+    return sorted({*stages, last} if climbs(problem) and last > 0 else stages)

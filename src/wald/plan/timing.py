@@ -57,7 +57,7 @@ def measure_cost_model(
     Parameters
     ----------
     ladder : callable
-        From the terms seen at each look to a task: ``n_rows`` rows go through these looks, and none leaves before the
+        From the terms seen at each stage to a task: ``n_rows`` rows go through these stages, and none leaves before the
         end.
     finish : callable
         Task: the same rows see everything at once.
@@ -66,7 +66,7 @@ def measure_cost_model(
         Seconds per row of the wrapped model.
     n_terms, n_outputs, block : int
     step : int
-        Terms in one step of the timed looks.
+        Terms in one step of the timed stages.
     rows_per_line : int
     by_columns : bool
         See `CostModel`.
@@ -106,7 +106,7 @@ def _fit(
     n_steps: int,
     n_outputs: int,
 ) -> tuple[float, float, float, float]:
-    """Costs of a row, of a term, of a term and output in a readout, and of a look, from seconds per row."""
+    """Costs of a row, of a term, of a term and output in a readout, and of a stage, from seconds per row."""
     slope = (at_many - at_few) / (many - few) if many > few else (at_few - row) / max(1, few)
     slope = max(slope, 1e-12)
     readout = 0.0
@@ -115,6 +115,6 @@ def _fit(
         readout = min(
             max(0.0, again / ((many - few) * n_outputs)), 0.3 * slope / n_outputs
         )  # noise must not eat the slope
-    # what it costs to go the same way in single blocks, with a look after each
-    look = (in_steps - at_few) / (n_steps - 1) if n_steps > 1 else twice_few - at_few
-    return row, slope - readout * n_outputs, readout, max(0.0, look - readout * n_outputs * few / 2)
+    # what it costs to go the same way in single blocks, with a stage after each
+    stage = (in_steps - at_few) / (n_steps - 1) if n_steps > 1 else twice_few - at_few
+    return row, slope - readout * n_outputs, readout, max(0.0, stage - readout * n_outputs * few / 2)
