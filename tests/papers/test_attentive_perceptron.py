@@ -131,7 +131,7 @@ def test_a_race_reads_less_than_everything(dense, csr):
 def test_stop_errors_divide_by_what_each_reading_names(dense):
     records = stop_errors(dense, 0)
     assert {r["reading"] for r in records} == {*READINGS, HELD}
-    assert {r["asked"] for r in records} == set(DELTAS)
+    assert {r["requested"] for r in records} == set(DELTAS)
     for r in records:
         assert r["true"] == r[f"true_{r['error']}"]
         assert r["true_joint"] <= min(r["true_posterior"], r["true_conditional"])
@@ -165,7 +165,7 @@ def test_as_printed_it_stops_at_once_and_centred_it_grows():
     assert 4 < mean("centred", 10_000) / mean("centred", 100) < 25  # ten, but for chance
 
 
-# ---- where it looked -------------------------------------------------------------------------------------------------
+# ---- pixels read -----------------------------------------------------------------------------------------------------
 
 
 def test_places():
@@ -246,7 +246,7 @@ def test_the_page_holds_every_claim_with_a_verdict(written):
     ):
         (line,) = [line for line in lines if claim in line]
         assert line.split(" | ")[-1].startswith(("holds", "does not hold"))
-    for said in ("quick run", "2 seeds", "The aim is at most", "interval of the audits holds the true error"):
+    for said in ("quick run", "2 seeds", "The settings chosen", "interval of the audits holds the true error"):
         assert said in page
     for name in (*(f"{t}.csv" for t in TABLES), *(f"{p}.png" for p in PICTURES)):
         assert f"({name})" in page
@@ -288,11 +288,12 @@ def tables(features: float, gap: float) -> dict[str, list[dict[str, object]]]:
     return {"epochs": lines}
 
 
-@pytest.mark.parametrize(("features", "gap", "n"), [(100, 0.001, 4), (100, 0.02, 0), (300, 0.001, 0)])
-def test_the_aim(features, gap, n):
-    said = findings.aim(tables(features, gap))
-    assert said.count("**reached**") == n
-    assert said.count("**missed**") == 4 - n
+def test_chosen_settings_are_listed_by_rule():
+    said = findings.settings_chosen(tables(100, 0.001))
+    lines = [line for line in said.splitlines() if line.startswith(("| within", "| 130", "| as it"))]
+    assert sum(line.startswith("| 130 of 784 |") for line in lines) == len(READINGS)
+    assert sum(line.startswith("| within 0.3 points |") for line in lines) == len(READINGS)
+    assert all("+0.1" in line for line in lines)
 
 
 @pytest.mark.parametrize(("gap", "verdict"), [(0.001, "holds"), (0.02, "does not hold")])
@@ -310,7 +311,7 @@ def test_speed(features, verdict):
 @pytest.mark.parametrize(("true", "verdict"), [(0.005, "holds"), (0.2, "does not hold")])
 def test_at_most_delta(true, verdict):
     lines = [
-        {"data": "A", "seed": seed, "reading": reading, "asked": delta, "true": true + 1e-4 * seed}
+        {"data": "A", "seed": seed, "reading": reading, "requested": delta, "true": true + 1e-4 * seed}
         for reading in (*READINGS, HELD)
         for delta in DELTAS
         for seed in range(3)

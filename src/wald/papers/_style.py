@@ -51,7 +51,7 @@ def write_picture(folder: Path, name: str, draw: Callable[[], Figure]) -> list[P
     with page_style(**_SETTINGS):
         figure = draw()
         figure.savefig(paths[0])
-        figure.set_layout_engine("none")  # what has found its place stays there
+        figure.set_layout_engine("none")  # keeps the layout of the PNG
         figure.savefig(paths[1], metadata={"Date": None})
     return paths
 

@@ -2,7 +2,7 @@
 
 ``material`` holds the questions, ``learners`` the contenders; ``choice`` chooses delta on held-out rows, ``epochs``
 trains on all of them, ``audits`` watches what attention missed, ``eq4_walks`` draws walks, ``looking`` replays what was
-read of an image; ``claims``, ``pictures`` and ``findings`` show what came out.
+read of an image; ``claims``, ``pictures`` and ``findings`` show the results.
 """
 
 from __future__ import annotations

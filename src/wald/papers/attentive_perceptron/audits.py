@@ -1,4 +1,4 @@
-"""Stop errors: asked for, estimated from audits, and true."""
+"""Stop errors: requested, estimated from audits, and true."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from .._common import Record
 from .learners import READINGS, Watched
 from .material import Task
 
-#: Asked for.
+#: The stop errors requested.
 DELTAS = (0.01, 0.05, 0.1)
-#: Our boundary moved audit by audit, so that its error is the one asked for.
+#: Our boundary moved audit by audit, so that its error is the one requested.
 HELD = "conditional, held"
 
 
@@ -42,7 +42,7 @@ def stop_errors(task: Task, seed: int) -> list[Record]:
                     "seed": seed,
                     "reading": reading,
                     "error": kind,
-                    "asked": delta,
+                    "requested": delta,
                     "audited": audited.rate,
                     "low": low,
                     "high": high,

@@ -148,8 +148,10 @@ def at_most_delta(records: Sequence[Record]) -> Claim:
     kept = {}
     for reading in (*READINGS, HELD):
         own = select(records, reading=reading)
-        cells = [(data, delta) for data in data_sets(own) for delta in DELTAS if select(own, data=data, asked=delta)]
-        true = [over_seeds(per_seed(select(own, data=data, asked=delta), "true")) for data, delta in cells]
+        cells = [
+            (data, delta) for data in data_sets(own) for delta in DELTAS if select(own, data=data, requested=delta)
+        ]
+        true = [over_seeds(per_seed(select(own, data=data, requested=delta), "true")) for data, delta in cells]
         kept[reading] = [t.mean <= delta for t, (_, delta) in zip(true, cells, strict=True)]
     said = [f"{NAMES.get(r, 'the same held by audits')} {sum(good)} of {len(good)}" for r, good in kept.items()]
     holding = [NAMES[r] for r in PAPERS if all(kept[r])]
@@ -173,7 +175,7 @@ def law_of_eq4(records: Sequence[Record]) -> Claim:
     return Claim(
         "The same of equation (4).",
         f"The same walks, n from {number(min(LENGTHS))} to {number(max(LENGTHS))}, δ from {number(max(COST_DELTAS))} "
-        f"to {number(min(COST_DELTAS))}. Centred, E[T] grows as n to the {interval(centred)}; as printed, to the "
+        f"to {number(min(COST_DELTAS))}. Centred, E[T] grows as n to the {interval(centred)}; as published, to the "
         f"{interval(printed)}, for its level sinks below 0 where rows drift: at n = {number(longest)} and δ = "
         f"{delta:g} rows are left after {interval(cost['printed'])} terms, whatever they hold, against "
         f"{interval(cost['centred'])} centred.",

@@ -14,11 +14,11 @@ from .material import Task
 
 #: Readings of the paper's boundary, and ours; in the order of the page.
 READINGS = ("printed", "centred", "bridge", "conditional")
-#: How they are called there.
+#: Their names on the page.
 NAMES = {
     "full": "full",
     "budgeted": "budgeted, equal mean cost",
-    "printed": "eq. (4), as printed",
+    "printed": "eq. (4), as published",
     "centred": "eq. (4), centred",
     "bridge": "bridge",
     "conditional": "conditional, ours",
@@ -95,7 +95,7 @@ class Contesting(AttentivePerceptron):
 
 
 def learner(contender: Contender, seed: int, **more: Any) -> AttentivePerceptron:
-    """An estimator that goes on where it left off, one epoch at a call."""
+    """An estimator that trains one more epoch at every call."""
     return Contesting(**contender.parameters, max_iter=1, tol=None, warm_start=True, random_state=seed, **more)
 
 

@@ -1,4 +1,4 @@
-"""Where on the image a learner looked before it skipped a digit."""
+"""The pixels that a learner read of a digit before it skipped it."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from ...online.rows import learner_rows
 from .learners import Contender, learner
 from .material import Task
 
-#: Pixels that are read together in the picture; and audited rows kept of each class, so that more looks can be fitted.
+#: Pixels that are read together in the picture; and audited rows kept of each class, so that more stages can be fitted.
 RUN, RING = 4, 400
-#: Digits of each class among which an easy and a hard one are looked for.
+#: Digits of each class among which an easy and a hard one are chosen.
 _AMONG = 300
 #: Of an image.
 _SHAPE = (28, 28)

@@ -135,7 +135,7 @@ def _newsgroups(quick: bool) -> Iterator[Task]:
     yield Task("20 newsgroups", "rec.* and sci.* or not", X, y > 0, X_test, y_test > 0, 2 if quick else 5)
 
 
-#: Every data set, and how its tasks are loaded. The first is the one on which the aim is set.
+#: Every data set, and how its tasks are loaded. The page shows the settings chosen on the first.
 DATA: dict[str, Callable[[bool], Iterator[Task]]] = {
     "MNIST, each digit": _one_against_rest,
     "MNIST, 2 against 3": _pair(2, 3),

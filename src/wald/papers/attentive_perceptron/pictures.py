@@ -28,7 +28,7 @@ from .._style import (
     write_picture,
 )
 from .audits import DELTAS, HELD
-from .choice import AIM, GAP, WITHIN, curve
+from .choice import GAP, SHARE, WITHIN, curve
 from .claims import data_sets
 from .epochs import DEFAULT, Tables
 from .learners import NAMES, READINGS
@@ -124,7 +124,7 @@ def draw_tried(records: Sequence[Record]) -> Figure:
                 label=NAMES[reading],
             )
         axes.axhline(100 * GAP, color=GREY, linestyle=(0, (1, 1.5)), linewidth=1, label="0.3 points")
-        axes.axvline(AIM, color=GREY, linestyle=(0, (4, 2)), linewidth=1, label="130 of 784")
+        axes.axvline(SHARE, color=GREY, linestyle=(0, (4, 2)), linewidth=1, label="130 of 784")
         axes.set_xscale("log")
         axes.set_xlim(0.015, 1.2)
         per_cent_axis(axes.xaxis, (0.02, 0.1, 0.5))
@@ -145,18 +145,18 @@ def _tried(records: Sequence[Record], data: str, reading: str) -> list[tuple[Rec
 
 
 def draw_stop_errors(records: Sequence[Record]) -> Figure:
-    """Stop error asked for against the true one, and against the audited one."""
+    """Stop error requested against the true one, and against the audited one."""
     figure = Figure(figsize=(PAGE_WIDTH, 2.9), layout="constrained")
     left, right = figure.subplots(1, 2)
-    left.plot(DELTAS, DELTAS, color=GREY, linestyle=(0, (1, 1.5)), label="as asked")
+    left.plot(DELTAS, DELTAS, color=GREY, linestyle=(0, (1, 1.5)), label="as requested")
     looks = {**{name: STYLES[name] for name in READINGS}, HELD: (BLUE, "--", "o")}
     for reading, (colour, line, marker) in looks.items():
         own = select(records, reading=reading, data=data_sets(records)[0])
-        asked = [delta for delta in DELTAS if select(own, asked=delta)]
-        true = [over_seeds(per_seed(select(own, asked=delta), "true")) for delta in asked]
+        requested = [delta for delta in DELTAS if select(own, requested=delta)]
+        true = [over_seeds(per_seed(select(own, requested=delta), "true")) for delta in requested]
         kind = {"joint": "of all examples", "posterior": "of those stopped", "conditional": "of those needed"}
         words = NAMES.get(reading, "conditional, held by audits")
-        draw_line(left, asked, true, colour, line, marker, f"{words}: {kind[str(own[0]['error'])]}")
+        draw_line(left, requested, true, colour, line, marker, f"{words}: {kind[str(own[0]['error'])]}")
         every = select(records, reading=reading)
         right.plot(
             [float(r["true"]) for r in every],
@@ -174,7 +174,7 @@ def draw_stop_errors(records: Sequence[Record]) -> Figure:
     per_cent_axis(left.xaxis, DELTAS)
     for axis in (left.yaxis, right.xaxis, right.yaxis):
         per_cent_axis(axis, ticks)
-    left.set(xlabel="stop error asked for, δ (log scale)", ylabel="true stop error (log scale)")
+    left.set(xlabel="stop error requested, δ (log scale)", ylabel="true stop error (log scale)")
     left.set_title(data_sets(records)[0], loc="left")
     right.plot([0.001, 1], [0.001, 1], color=GREY, linestyle=(0, (1, 1.5)))
     right.set(xlabel="true stop error (log scale)", ylabel="audited estimate (log scale)")

@@ -24,8 +24,8 @@ from .._law import NEAR, fitted_exponents, law
 from .._walks import DELTAS, DRIFTS
 from .tradeoff import BEYOND, RECALLS, SHARES, Tables
 
-#: The asked error and the mean cost whose figures stand for the others in a sentence.
-ASKED, SHARE = 0.05, 0.5
+#: The requested error and the mean cost whose figures stand for the others in a sentence.
+REQUESTED, SHARE = 0.05, 0.5
 #: A bound of which this share is seen is tight.
 TIGHT = 0.8
 
@@ -58,23 +58,23 @@ def all_claims(tables: Tables) -> list[Claim]:
 
 
 def conservative(records: Sequence[Record]) -> Claim:
-    """Whether the error seen stays below the one asked for."""
+    """Whether the error seen stays below the one requested."""
 
     def seen(drift: str, delta: float) -> Estimate:
-        return over_seeds(per_seed(select(records, drift=drift, asked=delta), "seen"))
+        return over_seeds(per_seed(select(records, drift=drift, requested=delta), "seen"))
 
     drifts = [f"{drift:g}" for drift in DRIFTS]
     cells = [(seen(drift, delta), delta) for drift in drifts for delta in DELTAS]
     factors = [delta / error.mean for error, delta in cells if error.mean > 0]
-    at = [seen(drift, ASKED) for drift in drifts]
-    edge = seen("edge", ASKED)
-    tight = ": the bound is nearly tight there" if edge.mean >= TIGHT * ASKED else ""
+    at = [seen(drift, REQUESTED) for drift in drifts]
+    edge = seen("edge", REQUESTED)
+    tight = ": the bound is nearly tight there" if edge.mean >= TIGHT * REQUESTED else ""
     return Claim(
-        "The constant boundary is conservative: the stop error seen is below the one asked for.",
-        f"Asked {percent(ASKED)}, seen "
+        "The constant boundary is conservative: the stop error seen is below the one requested.",
+        f"Requested {percent(REQUESTED)}, seen "
         + "; ".join(f"{interval(e, percent)} at drift {signed(float(d))}" for d, e in zip(drifts, at, strict=True))
         + " (mean of the full sum, in its standard deviations). "
-        f"Over all {len(drifts) * len(DELTAS)} cells the error asked for is {number(min(factors), 2)} to "
+        f"Over all {len(drifts) * len(DELTAS)} cells the error requested is {number(min(factors), 2)} to "
         f"{number(max(factors), 2)} times the one seen. Where every full sum lies on the threshold, which is what the "
         f"formula bounds, it is {interval(edge, percent)}{tight}.",
         _verdict(all(e.high <= delta for e, delta in cells), any(e.low > delta for e, delta in cells)),
@@ -85,13 +85,13 @@ def premise(records: Sequence[Record]) -> Claim:
     """What the law needs: a drift that does not thin out."""
     n, _ = fitted_exponents(records, "thinning")
     longest = max(int(r["n"]) for r in records)
-    at = over_seeds(per_seed(select(records, regime="thinning", n=longest, delta=ASKED), "mean_terms"))
+    at = over_seeds(per_seed(select(records, regime="thinning", n=longest, delta=REQUESTED), "mean_terms"))
     share = Estimate(at.mean / longest, at.low / longest, at.high / longest, at.n)
     return Claim(
         "In the authors' short form: from n to O(√n) features.",
         f"It needs terms whose mean does not shrink as n grows. Where more terms say no more in all (mean of a term as "
         f"1/√n, full sum 2 standard deviations from the threshold), E[T] grows as n to the {interval(n)}: at δ = "
-        f"{ASKED:g} and n = {number(longest)}, {interval(share, percent)} of the terms are evaluated.",
+        f"{REQUESTED:g} and n = {number(longest)}, {interval(share, percent)} of the terms are evaluated.",
         "needs its premise" if n.low > 0.5 + NEAR else "holds without it",
     )
 
@@ -116,7 +116,7 @@ def sum_of_errors(tables: Tables) -> Claim:
     return Claim(
         "The attentive predictor's error is the full one's plus the stop error.",
         f"At {percent(SHARE)} of the terms, error of the labels against that sum: {'; '.join(said)}. A stop error can "
-        "also put right what the full model has wrong.",
+        "also correct an error of the full model.",
         ("an upper bound, no equality" if strict else "holds") if over else "does not hold",
     )
 

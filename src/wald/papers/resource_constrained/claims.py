@@ -9,7 +9,7 @@ import numpy as np
 from .._common import Claim, Estimate, Record, interval, number, over_seeds, percent, select
 from .contenders import NAMES, ONE_SHOT
 from .curves import Tables
-from .figures import above, asked, data_sets, full_time, lost, pooled, ran, time_of
+from .figures import above, budgets, data_sets, full_time, lost, pooled, ran, time_of
 from .times import NOTHING
 
 #: Budgets that are low, and one that stands for them; and half of the costly features.
@@ -85,7 +85,7 @@ def ahead_of_rivals(tables: Tables) -> Claim:
     """The one-shot policy against the rivals at every budget."""
     said, gaps = [], []
     for rival in ("uniform", "uniform, examples", "myopic", "q-learning"):
-        own = [above(tables, "OCR", share, "one-shot", rival) for share in asked(tables, "OCR")]
+        own = [above(tables, "OCR", share, "one-shot", rival) for share in budgets(tables, "OCR")]
         gaps += own
         at = above(tables, "OCR", LOW, "one-shot", rival)
         clear = sum(gap.low > 0 for gap in own)
@@ -175,7 +175,9 @@ def trajectories(tables: Tables) -> Claim:
     for data in data_sets(tables):
         if not ran(data, "parsimonious"):
             continue
-        own = [above(tables, data, share, "one-shot", "parsimonious") for share in asked(tables, data) if share <= LOW]
+        own = [
+            above(tables, data, share, "one-shot", "parsimonious") for share in budgets(tables, data) if share <= LOW
+        ]
         gaps += own
         said.append(f"{data} {points(own[-1])}")
     return Claim(
@@ -210,7 +212,7 @@ def one_shot_above_anytime(tables: Tables) -> Claim:
     """One-shot against anytime: when money may move between sentences, and when it may not."""
     said, gaps = [], []
     for data in parsed(tables):
-        free = [above(tables, data, share, "one-shot", "anytime", "mean", "each") for share in asked(tables, data)]
+        free = [above(tables, data, share, "one-shot", "anytime", "mean", "each") for share in budgets(tables, data)]
         gaps += free
         equal = above(tables, data, 0.3, "one-shot", "anytime", "each")
         at = above(tables, data, 0.3, "one-shot", "anytime", "mean", "each")
@@ -226,7 +228,7 @@ def myopic(tables: Tables) -> Claim:
     """The myopic policy, its second inference and its accuracy."""
     said, gaps = [], []
     for data in parsed(tables):
-        own = [above(tables, data, share, "myopic", "uniform") for share in asked(tables, data)]
+        own = [above(tables, data, share, "myopic", "uniform") for share in budgets(tables, data)]
         gaps += own
         ours, rival = (time_of(tables, data, name, 0.3) for name in ("myopic", "uniform"))
         second = float(ours["inference_us"]) - float(rival["inference_us"])
@@ -250,7 +252,7 @@ def _words(tables: Tables, data: str) -> int:
 
 
 def reach(records: Sequence[Record]) -> Claim:
-    """Which budgets pseudo-labels ask for."""
+    """The budgets that pseudo-labels need."""
     most = {}
     for data in dict.fromkeys(str(r["data"]) for r in records):
         own = select(records, data=data, search="trajectory")

@@ -108,7 +108,7 @@ LEARNED = ("q-learning", *ONE_SHOT, "unweighted", "iterated", "label-free")
 _SPENDING_EACH = tuple(Contender(name, "each") for name in ("one-shot", "anytime", "iterated"))
 _BASIC = tuple(map(Contender, ("uniform", "uniform, examples", "myopic", "one-shot", "parsimonious", "simple")))
 _ALL = (*map(Contender, (name for name in POLICIES if name != "anytime")), *_SPENDING_EACH)
-#: Who runs on which data. Q-learning asks for an answer at every step, which takes long where examples do.
+#: The policies of each data set. Q-learning needs a prediction at every step, which is slow on long examples.
 CONTENDERS: dict[str, tuple[Contender, ...]] = {
     "OCR": (*_ALL, Contender("anytime")),
     "OCR, new words": tuple(map(Contender, ("uniform", "one-shot", "iterated", "label-free"))),

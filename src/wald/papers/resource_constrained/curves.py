@@ -23,7 +23,7 @@ Tables = dict[str, list[Record]]
 
 #: Shares of the parts that get costly features.
 SHARES = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9)
-#: Fewer of them, where a look takes longer.
+#: Fewer of them, where one budget takes longer.
 FEWER = (0.1, 0.2, 0.3, 0.4, 0.5, 0.75)
 #: Those of a quick run.
 FEWEST = (0.2, 0.3, 0.5)
@@ -78,7 +78,7 @@ def fit_policies(split: Split, model: Any, folds: list[Fold]) -> dict[str, Polic
 def draw(split: Split, model: Any, policies: Mapping[str, Policy], quick: bool) -> tuple[list[Record], Fitted]:
     """Accuracy of every contender at every share.
 
-    Thresholds are set on the test examples, without their labels, so that the shares are those asked for.
+    Thresholds are set on the test examples, without their labels, so that the shares are those requested.
     """
     session = model.open(split.X_test)
     truth, offsets = session.codes(split.y_test), np.asarray(session.offsets)
@@ -103,7 +103,7 @@ def draw(split: Split, model: Any, policies: Mapping[str, Policy], quick: bool) 
                     "seed": seed,
                     "policy": contender.policy,
                     "spend": contender.spend,
-                    "asked": share,
+                    "requested": share,
                     "parts": parts,
                     "bought": bought[seed][0],
                     "right": right[seed][0],

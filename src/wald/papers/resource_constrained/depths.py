@@ -12,9 +12,9 @@ from .curves import Fitted
 
 #: Depths told apart; deeper words count with the last. The root word has depth 0.
 DEEPEST = 7
-#: The budget that is looked at, and whose purchases.
+#: The budget, and the policies whose purchases are counted.
 SHARE = 0.3
-LOOKED_AT = (Contender("one-shot"), Contender("iterated"))
+COUNTED = (Contender("one-shot"), Contender("iterated"))
 
 
 def depths_of(heads: NDArray[np.int32], offsets: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -43,7 +43,7 @@ def depth_counts(fitted: Fitted) -> list[Record]:
     depth = np.minimum(depths_of(session.codes(split.y_test), offsets), DEEPEST)
     of = np.repeat(split.seeds, np.diff(offsets))
     records: list[Record] = []
-    for contender in LOOKED_AT:
+    for contender in COUNTED:
         predictor = fitted.predictors[contender, SHARE]
         state = acquire(predictor.policy, session, predictor.threshold_, decode=False).state[:, 0]
         for seed in np.unique(of):

@@ -1,4 +1,4 @@
-"""Which budgets pseudo-labels ask for, by how much a part is worth."""
+"""The budgets that pseudo-labels need, by the price of a part."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SEARCHES: dict[str, Callable[[Objective], State]] = {
 }
 
 
-def asked_shares(data: str, seed: int, folds: Sequence[Fold]) -> list[Record]:
+def pseudo_label_shares(data: str, seed: int, folds: Sequence[Fold]) -> list[Record]:
     """Share of the parts that pseudo-labels give costly features to, in one fold, at every trade-off."""
     return [
         {

@@ -1,4 +1,4 @@
-"""A second model that is asked for a word's tag: the training tokens that are most alike, and how they are tagged."""
+"""A second model of a word's tag: the most similar training tokens, and their tags."""
 
 from __future__ import annotations
 

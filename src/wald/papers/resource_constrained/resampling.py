@@ -59,7 +59,7 @@ def serve(fitted: Fitted, policy: str = "iterated") -> Served:
 
 
 def certify_again(served: Sequence[Served], risk: float = RISK, drawings: int = DRAWINGS) -> list[Record]:
-    """Draw words with replacement, certify, and look at the truth: the mean over all words.
+    """Draw words with replacement, certify, and compare with the mean over all words.
 
     The words of all rotations are one population, so that what is drawn from is known.
     """

@@ -15,7 +15,7 @@ from .curves import Fitted
 #: The budget at which they are shown, and whose purchases.
 SHARE = 0.3
 SHOWN = Contender("iterated")
-#: Parts of an example that is easily looked at.
+#: The least and the most parts of an example that fits into a picture.
 _FEWEST, _MOST = 5, 12
 
 
@@ -66,8 +66,8 @@ def walk(fitted: Fitted) -> Walk:
     wrong = [np.add.reduceat(c != truth, offsets[:-1], dtype=np.int64) for c in codes]
     bought = np.add.reduceat(states[-1][:, 0], offsets[:-1], dtype=np.int64)
     lengths = np.diff(offsets)
-    looked_at = (lengths >= _FEWEST) & (lengths <= _MOST)
-    worth = np.where(looked_at, 100 * (wrong[0] - wrong[-1]) - 10 * wrong[-1] - bought, -(10**6))
+    fits = (lengths >= _FEWEST) & (lengths <= _MOST)
+    worth = np.where(fits, 100 * (wrong[0] - wrong[-1]) - 10 * wrong[-1] - bought, -(10**6))
     best = np.array([int(np.argmax(worth))])
     parts, _ = parts_of(offsets, best)
     steps = []

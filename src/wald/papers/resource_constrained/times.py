@@ -26,7 +26,7 @@ NOTHING, EVERYTHING = "nothing", "everything"
 
 
 class CountingSession(MeteredSession):
-    """A session that knows how many parts the model was asked about."""
+    """A session that counts the parts that the model has labelled."""
 
     def __init__(self, session: Any) -> None:
         self.inferred = 0
@@ -65,7 +65,7 @@ def _record(fitted: Fitted, policy: str, spend: str, share: float, predictor: An
         if runs[-1]["total_us"] > _LONG:
             break
     median = sorted(runs, key=lambda run: run["total_us"])[len(runs) // 2]
-    return {"data": fitted.split.data, "policy": policy, "spend": spend, "asked": share, **median}
+    return {"data": fitted.split.data, "policy": policy, "spend": spend, "requested": share, **median}
 
 
 def _run(fitted: Fitted, share: float, predictor: Any) -> dict[str, float]:
