@@ -17,6 +17,9 @@ from wald.papers.resource_constrained.neighbours import SENTENCE, Neighbours, To
 from wald.papers.resource_constrained.pictures import STYLES
 from wald.papers.resource_constrained.resampling import PROBABILITIES, Served, certify_again
 
+#: Policies that learn.
+LEARNED = ("q-learning", *contenders.ONE_SHOT, "unweighted", "iterated", "label-free")
+
 # ---- made-up tables --------------------------------------------------------------------------------------------------
 
 
@@ -36,7 +39,7 @@ def made_up(accuracy, data=("OCR",), seeds=3, shares=(0.1, 0.2, 0.3, 0.5)):
 
 def straight(policy, spend, share):
     """Every policy on the line from cheap to full, but for those that learn, which reach full at 30 %."""
-    steep = policy in contenders.LEARNED or policy == "anytime"
+    steep = policy in LEARNED or policy == "anytime"
     return 0.8 + 0.1 * min(1.0, share / (0.3 if steep else 1.0))
 
 
@@ -66,7 +69,7 @@ def test_gaps_are_taken_seed_by_seed():
 @pytest.mark.parametrize(("full_from", "verdict"), [(0.45, "holds"), (0.95, "does not hold")])
 def test_saving(full_from, verdict):
     def accuracy(policy, spend, share):
-        return 0.8 + 0.1 * min(1.0, share / (full_from if policy in contenders.LEARNED else 1))
+        return 0.8 + 0.1 * min(1.0, share / (full_from if policy in LEARNED else 1))
 
     tables = made_up(accuracy, shares=(0.1, 0.2, 0.3, 0.45, 0.5, 0.95))
     assert claims.saving(tables).verdict == verdict

@@ -18,7 +18,7 @@ from ..utils.progress import progress as progress
 #: The confidence of every interval that is reported.
 CONFIDENCE = 0.95
 
-#: A line of a table, from the names of its columns to what stands there.
+#: A line of a table: values by the names of their columns.
 Record = Mapping[str, str | int | float]
 
 
@@ -65,7 +65,7 @@ def select(records: Iterable[Record], **wanted: str | int | float) -> list[Recor
 
 
 def per_seed(records: Iterable[Record], column: str) -> list[float]:
-    """One figure per seed, in the order of the seeds: the mean of a column over all else (models, say)."""
+    """One figure per seed, in the order of the seeds: the mean of a column over all other records of a seed."""
     figures: dict[int, list[float]] = {}
     for record in records:
         figures.setdefault(int(record["seed"]), []).append(float(record[column]))
@@ -101,7 +101,7 @@ def percent(share: float, digits: int = 3) -> str:
 
 
 class Claim(NamedTuple):
-    """A line of the page."""
+    """A claim of the paper, what was seen here, and the verdict."""
 
     paper: str
     seen: str

@@ -26,7 +26,7 @@ LENGTHS = (100, 316, 1000, 3162, 10_000, 31_623, 100_000)
 COST_DELTAS = (0.2, 0.05, 0.01, 1e-3, 1e-4, 1e-6)
 #: Mean of a term in its standard deviations, where the theorem's premise holds.
 TERM_DRIFT = 0.5
-#: Mean of the full sum in its standard deviations, where the terms' means vanish with their number.
+#: Mean of the full sum in its standard deviations, where the terms' means shrink as their number grows.
 THIN_DRIFT = 2.0
 _BLOCK = 512
 _CHUNK = 2000
@@ -115,7 +115,7 @@ def simulate_costs(seed: int, *, lengths: Iterable[int] = LENGTHS, n_walks: int 
     records: list[Record] = []
     for n in lengths:
         levels = [bridge_boundary(0.0, np.sqrt(n), delta) for delta in COST_DELTAS]
-        # thinning drift takes whole walks: fewer of them
+        # with a thinning drift most walks are evaluated to the end: fewer walks are drawn
         settings = (("steady", TERM_DRIFT, n_walks), ("thinning", THIN_DRIFT / np.sqrt(n), max(50, n_walks // 5)))
         for regime, term_drift, count in settings:
             means = mean_terms(n, levels, term_drift, count, rng)

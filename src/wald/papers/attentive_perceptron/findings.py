@@ -21,7 +21,7 @@ _SHOWN = {
     "over-epochs": "Features seen, updates, test error and time over the epochs",
     "error-against-features": "Held-out error above the full learner's against features seen, every setting tried",
     "stop-errors": "Stop errors requested, true and audited",
-    "where-it-looked": "Pixels read of an easy and a hard 2 and 3 before they were skipped",
+    "pixels-read": "Pixels read of an easy and a hard 2 and 3 before they were skipped",
     "terms-needed": "Terms needed on simulated walks, bridge boundary",
 }
 
@@ -139,7 +139,7 @@ def over_epochs(tables: Tables) -> str:
             lines.append(
                 (
                     data,
-                    NAMES[reading] + (", as it comes" if (rule, reading) == (DEFAULT, "conditional") else ""),
+                    NAMES[reading] + (", defaults" if (rule, reading) == (DEFAULT, "conditional") else ""),
                     *(interval(over_seeds(per_seed(own, column))) for column in ("features", "updates")),
                     interval(over_seeds(per_seed(select(own, epoch=last), "error")), percent),
                     number(float(np.mean(per_seed(own, "microseconds_per_row"))), 2),
@@ -148,7 +148,7 @@ def over_epochs(tables: Tables) -> str:
     head = ("data", "learner", "features per example", "updates per epoch", "test error", "µs per example")
     note = (
         "Settings chosen within 0.3 points. Times are those of `fit`, an epoch a call, on one thread, checks of its "
-        "input included, on a machine that others may have used: to be taken lightly.\n"
+        "input included, on a machine that others may have used: they are only indicative.\n"
     )
     return table(head, lines) + "\n" + note
 
@@ -200,7 +200,7 @@ def _stop_errors(records: Sequence[Record]) -> str:
     held, n, low, high = coverage(records)
     head = ("reading", "error", "requested", "true", "audited", "of needed updates missed", "at most δ")
     note = (
-        "Learners as they come, with δ alone changed; the true error counts every example that was stopped. *joint*: "
+        "Learners with default parameters except δ; the true error counts every example that was stopped. *joint*: "
         "of all examples, *posterior*: of those stopped, *conditional*: of those that called for an update. *Held*: "
         '`delta="auto"`, the boundary moved audit by audit. '
         f"The table is of {data}; [stop-errors.csv](stop-errors.csv) has every run.\n"

@@ -32,7 +32,7 @@ from .choice import GAP, SHARE, WITHIN, curve
 from .claims import data_sets
 from .epochs import DEFAULT, Tables
 from .learners import NAMES, READINGS
-from .looking import Look
+from .pixels import PixelsRead
 
 #: How each contender is drawn: colour, line, marker.
 STYLES = {
@@ -46,7 +46,7 @@ STYLES = {
 RULES = {name: DEFAULT if name == "full" else WITHIN for name in STYLES}
 
 
-def draw_all(folder: Path, tables: Tables, drawn: Sequence[tuple[str, list[Look]]]) -> list[Path]:
+def draw_all(folder: Path, tables: Tables, drawn: Sequence[tuple[str, list[PixelsRead]]]) -> list[Path]:
     """Draw every picture into the folder, as PNG and SVG."""
     pictures = {
         "over-epochs": lambda: draw_epochs(tables["epochs"]),
@@ -55,7 +55,7 @@ def draw_all(folder: Path, tables: Tables, drawn: Sequence[tuple[str, list[Look]
         "terms-needed": lambda: draw_costs(tables["simulated_costs"]),
     }
     if drawn:
-        pictures["where-it-looked"] = lambda: draw_looks(drawn)
+        pictures["pixels-read"] = lambda: draw_pixels(drawn)
     return [path for name, draw in pictures.items() for path in write_picture(folder, name, draw)]
 
 
@@ -139,7 +139,7 @@ def draw_tried(records: Sequence[Record]) -> Figure:
 
 
 def _tried(records: Sequence[Record], data: str, reading: str) -> list[tuple[Record, list[Record]]]:
-    """Settings that were tried with every seed: budgets follow our own cost, and are taken by order."""
+    """The settings that every seed tried. Budgets differ by seed, and are grouped by their order."""
     n_seeds = len({r["seed"] for r in records})
     return [(first, own) for first, own in curve(records, data, reading) if len(own) == n_seeds]
 
@@ -149,8 +149,8 @@ def draw_stop_errors(records: Sequence[Record]) -> Figure:
     figure = Figure(figsize=(PAGE_WIDTH, 2.9), layout="constrained")
     left, right = figure.subplots(1, 2)
     left.plot(DELTAS, DELTAS, color=GREY, linestyle=(0, (1, 1.5)), label="as requested")
-    looks = {**{name: STYLES[name] for name in READINGS}, HELD: (BLUE, "--", "o")}
-    for reading, (colour, line, marker) in looks.items():
+    styles = {**{name: STYLES[name] for name in READINGS}, HELD: (BLUE, "--", "o")}
+    for reading, (colour, line, marker) in styles.items():
         own = select(records, reading=reading, data=data_sets(records)[0])
         requested = [delta for delta in DELTAS if select(own, requested=delta)]
         true = [over_seeds(per_seed(select(own, requested=delta), "true")) for delta in requested]
@@ -184,19 +184,19 @@ def draw_stop_errors(records: Sequence[Record]) -> Figure:
     return figure
 
 
-def draw_looks(drawn: Sequence[tuple[str, list[Look]]]) -> Figure:
+def draw_pixels(drawn: Sequence[tuple[str, list[PixelsRead]]]) -> Figure:
     """Pixels that were read of easy and hard digits before they were skipped, in the order of reading."""
     figure = Figure(figsize=(PAGE_WIDTH, 2.1 * len(drawn) + 0.4), layout="constrained")
     rows: Any = figure.subplots(len(drawn), len(drawn[0][1]), squeeze=False)
-    norm = LogNorm(1, 1 + max(float(np.nanmax(look.place)) for _, looks in drawn for look in looks))
-    for row, (reading, looks) in zip(rows, drawn, strict=True):
-        side = [f"{kind} {digit}" for digit in ("2", "3") for kind in ("easy", "hard")]
-        n = len(looks[0].image)
+    norm = LogNorm(1, 1 + max(float(np.nanmax(digit.place)) for _, digits in drawn for digit in digits))
+    for row, (reading, digits) in zip(rows, drawn, strict=True):
+        side = [f"{kind} {name}" for name in ("2", "3") for kind in ("easy", "hard")]
+        n = len(digits[0].image)
         AttentionMapDisplay(
-            images=np.stack([look.image for look in looks]),
-            seen=np.stack([look.place for look in looks]),
-            image_shape=looks[0].shape,
-            titles=[f"{words}: {look.n_read} of {n} pixels" for words, look in zip(side, looks, strict=True)],
+            images=np.stack([digit.image for digit in digits]),
+            seen=np.stack([digit.place for digit in digits]),
+            image_shape=digits[0].shape,
+            titles=[f"{words}: {digit.n_read} of {n} pixels" for words, digit in zip(side, digits, strict=True)],
             colour_by="order",
             name=NAMES[reading],
         ).plot(ax=list(row), norm=norm, colorbar=reading == drawn[-1][0])

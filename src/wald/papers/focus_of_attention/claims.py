@@ -26,12 +26,12 @@ from .tradeoff import BEYOND, RECALLS, SHARES, Tables
 
 #: The requested error and the mean cost whose figures stand for the others in a sentence.
 REQUESTED, SHARE = 0.05, 0.5
-#: A bound of which this share is seen is tight.
+#: A bound is tight if at least this share of it is seen.
 TIGHT = 0.8
 
 
 def _verdict(holds: bool, fails: bool) -> str:
-    """What intervals say: for a claim, against it, or neither."""
+    """The verdict of intervals: for a claim, against it, or neither."""
     return "holds" if holds else "does not hold" if fails else "not beyond doubt"
 
 
@@ -82,7 +82,7 @@ def conservative(records: Sequence[Record]) -> Claim:
 
 
 def premise(records: Sequence[Record]) -> Claim:
-    """What the law needs: a drift that does not thin out."""
+    """Whether the law needs terms whose mean does not shrink as their number grows."""
     n, _ = fitted_exponents(records, "thinning")
     longest = max(int(r["n"]) for r in records)
     at = over_seeds(per_seed(select(records, regime="thinning", n=longest, delta=REQUESTED), "mean_terms"))
@@ -122,7 +122,7 @@ def sum_of_errors(tables: Tables) -> Claim:
 
 
 def mostly_negatives(tables: Tables) -> Claim:
-    """Who is rejected by the one-sided test."""
+    """Whether the rows that the one-sided test rejects are mostly negatives."""
     rejected, negative = [], []
     for data in data_sets(tables):
         chosen = select(tables["curves"], data=data, share=SHARE, predictor="attentive")
@@ -159,7 +159,7 @@ def stop_error(tables: Tables) -> Claim:
 
 
 def steep_fall(tables: Tables) -> Claim:
-    """What one score for all rejected rows does to the curve."""
+    """How much precision falls where the rejected rows, which share one score, begin."""
     said, falls = [], []
     for data in data_sets(tables):
         chosen = select(tables["fall"], data=data, share=SHARE)

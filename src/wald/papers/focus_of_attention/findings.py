@@ -31,7 +31,7 @@ How the paper was read: support vectors in one random order per seed; class mean
 full model calls positive (the paper takes test rows); exits as negative only, below a level that is swept; a stage of
 {EVERY} terms instead of one; the budgeted predictor evaluates the same first terms, as many as the
 attentive one needs on average on the same test rows, and puts the others at their mean over plan rows. A stop error is
-an answer other than the full model's.
+an answer that differs from the full model's.
 """
 
 
@@ -76,7 +76,7 @@ def _models(models: Sequence[Record]) -> str:
 
 
 def _why_attentive_loses(tables: Tables, models: Sequence[Record]) -> str:
-    """Why the one-sided predictor loses at small costs, where it does; nothing where it does not."""
+    """Why the one-sided predictor is worse at small costs; empty where it is not."""
     by_cost = [figure for figure in FIGURES if not figure.by_recall]
     said = []
     for data in data_sets(tables):
@@ -100,7 +100,7 @@ def _why_attentive_loses(tables: Tables, models: Sequence[Record]) -> str:
 
 
 def _ladder(tables: Tables, models: Sequence[Record]) -> str:
-    """Terms at 0.1 % disagreement, for every model, and what the first terms of a data set know of the score."""
+    """Terms at 0.1 % disagreement, for every model, and how much its first terms explain."""
     lines = [_at_risk_line(tables["at_risk"], model) for model in models]
     head = ("model", "full", "budgeted", "attentive", "ladder", "ladder / attentive", "ladder, certified")
     return "\n".join(

@@ -1,4 +1,4 @@
-"""The contenders: budgeted, attentive and our ladder, each over support vectors as terms, all judged by one walk.
+"""The contenders: the budgeted and the attentive predictor and our ladder, whose terms are support vectors.
 
 A predictor is fitted on plan rows. Shown other rows it gives a `Run`, which says for every setting of its one number
 what each row costs, how it is answered and how it is ranked.
@@ -88,7 +88,7 @@ class Run:
         return np.array([self.outcome(q).cost.mean() for q in self.settings])
 
     def setting_at_cost(self, mean_cost: float) -> float:
-        """The setting that costs so much on these rows, to within half a term where settings can be told apart."""
+        """The setting of a mean cost on these rows, to within half a term if there is one."""
         i = int(np.argmax(self._mean_costs <= mean_cost))  # costs fall along the settings
         if self._mean_costs[i] > mean_cost:
             return float(self.settings[-1])
@@ -104,7 +104,7 @@ class Run:
         return float(bold)
 
     def setting_at_risk(self, risk: float) -> float:
-        """The boldest setting up to which all tried ones disagree on at most this share of these rows."""
+        """The boldest setting such that it and all more cautious ones disagree on at most this share of these rows."""
         best = np.inf
         for q in self.settings:
             if self.disagreement(q) > risk:
@@ -236,7 +236,7 @@ def best_threshold(scores: Floats, positive: NDArray[np.bool_]) -> tuple[float, 
 
 
 class LadderPredictor:
-    """The library's own default, wrapped around the model as a user would.
+    """The library's early-exit classifier with its default rule, around the model.
 
     Parameters
     ----------

@@ -21,10 +21,10 @@ RISK = 0.001
 SHARES = (0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 #: Further mean costs, at which only the ladder is measured.
 LADDER_SHARES = (0.003, 0.005, 0.01)
-#: Those at which whole precision and recall curves are kept.
+#: Mean costs at which whole curves of precision and recall are kept.
 CURVE_SHARES = (0.1, 0.3, 0.5)
 RECALLS = (*(round(0.05 * i, 2) for i in range(1, 20)), 0.98)
-#: How far beyond the recall at which rejected rows come in the attentive predictor is compared with the full one.
+#: Where the rejected rows begin, precision is compared this much further in recall.
 BEYOND = 0.02
 #: Share of the terms after which the ladder's estimate is compared with the full score.
 PART = 0.2
@@ -145,7 +145,7 @@ def _fall(outcome: Outcome, rows: Rows) -> Record:
     beyond = (min(1.0, recall + BEYOND),)
     return {
         "recall": recall,
-        # of no rows at all, precision is 1, as it is for scikit-learn
+        # scikit-learn defines the precision of no rows as 1
         "precision_before": float(rows.labels[kept].mean()) if kept.any() else 1.0,
         "precision_beyond": precision_at(outcome.ranking, rows.labels, beyond)[0],
         "precision_of_full_beyond": precision_at(rows.scores, rows.labels, beyond)[0],
@@ -204,12 +204,12 @@ def _known(material: Material, plan: Rows, ladder: Run) -> Record:
 
 
 def effective_terms(values: Floats) -> float:
-    """Number of uncorrelated terms that would be correlated as much in all: n^2 / sum of squared correlations."""
+    """Effective number of uncorrelated terms: n^2 / sum of squared correlations."""
     some = values[:_CORRELATED].astype(np.float64)
     some = some - some.mean(axis=0)
     some = some[:, some.std(axis=0) > 0]
     some /= np.sqrt((some**2).sum(axis=0))
     n = some.shape[1]
-    # chance alone correlates two terms by 1 / N in the square
+    # the squared correlation of independent terms is 1 / N in the mean
     squares = float(((some.T @ some) ** 2).sum()) - n * (n - 1) / (len(some) - 1)
     return float(n**2 / max(squares, float(n)))

@@ -28,14 +28,14 @@ from .times import measure
 
 __all__ = ["run"]
 
-#: Processes that learn.
+#: The number of processes that learn; -1 for all processors.
 _JOBS = -1
 #: The data set whose answers are certified; those with trees, those shown step by step, those whose labels are counted.
 _CERTIFIED = "OCR"
 _TREES = ("EWT", "Penn sample", "Penn sample, by head")
 _WALKED = ("OCR", "EWT")
 _LABELLED = ("OCR", "EWT", "Penn sample")
-#: Longest jobs first, so that none is left to one process in the end.
+#: The longest jobs come first, so that all processes are busy to the end.
 _FIRST = ("EWT", "Penn sample", "EWT tags", "Penn sample, by head", "OCR, new words", "OCR")
 
 
@@ -69,7 +69,7 @@ def run(folder: Path, *, quick: bool, seeds: int, console: Any) -> Path:
                 fitted[one.fitted.split.data] = one.fitted
             served += [one.served] if one.served is not None else []
         _in_order(tables)
-        for data in SOURCES:  # nothing else runs now
+        for data in SOURCES:  # no other work runs while time is measured
             step(f"{data}: measuring time")
             keep({"times": measure(fitted[data])})
         for data, treebank in arcs.TREEBANKS.items():
@@ -86,7 +86,7 @@ def run(folder: Path, *, quick: bool, seeds: int, console: Any) -> Path:
 
 
 def _learned(data: str, seed: int, seeds: int, quick: bool) -> _Learned:
-    """Everything about one split that may run beside others."""
+    """The part of the work on one split that may run in parallel with others."""
     split = SOURCES[data].load(seed, seeds, quick)
     model, folds = learn(split)
     policies = fit_policies(split, model, folds)
@@ -107,7 +107,7 @@ def _arcs(data: str, treebank: Any, seeds: int, quick: bool) -> Tables:
 
 
 def _in_order(tables: Tables) -> None:
-    """Sort what came from several processes: by data set as on the page, by seed, and else as it was."""
+    """Sort the records of several processes by data set and seed; the sort is stable."""
     order = list(SOURCES)
 
     def place(record: Record) -> tuple[int, int]:

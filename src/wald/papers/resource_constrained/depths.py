@@ -1,4 +1,4 @@
-"""How deep in the tree the words stand that get costly features."""
+"""Depths in the tree of the words that get costly features."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def depths_of(heads: NDArray[np.int32], offsets: NDArray[np.int64]) -> NDArray[n
 
 
 def depth_counts(fitted: Fitted) -> list[Record]:
-    """Words at every depth of the true trees, and those of them that got costly features."""
+    """Number of words at every depth of the true trees, and of those with costly features."""
     split = fitted.split
     session = fitted.model.open(split.X_test)
     offsets = np.asarray(session.offsets)

@@ -59,7 +59,7 @@ this library's own: it ranks parts by the probability that their answer is wrong
 
 _TIMES = """\
 Times are microseconds a part on one thread, from the cheap features of all test examples to their last answer; they
-are this run's own, on a machine that others may have used, and to be taken lightly. Our HOG and our parser's templates
+are this run's own, on a machine that others may have used, and only indicative. Our HOG and our parser's templates
 are so fast that a policy, and the inferences it needs, can cost more than they save: there, all features are
 the fastest choice, which `BudgetedPredictor(costs="time")` finds by itself. Where features come from a second
 model, they are not.
@@ -111,7 +111,7 @@ def _data(tables: Tables) -> str:
 
 
 def _by_budget(tables: Tables, data: str) -> str:
-    """Accuracy of every contender at every budget, and from where nothing is lost."""
+    """Accuracy of every contender at every budget, and the shares from which nothing is lost."""
     shares = budgets(tables, data)
     lines = []
     for contender in CONTENDERS[data]:

@@ -11,7 +11,7 @@ from ...structured.policies.targets import Objective, parsimonious, trajectory
 from ...structured.protocol import State
 from .._common import Record
 
-#: Wrong parts that one part with costly features is worth.
+#: The price of a part with costly features, in wrong parts.
 TRADEOFFS = (0.0, 0.03, 0.1, 0.3, 0.6)
 _SEARCHES: dict[str, Callable[[Objective], State]] = {
     "trajectory": lambda objective: trajectory(objective, 12).state,

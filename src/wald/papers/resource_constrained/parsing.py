@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from .._common import Claim, Estimate, Record, number, over_seeds, percent, select
+from .._common import Claim, Estimate, Record, number, over_seeds, percent
 from .arcs import FILTERED, MARGINS, UNFILTERED, Way
 from .claims import NEGLIGIBLE, points
 from .curves import Tables
 from .figures import pooled_uas, speed, uas
 
-#: The treebank whose development sentences choose margins, for all of them.
+#: The treebank on whose development sentences the margins of all treebanks are chosen.
 CHOOSES = "EWT"
 #: The loss of UAS in the paper's claim.
 ONE_POINT = 0.01
@@ -26,11 +26,11 @@ class Chosen(NamedTuple):
         UAS below the better one of all features with the length filter and without.
     speed : Record
     speed_up : float
-        Over all features and no filter.
+        Ratio to the speed of all features without the filter.
     over_filter : float
-        Over all features and the filter alone.
+        Ratio to the speed of all features with the filter.
     share : float
-        Arcs scored, of those that the filter leaves.
+        Share of the arcs that the filter leaves.
     """
 
     way: Way
@@ -118,10 +118,5 @@ def settings() -> Claim:
 
 
 def all_parsing_claims(tables: Tables) -> list[Claim]:
-    """Claims about parsing speed, and what was set up otherwise."""
+    """Claims about parsing speed, and the differences in set-up."""
     return [length_filter(tables), other_systems(tables), settings()]
-
-
-def speeds_of(tables: Tables, data: str) -> list[Record]:
-    """All ways on the test sentences."""
-    return select(tables["speeds"], data=data, subset="test")

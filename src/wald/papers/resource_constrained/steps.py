@@ -12,7 +12,7 @@ from ...structured.policies.segments import parts_of
 from .contenders import Contender
 from .curves import Fitted
 
-#: The budget at which they are shown, and whose purchases.
+#: The budget and the policy that are shown.
 SHARE = 0.3
 SHOWN = Contender("iterated")
 #: The least and the most parts of an example that fits into a picture.
@@ -42,10 +42,10 @@ class Walk(NamedTuple):
     ----------
     data : str
     example : object
-        As the model takes it.
+        An example in the form that the model takes.
     truth : int32 ndarray of shape (n_parts,)
     steps : list of Step
-        The first one with nothing bought.
+        Nothing is bought in the first step.
     """
 
     data: str
@@ -55,7 +55,7 @@ class Walk(NamedTuple):
 
 
 def walk(fitted: Fitted) -> Walk:
-    """The example of which a policy repairs most: of those, the one it buys least for."""
+    """The example with the most parts corrected by the policy; among equals, the one with the fewest purchases."""
     split = fitted.split
     session = fitted.model.open(split.X_test)
     truth, offsets = np.asarray(session.codes(split.y_test)), np.asarray(session.offsets)

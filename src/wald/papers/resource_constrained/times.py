@@ -1,4 +1,4 @@
-"""Where the time of a prediction goes: features, policy, and every inference."""
+"""The time of a prediction by its use: features, policy, and every inference."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from .neighbours import Neighbours
 TIMED = (0.1, 0.2, 0.3, 0.5, 0.75)
 #: Repetitions, of which the median counts.
 _REPEATS = 3
-#: Microseconds a part from which one run is enough: other programs disturb it little.
+#: One run is enough from so many microseconds a part: other programs disturb it little.
 _LONG = 20.0
-#: Policies that stand for nothing and everything bought.
+#: Names of the policies that buy nothing and everything.
 NOTHING, EVERYTHING = "nothing", "everything"
 
 
