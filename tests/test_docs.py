@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 import runpy
+from copy import copy
 from pathlib import Path
 
 import pytest
+
+families, terms = (importlib.import_module(f"wald.models.{name}") for name in ("families", "terms"))
 
 ROOT = Path(__file__).parents[1]
 SKETCHES = {"architecture.md"}  # signatures, not programs
@@ -31,12 +35,19 @@ def programs() -> list[Path]:
 
 @pytest.mark.parametrize("page", programs(), ids=name_of)
 def test_code_blocks_run(page, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)  # what an example writes does not stay
+    monkeypatch.chdir(tmp_path)  # what an example writes or registers does not stay
+    for module in (families, terms):
+        monkeypatch.setattr(module, "_FAMILIES", copy(module._FAMILIES))
     text = page.read_text("utf-8")
     names: dict[str, object] = {"__name__": "__main__"}
     for block in BLOCK.finditer(text):
         line = text.count("\n", 0, block.start(1))
-        exec(compile("\n" * line + block[1], str(page), "exec"), names)
+        exec(compile("\n" * line + block[1], str(page), "exec", dont_inherit=True), names)
+
+
+def test_the_family_that_is_shown_is_the_one_that_is_tested():
+    shown = BLOCK.search((ROOT / "CONTRIBUTING.md").read_text("utf-8"))
+    assert shown[1] == (ROOT / "tests" / "models" / "quadratic.py").read_text("utf-8")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,19 +11,29 @@ import pytest
 
 PACKAGE = Path(__file__).parents[1] / "src" / "wald"
 
-#: What the files of a folder may import of the package, beside the folder itself and the engine.
+#: What the files of a folder may import of the package, beside the folder itself and the extension.
 KNOWS = {
     "utils": set(),
-    "models": {"utils"},
+    "engine": set(),
+    "models": {"engine", "utils", "persistence"},  # `check_terms` writes terms to a file and reads them back
     "stopping": {"utils"},
-    "plan": {"stopping", "utils"},
-    "online": {"stopping", "engine", "utils"},
-    "structured": {"stopping", "persistence", "engine", "utils"},  # spaCy's pipelines are saved with their parser
+    "plan": {"models", "stopping"},
+    "early_exit": {"engine", "models", "plan", "stopping", "utils"},
+    "online": {"engine", "stopping", "utils"},
+    "structured": {"engine", "persistence", "stopping", "utils"},  # spaCy's pipelines are saved with their parser
+    "persistence": {"early_exit", "engine", "models", "online", "plan", "stopping", "structured", "utils"},
+    "datasets": {"structured", "utils"},
+    "displays": {"early_exit", "engine", "models", "persistence", "plan", "stopping", "structured", "utils"},
+    "papers": {"datasets", "displays", "early_exit", "models", "online", "stopping", "structured", "utils"},
+    "commands": {"demo", "early_exit", "engine", "models", "papers", "persistence", "plan", "stopping", "utils"},
+    "demo": {"commands", "datasets", "displays", "early_exit", "models", "utils"},
 }
+#: A plan knows what terms are, and no family of models; their contract alone knows of files.
+KNOWS_OF = {("plan", "models"): {"terms", "units"}, ("models", "persistence"): {"arrays", "header"}}
 
 
-def imported(file: Path) -> Iterator[str]:
-    """First names, below the package, of what a file imports of it."""
+def imported(file: Path) -> Iterator[list[str]]:
+    """What a file imports of the package, as lists of names below it."""
     package = ["wald", *file.relative_to(PACKAGE).parent.parts]
     for node in ast.walk(ast.parse(file.read_text("utf-8"))):
         if isinstance(node, ast.Import):
@@ -33,16 +44,39 @@ def imported(file: Path) -> Iterator[str]:
             modules = [[*module, alias.name] for alias in node.names]
         else:
             continue
-        yield from (name[1] for name in modules if name[0] == "wald" and len(name) > 1)
+        yield from (names[1:] for names in modules if names[0] == "wald" and len(names) > 1)
+
+
+def test_every_folder_is_listed():
+    assert {path.parent.name for path in PACKAGE.glob("*/__init__.py")} == set(KNOWS)
 
 
 def test_imports_are_seen():
-    assert {"plan", "stopping"} <= set(imported(PACKAGE / "plan" / "ladder.py")) | {"plan"}
+    assert {"stopping", "models"} <= {names[0] for names in imported(PACKAGE / "plan" / "ladder.py")}
 
 
 @pytest.mark.parametrize("folder", KNOWS)
 def test_a_folder_knows_no_more_than_it_may(folder):
     files = sorted((PACKAGE / folder).rglob("*.py"))
     assert files
-    known = {(file.name, name) for file in files for name in imported(file)}
-    assert not [(file, name) for file, name in sorted(known) if name not in KNOWS[folder] | {folder, "_core"}]
+    known = {(file.name, *names) for file in files for names in imported(file)}
+    assert not [names for names in sorted(known) if names[1] not in KNOWS[folder] | {folder, "_core"}]
+    for (own, other), parts in KNOWS_OF.items():
+        if own == folder:
+            assert not [names for names in sorted(known) if names[1] == other and names[2] not in parts]
+
+
+#: A type of terms, or the name of a family.
+FAMILY = re.compile(r"\b(Linear|Kernel)Terms\b|\bfamily (==|!=|in)\b|[\"']kind[\"'] ?(==|!=)")
+
+
+def test_nobody_asks_of_which_family_a_model_is():
+    """Whoever wants to know something of a model asks its terms."""
+    asking = [
+        f"{file.relative_to(PACKAGE)}: {line.strip()}"
+        for file in sorted(PACKAGE.rglob("*.py"))
+        if file.relative_to(PACKAGE).parts[0] != "models"
+        for line in file.read_text("utf-8").splitlines()
+        if FAMILY.search(line)
+    ]
+    assert asking == []

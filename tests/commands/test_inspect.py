@@ -87,7 +87,7 @@ def test_the_table_has_a_line_per_look(files: Path, name: str) -> None:
     fast = wald.load(files / f"{name}.wald")
     lines = done("inspect", files / f"{name}.wald").stdout.splitlines()
     assert lines[0] == str(fast.certificate_)
-    assert "rbf kernel machine" in lines[1]
+    assert "RBF kernel machine" in lines[1]
     assert "…" not in "".join(lines)
     looks = [line.split() for line in lines if line.split() and (line.split()[0].isdigit() or line.split()[0] == "all")]
     assert [row[1] for row in looks] == [str(units) for units in fast.plan_.stages]

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from early_exit.models import MODELS, wrap
 
-from wald.early_exit import planning, racing
+from wald.early_exit import costs as measuring
+from wald.early_exit import racing
 from wald.plan import CostModel
 from wald.stopping import ConstantBoundary, Lossless
 
@@ -19,7 +20,7 @@ def costs(monkeypatch):
 
     def set_full(full):
         model = CostModel(row=0.0, unit=1.0, readout=0.0, stage=0.0, full=full, margin=0.95)
-        monkeypatch.setattr(planning, "measure_cost_model", lambda *args, **kwargs: model)
+        monkeypatch.setattr(measuring, "measure_cost_model", lambda *args, **kwargs: model)
 
     return set_full
 
@@ -143,8 +144,8 @@ def test_costs_in_units_are_not_raced(ratios):
 def test_the_race_itself(costs, monkeypatch, slower, kept):
     costs(full=20.0)
     if slower == "the model":
-        monkeypatch.setattr(racing, "predict_time", lambda *args: 0.02 + planning.predict_time(*args))
+        monkeypatch.setattr(racing, "predict_time", lambda *args: 0.02 + measuring.predict_time(*args))
     else:
-        predict = racing.Served.predict
-        monkeypatch.setattr(racing.Served, "predict", lambda *args: time.sleep(0.02) or predict(*args))
+        predict = racing.Predictor.predict
+        monkeypatch.setattr(racing.Predictor, "predict", lambda *args: time.sleep(0.02) or predict(*args))
     assert timed().plan_.evaluate_all is not kept

@@ -20,7 +20,7 @@ from sklearn.svm import SVC
 
 import wald
 from wald import EarlyExitClassifier
-from wald.early_exit.predictor import Served
+from wald.early_exit.predictor import Predictor
 from wald.persistence import container
 from wald.stopping import Boundary, Certificate, Ladder
 
@@ -176,7 +176,7 @@ def test_a_certificate_that_calls_lossless_what_is_not(path):
     fast = copy.copy(made("rbf")[0])
     fast.risk, fast.certificate_ = 0, Certificate.lossless()
     fast.plan_ = dataclasses.replace(fast.plan_, q=1.0)
-    fast._predictor = Served(fast._predictor.model, fast.plan_, by_proof=True)
+    fast._predictor = Predictor(fast._predictor.model, fast.plan_, by_proof=True)
     with pytest.raises(ValueError, match=r"cannot be saved: .* thresholds that q moves\. Call fit again"):
         wald.save(fast, path)
     assert not path.exists()

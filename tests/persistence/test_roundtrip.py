@@ -16,10 +16,9 @@ from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC
-from wald.engine.cascade import pack
 
 import wald
-from wald.early_exit.predictor import Served
+from wald.early_exit.predictor import Predictor
 from wald.persistence import SavedModel
 
 PARAMETERS = ("risk", "confidence", "readout", "rule", "protect", "cost", "certificate_fraction", "n_jobs")
@@ -96,10 +95,10 @@ class InFloat64:
 
     def __init__(self, model, plan):
         self.decision, self.classes = model.decision, model.classes
-        self.packed = pack(model, plan.terms, plan.surrogates, plan.precision)
+        self.packed = model.terms.pack(plan.terms, plan.surrogates, plan.precision)
 
     def predict(self, X):
-        scores, _ = self.packed.scores(wald._core.Rows.dense(X), 0.0, 1)
+        scores, _ = self.packed.scores(X, lambda dtype: 0.0, 1)
         return self.classes[self.decision.codes(scores)]
 
 
@@ -108,7 +107,7 @@ def twin(fast):
     model = dataclasses.replace(
         fast._predictor.model, estimator=InFloat64(fast._predictor.model, fast.plan_), leaf=None, steps=()
     )
-    return Served(model, fast.plan_, fast._predictor.by_proof)
+    return Predictor(model, fast.plan_, fast._predictor.by_proof)
 
 
 def test_ties_are_decided_in_float64_unless_the_estimator_is_there(path):

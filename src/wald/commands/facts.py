@@ -129,6 +129,7 @@ def model_facts(fast: Any) -> dict[str, Any]:
     model = fast._predictor.model
     return {
         "family": model.terms.family,
+        "description": model.terms.description,
         "terms": model.terms.n_terms,
         "unit": model.terms.unit_name,
         **model.terms.facts(),

@@ -44,7 +44,7 @@ def inspect(
 
 
 def _described(model: dict[str, Any], plan: dict[str, Any]) -> str:
-    kind = f"{model['kernel']} kernel machine" if model["kernel"] else "linear model"
+    kind = model["description"]
     own = f" and {plan['n_surrogates']} vectors of the plan's own" if plan["n_surrogates"] else ""
     words = (
         f"{kind}, {len(model['classes'])} classes, {model['n_features']} features, {model['terms']} "

@@ -88,7 +88,7 @@ class FullModel:
 
         None where that is not possible: for models that score in another way, and rows that are not finite.
         """
-        if not self.model.by_product:
+        if not self.model.by_product or self.model.leaf is None:
             return None
         X, model = as_met(X), self.model
         Z = X if model.front is None else model.front.transform(X)
@@ -165,7 +165,7 @@ def _products(model: AdditiveModel) -> Callable[[NDArray[Any]], NDArray[np.float
 
     None where the labels do not follow from such a product, or where stacked products round in another way.
     """
-    if model.ruled or model.front is not None or not model.by_product:
+    if model.leaf is None or model.ruled or model.front is not None or not model.by_product:
         return None
     leaf, steps = _nameless(model.leaf), [_nameless(_keeping_rows(step)) for step in model.steps]
     weights = leaf.coef_.T if leaf.coef_.ndim == 2 else leaf.coef_

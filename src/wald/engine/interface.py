@@ -121,4 +121,4 @@ class Packed(Protocol):
         low: NDArray[Any],
         high: NDArray[Any],
     ) -> Cascade:
-        """Put stages on the terms: a row leaves after ``stage_terms[t]`` of them below ``low[t]`` or above ``high[t]``."""
+        """Put stages on the terms; after ``stage_terms[t]`` a row leaves below ``low[t]`` or above ``high[t]``."""

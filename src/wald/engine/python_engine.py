@@ -153,6 +153,8 @@ class PythonCascade:
             finite = np.isfinite(scores).all(axis=1)
             answers = decide(decision, scores, errors + self._model.slack)
             codes[active] = np.where(finite, answers, _core.NOT_FINITE)
+        if at_end == "pending":
+            stages[active] = n_stages
 
     def _estimate(self, values: Floats, stage: int) -> Floats:
         readout = self._readouts[stage]

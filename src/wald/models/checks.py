@@ -57,7 +57,7 @@ Clause = Callable[[Terms, Any, Any], Iterator[str]]
 
 def _shape(terms: Terms, estimator: Any, X: Any) -> Iterator[str]:
     for name, shape in (("coef", (terms.n_outputs, terms.n_terms)), ("intercept", (terms.n_outputs,))):
-        array = getattr(terms, name)
+        array: Any = getattr(terms, name)
         if not (isinstance(array, np.ndarray) and array.dtype == np.float64 and array.shape == shape):
             yield f"{name} must be a float64 array of shape {shape}"
         elif not np.isfinite(array).all():
@@ -68,7 +68,8 @@ def _shape(terms: Terms, estimator: Any, X: Any) -> Iterator[str]:
 
 def _names(terms: Terms, estimator: Any, X: Any) -> Iterator[str]:
     for name in ("family", "unit_name", "description"):
-        if not (type(getattr(terms, name)) is str and getattr(terms, name)):
+        text: Any = getattr(terms, name)
+        if not isinstance(text, str) or text == "":
             yield f"{name} must be a text"
     if not terms.precisions or not set(terms.precisions) <= {"float32", "float64"}:
         yield "precisions must name 'float32', 'float64' or both"
@@ -79,7 +80,7 @@ def _names(terms: Terms, estimator: Any, X: Any) -> Iterator[str]:
 
 
 def _values(terms: Terms, estimator: Any, X: Any) -> Iterator[str]:
-    values = terms.values(X)
+    values: Any = terms.values(X)
     if not (isinstance(values, np.ndarray) and values.dtype == np.float64):
         yield "values must be a float64 array"
     if values.shape != (n_rows_of(X), terms.n_terms):

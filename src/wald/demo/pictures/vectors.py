@@ -7,7 +7,7 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from ...models import KernelTerms, decompose
+from ...models import decompose
 from ..material import DIGIT, Material
 from ..measure import Exhibit
 from .style import BLUE, GREY, ORANGE, PAGE_WIDTH, boxed, grouped
@@ -23,7 +23,7 @@ def draw_vectors(exhibit: Exhibit, material: Material) -> Figure:
     """Draw the first terms of the plan, in its order."""
     plan, side = exhibit.fast.plan_, material.side
     terms = decompose(exhibit.model).terms
-    assert isinstance(terms, KernelTerms)
+    vectors = exhibit.model.support_vectors_
     figure = Figure(figsize=(PAGE_WIDTH, 2.75), layout="constrained")
     panels = figure.subplots(2, N_SHOWN // 2)
     own = plan.terms < terms.n_terms
@@ -33,7 +33,7 @@ def draw_vectors(exhibit: Exhibit, material: Material) -> Figure:
     for place, axes, term in zip(places + 1, panels.flat, shown, strict=False):
         if term < terms.n_terms:
             colour = BLUE if terms.coef[0, term] > 0 else ORANGE
-            axes.imshow(terms.support_vectors[term].reshape(side, side), cmap="Greys", vmin=0, vmax=1)
+            axes.imshow(vectors[term].reshape(side, side), cmap="Greys", vmin=0, vmax=1)
             boxed(axes, colour, 1.5)
         else:
             vector = plan.surrogates.vectors[term - terms.n_terms].reshape(side, side)

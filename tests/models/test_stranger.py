@@ -1,0 +1,134 @@
+"""A family from outside goes all the way: plan, certificate, prediction, displays, command line, file."""
+
+import importlib
+import sys
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+from sklearn.decomposition import PCA
+from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
+from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import wald
+from wald.displays import CostHistogramDisplay, StoppingPathDisplay
+from wald.models import check_terms, decompose, families
+from wald.persistence import SavedModel
+
+
+@pytest.fixture
+def registered(monkeypatch):
+    """Register the family, and forget it afterwards."""
+    table, names = importlib.import_module("wald.models.families"), importlib.import_module("wald.models.terms")
+    monkeypatch.setattr(table, "_FAMILIES", list(table._FAMILIES))
+    monkeypatch.setattr(names, "_FAMILIES", dict(names._FAMILIES))
+    monkeypatch.delitem(sys.modules, "models.quadratic", raising=False)
+    return importlib.import_module("models.quadratic")
+
+
+@pytest.fixture(params=["two", "ten"])
+def data(request):
+    X, y = load_digits(return_X_y=True)
+    X = PCA(12, random_state=0).fit_transform(X / 16)
+    y = y if request.param == "ten" else (y > 4).astype(int)
+    model = QuadraticDiscriminantAnalysis(reg_param=0.05).fit(X[:500], y[:500])
+    return model, X
+
+
+def test_it_keeps_the_contract(registered, data):
+    model, X = data
+    check_terms(decompose(model).terms, model, X[500:600])
+    assert families()["quadratic"] is registered.QuadraticTerms
+
+
+def test_it_goes_all_the_way(registered, data, tmp_path):
+    model, X = data
+    fast = wald.EarlyExitClassifier(FrozenEstimator(model), risk=0.05, cost="units", random_state=0).fit(X[500:1400])
+    assert fast.certificate_.status == "certified"
+    assert not fast.plan_.evaluate_all
+    labels, cost = fast.predict(X[1400:], return_cost=True)
+    assert (labels != model.predict(X[1400:])).mean() <= 0.1
+    assert cost.mean() < 0.8 * decompose(model).terms.n_terms
+    for n in (1, 5, 100):  # the same bits whatever the call
+        assert np.array_equal(np.concatenate([fast.predict(X[i : i + n]) for i in range(1400, 1700, n)]), labels[:300])
+    assert [fast.predict_one(x) for x in X[1400:1420]] == labels[:20].tolist()
+    scores, stages = fast.stage_scores(X[1400:])
+    assert np.isfinite(scores).all()
+    assert np.array_equal(fast.plan_.stage_costs[stages], cost)
+    CostHistogramDisplay.from_estimator(fast, X[1400:])
+    StoppingPathDisplay.from_estimator(fast, X[1400:])
+    with pytest.warns(UserWarning, match="not the estimator itself"):
+        wald.save(fast, tmp_path / "quadratic.wald")
+    loaded = wald.load(tmp_path / "quadratic.wald")
+    assert isinstance(loaded.estimator_, SavedModel)
+    assert np.array_equal(loaded.predict(X[1400:]), labels)
+    whole = wald.load(tmp_path / "quadratic.wald", estimator=model)
+    assert np.array_equal(whole.predict(X[1400:]), labels)
+
+
+def test_the_command_line_knows_it(registered, data, tmp_path):
+    from commands.running import done, said
+
+    model, X = data
+    fast = wald.EarlyExitClassifier(FrozenEstimator(model), risk=0.05, cost="units", random_state=0).fit(X[500:1400])
+    with pytest.warns(UserWarning, match="not the estimator itself"):
+        wald.save(fast, tmp_path / "quadratic.wald")
+    assert "quadratic model" in done("inspect", tmp_path / "quadratic.wald").stdout
+    facts = said("inspect", tmp_path / "quadratic.wald")["model"]
+    assert (facts["family"], facts["unit"]) == ("quadratic", "products")
+
+
+def test_risk_0_gives_the_models_own_labels(registered, data):
+    model, X = data
+    fast = wald.EarlyExitClassifier(FrozenEstimator(model), risk=0, cost="units", random_state=0).fit(X[500:1400])
+    assert np.array_equal(fast.predict(X), model.predict(X))
+
+
+def test_a_pipeline_that_is_not_folded(registered, data):
+    model, X = data
+    steps = make_pipeline(StandardScaler(), QuadraticDiscriminantAnalysis(reg_param=0.05))
+    steps.fit(X[:500], model.predict(X[:500]))
+    read = decompose(steps)
+    assert read.front is not None
+    fast = wald.EarlyExitClassifier(FrozenEstimator(steps), risk=0.05, cost="units", random_state=0).fit(X[500:1400])
+    assert (fast.predict(X[1400:]) != steps.predict(X[1400:])).mean() <= 0.1
+
+
+BROKEN = {
+    "shape": {"n_features": property(lambda self: self.width + 1)},
+    "names": {"unit_name": ""},
+    "values": {"values": lambda self, X, which=None: np.zeros((len(X), 1))},
+    "a row alone": {"values": lambda self, X, which=None: self.good(X, which) + 1e-9 * len(X)},
+    "labels": {"coef": property(lambda self: -self.kept)},
+    "bounds": {"ranges": lambda self, low, high: (np.zeros(self.n_terms), np.zeros(self.n_terms))},
+    "columns": {"columns_read": lambda self, terms: np.zeros(len(terms), dtype=np.int64)},
+    "units": {
+        "units": lambda self, names, groups, costs, run: wald.models.Units((np.arange(1),), np.ones(1)),
+    },
+    "file": {"decode": classmethod(lambda cls, section, stock, n_outputs: 1 / 0)},
+    "sum": {"scores": lambda self, X: np.zeros((len(X), self.n_outputs))},
+}
+
+
+@pytest.mark.parametrize("clause", BROKEN)
+def test_a_broken_promise_is_named(registered, data, clause):
+    model, X = data
+    good = decompose(model).terms
+    changes = dict(BROKEN[clause])
+    terms = object.__new__(type("Broken", (registered.QuadraticTerms,), {"family": "", **changes}))
+    if clause != "names":
+        type(terms).family = "broken"
+    kept = {"intercept": good.intercept, "width": good.width, "kept": good.coef, "coef": good.coef}
+    for name, value in kept.items():
+        if name not in changes:
+            object.__setattr__(terms, name, value)
+    type(terms).good = lambda self, X, which=None: registered.QuadraticTerms.values(self, X, which)
+    with pytest.raises(AssertionError, match=rf"^\[{clause}\] Broken: "):
+        check_terms(terms, model, X[500:600])
+
+
+def test_two_families_cannot_share_a_name(registered):
+    with pytest.raises(TypeError, match="a family of models called 'linear' already"):
+        type("Other", (registered.QuadraticTerms,), {"family": "linear"})
