@@ -84,7 +84,7 @@ sanitize: $(VENV)/.installed-test ## the engine's tests under sanitizers
 	  LD_PRELOAD="$$($${CXX:-g++} -print-file-name=libasan.so) $$($${CXX:-g++} -print-file-name=libstdc++.so.6)" \
 	  $(BIN)/python -m pytest -q -p no:cacheprovider $(wildcard tests/engine tests/online tests/structured tests/persistence/test_estimators.py) $(ARGS)
 
-bench: $(VENV)/.installed-bench ## speed, as ratios against the real peers in one run
+bench: $(VENV)/.installed-bench ## speed beside the real peers in one run (ARGS="frames --write": one setting, results kept)
 	$(BIN)/python -m bench $(ARGS)
 
 wheel: $(VENV)/.installed-dev ## sdist and wheel in dist/

@@ -1,4 +1,4 @@
-"""Run settings, print their figures, and keep them in ``README.md`` on request."""
+"""Run settings, print their figures, and keep them on request."""
 
 from __future__ import annotations
 
@@ -11,78 +11,73 @@ import time
 import warnings
 from pathlib import Path
 
-from .machine import description
-from .report import markdown_table, text_table, write
-from .settings import OTHER_SPLIT, Run
+from .machine import hardware, versions
+from .report import text_table
+from .results import Results, render
+from .settings import OTHER_SPLIT, SETTINGS, Run
 from .surroundings import clear, handicaps, libraries, named, other_work
 
-SETTINGS = {
-    "A": "kernel_binary",
-    "B": "kernel_multiclass",
-    "C": "linear_units",
-    "D": "frames",
-    "E": "never_slower",
-    "F": "memory",
-    "G": "attentive",
-    "H": "parser",
-    "I": "chain",
-    "J": "budget",
-}
 REPEATS, QUICK_REPEATS = 7, 3
 
 
 def main() -> int:
-    """Run what the command line asks for; the exit status is 1 if a figure was missed."""
+    """Run what the command line names; the exit status is 1 if results were to be kept and could not be."""
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
-    parser.add_argument("settings", nargs="*", metavar="A-J", help="settings to run (all)")
+    parser.add_argument("settings", nargs="*", metavar="setting", help=f"{', '.join(SETTINGS)} (default: all)")
     parser.add_argument("--quick", action="store_true", help="fewer rows and runs, to see that everything works")
     parser.add_argument("--other-split", action="store_true", help="train, fit and test on other rows of MNIST")
-    parser.add_argument("--write", action="store_true", help="keep the results in bench/README.md")
+    parser.add_argument("--write", action="store_true", help="keep the results and render bench/README.md")
+    parser.add_argument(
+        "--render", action="store_true", help="measure nothing: render bench/README.md from the results kept"
+    )
     parser.add_argument(
         "--scratch",
         type=Path,
         default=Path(tempfile.gettempdir()),
-        help="a folder with 4 GB of space, for setting F",
+        help="a folder with 4 GB of space, for the setting memory",
     )
     args = parser.parse_args()
-    chosen = [letter.upper() for letter in args.settings] or list(SETTINGS)
+    if args.render:
+        render()
+        return 0
+    chosen = args.settings or list(SETTINGS)
     if unknown := sorted(set(chosen) - set(SETTINGS)):
         parser.error(f"unknown setting {', '.join(unknown)}; there are {', '.join(SETTINGS)}")
     if args.write and (args.quick or args.other_split):
-        parser.error("the results kept are those of whole runs on the published split: leave out --write")
+        parser.error("only results of whole runs on the published split are kept: leave out --write")
     against = handicaps()
     if args.write and (against or (busy := other_work())):
         reasons = "; ".join(against or [busy])
-        parser.error(f"the results kept are those of a whole machine at its best: {reasons}")
+        parser.error(f"only results of a whole machine at its best are kept: {reasons}")
     if args.other_split:
         os.environ[OTHER_SPLIT] = "1"  # the settings that measure memory start processes of their own
 
     how = Run(QUICK_REPEATS if args.quick else REPEATS, args.quick, args.scratch)
-    machine = f"{description()}; {', '.join(map(named, libraries()))}"
-    print(machine + (" [quick]" if args.quick else "") + (" [other split]" if args.other_split else ""), flush=True)
+    machine, used = hardware(), [*versions(), *map(named, libraries())]
+    modes = (" [quick]" if args.quick else "") + (" [other split]" if args.other_split else "")
+    print(f"{machine}, {', '.join(used)}{modes}", flush=True)
     for reason in against:
         print(f"HANDICAP: {reason}", flush=True)
-    missed = 0
-    for letter in chosen:
-        setting = importlib.import_module(f".{SETTINGS[letter]}", __package__)
-        print(f"\n{setting.TITLE}\n", flush=True)
+    not_kept = 0
+    for name in chosen:
+        setting = importlib.import_module(f".{name.replace('-', '_')}", __package__)
+        print(f"\n{name}: {setting.TITLE}\n", flush=True)
         start = time.perf_counter()
         figures = setting.run(how)
-        missed += sum(figure.verdict == "NO" for figure in figures)
         print(text_table(figures))
         print(f"({time.perf_counter() - start:.0f} s)", flush=True)
         busy = other_work()
         if busy:
             print(f"HANDICAP: {busy}", flush=True)
         if args.write and busy:
-            print(f"setting {letter} is not written", flush=True)
-            missed += 1
+            print(f"the results of {name} are not kept", flush=True)
+            not_kept += 1
         elif args.write:
-            today = datetime.datetime.now(tz=datetime.UTC).date()
-            heading = f'`make bench ARGS="{letter} --write"`, {today}, {machine}\n'
-            write(letter, f"{heading}\n{markdown_table(figures)}")
-    print(f"\n{missed} figures missed" if missed else "\nevery figure reached")
-    return 1 if missed else 0
+            command = f'make bench ARGS="{name} --write"'
+            today = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
+            Results(name, setting.TITLE, command, today, machine, used, figures).save()
+            render()
+    return 1 if not_kept else 0
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Work in a process of its own, where memory can be told from what the benchmark itself holds."""
+"""Calls in a process of their own, whose memory holds nothing of the benchmark itself."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ from typing import Any
 
 
 def apart(work: Callable[..., Any], *args: Any) -> Any:
-    """``work(*args)`` in a fresh process; work is a function of a module, and its result can be pickled."""
+    """``work(*args)`` in a fresh process; work must be a function of a module, and its result must be picklable."""
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
         return pool.submit(work, *args).result()

@@ -1,4 +1,4 @@
-"""J: labelling handwritten words under a budget: what policies take themselves."""
+"""Labelling handwritten words under a budget: the time that policies themselves take."""
 
 from __future__ import annotations
 
@@ -20,21 +20,19 @@ from .report import Figure
 from .settings import OTHER_SPLIT, Run
 from .timing import Task, each_call, measure
 
-TITLE = "J. OCR words, HOG for 30 % of the letters: train on eight folds, thresholds on fold 1, test on fold 0"
+TITLE = "OCR words, HOG for 30 % of the letters: train on eight folds, thresholds on fold 1, test on fold 0"
 SEED = 0
 SHARE = 0.3
-#: What a policy may take of the time that all features of all letters take.
 SIMPLE, COMPLEX = "one-shot, simple features", "one-shot, complex features"
-ASKED = {SIMPLE: 5.0, COMPLEX: 10.0, "iterated": 10.0}
-#: Seconds a letter of an extractor that truly costs.
+#: Seconds a letter of a costly extractor.
 SLOW = 200e-6
-#: Additions at most in a search for pseudo-labels, and words that are answered one at a time.
+#: The most additions in a search for pseudo-labels; words that are labelled one at a time.
 T_MAX, WORDS = 12, 200
 
 
 @dataclass
 class Extractor:
-    """HOG, and then a wait until every part took ``least`` seconds."""
+    """HOG that takes at least ``least`` seconds a part: it waits for the rest."""
 
     hog: HOG
     least: float = 0.0
@@ -48,7 +46,7 @@ class Extractor:
 
 
 class Material(NamedTuple):
-    """A model, its costly extractor, thresholds for policies, and words to answer."""
+    """A model, its costly extractor, fitted predictors, and words to label."""
 
     model: ChainClassifier
     extractor: Extractor
@@ -57,17 +55,17 @@ class Material(NamedTuple):
     labels: list[NDArray[Any]]
 
 
-#: Seconds of a prediction, by what took them: features, policy, inference.
+#: Seconds of a prediction, by their use: features, policy, inference.
 Seconds = dict[str, float]
 
 
 def run(how: Run) -> list[Figure]:
-    """Measure setting J."""
+    """Measure this setting."""
     material = _material(how)
-    figures = _batch(material, how, "HOG", ASKED)
+    figures = _batch(material, how, "HOG")
     figures += _one_by_one(material, how)
     material.extractor.least = SLOW
-    return figures + _batch(material, how, f"{1e6 * SLOW:.0f} us a letter", ASKED)
+    return figures + _batch(material, how, f"{1e6 * SLOW:.0f} us a letter")
 
 
 def _material(how: Run) -> Material:
@@ -88,9 +86,9 @@ def _material(how: Run) -> Material:
         COMPLEX: OneShotPolicy(t_max=T_MAX, cv=folds, random_state=SEED),
         "iterated": IteratedPolicy(cv=folds, random_state=SEED),
     }
-    held, _ = taken(ocr.fold == kept, 1)
+    thresholds, _ = taken(ocr.fold == kept, 1)
     predictors = {
-        name: BudgetedPredictor(model, policy.fit(model, *train), budget=SHARE, costs=[0.0, 1.0]).fit(held)
+        name: BudgetedPredictor(model, policy.fit(model, *train), budget=SHARE, costs=[0.0, 1.0]).fit(thresholds)
         for name, policy in policies.items()
     }
     return Material(model, extractor, predictors, *taken(ocr.fold == tested, 1))
@@ -107,14 +105,14 @@ def _constant(model: ChainClassifier, words: Sequences, everything: bool) -> Sec
 
 
 def _chosen(predictor: BudgetedPredictor, words: Sequences) -> Seconds:
-    """Label words with what a policy buys."""
+    """Label words with the features that a policy buys."""
     session = predictor.model.open(words)
     before = float(session.seconds[0])
     found = acquire(predictor.policy, session, predictor.threshold_)
     return found.seconds | {"features": found.seconds["features"] + before}
 
 
-def _batch(material: Material, how: Run, costly: str, asked: dict[str, float]) -> list[Figure]:
+def _batch(material: Material, how: Run, costly: str) -> list[Figure]:
     """All test words at once, in microseconds a letter."""
     words, truth = Sequences.of(material.words), np.concatenate(material.labels)
     calls: dict[str, Callable[[], Seconds]] = {
@@ -130,25 +128,23 @@ def _batch(material: Material, how: Run, costly: str, asked: dict[str, float]) -
     figures = []
     for name, parts in each.items():
         note = ", ".join(f"{what} {us:.3g}" for what, us in parts.items())
-        if name in asked:
+        if name in material.predictors:
             note += f"; {_bought(material.predictors[name], material.words, truth)}"
-        figures.append(Figure(f"{costly}: {name}", total[name], " us a letter", note=note))
+        figures.append(Figure(f"{costly}: {name}", total[name], "us a letter", note=note))
     whole = total["everything bought"]
-    for name, most in asked.items():
+    for name in material.predictors:
         note = f"{each[name]['policy']:.3g} of {whole:.3g} us, median of {len(runs[name])} runs"
         share = 100 * each[name]["policy"] / whole
-        figures.append(Figure(f"{costly}: the policy's own time, {name}", share, " %", at_most=most, note=note))
+        figures.append(Figure(f"{costly}: the policy's own time, {name}", share, "%", "everything bought", note))
     figures += [
-        Figure(
-            f"{costly}: faster than everything, {name}", whole / total[name], "x", note="features, policy, inference"
-        )
-        for name in asked
+        Figure(f"{costly}: speed, {name}", whole / total[name], "x", "everything bought", "features, policy, inference")
+        for name in material.predictors
     ]
     return figures
 
 
 def _medians(runs: list[Seconds], n: int) -> Seconds:
-    """Median microseconds a letter of each."""
+    """Median microseconds a letter of features, policy and inference."""
     return {what: 1e6 * float(np.median([run[what] for run in runs])) / n for what in runs[0]}
 
 
@@ -162,7 +158,7 @@ def _bought(predictor: BudgetedPredictor, words: list[NDArray[Any]], truth: NDAr
 
 
 def _one_by_one(material: Material, how: Run) -> list[Figure]:
-    """Words that come alone, in microseconds a word."""
+    """One word at a time, in microseconds a word."""
     words = [Sequences.of([word]) for word in material.words[:WORDS]]
     figures = []
     for name, predictor in material.predictors.items():
@@ -170,5 +166,5 @@ def _one_by_one(material: Material, how: Run) -> list[Figure]:
         each_call(lambda i, p=predictor, to=runs: to.append(_chosen(p, words[i])), len(words), how.repeats)
         parts = {what: 1e6 * float(np.mean([run[what] for run in runs])) for what in runs[0]}
         note = ", ".join(f"{what} {us:.3g}" for what, us in parts.items())
-        figures.append(Figure(f"HOG: one word at a time, {name}", sum(parts.values()), " us a word", note=note))
+        figures.append(Figure(f"HOG: one word at a time, {name}", sum(parts.values()), "us a word", note=note))
     return figures

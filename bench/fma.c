@@ -1,4 +1,4 @@
-/* What one core can do: independent chains of fused multiply-adds that never leave the registers. */
+/* The arithmetic peak of one core: independent chains of fused multiply-adds that never leave the registers. */
 typedef float lanes __attribute__((vector_size(64)));
 
 float fma_chains(long rounds)
@@ -9,7 +9,7 @@ float fma_chains(long rounds)
     for (long i = 0; i < rounds; ++i) {
 #pragma GCC unroll 12
         for (int c = 0; c < 12; ++c) a[c] = a[c] * x + y;
-        __asm__ volatile("" : "+x"(x), "+x"(y)); /* one round after the other, not a closed form */
+        __asm__ volatile("" : "+x"(x), "+x"(y)); /* keeps the compiler from folding rounds into a closed form */
     }
     lanes sum = a[0];
     for (int c = 1; c < 12; ++c) sum += a[c];

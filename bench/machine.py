@@ -1,4 +1,4 @@
-"""What this machine is, and the most that it can do."""
+"""What this machine is, and what its limits are."""
 
 from __future__ import annotations
 
@@ -23,31 +23,33 @@ PACKAGES = ("numpy", "scipy", "scikit-learn", "scikit-learn-intelex", "pandas", 
 GEMM_ROWS, READ_BYTES, FMA_ROUNDS = 2048, 256 << 20, 10_000_000
 
 
-def description() -> str:
-    """Processor, cores, system and versions."""
-    versions = []
+def hardware() -> str:
+    """Processor, cores and system."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return f"{_processor()}, {cores} cores visible, {platform.system()} {platform.machine()}"
+
+
+def versions() -> list[str]:
+    """Python, and the packages compared that are installed, each with its version."""
+    found = [f"Python {platform.python_version()}"]
     for name in PACKAGES:
         try:
-            versions.append(f"{name} {version(name)}")
+            found.append(f"{name} {version(name)}")
         except PackageNotFoundError:
             continue
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return (
-        f"{_processor()}, {cores} cores visible, {platform.system()} {platform.machine()}, "
-        f"Python {platform.python_version()}, " + ", ".join(versions)
-    )
+    return found
 
 
 @dataclass(frozen=True)
 class Limit:
-    """A task that does nothing but what the machine is best at, and how much of it (flops, bytes)."""
+    """A task that runs at a limit of the machine, and how much it does (flops or bytes)."""
 
     task: Task
     work: float
 
 
 def limits(threads: int) -> dict[str, Limit]:
-    """What threads can reach, to be timed in turns with what is held against it.
+    """Tasks that run at the machine's limits, to be timed in the same rounds as what is compared with them.
 
     Returns
     -------
@@ -77,7 +79,7 @@ def limits(threads: int) -> dict[str, Limit]:
 
 
 def _fma_chains() -> tuple[Callable[[int], float], int] | None:
-    """Compile ``fma.c`` for this very processor."""
+    """Compile ``fma.c`` for the processor of this machine."""
     source = Path(__file__).with_name("fma.c")
     with tempfile.TemporaryDirectory() as folder:
         library = Path(folder) / "fma.so"
@@ -94,7 +96,7 @@ def _fma_chains() -> tuple[Callable[[int], float], int] | None:
         except (OSError, subprocess.CalledProcessError) as error:
             print(f"no C compiler for fma.c: the matrix product stands for the peak ({error})", file=sys.stderr)
             return None
-        loaded = ctypes.CDLL(str(library))  # stays loaded after its file is gone
+        loaded = ctypes.CDLL(str(library))  # stays loaded after its file is deleted
     loaded.fma_chains.argtypes, loaded.fma_chains.restype = [ctypes.c_long], ctypes.c_float
     return loaded.fma_chains, ctypes.c_long.in_dll(loaded, "flops_per_round").value
 

@@ -1,4 +1,4 @@
-"""F: a million rows mapped from disk, and how much memory answering them takes."""
+"""The memory that predict takes on a million rows mapped from disk."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from .peers import THREADS
 from .report import Figure
 from .settings import Run
 
-TITLE = "F. Setting A's model on rows mapped from disk: growth of anonymous memory (RssAnon), labels excluded"
+TITLE = "The SVC of svm-binary on rows mapped from disk: growth of anonymous memory (RssAnon), labels excluded"
 SAMPLE_SECONDS = 0.001
 
 
 def run(how: Run) -> list[Figure]:
-    """Measure setting F."""
+    """Measure this setting."""
     n_rows = how.rows(1_000_000, 100_000)
     figures = []
     with tempfile.TemporaryDirectory(dir=how.scratch) as folder:
@@ -36,10 +36,9 @@ def run(how: Run) -> list[Figure]:
                 growth, seconds = apart(grown, fast, path, n)
                 figures.append(
                     Figure(
-                        f"{dtype}, {n} thread{'s' * (n > 1)}",
+                        f"growth, {dtype} rows, {n} thread{'s' * (n > 1)}",
                         growth,
-                        " MiB",
-                        at_most=64,
+                        "MiB",
                         note=f"{n_rows} rows in {seconds:.3g} s, first call of a fresh process",
                     )
                 )
@@ -48,7 +47,7 @@ def run(how: Run) -> list[Figure]:
 
 
 def grown(fast: EarlyExitClassifier, path: Path, threads: int) -> tuple[float, float]:
-    """Growth of anonymous memory in MiB at its highest while rows are answered, and how long they took."""
+    """Return the highest growth of anonymous memory in MiB while rows are predicted, and the seconds that it took."""
     rows = np.load(path, mmap_mode="r")
     fast.n_jobs = threads
     with Watch() as watch:
@@ -59,16 +58,16 @@ def grown(fast: EarlyExitClassifier, path: Path, threads: int) -> tuple[float, f
 
 
 class Watch:
-    """StageScores at this process's anonymous memory a thousand times a second, and keeps the highest value."""
+    """Reads this process's anonymous memory a thousand times a second, and keeps the highest value."""
 
     def __init__(self) -> None:
         self._done = threading.Event()
-        self._thread = threading.Thread(target=self._look)
+        self._thread = threading.Thread(target=self._sample)
         self.before = self.highest = 0
 
     def __enter__(self) -> Watch:
         self._thread.start()
-        time.sleep(20 * SAMPLE_SECONDS)  # what the watching itself takes is there before
+        time.sleep(20 * SAMPLE_SECONDS)  # so that what this thread takes does not count
         self.before = self.highest = status_bytes("RssAnon")
         return self
 
@@ -77,13 +76,13 @@ class Watch:
         self._done.set()
         self._thread.join()
 
-    def _look(self) -> None:
+    def _sample(self) -> None:
         while not self._done.wait(SAMPLE_SECONDS):
             self.highest = max(self.highest, status_bytes("RssAnon"))
 
 
 def status_bytes(field: str) -> int:
-    """What the system says of this process's memory: RssAnon, or VmHWM, the most that was ever resident."""
+    """A field of /proc/self/status in bytes: RssAnon, anonymous memory, or VmHWM, the peak resident size."""
     for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines():
         if line.startswith(f"{field}:"):
             return int(line.split()[1]) * 1024

@@ -1,4 +1,4 @@
-"""The rows and the trained models of all settings.
+"""The rows and the trained models of the settings.
 
 Training takes minutes, so trained models are kept between runs: in ``$WALD_BENCH_CACHE``, by default
 ``~/.cache/wald-bench``, one file for each model and version of its library.
@@ -31,7 +31,7 @@ C, GAMMA = 5, 0.02
 DIGIT = 8
 RISK = 0.001
 BINARY_TRAIN, MULTICLASS_TRAIN, LINEAR_TRAIN = 20_000, 15_000, 20_000
-#: The linear models: one digit against another, or (None) against the rest.
+#: The digits of the linear models: one against another, or against the rest (None).
 PAIRS: tuple[tuple[int, int | None], ...] = ((0, None), (8, None), (2, 3), (4, 9))
 
 
@@ -49,8 +49,8 @@ class Digits:
 def digits(dtype: str = "float32") -> Digits:
     """MNIST as pixels / 255 in floating point, or as bytes.
 
-    On the other split the training digits stand in for everything, from the last to the first: the final 10 000 of
-    these are tested, and the published test digits left alone.
+    On the other split the training digits are taken in reversed order; the last 10 000 of them are the test rows, and
+    the published test digits are not used.
     """
     X, y = fetch_mnist(subset="train", dtype=dtype, return_X_y=True)
     if OTHER_SPLIT in os.environ:
@@ -61,7 +61,7 @@ def digits(dtype: str = "float32") -> Digits:
 
 
 def kept(name: str, make: Callable[[], Any], library: str = "scikit-learn") -> Any:
-    """A trained model, from the cache or trained now."""
+    """A trained model, read from the cache or trained and stored there."""
     split = "-other-split" if OTHER_SPLIT in os.environ else ""
     path = CACHE / f"{name}{split}-{library}-{version(library)}.joblib"
     if not path.exists():
@@ -73,7 +73,7 @@ def kept(name: str, make: Callable[[], Any], library: str = "scikit-learn") -> A
 
 
 def binary_svc(dtype: Literal["float32", "uint8"] = "float32") -> SVC:
-    """Setting A's model; on bytes the same one, gamma scaled accordingly."""
+    """Digit 8 against the rest; on bytes the same problem, with gamma scaled accordingly."""
     gamma = GAMMA if dtype == "float32" else GAMMA / 255**2
 
     def train() -> SVC:
@@ -85,7 +85,7 @@ def binary_svc(dtype: Literal["float32", "uint8"] = "float32") -> SVC:
 
 
 def multiclass_svc() -> SVC:
-    """Setting B's model."""
+    """Ten digits, one against one."""
     data, rows = digits(), slice(MULTICLASS_TRAIN)
     return kept("multiclass-svc", lambda: SVC(C=C, gamma=GAMMA, cache_size=2000).fit(data.X[rows], data.y[rows]))
 
@@ -132,7 +132,7 @@ def linear(digit: int | None, other: int | None) -> Linear:
 
 
 def wrap(model: Any, X: Any, *, n_jobs: int = 2, cost: str = "time") -> EarlyExitClassifier:
-    """Plan and certify, as every setting does it."""
+    """Plan and certify with the parameters that all settings share."""
     fast = EarlyExitClassifier(
         FrozenEstimator(model), risk=RISK, confidence=0.95, cost=cost, n_jobs=n_jobs, random_state=0
     )
@@ -140,12 +140,14 @@ def wrap(model: Any, X: Any, *, n_jobs: int = 2, cost: str = "time") -> EarlyExi
 
 
 def disagreement(fast: EarlyExitClassifier, model: Any, X: Any) -> tuple[float, float]:
-    """Percentage of rows that get another label, and what a row costs on average."""
+    """Percentage of rows with another label than the model's, and the mean cost of a row."""
     labels, cost = fast.predict(X, return_cost=True)
     return 100 * float(np.mean(labels != model.predict(X))), float(cost.mean())
 
 
 def vectors_of(fast: EarlyExitClassifier, svc: SVC) -> str:
-    """How many vectors a row can be compared with, in words."""
+    """How many vectors a row can be compared with, as text."""
     directions = fast.plan_.full_cost - len(svc.support_)
-    return f"of {len(svc.support_)}" + (f"; {directions:.0f} landmarks in front count alike" if directions else "")
+    return f"of {len(svc.support_)}" + (
+        f"; {directions:.0f} landmarks, which come first, count alike" if directions else ""
+    )

@@ -25,7 +25,7 @@ class Posts:
 
 @cache
 def newsgroups() -> Posts:
-    """TF-IDF of every word, as scikit-learn makes it; the data is looked for where scikit-learn keeps it."""
+    """TF-IDF of every word, with scikit-learn's defaults, from the data that scikit-learn downloads."""
     home = os.environ.get("WALD_DATA")
     train, test = (
         fetch_20newsgroups(data_home=None if home is None else os.path.join(home, "sklearn"), subset=subset)

@@ -1,4 +1,4 @@
-"""What wald is compared with."""
+"""The peers that wald is compared with."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from wald import EarlyExitClassifier
 from .timing import Task
 
 THREADS = (1, 2)
-#: Rows that the plain product takes at a time: its kernel matrix stays in the cache.
+#: Rows that the plain product takes at a time, so that its kernel matrix stays in the cache.
 PLAIN_ROWS = 500
 
 

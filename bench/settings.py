@@ -1,11 +1,24 @@
-"""What all settings share: how thorough a run is, and where its big files go."""
+"""The settings by name, and what all of them share: how thorough a run is, and where its big files go."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
 
-#: Set in the environment: train, fit and test on other rows.
+#: Each is a module of this package, with hyphens for underscores.
+SETTINGS = (
+    "svm-binary",
+    "svm-multiclass",
+    "linear-units",
+    "frames",
+    "never-slower",
+    "memory",
+    "attentive",
+    "parser",
+    "chain",
+    "budget",
+)
+#: The environment variable that makes a run train, fit and test on other rows.
 OTHER_SPLIT = "WALD_BENCH_OTHER_SPLIT"
 
 
@@ -16,9 +29,9 @@ class Run:
     Attributes
     ----------
     repeats : int
-        Turns of each timed task.
+        Rounds in which every task is timed.
     quick : bool
-        Fewer rows where full ones take minutes: to see that everything works, not for figures.
+        Take fewer rows where all of them need minutes: to see that everything works, not for figures.
     scratch : Path
         Where files of some gigabytes may be written.
     """

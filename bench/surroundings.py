@@ -1,4 +1,4 @@
-"""What slows a peer down, or wald, without anybody meaning it: variables, a narrow mask of processors, other work."""
+"""What slows a peer or wald down by accident: environment variables, a narrow mask of processors, other work."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-#: Variables that steer the libraries compared, by how their names begin: instruction sets, kernels, threads.
+#: How variables begin that control instruction sets, kernels and threads of the libraries compared.
 STEERING = (
     "ACCELERATE_", "ATLAS_", "BLIS_", "DAAL_", "DNNL_", "GOMP_", "GOTO_", "KMP_", "LIBXSMM_", "MKL_",
     "NPY_DISABLE_CPU_FEATURES", "NPY_ENABLE_CPU_FEATURES", "NUMBA_", "NUMEXPR_", "OMP_", "ONEDAL_", "ONEDNN_",
     "OPENBLAS_", "POLARS_MAX_THREADS", "SKLEARNEX_", "TBB_", "VECLIB_", "WALD_SIMD",
 )  # fmt: skip
-#: What the benchmark sets itself, before anything loads these libraries.
+#: Variables that the benchmark sets itself, before these libraries are loaded.
 OURS = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "POLARS_MAX_THREADS"), "2")
-#: What scikit-learn sets itself when it is imported.
-NOT_MEANT = ("KMP_DUPLICATE_LIB_OK", "KMP_INIT_AT_FORK")
+#: Variables that scikit-learn sets when it is imported.
+SET_BY_SKLEARN = ("KMP_DUPLICATE_LIB_OK", "KMP_INIT_AT_FORK")
 CLEARED = "WALD_BENCH_CLEARED"
 #: OpenBLAS's kernels for processors without AVX2.
 OLD_KERNELS = (
@@ -27,41 +27,41 @@ OLD_KERNELS = (
     "Nehalem", "Sandybridge", "Athlon", "Opteron", "Opteron_SSE3", "Barcelona", "Bobcat", "Bulldozer", "Piledriver",
     "Steamroller", "Excavator", "Generic",
 )  # fmt: skip
-#: Fewer processors than this cannot show what two threads do.
+#: Two threads need as many processors.
 FEWEST = 2
-#: Processors that others may take while it is measured.
+#: Processors that other processes may use during a run.
 OTHERS_MAY_TAKE = 0.2
-LOOK_SECONDS = 0.5
+SAMPLE_SECONDS = 0.5
 
 
 def steering(environ: Mapping[str, str]) -> dict[str, str]:
-    """The variables that steer what is compared, without those that the benchmark sets."""
+    """The variables that control the libraries compared, without those that the benchmark sets."""
     return {
         name: value
         for name, value in environ.items()
-        if name.upper().startswith(STEERING) and name not in NOT_MEANT and OURS.get(name) != value and value != ""
+        if name.upper().startswith(STEERING) and name not in SET_BY_SKLEARN and OURS.get(name) != value and value != ""
     }
 
 
 def clear() -> None:
-    """Start this program anew without the variables that steer what is compared, where there are some.
+    """Restart this program without the variables that control the libraries compared, where there are some.
 
-    Libraries read them when they are loaded, and programs that have run before this one may have loaded them.
+    A library reads them when it is loaded, and a start-up file of Python may have loaded it already.
     """
     found = steering(os.environ)
     if not found or CLEARED in os.environ:
         return
-    told = ", ".join(f"{name}={value}" for name, value in sorted(found.items()))
-    print(f"left out, so that every library is at its best: {told}", file=sys.stderr, flush=True)
-    environ = {name: value for name, value in os.environ.items() if name not in found} | {CLEARED: told}
+    removed = ", ".join(f"{name}={value}" for name, value in sorted(found.items()))
+    print(f"left out, so that every library is at its best: {removed}", file=sys.stderr, flush=True)
+    environ = {name: value for name, value in os.environ.items() if name not in found} | {CLEARED: removed}
     command = [sys.executable, *sys.orig_argv[1:]]
-    if os.name == "nt":  # there, exec would let the caller go on
+    if os.name == "nt":  # on Windows, exec returns to the caller at once
         raise SystemExit(subprocess.run(command, env=environ, check=False).returncode)
     os.execve(sys.executable, command, environ)
 
 
 def libraries() -> list[dict[str, Any]]:
-    """What threadpoolctl sees, once all that is compared is loaded."""
+    """What threadpoolctl finds once the libraries compared are loaded."""
     import numpy  # noqa: F401
     import scipy.linalg  # noqa: F401
     import sklearn.svm  # noqa: F401
@@ -73,7 +73,7 @@ def libraries() -> list[dict[str, Any]]:
 
 
 def named(info: Mapping[str, Any]) -> str:
-    """A library, its kernel and its threads, in words."""
+    """A library, its kernel and its threads, as text."""
     if info["user_api"] == "wald":
         from wald import _core
 
@@ -85,7 +85,7 @@ def named(info: Mapping[str, Any]) -> str:
 
 
 def handicaps() -> list[str]:
-    """What keeps this run from being one whose results may be kept, in words; empty if nothing does."""
+    """Reasons, as text, why the results of this run may not be kept; empty if there are none."""
     from wald import _core
 
     found = [f"{name}={value} is set" for name, value in sorted(steering(os.environ).items())]
@@ -115,8 +115,8 @@ def allowed_processors() -> float:
         return allowed
 
 
-def other_work(seconds: float = LOOK_SECONDS) -> str:
-    """What others take of this machine while this process sleeps, in words; empty if little, or not to be seen."""
+def other_work(seconds: float = SAMPLE_SECONDS) -> str:
+    """What other processes use while this one sleeps, as text; empty if it is little or cannot be read."""
     before = _busy_ticks()
     if before is None:
         return ""
@@ -127,7 +127,7 @@ def other_work(seconds: float = LOOK_SECONDS) -> str:
 
 
 def _busy_ticks() -> float | None:
-    """What all processors have worked since the machine started, in ticks; None where that is not told."""
+    """Busy ticks of all processors since the machine started; None where the system has no /proc/stat."""
     try:
         with open("/proc/stat", encoding="ascii") as stat:
             ticks = [float(t) for t in stat.readline().split()[1:9]]

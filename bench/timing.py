@@ -1,8 +1,8 @@
 """Medians of interleaved runs with pinned threads.
 
-Tasks that are compared take turns, so that a machine that slows down or warms up does so for all of them. A turn
-begins when the threads of the task before are at rest. A short task runs several times in each of its turns, after
-one run that does not count (the task before it has emptied the caches). The first run of a task longer than 5 s
+Tasks that are compared are timed in rounds, one turn each, so that a machine that slows down does so for all of them.
+A turn begins when the threads of the previous task are at rest. A short task runs several times in its turn, after one
+run that does not count, because the previous task has emptied the caches. The first run of a task longer than 5 s
 counts as one of its turns.
 """
 
@@ -26,7 +26,7 @@ TURN_SECONDS, MOST_IN_TURN = 0.1, 200
 
 @dataclass(frozen=True)
 class Task:
-    """Something to time, with so many threads allowed to every library in the process."""
+    """Something to time, and the number of threads that every library of the process may use."""
 
     call: Callable[[], object]
     threads: int = 1
@@ -34,7 +34,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Sample:
-    """What was measured of a task."""
+    """Median and quartiles of the runs of a task, in seconds."""
 
     median: float
     low: float
@@ -43,22 +43,22 @@ class Sample:
 
     @property
     def spread(self) -> str:
-        """Median and quartiles in milliseconds, and how many runs they are from."""
+        """Median, quartiles and number of runs as text, in milliseconds."""
         return (
             f"{1e3 * self.median:.4g} ms (quartiles {1e3 * self.low:.4g} to {1e3 * self.high:.4g}, {self.repeats} runs)"
         )
 
 
 def measure(tasks: Mapping[str, Task], repeats: int = 7, turn: float = TURN_SECONDS) -> dict[str, Sample]:
-    """Time tasks in turns.
+    """Time tasks in rounds.
 
     Parameters
     ----------
     tasks : mapping from name to Task
     repeats : int
-        Turns of each task.
+        Number of rounds.
     turn : float
-        Seconds of a turn. Many short ones hide a machine whose speed drifts better than few long ones.
+        Seconds of a turn. Where the machine's speed drifts, many short turns are less noisy than few long ones.
 
     Returns
     -------
@@ -91,7 +91,7 @@ def each_call(call: Callable[[int], object], n: int, passes: int) -> NDArray[np.
 
 
 def each_after(before: Callable[[], object], task: Task, repeats: int = 7) -> Sample:
-    """Time a task whose every run follows ``before``, which leaves nothing else than its own in the caches."""
+    """Time a task each of whose runs follows a call of ``before``, which fills the caches with its own data."""
     times = []
     for _ in range(repeats):
         with threadpool_limits(task.threads):
@@ -102,7 +102,7 @@ def each_after(before: Callable[[], object], task: Task, repeats: int = 7) -> Sa
 
 
 def _once(task: Task) -> float:
-    """About how long a task takes: the first run of a short one takes longer than those that will be timed."""
+    """About how long a task takes. A short one runs three times, because its first run takes longest."""
     with threadpool_limits(task.threads):
         about = _timed(task.call)
         return about if about >= TURN_SECONDS else min(about, _timed(task.call), _timed(task.call))

@@ -43,7 +43,7 @@ def _blas_is_openblas() -> bool:
 
 
 @pytest.mark.skipif(not _blas_is_openblas(), reason="reads OpenBLAS's variables")
-def test_variables_that_steer_a_library_are_cleared():
+def test_variables_that_control_a_library_are_cleared():
     plain = _run("-c", PROGRAM)
     assert plain.stderr == ""
     slowed = _run(
@@ -55,13 +55,13 @@ def test_variables_that_steer_a_library_are_cleared():
         WALD_SIMD="baseline",
     )
     assert slowed.returncode == 0
-    for told in (
+    for variable in (
         "OPENBLAS_CORETYPE=Prescott",
         "OPENBLAS_NUM_THREADS=1",
         "NPY_DISABLE_CPU_FEATURES=AVX2",
         "WALD_SIMD=baseline",
     ):
-        assert told in slowed.stderr
+        assert variable in slowed.stderr
     assert slowed.stdout == plain.stdout  # the same kernels, and no handicap that was not there before
     assert "Prescott" not in slowed.stdout
 
@@ -69,7 +69,7 @@ def test_variables_that_steer_a_library_are_cleared():
 STUBBORN = """
 import os, sys
 os.environ["OPENBLAS_CORETYPE"] = "Prescott"  # as a start-up file of the machine may do
-sys.argv = ["bench", "D", "--write"]
+sys.argv = ["bench", "frames", "--write"]
 import runpy
 runpy.run_module("bench", run_name="__main__")
 """
@@ -77,12 +77,13 @@ runpy.run_module("bench", run_name="__main__")
 
 @pytest.mark.skipif(not _blas_is_openblas(), reason="reads OpenBLAS's variables")
 def test_nothing_is_kept_of_a_run_with_a_handicap_that_stays():
-    before = (ROOT / "bench" / "README.md").read_bytes()
+    kept = [ROOT / "bench" / "README.md", ROOT / "bench" / "results" / "frames.json"]
+    before = [path.read_bytes() for path in kept]
     done = _run("-c", STUBBORN)
     assert done.returncode == 2
     assert "OPENBLAS_CORETYPE=Prescott is set" in done.stderr
-    assert done.stderr.count("left out, so that") == 1  # it is started anew once, not for ever
-    assert (ROOT / "bench" / "README.md").read_bytes() == before
+    assert done.stderr.count("left out, so that") == 1  # it restarts once only
+    assert [path.read_bytes() for path in kept] == before
 
 
 HANDICAPS = """
@@ -104,9 +105,9 @@ def test_a_lower_level_is_a_handicap():
 
     if len(_core.simd_levels()) == 1:
         pytest.skip("this machine has one level")
-    told = _run("-c", HANDICAPS, WALD_SIMD="baseline").stdout
-    assert "WALD_SIMD=baseline is set" in told
-    assert f"wald computes at the level baseline, this machine has {_core.simd_levels()[-1]}" in told
+    said = _run("-c", HANDICAPS, WALD_SIMD="baseline").stdout
+    assert "WALD_SIMD=baseline is set" in said
+    assert f"wald computes at the level baseline, this machine has {_core.simd_levels()[-1]}" in said
 
 
 OTHERS = """
@@ -121,6 +122,6 @@ finally:
 """
 
 
-@pytest.mark.skipif(not os.path.exists("/proc/stat"), reason="other processes are seen on Linux only")
-def test_other_work_is_seen():
+@pytest.mark.skipif(not os.path.exists("/proc/stat"), reason="other processes are counted on Linux only")
+def test_other_work_is_reported():
     assert "other processes take" in _run("-c", OTHERS).stdout

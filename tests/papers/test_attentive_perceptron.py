@@ -16,7 +16,7 @@ from papers.run import assert_drawn_twice, records_of, run_quick
 from wald import papers
 from wald.online import AttentivePerceptron
 from wald.papers import attentive_perceptron
-from wald.papers.attentive_perceptron import choice, claims, findings, learners, looking, material
+from wald.papers.attentive_perceptron import choice, claims, findings, learners, material, pixels
 from wald.papers.attentive_perceptron.audits import DELTAS, HELD, stop_errors
 from wald.papers.attentive_perceptron.choice import CHEAP, WITHIN, Tried, cheap, within
 from wald.papers.attentive_perceptron.epochs import DEFAULT, contenders, race
@@ -131,7 +131,7 @@ def test_a_race_reads_less_than_everything(dense, csr):
 def test_stop_errors_divide_by_what_each_reading_names(dense):
     records = stop_errors(dense, 0)
     assert {r["reading"] for r in records} == {*READINGS, HELD}
-    assert {r["asked"] for r in records} == set(DELTAS)
+    assert {r["requested"] for r in records} == set(DELTAS)
     for r in records:
         assert r["true"] == r[f"true_{r['error']}"]
         assert r["true_joint"] <= min(r["true_posterior"], r["true_conditional"])
@@ -165,30 +165,30 @@ def test_as_printed_it_stops_at_once_and_centred_it_grows():
     assert 4 < mean("centred", 10_000) / mean("centred", 100) < 25  # ten, but for chance
 
 
-# ---- where it looked -------------------------------------------------------------------------------------------------
+# ---- pixels read -----------------------------------------------------------------------------------------------------
 
 
 def test_places():
     order = np.array([2, 0])
-    assert looking.places(order, 5, 10, 4, 3)[[8, 9, 0, 1, 2]].tolist() == [1, 2, 3, 4, 5]
-    assert np.isnan(looking.places(order, 2, 10, 4, 3)).sum() == 8
-    full = looking.places(order, 10, 10, 4, 3)
+    assert pixels.places(order, 5, 10, 4, 3)[[8, 9, 0, 1, 2]].tolist() == [1, 2, 3, 4, 5]
+    assert np.isnan(pixels.places(order, 2, 10, 4, 3)).sum() == 8
+    full = pixels.places(order, 10, 10, 4, 3)
     assert full[[8, 9, 0, 1, 2, 3]].tolist() == [1, 2, 3, 4, 5, 6]
     assert full[4:8].tolist() == [7] * 4
 
 
-@pytest.mark.parametrize("contender", looking.DRAWN, ids=lambda c: c.reading)
-def test_looks_replay_what_training_reads(dense, contender):
+@pytest.mark.parametrize("contender", pixels.DRAWN, ids=lambda c: c.reading)
+def test_pixels_replay_what_training_reads(dense, contender):
     model = learner(contender, 0, run_length=4).set_params(max_iter=2).fit(dense.X, dense.y)
     before = model.features_seen_
-    found = looking.looks(model, dense.X_test[:60], dense.y_test[:60], 4)
+    found = pixels.pixels_read(model, dense.X_test[:60], dense.y_test[:60], 4)
     assert model.features_seen_ == before  # the model itself has not moved
-    assert len({look.n_read for look in found}) > 2
-    for look in found:
-        n_seen = int((~np.isnan(look.place)).sum())
-        assert n_seen == look.n_read
-        if look.n_read < 64:
-            assert sorted(look.place[~np.isnan(look.place)]) == list(range(1, n_seen + 1))
+    assert len({read.n_read for read in found}) > 2
+    for read in found:
+        n_seen = int((~np.isnan(read.place)).sum())
+        assert n_seen == read.n_read
+        if read.n_read < 64:
+            assert sorted(read.place[~np.isnan(read.place)]) == list(range(1, n_seen + 1))
     # the next example of the stream is read just so, unless it is an audit
     first = found[0]
     twin = learner(contender, 0, run_length=4).set_params(max_iter=2).fit(dense.X, dense.y)
@@ -198,7 +198,7 @@ def test_looks_replay_what_training_reads(dense, contender):
 
 # ---- the whole run ---------------------------------------------------------------------------------------------------
 
-PICTURES = ("over-epochs", "error-against-features", "stop-errors", "terms-needed", "where-it-looked")
+PICTURES = ("over-epochs", "error-against-features", "stop-errors", "terms-needed", "pixels-read")
 TABLES = ("simulated-costs", "tried", "epochs", "prediction", "stop-errors", "tasks")
 
 
@@ -211,7 +211,7 @@ def written(dense, csr, tmp_path_factory) -> tuple[Path, str]:
         patch.setattr(attentive_perceptron, "_DRAWN", "Digits")
         patch.setattr(attentive_perceptron, "_QUICK_WALKS", 20)
         patch.setattr(learners, "DELTAS", small)
-        patch.setattr(looking, "_SHAPE", (8, 8))
+        patch.setattr(pixels, "_SHAPE", (8, 8))
         return run_quick("attentive-perceptron", tmp_path_factory)
 
 
@@ -246,7 +246,7 @@ def test_the_page_holds_every_claim_with_a_verdict(written):
     ):
         (line,) = [line for line in lines if claim in line]
         assert line.split(" | ")[-1].startswith(("holds", "does not hold"))
-    for said in ("quick run", "2 seeds", "The aim is at most", "interval of the audits holds the true error"):
+    for said in ("quick run", "2 seeds", "The settings chosen", "interval of the audits holds the true error"):
         assert said in page
     for name in (*(f"{t}.csv" for t in TABLES), *(f"{p}.png" for p in PICTURES)):
         assert f"({name})" in page
@@ -288,11 +288,12 @@ def tables(features: float, gap: float) -> dict[str, list[dict[str, object]]]:
     return {"epochs": lines}
 
 
-@pytest.mark.parametrize(("features", "gap", "n"), [(100, 0.001, 4), (100, 0.02, 0), (300, 0.001, 0)])
-def test_the_aim(features, gap, n):
-    said = findings.aim(tables(features, gap))
-    assert said.count("**reached**") == n
-    assert said.count("**missed**") == 4 - n
+def test_chosen_settings_are_listed_by_rule():
+    said = findings.settings_chosen(tables(100, 0.001))
+    lines = [line for line in said.splitlines() if line.startswith(("| within", "| 130", "| as it"))]
+    assert sum(line.startswith("| 130 of 784 |") for line in lines) == len(READINGS)
+    assert sum(line.startswith("| within 0.3 points |") for line in lines) == len(READINGS)
+    assert all("+0.1" in line for line in lines)
 
 
 @pytest.mark.parametrize(("gap", "verdict"), [(0.001, "holds"), (0.02, "does not hold")])
@@ -310,7 +311,7 @@ def test_speed(features, verdict):
 @pytest.mark.parametrize(("true", "verdict"), [(0.005, "holds"), (0.2, "does not hold")])
 def test_at_most_delta(true, verdict):
     lines = [
-        {"data": "A", "seed": seed, "reading": reading, "asked": delta, "true": true + 1e-4 * seed}
+        {"data": "A", "seed": seed, "reading": reading, "requested": delta, "true": true + 1e-4 * seed}
         for reading in (*READINGS, HELD)
         for delta in DELTAS
         for seed in range(3)

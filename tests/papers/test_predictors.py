@@ -35,9 +35,9 @@ def test_roles_are_disjoint_and_follow_the_seed(rbf):
 def test_partial_sums(parts, rbf):
     sums, plan, _, test = parts
     weighted = test.values[:, sums.order].astype(np.float64) * sums.coef
-    expected = np.cumsum(weighted, axis=1)[:, sums.looks - 1]
-    assert sums.looks.tolist() == list(range(4, rbf.n_terms, 4))
-    np.testing.assert_allclose(sums.at_looks(test), expected, atol=1e-4)
+    expected = np.cumsum(weighted, axis=1)[:, sums.stages - 1]
+    assert sums.stages.tolist() == list(range(4, rbf.n_terms, 4))
+    np.testing.assert_allclose(sums.at_stages(test), expected, atol=1e-4)
     np.testing.assert_allclose(sums.after(test, 9), weighted[:, :9].sum(axis=1), atol=1e-4)
     mean = (plan.values[:, sums.order].astype(np.float64) * sums.coef).mean(axis=0)
     assert sums.rest_of_mean(9) == pytest.approx(mean[9:].sum())
@@ -71,7 +71,7 @@ def test_the_sweep_is_monotone_from_nobody_to_everybody(parts, rbf):
     assert (np.diff(costs) <= 0).all()
     assert (np.diff(disagreements) >= 0).all()
     assert costs[0] == rbf.n_terms
-    assert costs[-1] < 3 * sums.looks[0]
+    assert costs[-1] < 3 * sums.stages[0]
     assert all((o.codes <= certificate.full).all() for o in outcomes)  # exits as negative only
 
 
@@ -88,9 +88,9 @@ def test_settings_are_found(parts, rbf):
 
 
 def test_nothing_safe_is_no_exit():
-    looks = StageScores(full=np.zeros(4, dtype=np.int32), scores=np.ones((4, 1)))
+    scores = StageScores(full=np.zeros(4, dtype=np.int32), scores=np.ones((4, 1)))
     run = Run(
-        looks, Boundary.upper([0.0], [1.0]), np.array([1.0, 9.0]), -np.ones(4), np.array([0.5, 0.1]), looks.scores
+        scores, Boundary.upper([0.0], [1.0]), np.array([1.0, 9.0]), -np.ones(4), np.array([0.5, 0.1]), scores.scores
     )
     assert run.setting_at_risk(0.1) == np.inf
     assert run.outcome(np.inf).cost.tolist() == [9, 9, 9, 9]

@@ -78,4 +78,4 @@ def test_records_are_complete_and_follow_the_seed():
         assert r["level"] == bridge_boundary(0.0, np.sqrt(r["n"]), r["delta"])
         assert 1 <= r["mean_terms"] <= r["n"]
     errors = simulate_errors(0, n_terms=50, n_walks=200)
-    assert len({(r["drift"], r["asked"]) for r in errors}) == len(errors) == 35
+    assert len({(r["drift"], r["requested"]) for r in errors}) == len(errors) == 35

@@ -1,4 +1,4 @@
-"""The papers' experiments, run again: figures, tables, and a page that holds them beside the papers' claims.
+"""The papers' experiments, run again: figures, tables, and a page of claims, measurements and verdicts.
 
 One package per paper; one file in it per figure or table.
 """
@@ -35,6 +35,8 @@ def names() -> tuple[str, ...]:
 def run(name: str, folder: str | Path, *, quick: bool = False, seeds: int = 10, console: Any = None) -> Path:
     """Run the experiments of a paper, and write pictures, tables and a page of findings.
 
+    The page has the paper's claims, what was measured here, and a verdict on each claim.
+
     Parameters
     ----------
     name : str
@@ -66,8 +68,8 @@ def run(name: str, folder: str | Path, *, quick: bool = False, seeds: int = 10, 
 
     Examples
     --------
-    >>> from wald import experiments
-    >>> experiments.run("focus-of-attention", "findings")  # doctest: +SKIP
+    >>> from wald import papers
+    >>> papers.run("focus-of-attention", "findings")  # doctest: +SKIP
     PosixPath('findings/findings.md')
     """
     if name not in _PACKAGES:

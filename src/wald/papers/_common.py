@@ -1,4 +1,4 @@
-"""What experiments share: progress, CSV files, means over seeds with intervals."""
+"""What the papers' packages share: progress, CSV files, means over seeds with intervals."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from scipy.stats import t as student
 from ..utils.figures import significant, thousands
 from ..utils.progress import progress as progress
 
-#: Of every interval that an experiment reports.
+#: The confidence of every interval that is reported.
 CONFIDENCE = 0.95
 
-#: A line of a table, from the names of its columns to what stands there.
+#: A line of a table: values by the names of their columns.
 Record = Mapping[str, str | int | float]
 
 
@@ -65,7 +65,7 @@ def select(records: Iterable[Record], **wanted: str | int | float) -> list[Recor
 
 
 def per_seed(records: Iterable[Record], column: str) -> list[float]:
-    """One figure per seed, in the order of the seeds: the mean of a column over all else (models, say)."""
+    """One figure per seed, in the order of the seeds: the mean of a column over all other records of a seed."""
     figures: dict[int, list[float]] = {}
     for record in records:
         figures.setdefault(int(record["seed"]), []).append(float(record[column]))
@@ -73,7 +73,7 @@ def per_seed(records: Iterable[Record], column: str) -> list[float]:
 
 
 def write_csv(path: Path, records: Sequence[Record]) -> Path:
-    """Write records that share their columns, numbers with seven digits that count."""
+    """Write records that share their columns, numbers with seven significant digits."""
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, fieldnames=list(records[0]), lineterminator="\n")
         writer.writeheader()
@@ -83,7 +83,7 @@ def write_csv(path: Path, records: Sequence[Record]) -> Path:
 
 
 def number(value: float, digits: int = 3) -> str:
-    """Write a number with so many digits that count, and thousands set apart.
+    """Write a number with so many significant digits, and thousands set apart.
 
     Examples
     --------
@@ -101,7 +101,7 @@ def percent(share: float, digits: int = 3) -> str:
 
 
 class Claim(NamedTuple):
-    """A line of the page."""
+    """A claim of the paper, what was seen here, and the verdict."""
 
     paper: str
     seen: str

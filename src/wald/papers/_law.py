@@ -9,7 +9,7 @@ import numpy as np
 from ._common import Claim, Estimate, Record, interval, number, over_seeds, select
 from ._walks import COST_DELTAS, LENGTHS, exponents
 
-#: An exponent this near to one half is one half.
+#: The tolerance for an exponent of one half.
 NEAR = 0.03
 
 

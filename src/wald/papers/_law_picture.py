@@ -1,4 +1,4 @@
-"""The picture of the law: terms needed against their number, and against the error asked for."""
+"""The picture of the law: terms needed against their number, and against the error requested."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ._walks import COST_DELTAS
 
 
 def draw_costs(records: Sequence[Record]) -> Figure:
-    """Mean number of terms against the number of terms, and against the error asked for."""
+    """Mean number of terms against the number of terms, and against the error requested."""
     figure = Figure(figsize=(PAGE_WIDTH, 3.1), layout="constrained")
     left, right = figure.subplots(1, 2)
     lengths = sorted({int(r["n"]) for r in records})

@@ -1,4 +1,4 @@
-"""What every page of findings has: a word on quick runs, the claims, the files."""
+"""The parts that all pages of findings share: a note on quick runs, the claims, the files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _QUICK = """
 
 
 def quick_note(quick: bool, less: str, n_seeds: int) -> str:
-    """Say that a quick run's figures are no findings: what there was less of, and how few seeds."""
+    """The note that a quick run's figures are not to be quoted: what was reduced, and the number of seeds."""
     return _QUICK.format(less=less, seeds=n_seeds) if quick else ""
 
 

@@ -1,4 +1,4 @@
-"""How the pictures of experiments look: as the displays do, for a page, with a grid to read figures off."""
+"""The style of the papers' pictures: that of the displays, with a grid."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = [
 
 BLUE, ORANGE, GREEN, PINK, _, SKY = OKABE_ITO
 
-#: Drawn for 0 and less on a logarithmic scale.
+#: The value that is drawn for 0 and less on a logarithmic scale.
 LEAST = 1e-9
 
 _SETTINGS: Any = {
@@ -51,7 +51,7 @@ def write_picture(folder: Path, name: str, draw: Callable[[], Figure]) -> list[P
     with page_style(**_SETTINGS):
         figure = draw()
         figure.savefig(paths[0])
-        figure.set_layout_engine("none")  # what has found its place stays there
+        figure.set_layout_engine("none")  # keeps the layout of the PNG
         figure.savefig(paths[1], metadata={"Date": None})
     return paths
 
@@ -83,7 +83,7 @@ def draw_line(
 
 
 def legend_below(figure: Figure, axes: Any, lines: int = 1) -> None:
-    """Explain the axes' lines under the figure, in so many lines of text."""
+    """Put the axes' legend under the figure, in so many lines of text."""
     handles, labels = axes.get_legend_handles_labels()
     columns = -(-len(labels) // lines)
     figure.legend(handles, labels, loc="outside lower center", ncols=columns, handlelength=1.8, columnspacing=1.2)

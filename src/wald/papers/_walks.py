@@ -1,4 +1,4 @@
-"""Walks without data: the error that the constant boundary asks for and makes, and how many terms it needs.
+"""Simulated walks: the stop error that is requested of the constant boundary, the one it makes, and the terms it needs.
 
 A walk has independent Gaussian terms, and the full sum is compared with 0. A row of the negative class that crosses the
 upper level on its way is stopped as positive: a stop error.
@@ -17,7 +17,7 @@ from ._common import Record
 
 Floats = NDArray[np.floating]
 
-#: Errors asked for.
+#: Errors requested.
 DELTAS = (0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005)
 #: Means of the full sum, in its standard deviations.
 DRIFTS = (-0.5, 0.0, 1.0, 1.5)
@@ -26,7 +26,7 @@ LENGTHS = (100, 316, 1000, 3162, 10_000, 31_623, 100_000)
 COST_DELTAS = (0.2, 0.05, 0.01, 1e-3, 1e-4, 1e-6)
 #: Mean of a term in its standard deviations, where the theorem's premise holds.
 TERM_DRIFT = 0.5
-#: Mean of the full sum in its standard deviations, where the terms' means vanish with their number.
+#: Mean of the full sum in its standard deviations, where the terms' means shrink as their number grows.
 THIN_DRIFT = 2.0
 _BLOCK = 512
 _CHUNK = 2000
@@ -61,9 +61,9 @@ def errors_seen(
     boundary = Boundary.upper(np.zeros(n_terms - 1), 1.0)
     for start in range(0, n_walks, _CHUNK):
         n = min(_CHUNK, n_walks - start)
-        looks = StageScores(full=np.zeros(n, dtype=np.int32), scores=negative_walks(drift, n_terms, n, rng))
+        stage_scores = StageScores(full=np.zeros(n, dtype=np.int32), scores=negative_walks(drift, n_terms, n, rng))
         for i, delta in enumerate(deltas):
-            codes, _ = looks.answers(*boundary.thresholds(bridge_boundary(0.0, 1.0, delta), looks.dtype))
+            codes, _ = stage_scores.answers(*boundary.thresholds(bridge_boundary(0.0, 1.0, delta), stage_scores.dtype))
             stopped[i] += codes.sum()
     return [float(share) for share in stopped / n_walks]
 
@@ -96,14 +96,14 @@ def mean_terms(
 
 
 def simulate_errors(seed: int, *, n_terms: int = 1000, n_walks: int = 20_000) -> list[Record]:
-    """Error asked for against error seen, for every drift and on the edge."""
+    """Error requested against error seen, for every drift and on the edge."""
     rng = np.random.default_rng([seed, 1])
     records: list[Record] = []
     for drift in (None, *DRIFTS):
         seen = errors_seen(drift, DELTAS, n_terms, n_walks, rng)
         where = "edge" if drift is None else f"{drift:g}"
         records += [
-            {"drift": where, "seed": seed, "asked": delta, "seen": share}
+            {"drift": where, "seed": seed, "requested": delta, "seen": share}
             for delta, share in zip(DELTAS, seen, strict=True)
         ]
     return records
@@ -115,7 +115,7 @@ def simulate_costs(seed: int, *, lengths: Iterable[int] = LENGTHS, n_walks: int 
     records: list[Record] = []
     for n in lengths:
         levels = [bridge_boundary(0.0, np.sqrt(n), delta) for delta in COST_DELTAS]
-        # thinning drift takes whole walks: fewer of them
+        # with a thinning drift most walks are evaluated to the end: fewer walks are drawn
         settings = (("steady", TERM_DRIFT, n_walks), ("thinning", THIN_DRIFT / np.sqrt(n), max(50, n_walks // 5)))
         for regime, term_drift, count in settings:
             means = mean_terms(n, levels, term_drift, count, rng)

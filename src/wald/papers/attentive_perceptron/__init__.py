@@ -1,8 +1,8 @@
 """The experiments of R. Pelossof and Z. Ying, "The Attentive Perceptron", 2010.
 
 ``material`` holds the questions, ``learners`` the contenders; ``choice`` chooses delta on held-out rows, ``epochs``
-trains on all of them, ``audits`` watches what attention missed, ``eq4_walks`` draws walks, ``looking`` replays what was
-read of an image; ``claims``, ``pictures`` and ``findings`` show what came out.
+trains on all of them, ``audits`` watches what attention missed, ``eq4_walks`` draws walks, ``pixels`` replays what was
+read of an image; ``claims``, ``pictures`` and ``findings`` show the results.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .choice import choose
 from .epochs import Tables, race
 from .eq4_walks import simulate_eq4
 from .findings import write_findings
-from .looking import easy_and_hard
+from .pixels import easy_and_hard
 
 __all__ = ["run"]
 

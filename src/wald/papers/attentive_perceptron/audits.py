@@ -1,4 +1,4 @@
-"""Stop errors: asked for, estimated from audits, and true."""
+"""Stop errors: requested, estimated from audits, and true."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from .._common import Record
 from .learners import READINGS, Watched
 from .material import Task
 
-#: Asked for.
+#: The stop errors requested.
 DELTAS = (0.01, 0.05, 0.1)
-#: Our boundary moved audit by audit, so that its error is the one asked for.
+#: Our boundary when it is adjusted after every audit, so that its error is the one requested.
 HELD = "conditional, held"
 
 
 def stop_errors(task: Task, seed: int) -> list[Record]:
-    """Train with every reading and delta as the estimator comes, watching every example that is stopped."""
+    """Train with every reading and delta and default parameters, and count the true stop errors."""
     records: list[Record] = []
     draws = np.random.RandomState([seed, 13, zlib.crc32(task.name.encode())])
     for reading in (*READINGS, HELD):
@@ -32,7 +32,7 @@ def stop_errors(task: Task, seed: int) -> list[Record]:
             kind = ERROR_OF["conditional" if reading == HELD else reading]
             among = {"joint": rows, "posterior": stopped, "conditional": needed}
             if not audited.n_trials or not among[kind]:
-                continue  # nothing was stopped, or nothing audited: there is no error to speak of
+                continue  # nothing was stopped or audited: the error is undefined
             low, high = audited.interval
             true = {name: wrong / n if n else 0.0 for name, n in among.items()}
             records.append(
@@ -42,7 +42,7 @@ def stop_errors(task: Task, seed: int) -> list[Record]:
                     "seed": seed,
                     "reading": reading,
                     "error": kind,
-                    "asked": delta,
+                    "requested": delta,
                     "audited": audited.rate,
                     "low": low,
                     "high": high,

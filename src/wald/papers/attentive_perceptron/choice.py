@@ -12,17 +12,15 @@ from .._common import Record, select
 from .learners import READINGS, Contender, budgeted, candidates, error_of, learner
 from .material import Task
 
-#: Error above the full learner's that is allowed.
-GAP = 0.003
-#: Features per example that are aimed at, of all.
-AIM = 130 / 784
+#: The first rule allows this error above the full learner's; the second rule allows this share of the features.
+GAP, SHARE = 0.003, 130 / 784
 
-#: Which of the tried settings is taken.
+#: The names of the two rules by which one of the tried settings is taken.
 WITHIN, CHEAP = "within 0.3 points", "130 of 784"
 
 
 class Tried(NamedTuple):
-    """A setting, and what became of it in the mean over the tasks: features per example, and held-out error."""
+    """A setting, its features per example and its held-out error, both in the mean over the tasks."""
 
     contender: Contender
     features: float
@@ -30,7 +28,7 @@ class Tried(NamedTuple):
 
 
 def try_all(contenders: Sequence[Contender], tasks: Sequence[Task], seed: int) -> list[Tried]:
-    """Train every contender on the rows that are not held out, several at a time, and try it on those that are."""
+    """Train every contender on the rows that are not held out, several at a time, and test it on those that are."""
     train, held_out = tasks[0].split(seed)
     X, X_held_out = tasks[0].X[train], tasks[0].X[held_out]
 
@@ -57,14 +55,14 @@ def cheap(tried: Sequence[Tried], most: float) -> Tried:
 
 
 def choose(tasks: Sequence[Task], seed: int) -> tuple[dict[tuple[str, str], Contender], list[Record]]:
-    """Choose a setting of every reading, by both rules, and budgets that cost as much as ours.
+    """Choose a setting of every reading, by both rules, and budgets of the same mean cost as ours.
 
     Returns
     -------
     dict from (reading, rule) to Contender
-        Of the budgeted learner for `WITHIN` alone; of the full one neither.
+        The budgeted learner has `WITHIN` alone; the full one has no settings.
     list of Record
-        Everything that was tried, with the error above the full learner's.
+        All settings that were tried, with their errors above the full learner's.
     """
     contenders = [Contender("full"), *(c for reading in READINGS for c in candidates(reading, tasks[0]))]
     tried = try_all(contenders, tasks, seed)
@@ -72,7 +70,7 @@ def choose(tasks: Sequence[Task], seed: int) -> tuple[dict[tuple[str, str], Cont
     for reading in READINGS:
         own = [t for t in tried if t.contender.reading == reading]
         chosen[reading, WITHIN] = within(own, full).contender
-        chosen[reading, CHEAP] = cheap(own, AIM * tasks[0].features).contender
+        chosen[reading, CHEAP] = cheap(own, SHARE * tasks[0].features).contender
     ours = next(t for t in tried if t.contender == chosen["conditional", WITHIN])
     capped = try_all(budgeted(tasks[0], ours.features), tasks, seed)
     chosen["budgeted", WITHIN] = min(capped, key=lambda t: t.error).contender

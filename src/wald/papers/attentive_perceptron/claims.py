@@ -16,9 +16,9 @@ from .choice import WITHIN
 from .epochs import DEFAULT, Tables
 from .learners import NAMES, READINGS
 
-#: The paper's own boundary, in the readings it allows.
+#: The readings of the paper's own boundary.
 PAPERS = READINGS[:3]
-#: A loss of so many points is small.
+#: The largest loss that counts as small.
 SMALL = 0.005
 
 
@@ -28,7 +28,7 @@ def data_sets(records: Sequence[Record]) -> list[str]:
 
 
 def rule_of(reading: str) -> str:
-    """By which rule the settings were chosen that stand for a contender."""
+    """The rule that chose the settings of a contender."""
     return DEFAULT if reading == "full" else WITHIN
 
 
@@ -88,13 +88,13 @@ def speed_in_training(tables: Tables) -> Claim:
         "Speed-ups throughout training.",
         f"Features seen, audits included, of all, by {_list(NAMES[r] for r in READINGS)} (chosen within 0.3 points): "
         + " / ".join(said)
-        + ". Times are this run's own, on a machine that others may have used, and to be taken lightly.",
+        + ". Times are this run's own, on a machine that others may have used, and only indicative.",
         "holds in features, in every epoch" if throughout else "does not hold in every epoch",
     )
 
 
 def speed_in_prediction(tables: Tables) -> Claim:
-    """What attentive prediction with the learnt model saves, and costs."""
+    """Features that attentive prediction with the learnt model saves, and the errors that it adds."""
     said, saves = [], True
     for data in data_sets(tables["prediction"]):
         own = select(tables["prediction"], data=data, reading="conditional", rule=DEFAULT)
@@ -104,7 +104,7 @@ def speed_in_prediction(tables: Tables) -> Claim:
         said.append(f"{data} {interval(share, percent)} of the features, {points(change)} points of error")
     return Claim(
         "Speed-ups throughout prediction.",
-        "The conditional learner as it comes, predicting with its own boundary, against its full scores: "
+        "The conditional learner with default parameters, predicting with its own boundary, against its full scores: "
         + "; ".join(said)
         + ".",
         "holds" if saves else "does not hold everywhere",
@@ -144,12 +144,14 @@ def beats_a_budget(tables: Tables) -> Claim:
 
 
 def at_most_delta(records: Sequence[Record]) -> Claim:
-    """Whether the true stop error, of the kind a reading speaks of, stays below delta."""
+    """Whether the true stop error, of the kind that a reading bounds, stays below delta."""
     kept = {}
     for reading in (*READINGS, HELD):
         own = select(records, reading=reading)
-        cells = [(data, delta) for data in data_sets(own) for delta in DELTAS if select(own, data=data, asked=delta)]
-        true = [over_seeds(per_seed(select(own, data=data, asked=delta), "true")) for data, delta in cells]
+        cells = [
+            (data, delta) for data in data_sets(own) for delta in DELTAS if select(own, data=data, requested=delta)
+        ]
+        true = [over_seeds(per_seed(select(own, data=data, requested=delta), "true")) for data, delta in cells]
         kept[reading] = [t.mean <= delta for t, (_, delta) in zip(true, cells, strict=True)]
     said = [f"{NAMES.get(r, 'the same held by audits')} {sum(good)} of {len(good)}" for r, good in kept.items()]
     holding = [NAMES[r] for r in PAPERS if all(kept[r])]
@@ -173,7 +175,7 @@ def law_of_eq4(records: Sequence[Record]) -> Claim:
     return Claim(
         "The same of equation (4).",
         f"The same walks, n from {number(min(LENGTHS))} to {number(max(LENGTHS))}, δ from {number(max(COST_DELTAS))} "
-        f"to {number(min(COST_DELTAS))}. Centred, E[T] grows as n to the {interval(centred)}; as printed, to the "
+        f"to {number(min(COST_DELTAS))}. Centred, E[T] grows as n to the {interval(centred)}; as published, to the "
         f"{interval(printed)}, for its level sinks below 0 where rows drift: at n = {number(longest)} and δ = "
         f"{delta:g} rows are left after {interval(cost['printed'])} terms, whatever they hold, against "
         f"{interval(cost['centred'])} centred.",
@@ -182,7 +184,7 @@ def law_of_eq4(records: Sequence[Record]) -> Claim:
 
 
 def coverage(records: Sequence[Record]) -> tuple[int, int, float, float]:
-    """Runs whose audited interval holds the true error; all runs; and the interval of that share."""
+    """Runs whose audited interval contains the true error, all runs, and the interval of their ratio."""
     held, n = sum(int(r["covered"]) for r in records), len(records)
     low, high = binomial_interval(held, n, CONFIDENCE)
     return held, n, low, high

@@ -14,12 +14,12 @@ from .material import Task
 #: Tables by name, as lists of records.
 Tables = dict[str, list[Record]]
 
-#: Our learner as it comes, nothing chosen.
+#: Our learner with default parameters.
 DEFAULT = "as it comes"
 
 
 def contenders(chosen: Mapping[tuple[str, str], Contender]) -> list[tuple[str, Contender]]:
-    """Who runs on all training rows, and by which rule each was chosen."""
+    """The contenders that train on all training rows, and the rule that chose each."""
     return [
         (DEFAULT, Contender("full")),
         (DEFAULT, Contender("conditional")),
@@ -60,7 +60,7 @@ def race(task: Task, seed: int, chosen: Mapping[tuple[str, str], Contender]) -> 
                 }
             )
         if contender.reading != "conditional" or task.sparse:
-            continue  # the paper's boundaries need the label; CSR rows are predicted from in full
+            continue  # the paper's boundaries need the label; prediction reads CSR rows in full
         answers, cost = model.predict(task.X_test, attentive=True, return_cost=True)
         tables.setdefault("prediction", []).append(
             {

@@ -14,11 +14,11 @@ from .material import Task
 
 #: Readings of the paper's boundary, and ours; in the order of the page.
 READINGS = ("printed", "centred", "bridge", "conditional")
-#: How they are called there.
+#: Their names on the page.
 NAMES = {
     "full": "full",
     "budgeted": "budgeted, equal mean cost",
-    "printed": "eq. (4), as printed",
+    "printed": "eq. (4), as published",
     "centred": "eq. (4), centred",
     "bridge": "bridge",
     "conditional": "conditional, ours",
@@ -30,7 +30,7 @@ DELTAS = {
     "bridge": (1e-3, 3e-3, 0.01, 0.05, 0.1, 0.2, 0.5),
     "conditional": (1e-3, 0.005, 0.01, 0.02, 0.03, 0.05, 0.1),
 }
-#: Orders, and variances of the walk, that the paper leaves open: tried too. CSR rows leave no choice.
+#: Orders and variances of the walk, which the paper leaves open. CSR rows have one order and one variance.
 VARIANTS = (("weight", "independent"), ("weight", "empirical"), ("random", "empirical"))
 _NO_VARIANT = (("auto", "auto"),)
 #: Orders tried for the budgeted learner.
@@ -77,7 +77,7 @@ def candidates(reading: str, task: Task) -> list[Contender]:
 
 
 def budgeted(task: Task, mean_features: float, rate: float = 0.01) -> list[Contender]:
-    """Budgets of a mean cost, audits included, in every order; of dense rows to the nearest whole run."""
+    """Budgets of a given mean cost, audits included, in every order; on dense rows, budgets are whole runs."""
     n = task.features
     budget = max(1, round((mean_features - rate * n) / (1 - rate)))
     if task.sparse:
@@ -88,19 +88,19 @@ def budgeted(task: Task, mean_features: float, rate: float = 0.01) -> list[Conte
 
 
 class Contesting(AttentivePerceptron):
-    """Takes boundaries that their formula has no level for as they come: which settings are of use is the question."""
+    """A learner that does not warn of boundaries whose formula has no level: they are among the settings tried."""
 
     def _warn(self) -> None:
         pass
 
 
 def learner(contender: Contender, seed: int, **more: Any) -> AttentivePerceptron:
-    """An estimator that goes on where it left off, one epoch at a call."""
+    """An estimator that trains one more epoch at every call."""
     return Contesting(**contender.parameters, max_iter=1, tol=None, warm_start=True, random_state=seed, **more)
 
 
 class Watched(Contesting):
-    """Counts the stop errors of every example, too, by reading what attention left out: the truth behind the audits."""
+    """A learner that also reads what attention skipped of every example, and so counts the true stop errors."""
 
     def _start(self, classes: NDArray[Any], X: Any) -> None:
         super()._start(classes, X)
@@ -108,7 +108,7 @@ class Watched(Contesting):
 
 
 class Epoch(NamedTuple):
-    """What one pass over the training rows was: features per example, updates, seconds; and the error after it."""
+    """An epoch: features per example, updates, seconds, and the error after it."""
 
     features: float
     updates: int
@@ -131,5 +131,5 @@ def train(contender: Contender, seed: int, task: Task) -> tuple[AttentivePercept
 
 
 def error_of(model: AttentivePerceptron, X: Any, y: NDArray[np.bool_]) -> float:
-    """Share of rows that are answered wrongly by full scores."""
+    """Share of rows whose label by full scores is wrong."""
     return float(np.mean((model.decision_function(X) > 0) != y))

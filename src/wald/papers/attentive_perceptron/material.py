@@ -1,4 +1,4 @@
-"""The binary problems on which learners are trained: the paper's digits, and two data sets besides."""
+"""The binary problems on which learners are trained: the paper's digits, and two other data sets."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Task:
 
     @property
     def features(self) -> float:
-        """Features of a training row; of a CSR row, its non-zeros in the mean."""
+        """Features of a training row; the mean number of non-zeros for CSR rows."""
         return float(self.X.nnz / self.X.shape[0] if self.sparse else self.X.shape[1])
 
     def split(self, seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -61,7 +61,7 @@ class Task:
 
 
 def describe(task: Task) -> Record:
-    """What a task consists of."""
+    """The sizes of a task, as a line of a table."""
     return {
         "data": task.data,
         "task": task.name,
@@ -135,7 +135,7 @@ def _newsgroups(quick: bool) -> Iterator[Task]:
     yield Task("20 newsgroups", "rec.* and sci.* or not", X, y > 0, X_test, y_test > 0, 2 if quick else 5)
 
 
-#: Every data set, and how its tasks are loaded. The first is the one on which the aim is set.
+#: Every data set, and how its tasks are loaded. The page shows the settings chosen on the first.
 DATA: dict[str, Callable[[bool], Iterator[Task]]] = {
     "MNIST, each digit": _one_against_rest,
     "MNIST, 2 against 3": _pair(2, 3),
@@ -144,7 +144,7 @@ DATA: dict[str, Callable[[bool], Iterator[Task]]] = {
     "20 newsgroups": _newsgroups,
 }
 
-#: What stands behind every name, in words.
+#: Descriptions of the data sets.
 DESCRIPTIONS = {
     "MNIST, each digit": "ten questions, each digit against the other nine; figures are means over the ten",
     "MNIST, 2 against 3": "the rows of these two digits alone",

@@ -28,11 +28,11 @@ from .._style import (
     write_picture,
 )
 from .audits import DELTAS, HELD
-from .choice import AIM, GAP, WITHIN, curve
+from .choice import GAP, SHARE, WITHIN, curve
 from .claims import data_sets
 from .epochs import DEFAULT, Tables
 from .learners import NAMES, READINGS
-from .looking import Look
+from .pixels import PixelsRead
 
 #: How each contender is drawn: colour, line, marker.
 STYLES = {
@@ -46,7 +46,7 @@ STYLES = {
 RULES = {name: DEFAULT if name == "full" else WITHIN for name in STYLES}
 
 
-def draw_all(folder: Path, tables: Tables, drawn: Sequence[tuple[str, list[Look]]]) -> list[Path]:
+def draw_all(folder: Path, tables: Tables, drawn: Sequence[tuple[str, list[PixelsRead]]]) -> list[Path]:
     """Draw every picture into the folder, as PNG and SVG."""
     pictures = {
         "over-epochs": lambda: draw_epochs(tables["epochs"]),
@@ -55,7 +55,7 @@ def draw_all(folder: Path, tables: Tables, drawn: Sequence[tuple[str, list[Look]
         "terms-needed": lambda: draw_costs(tables["simulated_costs"]),
     }
     if drawn:
-        pictures["where-it-looked"] = lambda: draw_looks(drawn)
+        pictures["pixels-read"] = lambda: draw_pixels(drawn)
     return [path for name, draw in pictures.items() for path in write_picture(folder, name, draw)]
 
 
@@ -124,7 +124,7 @@ def draw_tried(records: Sequence[Record]) -> Figure:
                 label=NAMES[reading],
             )
         axes.axhline(100 * GAP, color=GREY, linestyle=(0, (1, 1.5)), linewidth=1, label="0.3 points")
-        axes.axvline(AIM, color=GREY, linestyle=(0, (4, 2)), linewidth=1, label="130 of 784")
+        axes.axvline(SHARE, color=GREY, linestyle=(0, (4, 2)), linewidth=1, label="130 of 784")
         axes.set_xscale("log")
         axes.set_xlim(0.015, 1.2)
         per_cent_axis(axes.xaxis, (0.02, 0.1, 0.5))
@@ -139,24 +139,24 @@ def draw_tried(records: Sequence[Record]) -> Figure:
 
 
 def _tried(records: Sequence[Record], data: str, reading: str) -> list[tuple[Record, list[Record]]]:
-    """Settings that were tried with every seed: budgets follow our own cost, and are taken by order."""
+    """The settings that every seed tried. Budgets differ by seed, and are grouped by their order."""
     n_seeds = len({r["seed"] for r in records})
     return [(first, own) for first, own in curve(records, data, reading) if len(own) == n_seeds]
 
 
 def draw_stop_errors(records: Sequence[Record]) -> Figure:
-    """Stop error asked for against the true one, and against the audited one."""
+    """Stop error requested against the true one, and against the audited one."""
     figure = Figure(figsize=(PAGE_WIDTH, 2.9), layout="constrained")
     left, right = figure.subplots(1, 2)
-    left.plot(DELTAS, DELTAS, color=GREY, linestyle=(0, (1, 1.5)), label="as asked")
-    looks = {**{name: STYLES[name] for name in READINGS}, HELD: (BLUE, "--", "o")}
-    for reading, (colour, line, marker) in looks.items():
+    left.plot(DELTAS, DELTAS, color=GREY, linestyle=(0, (1, 1.5)), label="as requested")
+    styles = {**{name: STYLES[name] for name in READINGS}, HELD: (BLUE, "--", "o")}
+    for reading, (colour, line, marker) in styles.items():
         own = select(records, reading=reading, data=data_sets(records)[0])
-        asked = [delta for delta in DELTAS if select(own, asked=delta)]
-        true = [over_seeds(per_seed(select(own, asked=delta), "true")) for delta in asked]
+        requested = [delta for delta in DELTAS if select(own, requested=delta)]
+        true = [over_seeds(per_seed(select(own, requested=delta), "true")) for delta in requested]
         kind = {"joint": "of all examples", "posterior": "of those stopped", "conditional": "of those needed"}
         words = NAMES.get(reading, "conditional, held by audits")
-        draw_line(left, asked, true, colour, line, marker, f"{words}: {kind[str(own[0]['error'])]}")
+        draw_line(left, requested, true, colour, line, marker, f"{words}: {kind[str(own[0]['error'])]}")
         every = select(records, reading=reading)
         right.plot(
             [float(r["true"]) for r in every],
@@ -174,7 +174,7 @@ def draw_stop_errors(records: Sequence[Record]) -> Figure:
     per_cent_axis(left.xaxis, DELTAS)
     for axis in (left.yaxis, right.xaxis, right.yaxis):
         per_cent_axis(axis, ticks)
-    left.set(xlabel="stop error asked for, δ (log scale)", ylabel="true stop error (log scale)")
+    left.set(xlabel="stop error requested, δ (log scale)", ylabel="true stop error (log scale)")
     left.set_title(data_sets(records)[0], loc="left")
     right.plot([0.001, 1], [0.001, 1], color=GREY, linestyle=(0, (1, 1.5)))
     right.set(xlabel="true stop error (log scale)", ylabel="audited estimate (log scale)")
@@ -184,19 +184,19 @@ def draw_stop_errors(records: Sequence[Record]) -> Figure:
     return figure
 
 
-def draw_looks(drawn: Sequence[tuple[str, list[Look]]]) -> Figure:
+def draw_pixels(drawn: Sequence[tuple[str, list[PixelsRead]]]) -> Figure:
     """Pixels that were read of easy and hard digits before they were skipped, in the order of reading."""
     figure = Figure(figsize=(PAGE_WIDTH, 2.1 * len(drawn) + 0.4), layout="constrained")
     rows: Any = figure.subplots(len(drawn), len(drawn[0][1]), squeeze=False)
-    norm = LogNorm(1, 1 + max(float(np.nanmax(look.place)) for _, looks in drawn for look in looks))
-    for row, (reading, looks) in zip(rows, drawn, strict=True):
-        side = [f"{kind} {digit}" for digit in ("2", "3") for kind in ("easy", "hard")]
-        n = len(looks[0].image)
+    norm = LogNorm(1, 1 + max(float(np.nanmax(digit.place)) for _, digits in drawn for digit in digits))
+    for row, (reading, digits) in zip(rows, drawn, strict=True):
+        side = [f"{kind} {name}" for name in ("2", "3") for kind in ("easy", "hard")]
+        n = len(digits[0].image)
         AttentionMapDisplay(
-            images=np.stack([look.image for look in looks]),
-            seen=np.stack([look.place for look in looks]),
-            image_shape=looks[0].shape,
-            titles=[f"{words}: {look.n_read} of {n} pixels" for words, look in zip(side, looks, strict=True)],
+            images=np.stack([digit.image for digit in digits]),
+            seen=np.stack([digit.place for digit in digits]),
+            image_shape=digits[0].shape,
+            titles=[f"{words}: {digit.n_read} of {n} pixels" for words, digit in zip(side, digits, strict=True)],
             colour_by="order",
             name=NAMES[reading],
         ).plot(ax=list(row), norm=norm, colorbar=reading == drawn[-1][0])

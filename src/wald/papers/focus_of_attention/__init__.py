@@ -1,7 +1,7 @@
 """The experiments of R. Pelossof and Z. Ying, "Focus of Attention for Linear Predictors", arXiv 1212.6659.
 
 ``material`` trains the models, ``predictors`` are the contenders, ``tradeoff`` compares them,
-``claims``, ``pictures`` and ``findings`` show what came out.
+``claims``, ``pictures`` and ``findings`` show the results.
 """
 
 from __future__ import annotations

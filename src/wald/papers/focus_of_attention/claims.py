@@ -24,14 +24,14 @@ from .._law import NEAR, fitted_exponents, law
 from .._walks import DELTAS, DRIFTS
 from .tradeoff import BEYOND, RECALLS, SHARES, Tables
 
-#: The asked error and the mean cost whose figures stand for the others in a sentence.
-ASKED, SHARE = 0.05, 0.5
-#: A bound of which this share is seen is tight.
+#: The requested error and the mean cost whose figures stand for the others in a sentence.
+REQUESTED, SHARE = 0.05, 0.5
+#: A bound is tight if at least this share of it is seen.
 TIGHT = 0.8
 
 
 def _verdict(holds: bool, fails: bool) -> str:
-    """What intervals say: for a claim, against it, or neither."""
+    """The verdict of intervals: for a claim, against it, or neither."""
     return "holds" if holds else "does not hold" if fails else "not beyond doubt"
 
 
@@ -58,23 +58,23 @@ def all_claims(tables: Tables) -> list[Claim]:
 
 
 def conservative(records: Sequence[Record]) -> Claim:
-    """Whether the error seen stays below the one asked for."""
+    """Whether the error seen stays below the one requested."""
 
     def seen(drift: str, delta: float) -> Estimate:
-        return over_seeds(per_seed(select(records, drift=drift, asked=delta), "seen"))
+        return over_seeds(per_seed(select(records, drift=drift, requested=delta), "seen"))
 
     drifts = [f"{drift:g}" for drift in DRIFTS]
     cells = [(seen(drift, delta), delta) for drift in drifts for delta in DELTAS]
     factors = [delta / error.mean for error, delta in cells if error.mean > 0]
-    at = [seen(drift, ASKED) for drift in drifts]
-    edge = seen("edge", ASKED)
-    tight = ": the bound is nearly tight there" if edge.mean >= TIGHT * ASKED else ""
+    at = [seen(drift, REQUESTED) for drift in drifts]
+    edge = seen("edge", REQUESTED)
+    tight = ": the bound is nearly tight there" if edge.mean >= TIGHT * REQUESTED else ""
     return Claim(
-        "The constant boundary is conservative: the stop error seen is below the one asked for.",
-        f"Asked {percent(ASKED)}, seen "
+        "The constant boundary is conservative: the stop error seen is below the one requested.",
+        f"Requested {percent(REQUESTED)}, seen "
         + "; ".join(f"{interval(e, percent)} at drift {signed(float(d))}" for d, e in zip(drifts, at, strict=True))
         + " (mean of the full sum, in its standard deviations). "
-        f"Over all {len(drifts) * len(DELTAS)} cells the error asked for is {number(min(factors), 2)} to "
+        f"Over all {len(drifts) * len(DELTAS)} cells the error requested is {number(min(factors), 2)} to "
         f"{number(max(factors), 2)} times the one seen. Where every full sum lies on the threshold, which is what the "
         f"formula bounds, it is {interval(edge, percent)}{tight}.",
         _verdict(all(e.high <= delta for e, delta in cells), any(e.low > delta for e, delta in cells)),
@@ -82,16 +82,16 @@ def conservative(records: Sequence[Record]) -> Claim:
 
 
 def premise(records: Sequence[Record]) -> Claim:
-    """What the law needs: a drift that does not thin out."""
+    """Whether the law needs terms whose mean does not shrink as their number grows."""
     n, _ = fitted_exponents(records, "thinning")
     longest = max(int(r["n"]) for r in records)
-    at = over_seeds(per_seed(select(records, regime="thinning", n=longest, delta=ASKED), "mean_terms"))
+    at = over_seeds(per_seed(select(records, regime="thinning", n=longest, delta=REQUESTED), "mean_terms"))
     share = Estimate(at.mean / longest, at.low / longest, at.high / longest, at.n)
     return Claim(
         "In the authors' short form: from n to O(√n) features.",
         f"It needs terms whose mean does not shrink as n grows. Where more terms say no more in all (mean of a term as "
         f"1/√n, full sum 2 standard deviations from the threshold), E[T] grows as n to the {interval(n)}: at δ = "
-        f"{ASKED:g} and n = {number(longest)}, {interval(share, percent)} of the terms are evaluated.",
+        f"{REQUESTED:g} and n = {number(longest)}, {interval(share, percent)} of the terms are evaluated.",
         "needs its premise" if n.low > 0.5 + NEAR else "holds without it",
     )
 
@@ -116,13 +116,13 @@ def sum_of_errors(tables: Tables) -> Claim:
     return Claim(
         "The attentive predictor's error is the full one's plus the stop error.",
         f"At {percent(SHARE)} of the terms, error of the labels against that sum: {'; '.join(said)}. A stop error can "
-        "also put right what the full model has wrong.",
+        "also correct an error of the full model.",
         ("an upper bound, no equality" if strict else "holds") if over else "does not hold",
     )
 
 
 def mostly_negatives(tables: Tables) -> Claim:
-    """Who is rejected by the one-sided test."""
+    """Whether the rows that the one-sided test rejects are mostly negatives."""
     rejected, negative = [], []
     for data in data_sets(tables):
         chosen = select(tables["curves"], data=data, share=SHARE, predictor="attentive")
@@ -159,7 +159,7 @@ def stop_error(tables: Tables) -> Claim:
 
 
 def steep_fall(tables: Tables) -> Claim:
-    """What one score for all rejected rows does to the curve."""
+    """How much precision falls where the rejected rows, which share one score, begin."""
     said, falls = [], []
     for data in data_sets(tables):
         chosen = select(tables["fall"], data=data, share=SHARE)

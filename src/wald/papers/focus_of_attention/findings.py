@@ -1,8 +1,8 @@
-"""The page: the paper's claims beside our figures, what the ladder does, and why where it does not do enough."""
+"""The page: the paper's claims beside our figures, and the ladder of this library beside the paper's predictors."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -12,10 +12,8 @@ from .._page import claims_section, files_section, quick_note, write_page
 from .claims import FIGURES, all_claims, contest, contests, data_sets
 from .material import DESCRIPTIONS
 from .predictors import EVERY
-from .tradeoff import RISK, SHARES, Tables
+from .tradeoff import PART, RISK, SHARES, Tables
 
-#: Of the attentive predictor's terms, what the ladder may need.
-AIM = 0.2
 #: Pictures that stand on the page itself.
 _SHOWN = ("stop-error-against-terms", "terms-at-one-in-a-thousand")
 
@@ -30,10 +28,10 @@ thresholds and that are reported on are disjoint.
 
 _READINGS = f"""\
 How the paper was read: support vectors in one random order per seed; class means of the terms over plan rows that the
-full model calls positive (the paper takes test rows); exits as negative only, below a level that is swept; a look after
-every {EVERY} terms instead of every one; the budgeted predictor evaluates the same first terms, as many as the
+full model calls positive (the paper takes test rows); exits as negative only, below a level that is swept; a stage of
+{EVERY} terms instead of one; the budgeted predictor evaluates the same first terms, as many as the
 attentive one needs on average on the same test rows, and puts the others at their mean over plan rows. A stop error is
-an answer other than the full model's.
+an answer that differs from the full model's.
 """
 
 
@@ -78,7 +76,7 @@ def _models(models: Sequence[Record]) -> str:
 
 
 def _why_attentive_loses(tables: Tables, models: Sequence[Record]) -> str:
-    """Why the one-sided predictor loses at small costs, where it does; nothing where it does not."""
+    """Why the one-sided predictor is worse at small costs; empty where it is not."""
     by_cost = [figure for figure in FIGURES if not figure.by_recall]
     said = []
     for data in data_sets(tables):
@@ -90,8 +88,8 @@ def _why_attentive_loses(tables: Tables, models: Sequence[Record]) -> str:
         return ""
     return (
         "Where attentive is worse: it can leave early only by rejecting, and a row that is not rejected costs every "
-        "term. Keeping all positives therefore costs at least their share of the rows, before any negative is looked "
-        "at; below that, positives must be rejected, while the budgeted predictor spends the same on every row. "
+        "term. Keeping all positives therefore costs at least their share of the rows, before any negative is "
+        "evaluated; below that, positives must be rejected, while the budgeted predictor spends the same on every row. "
         "Average precision suffers besides from the one score that rejected rows share (8). Share of positives; "
         "highest mean cost at which attentive is worse in average precision; and in the figures that do not rank "
         "rejected rows alike:\n\n" + "\n".join(f"- {line}" for line in said) + "\n"
@@ -102,18 +100,18 @@ def _why_attentive_loses(tables: Tables, models: Sequence[Record]) -> str:
 
 
 def _ladder(tables: Tables, models: Sequence[Record]) -> str:
-    """Terms at 0.1 % disagreement, for every model; then whether a fifth is reached, and why not."""
+    """Terms at 0.1 % disagreement, for every model, and how much its first terms explain."""
     lines = [_at_risk_line(tables["at_risk"], model) for model in models]
     head = ("model", "full", "budgeted", "attentive", "ladder", "ladder / attentive", "ladder, certified")
-    text = [
-        f"Support vectors per row at {percent(RISK)} disagreement; thresholds (and budgets) chosen on the same rows, "
-        "and in square brackets what the disagreement then was on the test rows. The certified ladder promises "
-        f"{percent(RISK)} with 95 % confidence. Landmarks count as support vectors.\n",
-        table(head, lines),
-    ]
-    for data in data_sets(tables):
-        text.append(_verdict(tables, models, data))
-    return "\n".join(text) + "\n"
+    return "\n".join(
+        [
+            f"Support vectors per row at {percent(RISK)} disagreement; thresholds (and budgets) chosen on the same "
+            "rows, and in square brackets the disagreement that followed on the test rows. The certified ladder "
+            f"promises {percent(RISK)} with 95 % confidence. Landmarks count as support vectors.\n",
+            table(head, lines),
+            known_scores(tables, models),
+        ]
+    )
 
 
 def _at_risk_line(records: Sequence[Record], model: Record) -> list[str]:
@@ -141,60 +139,49 @@ def ratio(records: Sequence[Record], model: Record, ladder: str = "ladder") -> E
     return over_seeds(terms[0] / terms[1])
 
 
-def _verdict(tables: Tables, models: Sequence[Record], data: str) -> str:
-    """Whether the ladder needs at most a fifth of the attentive predictor's terms on a data set, and why not."""
-    own = select(models, data=data)
-    ratios = [ratio(tables["at_risk"], model) for model in own]
-    worst = max(ratios, key=lambda r: r.mean)
-    reached = all(r.mean <= AIM for r in ratios)
-    doubt = " (not beyond doubt)" if (worst.high > AIM) == reached and worst.low <= AIM else ""
-    certified = max((ratio(tables["at_risk"], model, "ladder, certified") for model in own), key=lambda r: r.mean)
-    found = (
-        f"- **{data}**: at most a fifth of the attentive predictor's terms: "
-        f"**{'' if reached else 'not '}reached**{doubt}, "
-        f"{interval(worst, percent)}{' for the worst of its models' if len(own) > 1 else ''}; certified "
-        f"{interval(certified, percent)}."
-    )
-    return found if reached else f"{found} {_why(tables, models, data)}"
+def known_scores(tables: Tables, models: Sequence[Record]) -> str:
+    """The ladder's terms over the attentive predictor's, beside how much the first terms tell about the others."""
 
+    def mean(data: str, column: str) -> float:
+        return float(np.mean(per_seed(select(tables["known"], data=data), column)))
 
-def _why(tables: Tables, models: Sequence[Record], data: str) -> str:
-    """What the terms of this data set know of the score, against the other data sets."""
-
-    def mean(name: str, column: str) -> float:
-        return float(np.mean(per_seed(select(tables["known"], data=name), column)))
-
-    def knows(name: str) -> str:
-        share = mean(name, "terms_for_90") / mean(name, "support_vectors")
-        return f"{number(mean(name, 'terms_for_90'))} of {number(mean(name, 'support_vectors'))} ({percent(share, 2)})"
-
-    def at_part(name: str) -> str:
-        return f"{percent(mean(name, 'open_at_part'), 2)} and {percent(mean(name, 'wrong_at_part'), 2)}"
-
-    def others(of: Callable[[str], str]) -> str:
-        return "; ".join(f"{name} {of(name)}" for name in data_sets(tables) if name != data)
-
-    def independent(name: str) -> str:
-        return number(mean(name, "effective_terms"), 2)
-
-    model = select(models, data=data)[0]
-    figures = (
-        f"for 90 % of the score's variance the best linear estimate in the ladder's order needs {knows(data)} of the "
-        f"terms here ({others(knows)}); with a fifth of the terms, the share of the variance that is open and the "
-        f"share of rows whose estimate has the wrong sign are {at_part(data)} ({others(at_part)}); the terms are "
-        f"correlated like {independent(data)} independent ones ({others(independent)})"
-    )
-    least_known = max(data_sets(tables), key=lambda name: mean(name, "open_at_part")) == data
-    if least_known:
-        text = (
-            f"Why: the ladder gains where some terms tell much about the others, and here they tell least: {figures}."
+    lines = []
+    for data in data_sets(tables):
+        own = select(models, data=data)
+        ratios = (
+            max((ratio(tables["at_risk"], model, ladder) for model in own), key=lambda r: r.mean)
+            for ladder in ("ladder", "ladder, certified")
         )
-    else:
-        text = f"Its first terms know as much as those of another data set, so that they are not the reason: {figures}."
-    if model["kernel"] == "linear":
-        text += (
-            f" Support vectors are the wrong terms here: a row has {number(float(model['nonzeros_per_row']))} values "
-            f'that are not zero, so that the weight vector, to which the library reduces `SVC(kernel="linear")` by '
-            f"itself, costs as much as one of the {number(float(model['support_vectors']))} support vectors."
+        terms, all_terms = mean(data, "terms_for_90"), mean(data, "support_vectors")
+        lines.append(
+            (
+                data,
+                *(interval(r, percent) for r in ratios),
+                f"{number(terms)} of {number(all_terms)} ({percent(terms / all_terms, 2)})",
+                percent(mean(data, "open_at_part"), 2),
+                percent(mean(data, "wrong_at_part"), 2),
+                number(mean(data, "effective_terms"), 2),
+            )
         )
-    return text
+    head = (
+        *("data set", "ladder / attentive", "certified / attentive", "terms for 90 % of the variance"),
+        *("variance open", "wrong signs", "independent terms"),
+    )
+    text = (
+        "The ladder gains where the first terms tell much about the others. Ratios are those of the data set's worst "
+        "model. The other columns: the terms, in the ladder's order, from which the best linear estimate explains 90 % "
+        f"of the score's variance; after {percent(PART)} of the terms, the share of the variance that is open and the "
+        "share of rows whose estimate has the wrong sign; and the number of independent terms that would be correlated "
+        "as much.\n\n" + table(head, lines)
+    )
+    return text + "".join(f"\n{_linear(model)}\n" for model in models if model["kernel"] == "linear")
+
+
+def _linear(model: Record) -> str:
+    """Why support vectors are the wrong terms of a linear model."""
+    return (
+        f"{model['data']}, {model['model']}: support vectors are the wrong terms of a linear kernel. A row has "
+        f"{number(float(model['nonzeros_per_row']))} values that are not zero, so that the weight vector, to which the "
+        'library reduces `SVC(kernel="linear")` by itself, costs as much as one of the '
+        f"{number(float(model['support_vectors']))} support vectors."
+    )

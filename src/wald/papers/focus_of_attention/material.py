@@ -1,4 +1,4 @@
-"""The three data sets of the paper, or what stands in for them, and the kernel machines trained on them."""
+"""The three data sets of the paper, or their substitutes, and the kernel machines trained on them."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from sklearn.svm import SVC
 from ...datasets import fetch_20newsgroups_binary, fetch_mnist, make_gisette_like
 from ...models import decompose
 
-#: MNIST is trained once for each of these, against the rest.
+#: MNIST has one model for each of these digits against the rest.
 DIGITS = (0, 5, 8)
-#: Draws the training rows, which do not depend on the seeds of the experiments.
+#: The seed of the training rows, which do not depend on the seeds of a run.
 TRAINING_SEED = 20121
-#: Kernel values held at once in double precision.
+#: Kernel values in memory at once, in float64.
 _CHUNK = 1 << 23
 
 #: A linear kernel that keeps its support vectors as terms, as the paper has them; ``kernel="linear"`` would be
@@ -72,13 +72,13 @@ class Material:
     Attributes
     ----------
     data, model_name : str
-        The data set, and what this model of it tells apart.
+        The data set, and the two classes of this model.
     model : SVC
     coef : float64 ndarray of shape (n,)
         a_j of every support vector.
     intercept : float
     rows : Rows
-        Unseen ones, for all roles; seeds deal the roles out.
+        Rows that the model has not seen; a seed assigns the roles.
     sizes : Sizes
     """
 
@@ -157,14 +157,14 @@ DATA: tuple[tuple[str, int, Callable[[bool], Iterator[Material]]], ...] = (
 
 
 def materials(quick: bool) -> Iterator[tuple[str, Callable[[], Material]]]:
-    """Data sets and trainings to be done, one after the other, so that only one model's terms are in memory."""
+    """Names of data sets with functions that train their models; called one by one, one model's terms are in memory."""
     for name, n_models, load in DATA:
         made = load(quick)
         for _ in range(n_models):
             yield name, partial(next, made)
 
 
-#: What stands behind every name, in words.
+#: Descriptions of the data sets.
 DESCRIPTIONS = {
     "MNIST": "digits {digits} against the rest, RBF kernel (gamma 0.02, C 5)".format(
         digits=", ".join(str(d) for d in DIGITS[:-1]) + f" and {DIGITS[-1]}"

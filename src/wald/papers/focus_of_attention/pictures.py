@@ -39,7 +39,7 @@ _LINES = (
 def draw_all(folder: Path, tables: Tables, models: Sequence[Record]) -> list[Path]:
     """Draw every picture into the folder, as PNG and SVG."""
     pictures = {
-        "error-asked-and-seen": lambda: draw_errors(tables["simulated_errors"]),
+        "error-requested-and-seen": lambda: draw_errors(tables["simulated_errors"]),
         "terms-needed": lambda: draw_costs(tables["simulated_costs"]),
         "stop-error-against-terms": lambda: draw_tradeoff(tables["curves"]),
         "precision-and-recall": lambda: draw_precision_recall(tables["precision_recall"]),
@@ -49,21 +49,21 @@ def draw_all(folder: Path, tables: Tables, models: Sequence[Record]) -> list[Pat
 
 
 def draw_errors(records: Sequence[Record]) -> Figure:
-    """Error asked for against error seen."""
+    """Error requested against error seen."""
     figure = Figure(figsize=(0.6 * PAGE_WIDTH, 3.4), layout="constrained")
     axes = figure.subplots()
-    axes.plot(DELTAS, DELTAS, color=GREY, linestyle=(0, (1, 1.5)), label="as asked")
+    axes.plot(DELTAS, DELTAS, color=GREY, linestyle=(0, (1, 1.5)), label="as requested")
     names = ["edge", *(f"{drift:g}" for drift in DRIFTS)]
     for name, colour, marker in zip(names, (BLACK, BLUE, SKY, GREEN, ORANGE), "sovD^", strict=True):
         label = "every full sum on the threshold" if name == "edge" else f"mean full sum {name} sd".replace("-", "−")
-        seen = [over_seeds(per_seed(select(records, drift=name, asked=delta), "seen")) for delta in DELTAS]
+        seen = [over_seeds(per_seed(select(records, drift=name, requested=delta), "seen")) for delta in DELTAS]
         draw_line(axes, DELTAS, seen, colour, "-", marker, label)
     axes.set(xscale="log", yscale="log")
     ticks = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2)
     per_cent_axis(axes.xaxis, ticks[3:])
     per_cent_axis(axes.yaxis, ticks)
     axes.set_ylim(4e-4, 0.45)
-    axes.set_xlabel("stop error asked for, δ (log scale)")
+    axes.set_xlabel("stop error requested, δ (log scale)")
     axes.set_ylabel("stop error seen, share of negatives (log scale)")
     axes.legend(loc="upper left", handlelength=1.8, borderaxespad=0.2)
     return figure

@@ -1,4 +1,4 @@
-"""The contenders: budgeted, attentive and our ladder, each over support vectors as terms, all judged by one walk.
+"""The contenders: the budgeted and the attentive predictor and our ladder, whose terms are support vectors.
 
 A predictor is fitted on plan rows. Shown other rows it gives a `Run`, which says for every setting of its one number
 what each row costs, how it is answered and how it is ranked.
@@ -21,22 +21,22 @@ from .material import Material, Rows
 
 Floats = NDArray[np.floating[Any]]
 
-#: The attentive predictor looks after so many terms (and would look after each in the paper): memory.
+#: Terms of a stage of the attentive predictor, to save memory; in the paper every term is a stage.
 EVERY = 8
 #: Settings of the attentive predictor that are tried between the boldest and the most cautious.
 N_SETTINGS = 48
 #: Scales of the ladder that are tried.
 N_SCALES = 200
-#: Up to this share of disagreements, every setting that makes a difference is tried besides.
+#: Up to this share of disagreements, every setting that changes an answer is tried as well.
 FINE = 0.003
-#: Steps between two of them to a wanted mean cost.
+#: Bisections between two scales to reach a mean cost.
 N_HALVINGS = 16
-#: Share of the plan rows that ``fit`` wants for a certificate, which is then made anew on rows of its own.
+#: Share of the plan rows that ``fit`` takes for a certificate, which ``recertify`` replaces on rows of its own.
 LEAST_CERTIFICATE = 0.1
 
 
 class Outcome(NamedTuple):
-    """What became of every row: terms evaluated, code answered, score to rank by, whether it left early."""
+    """Of every row: terms evaluated, code answered, score to rank by, and whether it exits early."""
 
     cost: NDArray[np.float64]
     codes: NDArray[np.int32]
@@ -46,25 +46,25 @@ class Outcome(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """A predictor's walk over some rows.
+    """The stages of a predictor on some rows.
 
     Attributes
     ----------
-    looks : StageScores
-        Scores at every early look, and the full model's codes.
+    stage_scores : StageScores
+        Scores at every early stage, and the full model's codes.
     boundary : Boundary
-        Its thresholds, up to the setting q.
+        The thresholds, up to the setting q.
     costs : ndarray of shape (T + 1,)
-        Terms evaluated at each look; the last is all of them.
+        Terms evaluated at each stage; the last is all of them.
     scores : ndarray of shape (N,)
         Full scores.
     settings : ndarray
-        Of q, from cautious to bold.
+        Values of q, from cautious to bold.
     estimates : ndarray of shape (N, T)
-        Estimate of the full score at each look.
+        Estimate of the full score at each stage.
     """
 
-    looks: StageScores
+    stage_scores: StageScores
     boundary: Boundary
     costs: NDArray[np.float64]
     scores: NDArray[np.float64]
@@ -72,23 +72,23 @@ class Run:
     estimates: Floats
 
     def outcome(self, q: float) -> Outcome:
-        """Let the rows leave at setting `q`; who leaves is ranked by the estimate at that look."""
-        codes, stage = self.looks.answers(*self.boundary.thresholds(q, self.looks.dtype))
-        early = stage < self.looks.n_stages
+        """Let the rows exit at setting `q`; a row that exits is ranked by the estimate at its stage."""
+        codes, stage = self.stage_scores.answers(*self.boundary.thresholds(q, self.stage_scores.dtype))
+        early = stage < self.stage_scores.n_stages
         ranking = self.scores.astype(np.float64)
         ranking[early] = self.estimates[early, stage[early]]
         return Outcome(self.costs[stage], codes, ranking, early)
 
     def disagreement(self, q: float) -> float:
-        """Share of the rows that are answered otherwise than by the full model."""
-        return float((self.outcome(q).codes != self.looks.full).mean())
+        """Share of the rows whose answer differs from the full model's."""
+        return float((self.outcome(q).codes != self.stage_scores.full).mean())
 
     @cached_property
     def _mean_costs(self) -> NDArray[np.float64]:
         return np.array([self.outcome(q).cost.mean() for q in self.settings])
 
     def setting_at_cost(self, mean_cost: float) -> float:
-        """The setting that costs so much on these rows, to within half a term where settings can be told apart."""
+        """The setting of a mean cost on these rows, to within half a term if there is one."""
         i = int(np.argmax(self._mean_costs <= mean_cost))  # costs fall along the settings
         if self._mean_costs[i] > mean_cost:
             return float(self.settings[-1])
@@ -104,7 +104,7 @@ class Run:
         return float(bold)
 
     def setting_at_risk(self, risk: float) -> float:
-        """The boldest setting up to which all tried ones disagree on at most this share of these rows."""
+        """The boldest setting such that it and all more cautious ones disagree on at most this share of these rows."""
         best = np.inf
         for q in self.settings:
             if self.disagreement(q) > risk:
@@ -123,24 +123,24 @@ class PartialSums:
         They give the means of the terms: over all rows, and over those that the full model calls positive.
     seed : int
     every : int, default=EVERY
-        StageScores come after every so many terms.
+        Terms of a stage.
     """
 
     def __init__(self, material: Material, plan: Rows, seed: int, every: int = EVERY) -> None:
         order = np.random.default_rng([seed, 4]).permutation(material.n_terms)
         self.order, self.coef, self.intercept = order, material.coef[order], material.intercept
         n = material.n_terms
-        self.looks = np.arange(every, n, every) if n > every else np.arange(1, n)
-        self.costs = np.append(self.looks, n).astype(np.float64)
-        # in the order; the sums of what is seen, and of what is not
+        self.stages = np.arange(every, n, every) if n > every else np.arange(1, n)
+        self.costs = np.append(self.stages, n).astype(np.float64)
+        # mean terms in this order: over all rows, and over the positives
         self._mean = self.coef * plan.values.mean(axis=0, dtype=np.float64)[order]
         positive = plan.full == 1
         self._positive = self.coef * plan.values[positive].mean(axis=0, dtype=np.float64)[order]
 
-    def at_looks(self, rows: Rows) -> NDArray[np.float32]:
-        """Sums of the terms seen at every look (N, T), without the intercept."""
-        weighted = rows.values[:, self.order[: self.looks[-1]]] * self.coef[: self.looks[-1]].astype(np.float32)
-        starts = np.concatenate([[0], self.looks[:-1]])
+    def at_stages(self, rows: Rows) -> NDArray[np.float32]:
+        """Sums of the terms seen at every stage (N, T), without the intercept."""
+        weighted = rows.values[:, self.order[: self.stages[-1]]] * self.coef[: self.stages[-1]].astype(np.float32)
+        starts = np.concatenate([[0], self.stages[:-1]])
         blocks = np.add.reduceat(weighted, starts, axis=1, dtype=np.float64)
         return np.cumsum(blocks, axis=1).astype(np.float32)
 
@@ -149,14 +149,14 @@ class PartialSums:
         return np.asarray(rows.values[:, self.order[:k]] @ self.coef[:k].astype(np.float32), dtype=np.float64)
 
     def rest_of_mean(self, k: Any) -> Any:
-        """What the terms after the first `k` are worth in the mean over all plan rows."""
+        """The mean, over all plan rows, of the sum of the terms after the first `k`."""
         seen = np.concatenate([[0.0], np.cumsum(self._mean)])
         return seen[-1] - seen[k]
 
     @property
     def positive_path(self) -> NDArray[np.float64]:
-        """A_t: where the sums of the full model's positives are in the mean at every look."""
-        return np.cumsum(self._positive)[self.looks - 1]
+        """A_t: the mean sums of the full model's positives at every stage."""
+        return np.cumsum(self._positive)[self.stages - 1]
 
     # ---- the budgeted predictor ----------------------------------------------------------------------------------
 
@@ -182,10 +182,10 @@ class PartialSums:
         return best_threshold(self.after(rows, k) + self.rest_of_mean(k) + self.intercept, rows.full == 1)[0]
 
     def budget_at_risk(self, rows: Rows, risk: float, *, tuned: bool) -> int:
-        """The smallest number of terms, among the looks, that disagrees on at most this share of the rows."""
-        scores = self.at_looks(rows) + (self.rest_of_mean(self.looks) + self.intercept)
+        """The smallest number of terms, among the stages', that disagrees on at most this share of the rows."""
+        scores = self.at_stages(rows) + (self.rest_of_mean(self.stages) + self.intercept)
         positive = rows.full == 1
-        for t, k in enumerate(self.looks):
+        for t, k in enumerate(self.stages):
             wrong = best_threshold(scores[:, t], positive)[1] if tuned else ((scores[:, t] > 0) != positive).sum()
             if wrong <= risk * len(positive):
                 return int(k)
@@ -205,21 +205,21 @@ class PartialSums:
         like : Run, optional
             On other rows: its boundary and settings are kept, so that its settings mean the same here.
         """
-        sums, path = self.at_looks(rows), self.positive_path
-        looks = StageScores(full=rows.full, scores=sums)
-        estimates = sums + (self.rest_of_mean(self.looks) + self.intercept)
+        sums, path = self.at_stages(rows), self.positive_path
+        stage_scores = StageScores(full=rows.full, scores=sums)
+        estimates = sums + (self.rest_of_mean(self.stages) + self.intercept)
         if like is not None:
-            return Run(looks, like.boundary, self.costs, rows.scores, like.settings, estimates)
+            return Run(stage_scores, like.boundary, self.costs, rows.scores, like.settings, estimates)
         centred = sums - path
         shift = float(centred.max())
         nothing = np.zeros(len(path))
         boundary = Boundary(path + shift, nothing + 1.0, nothing + np.inf, nothing)
-        level = shift - centred.min(axis=1).astype(np.float64)  # a row leaves when q is below it
+        level = shift - centred.min(axis=1).astype(np.float64)  # a row exits when q is below its level
         misses = np.sort(level[rows.full == 1])[::-1][: int(FINE * len(level)) + 2]
         swept = np.quantile(level, np.linspace(0, 1, N_SETTINGS))
-        slack = 1e-6 * np.abs(level).max()  # thresholds are rounded to single precision
-        settings = np.unique(np.concatenate([misses + slack, swept, [level.max() + slack]]))[::-1]
-        return Run(looks, boundary, self.costs, rows.scores, np.maximum(settings, 0.0), estimates)
+        margin = 1e-6 * np.abs(level).max()  # thresholds are rounded to single precision
+        settings = np.unique(np.concatenate([misses + margin, swept, [level.max() + margin]]))[::-1]
+        return Run(stage_scores, boundary, self.costs, rows.scores, np.maximum(settings, 0.0), estimates)
 
 
 def best_threshold(scores: Floats, positive: NDArray[np.bool_]) -> tuple[float, int]:
@@ -236,7 +236,7 @@ def best_threshold(scores: Floats, positive: NDArray[np.bool_]) -> tuple[float, 
 
 
 class LadderPredictor:
-    """The library's own default, wrapped around the model as a user would.
+    """The library's early-exit classifier with its default rule, around the model.
 
     Parameters
     ----------
@@ -260,7 +260,7 @@ class LadderPredictor:
             random_state=seed,
         )
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # too few rows for a certificate: it is made anew
+            warnings.simplefilter("ignore", UserWarning)  # too few rows for a certificate: recertify replaces it
             self.fast = fast.fit(plan.X).recertify(certificate.X)
 
     @property
@@ -269,9 +269,9 @@ class LadderPredictor:
         return float(self.fast.certificate_.q)
 
     def run(self, rows: Rows) -> Run:
-        """What the plan sees of the rows, through the engine."""
+        """The plan's stages on the rows, computed by the engine."""
         plan = self.fast.plan_
         scores = self.fast.stage_scores(rows.X)[0][:, :-1]
-        looks = StageScores(full=rows.full, scores=scores.astype(plan.precision))
-        settings = np.append(q_grid(looks, plan.boundary, N_SCALES), 0.0)
-        return Run(looks, plan.boundary, plan.stage_costs, rows.scores, settings, scores)
+        stage_scores = StageScores(full=rows.full, scores=scores.astype(plan.precision))
+        settings = np.append(q_grid(stage_scores, plan.boundary, N_SCALES), 0.0)
+        return Run(stage_scores, plan.boundary, plan.stage_costs, rows.scores, settings, scores)

@@ -19,14 +19,14 @@ Floats = NDArray[np.floating[Any]]
 RISK = 0.001
 #: Mean costs at which predictors are compared, as shares of all terms.
 SHARES = (0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
-#: Mean costs at which the ladder alone is looked at besides.
+#: Further mean costs, at which only the ladder is measured.
 LADDER_SHARES = (0.003, 0.005, 0.01)
-#: Those at which whole precision and recall curves are kept.
+#: Mean costs at which whole curves of precision and recall are kept.
 CURVE_SHARES = (0.1, 0.3, 0.5)
 RECALLS = (*(round(0.05 * i, 2) for i in range(1, 20)), 0.98)
-#: How far beyond the recall at which rejected rows come in the attentive predictor is compared with the full one.
+#: Where the rejected rows begin, precision is compared this much further in recall.
 BEYOND = 0.02
-#: Share of the terms after which it is asked how good the ladder's estimate is.
+#: Share of the terms after which the ladder's estimate is compared with the full score.
 PART = 0.2
 #: Plan rows from which the terms' correlations are taken.
 _CORRELATED = 2000
@@ -36,7 +36,7 @@ Tables = dict[str, list[Record]]
 
 
 def describe(material: Material) -> Record:
-    """What a model is and what it was trained on."""
+    """The model and the rows that it was trained on."""
     X, sizes = material.rows.X, material.sizes
     nonzeros = X.nnz / X.shape[0] if sparse.issparse(X) else np.count_nonzero(X) / len(X)
     return {
@@ -145,7 +145,7 @@ def _fall(outcome: Outcome, rows: Rows) -> Record:
     beyond = (min(1.0, recall + BEYOND),)
     return {
         "recall": recall,
-        # of no rows at all, precision is 1, as it is for scikit-learn
+        # scikit-learn defines the precision of no rows as 1
         "precision_before": float(rows.labels[kept].mean()) if kept.any() else 1.0,
         "precision_beyond": precision_at(outcome.ranking, rows.labels, beyond)[0],
         "precision_of_full_beyond": precision_at(rows.scores, rows.labels, beyond)[0],
@@ -184,10 +184,10 @@ def _at_risk(
 
 
 def _known(material: Material, plan: Rows, ladder: Run) -> Record:
-    """How fast the best linear estimate comes to know the score, and how many different terms there are."""
+    """How many terms the best linear estimate needs to explain the score, and how many independent terms there are."""
     residual = ladder.estimates - ladder.scores[:, None]
     known = 1.0 - residual.var(axis=0) / ladder.scores.var()
-    reached = {
+    terms_for = {
         f"terms_for_{level}": float(ladder.costs[:-1][known >= level / 100][0])
         if (known >= level / 100).any()
         else float(material.n_terms)
@@ -196,20 +196,20 @@ def _known(material: Material, plan: Rows, ladder: Run) -> Record:
     early = max(0, int(np.searchsorted(ladder.costs, PART * material.n_terms, side="right")) - 1)
     return {
         "support_vectors": material.n_terms,
-        **reached,
+        **terms_for,
         "open_at_part": float(1.0 - known[early]),
-        "wrong_at_part": float(((ladder.estimates[:, early] > 0) != (ladder.looks.full == 1)).mean()),
+        "wrong_at_part": float(((ladder.estimates[:, early] > 0) != (ladder.stage_scores.full == 1)).mean()),
         "effective_terms": effective_terms(plan.values),
     }
 
 
 def effective_terms(values: Floats) -> float:
-    """Number of uncorrelated terms that would be correlated as much in all: n^2 / sum of squared correlations."""
+    """Effective number of uncorrelated terms: n^2 / sum of squared correlations."""
     some = values[:_CORRELATED].astype(np.float64)
     some = some - some.mean(axis=0)
     some = some[:, some.std(axis=0) > 0]
     some /= np.sqrt((some**2).sum(axis=0))
     n = some.shape[1]
-    # chance alone correlates two terms by 1 / N in the square
+    # the squared correlation of independent terms is 1 / N in the mean
     squares = float(((some.T @ some) ** 2).sum()) - n * (n - 1) / (len(some) - 1)
     return float(n**2 / max(squares, float(n)))

@@ -1,10 +1,10 @@
 """The experiments of T. Bolukbasi, K. Chang, J. Wang and V. Saligrama, "Resource Constrained Structured Prediction".
 
 ``material`` holds the models and their examples (``neighbours`` the tagger's second model), ``contenders`` the
-policies; ``curves`` draws accuracy against costly features, ``times`` says where time goes, ``labels`` which budgets
-pseudo-labels ask for, ``depths`` which words of a tree were chosen, ``arcs`` how fast a parser of likely arcs is,
+policies; ``curves`` draws accuracy against costly features, ``times`` where time goes, ``labels`` the budgets
+of pseudo-labels, ``depths`` which words of a tree were chosen, ``arcs`` how fast a parser of likely arcs is,
 ``resampling`` how often a certificate is violated, ``steps`` shows examples; ``figures`` reads the tables, ``claims``,
-``aims``, ``pictures`` and ``findings`` show what came out.
+``parsing``, ``pictures`` and ``findings`` show the results.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from . import arcs, material
 from .curves import Fitted, Tables, draw, fit_policies, learn
 from .depths import depth_counts
 from .findings import write_findings
-from .labels import asked_shares
+from .labels import pseudo_label_shares
 from .material import SOURCES, describe, splits_of
 from .resampling import Served, certify_again, serve
 from .steps import walk
@@ -28,14 +28,14 @@ from .times import measure
 
 __all__ = ["run"]
 
-#: Processes that learn.
+#: The number of processes that learn; -1 for all processors.
 _JOBS = -1
-#: The data set whose answers are certified, those with trees, those shown step by step, and those asked for labels.
+#: The data set whose answers are certified; those with trees, those shown step by step, those whose labels are counted.
 _CERTIFIED = "OCR"
 _TREES = ("EWT", "Penn sample", "Penn sample, by head")
 _WALKED = ("OCR", "EWT")
 _LABELLED = ("OCR", "EWT", "Penn sample")
-#: Longest jobs first, so that none is left to one process in the end.
+#: The longest jobs come first, so that all processes are busy to the end.
 _FIRST = ("EWT", "Penn sample", "EWT tags", "Penn sample, by head", "OCR, new words", "OCR")
 
 
@@ -69,7 +69,7 @@ def run(folder: Path, *, quick: bool, seeds: int, console: Any) -> Path:
                 fitted[one.fitted.split.data] = one.fitted
             served += [one.served] if one.served is not None else []
         _in_order(tables)
-        for data in SOURCES:  # nothing else runs now
+        for data in SOURCES:  # no other work runs while time is measured
             step(f"{data}: measuring time")
             keep({"times": measure(fitted[data])})
         for data, treebank in arcs.TREEBANKS.items():
@@ -86,7 +86,7 @@ def run(folder: Path, *, quick: bool, seeds: int, console: Any) -> Path:
 
 
 def _learned(data: str, seed: int, seeds: int, quick: bool) -> _Learned:
-    """Everything about one split that may run beside others."""
+    """The part of the work on one split that may run in parallel with others."""
     split = SOURCES[data].load(seed, seeds, quick)
     model, folds = learn(split)
     policies = fit_policies(split, model, folds)
@@ -95,7 +95,7 @@ def _learned(data: str, seed: int, seeds: int, quick: bool) -> _Learned:
     if data in _TREES:
         tables["depths"] = depth_counts(fitted)
     if data in _LABELLED and seed == 0:
-        tables["pseudo_labels"] = asked_shares(data, seed, folds)
+        tables["pseudo_labels"] = pseudo_label_shares(data, seed, folds)
     return _Learned(tables, fitted if seed == 0 else None, serve(fitted) if data == _CERTIFIED else None)
 
 
@@ -107,7 +107,7 @@ def _arcs(data: str, treebank: Any, seeds: int, quick: bool) -> Tables:
 
 
 def _in_order(tables: Tables) -> None:
-    """Sort what came from several processes: by data set as on the page, by seed, and else as it was."""
+    """Sort the records of several processes by data set and seed; the sort is stable."""
     order = list(SOURCES)
 
     def place(record: Record) -> tuple[int, int]:

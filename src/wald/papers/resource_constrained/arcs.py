@@ -1,4 +1,4 @@
-"""How fast a parser is that scores likely arcs only, and what that costs."""
+"""Speed and accuracy of a parser that scores likely arcs only."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .material import parts_of_tests, right_by_seed
 
 #: How far a head's log probability may lie below the likeliest one's.
 MARGINS = (6.0, 5.0, 4.0, 3.0, 2.5, 2.0, 1.75, 1.5, 1.0)
-#: Treebanks, as `wald.datasets.fetch_treebank` knows them.
+#: Treebanks by the names of the page, with their names for `wald.datasets.fetch_treebank`.
 TREEBANKS = {"EWT": "ewt", "Penn sample": "ptb-sample"}
 _REPEATS = 15
 
@@ -35,7 +35,7 @@ class Way(NamedTuple):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """Of the parser."""
+        """Parameters of the parser."""
         return {
             "length_filter": None if self.filter == "none" else self.filter,
             "arc_margin": self.margin if np.isfinite(self.margin) else None,
@@ -62,7 +62,7 @@ def parse(data: str, seeds: int, train: Any, dev: Any, test: Any, **size: Any) -
         seeds_of = parts_of_tests(len(bank), seeds)
         passes: dict[Way, list[dict[str, float]]] = {way: [] for way in WAYS}
         for repeat in range(1 if subset == "dev" else _REPEATS):
-            for way in WAYS:  # in turns, so that a slow minute is everybody's
+            for way in WAYS:  # interleaved, so that a slow minute affects all of them
                 parser = alone if way == UNFILTERED else fast.set_params(**way.parameters)
                 heads, speed = _timed(parser, bank)
                 passes[way].append(speed)
@@ -81,7 +81,7 @@ def parse(data: str, seeds: int, train: Any, dev: Any, test: Any, **size: Any) -
 
 
 def _timed(parser: DependencyParser, bank: Any) -> tuple[NDArray[np.int32], dict[str, float]]:
-    """Heads, and how fast they came, on one thread."""
+    """Heads, and the seconds that they took on one thread."""
     start = time.perf_counter()
     heads = parser.predict(bank).heads
     seconds = time.perf_counter() - start

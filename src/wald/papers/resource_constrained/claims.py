@@ -9,18 +9,18 @@ import numpy as np
 from .._common import Claim, Estimate, Record, interval, number, over_seeds, percent, select
 from .contenders import NAMES, ONE_SHOT
 from .curves import Tables
-from .figures import above, asked, data_sets, full_time, lost, pooled, ran, time_of
+from .figures import above, budgets, data_sets, full_time, lost, pooled, ran, time_of
 from .times import NOTHING
 
-#: Budgets that are low, and one that stands for them; and half of the costly features.
+#: The highest of the low budgets, which stands for them; and half of the costly features.
 LOW, HALF = 0.2, 0.5
-#: A loss of so many points is negligible.
+#: The largest loss that counts as negligible.
 NEGLIGIBLE = 0.002
-#: What stays within a tenth of a point has lost nothing.
+#: The largest loss that counts as none.
 NOTHING_LOST = 0.001
 #: Microseconds a word in the paper: POS features, all features, the best tree.
 PAPER_US = (165, 275, 75)
-#: The paper's parsing data, as we have them.
+#: The treebanks that stand for the paper's.
 PARSED = ("EWT", "Penn sample")
 BY_HEAD = "Penn sample, by head"
 
@@ -36,7 +36,7 @@ def point(value: float) -> str:
 
 
 def verdict(holds: bool, fails: bool) -> str:
-    """What intervals say: for a claim, against it, or neither."""
+    """The verdict of intervals: for a claim, against it, or neither."""
     return "holds" if holds else "does not hold" if fails else "not beyond doubt"
 
 
@@ -85,7 +85,7 @@ def ahead_of_rivals(tables: Tables) -> Claim:
     """The one-shot policy against the rivals at every budget."""
     said, gaps = [], []
     for rival in ("uniform", "uniform, examples", "myopic", "q-learning"):
-        own = [above(tables, "OCR", share, "one-shot", rival) for share in asked(tables, "OCR")]
+        own = [above(tables, "OCR", share, "one-shot", rival) for share in budgets(tables, "OCR")]
         gaps += own
         at = above(tables, "OCR", LOW, "one-shot", rival)
         clear = sum(gap.low > 0 for gap in own)
@@ -140,7 +140,7 @@ def first_steps(tables: Tables) -> Claim:
 
 
 def microseconds(tables: Tables) -> Claim:
-    """What features and inference cost."""
+    """The time of features and inference."""
     said, ratios = [], []
     for data in parsed(tables):
         cheap, full = time_of(tables, data, NOTHING, 0.0), full_time(tables, data)
@@ -156,7 +156,7 @@ def microseconds(tables: Tables) -> Claim:
 
 
 def half_is_enough(tables: Tables) -> Claim:
-    """What half of the costly features lose."""
+    """The loss at half of the costly features."""
     said, losses = [], []
     for data in parsed(tables):
         own = {name: lost(tables, data, name, HALF) for name in (*ONE_SHOT, "iterated")}
@@ -175,7 +175,9 @@ def trajectories(tables: Tables) -> Claim:
     for data in data_sets(tables):
         if not ran(data, "parsimonious"):
             continue
-        own = [above(tables, data, share, "one-shot", "parsimonious") for share in asked(tables, data) if share <= LOW]
+        own = [
+            above(tables, data, share, "one-shot", "parsimonious") for share in budgets(tables, data) if share <= LOW
+        ]
         gaps += own
         said.append(f"{data} {points(own[-1])}")
     return Claim(
@@ -190,7 +192,7 @@ def trajectories(tables: Tables) -> Claim:
 
 
 def importance(tables: Tables) -> Claim:
-    """What importance weights bring."""
+    """The gain of importance weights."""
     gaps = {
         data: above(tables, data, LOW, "one-shot", "unweighted")
         for data in data_sets(tables)
@@ -210,7 +212,7 @@ def one_shot_above_anytime(tables: Tables) -> Claim:
     """One-shot against anytime: when money may move between sentences, and when it may not."""
     said, gaps = [], []
     for data in parsed(tables):
-        free = [above(tables, data, share, "one-shot", "anytime", "mean", "each") for share in asked(tables, data)]
+        free = [above(tables, data, share, "one-shot", "anytime", "mean", "each") for share in budgets(tables, data)]
         gaps += free
         equal = above(tables, data, 0.3, "one-shot", "anytime", "each")
         at = above(tables, data, 0.3, "one-shot", "anytime", "mean", "each")
@@ -226,7 +228,7 @@ def myopic(tables: Tables) -> Claim:
     """The myopic policy, its second inference and its accuracy."""
     said, gaps = [], []
     for data in parsed(tables):
-        own = [above(tables, data, share, "myopic", "uniform") for share in asked(tables, data)]
+        own = [above(tables, data, share, "myopic", "uniform") for share in budgets(tables, data)]
         gaps += own
         ours, rival = (time_of(tables, data, name, 0.3) for name in ("myopic", "uniform"))
         second = float(ours["inference_us"]) - float(rival["inference_us"])
@@ -250,7 +252,7 @@ def _words(tables: Tables, data: str) -> int:
 
 
 def reach(records: Sequence[Record]) -> Claim:
-    """Which budgets pseudo-labels ask for."""
+    """The budgets that pseudo-labels need."""
     most = {}
     for data in dict.fromkeys(str(r["data"]) for r in records):
         own = select(records, data=data, search="trajectory")
@@ -266,7 +268,7 @@ def reach(records: Sequence[Record]) -> Claim:
 
 
 def depth(tables: Tables) -> Claim:
-    """Where in the tree the words stand that get costly features."""
+    """Whether costly features go to words of low depth in the tree."""
     said, concentrated = [], {}
     for data in dict.fromkeys(str(r["data"]) for r in tables["depths"]):
         own = select(tables["depths"], data=data, policy="one-shot")

@@ -1,4 +1,4 @@
-"""Who decides: the paper's policies, its rivals, and ours."""
+"""The policies: the paper's, its rivals, and ours."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from ...structured.policies import (
 )
 from ...structured.policies.crossfit import Fold
 
-#: Pseudo-labels by trajectory: additions at most. Of a fold's longer examples few parts are wrong.
+#: The most additions of a search for pseudo-labels by trajectory; few parts of long examples are wrong.
 _T_MAX = 12
-#: Folds in which pseudo-labels are searched for where examples are many.
+#: Folds in which pseudo-labels are searched for, if there are more parts than the second number.
 _SEARCHED_FOLDS, _MANY_PARTS = 2, 60_000
-#: How closely the classifier of simple features fits: there are many of them, and most are rare.
+#: C of the classifier of simple features, of which there are many, most of them rare.
 _C_SIMPLE = 10.0
 
 
@@ -40,7 +40,7 @@ class Contender(NamedTuple):
 
     @property
     def name(self) -> str:
-        """How it is called on the page."""
+        """Its name on the page."""
         return NAMES[self.policy] + (", equal share" if self.spend == "each" else "")
 
 
@@ -51,7 +51,7 @@ class Lessons(NamedTuple):
     ----------
     folds : list of Fold
     searched : list of Fold
-        Those in which pseudo-labels are searched for.
+        The folds in which pseudo-labels are searched for.
     seed : int
     """
 
@@ -102,13 +102,11 @@ NAMES = {
 }
 #: One-shot policies of the paper.
 ONE_SHOT = ("one-shot", "parsimonious", "simple", "simple, parsimonious")
-#: Policies that learn.
-LEARNED = ("q-learning", *ONE_SHOT, "unweighted", "iterated", "label-free")
 
 _SPENDING_EACH = tuple(Contender(name, "each") for name in ("one-shot", "anytime", "iterated"))
 _BASIC = tuple(map(Contender, ("uniform", "uniform, examples", "myopic", "one-shot", "parsimonious", "simple")))
 _ALL = (*map(Contender, (name for name in POLICIES if name != "anytime")), *_SPENDING_EACH)
-#: Who runs on which data. Q-learning asks for an answer at every step, which takes long where examples do.
+#: The policies of each data set. Q-learning needs a prediction at every step, which is slow on long examples.
 CONTENDERS: dict[str, tuple[Contender, ...]] = {
     "OCR": (*_ALL, Contender("anytime")),
     "OCR, new words": tuple(map(Contender, ("uniform", "one-shot", "iterated", "label-free"))),

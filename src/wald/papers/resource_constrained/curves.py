@@ -23,11 +23,11 @@ Tables = dict[str, list[Record]]
 
 #: Shares of the parts that get costly features.
 SHARES = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9)
-#: Fewer of them, where a look takes longer.
+#: Fewer of them, where one budget takes longer.
 FEWER = (0.1, 0.2, 0.3, 0.4, 0.5, 0.75)
-#: Those of a quick run.
+#: Shares of a quick run.
 FEWEST = (0.2, 0.3, 0.5)
-#: Price of a part: the cheap group comes free, so that a budget is a share.
+#: Prices of the groups: the cheap one is free, so that a budget is a share of the parts.
 _PRICES = (0.0, 1.0)
 
 
@@ -67,18 +67,18 @@ def fit_policies(split: Split, model: Any, folds: list[Fold]) -> dict[str, Polic
     """Fit every policy that runs on the split's data to the same cross-fitted predictions."""
     lessons, fitted = lessons_of(folds, split.seed), {}
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # the classifiers' last digits do not matter
+        warnings.simplefilter("ignore", ConvergenceWarning)  # full convergence of the classifiers is not needed
         for name in dict.fromkeys(contender.policy for contender in CONTENDERS[split.data]):
             fitted[name] = POLICIES[name](lessons).fit(model, split.X, split.y)
             if hasattr(fitted[name], "cv"):
-                fitted[name].cv = "prefit"  # a fitted policy needs its lessons no more
+                fitted[name].cv = "prefit"  # a fitted policy no longer needs its folds
     return fitted
 
 
 def draw(split: Split, model: Any, policies: Mapping[str, Policy], quick: bool) -> tuple[list[Record], Fitted]:
     """Accuracy of every contender at every share.
 
-    Thresholds are set on the test examples, without their labels, so that the shares are those asked for.
+    Thresholds are set on the test examples, without their labels, so that the shares are those requested.
     """
     session = model.open(split.X_test)
     truth, offsets = session.codes(split.y_test), np.asarray(session.offsets)
@@ -103,7 +103,7 @@ def draw(split: Split, model: Any, policies: Mapping[str, Policy], quick: bool) 
                     "seed": seed,
                     "policy": contender.policy,
                     "spend": contender.spend,
-                    "asked": share,
+                    "requested": share,
                     "parts": parts,
                     "bought": bought[seed][0],
                     "right": right[seed][0],

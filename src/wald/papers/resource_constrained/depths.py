@@ -1,4 +1,4 @@
-"""How deep in the tree the words stand that get costly features."""
+"""Depths in the tree of the words that get costly features."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from .curves import Fitted
 
 #: Depths told apart; deeper words count with the last. The root word has depth 0.
 DEEPEST = 7
-#: The budget that is looked at, and whose purchases.
+#: The budget, and the policies whose purchases are counted.
 SHARE = 0.3
-LOOKED_AT = (Contender("one-shot"), Contender("iterated"))
+COUNTED = (Contender("one-shot"), Contender("iterated"))
 
 
 def depths_of(heads: NDArray[np.int32], offsets: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -36,14 +36,14 @@ def depths_of(heads: NDArray[np.int32], offsets: NDArray[np.int64]) -> NDArray[n
 
 
 def depth_counts(fitted: Fitted) -> list[Record]:
-    """Words at every depth of the true trees, and those of them that got costly features."""
+    """Number of words at every depth of the true trees, and of those with costly features."""
     split = fitted.split
     session = fitted.model.open(split.X_test)
     offsets = np.asarray(session.offsets)
     depth = np.minimum(depths_of(session.codes(split.y_test), offsets), DEEPEST)
     of = np.repeat(split.seeds, np.diff(offsets))
     records: list[Record] = []
-    for contender in LOOKED_AT:
+    for contender in COUNTED:
         predictor = fitted.predictors[contender, SHARE]
         state = acquire(predictor.policy, session, predictor.threshold_, decode=False).state[:, 0]
         for seed in np.unique(of):

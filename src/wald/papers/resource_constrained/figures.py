@@ -1,4 +1,4 @@
-"""What the tables say: accuracies, gaps, and from which share of costly features nothing is lost."""
+"""Figures from the tables: accuracies, gaps, and the share of costly features from which nothing is lost."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ class Curve(NamedTuple):
         return float(self.accuracy[-1])
 
     def at(self, share: float) -> float:
-        """Between two points, on the line between them."""
+        """The accuracy at a share, interpolated linearly between points."""
         return float(np.interp(share, self.shares, self.accuracy))
 
     def within(self, loss: float) -> float:
         """The share from which on no more than ``loss`` of the parts is lost against everything bought."""
-        wanted = self.full - loss
-        below = np.flatnonzero(self.accuracy < wanted - 1e-12)
+        least = self.full - loss
+        below = np.flatnonzero(self.accuracy < least - 1e-12)
         if not len(below):
             return float(self.shares[0])
         i = int(below[-1])
         (x0, x1), (y0, y1) = self.shares[i : i + 2], self.accuracy[i : i + 2]
-        return float(x0 + (x1 - x0) * (wanted - y0) / (y1 - y0))
+        return float(x0 + (x1 - x0) * (least - y0) / (y1 - y0))
 
 
 def data_sets(tables: Tables) -> list[str]:
@@ -54,18 +54,18 @@ def _own(tables: Tables, data: str, policy: str, spend: str) -> list[Record]:
     return select(tables["curves"], data=data, policy=policy, spend=spend)
 
 
-def asked(tables: Tables, data: str) -> list[float]:
-    """Shares on a data set."""
-    return sorted({float(r["asked"]) for r in select(tables["curves"], data=data)})
+def budgets(tables: Tables, data: str) -> list[float]:
+    """The shares of costly features that are requested on a data set."""
+    return sorted({float(r["requested"]) for r in select(tables["curves"], data=data)})
 
 
 def pooled(tables: Tables, data: str, policy: str, spend: str = "mean") -> Curve:
     """The curve of a contender over all seeds' examples."""
     own = _own(tables, data, policy, spend)
-    total = _sums(select(own, asked=asked(tables, data)[0]))
+    total = _sums(select(own, requested=budgets(tables, data)[0]))
     points = [(0.0, total["cheap"] / total["parts"])]
-    for share in asked(tables, data):
-        sums = _sums(select(own, asked=share))
+    for share in budgets(tables, data):
+        sums = _sums(select(own, requested=share))
         points.append((sums["bought"] / sums["parts"], sums["right"] / sums["parts"]))
     points.append((1.0, total["full"] / total["parts"]))
     shares, accuracy = np.array(sorted(points)).T
@@ -80,7 +80,7 @@ def accuracies(
     tables: Tables, data: str, policy: str, share: float, spend: str = "mean", column: str = "right"
 ) -> NDArray[np.float64]:
     """Accuracy of every seed at a budget; or with the column ``"cheap"`` or ``"full"``, with nothing or everything."""
-    own = sorted(select(_own(tables, data, policy, spend), asked=share), key=lambda r: int(r["seed"]))
+    own = sorted(select(_own(tables, data, policy, spend), requested=share), key=lambda r: int(r["seed"]))
     return np.array([float(r[column]) / float(r["parts"]) for r in own])
 
 
@@ -101,7 +101,7 @@ def lost(tables: Tables, data: str, policy: str, share: float, spend: str = "mea
 
 def time_of(tables: Tables, data: str, policy: str, share: float, spend: str = "mean") -> Record:
     """Where time goes, of a policy at a budget; of ``EVERYTHING`` at 1."""
-    (record,) = select(tables["times"], data=data, policy=policy, spend=spend, asked=share)
+    (record,) = select(tables["times"], data=data, policy=policy, spend=spend, requested=share)
     return record
 
 

@@ -1,19 +1,22 @@
-"""The page: what was run, the paper's claims beside our figures, the aims, times, and examples step by step."""
+"""The page: what was run, the paper's claims beside our figures, accuracies, certificates, times and examples."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
 
-from .._common import number, percent, select, table
-from .aims import all_aims, total_times
+import numpy as np
+
+from .._common import Record, number, percent, select, table
+from .._page import claims_section, files_section, quick_note, write_page
 from .arcs import WAYS
-from .claims import all_claims
+from .claims import NEGLIGIBLE, all_claims, point
 from .contenders import CONTENDERS, NAMES
 from .curves import Tables
-from .figures import asked, data_sets, pooled, pooled_uas, speed
+from .figures import budgets, data_sets, full_time, pooled, pooled_uas, ran, speed
 from .material import SOURCES
 from .parsing import all_parsing_claims, treebanks
+from .resampling import CONFIDENCE, RISK
 from .times import EVERYTHING, NOTHING
 
 #: What each picture shows, for those that stand on the page.
@@ -40,31 +43,26 @@ test words, another model and other policies; elsewhere one model is tested, and
 which the test sentences were cut at random.
 """
 
-_QUICK = """
-**This was a quick run: few examples, small models, few budgets, and {seeds} seeds. It shows that everything runs; its
-figures are not to be quoted.**
-"""
-
 _READINGS = """\
 One model serves all states of a task: it learns from examples whose parts have the costly features at random. Policies
 learn from predictions for folds that clones of the model did not see, drawn as test examples are: the few spellings of
 the handwritten words come back in other hands, but for *new words*, where folds hold out spellings, too. The
 classifiers of the one-shot policy are set to a budget by a threshold; on these curves it is set on the test examples,
-without their labels, so that shares are the ones asked for. Of the pseudo-labels by trajectory, what an example can do
+without their labels, so that the shares are those requested. Of the pseudo-labels by trajectory, what an example can do
 without is taken back, and parts that need costly features weigh as much as all others together; the anytime policy
 weighs additions by what they are better than one that changes nothing. Neither is in the paper. *Complex* policy
-features look at the model's answer and its margins, *simple* ones at the part alone. With *equal share*, every example
-has the same share of its parts bought; else money moves between examples, and the mean is kept. *Iterated* is this
-library's own: rank parts by the probability that their answer is wrong, buy, answer again, rank again; *label-free*,
-by the probability that it differs from the answer with everything.
+features come from the model's answer and its margins, *simple* ones from the part alone. With *equal share*, every
+example has the same share of its parts bought; else money moves between examples, and the mean is kept. *Iterated* is
+this library's own: it ranks parts by the probability that their answer is wrong, buys, answers again and ranks again;
+*label-free* ranks them by the probability that the answer differs from that with all features.
 """
 
 _TIMES = """\
 Times are microseconds a part on one thread, from the cheap features of all test examples to their last answer; they
-are this run's own, on a machine that others may have used, and to be taken lightly. Our HOG and our parser's templates
-are so fast that a policy, and the inferences it asks for, can cost more than what they save: there, all features are
-the fastest choice, which `BudgetedPredictor(costs="time")` finds by itself. Where features ask a second model, they
-are not.
+are this run's own, on a machine that others may have used, and only indicative. Our HOG and our parser's templates
+are so fast that a policy, and the inferences it needs, can cost more than they save: there, all features are
+the fastest choice, which `BudgetedPredictor(costs="time")` finds by itself. Where features come from a second
+model, they are not.
 """
 
 
@@ -72,36 +70,30 @@ def write_findings(folder: Path, tables: Tables, files: Sequence[Path], *, quick
     """Write the page ``findings.md`` into the folder, and return its path."""
     n_seeds = len({r["seed"] for r in tables["curves"]})
     written = {path.stem for path in files}
-    claims = [*all_claims(tables), *all_parsing_claims(tables)]
     parts = [
-        _HEAD.format(seeds=n_seeds) + (_QUICK.format(seeds=n_seeds) if quick else ""),
+        _HEAD.format(seeds=n_seeds) + quick_note(quick, "few examples, small models, few budgets,", n_seeds),
         _data(tables),
         _READINGS,
-        "## The paper's claims\n",
-        table(("", "the paper", "here", "verdict"), [(i + 1, *claim) for i, claim in enumerate(claims)]),
-        "## What was to be reached\n",
-        table(("setting", "the paper", "wanted", "seen", ""), [aim.line for aim in all_aims(tables)]),
+        claims_section([*all_claims(tables), *all_parsing_claims(tables)]),
         "## Accuracy by budget\n",
         *(_by_budget(tables, data) for data in data_sets(tables)),
+        "## Certificates\n",
+        certificates(tables["certificates"]),
         "## Time\n",
         _TIMES,
         _where_time_goes(tables),
-        "The least time at most 0.2 points below all features, all examples pooled:\n",
+        "The fastest budgets that lose at most 0.2 points against all features, all examples pooled:\n",
         table(
             ("data", "policy", "share", "points", "features", "policy, µs", "inference", "total", "all features", ""),
-            total_times(tables),
+            _fastest(tables),
         ),
         "## Likely arcs\n",
         *(_arcs(tables, data) for data in treebanks(tables)),
         "## Pictures\n",
         *(f"{words}:\n\n![{words}]({name}.png)\n" for name, words in SHOWN.items() if name in written),
-        "## Files\n",
-        "\n".join(f"- [{path.name}]({path.name})" for path in files if path.suffix != ".svg") + "\n",
-        "Every picture is there as SVG too.\n",
+        files_section(files),
     ]
-    path = folder / "findings.md"
-    path.write_text("\n".join(parts), encoding="utf-8")
-    return path
+    return write_page(folder, parts)
 
 
 def _data(tables: Tables) -> str:
@@ -119,16 +111,16 @@ def _data(tables: Tables) -> str:
 
 
 def _by_budget(tables: Tables, data: str) -> str:
-    """Accuracy of every contender at every budget, and from where nothing is lost."""
-    budgets = asked(tables, data)
+    """Accuracy of every contender at every budget, and the shares from which nothing is lost."""
+    shares = budgets(tables, data)
     lines = []
     for contender in CONTENDERS[data]:
         curve = pooled(tables, data, *contender)
-        points = [f"{100 * curve.at(share):.2f}" for share in budgets]
+        points = [f"{100 * curve.at(share):.2f}" for share in shares]
         if contender.spend == "each":  # what each example may spend at most is rounded down to whole parts
             points = [f"{100 * a:.2f}" for a in curve.accuracy[1:-1]]
         lines.append((contender.name, *points, *(percent(curve.within(loss), 2) for loss in (0.001, 0.003))))
-    head = (data, *(percent(share) for share in budgets), "within 0.1", "within 0.3")
+    head = (data, *(percent(share) for share in shares), "within 0.1", "within 0.3")
     source = SOURCES[data]
     note = (
         f"{source.answer.capitalize()}s right, per cent, all test {source.parts} pooled, by the share of "
@@ -143,7 +135,7 @@ def _where_time_goes(tables: Tables) -> str:
     for data in data_sets(tables):
         for record in select(tables["times"], data=data):
             nothing_else = record["policy"] in (NOTHING, EVERYTHING)
-            if not nothing_else and record["asked"] != 0.3:
+            if not nothing_else and record["requested"] != 0.3:
                 continue
             name = str(record["policy"])
             said = NAMES.get(name, f"{name} bought") + (", equal share" if record["spend"] == "each" else "")
@@ -153,6 +145,48 @@ def _where_time_goes(tables: Tables) -> str:
             )
     head = ("data", "policy", "share", "features", "policy, µs", "inference", "total", "inferences a part")
     return table(head, lines)
+
+
+def _fastest(tables: Tables) -> list[tuple[str, ...]]:
+    """The fastest budget of every policy that loses nothing, beside the time of all features."""
+    lines = []
+    for data in data_sets(tables):
+        full = float(full_time(tables, data)["total_us"])
+        for name in ("iterated", "one-shot", "simple"):
+            if not ran(data, name):
+                continue
+            own = select(tables["times"], data=data, policy=name, spend="mean")
+            curve = pooled(tables, data, name)
+            good = [r for r in own if curve.at(float(r["share"])) >= curve.full - NEGLIGIBLE]
+            if not good:
+                continue
+            best = min(good, key=lambda r: float(r["total_us"]))
+            lines.append(
+                (
+                    data,
+                    NAMES[name],
+                    percent(float(best["share"]), 2),
+                    point(curve.at(float(best["share"])) - curve.full),
+                    *(number(float(best[f"{what}_us"]), 2) for what in ("features", "policy", "inference", "total")),
+                    number(full, 3),
+                    f"{number(full / float(best['total_us']), 2)}x",
+                )
+            )
+    return lines
+
+
+def certificates(records: Sequence[Record]) -> str:
+    """How often the certificates of a budget were violated, and what they cost."""
+    violated = sum(int(r["violated"]) for r in records)
+    certified = sum(r["status"] == "certified" for r in records)
+    share, best = float(np.mean([float(r["share"]) for r in records])), float(records[0]["best_share"])
+    return (
+        f"A certificate on OCR promises with {percent(CONFIDENCE)} confidence that at most {percent(RISK)} of the "
+        f"letters differ from the answers with all features. {number(int(records[0]['words']))} words were drawn with "
+        f"replacement {len(records)} times: {certified} runs were certified, and {violated} of the promises were "
+        f"violated. {percent(share)} of the letters were bought in the mean, {number(share / best)} times the "
+        f"{percent(best)} of the best budget that is not certified.\n"
+    )
 
 
 def _arcs(tables: Tables, data: str) -> str:

@@ -1,4 +1,4 @@
-"""Which budgets pseudo-labels ask for, by how much a part is worth."""
+"""The budgets that pseudo-labels need, by the price of a part."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ...structured.policies.targets import Objective, parsimonious, trajectory
 from ...structured.protocol import State
 from .._common import Record
 
-#: Wrong parts that one part with costly features is worth.
+#: The price of a part with costly features, in wrong parts.
 TRADEOFFS = (0.0, 0.03, 0.1, 0.3, 0.6)
 _SEARCHES: dict[str, Callable[[Objective], State]] = {
     "trajectory": lambda objective: trajectory(objective, 12).state,
@@ -19,7 +19,7 @@ _SEARCHES: dict[str, Callable[[Objective], State]] = {
 }
 
 
-def asked_shares(data: str, seed: int, folds: Sequence[Fold]) -> list[Record]:
+def pseudo_label_shares(data: str, seed: int, folds: Sequence[Fold]) -> list[Record]:
     """Share of the parts that pseudo-labels give costly features to, in one fold, at every trade-off."""
     return [
         {

@@ -119,7 +119,7 @@ def parsing(name: str, treebank: str, group_by: str) -> Callable[[int, int, bool
 
 
 def tagging(seed: int, seeds: int, quick: bool) -> Split:
-    """Sentences of EWT, to be tagged; costly features ask a second model."""
+    """Sentences of EWT, to be tagged; costly features come from a second model."""
     train, test = (sentences("ewt", subset, quick) for subset in ("train", "test"))
     if not quick:
         train = train[np.sort(np.random.default_rng(_SEED).permutation(len(train))[:_TAGGED])]

@@ -1,4 +1,4 @@
-"""A second model that is asked for a word's tag: the training tokens that are most alike, and how they are tagged."""
+"""A second model of a word's tag: the most similar training tokens, and their tags."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def one_hot(parts: Parts) -> Any:
 
 
 class Neighbours:
-    """What the most similar tagged tokens say, as an extractor.
+    """The tags of the most similar tagged tokens, as an extractor.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ class Neighbours:
         self._tokens = sparse.csc_matrix(self._vectors(parts[some]).T)
 
     def remember(self, *collections: list[Parts]) -> Self:
-        """Search for tokens now, so that learning and drawing curves need not do it again."""
+        """Search for tokens once, for learning and drawing curves."""
         parts = np.concatenate([sentence for sentences in collections for sentence in sentences])
         known = np.zeros((int(parts[:, TOKEN].max()) + 1, len(self._names) + 1), dtype=np.float32)
         known[parts[:, TOKEN]] = self._searched(parts)

@@ -31,7 +31,7 @@ from .arcs import FILTERED, MARGINS, UNFILTERED, Way
 from .contenders import NAMES, Contender
 from .curves import Tables
 from .depths import DEEPEST
-from .figures import asked, data_sets, full_time, lost, pooled, pooled_uas, ran, speed, time_of
+from .figures import budgets, data_sets, full_time, lost, pooled, pooled_uas, ran, speed, time_of
 from .material import SOURCES
 from .steps import Walk
 from .times import NOTHING
@@ -106,7 +106,7 @@ def _explain(figure: Figure, panels: Iterable[Any], lines: int = 2) -> None:
 
 def _line(axes: Any, tables: Tables, data: str, contender: Contender) -> None:
     """A contender's curve; the band is the interval of what is lost against all features."""
-    curve, shares = pooled(tables, data, *contender), asked(tables, data)
+    curve, shares = pooled(tables, data, *contender), budgets(tables, data)
     losses = [lost(tables, data, contender.policy, share, contender.spend) for share in shares]
     estimates = [
         Estimate(100 * a, 100 * (a + e.mean - e.high), 100 * (a + e.mean - e.low), e.n)
@@ -211,7 +211,7 @@ def draw_equal_shares(tables: Tables) -> Figure:
 
 def _losses(axes: Any, tables: Tables, data: str, contender: Contender) -> None:
     curve = pooled(tables, data, *contender)
-    below = [lost(tables, data, contender.policy, share, contender.spend) for share in asked(tables, data)]
+    below = [lost(tables, data, contender.policy, share, contender.spend) for share in budgets(tables, data)]
     estimates = [Estimate(-100 * e.mean, -100 * e.high, -100 * e.low, e.n) for e in below]
     colour, line, marker = STYLES[contender.policy]
     _band(axes, list(curve.shares[1:-1]), estimates, colour, line, marker, contender.name)

@@ -1,4 +1,4 @@
-"""How often a certificate is violated, on examples drawn again and again from those whose gaps are known."""
+"""How often a certificate is violated, on examples drawn repeatedly from a population with known gaps."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from ...structured.policies import Policy, acquire
 from .._common import Record
 from .curves import Fitted
 
-#: Promised: at most this share of the letters differs, with this confidence.
+#: The promise: at most this share of the letters differs, with this confidence.
 RISK, CONFIDENCE = 0.01, 0.95
-#: Drawings, and the folds' worth of words that each of them has, of ten.
+#: The number of drawings; each has as many words as four of the ten folds.
 DRAWINGS, FOLDS = 200, 4
 #: Thresholds tested, on the probability that a part is wrong, the most cautious first.
 PROBABILITIES = np.geomspace(3e-4, 0.6, 80)
-#: Draws the words.
+#: The seed of the drawings.
 _SEED = 95
 
 
 class Served(NamedTuple):
-    """What some words lose and cost at every threshold.
+    """The losses and costs of words at every threshold.
 
     Attributes
     ----------
@@ -34,7 +34,7 @@ class Served(NamedTuple):
         Letters with costly features.
     n_parts : int64 ndarray of shape (n_words,)
     longest : int
-        Of the words that the policy learned from.
+        Length of the longest word that the policy learned from.
     """
 
     gaps: NDArray[np.float64]
@@ -44,7 +44,7 @@ class Served(NamedTuple):
 
 
 def serve(fitted: Fitted, policy: str = "iterated") -> Served:
-    """Let a policy whose priorities are log probabilities answer at every threshold."""
+    """Predict at every threshold with a policy whose priorities are log probabilities."""
     session = fitted.model.open(fitted.split.X_test)
     offsets = np.asarray(session.offsets)
     everything = session.decode(session.state())
@@ -59,9 +59,9 @@ def serve(fitted: Fitted, policy: str = "iterated") -> Served:
 
 
 def certify_again(served: Sequence[Served], risk: float = RISK, drawings: int = DRAWINGS) -> list[Record]:
-    """Draw words with replacement, certify, and look at the truth: the mean over all words.
+    """Draw words with replacement, certify, and compare with the mean over all words.
 
-    The words of all rotations are one population, so that what is drawn from is known.
+    The words of all rotations are the population, whose means are known.
     """
     gaps, bought = (np.concatenate([getattr(s, name) for s in served], axis=1) for name in ("gaps", "bought"))
     n_parts = np.concatenate([s.n_parts for s in served])

@@ -12,10 +12,10 @@ from ...structured.policies.segments import parts_of
 from .contenders import Contender
 from .curves import Fitted
 
-#: The budget at which they are shown, and whose purchases.
+#: The budget and the policy that are shown.
 SHARE = 0.3
 SHOWN = Contender("iterated")
-#: Parts of an example that is easily looked at.
+#: The least and the most parts of an example that fits into a picture.
 _FEWEST, _MOST = 5, 12
 
 
@@ -42,10 +42,10 @@ class Walk(NamedTuple):
     ----------
     data : str
     example : object
-        As the model takes it.
+        An example in the form that the model takes.
     truth : int32 ndarray of shape (n_parts,)
     steps : list of Step
-        The first one with nothing bought.
+        Nothing is bought in the first step.
     """
 
     data: str
@@ -55,7 +55,7 @@ class Walk(NamedTuple):
 
 
 def walk(fitted: Fitted) -> Walk:
-    """The example of which a policy repairs most: of those, the one it buys least for."""
+    """The example with the most parts corrected by the policy; among equals, the one with the fewest purchases."""
     split = fitted.split
     session = fitted.model.open(split.X_test)
     truth, offsets = np.asarray(session.codes(split.y_test)), np.asarray(session.offsets)
@@ -66,8 +66,8 @@ def walk(fitted: Fitted) -> Walk:
     wrong = [np.add.reduceat(c != truth, offsets[:-1], dtype=np.int64) for c in codes]
     bought = np.add.reduceat(states[-1][:, 0], offsets[:-1], dtype=np.int64)
     lengths = np.diff(offsets)
-    looked_at = (lengths >= _FEWEST) & (lengths <= _MOST)
-    worth = np.where(looked_at, 100 * (wrong[0] - wrong[-1]) - 10 * wrong[-1] - bought, -(10**6))
+    fits = (lengths >= _FEWEST) & (lengths <= _MOST)
+    worth = np.where(fits, 100 * (wrong[0] - wrong[-1]) - 10 * wrong[-1] - bought, -(10**6))
     best = np.array([int(np.argmax(worth))])
     parts, _ = parts_of(offsets, best)
     steps = []

@@ -1,4 +1,4 @@
-"""Where the time of a prediction goes: features, policy, and every inference."""
+"""The time of a prediction by its use: features, policy, and every inference."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from .neighbours import Neighbours
 TIMED = (0.1, 0.2, 0.3, 0.5, 0.75)
 #: Repetitions, of which the median counts.
 _REPEATS = 3
-#: Microseconds a part from which one run is enough: other programs disturb it little.
+#: One run is enough from so many microseconds a part: other programs disturb it little.
 _LONG = 20.0
-#: Policies that stand for nothing and everything bought.
+#: Names of the policies that buy nothing and everything.
 NOTHING, EVERYTHING = "nothing", "everything"
 
 
 class CountingSession(MeteredSession):
-    """A session that knows how many parts the model was asked about."""
+    """A session that counts the parts that the model has labelled."""
 
     def __init__(self, session: Any) -> None:
         self.inferred = 0
@@ -65,7 +65,7 @@ def _record(fitted: Fitted, policy: str, spend: str, share: float, predictor: An
         if runs[-1]["total_us"] > _LONG:
             break
     median = sorted(runs, key=lambda run: run["total_us"])[len(runs) // 2]
-    return {"data": fitted.split.data, "policy": policy, "spend": spend, "asked": share, **median}
+    return {"data": fitted.split.data, "policy": policy, "spend": spend, "requested": share, **median}
 
 
 def _run(fitted: Fitted, share: float, predictor: Any) -> dict[str, float]:
