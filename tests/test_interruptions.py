@@ -197,3 +197,37 @@ def test_a_handler_may_fork():
         check=False,
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "7\n", "")
+
+
+EARLY = """
+import threading
+import busy
+from wald.online import AttentivePerceptron
+
+X, y = busy._rows(200)
+real = threading.main_thread
+
+def interrupted():
+    threading.main_thread = real
+    raise KeyboardInterrupt
+
+threading.main_thread = interrupted  # as if Ctrl-C came while the core asks, before its first work, for the main thread
+try:
+    AttentivePerceptron(max_iter=2, tol=None).fit(X, y)
+except KeyboardInterrupt:
+    print("served")
+assert threading.main_thread is real
+AttentivePerceptron(max_iter=2, tol=None).fit(X, y)
+"""
+
+
+def test_a_signal_that_comes_while_the_core_prepares_is_served():
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", EARLY],
+        cwd=Path(busy.__file__).parent,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "served\n", "")

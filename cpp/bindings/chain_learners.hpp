@@ -102,6 +102,7 @@ inline void bind_chain_learners(nb::module_& m) {
     nb::class_<ChainPerceptron>(m, "ChainPerceptron")
         .def(nb::init<const Chain&>(), "start"_a)
         .def("epoch", &ChainPerceptron::epoch, "lesson"_a, "order"_a.noconvert(), "turn"_a, "margin"_a)
+        .def("__copy__", [](const ChainPerceptron& p) { return ChainPerceptron(p); })
         .def("current", &ChainPerceptron::current)
         .def("averaged", &ChainPerceptron::averaged);
     nb::class_<ChainFrankWolfe>(m, "ChainFrankWolfe")

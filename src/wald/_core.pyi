@@ -412,6 +412,9 @@ class ChainPerceptron:
     """The structured perceptron."""
 
     def __init__(self, start: Chain) -> None: ...
+    def __copy__(self) -> ChainPerceptron:
+        """Give one that learns apart from this one."""
+
     def epoch(self, lesson: ChainLesson, order: NDArray[np.int64], turn: int, margin: float) -> int:
         """Take one turn over the sequences; how many labels were wrong, margin included."""
 

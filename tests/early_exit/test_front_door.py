@@ -3,7 +3,7 @@
 import pickle
 import re
 import warnings
-from collections import namedtuple
+from collections import defaultdict, namedtuple
 
 import numpy as np
 import pytest
@@ -309,6 +309,8 @@ def test_records_for_a_column_transformer(library, last):
     np.testing.assert_array_equal(fast.predict_records(records), expected)
     assert [fast.predict_one(record) for record in records[:10]] == expected[:10].tolist()
     assert fast.predict_one([PEOPLE[name][3001].item() for name in PEOPLE]) == expected[1]
+    keen = defaultdict(float, records[0])
+    assert (fast.predict_one(keen), dict(keen)) == (expected[0], records[0])
     missing = records[0] | {"age": None}  # which the imputer takes
     assert fast.predict_records([missing]) == model.predict(LIBRARIES[library]({k: [v] for k, v in missing.items()}))
     no_city = {name: value for name, value in records[2].items() if name != "city"}
@@ -327,7 +329,10 @@ def test_records_for_a_dict_vectorizer():
         risk=0.05,
     )
     np.testing.assert_array_equal(fast.predict_records(records[3000:]), fast.predict(records[3000:]))
-    assert fast.predict_one(records[3000]) == fast.predict(records[3000:3001])[0]
+    keen = defaultdict(float, records[3000])
+    for record in (records[3000], keen):
+        assert fast.predict_one(record) == fast.predict(records[3000:3001])[0]
+    assert dict(keen) == records[3000]
 
 
 # ---- what is wrong with rows, and where ------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from wald.stopping import rows_needed
-from wald.stopping.binomial import interval, most_disagreements, p_value, upper_bound
+from wald.stopping.binomial import interval, most_disagreements, p_value, smallest_risk, upper_bound
 
 SHARES = st.floats(1e-5, 0.5)
 CONFIDENCES = st.floats(0.5, 0.999)
@@ -70,3 +70,11 @@ def test_rows_needed_values():
 def test_most_disagreements_are_the_last_that_prove_the_risk(n, confidence):
     proving = [k for k in range(n + 1) if p_value(k, n, 0.1) <= 1 - confidence]
     assert most_disagreements(n, 0.1, confidence) == max(proving, default=-1)
+
+
+@pytest.mark.parametrize("confidence", [1e-3, 0.5, 0.8, 0.9, 0.95, 0.99, 0.999, 1 - 1e-6, 1 - 1e-12])
+def test_the_smallest_risk_is_backed_and_no_smaller_one(confidence):
+    for n in [*range(1, 3000), 10**4, 123_456, 10**6, 10**7]:
+        risk = smallest_risk(n, confidence)
+        assert p_value(0, n, risk) <= 1 - confidence
+        assert p_value(0, n, risk * (1 - 1e-8) - 5e-16) > 1 - confidence

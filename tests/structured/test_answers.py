@@ -97,6 +97,11 @@ def test_an_empty_sequence_has_an_empty_answer(y: Any) -> None:
         assert scores[0].tolist() == [0, -np.inf]
         np.testing.assert_array_equal(scores[[1, 3]], model.best_paths([a, b], 2)[1])
     assert model.score([a, [], b], [y[0], [], y[1]]) == model.score([a, b], y[:2])
+    together = np.concatenate([np.array(row) for row in y])
+    for n in (1, 2):  # of which the empty ones have no labels in one array of all
+        some, labels = np.concatenate(X[:n]), together[: sum(map(len, X[:n]))]
+        for lengths in ([*map(len, X[:n]), 0], [0, *map(len, X[:n])], [0] * (len(labels) - n) + [*map(len, X[:n])]):
+            assert model.score(some, labels, lengths=lengths) == model.score(X[:n], y[:n])
     assert [type(row) for row in model.predict([[], []])] == [form] * 2
     assert [type(row) for row in fast.predict([[], []])] == [form] * 2
 

@@ -283,3 +283,17 @@ def test_a_failed_fit_leaves_the_old_model(fitted):
         m.set_params(groups=[FeatureGroup("half", lambda p: p[:1])]).fit(X, [labels + 7 for labels in Y])
     m.groups = GROUPS
     np.testing.assert_array_equal(np.concatenate(m.predict(X[TEST])), np.concatenate(fitted.predict(X[TEST])))
+
+
+def test_a_turn_that_is_interrupted_has_taught_nothing(monkeypatch):
+    classes = np.unique(np.concatenate(Y))
+    m, other = (model().partial_fit(X[:20], Y[:20], classes=classes) for _ in range(2))
+    before = table(m).copy()
+    with monkeypatch.context() as patch:
+        patch.setattr(ChainClassifier, "_typical_scale", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            m.partial_fit(X[TRAIN], Y[TRAIN])
+    np.testing.assert_array_equal(table(m), before)
+    for one in (m, other):
+        one.partial_fit(X[TRAIN], Y[TRAIN])
+    np.testing.assert_array_equal(table(m), table(other))

@@ -180,6 +180,8 @@ class Predictor:
         """Code and stage of one row."""
         n_stages, at_end = self._reach(budget)
         if self.model.front is not None:
+            if not isinstance(x, np.ndarray):  # a defaultdict would be written to
+                raise TypeError(f"x must be a row of an array here. Got {type(x).__name__}.")
             codes, stages = self.predict(x[None], 1, budget)
             return int(codes[0]), int(stages[0])
         working = self._precision.get(x.dtype)

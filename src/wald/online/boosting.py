@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from numbers import Integral
 from typing import Any
 
@@ -300,6 +301,20 @@ class AttentiveBoosting(AttentiveClassifier):
     def _start(self, classes: NDArray[Any], X: Any) -> None:
         self._first = FirstRows(int(self.threshold_rows)) if isinstance(self.hypotheses, str) else None
         super()._start(classes, X)
+
+    def _undo(self) -> Callable[[], None]:
+        undo, first = super()._undo(), copy(getattr(self, "_first", None))
+
+        def undo_all() -> None:
+            undo()
+            if first is not None:
+                self._first = first
+
+        return undo_all
+
+    def _passes_surely(self, X: Any) -> bool:
+        # the first rows of a stream are learnt anew at every call, and members of a list may do anything
+        return self._first is None and isinstance(self.hypotheses_, Stumps) and super()._passes_surely(X)
 
     def _epochs(self, *args: Any, **kwargs: Any) -> int:
         self._first = None  # `fit` took quantiles of the rows that it was given

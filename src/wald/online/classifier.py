@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -32,6 +32,10 @@ from .stop_error import StopError
 _WORD = (1 << 64) - 1
 #: With shrinking: one pass of so many reads every row, the first of all among them.
 ROUND = 5
+#: Rows from which on a pass is worth a copy of the learners, and learners so small that every pass is.
+MANY_ROWS, FEW_WEIGHTS = 256, 1024
+#: Numbers up to this have squares and sums that are finite in float32.
+TAME = 1e15
 
 
 class AttentiveClassifier(LinearClassifierMixin, BaseEstimator):
@@ -96,7 +100,7 @@ class AttentiveClassifier(LinearClassifierMixin, BaseEstimator):
             With ``attention="constant"``: the boundary of a class ended where its formula has no level.
         """
         self._check_parameters()
-        with all_or_nothing(self):
+        with all_or_nothing(self, self._undo() if self.warm_start else None):
             X, y = self._validated(X, y, reset=not (self.warm_start and hasattr(self, "problems_")))
             check_classification_targets(y)
             classes = np.unique(y)
@@ -161,7 +165,7 @@ class AttentiveClassifier(LinearClassifierMixin, BaseEstimator):
             self._require_same_average()
         if first and classes is None:
             raise ValueError("classes must be passed on the first call to partial_fit.")
-        with all_or_nothing(self):
+        with all_or_nothing(self, None if first or self._passes_surely(X) else self._undo()):
             X, y = self._validated(X, y, reset=first, ensure_min_samples=0)
             if classes is not None:
                 wanted = unique_labels(classes)
@@ -185,6 +189,29 @@ class AttentiveClassifier(LinearClassifierMixin, BaseEstimator):
             self._publish()
         self._warn()
         return self
+
+    def _undo(self) -> Callable[[], None]:
+        """Remember what a pass changes inside attributes: call this before, and what it gives to take the pass back."""
+        problems = getattr(self, "problems_", [])
+        states, epochs = [problem.__getstate__() for problem in problems], list(getattr(self, "_epoch", []))
+
+        def undo() -> None:
+            for problem, state in zip(problems, states, strict=True):
+                problem.__setstate__(state)
+            if problems:
+                self._epoch = epochs
+
+        return undo
+
+    def _passes_surely(self, X: Any) -> bool:
+        """Whether a pass over rows is so short that the engine serves no signal in it, and cannot fail.
+
+        Then a copy of the learners, which may take longer than the pass, is left out. Small learners are always copied.
+        """
+        if len(self.problems_) * self.problems_[0].learner.n_columns <= FEW_WEIGHTS:
+            return False
+        tame = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind == "f" and len(X) < MANY_ROWS
+        return tame and bool((np.abs(X) < TAME).all())  # which NaN is not
 
     def _validated(self, X: Any, y: Any, reset: bool, ensure_min_samples: int = 1) -> tuple[Any, NDArray[Any]]:
         X, y = validate_data(

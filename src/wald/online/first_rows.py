@@ -36,6 +36,12 @@ class FirstRows:
         self.lacking = n_rows
         self.chunks: list[Chunk] = []
 
+    def __copy__(self) -> FirstRows:
+        """Give one that is filled apart from this one, with the same copies of rows."""
+        made = FirstRows(self.lacking)
+        made.chunks = list(self.chunks)
+        return made
+
     def take(self, chunk: Chunk, dtype: np.dtype[Any]) -> Chunk:
         """Keep what is still lacking, and give back the rest."""
         X, codes, weight, class_weights = chunk.part(slice(0, self.lacking))

@@ -63,12 +63,19 @@ def interval(k: int, n: int, confidence: float) -> tuple[float, float]:
 def smallest_risk(n: int, confidence: float) -> float:
     """Smallest risk that `n` rows can back, if none of them disagrees; 1 without rows.
 
+    Rounded up until `p_value` itself rules it out.
+
     Examples
     --------
     >>> round(smallest_risk(2995, 0.95), 6), smallest_risk(0, 0.95)
     (0.001, 1.0)
     """
-    return -math.expm1(math.log1p(-confidence) / n) if n > 0 else 1.0
+    if n <= 0:
+        return 1.0
+    risk, roundings = -math.expm1(math.log1p(-confidence) / n), 1
+    while risk < 1.0 and p_value(0, n, risk) > 1.0 - confidence:  # which rounds 1 - risk, more coarsely than risk
+        risk, roundings = min(1.0, risk + roundings * math.ulp(risk)), 2 * roundings
+    return risk
 
 
 def rows_needed(risk: float, confidence: float) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, Self
@@ -18,7 +19,7 @@ from ..utils.undo import all_or_nothing
 from .extracted import MOST_KEPT, fingerprint
 from .features import LazyFeatures
 from .groups import FeatureGroup, checked_groups
-from .sequences import Sequences, given_as_lists, labels_of, with_empty, without_empty
+from .sequences import Sequences, given_as_lists, is_flat, labels_of, with_empty, without_empty
 from .session import ChainSession
 
 #: Copies of a sequence under fixed states that the structural SVM learns from: everything, nothing costly, random.
@@ -220,6 +221,7 @@ class ChainClassifier(BaseEstimator):
                 lesson = self._begin(features, codes, rng)
             if not hasattr(self, "_learner"):
                 self._learner = _core.ChainPerceptron(self._chain)
+            self._learner = copy(self._learner)  # the turn changes it as it goes
             self._turn(lesson, sequences.n_sequences, rng)
             self._keep(self._learner)
             self._scale = self._typical_scale(features)
@@ -299,7 +301,7 @@ class ChainClassifier(BaseEstimator):
     def score(self, X: Any, y: Any, *, state: ArrayLike | None = None, lengths: ArrayLike | None = None) -> float:
         """Share of the parts that get their label."""
         X, lengths, present = without_empty(X, lengths)
-        if not present.all() and len(y) == len(present):
+        if not present.all() and len(y) == len(present) and not is_flat(y):
             y = [labels for labels, there in zip(y, present, strict=True) if there]
         session = self.open(X, lengths=lengths)
         truth = labels_of(y, session.sequences)

@@ -137,7 +137,7 @@ def labels_of(y: Any, sequences: Sequences) -> NDArray[Any]:
     sequences : Sequences
         They must have as many parts.
     """
-    if isinstance(y, np.ndarray) and y.ndim == 1 and y.dtype != object:
+    if is_flat(y):
         flat = y
     else:
         items = [np.asarray(labels) for labels in y]
@@ -196,6 +196,11 @@ def with_empty(answers: list[Any], present: NDArray[np.bool_], nothing: Callable
         return answers
     given = iter(answers)
     return [next(given) if there else nothing() for there in present]
+
+
+def is_flat(y: Any) -> bool:
+    """Whether labels are an array of those of all parts, and not one item for each sequence."""
+    return isinstance(y, np.ndarray) and y.ndim == 1 and y.dtype != object
 
 
 def given_as_lists(y: Any) -> bool:
