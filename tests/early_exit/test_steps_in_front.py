@@ -49,7 +49,7 @@ def texts(n: int) -> tuple[Any, Any]:
 
 def pipeline(kind: str) -> tuple[Any, Any, Any]:
     """An unfitted pipeline, rows and labels."""
-    front: Any = {
+    preprocessing: Any = {
         "columns": lambda: make_column_transformer(
             (OneHotEncoder(), ["city"]), (StandardScaler(), [f"x{i}" for i in range(12)])
         ),
@@ -60,7 +60,7 @@ def pipeline(kind: str) -> tuple[Any, Any, Any]:
         "splines": SplineTransformer,
     }[kind]()
     rows = {"columns": columns, "texts": texts}.get(kind, numbers)
-    return make_pipeline(front, LogisticRegression(max_iter=1000)), *rows(6000)
+    return make_pipeline(preprocessing, LogisticRegression(max_iter=1000)), *rows(6000)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -27,7 +27,7 @@ def rows(n_classes=2, dtype=np.float64, n_rows=300, seed=0, n_features=8):
 def error(model, X):
     """How far the wrapped model's own scores may lie from ours, to be on the safe side."""
     roundoff = model.working_precision(getattr(X, "dtype", np.float64))
-    seen = X if model.front is None else model.front.transform(X)
+    seen = X if model.preprocessing is None else model.preprocessing.transform(X)
     if isinstance(model.terms, LinearTerms):
         values = np.abs(model.terms.values(seen))
         bound = values @ model.terms.coef_bound.T + model.terms.intercept_bound
@@ -41,7 +41,7 @@ def check_same_labels(estimator, X, min_clear=0.97):
     """Our codes are the estimator's labels, for every row whose score rounding cannot flip."""
     model = decompose(estimator)
     assert model.changed() is None
-    seen = X if model.front is None else model.front.transform(X)
+    seen = X if model.preprocessing is None else model.preprocessing.transform(X)
     scores = model.terms.scores(seen)
     codes, confidence = model.decision.judge(scores)
     np.testing.assert_array_equal(codes, model.decision.codes(scores))
@@ -49,7 +49,7 @@ def check_same_labels(estimator, X, min_clear=0.97):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         labels = np.asarray(estimator.predict(X))
-    clear = np.abs(confidence) > error(model, X) + model.slack
+    clear = np.abs(confidence) > error(model, X) + model.tie_margin
     assert clear.mean() >= min_clear
     np.testing.assert_array_equal(model.classes[codes][clear], labels[clear])
     return model

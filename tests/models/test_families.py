@@ -87,7 +87,7 @@ def own_scores(model, X):
 
 
 def seen_by_terms(read, X):
-    return X if read.front is None else read.front.transform(X)
+    return X if read.preprocessing is None else read.preprocessing.transform(X)
 
 
 def bound(read, X):
@@ -285,7 +285,7 @@ def test_searches_are_the_model_that_they_serve(search, around, rows, check_same
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # halving has too few candidates for two rounds
         model = around(inner.fit(X, y)) if around is FrozenEstimator else around(inner).fit(X, y)
-    assert check_same_labels(model, X).front is None
+    assert check_same_labels(model, X).preprocessing is None
 
 
 def test_a_search_of_a_search(rows, check_same_labels):

@@ -50,7 +50,7 @@ def test_labels(model, n_classes, dtype, rows, check_same_labels):
     assert isinstance(read.terms, LinearTerms)
     assert read.decision.kind == ("sign" if n_classes == 2 else "argmax")
     assert (read.terms.n_outputs, read.terms.n_terms) == (1 if n_classes == 2 else 4, 8)
-    assert (read.front, read.allow_nan, read.slack, read.n_features_in) == (None, False, 0.0, 8)
+    assert (read.preprocessing, read.allow_nan, read.tie_margin, read.n_features_in) == (None, False, 0.0, 8)
     assert read.terms.coef.dtype == read.terms.intercept.dtype == np.float64
     assert not np.shares_memory(read.terms.coef, fitted.coef_)
 

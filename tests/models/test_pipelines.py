@@ -81,7 +81,7 @@ def test_affine_steps_are_folded(rows, check_same_labels, before, imputer, after
         steps.insert(len(before), imputer)
     pipeline = fit_steps([(f"s{i}", step) for i, step in enumerate(steps)], X, y)
     read = check_same_labels(pipeline, X, min_clear=0.9)
-    assert read.front is None
+    assert read.preprocessing is None
     assert read.allow_nan is (imputer is not None)
     single = dtype is np.float32 and (read.folded or read.dtype == np.float32)
     assert read.working_precision(dtype) == (2.0**-24 if single else 2.0**-53)
@@ -114,7 +114,7 @@ def test_sparse_rows_are_scaled_without_shift(rows, check_same_labels):
     X = sparse.csr_array(X)
     pipeline = make_pipeline(StandardScaler(with_mean=False), MaxAbsScaler(), SGDClassifier(random_state=0))
     read = check_same_labels(pipeline.fit(X, y), X)
-    assert read.front is None
+    assert read.preprocessing is None
     kernel = make_pipeline(StandardScaler(with_mean=False), SVC()).fit(X, y)
     assert isinstance(check_same_labels(kernel, X).terms, KernelTerms)
 
@@ -137,9 +137,9 @@ def test_what_cannot_be_folded_stays_in_front(first, folded, rows, check_same_la
     X[0, 0] = 0
     pipeline = make_pipeline(StandardScaler(), first, StandardScaler(), LogisticRegression()).fit(X, y)
     read = check_same_labels(pipeline, X)
-    assert (read.front is None) is folded
+    assert (read.preprocessing is None) is folded
     if not folded:
-        assert [type(step) for _, step in read.front.steps] == [StandardScaler, type(first)]
+        assert [type(step) for _, step in read.preprocessing.steps] == [StandardScaler, type(first)]
         assert read.terms.n_terms == pipeline[-1].n_features_in_
         assert read.folded
     assert read.n_features_in == 8
@@ -151,7 +151,7 @@ def test_a_subclass_of_a_scaler_stays_in_front(rows, check_same_labels):
             return super().transform(X, copy) ** 2
 
     X, y = rows()
-    assert check_same_labels(make_pipeline(Squarer(), LogisticRegression()).fit(X, y), X).front is not None
+    assert check_same_labels(make_pipeline(Squarer(), LogisticRegression()).fit(X, y), X).preprocessing is not None
 
 
 def test_a_dropped_column_stays_in_front(rows):
@@ -160,7 +160,7 @@ def test_a_dropped_column_stays_in_front(rows):
     with pytest.warns(UserWarning, match="Skipping features"):
         pipeline = make_pipeline(SimpleImputer(), LogisticRegression()).fit(X, y)
     read = decompose(pipeline)
-    assert (read.terms.n_terms, len(read.front.steps), read.allow_nan) == (7, 1, False)
+    assert (read.terms.n_terms, len(read.preprocessing.steps), read.allow_nan) == (7, 1, False)
 
 
 @pytest.mark.filterwarnings("ignore:This Pipeline instance is not fitted:FutureWarning")  # scikit-learn 1.6
@@ -177,7 +177,7 @@ def test_text(check_same_labels):
     for vectoriser in (TfidfVectorizer(), HashingVectorizer(n_features=64)):
         model = make_pipeline(vectoriser, MaxAbsScaler(), SGDClassifier(random_state=0)).fit(texts, y)
         read = check_same_labels(model, texts)
-        assert [type(step) for _, step in read.front.steps] == [type(vectoriser)]
+        assert [type(step) for _, step in read.preprocessing.steps] == [type(vectoriser)]
         assert read.n_features_in is None
 
 
@@ -186,7 +186,7 @@ def test_nested_pipelines_with_equal_names(rows, check_same_labels):
     inner = Pipeline([("a", PCA(5)), ("b", StandardScaler())])
     model = Pipeline([("a", inner), ("b", Pipeline([("a", PCA(3)), ("b", RidgeClassifier())]))]).fit(X, y)
     read = check_same_labels(model, X)
-    assert len(read.front.steps) == 3
+    assert len(read.preprocessing.steps) == 3
     assert not read.folded
 
 

@@ -91,7 +91,7 @@ def test_a_pipeline_that_is_not_folded(registered, data):
     steps = make_pipeline(StandardScaler(), QuadraticDiscriminantAnalysis(reg_param=0.05))
     steps.fit(X[:500], model.predict(X[:500]))
     read = decompose(steps)
-    assert read.front is not None
+    assert read.preprocessing is not None
     fast = wald.EarlyExitClassifier(FrozenEstimator(steps), risk=0.05, cost="units", random_state=0).fit(X[500:1400])
     assert (fast.predict(X[1400:]) != steps.predict(X[1400:])).mean() <= 0.1
 

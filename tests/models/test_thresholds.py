@@ -95,7 +95,7 @@ def test_float32_probabilities_lie_within_the_slack():
 
 
 def test_an_unmappable_wiggle_is_handed_over_whole():
-    decision, slack = decision_from(Response(lambda s: np.full(len(s), 0.5), wiggle=1e-15), at_least(0.5))
+    decision, slack = decision_from(Response(lambda s: np.full(len(s), 0.5), relative_error=1e-15), at_least(0.5))
     assert np.isposinf(slack)
     assert decision.kind == "sign"
     with pytest.raises(ValueError, match="shape"):

@@ -46,7 +46,7 @@ def test_thresholds_on_probabilities(model, threshold, pos_label, dtype, rows, c
     X, y = rows(dtype=dtype)
     fixed = FixedThresholdClassifier(half(model, X, NAMES[y]), threshold=threshold, pos_label=pos_label)
     read = check_same_labels(fixed.fit(X, NAMES[y]), X, min_clear=0.6 if threshold in (0.0, 1.0) else 0.97)
-    assert read.slack < 1e-3 or threshold in (0.0, 1.0)
+    assert read.tie_margin < 1e-3 or threshold in (0.0, 1.0)
 
 
 @pytest.mark.parametrize("pos_label", [None, 1, 0])
@@ -100,14 +100,14 @@ def test_calibrated(model, method, level, dtype, rows, check_same_labels):
     if level is not None:
         calibrated = FixedThresholdClassifier(FrozenEstimator(calibrated), threshold=level, pos_label="yes").fit(X, y)
     read = check_same_labels(calibrated, X)
-    assert read.slack <= (0 if method == "isotonic" else 1e-3 if dtype is np.float32 else 1e-12)
+    assert read.tie_margin <= (0 if method == "isotonic" else 1e-3 if dtype is np.float32 else 1e-12)
 
 
 def test_calibrated_without_an_ensemble_and_in_a_pipeline(rows, check_same_labels):
     X, y = rows()
     model = make_pipeline(StandardScaler(), CalibratedClassifierCV(LinearSVC(), ensemble=False, cv=2))
     read = check_same_labels(model.fit(X, y), X)
-    assert (read.front, read.folded) == (None, True)
+    assert (read.preprocessing, read.folded) == (None, True)
 
 
 @pytest.mark.parametrize(("label", "threshold"), [(0, np.inf), (1, -np.inf)])

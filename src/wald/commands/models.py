@@ -58,11 +58,11 @@ def wanted_of(path: Path, model: Any) -> Wanted:
     from sklearn.exceptions import NotFittedError
 
     from ..models import decompose
-    from ..persistence import require_no_front
+    from ..persistence import require_no_preprocessing
 
     with mistaken(str(path), ValueError, TypeError, NotFittedError):
         additive = decompose(model)
-        require_no_front(additive)
+        require_no_preprocessing(additive)
     if additive.n_features_in is None:
         raise UserError(f"{path}: {type(model).__name__} does not read tables of numbers; wrap it from Python.")
     return _wanted(additive, additive.n_features_in, additive.feature_names_in, model)

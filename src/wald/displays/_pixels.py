@@ -39,7 +39,7 @@ def pixels_of(model: AdditiveModel, caller: str) -> Terms:
             f"{caller} needs a linear model: {wrapped} compares a row with its {model.terms.unit_name}, each of which "
             "reads every pixel. Draw a StoppingPathDisplay or a CostHistogramDisplay instead, or wrap a linear model."
         )
-    if model.front is not None:
+    if model.preprocessing is not None:
         raise ValueError(
             f"{caller} needs a model that reads pixels: this {wrapped} transforms them first, and its order is one of "
             "transformed features. Only scalers and imputers are seen through."

@@ -61,9 +61,9 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     """Answer like a trained classifier, and stop evaluating each row as soon as its answer is clear.
 
     A linear model or kernel machine is a sum of terms. ``fit`` decides, on rows that need no labels, in which order to
-    evaluate the terms, after which of them to stop, and from which estimate on a row may leave; and it certifies on rows kept apart
-    how often that differs from evaluating everything. ``predict`` then evaluates most rows in a small part of the
-    terms.
+    evaluate the terms, after which of them to stop, and from which estimate on a row may leave; and it certifies on
+    rows kept apart how often that differs from evaluating everything. ``predict`` then evaluates most rows in a small
+    part of the terms.
 
     Parameters
     ----------
@@ -100,7 +100,8 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     feature_groups : dict from name to columns, default=None
         Columns (indices or names) that are bought together, for linear models.
     certificate_fraction : float or "auto", default="auto"
-        Share of the rows kept for the certificate; of the others three quarters give order and readouts, one the stages.
+        Share of the rows kept for the certificate; of the others three quarters give order and readouts, one chooses
+        the stages.
         "auto": 0.6 for linear models, which say something of their plan themselves, else 0.5.
     n_splits : int or "auto", default="auto"
         How often to split the rows, plan and certify, each time at confidence ``1 - (1 - confidence) / n_splits``; the
@@ -258,7 +259,7 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             feature_costs=self.feature_costs,
             feature_groups=self.feature_groups,
             names=getattr(self, "feature_names_in_", model.feature_names_in),
-            columnar=model.front is None and is_columnar(X),
+            columnar=model.preprocessing is None and is_columnar(X),
             n_threads=n_threads,
             rng=rng,
         )
@@ -375,7 +376,7 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     def _answer(self, predictor: Predictor, X: Any, budget: float | None, return_cost: bool) -> Any:
         """Labels, and costs if asked for, of rows that were checked."""
-        if predictor.model.front is not None and n_rows_of(X) == 0:  # which transformers refuse
+        if predictor.model.preprocessing is not None and n_rows_of(X) == 0:  # which transformers refuse
             return (self.classes_[:0], np.empty(0)) if return_cost else self.classes_[:0]
         codes, stages = predictor.predict(X, effective_threads(self.n_jobs), budget)
         labels = predictor.labels(codes)

@@ -109,10 +109,10 @@ def predict_time(model: AdditiveModel, X: Any, n_threads: int) -> float:
 
 def _preprocessing_time(model: AdditiveModel, X: Any) -> float:
     """Seconds of the steps in front of the terms."""
-    if model.front is None:
+    if model.preprocessing is None:
         return 0.0
     rows = as_met(X)
-    return seconds(lambda: model.front.transform(rows))
+    return seconds(lambda: model.preprocessing.transform(rows))
 
 
 def n_timed(model: AdditiveModel, n_rows: int) -> int:

@@ -55,9 +55,9 @@ class FullModel:
         model = self.model
         # a saved model answers by the engine
         alone = model.row_by_row == "always" or (model.row_by_row == "sparse" and sparse.issparse(X))
-        if model.leaf is None or (alone and model.front is None) or model.row_by_row == "always":
+        if model.leaf is None or (alone and model.preprocessing is None) or model.row_by_row == "always":
             return self.ask(X)
-        if model.front is not None or sparse.issparse(X):
+        if model.preprocessing is not None or sparse.issparse(X):
             return np.array([self.ask(take(X, np.full(COPIES, i)))[0] for i in range(n_rows_of(X))], dtype=np.int32)
         rows, inverse = _distinct(_values(X))
         if self._products is None:
@@ -91,7 +91,7 @@ class FullModel:
         if not self.model.by_product or self.model.leaf is None:
             return None
         X, model = as_met(X), self.model
-        Z = X if model.front is None else model.front.transform(X)
+        Z = X if model.preprocessing is None else model.preprocessing.transform(X)
         most, working = 0.0, 0.0
         if not sparse.issparse(Z):  # products with sparse rows have one order
             for piece in pieces(Z):
@@ -142,7 +142,7 @@ def predict_wrapped(model: AdditiveModel, X: Any) -> NDArray[Any]:
     A kernel machine that was trained on dense rows refuses sparse ones, which the engine takes: it gets them dense.
     """
     X = as_met(X)
-    if not (model.dense_only and sparse.issparse(X)) or model.front is not None or model.centres:
+    if not (model.dense_only and sparse.issparse(X)) or model.preprocessing is not None or model.centres:
         return np.asarray(model.estimator.predict(X))
     rows = X.tocsr()
     step = max(1, COPIED_BYTES // (8 * max(1, rows.shape[1])))
@@ -165,7 +165,7 @@ def _products(model: AdditiveModel) -> Callable[[NDArray[Any]], NDArray[np.float
 
     None where the labels do not follow from such a product, or where stacked products round in another way.
     """
-    if model.leaf is None or model.ruled or model.front is not None or not model.by_product:
+    if model.leaf is None or model.ruled or model.preprocessing is not None or not model.by_product:
         return None
     leaf, steps = _nameless(model.leaf), [_nameless(_keeping_rows(step)) for step in model.steps]
     weights = leaf.coef_.T if leaf.coef_.ndim == 2 else leaf.coef_

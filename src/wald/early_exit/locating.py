@@ -40,7 +40,7 @@ def locate(error: Exception, X: Any, model: AdditiveModel | None, names: Any = N
             error.args = (_with_place(message, _not_finite(X, model, names, NAN in message, word)),)
         elif "Complex data" in message:
             error.args = (f"Complex data not supported: X must hold real numbers. Got dtype {np.asarray(X).dtype}.",)
-        elif model is not None and model.front is not None:
+        elif model is not None and model.preprocessing is not None:
             return
         elif isinstance(X, list | tuple) and X and isinstance(X[0], str | bytes | dict):
             error.args = (
@@ -80,7 +80,7 @@ def _column(number: int, names: Any) -> str:
 
 def _not_finite(X: Any, model: AdditiveModel | None, names: Any, nan: bool, word: str) -> str | None:
     """Say where the first NaN, or infinity, is."""
-    if model is not None and model.front is not None:
+    if model is not None and model.preprocessing is not None:
         return _behind_front(X, model, names, nan, word)
     found = _first_in_table(X, np.isnan if nan else np.isinf)
     return None if found is None else f"{word} {found[0]}, {_column(found[1], _names(X, names))}"
@@ -101,11 +101,11 @@ def _first_in_table(X: Any, wrong: Callable[[Any], NDArray[np.bool_]]) -> tuple[
 
 def _behind_front(X: Any, model: AdditiveModel, names: Any, nan: bool, word: str) -> str | None:
     """The first row that transformers refuse, or turn into what the model refuses, and what is wrong in it itself."""
-    front, n = model.front, n_rows_of(X)
+    preprocessing, n = model.preprocessing, n_rows_of(X)
 
     def fails(start: int, stop: int) -> bool:
         try:
-            Z = front.transform(take(X, np.arange(start, stop)))
+            Z = preprocessing.transform(take(X, np.arange(start, stop)))
         except ValueError as error:
             return str(error).startswith((NAN, INFINITY))
         values = Z.data if sparse.issparse(Z) else to_array(Z)

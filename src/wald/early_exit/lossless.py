@@ -20,7 +20,7 @@ CHECKED_ROWS = 4096
 
 
 def remainders(model: AdditiveModel, recipe: Recipe, rule: Lossless) -> tuple[Floats, Floats, Floats]:
-    """Sure bounds of (full score - readout) at every stage, and of rounding; of pairwise margins for several outputs."""
+    """Sure bounds of (full score - readout) at every stage, and of rounding; of pairwise margins, if several outputs."""
     terms = model.terms
     n = terms.n_terms
     low, high = terms.ranges(*_feature_ranges(model, rule))
@@ -45,7 +45,7 @@ def remainders(model: AdditiveModel, recipe: Recipe, rule: Lossless) -> tuple[Fl
     if model.decision.n_outputs > 1:
         below, above = np.minimum(below, -above), np.maximum(above, -below)
     rounding = terms.rounding(low, high, model.working_precision(np.float32))
-    slack = np.full(len(recipe.stage_terms), rounding + model.slack)
+    slack = np.full(len(recipe.stage_terms), rounding + model.tie_margin)
     return below, above, slack
 
 
@@ -100,7 +100,7 @@ class FeatureRanges:
 def _feature_ranges(model: AdditiveModel, rule: Lossless) -> tuple[Floats, Floats]:
     """The ranges that a rule gives, a value for each feature."""
     n = model.terms.n_features
-    if (rule.low is not None or rule.high is not None) and model.front is not None:
+    if (rule.low is not None or rule.high is not None) and model.preprocessing is not None:
         raise ValueError(
             "Lossless(low=, high=) speaks of raw columns, which the pipeline transforms before the model sees them."
         )

@@ -170,7 +170,7 @@ def _units(model: AdditiveModel, rows: Rows, request: Request) -> Units:
     """Terms that are paid for together: as the user says, or those whose values come from memory together."""
     terms, given = model.terms, request.feature_costs is not None or request.feature_groups is not None
     by_column = terms.columns_read(NO_TERMS) is not None
-    if given and by_column and model.front is not None:
+    if given and by_column and model.preprocessing is not None:
         raise ValueError(
             "feature_costs and feature_groups speak of raw columns, which the pipeline transforms before the model."
         )

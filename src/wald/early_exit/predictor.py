@@ -116,9 +116,9 @@ class Predictor:
 
     def _everything(self, X: Any, n_threads: int) -> Codes | None:
         """Codes of rows for which every term is evaluated, if the wrapped model is the one to ask."""
-        if sparse.issparse(X) and self.model.centres and self.model.front is None:
+        if sparse.issparse(X) and self.model.centres and self.model.preprocessing is None:
             return self._full.ask(X)  # which leaves zeros where they are, or refuses
-        if n_rows_of(X) <= FEW_ROWS and self.model.front is None:
+        if n_rows_of(X) <= FEW_ROWS and self.model.preprocessing is None:
             return None
         if self._at_end == "pending":
             return self._full.ask(X)
@@ -140,7 +140,7 @@ class Predictor:
         return self.plan.n_stages, self._at_end
 
     def _answers(self, X: Any, n_stages: int, at_end: AtEnd, n_threads: int) -> Iterator[tuple[Codes, Codes]]:
-        if self.model.front is None:
+        if self.model.preprocessing is None:
             yield self._cascade.predict(X, n_stages, at_end, n_threads)
             return
         n = n_rows_of(X)
@@ -163,9 +163,9 @@ class Predictor:
     def _hand_over(self, X: Any, codes: Codes) -> None:
         """Ask the wrapped model for the rows without a code; raise if one of them is not finite."""
         bad = np.flatnonzero((codes == _core.NOT_FINITE) | (codes == _core.HAND_OVER))
-        if len(bad) and self.model.front is None:
+        if len(bad) and self.model.preprocessing is None:
             check_finite(self.model, take(X, bad))
-        if not self.model.terms.rest_by_model and self.model.front is None:
+        if not self.model.terms.rest_by_model and self.model.preprocessing is None:
             pending = np.flatnonzero(codes == _core.PENDING)
             if len(pending):
                 rows = take(X, pending)
@@ -179,7 +179,7 @@ class Predictor:
     def predict_one(self, x: NDArray[Any], budget: float | None) -> tuple[int, int]:
         """Code and stage of one row."""
         n_stages, at_end = self._reach(budget)
-        if self.model.front is not None:
+        if self.model.preprocessing is not None:
             if not isinstance(x, np.ndarray):  # a defaultdict would be written to
                 raise TypeError(f"x must be a row of an array here. Got {type(x).__name__}.")
             codes, stages = self.predict(x[None], 1, budget)

@@ -51,7 +51,7 @@ def kept_if_faster(
         return certificate, plan
     costs = plan.cost_model
     expected = expected_cost(model, plan, promise)
-    clear = model.front is None and CLEAR * expected < costs.full  # steps in front are timed on both sides
+    clear = model.preprocessing is None and CLEAR * expected < costs.full  # steps in front are timed on both sides
     if plan.evaluate_all or clear:
         return certificate, replace(plan, cost_model=replace(costs, margin=UNTIMED))
     predictor = Predictor(model, plan, promise.rule.lossless, ranges=FeatureRanges.of(model, promise.rule))

@@ -64,18 +64,18 @@ def read_row(owner: Any, model: AdditiveModel, x: Any) -> tuple[Any, bool]:
     if takes_raw(owner, model):
         return ([x], True) if isinstance(x, str | bytes | list | tuple) else (x, False)
     values = _values(x, n_features(owner, model))
-    if model.front is not None and model.feature_names_in is not None and values is not x:
+    if model.preprocessing is not None and model.feature_names_in is not None and values is not x:
         given = x if isinstance(x, list | tuple) else values.tolist()  # an array of texts and numbers holds texts
         named = dict(zip(names_of(owner, model) or (), given, strict=True))
         return read_records(owner, model, [named], lambda _: "x"), True
-    if model.front is None and values.dtype not in NATIVE:
+    if model.preprocessing is None and values.dtype not in NATIVE:
         values = _numbers(values, x)
     return values, False
 
 
 def takes_raw(owner: Any, model: AdditiveModel) -> bool:
     """Whether a row is no table's row: a text, or a dict for a pipeline that starts with a DictVectorizer."""
-    return model.front is not None and getattr(owner, "n_features_in_", None) is None
+    return model.preprocessing is not None and getattr(owner, "n_features_in_", None) is None
 
 
 def n_features(owner: Any, model: AdditiveModel) -> int:
@@ -151,11 +151,11 @@ def read_records(
             f"{where(0)} is a {type(records[0]).__name__}, and neither the wrapped model nor the rows of fit had "
             "feature names: both were fitted on arrays. Pass an array of feature values, or fit on a data frame."
         )
-    if model.front is None:
+    if model.preprocessing is None:
         _check_names(records, names, names, where)
         return _table(records, names, model.allow_nan, where)
     allowed = list(dict.fromkeys([*names, *map(str, getattr(owner, "feature_names_in_", ()))]))
-    _check_names(records, _needed(model.front, names), allowed, where)
+    _check_names(records, _needed(model.preprocessing, names), allowed, where)
     columns = {name: [record[name] for record in records] for name in allowed if all(name in r for r in records)}
     return _frame(owner, columns)
 
@@ -219,9 +219,9 @@ def _number(value: Any, where: Callable[[], str], allow_none: bool) -> float:
     raise TypeError(f"{where()} must be a number. Got {value!r}, a {type(value).__name__}.")
 
 
-def _needed(front: Any, names: Sequence[str]) -> list[str]:
+def _needed(preprocessing: Any, names: Sequence[str]) -> list[str]:
     """Names of the columns that a pipeline's first step reads; all of them, where it does not say."""
-    first = front.steps[0][1]
+    first = preprocessing.steps[0][1]
     if not isinstance(first, ColumnTransformer):
         return list(names)
     read: set[str] = set()

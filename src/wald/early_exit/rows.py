@@ -69,8 +69,8 @@ def preprocessed(model: AdditiveModel, X: Any) -> Any:
     ValueError
         For sparse rows where the terms include a step that moves zeros.
     """
-    if model.front is not None:
-        X = model.front.transform(as_met(X))
+    if model.preprocessing is not None:
+        X = model.preprocessing.transform(as_met(X))
     if sparse.issparse(X) and model.centres:
         raise ValueError(
             "X is sparse, but the plan was made on dense rows behind a step of the pipeline that centres columns. Give "

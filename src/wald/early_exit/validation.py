@@ -75,10 +75,10 @@ def _judges_names(model: AdditiveModel) -> bool:
     Steps of scikit-learn that were fitted on arrays know how many columns there are, and read them by position: there
     the names of `fit` hold. A step that knows neither is the user's own, and picks what it wants.
     """
-    front = model.front
-    if front is None:
+    preprocessing = model.preprocessing
+    if preprocessing is None:
         return False
-    first = front.steps[0][1]
+    first = preprocessing.steps[0][1]
     return hasattr(first, "feature_names_in_") or not hasattr(first, "n_features_in_")
 
 

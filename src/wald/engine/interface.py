@@ -72,7 +72,7 @@ class Decided(Protocol):
         """How scores become labels."""
 
     @property
-    def slack(self) -> float:
+    def tie_margin(self) -> float:
         """Distance from a tie within which the wrapped model's own rounding decides."""
 
     def working_precision(self, dtype: Any) -> float:

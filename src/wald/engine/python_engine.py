@@ -126,7 +126,7 @@ class PythonCascade:
     def decide(self, scores: NDArray[Any], error: float) -> Codes:
         """Codes of full scores that are known to within `error`."""
         full = np.asarray(scores, dtype=np.float64)
-        return decide(self._model.decision, full, np.full(len(full), error + self._model.slack))
+        return decide(self._model.decision, full, np.full(len(full), error + self._model.tie_margin))
 
     def _answer(self, X: Any, n_stages: int, at_end: AtEnd, codes: Codes, stages: Codes) -> None:
         """Write the codes and stages of some rows."""
@@ -151,7 +151,7 @@ class PythonCascade:
         if at_end == "full" and len(active):
             scores, errors = self._packed.scores(take(X, active), self._model.working_precision, 1)
             finite = np.isfinite(scores).all(axis=1)
-            answers = decide(decision, scores, errors + self._model.slack)
+            answers = decide(decision, scores, errors + self._model.tie_margin)
             codes[active] = np.where(finite, answers, _core.NOT_FINITE)
         if at_end == "pending":
             stages[active] = n_stages

@@ -88,7 +88,7 @@ def decompose(estimator: Any, *, fold: bool = True) -> AdditiveModel:
     reading = family.read(leaf, decompose)
     terms, decision = reading.terms, reading.decision
 
-    slack = 0.0
+    tie_margin = 0.0
     if peeled.rules:
         if not family.thresholds:
             raise TypeError(
@@ -96,25 +96,25 @@ def decompose(estimator: Any, *, fold: bool = True) -> AdditiveModel:
                 "number than the one that the model decides by. Wrap the model itself, or put the threshold or the "
                 "calibrator around a linear classifier."
             )
-        decision, slack = rule_decision(peeled, single=reading.dtype.itemsize < 8)
+        decision, tie_margin = rule_decision(peeled, single=reading.dtype.itemsize < 8)
     steps = [*peeled.steps, *reading.steps]
-    front, columns, n_folded, step_attributes = fold_steps(steps, fold)
+    preprocessing, columns, n_folded, step_attributes = fold_steps(steps, fold)
     if columns is not None:
         folded = terms.after(columns, n_folded)
         if folded is None:
-            front, columns, n_folded, step_attributes = fold_steps(steps, fold=False)
+            preprocessing, columns, n_folded, step_attributes = fold_steps(steps, fold=False)
         else:
             terms = folded
     return AdditiveModel(
         estimator=estimator,
         terms=terms,
         decision=decision,
-        front=front,
+        preprocessing=preprocessing,
         classes=np.array(leaf.classes_),
         n_features_in=getattr(estimator, "n_features_in_", None),
         feature_names_in=getattr(estimator, "feature_names_in_", None),
         allow_nan=terms.allow_nan,
-        slack=slack,
+        tie_margin=tie_margin,
         dtype=reading.dtype,
         folded=columns is not None or reading.folded,
         steps=tuple(step for _, step in steps[len(steps) - n_folded :]),

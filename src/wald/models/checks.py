@@ -113,7 +113,7 @@ def _labels(terms: Terms, estimator: Any, X: Any) -> Iterator[str]:
     from . import decompose
 
     model = decompose(estimator)
-    rows = X if model.front is None else None
+    rows = X if model.preprocessing is None else None
     if rows is None:
         yield "give the innermost model, whose rows are those that meet the terms"
         return
@@ -121,7 +121,7 @@ def _labels(terms: Terms, estimator: Any, X: Any) -> Iterator[str]:
     codes = model.decision.codes(scores)
     _, clear = model.decision.judge(scores)
     own = np.searchsorted(model.classes, estimator.predict(X))
-    wrong = (codes != own) & (np.abs(clear) > 2 * errors + model.slack)
+    wrong = (codes != own) & (np.abs(clear) > 2 * errors + model.tie_margin)
     if wrong.any():
         yield (
             f"row {np.flatnonzero(wrong)[0]} gets another label than the model's own, although no rounding explains it"

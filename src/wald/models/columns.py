@@ -39,8 +39,8 @@ class ColumnMap:
         A raw value x becomes ``x * scale + shift``.
     fill : float64 ndarray of shape (n_features,) or None, default=None
         What a raw NaN becomes, after scale and shift. None: a NaN is an error.
-    swing : float64 ndarray of shape (n_features,), optional
-        ``|x * scale| + swing`` bounds every value that the folded steps pass through, carried to the end of
+    magnitude : float64 ndarray of shape (n_features,), optional
+        ``|x * scale| + magnitude`` bounds every value that the folded steps pass through, carried to the end of
         the map. Their roundings are relative to that, not to the final value, which may be small by
         cancellation. ``|shift|`` when missing.
     """
@@ -48,11 +48,11 @@ class ColumnMap:
     scale: NDArray[np.float64]
     shift: NDArray[np.float64]
     fill: NDArray[np.float64] | None = None
-    swing: NDArray[np.float64] = DERIVED
+    magnitude: NDArray[np.float64] = DERIVED
 
     def __post_init__(self) -> None:
-        if self.swing is None:
-            object.__setattr__(self, "swing", np.abs(self.shift))
+        if self.magnitude is None:
+            object.__setattr__(self, "magnitude", np.abs(self.shift))
 
     @classmethod
     def identity(cls, n_features: int) -> ColumnMap:
@@ -94,7 +94,7 @@ class ColumnMap:
             scale=self.scale * later.scale,
             shift=self.shift * later.scale + later.shift,
             fill=fill,
-            swing=self.swing * np.abs(later.scale) + later.swing,
+            magnitude=self.magnitude * np.abs(later.scale) + later.magnitude,
         )
 
     def apply(self, X: Any) -> NDArray[np.float64]:

@@ -148,7 +148,7 @@ class KernelTerms(Terms):
         # K = exp(-E) errs by K dE, dE <= c u gamma (|x| + |s|)^2 <= c u (8 gamma |s|^2 + 2 E), and E exp(-E) < 1/2.
         u, vectors = 2.0**-53, self.support_vectors
         depth = vectors.shape[1] + self.n_terms + 64
-        moved = 0.0 if self.columns is None else float(np.sum(self.columns.swing**2))
+        moved = 0.0 if self.columns is None else float(np.sum(self.columns.magnitude**2))
         each = depth * (u + working) * (8.0 * self.gamma * (float(np.max(_norms(vectors))) + moved) + 4.0)
         total = each * np.abs(self.coef).sum(axis=1).max() + depth * u * np.abs(self.intercept).max()
         return float(4.0 * total)
@@ -219,7 +219,7 @@ class KernelTerms(Terms):
             kept=kept,
             scale=np.ascontiguousarray(columns.scale) if columns is not None and has_map else None,
             shift=np.ascontiguousarray(columns.shift) if columns is not None and has_map else None,
-            swing=float(np.sqrt(np.sum(columns.swing**2))) if columns is not None and has_map else 0.0,
+            swing=float(np.sqrt(np.sum(columns.magnitude**2))) if columns is not None and has_map else 0.0,
             fill=None if columns is None or columns.fill is None else np.ascontiguousarray(columns.fill),
             single=precision == "float32",
         )
@@ -265,7 +265,7 @@ class KernelTerms(Terms):
         else:
             arrays["vectors"] = vectors
         if columns is not None:
-            arrays |= {"scale": columns.scale, "shift": columns.shift, "swing": columns.swing}
+            arrays |= {"scale": columns.scale, "shift": columns.shift, "swing": columns.magnitude}
             if columns.fill is not None:
                 arrays["fill"] = columns.fill
         return {
@@ -297,7 +297,7 @@ class KernelTerms(Terms):
                 scale=stock.floats("scale", n_features),
                 shift=stock.floats("shift", n_features),
                 fill=stock.floats("fill", n_features) if has_fill else None,
-                swing=stock.floats("swing", n_features, low=0.0),
+                magnitude=stock.floats("swing", n_features, low=0.0),
             )
         stock.require(columns is not None or not has_fill, "header.model.terms.fill stands in for NaN without columns")
         terms = cls(

@@ -145,7 +145,7 @@ class LinearTerms(Terms):
             intercept=np.array(shifted),
             fill=columns.raw_fill(),
             coef_bound=bound * np.abs(columns.scale),
-            intercept_bound=self.intercept_bound + bound @ columns.swing + bound.sum(axis=1) * UNDERFLOW,
+            intercept_bound=self.intercept_bound + bound @ columns.magnitude + bound.sum(axis=1) * UNDERFLOW,
             depth=self.depth + 4 * n_steps,
         )
 

@@ -24,17 +24,17 @@ KEPT_BY_STEPS = (np.float32, np.float64)
 class AdditiveModel:
     """What `decompose` reads from a fitted classifier.
 
-    It owns copies of all numbers; `estimator` and `front` are shared.
+    It owns copies of all numbers; `estimator` and `preprocessing` are shared.
 
     Parameters
     ----------
     estimator : estimator
         The fitted estimator whose labels are promised. It answers the rows that are handed over.
     terms : Terms
-        The score as a sum, for the rows that `front` gives (raw rows without a front).
+        The score as a sum, for the rows that `preprocessing` gives (raw rows without preprocessing).
     decision : Decision
         From scores to labels.
-    front : Pipeline or None
+    preprocessing : Pipeline or None
         Fitted steps that are applied to raw rows first; None when rows meet the terms directly.
     classes : ndarray of shape (n_classes,)
         The labels that codes stand for.
@@ -44,7 +44,7 @@ class AdditiveModel:
         Their names, where it knows them.
     allow_nan : bool
         Whether a NaN among the rows that meet the terms has an answer.
-    slack : float, default=0.0
+    tie_margin : float, default=0.0
         Absolute. A score within this of the threshold, or at this distance, must be handed to the estimator:
         the rounding of its own threshold on probabilities decides there, not the score.
     dtype : dtype, default=float64
@@ -72,12 +72,12 @@ class AdditiveModel:
     estimator: Any
     terms: Terms
     decision: Decision
-    front: Any
+    preprocessing: Any
     classes: NDArray[Any]
     n_features_in: int | None
     feature_names_in: NDArray[Any] | None
     allow_nan: bool
-    slack: float = 0.0
+    tie_margin: float = 0.0
     dtype: np.dtype[Any] = field(default_factory=lambda: np.dtype(np.float64))
     folded: bool = False
     steps: tuple[Any, ...] = ()
@@ -124,7 +124,7 @@ class AdditiveModel:
         str
             A SHA-256 in hexadecimal, the same in every process.
         """
-        return digest(self.terms, self.decision, self.front, self.classes, self.allow_nan, self.slack)
+        return digest(self.terms, self.decision, self.preprocessing, self.classes, self.allow_nan, self.tie_margin)
 
     def changed(self) -> str | None:
         """Look whether the estimator is still the one that was read, in microseconds.

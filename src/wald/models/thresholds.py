@@ -33,19 +33,19 @@ class Response:
         Takes float64 scores of shape (n,) and returns float64 probabilities of shape (n,).
     knots : ndarray of shape (n_knots,), optional
         Scores between which the computed probability never falls, in the dtype that the function works in.
-    wiggle : float, default=0.0
+    relative_error : float, default=0.0
         By how much, relative to its value, rounding may make the computed probability fall between knots.
     saturation : float, default=inf
-        From this score on the computed probability is 1 exactly, whatever the wiggle.
-    wobble : callable, optional
+        From this score on the computed probability is 1 exactly, whatever the relative_error.
+    input_error : callable, optional
         Size of the rounding error inside the function, seen as a shift of the score given.
     """
 
     probability: Callable[[Floats], Floats]
     knots: NDArray[np.floating] = field(default_factory=lambda: np.empty(0))
-    wiggle: float = 0.0
+    relative_error: float = 0.0
     saturation: float = np.inf
-    wobble: Callable[[float], float] = lambda score: 0.0
+    input_error: Callable[[float], float] = lambda score: 0.0
 
 
 def logistic(slope: float = 1.0, offset: float = 0.0, *, single: bool = False) -> Response:
@@ -63,7 +63,7 @@ def logistic(slope: float = 1.0, offset: float = 0.0, *, single: bool = False) -
     Returns
     -------
     Response
-        Smooth, with the rounding of the exponential as wiggle.
+        Smooth, with the rounding of the exponential as relative_error.
     """
     unit = 2.0**-24 if single else 2.0**-53
 
@@ -74,13 +74,13 @@ def logistic(slope: float = 1.0, offset: float = 0.0, *, single: bool = False) -
     if slope == 0:
         return Response(probability)
 
-    def wobble(score: float) -> float:
+    def input_error(score: float) -> float:
         # In one precision, equal scores give equal probabilities. Between two precisions the argument
         # differs.
         return 8 * unit * (abs(score) + abs(offset / slope)) if single else 0.0
 
     # 1 + exp(-40) is 1 in float64.
-    return Response(probability, wiggle=8 * unit, saturation=(40.0 - offset) / slope, wobble=wobble)
+    return Response(probability, relative_error=8 * unit, saturation=(40.0 - offset) / slope, input_error=input_error)
 
 
 def at_least(level: float) -> Rule:
@@ -149,26 +149,26 @@ def decision_from(response: Response, rule: Rule) -> tuple[Decision, float]:
     -------
     decision : Decision
         Of kind ``"sign"``.
-    slack : float
+    tie_margin : float
         The decision is the rule, exactly, for every score further than this from the threshold. 0: for every
         score.
     """
-    wiggle, saturation = response.wiggle, response.saturation
+    relative_error, saturation = response.relative_error, response.saturation
     saturated = bool(rule(np.ones(1), 0.0)[0])
 
     def maybe(scores: Floats) -> NDArray[np.bool_]:
-        return rule(response.probability(scores), -wiggle)
+        return rule(response.probability(scores), -relative_error)
 
     def surely(scores: Floats) -> NDArray[np.bool_]:
-        return rule(response.probability(scores), wiggle) | (saturated & (scores >= saturation))
+        return rule(response.probability(scores), relative_error) | (saturated & (scores >= saturation))
 
     points = _points(response.knots)
     first, last = _first_true(maybe, points), _last_false(surely, points)
     if last < first or (first == last and np.isinf(first)):  # a clean cut, or the same answer everywhere
         return Decision("sign", 2, threshold=first, tie_positive=True), 0.0
     middle = (first + last) / 2 if np.isfinite((first, last)).all() else 0.0
-    slack = (last - first) / 2 + 2 * float(np.spacing(abs(middle))) + response.wobble(middle)
-    return Decision("sign", 2, threshold=middle), slack
+    tie_margin = (last - first) / 2 + 2 * float(np.spacing(abs(middle))) + response.input_error(middle)
+    return Decision("sign", 2, threshold=middle), tie_margin
 
 
 def _points(knots: NDArray[np.floating]) -> Floats:

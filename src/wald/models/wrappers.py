@@ -130,7 +130,7 @@ def fold_steps(steps: list[tuple[str, Any]], fold: bool = True) -> tuple[Any, Co
 
     Returns
     -------
-    front : Pipeline or None
+    preprocessing : Pipeline or None
         The steps that cannot be folded, and all before them.
     columns : ColumnMap or None
         The steps after it; None when they change nothing.
@@ -155,8 +155,8 @@ def fold_steps(steps: list[tuple[str, Any]], fold: bool = True) -> tuple[Any, Co
         attributes += [
             (step, name) for name in getattr(step, "__dict__", {}) if name.endswith("_") and not name.startswith("_")
         ]
-    front = Pipeline(_uniquely_named(steps[:kept])) if kept else None
-    return front, None if columns is None or columns.is_identity else columns, len(steps) - kept, attributes
+    preprocessing = Pipeline(_uniquely_named(steps[:kept])) if kept else None
+    return preprocessing, None if columns is None or columns.is_identity else columns, len(steps) - kept, attributes
 
 
 def _uniquely_named(steps: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
@@ -178,7 +178,7 @@ def rule_decision(peeled: Peeled, single: bool) -> tuple[Decision, float]:
     -------
     decision : Decision
         Of kind ``"sign"``.
-    slack : float
+    tie_margin : float
         Distance from the threshold within which the decision is not exact.
 
     Raises
@@ -211,9 +211,9 @@ def rule_decision(peeled: Peeled, single: bool) -> tuple[Decision, float]:
         raise TypeError(f"{type(outer).__name__} asks a CalibratedClassifierCV for a decision_function it has not.")
     # Scores of float32 are compared with the threshold rounded to float32.
     rounded = single and np.isfinite(level) and float(np.float32(level)) != level
-    slack = 2.0**-24 * abs(level) if rounded else 0.0
+    tie_margin = 2.0**-24 * abs(level) if rounded else 0.0
     # Class 1 if F >= level; or class 0 if -F >= level.
-    return Decision("sign", 2, level if positive == 1 else -level, tie_positive=positive == 1), slack
+    return Decision("sign", 2, level if positive == 1 else -level, tie_positive=positive == 1), tie_margin
 
 
 def _response_method(outer: Any) -> str:

@@ -38,9 +38,9 @@ def encode_early_exit(owner: EarlyExitClassifier, arrays: Arrays, pipeline: str 
     """Describe a fitted classifier, and put its numbers into ``arrays``; ``pipeline`` is as for `save`."""
     check_is_fitted(owner, "_predictor")
     served = owner._ready()
-    whole = served.model.front is not None
+    whole = served.model.preprocessing is not None
     if pipeline is None:
-        require_no_front(served.model)
+        require_no_preprocessing(served.model)
     rule = checked_rule(owner)
     try:
         check_promise(owner.certificate_, served.plan, served.by_proof, served.by_proof or rule.lossless)
@@ -98,7 +98,7 @@ def _archived(owner: EarlyExitClassifier, model: AdditiveModel, arrays: Arrays) 
     unknown = archives.untrusted(raw)
     try:
         rebuilt = _read(archives.load(raw, unknown, Room(0, NO_END), "this file"))
-        if rebuilt.front is None or not _equal(rebuilt, model):
+        if rebuilt.preprocessing is None or not _equal(rebuilt, model):
             raise FileFormatError("it reads otherwise when it is built again")
     except FileFormatError as error:
         raise ValueError(f"The {type(owner.estimator_).__name__} cannot be saved: {error}.") from None
@@ -123,11 +123,11 @@ def _read(estimator: Any) -> AdditiveModel:
         raise FileFormatError(f"the pipeline inside is no model that wald reads: {error}") from None
 
 
-def require_no_front(model: AdditiveModel) -> None:
+def require_no_preprocessing(model: AdditiveModel) -> None:
     """Raise ValueError if rows go through transformers first, which a file cannot hold."""
-    if model.front is None:
+    if model.preprocessing is None:
         return
-    steps = ", ".join(f"{name!r} ({type(step).__name__})" for name, step in getattr(model.front, "steps", []))
+    steps = ", ".join(f"{name!r} ({type(step).__name__})" for name, step in getattr(model.preprocessing, "steps", []))
     raise ValueError(
         f"The pipeline's steps {steps} cannot be saved: a file holds numbers, and no transformers that are not folded "
         "into the model. wald.save(model, path, pipeline='skops') puts the whole pipeline beside them, by skops. Or "
@@ -158,7 +158,7 @@ class Parts:
         raw = header.take("estimator") if "estimator" in header else None
         self.archive = self._archive(raw, stock)
         whole = self.archive is not None
-        self.model, self.n_features = decode_model(header.section("model"), stock, front=whole)
+        self.model, self.n_features = decode_model(header.section("model"), stock, preprocessing=whole)
         if whole:
             n_columns = header.take("n_columns")
             good = n_columns is None or (type(n_columns) is int and n_columns > 0)
@@ -190,7 +190,7 @@ class Parts:
         assert self.archive is not None
         read = _read(archives.load(self.archive, trusted, self.room, where))
         n_columns = getattr(read.estimator, "n_features_in_", None)
-        if read.front is None or not _equal(read, self.model) or n_columns not in (None, self.n_features):
+        if read.preprocessing is None or not _equal(read, self.model) or n_columns not in (None, self.n_features):
             raise FileFormatError("the pipeline inside has other terms than the file")
         return read
 
@@ -203,7 +203,7 @@ class Parts:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             read = decompose(estimator)
-        if read.front is not None or not _equal(read, self.model):
+        if read.preprocessing is not None or not _equal(read, self.model):
             raise FileFormatError("the estimator that the file describes has other terms than the file")
         # the terms of the file, whose support vectors the estimator shares
         return replace(read, terms=self.model.terms)
@@ -251,7 +251,7 @@ def assemble(parts: Parts, estimator: Any, where: str, trusted: Sequence[str] = 
 def _same_model(parts: Parts, estimator: Any, where: str) -> AdditiveModel:
     """Read an estimator, which must be the one that the file speaks of, number by number."""
     model = decompose(estimator)
-    if model.front is not None or not _equal(model, parts.model):
+    if model.preprocessing is not None or not _equal(model, parts.model):
         raise ValueError(
             f"{where} was saved for another model: its fingerprint is {parts.fingerprint[:16]}..., and that "
             f"of the {type(estimator).__name__} given as estimator is {model.fingerprint()[:16]}..."

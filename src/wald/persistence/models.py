@@ -20,7 +20,7 @@ WORKING = ("float16", "float32", "float64", *LABELS[:9])
 
 
 def encode_model(model: AdditiveModel, arrays: Arrays) -> dict[str, Any]:
-    """Describe a model but for its front, and put its numbers into ``arrays``."""
+    """Describe a model but for its preprocessing, and put its numbers into ``arrays``."""
     terms, decision = model.terms, model.decision
     return {
         "kind": terms.family,
@@ -35,16 +35,16 @@ def encode_model(model: AdditiveModel, arrays: Arrays) -> dict[str, Any]:
         "labels": encode_labels(model.classes, arrays),
         "n_features_in": None if model.n_features_in is None else int(model.n_features_in),
         "allow_nan": bool(model.allow_nan),
-        "slack": number(model.slack),
+        "slack": number(model.tie_margin),
         "dtype": model.dtype.name,
         "folded": bool(model.folded),
     }
 
 
-def decode_model(section: Section, stock: Stock, front: bool = False) -> tuple[AdditiveModel, int]:
+def decode_model(section: Section, stock: Stock, preprocessing: bool = False) -> tuple[AdditiveModel, int]:
     """Build the model again, without an estimator; and give the number of features that the terms have.
 
-    With a ``front``, raw rows may have any number of columns.
+    With ``preprocessing``, raw rows may have any number of columns.
     """
     known = families()
     family = known[section.choice("kind", tuple(known))]
@@ -52,18 +52,18 @@ def decode_model(section: Section, stock: Stock, front: bool = False) -> tuple[A
     terms = family.decode(section.section("terms"), stock, decision.n_outputs)
     n_features = terms.n_features
     n_features_in = section.take("n_features_in")
-    fits = n_features_in is None or (type(n_features_in) is int and n_features_in > 0 and front)
+    fits = n_features_in is None or (type(n_features_in) is int and n_features_in > 0 and preprocessing)
     require(fits or n_features_in == n_features, "header.model.n_features_in fits no coefficients")
     model = AdditiveModel(
         estimator=None,
         terms=terms,
         decision=decision,
-        front=None,
+        preprocessing=None,
         classes=decode_labels(section.choice("labels", ("array", "object")), stock, decision.n_classes),
         n_features_in=n_features_in,
         feature_names_in=None,
         allow_nan=section.flag("allow_nan"),
-        slack=section.number("slack", 0.0, finite=False),
+        tie_margin=section.number("slack", 0.0, finite=False),
         dtype=np.dtype(section.choice("dtype", WORKING)),
         folded=section.flag("folded"),
     )

@@ -22,7 +22,7 @@ SPARSE: int = _core.LIMITS["sparse_share"]
 class CostModel:
     """Expected cost of a row, by which plans are compared.
 
-    A row pays ``row`` once. At each stage that it reaches it pays ``unit`` for every unit of cost bought there (in whole
+    A row pays ``row`` once. At each stage that it reaches it pays ``unit`` for every unit of cost bought there (whole
     blocks of ``block`` terms), ``readout`` for every term and output in the estimate, and ``stage``. A row that sees
     everything pays ``finish`` for the last step. Evaluating everything with the wrapped model itself costs ``full``.
 

@@ -21,7 +21,7 @@ from .cost import CostModel, thinned
 from .moments import Floats
 from .plan import Plan
 from .problem import Problem, Recipe, Sight
-from .recipes import climbs, recipes
+from .recipes import goes_to_the_end, recipes
 
 #: Where rows share cache lines, the ladder's scales fall by this power of the depth.
 LATE_BOLDNESS = 0.15
@@ -33,12 +33,12 @@ def build_plan(problem: Problem) -> Plan:
     What the rule warns about is passed on for the plan that is chosen, and not for every candidate.
     """
     best: tuple[float, Plan] | None = None
-    told: list[warnings.WarningMessage] = []
+    caught: list[warnings.WarningMessage] = []
     for recipe in recipes(problem):
         sight = problem.sight(recipe)
         for keep in _ladders(recipe, sight.cost_model, problem):
             candidate, walk = recipe.subset(keep), sight.walk.subset(keep)
-            with warnings.catch_warnings(record=True) as heard:
+            with warnings.catch_warnings(record=True) as warned:
                 warnings.simplefilter("always")
                 boundary = _boundary(walk, candidate, sight.cost_model, problem)
             live = _reached_on_validation_rows(walk.looks.astype(sight.dtype), boundary, problem, sight.dtype)
@@ -46,9 +46,9 @@ def build_plan(problem: Problem) -> Plan:
                 candidate.stage_terms, candidate.stage_costs, live, problem.terms.n_outputs
             )
             if best is None or expected < best[0]:
-                best, told = (expected, _plan(candidate, boundary, live, sight)), heard
+                best, caught = (expected, _plan(candidate, boundary, live, sight)), warned
     assert best is not None
-    for warning in told:
+    for warning in caught:
         warnings.warn(warning.message, stacklevel=2)
     return best[1]
 
@@ -123,7 +123,7 @@ def _ladders(recipe: Recipe, cost_model: CostModel, problem: Problem) -> list[li
     for ratio in (1.3, 1.45, 1.9):
         for first in (0, 2, 3, 6, *late):
             ladder = thinned(stages, ratio, first * problem.block)
-            if climbs(problem):
+            if goes_to_the_end(problem):
                 ladder = sorted({*ladder, stages[-1]})
             if ladder and ladder not in candidates:
                 candidates.append(ladder)

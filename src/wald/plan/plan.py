@@ -1,4 +1,4 @@
-"""A plan: in which order units are bought, after which of them to stop and read out, and when to leave. Plain arrays."""
+"""A plan: in which order units are bought, after which of them a stage comes, and when to leave. Plain arrays."""
 
 from __future__ import annotations
 

@@ -108,7 +108,7 @@ def _recipe(problem: Problem, seen: Moments, drawn: Moments, pool: Ints, surroga
     members = [np.array([len(pool) + s]) for s in range(n_surrogates)] + [units[u] for u in known]
     costs = np.concatenate([np.ones(n_surrogates), problem.units.costs[known]])
     if _is_greedy(problem):
-        limit = len(known) if climbs(problem) else max(1, len(problem.units.members) // 2)
+        limit = len(known) if goes_to_the_end(problem) else max(1, len(problem.units.members) // 2)
         chosen = greedy_order(drawn, members, costs, min(len(members), limit + n_surrogates), range(n_surrogates))
     else:
         chosen = _given_order(problem, seen, members, costs, known, pool)
@@ -140,7 +140,7 @@ def _recipe(problem: Problem, seen: Moments, drawn: Moments, pool: Ints, surroga
     )
 
 
-def climbs(problem: Problem) -> bool:
+def goes_to_the_end(problem: Problem) -> bool:
     """Whether greedy ladders go on to the last unit, and stop there."""
     single = problem.terms.n_terms == len(problem.units.members) <= WHOLE
     return _is_greedy(problem) and problem.terms.own_weights and single
@@ -185,4 +185,4 @@ def _all_stages(problem: Problem, n_ordered: int, n_units: int) -> list[int]:
     last = min(n_ordered, n_units - 1)
     fine = geometric(problem.block, last, 1.19, problem.block) if problem.stages_at_blocks else geometric(1, last, 1.12)
     stages = {*fine, *(m for m in problem.extra_stages if 1 <= m <= last)}
-    return sorted({*stages, last} if climbs(problem) and last > 0 else stages)
+    return sorted({*stages, last} if goes_to_the_end(problem) and last > 0 else stages)

@@ -155,7 +155,7 @@ def labels_of(y: Any, sequences: Sequences) -> NDArray[Any]:
         raise ValueError(f"y must hold labels of one type. Got {sorted({type(v).__name__ for v in flat})}.")
     if flat.dtype.kind == "f" and not np.isfinite(flat).all():
         raise ValueError("y must not hold NaN or infinity.")
-    return flat
+    return np.asarray(flat)
 
 
 def without_empty(X: Any, lengths: ArrayLike | None = None) -> tuple[Any, Any, NDArray[np.bool_]]:

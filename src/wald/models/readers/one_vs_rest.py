@@ -134,7 +134,7 @@ def _read(estimator: Any, decompose: Callable[[Any], AdditiveModel]) -> Additive
             f"OneVsRestClassifier of {leaf} with kernel={getattr(model, 'kernel', None)!r} is not supported. "
             f"Wrap the {leaf} itself, which knows several classes."
         )
-    if read.front is not None:
+    if read.preprocessing is not None:
         raise TypeError(
             "The models in this OneVsRestClassifier have steps of their own that cannot be folded into weights. Put "
             "the steps in front: make_pipeline(steps, OneVsRestClassifier(model))."
