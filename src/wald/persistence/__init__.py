@@ -56,8 +56,10 @@ def save(model: Any, path: str | os.PathLike[str], *, pipeline: str | None = Non
     Warns
     -----
     UserWarning
-        If the file cannot describe the wrapped estimator, because it is of a class of somebody else's; the file is
-        written, and needs ``wald.load(path, estimator=...)`` to answer as before at ties. If it holds types that must
+        If the file cannot describe the wrapped estimator, because it is a `OneVsRestClassifier`, or a part of it is of
+        a class of somebody else's or has been changed; the file is written, and needs
+        ``wald.load(path, estimator=...)`` to answer as before at ties, and with ``risk=0`` to be loaded at all. If it
+        holds types that must
         be named to `load` as ``trusted``. If it takes more memory than `load` allows a file of its size, which then
         needs ``max_bytes``.
 
@@ -99,11 +101,12 @@ def load(
     whole pipeline inside the file (``pipeline="skops"``), the types are checked before anything is built, and then the
     terms of its last step. The other numbers of its steps are not: load such a file only from people you trust.
 
-    An `EarlyExitClassifier` hands rows that lie within rounding of a tie to the wrapped estimator. Files describe
-    scikit-learn's own classes (all that `EarlyExitClassifier` reads), and ``estimator_`` is then rebuilt from the
-    file: it predicts bit for bit as the one that was wrapped, with the same scikit-learn on the same machine. Where
-    `save` warned that it could not describe the estimator, and in files of format 1, ``estimator_`` is a `SavedModel`:
-    it decides these rows by its own score in float64, has no probabilities and cannot be fitted again.
+    An `EarlyExitClassifier` hands rows that lie within rounding of a tie to the wrapped estimator. Files describe the
+    classes of scikit-learn that `EarlyExitClassifier` reads, but for `OneVsRestClassifier` and for steps that are not
+    folded into the terms, and ``estimator_`` is then rebuilt from the file: it predicts bit for bit as the one that was
+    wrapped, with the same scikit-learn on the same machine. Where `save` warned that it could not describe the
+    estimator, and in files of format 1, ``estimator_`` is a `SavedModel`: it decides these rows by its own score in
+    float64, has no probabilities and cannot be fitted again; with ``risk=0`` it is refused.
 
     Parameters
     ----------

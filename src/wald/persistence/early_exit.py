@@ -64,6 +64,7 @@ def encode_early_exit(owner: EarlyExitClassifier, arrays: Arrays, pipeline: str 
 
 def _encode_estimator(owner: EarlyExitClassifier, model: AdditiveModel, arrays: Arrays) -> dict[str, Any] | None:
     """Describe the wrapped estimator, so that a file answers by it; None, with a warning, where that cannot be."""
+    by_proof = owner._ready().by_proof
     if isinstance(owner.estimator_, SavedModel):
         return None
     own: Arrays = {}
@@ -74,10 +75,15 @@ def _encode_estimator(owner: EarlyExitClassifier, model: AdditiveModel, arrays: 
         if not _equal(decompose(rebuilt), model):
             raise NotRebuildableError("it reads otherwise when it is rebuilt")
     except (NotRebuildableError, FileFormatError) as error:
+        without = (
+            "It promises the labels of the estimator (risk=0), and is loaded by wald.load(path, estimator=...) alone."
+            if by_proof
+            else "Loaded without it, rows within rounding of a tie are decided by the terms, and there are no "
+            "probabilities; wald.load(path, estimator=...) takes it."
+        )
         warnings.warn(
             f"The file holds the terms of this {type(owner.estimator_).__name__} and not the estimator itself: "
-            f"{error}. Loaded without it, rows within rounding of a tie are decided by the terms, and there are no "
-            "probabilities; wald.load(path, estimator=...) takes it.",
+            f"{error}. {without}",
             UserWarning,
             stacklevel=5,
         )

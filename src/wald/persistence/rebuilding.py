@@ -50,7 +50,8 @@ class Row:
         Of its constructor: plain values.
     state : mapping from str to str
         Fitted attributes and their shapes: ``"d"`` one number a feature, ``"k"`` one an output or a number alone,
-        ``"kd"`` one for each of both, ``"dtype"`` a dtype. With a question mark, the attribute may be None or missing.
+        ``"kd"`` one for each of both, ``"kd/d"`` this or, for a single output, ``"d"``, ``"dtype"`` a dtype. With a
+        question mark, the attribute may be None or missing.
     classes : bool
         Whether it has the labels of the whole.
     finish : callable or None
@@ -75,6 +76,8 @@ def _without_indicator(imputer: Any) -> None:
 
 
 _LINEAR = {"coef_": "kd", "intercept_": "k"}
+#: Ridge classifiers of two classes have a vector of coefficients.
+_RIDGE = {"coef_": "kd/d", "intercept_": "k"}
 _PARAMS = {
     "LogisticRegression": ("solver", "multi_class"),
     "LogisticRegressionCV": ("solver", "multi_class"),
@@ -86,9 +89,9 @@ _SPREAD = {"class_prior_": "k?", "within_class_std_dev_": "d?"}
 #: Every class that a file may name, but for support vector machines and what stands around a model.
 TABLE: dict[type, Row] = {
     **{
-        kind: Row(
-            _PARAMS.get(kind.__name__, ()), _LINEAR, finish=_binarized if kind.__name__.startswith("Ridge") else None
-        )
+        kind: Row((), _RIDGE, finish=_binarized)
+        if kind.__name__.startswith("Ridge")
+        else Row(_PARAMS.get(kind.__name__, ()), _LINEAR)
         for kind in (*LINEAR_MODELS, LinearSVC, LinearDiscriminantAnalysis)
     },
     MultinomialNB: Row((), _COUNTS),
@@ -150,11 +153,11 @@ class Writer:
             return self._threshold(part)
         if kind is CalibratedClassifierCV:
             return node | self._calibrated(part)
+        if kind not in TABLE and kind not in _MACHINES.values():
+            raise NotRebuildableError(f"{kind.__module__}.{kind.__qualname__} is no class that a file can describe")
         node |= {"n_features": int(part.n_features_in_), "names": self._has_names(part)}
         if kind in _MACHINES.values():
             return node | self._machine(part)
-        if kind not in TABLE:
-            raise NotRebuildableError(f"{kind.__module__}.{kind.__qualname__} is no class that a file can describe")
         row = TABLE[kind]
         if row.classes:
             self._require_classes(part)
@@ -208,14 +211,18 @@ class Writer:
             return value
         if shape == "k" and np.ndim(value) == 0:
             return self._value(value[()] if isinstance(value, np.ndarray) else value, what)
-        good = type(value) is np.ndarray and value.dtype.name in NUMBERS and value.ndim == len(shape.rstrip("?"))
-        if not good:
+        if type(value) is np.ndarray and value.dtype == object and all(map(_is_real, value.flat)):
+            value = value.astype(np.float64)  # the constants of a SimpleImputer
+        if type(value) is not np.ndarray or value.dtype.name not in NUMBERS:
             raise NotRebuildableError(f"{what} is no array of numbers")
+        if value.ndim not in map(len, shape.rstrip("?").split("/")):
+            raise NotRebuildableError(f"{what} is an array of the shape {value.shape}, which a file cannot describe")
         # products take another way by the order in memory, and round otherwise
         by_columns = value.ndim == 2 and value.strides[1] != value.itemsize and value.strides[0] == value.itemsize
         if not by_columns and value.shape[-1] > 1 and value.strides[-1] != value.itemsize:
             raise NotRebuildableError(f"{what} is a view with gaps")
-        return {"array": self._put(value.T if by_columns else value), "by_columns": by_columns}
+        flat = {"flat": True} if "/" in shape and value.ndim == 1 else {}
+        return {"array": self._put(value.T if by_columns else value), "by_columns": by_columns, **flat}
 
     def _threshold(self, part: Any) -> dict[str, Any]:
         """A tuned threshold answers as a fixed one of the threshold that it found."""
@@ -279,6 +286,12 @@ class Writer:
         elif not shared:
             node["vectors"] = self._put(vectors)
         return node
+
+
+def _is_real(value: Any) -> bool:
+    """Whether a number is one of float64."""
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool) and abs(int(value)) <= MOST
+    return whole or isinstance(value, float | np.float32)
 
 
 def _same_rows(one: Any, other: Any) -> bool:
@@ -437,8 +450,12 @@ class Reader:
             return value
         section = Section(raw, where)
         name, by_columns = section.text("array"), section.flag("by_columns")
+        flat = "flat" in section and section.flag("flat")
         section.done()
-        shape = shape.rstrip("?")
+        shape, _, vector = shape.rstrip("?").partition("/")
+        if flat:
+            require(vector and len(self._classes) == 2, f"{where} is no vector")
+            shape = vector
         sizes = [self._n_features if letter == "d" else None for letter in shape]
         if by_columns:
             require(len(sizes) == 2, f"{where} has no columns")
