@@ -146,7 +146,7 @@ def labels_of(y: Any, sequences: Sequences) -> NDArray[Any]:
         They must have as many parts.
     """
     if is_flat(y):
-        flat = y
+        flat: NDArray[Any] = y
     else:
         items = [np.asarray(labels) for labels in y]
         if len(items) != sequences.n_sequences:
