@@ -230,3 +230,15 @@ def test_json_still_parses(files: Path, tmp_path: Path, noted: Any) -> None:
     words = ("predict", files / "svc.wald", tmp_path / "noted.csv", "--keep", "id", "--drop", "label", "--json")
     facts = json.loads(done(*words, "-o", tmp_path / "out.csv.gz").stdout)
     assert facts["n_rows"] == len(noted)
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv"])
+def test_two_columns_of_one_name_are_not_handed_on_as_one(files: Path, tmp_path: Path, suffix: str) -> None:
+    cells = [["id", "id", *(f"pixel{i}" for i in range(64))]]
+    cells += [[f"a{i}", f"b{i}", *map(str, row)] for i, row in enumerate(np.load(files / "test.npy")[:5].tolist())]
+    path = tmp_path / f"twice{suffix}"
+    path.write_text("".join(("," if suffix == ".csv" else "\t").join(row) + "\n" for row in cells))
+    words = ("predict", files / "svc.wald", path, "-o", "-")
+    assert "more than one column called 'id'" in refusal(*words, "--keep", 0, "--keep", 1)
+    lines = done(*words, "--keep", 1, "--drop", 0).stdout.splitlines()
+    assert [line.split(",")[0] for line in lines] == ["id", *(f"b{i}" for i in range(5))]

@@ -155,3 +155,42 @@ def test_heads_have_the_form_that_sentences_were_given_in(tmp_path: Any) -> None
         assert len(parser.predict([])) == len(parser.predict(bank[:0])) == 0
     assert json.dumps(found[1])
     assert found[0] == found[1]
+
+
+def test_errors_count_the_empty_sequences_too() -> None:
+    def picky(parts: Any) -> Any:
+        if (parts == 7).any():
+            raise OSError("no")
+        return parts
+
+    model = fitted(
+        NAMES, [FeatureGroup("half", lambda parts: parts[:, ::2], cost=1), FeatureGroup("all", picky, cost=9)]
+    )
+    a, bad, seven = X[0], X[1].copy(), X[1].copy()
+    bad[0, 0], seven[0] = np.nan, 7
+    empty = np.empty((0, 6))
+    stacked, sizes = np.concatenate([a, bad]), [0, len(a), 0, len(bad)]
+    message = "NaN or infinity. Sequence 3 does"
+    for rows, more in (
+        ([empty, a, empty, bad], {}),
+        ([empty, sparse.csr_matrix(a), empty, sparse.csr_matrix(bad)], {}),
+        (stacked, {"lengths": sizes}),
+    ):
+        with pytest.raises(ValueError, match=message):
+            model.predict(rows, **more)
+        with pytest.raises(ValueError, match=message):
+            model.score(rows, [[], NAMES[0], [], NAMES[1]], **more)
+    with pytest.raises(ValueError, match="Sequence 3 has 5 features"):
+        model.predict([[], a, [], X[1][:, :5]])
+    with pytest.raises(ValueError, match="Sequence 3 must be a numeric array"):
+        model.predict([[], a, [], np.array([["x"]])])
+    with pytest.raises(ValueError, match=f"Sequence 3 has {len(bad)} parts, and labels"):
+        model.score([[], a, [], X[1]], [[], NAMES[0], [], NAMES[1][:-1]])
+    stacked = np.concatenate([a, seven])
+    for rows, more in (
+        ([empty, seven, empty, a], {}),
+        (np.concatenate([seven, a]), {"lengths": [0, len(seven), 0, len(a)]}),
+        (Sequences(np.concatenate([seven, a]), np.cumsum([0, 0, len(seven), 0, len(a)])), {}),
+    ):
+        with pytest.raises(wald.structured.ExtractionError, match="part 0 of sequence 1 and"):
+            model.predict(rows, **more)

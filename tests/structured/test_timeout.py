@@ -20,7 +20,7 @@ class Costly:
     """Hangs, or fails, at the calls that it is told to; counted from when it is told."""
 
     def __init__(self) -> None:
-        self.calls, self.hangs, self.fails = 0, False, False
+        self.calls, self.hangs, self.fails, self.ends = 0, False, False, False
 
     def __call__(self, parts: Any) -> Any:
         self.calls += 1
@@ -28,6 +28,8 @@ class Costly:
             time.sleep(HANG)
         if self.fails:
             raise RuntimeError("no such table")
+        if self.ends:
+            raise SystemExit("the extractor ends")
         return parts
 
 
@@ -99,6 +101,14 @@ def test_an_extractor_that_fails_within_its_time_is_reported() -> None:
     costly[0].fails = True
     with pytest.raises(AcquisitionError, match=r"Group 'one': the extractor failed .* no such table"):
         fast.predict(X[80:], timeout=60.0)
+
+
+@pytest.mark.parametrize("more", [{}, {"timeout": 60.0}], ids=["waited for", "timeout"])
+def test_an_extractor_that_ends_its_thread_is_no_timeout(more: dict[str, float]) -> None:
+    fast, costly = fitted(UniformPolicy())
+    costly[0].ends = True
+    with pytest.raises(SystemExit, match="the extractor ends"):
+        fast.predict(X[80:], **more)
 
 
 @pytest.mark.parametrize("timeout", [0, -1.0, float("nan")])

@@ -85,8 +85,10 @@ def bench(
             raise UserError(f"--repeats must be at least {LEAST_REPEATS}. Got {repeats}.")
         threads = options.threads(jobs)
         wrapped = load_model(model, trust_pickle, trust_type or ())
-        fast = load_fast(file, threads, wrapped)
-        rows = read_whole(data, wanted_by(fast), options.reading(format, drop, header, zero_based, separator)).rows
+        fast = load_fast(file, threads, wrapped, trust_type or ())
+        rows = read_whole(
+            data, wanted_by(fast, file), options.reading(format, drop, header, zero_based, separator)
+        ).rows
         with threadpool_limits(threads), mistaken(called(data), ValueError, TypeError):
             full = wrapped.predict(rows)
             labels, cost = fast.predict(rows, return_cost=True)

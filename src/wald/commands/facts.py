@@ -133,7 +133,7 @@ def model_facts(fast: Any) -> dict[str, Any]:
         "terms": model.terms.n_terms,
         "unit": model.terms.unit_name,
         **model.terms.facts(),
-        "n_features": int(fast.n_features_in_),
+        "n_features": getattr(fast, "n_features_in_", None),  # of texts there is no number
         "feature_names": [str(name) for name in getattr(fast, "feature_names_in_", ())] or None,
         "classes": fast.classes_,
         "binary": model.decision.n_outputs == 1,

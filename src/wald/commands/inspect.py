@@ -31,7 +31,7 @@ def inspect(
     """
     with answering("inspect", debug):
         wrapped = None if model is None else load_model(model, trust_pickle, trust_type or ())
-        fast = load_fast(file, 1, wrapped)
+        fast = load_fast(file, 1, wrapped, trust_type or ())
         certificate, facts = certificate_facts(fast.certificate_), model_facts(fast)
         plan = plan_facts(fast.plan_, fast._validation.n_rows)
         if json:
@@ -46,10 +46,8 @@ def inspect(
 def _described(model: dict[str, Any], plan: dict[str, Any]) -> str:
     kind = model["description"]
     own = f" and {plan['n_surrogates']} vectors of the plan's own" if plan["n_surrogates"] else ""
-    words = (
-        f"{kind}, {len(model['classes'])} classes, {model['n_features']} features, {model['terms']} "
-        f"{model['unit']}{own}; "
-    )
+    read = "rows that are no table's" if model["n_features"] is None else f"{model['n_features']} features"
+    words = f"{kind}, {len(model['classes'])} classes, {read}, {model['terms']} {model['unit']}{own}; "
     if plan["evaluate_all"]:
         return f"{words}every row is evaluated in full, at {number(plan['full_cost'])} units."
     cost = between(plan["expected_cost_low"], plan["expected_cost_high"])

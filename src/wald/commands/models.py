@@ -68,17 +68,34 @@ def wanted_of(path: Path, model: Any) -> Wanted:
     return _wanted(additive, additive.n_features_in, additive.feature_names_in, model)
 
 
-def load_fast(path: Path, n_jobs: int, estimator: Any = None) -> EarlyExitClassifier:
-    """Load what ``wald fit`` wrote; ``estimator`` is the wrapped model itself, where it is at hand."""
-    from ..persistence import FileFormatError, SavedModel
+def load_fast(path: Path, n_jobs: int, estimator: Any = None, trusted: Sequence[str] = ()) -> EarlyExitClassifier:
+    """Load what ``wald fit`` or ``wald.save`` wrote.
+
+    Parameters
+    ----------
+    path : Path
+    n_jobs : int
+        Threads.
+    estimator : estimator, default=None
+        The wrapped model itself, where it is at hand.
+    trusted : sequence of str, default=()
+        Types that a pipeline inside the file may be built of.
+    """
+    from ..persistence import FileFormatError, SavedModel, UntrustedTypesError
 
     with mistaken(str(path), OSError):
         path.open("rb").close()
     try:
-        fast = wald.load(path, estimator=estimator)
-    except FileFormatError as error:
+        fast = wald.load(path, estimator=estimator, trusted=trusted)
+    except (FileFormatError, ImportError) as error:
         raise UserError(reason(error)) from error
+    except UntrustedTypesError as error:
+        raise _untrusted(path, error.names) from error
     except (ValueError, TypeError) as error:
+        if estimator is not None and "holds its whole pipeline" in str(error):
+            raise UserError(
+                f"{path} holds its whole pipeline: leave --model out. wald bench, which times MODEL, does not take it."
+            ) from error
         hint = " On the command line: --model MODEL." if estimator is None else ""
         raise UserError(reason(error) + hint) from error
     if not isinstance(fast, wald.EarlyExitClassifier):
@@ -89,8 +106,12 @@ def load_fast(path: Path, n_jobs: int, estimator: Any = None) -> EarlyExitClassi
     return fast
 
 
-def wanted_by(fast: EarlyExitClassifier) -> Wanted:
-    """What the rows of a loaded file must be."""
+def wanted_by(fast: EarlyExitClassifier, path: Path) -> Wanted:
+    """What the rows of a loaded file must be; it is refused here if they are no rows of a table."""
+    if not hasattr(fast, "n_features_in_"):
+        raise UserError(
+            f"{path}: its {type(fast.estimator_).__name__} does not read tables of numbers; use wald.load from Python."
+        )
     names = getattr(fast, "feature_names_in_", None)
     return _wanted(fast._predictor.model, int(fast.n_features_in_), names, fast, fast.estimator_)
 
@@ -121,9 +142,13 @@ def _skops(path: Path, trusted: Sequence[str]) -> Any:
             return io.load(path, trusted=list(trusted))
     except Exception as error:  # whatever a damaged file makes skops stumble over
         raise UserError(f"{path} cannot be read as a skops file: {reason(error)}") from error
-    options = " ".join(f"--trust-type {name}" for name in unknown)
-    raise UserError(
-        f"{path} holds types that are not known to be harmless: {', '.join(unknown)}. If you trust them, say so: "
+    raise _untrusted(path, unknown)
+
+
+def _untrusted(path: Path, names: Sequence[str]) -> UserError:
+    options = " ".join(f"--trust-type {name}" for name in names)
+    return UserError(
+        f"{path} holds types that are not known to be harmless: {', '.join(names)}. If you trust them, say so: "
         f"{options}"
     )
 

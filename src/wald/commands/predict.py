@@ -72,7 +72,8 @@ def predict(
         if not piped:
             options.require_writable(output, force, file, data, model, devices=True)
         wrapped = None if model is None else load_model(model, trust_pickle, trust_type or ())
-        fast = load_fast(file, options.threads(jobs), wrapped)
+        fast = load_fast(file, options.threads(jobs), wrapped, trust_type or ())
+        wanted = wanted_by(fast, file)
         if budget is not None:
             with mistaken("--budget"):
                 fast.plan_.affordable(budget)
@@ -82,7 +83,7 @@ def predict(
         counts = np.zeros(len(fast.classes_), dtype=np.int64)
         reading = options.reading(format, drop, header, zero_based, separator, keep=keep)
         with share_done(progress_console(), "predicting") as tell, sink(output) as write:
-            for part in read(data, wanted_by(fast), reading):
+            for part in read(data, wanted, reading):
                 with mistaken(called(data), ValueError, TypeError):
                     labels, costs = fast.predict(part.rows, budget=budget, return_cost=True)
                     own = {"label": labels, **({"cost": costs} if cost else {})}

@@ -12,13 +12,23 @@ from numpy.typing import NDArray
 
 from ..early_exit import EarlyExitClassifier
 from . import container
+from .archives import UntrustedTypesError
 from .arrays import Arrays, Stock
 from .early_exit import Parts, assemble, encode_early_exit, require_no_preprocessing
 from .header import FileFormatError, Section
 from .room import Room, mebibytes
 from .saved import SavedModel
 
-__all__ = ["FileFormatError", "SavedModel", "from_bytes", "load", "require_no_preprocessing", "save", "to_bytes"]
+__all__ = [
+    "FileFormatError",
+    "SavedModel",
+    "UntrustedTypesError",
+    "from_bytes",
+    "load",
+    "require_no_preprocessing",
+    "save",
+    "to_bytes",
+]
 
 
 def save(model: Any, path: str | os.PathLike[str], *, pipeline: str | None = None) -> None:

@@ -21,6 +21,21 @@ TIMES_OBJECTS = 16
 MOST_MEMBERS = 100_000
 
 
+class UntrustedTypesError(ValueError):
+    """A file holds types that nobody trusts.
+
+    Parameters
+    ----------
+    message : str
+    names : list of str
+        Of these types.
+    """
+
+    def __init__(self, message: str, names: list[str]) -> None:
+        super().__init__(message)
+        self.names = names
+
+
 def dump(estimator: Any) -> bytes:
     """Give the archive of an estimator; raises ImportError where skops is missing, ValueError where it fails."""
     try:
@@ -69,10 +84,11 @@ def load(raw: bytes, trusted: Sequence[str], room: Room, where: str) -> Any:
     check_sizes(raw, room)
     unknown = [name for name in untrusted(raw) if name not in trusted]
     if unknown:
-        raise ValueError(
+        raise UntrustedTypesError(
             f"{where} holds a pipeline with types that are not known to be harmless: {', '.join(unknown)}. Nothing "
             f"of it was built. If you trust them and where the file comes from, name them: wald.load(path, "
-            f"trusted={unknown!r})."
+            f"trusted={unknown!r}).",
+            unknown,
         )
     try:
         return skops.loads(raw, trusted=[name for name in untrusted(raw) if name in trusted])

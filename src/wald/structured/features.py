@@ -145,12 +145,12 @@ class LazyFeatures:
         if self.patience is None:
             return extract(parts)
         seconds = max(self.patience(), 0.0)
-        answer: list[tuple[Any, Exception | None]] = []
+        answer: list[tuple[Any, BaseException | None]] = []
 
         def call() -> None:
             try:
                 answer.append((extract(parts), None))
-            except Exception as error:
+            except BaseException as error:  # SystemExit and others that would end the thread
                 answer.append((None, error))
 
         thread = threading.Thread(target=call, name="wald extractor", daemon=True)
@@ -194,7 +194,7 @@ class LazyFeatures:
         offsets = self.sequences.offsets
         sequence = int(np.searchsorted(offsets, parts[0], side="right")) - 1
         others = f" and {len(parts) - 1} others" if len(parts) > 1 else ""
-        return f"part {parts[0] - offsets[sequence]} of sequence {sequence}{others}"
+        return f"part {parts[0] - offsets[sequence]} of sequence {self.sequences.number(sequence)}{others}"
 
 
 def _is_fixed(values: Any) -> bool:

@@ -31,6 +31,8 @@ class Sequences:
         Sequence ``i`` has parts ``offsets[i]`` to ``offsets[i + 1]``.
     extracted : Extracted or None
         Features of these parts that need not be extracted any more; folds of a policy's `fit` have them.
+    numbers : int64 ndarray of shape (n_sequences,) or None
+        What messages call the sequences, where empty ones among them were left out.
 
     Examples
     --------
@@ -43,6 +45,7 @@ class Sequences:
     parts: Any
     offsets: Offsets
     extracted: Extracted | None = None
+    numbers: NDArray[np.int64] | None = None
 
     @classmethod
     def of(cls, X: Any, lengths: ArrayLike | None = None) -> Sequences:
@@ -68,24 +71,25 @@ class Sequences:
             return cls._of_lengths(X, lengths)
         if sparse.issparse(X) or (isinstance(X, np.ndarray) and X.dtype != object and X.ndim != 3):
             raise ValueError("One array of all parts needs lengths=, the number of parts of each sequence.")
-        items = list(X)
+        items, numbers = list(X), getattr(X, "numbers", None)
         if _holds_names(items):
-            return cls._of_names(items)
+            return cls._of_names(items, numbers)
         if any(sparse.issparse(item) for item in items):
             blocks = [
-                item.tocsr() if sparse.issparse(item) else sparse.csr_matrix(_matrix(item, i))
+                item.tocsr() if sparse.issparse(item) else sparse.csr_matrix(_matrix(item, _number(i, numbers)))
                 for i, item in enumerate(items)
             ]
             offsets = _offsets([b.shape[0] for b in blocks])
-            _same_width(blocks)
-            return cls(_checked(sparse.vstack(blocks, format="csr"), offsets), offsets)
-        arrays = [_matrix(item, i) for i, item in enumerate(items)]
+            _same_width(blocks, numbers)
+            parts = _checked(sparse.vstack(blocks, format="csr"), offsets, numbers)
+            return cls(parts, offsets, numbers=numbers)
+        arrays = [_matrix(item, _number(i, numbers)) for i, item in enumerate(items)]
         offsets = _offsets([len(a) for a in arrays])
-        _same_width(arrays)
-        return cls(_checked(np.concatenate(arrays), offsets), offsets)
+        _same_width(arrays, numbers)
+        return cls(_checked(np.concatenate(arrays), offsets, numbers), offsets, numbers=numbers)
 
     @classmethod
-    def _of_lengths(cls, X: Any, lengths: ArrayLike) -> Sequences:
+    def _of_lengths(cls, X: Any, lengths: ArrayLike, numbers: NDArray[np.int64] | None = None) -> Sequences:
         sizes = np.asarray(lengths)
         if sizes.ndim != 1 or sizes.dtype.kind not in "iu":
             raise ValueError(f"lengths must be a 1-D array of integers. Got {lengths!r}.")
@@ -93,10 +97,10 @@ class Sequences:
         parts = X.tocsr() if sparse.issparse(X) else np.asarray(X)
         if parts.ndim != 2 or offsets[-1] != parts.shape[0]:
             raise ValueError(f"lengths add up to {offsets[-1]} parts, X has shape {parts.shape}.")
-        return cls(_checked(parts, offsets), offsets)
+        return cls(_checked(parts, offsets, numbers), offsets, numbers=numbers)
 
     @classmethod
-    def _of_names(cls, items: list[Any]) -> Sequences:
+    def _of_names(cls, items: list[Any], numbers: NDArray[np.int64] | None) -> Sequences:
         items = [item if type(item) is list else list(item) for item in items]
         offsets = _offsets([len(item) for item in items])
         try:
@@ -111,7 +115,7 @@ class Sequences:
             array.flags.writeable = False
         parts = sparse.csr_matrix((values, columns, ends), shape=(int(offsets[-1]), HASHED_COLUMNS))
         parts.has_canonical_format = True
-        return cls(_checked(parts, offsets), offsets)
+        return cls(_checked(parts, offsets, numbers), offsets, numbers=numbers)
 
     @property
     def n_sequences(self) -> int:
@@ -122,6 +126,10 @@ class Sequences:
     def n_parts(self) -> int:
         """Number of parts of all sequences."""
         return int(self.offsets[-1])
+
+    def number(self, i: int) -> int:
+        """What messages call sequence ``i``: its number among all that were given, the empty ones too."""
+        return _number(i, self.numbers)
 
     def split(self, values: Any) -> list[Any]:
         """Cut an array or a list with one entry per part into one per sequence."""
@@ -138,14 +146,14 @@ def labels_of(y: Any, sequences: Sequences) -> NDArray[Any]:
         They must have as many parts.
     """
     if is_flat(y):
-        flat = y
+        flat: NDArray[Any] = y
     else:
         items = [np.asarray(labels) for labels in y]
         if len(items) != sequences.n_sequences:
             raise ValueError(f"y must hold the labels of {sequences.n_sequences} sequences. Got {len(items)}.")
         for i, (labels, n) in enumerate(zip(items, np.diff(sequences.offsets), strict=True)):
             if labels.shape != (n,):
-                raise ValueError(f"Sequence {i} has {n} parts, and labels of shape {labels.shape}.")
+                raise ValueError(f"Sequence {sequences.number(i)} has {n} parts, and labels of shape {labels.shape}.")
         if len({labels.dtype.kind in "SUO" for labels in items}) > 1:
             raise ValueError("y must hold either numbers or strings. Got both.")
         flat = np.concatenate(items)
@@ -178,16 +186,27 @@ def without_empty(X: Any, lengths: ArrayLike | None = None) -> tuple[Any, Any, N
         if (sizes > 0).all():
             return X, lengths, sizes > 0
         ends = np.concatenate([[0], np.cumsum(sizes[sizes > 0])]).astype(np.int64)
-        return replace(X, offsets=ends), lengths, sizes > 0
+        left = np.flatnonzero(sizes > 0)
+        return replace(X, offsets=ends, numbers=left if X.numbers is None else X.numbers[left]), lengths, sizes > 0
     if lengths is not None:
         sizes = np.asarray(lengths)
         if sizes.ndim != 1:
             return X, lengths, np.ones(1, dtype=bool)
-        return X, sizes[sizes != 0] if len(sizes) else np.empty(0, dtype=np.int64), sizes != 0
+        if len(sizes) and (sizes == 0).any() and (sizes != 0).any():
+            return Sequences._of_lengths(X, sizes[sizes != 0], np.flatnonzero(sizes)), None, sizes != 0
+        return X, sizes if len(sizes) else np.empty(0, dtype=np.int64), sizes != 0
     if isinstance(X, list | tuple) or (isinstance(X, np.ndarray) and (X.dtype == object or X.ndim == 3)):
         present = np.fromiter((_size(item) > 0 for item in X), np.bool_, len(X))
-        return X if present.all() else [item for item, there in zip(X, present, strict=True) if there], None, present
+        return X if present.all() else _Left(X, present), None, present
     return X, lengths, np.ones(len(X) if hasattr(X, "__len__") else 1, dtype=bool)
+
+
+class _Left(list[Any]):
+    """The examples that are not empty, with their numbers among all."""
+
+    def __init__(self, X: Any, present: NDArray[np.bool_]) -> None:
+        super().__init__(item for item, there in zip(X, present, strict=True) if there)
+        self.numbers = np.flatnonzero(present)
 
 
 def with_empty(answers: list[Any], present: NDArray[np.bool_], nothing: Callable[[], Any]) -> list[Any]:
@@ -220,6 +239,10 @@ def _size(item: Any) -> int:
         return 1
 
 
+def _number(i: int, numbers: NDArray[np.int64] | None) -> int:
+    return i if numbers is None else int(numbers[i])
+
+
 def _matrix(item: Any, i: int) -> NDArray[Any]:
     try:
         array = np.asarray(item)
@@ -234,10 +257,11 @@ def _matrix(item: Any, i: int) -> NDArray[Any]:
     return array
 
 
-def _same_width(blocks: Sequence[Any]) -> None:
+def _same_width(blocks: Sequence[Any], numbers: NDArray[np.int64] | None) -> None:
     other = next((i for i, b in enumerate(blocks) if b.shape[1] != blocks[0].shape[1]), None)
     if other is not None:
-        raise ValueError(f"Sequence {other} has {blocks[other].shape[1]} features, the first one {blocks[0].shape[1]}.")
+        width, first = blocks[other].shape[1], blocks[0].shape[1]
+        raise ValueError(f"Sequence {_number(other, numbers)} has {width} features, the first one {first}.")
 
 
 def _offsets(lengths: list[int]) -> Offsets:
@@ -249,7 +273,7 @@ def _offsets(lengths: list[int]) -> Offsets:
     return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
 
 
-def _checked(parts: Any, offsets: Offsets) -> Any:
+def _checked(parts: Any, offsets: Offsets, numbers: NDArray[np.int64] | None) -> Any:
     data = parts.data if sparse.issparse(parts) else parts
     if data.dtype.kind not in "buif":
         raise TypeError(f"Parts must be numbers. Got {data.dtype}.")
@@ -257,7 +281,7 @@ def _checked(parts: Any, offsets: Offsets) -> Any:
         bad = np.argmin(np.isfinite(data)) if sparse.issparse(parts) else np.argmin(np.isfinite(data).all(axis=1))
         part = np.searchsorted(parts.indptr, bad, side="right") - 1 if sparse.issparse(parts) else bad
         sequence = int(np.searchsorted(offsets, part, side="right")) - 1
-        raise ValueError(f"X must not hold NaN or infinity. Sequence {sequence} does.")
+        raise ValueError(f"X must not hold NaN or infinity. Sequence {_number(sequence, numbers)} does.")
     return parts
 
 

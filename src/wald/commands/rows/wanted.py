@@ -128,6 +128,7 @@ def select(path: object, columns: Sequence[str] | int, wanted: Wanted, reading: 
     groups = None if reading.groups is None else _position(path, reading.groups, names, n, "--groups")
     kept = tuple(dict.fromkeys(_position(path, name, names, n, "--keep") for name in reading.keep))
     aside = {_position(path, name, names, n, "--drop") for name in reading.drop} | ({groups} - {None}) | {*kept}
+    _require_different(path, [] if names is None else [names[c] for c in kept])
     rest = [c for c in range(n) if c not in aside]
     if names is not None and wanted.names is not None:
         return Selection(_by_name(path, [names[c] for c in rest], rest, wanted.names), groups, kept)
@@ -140,6 +141,16 @@ def select(path: object, columns: Sequence[str] | int, wanted: Wanted, reading: 
             f"what is no feature ({hint}?) with --drop COLUMN."
         )
     return Selection(tuple(rest), groups, kept)
+
+
+def _require_different(path: object, kept: list[str]) -> None:
+    """Refuse to hand on columns that are called the same: what is handed on goes by its name."""
+    twice = [name for name, times in Counter(kept).items() if times > 1]
+    if twice:
+        raise UserError(
+            f"--keep: {path} has more than one column called {listed(twice)}. Keep one of them and --drop the other, "
+            "both by position, or rename one in the file."
+        )
 
 
 def _odd(names: list[str], n: int) -> list[str]:

@@ -1,0 +1,72 @@
+"""Files around pipelines that read texts: shown, and refused where tables are read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from commands.running import done, refusal, said
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+
+import wald
+
+RNG = np.random.default_rng(0)
+Y = RNG.integers(0, 2, 2000)
+TEXTS = [" ".join(f"w{int(v)}" for v in 50 * RNG.random(12) ** (1 + 2 * label)) for label in Y]
+
+
+class Same(TransformerMixin, BaseEstimator):
+    """A step of somebody's own."""
+
+    def fit(self, X, y=None):
+        self.fitted_ = True
+        return self
+
+    def transform(self, X):
+        return X
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    pytest.importorskip("skops")
+    folder = tmp_path_factory.mktemp("texts")
+    for name, steps in (("texts", [CountVectorizer()]), ("own", [CountVectorizer(), Same()])):
+        model = make_pipeline(*steps, LogisticRegression()).fit(TEXTS[:1000], Y[:1000])
+        fast = wald.EarlyExitClassifier(FrozenEstimator(model), risk=0.1, cost="units", random_state=0).fit(
+            TEXTS[1000:]
+        )
+        with pytest.warns(UserWarning, match="trusted") if name == "own" else pytest.MonkeyPatch.context():
+            wald.save(fast, folder / f"{name}.wald", pipeline="skops")
+    (folder / "x.csv").write_text("a,b\n1,2\n")
+    model = LogisticRegression().fit(RNG.standard_normal((50, 2)), Y[:50])
+    import skops.io
+
+    skops.io.dump(model, folder / "other.skops")
+    return folder
+
+
+def test_a_pipeline_of_texts_is_shown(folder: Path) -> None:
+    assert "rows that are no table's" in " ".join(done("inspect", folder / "texts.wald").stdout.split())
+    assert said("inspect", folder / "texts.wald")["model"]["n_features"] is None
+
+
+def test_a_table_is_no_rows_of_texts(folder: Path) -> None:
+    message = refusal("predict", folder / "texts.wald", folder / "x.csv", "-o", folder / "out.csv")
+    assert "Pipeline does not read tables of numbers" in message
+    assert not (folder / "out.csv").exists()
+    message = refusal("bench", folder / "texts.wald", folder / "x.csv", "--model", folder / "other.skops")
+    assert "wald bench, which times MODEL, does not take it" in message
+
+
+def test_types_are_trusted_by_the_option_of_the_command_line(folder: Path) -> None:
+    name = f"{Same.__module__}.Same"
+    message = refusal("inspect", folder / "own.wald")
+    assert f"--trust-type {name}" in message
+    assert "wald.load" not in message
+    assert said("inspect", folder / "own.wald", "--trust-type", name)["model"]["n_features"] is None
+    assert f"--trust-type {name}" in refusal("predict", folder / "own.wald", folder / "x.csv", "-o", folder / "y.csv")
