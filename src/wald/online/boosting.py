@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -17,11 +16,13 @@ from .classifier import AttentiveClassifier
 from .first_rows import Chunk, FirstRows
 from .hypotheses import Stumps, Voters, run_length
 from .labels import Labels
+from .parameters import keeps_parameters, shares_documentation
 from .problem import BoostingProblem
 
 POTENTIALS = ("logistic", "exponential")
 
 
+@shares_documentation
 class AttentiveBoosting(AttentiveClassifier):
     r"""Online boosting that asks no more hypotheses than it takes to see that an example's importance is negligible.
 
@@ -58,9 +59,6 @@ class AttentiveBoosting(AttentiveClassifier):
         Importance below which an example is left alone; in (0, 0.5).
     learning_rate : float, default=1.0
         How far an update moves the margin of an example of importance 1, if all hypotheses vote 1 or -1.
-    average : bool or int, default=True
-        Answer with the average of the weights over all steps. An integer: over the steps from that example on; until
-        then, with the last weights.
     attention : {"conditional", "constant", "budgeted", "full"}, default="conditional"
         When to stop asking hypotheses about an example.
 
@@ -71,18 +69,6 @@ class AttentiveBoosting(AttentiveClassifier):
         "budgeted": after `budget` hypotheses, whatever they say: the rest is taken at its expected value. Only updates
         ask them all.
         "full": never.
-    delta : float or "auto", default=0.02
-        Stop error that the boundary allows under its model. Which error that is depends on the rule: with
-        "conditional" the share, among stopped examples, of those that called for an update (for any one look); with
-        "centred" and "printed" their share among all examples; with "bridge" the share that is stopped of the
-        examples that call for an update. "auto": the boundary of each class is moved, audit by audit, until that
-        share is `max_stop_error`.
-    max_stop_error : float, default=0.02
-        Stop error that ``delta="auto"`` holds.
-    boundary : {"centred", "printed", "bridge"}, default="centred"
-        With ``attention="constant"``: equation (4) of the paper for the walk less its expected path, which is what the
-        derivation supports; the same number compared with the raw sum, as printed; or the Brownian bridge of the
-        later paper, which is safe for any drift.
     variance : {"auto", "independent", "empirical"}, default="auto"
         With ``attention="constant"``: the variance of the full margin as if hypotheses were independent, which follows
         every update, or as measured on audited examples. "auto" is "empirical": stumps on one feature, or on features
@@ -102,30 +88,10 @@ class AttentiveBoosting(AttentiveClassifier):
     feature_costs : array-like, default=None
         What it costs to ask: one number for each hypothesis of a list, or for each feature, as the cost of each of its
         stumps. `cost_seen_` is then in this unit. None: 1 each.
-    audit_rate : float, default=0.01
-        Share of the examples of which all hypotheses are asked whatever the boundary says. They alone feed it.
-    warm_up : int, default=64
-        Examples of each class that are read in full before any of the class is skipped.
-    ring_size : int, default=160
-        Audited examples of each class whose votes are kept.
     fit_intercept : bool, default=True
         Learn an intercept, the weight of a hypothesis that always votes 1.
-    max_iter : int, default=1000
-        Passes over the rows in `fit`, at most.
-    tol : float or None, default=1e-3
-        `fit` stops when the mean loss (skipped examples have none) has not fallen by this for `n_iter_no_change`
-        passes; None: after `max_iter` passes.
-    n_iter_no_change : int, default=5
-        See `tol`.
     shuffle : bool, default=True
         Whether `fit` takes the rows in another random order at each pass. `partial_fit` keeps their order.
-    shrinking : bool, default=False
-        Whether `fit` passes over examples that called for no update when they were last read, as solvers of support
-        vector machines do. The first pass reads every example, and so does every fifth from then on; `tol` goes by
-        these, and `stop_error_` by examples that are read. For fits of ten passes or more. Takes a byte of memory for
-        each row. `partial_fit`, which meets its rows once, reads them all.
-    class_weight : dict, "balanced" or None, default=None
-        Factors of the updates on each class.
     warm_start : bool, default=False
         Whether `fit` goes on from where the last call left off, with the same hypotheses.
     random_state : int, RandomState instance or None, default=None
@@ -135,31 +101,10 @@ class AttentiveBoosting(AttentiveClassifier):
     ----------
     coef_ : ndarray of shape (1, n_hypotheses) or (n_classes, n_hypotheses)
         Weights of the hypotheses, one row per binary problem.
-    intercept_ : ndarray of shape (1,) or (n_classes,)
-        Intercepts.
     hypotheses_ : Stumps or Voters
         The hypotheses: stumps with `features` and `thresholds`, or the `members` of the list.
-    classes_ : ndarray of shape (n_classes,)
-        Labels.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, if rows came with names.
-    n_iter_ : int
-        Passes of the last `fit`; the most of any binary problem.
-    t_ : int
-        Examples met by each binary problem.
-    n_updates_ : int
-        Examples that changed the model, over all binary problems.
     features_seen_ : int
         Hypotheses asked, audits and updates included, over all binary problems.
-    cost_seen_ : float
-        The same in `feature_costs`.
-    stop_error_ : StopError
-        How often attention stopped an example that called for an update: an unbiased estimate from audits, with an
-        interval. Of the error that `delta` speaks of.
-    problems_ : list
-        The compiled learners.
 
     References
     ----------
@@ -186,6 +131,15 @@ class AttentiveBoosting(AttentiveClassifier):
     _first: FirstRows | None  # of a stream, until its thresholds are settled
     _problem = BoostingProblem
 
+    hypotheses: str | Sequence[Any]
+    n_thresholds: int
+    threshold_rows: int
+    potential: str
+    negligible: float
+    learning_rate: float
+    rows_ahead: int
+
+    @keeps_parameters
     def __init__(
         self,
         hypotheses: str | Sequence[Any] = "stumps",
@@ -219,47 +173,14 @@ class AttentiveBoosting(AttentiveClassifier):
         warm_start: bool = False,
         random_state: Any = None,
     ) -> None:
-        self.hypotheses = hypotheses
-        self.n_thresholds = n_thresholds
-        self.threshold_rows = threshold_rows
-        self.potential = potential
-        self.negligible = negligible
-        self.learning_rate = learning_rate
-        self.average = average
-        self.attention = attention
-        self.delta = delta
-        self.max_stop_error = max_stop_error
-        self.boundary = boundary
-        self.variance = variance
-        self.order = order
-        self.run_length = run_length
-        self.rows_ahead = rows_ahead
-        self.budget = budget
-        self.feature_costs = feature_costs
-        self.audit_rate = audit_rate
-        self.warm_up = warm_up
-        self.ring_size = ring_size
-        self.fit_intercept = fit_intercept
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_iter_no_change = n_iter_no_change
-        self.shuffle = shuffle
-        self.shrinking = shrinking
-        self.class_weight = class_weight
-        self.warm_start = warm_start
-        self.random_state = random_state
+        pass
 
     # -- the parameters ------------------------------------------------------------------------------------------
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
         for parameter in ("n_thresholds", "threshold_rows", "rows_ahead"):
-            value = getattr(self, parameter)
-            if not (isinstance(value, Integral) and int(value) >= 1):
-                raise ValueError(
-                    f"The {parameter!r} parameter of AttentiveBoosting must be a positive integer. "
-                    f"Got {value!r} instead."
-                )
+            self._require_positive_integer(parameter)
         if isinstance(self.hypotheses, str):
             require_option("AttentiveBoosting", "hypotheses", self.hypotheses, ("stumps",))
         elif not (isinstance(self.hypotheses, (list, tuple)) and len(self.hypotheses)):

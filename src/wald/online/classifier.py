@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Mapping
-from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from scipy.special import ndtri
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model._base import LinearClassifierMixin
 from sklearn.utils import check_random_state
@@ -25,6 +22,7 @@ from ..utils.undo import all_or_nothing
 from .attention import ERROR_OF, rule_of, settings
 from .degenerate import warn_of_degenerate_boundaries
 from .labels import Labels
+from .parameters import AttentionParameters
 from .problem import Problem
 from .rows import is_positive, learner_rows
 from .stop_error import StopError
@@ -34,22 +32,8 @@ _WORD = (1 << 64) - 1
 ROUND = 5
 
 
-class AttentiveClassifier(LinearClassifierMixin, BaseEstimator):
+class AttentiveClassifier(LinearClassifierMixin, AttentionParameters):
     """Base of the online estimators; see these for the parameters."""
-
-    average: bool | int
-    attention: str
-    delta: float | str
-    max_stop_error: float
-    fit_intercept: bool
-    max_iter: int
-    tol: float | None
-    n_iter_no_change: int
-    shuffle: bool
-    shrinking: bool
-    warm_start: bool
-    class_weight: Mapping[Any, float] | str | None
-    random_state: Any
 
     _problem: type[Problem] = Problem
 
@@ -319,25 +303,6 @@ class AttentiveClassifier(LinearClassifierMixin, BaseEstimator):
                 f"The 'average' parameter of {type(self).__name__} cannot change while learning goes on: an average "
                 f"begins with the example that it was to begin with. Got {self.average!r} instead; fit anew."
             )
-
-    def _check_parameters(self) -> None:
-        name = type(self).__name__
-        value: Any
-        for parameter in ("max_iter", "n_iter_no_change"):
-            value = getattr(self, parameter)
-            if not (isinstance(value, Integral) and int(value) >= 1):
-                raise ValueError(
-                    f"The {parameter!r} parameter of {name} must be a positive integer. Got {value!r} instead."
-                )
-        if not (isinstance(self.average, (bool, np.bool_, Integral)) and 0 <= self.average < 1 << 62):
-            raise ValueError(
-                f"The 'average' parameter of {name} must be a bool, or the number of the example to begin with. "
-                f"Got {self.average!r} instead."
-            )
-        if not isinstance(self.shrinking, (bool, np.bool_)):
-            raise ValueError(f"The 'shrinking' parameter of {name} must be a bool. Got {self.shrinking!r} instead.")
-        if self.tol is not None and not (isinstance(self.tol, Real) and float(self.tol) >= 0):
-            raise ValueError(f"The 'tol' parameter of {name} must be None or at least 0. Got {self.tol!r} instead.")
 
     # -- answers -------------------------------------------------------------------------------------------------
 
