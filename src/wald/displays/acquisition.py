@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from ..structured.budget import BudgetedPredictor
 from ._bought import Bought, buy, has_trees, labels_of, named_parts
 from ._budgets import require_budgeted
-from ._source import require_chosen, require_matplotlib
+from ._display import Display
+from ._source import require_chosen
 
 #: Up to so many rounds have an entry each in the legend.
 _MOST_ROUNDS = 4
@@ -20,7 +21,7 @@ _MOST_ROUNDS = 4
 _BETWEEN, _RIM = 9.0, 4.0
 
 
-class AcquisitionDisplay:
+class AcquisitionDisplay(Display):
     """Parts of examples, as words or as images, with what was bought in which round, and the answers before and after.
 
     It is recommended to create it with `from_estimator`.
@@ -158,8 +159,7 @@ class AcquisitionDisplay:
         ValueError
             If there are no examples, ``rows`` are none of them, parts do not fit, or the group is no costly one.
         """
-        caller = f"{cls.__name__}.from_estimator"
-        require_matplotlib(caller)
+        caller = cls._caller("from_estimator")
         fast = require_budgeted(predictor, caller)
         found = buy(fast, X, y, caller)
         n_examples = len(found.offsets) - 1
@@ -215,12 +215,11 @@ class AcquisitionDisplay:
         AcquisitionDisplay
             Itself, with the attributes that end in an underscore.
         """
-        require_matplotlib(f"{type(self).__name__}.plot")
-        from . import _style as style
+        style = self._load_style()
         from ._flow import Flow, Ink
         from ._trees import Trees
 
-        name = self.name if name is None else name
+        name = self._named(name)
         examples = self._examples()
         own = ax is None
         size = style.SETTINGS["font.size"] if own else style.text_size(np.asarray(ax, dtype=object).ravel()[0])

@@ -13,8 +13,9 @@ from scipy import sparse
 from ..early_exit import EarlyExitClassifier
 from ..engine.rows import take, to_array
 from ..stopping.validation import require_option
+from ._display import Display
 from ._pixels import contributions, easy_and_hard, pixels_of, places
-from ._source import Floats, model_of, require_chosen, require_fitted, require_matplotlib, require_rows
+from ._source import Floats, model_of, require_chosen
 
 ColourBy = Literal["order", "contribution"]
 _COLOUR_BY: tuple[ColourBy, ...] = ("order", "contribution")
@@ -23,7 +24,7 @@ _COLOUR_BY: tuple[ColourBy, ...] = ("order", "contribution")
 _SQUARE = 0.7
 
 
-class AttentionMapDisplay:
+class AttentionMapDisplay(Display):
     """Images with the pixels that were looked at, in the order of looking or by what they said.
 
     It is recommended to create it with `from_estimator`.
@@ -139,10 +140,8 @@ class AttentionMapDisplay:
             If the wrapped model reads no single pixels (kernel machines, pipelines that transform), rows are no images
             of that shape, or no row has the answer ``label``.
         """
-        caller = f"{cls.__name__}.from_estimator"
-        require_matplotlib(caller)
-        fast = require_fitted(estimator, caller)
-        model, plan, n_rows = model_of(fast), fast.plan_, require_rows(X, caller)
+        caller, fast, n_rows = cls._checked(estimator, X)
+        model, plan = model_of(fast), fast.plan_
         require_option(caller, "colour_by", colour_by, _COLOUR_BY)
         terms = pixels_of(model, caller)
         shape = _shape(image_shape, terms.n_terms, caller)
@@ -200,14 +199,12 @@ class AttentionMapDisplay:
         AttentionMapDisplay
             Itself, with the attributes that end in an underscore.
         """
-        require_matplotlib(f"{type(self).__name__}.plot")
+        style = self._load_style()
         from matplotlib.collections import PatchCollection
         from matplotlib.patches import Rectangle
 
-        from . import _style as style
-
         images, seen = np.asarray(self.images, dtype=np.float64), np.asarray(self.seen, dtype=np.float64)
-        name = self.name if name is None else name
+        name = self._named(name)
         self.axes_ = _panels(ax, len(images), style)
         self.figure_ = self.axes_[0].figure
         height, width = self.image_shape

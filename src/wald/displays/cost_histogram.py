@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import Any, Self
 
 import numpy as np
@@ -9,7 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..early_exit import EarlyExitClassifier
 from ..utils.figures import percent
-from ._source import Floats, require_fitted, require_matplotlib, require_rows, unit_of
+from ._display import AxesDisplay
+from ._source import Floats, unit_of
 
 #: Up to so many different costs get a bar each; more are binned.
 _MOST_VALUES = 40
@@ -17,7 +19,7 @@ _MOST_VALUES = 40
 _HEIGHT, _BELOW = 0.7, 0.13
 
 
-class CostHistogramDisplay:
+class CostHistogramDisplay(AxesDisplay):
     """Share of the rows of each class that cost so much, with mean and median.
 
     It is recommended to create it with `from_estimator` or `from_predictions`.
@@ -133,10 +135,7 @@ class CostHistogramDisplay:
         ValueError
             If there are no rows, or ``y`` has another length.
         """
-        caller = f"{cls.__name__}.from_estimator"
-        require_matplotlib(caller)
-        fast = require_fitted(estimator, caller)
-        require_rows(X, caller)
+        caller, fast, _ = cls._checked(estimator, X)
         answers, cost = fast.predict(X, budget=budget, return_cost=True)
         return cls._counted(
             caller,
@@ -194,8 +193,7 @@ class CostHistogramDisplay:
         ValueError
             If lengths differ, there are no rows, a cost is not finite and positive, or ``n_bins`` is below 1.
         """
-        caller = f"{cls.__name__}.from_predictions"
-        require_matplotlib(caller)
+        caller = cls._caller("from_predictions")
         if n_bins < 1:
             raise ValueError(f"The 'n_bins' parameter of {caller} must be at least 1. Got {n_bins!r} instead.")
         values = np.unique(np.asarray(cost, dtype=np.float64))
@@ -240,30 +238,14 @@ class CostHistogramDisplay:
         median = np.array([np.median(some) if some.size else np.nan for some in of_class])
         return cls(counts=counts, bars=bars, mean=mean, median=median, classes=classes, **about)
 
-    def plot(self, ax: Any = None, *, name: str | None = None, **kwargs: Any) -> Self:
-        """Draw bars, means and medians.
+    @property
+    def _height(self) -> float:
+        n_classes = len(np.asarray(self.counts))
+        return 1.0 + max(0.27, 0.6 - 0.05 * n_classes) * n_classes
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            A new figure of column width when None.
-        name : str, default=None
-            For the legend; ``self.name`` when None.
-        **kwargs : dict
-            For matplotlib's ``bar``.
-
-        Returns
-        -------
-        CostHistogramDisplay
-            Itself, with the attributes that end in an underscore.
-        """
-        require_matplotlib(f"{type(self).__name__}.plot")
-        from . import _style as style
-
+    def _draw(self, ax: Any, style: ModuleType, name: str | None, **kwargs: Any) -> None:
         counts, bars = np.asarray(self.counts, dtype=np.float64), np.asarray(self.bars, dtype=np.float64)
         n_classes = len(counts)
-        ax = style.new_axes(height=1.0 + max(0.27, 0.6 - 0.05 * n_classes) * n_classes) if ax is None else ax
-        name = self.name if name is None else name
         shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
         tallest = shares.max()
         left, right = bars.T
@@ -292,8 +274,6 @@ class CostHistogramDisplay:
         style.open_frame(ax)
         ax.spines["left"].set_visible(False)
         self._draw_legend(ax, style, float(tallest), bool(is_full.any()), name)
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
 
     def _draw_legend(self, ax: Any, style: Any, tallest: float, has_full: bool, name: str | None) -> None:
         from matplotlib.patches import Patch

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..early_exit import EarlyExitClassifier
+from ._display import AxesDisplay
 from ._source import (
     Floats,
     model_of,
     name_of,
     require_chosen,
-    require_fitted,
-    require_matplotlib,
-    require_rows,
     unit_of,
 )
 
@@ -23,7 +22,7 @@ from ._source import (
 _ROOM = 1.25
 
 
-class StoppingPathDisplay:
+class StoppingPathDisplay(AxesDisplay):
     """Walks of chosen rows against the boundary: the estimate after each look, until it is clear.
 
     It is recommended to create it with `from_estimator`.
@@ -146,10 +145,7 @@ class StoppingPathDisplay:
         ValueError
             If ``rows`` are no rows of ``X``.
         """
-        caller = f"{cls.__name__}.from_estimator"
-        require_matplotlib(caller)
-        fast = require_fitted(estimator, caller)
-        n_rows = require_rows(X, caller)
+        caller, fast, n_rows = cls._checked(estimator, X)
         plan, decision = fast.plan_, model_of(fast).decision
         chosen = None if rows is None else require_chosen(rows, n_rows, caller)
         scores, stages = fast.stage_scores(X)
@@ -174,28 +170,7 @@ class StoppingPathDisplay:
             name=name_of(fast) if name is None else name,
         ).plot(ax=ax, **kwargs)
 
-    def plot(self, ax: Any = None, *, name: str | None = None, **kwargs: Any) -> Self:
-        """Draw region and walks.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            A new figure of column width when None.
-        name : str, default=None
-            For the legend; ``self.name`` when None.
-        **kwargs : dict
-            For matplotlib's ``plot`` of the walks.
-
-        Returns
-        -------
-        StoppingPathDisplay
-            Itself, with the attributes that end in an underscore.
-        """
-        require_matplotlib(f"{type(self).__name__}.plot")
-        from . import _style as style
-
-        ax = style.new_axes() if ax is None else ax
-        name = self.name if name is None else name
+    def _draw(self, ax: Any, style: ModuleType, name: str | None, **kwargs: Any) -> None:
         scores, costs = np.atleast_2d(np.asarray(self.scores, dtype=np.float64)), np.asarray(self.costs)
         stages = np.asarray(self.stages, dtype=np.intp)
         bottom, top = self._limits(scores)
@@ -236,8 +211,6 @@ class StoppingPathDisplay:
         ax.set_ylabel("confidence of the estimate" if self.threshold is None else "estimate of the score")
         style.open_frame(ax)
         self._draw_legend(ax, style, known, labels, name)
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
 
     def _limits(self, scores: Floats) -> tuple[float, float]:
         """Lowest and highest value to show: all of the walks, and the boundary as far as it is near them."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import Any, Self
 
 import numpy as np
@@ -12,10 +13,9 @@ from ..stopping import StageScores, q_grid
 from ..stopping.binomial import interval
 from ..stopping.boundary import ProtectName
 from ..stopping.validation import require_fraction
-from ._curves import curve_look, draw_bound, draw_point, in_use, legend_of_curves
-from ._source import model_of, name_of, require_fitted, require_matplotlib, require_rows, unit_of
+from ._curves import CurveDisplay, draw_bound, legend_of_curves
+from ._source import model_of, name_of, unit_of
 
-_GID = "wald-tradeoff"
 #: Scales that a curve goes through.
 _N_SCALES = 200
 _EVENT: dict[ProtectName, str] = {
@@ -26,7 +26,7 @@ _EVENT: dict[ProtectName, str] = {
 }
 
 
-class TradeoffDisplay:
+class TradeoffDisplay(CurveDisplay):
     """Disagreement with the full model against cost per row, for one predictor or for several on one axes.
 
     It is recommended to create it with `from_estimator` or `from_predictions`.
@@ -85,6 +85,8 @@ class TradeoffDisplay:
     >>> [text.get_text() for text in other.ax_.get_legend().get_texts()]
     ['early exit (certified ≤ 2 %)', 'budgeted', 'in use (95 % CI)']
     """
+
+    _gid = "wald-tradeoff"
 
     def __init__(
         self,
@@ -164,10 +166,7 @@ class TradeoffDisplay:
         ValueError
             If there are no rows to count.
         """
-        caller = f"{cls.__name__}.from_estimator"
-        require_matplotlib(caller)
-        fast = require_fitted(estimator, caller)
-        require_rows(X, caller)
+        caller, fast, _ = cls._checked(estimator, X)
         plan, certificate, looks = fast.plan_, fast.certificate_, fast.looks(X)
         counted = np.ones(looks.n_rows, dtype=bool)
         if fast.protect in ("positive", "negative"):
@@ -251,8 +250,7 @@ class TradeoffDisplay:
         ValueError
             If shapes do not fit, or there are no rows.
         """
-        caller = f"{cls.__name__}.from_predictions"
-        require_matplotlib(caller)
+        caller = cls._caller("from_predictions")
         require_fraction(caller, "confidence", confidence)
         full, answers = np.asarray(y_full), np.atleast_2d(np.asarray(y_pred))
         costs = np.atleast_2d(np.asarray(cost, dtype=np.float64))
@@ -276,48 +274,19 @@ class TradeoffDisplay:
             name="Classifier" if name is None else name,
         ).plot(ax=ax, **kwargs)
 
-    def plot(self, ax: Any = None, *, name: str | None = None, **kwargs: Any) -> Self:
-        """Draw curve, setting in use and certified bound.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes that hold other tradeoffs get the next colour. A new figure of column width when None.
-        name : str, default=None
-            For the legend; ``self.name`` when None.
-        **kwargs : dict
-            For matplotlib's ``plot`` of the curve.
-
-        Returns
-        -------
-        TradeoffDisplay
-            Itself, with the attributes that end in an underscore.
-        """
-        require_matplotlib(f"{type(self).__name__}.plot")
-        from . import _style as style
-
-        ax = style.new_axes(height=2.9) if ax is None else ax
-        name = self.name if name is None else name
-        cost, disagreement = np.asarray(self.cost, dtype=np.float64), np.asarray(self.disagreement, dtype=np.float64)
-        look = curve_look(ax, style, _GID, len(cost))
-        label = name if name is None or self.risk is None else f"{name} (certified ≤ {100 * self.risk:g} %)"
-        (self.line_,) = ax.plot(cost, disagreement, label=label, **{**look, **kwargs})
-        self.point_ = self.risk_line_ = None
-        if self.cost_in_use is not None and self.disagreement_in_use is not None:
-            words = in_use(None if self.interval_in_use is None else self.confidence)
-            ends = np.array(self.interval_in_use or (self.disagreement_in_use, self.disagreement_in_use))
-            here = (self.cost_in_use, self.disagreement_in_use)
-            self.point_ = draw_point(ax, here, ends, words, self.line_.get_color())
+    def _draw(self, ax: Any, style: ModuleType, name: str | None, **kwargs: Any) -> None:
+        promise = "" if self.risk is None else f"{100 * self.risk:g} %"
+        colour = self._draw_curve(ax, style, self.disagreement, name, promise, **kwargs)
+        self._draw_point(ax, self.disagreement_in_use)
+        self.risk_line_ = None
         if self.risk is not None:
-            self.risk_line_ = draw_bound(ax, style, self.risk, self.line_.get_color())
-        highest = max([*disagreement, self.risk or 0.0, *(self.interval_in_use or (0.0,))])
+            self.risk_line_ = draw_bound(ax, style, self.risk, colour)
+        highest = max([*self._shown(self.disagreement), self.risk or 0.0, *(self.interval_in_use or (0.0,))])
         style.share_axis(ax, self.n_rows, self.confidence, highest)
-        style.cost_axis(ax, cost, self.full_cost, f"{self.unit} per row, mean")
+        style.cost_axis(ax, self.cost, self.full_cost, f"{self.unit} per row, mean")
         ax.set_ylabel(self.event)
         style.open_frame(ax)
         legend_of_curves(ax, style)
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
 
 
 def _codes_at(fast: EarlyExitClassifier, looks: StageScores) -> Any:
