@@ -1,4 +1,4 @@
-"""Attentive online boosting: a weighted vote of weak hypotheses, of which no more are asked than it takes."""
+"""Attentive online boosting: a weighted vote of weak hypotheses, evaluated only until the answer is clear."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import ndtri
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..stopping.validation import require_option, require_positive
@@ -24,7 +23,7 @@ POTENTIALS = ("logistic", "exponential")
 
 @shares_documentation
 class AttentiveBoosting(AttentiveClassifier):
-    r"""Online boosting that asks no more hypotheses than it takes to see that an example's importance is negligible.
+    r"""Online boosting that stops evaluating hypotheses once an example's importance is clearly negligible.
 
     The model is a vote, ``w @ h(x) + b``, of hypotheses h that stay as they are while their weights are learnt. An
     example with label y in {-1, +1} and margin ``m = y * (w @ h(x) + b)`` has an importance that falls with m, and
@@ -35,7 +34,7 @@ class AttentiveBoosting(AttentiveClassifier):
 
     Then ``w += rate * importance * y * h(x)`` and ``b += rate * importance * y``, a step down the potential's gradient,
     with ``rate = learning_rate / n_hypotheses``. An example whose margin is surely above the threshold changes nothing,
-    and needs no more hypotheses. Several classes are learnt one against the rest.
+    and no further hypothesis is evaluated. Several classes are learnt one against the rest.
 
     Parameters
     ----------
@@ -44,8 +43,8 @@ class AttentiveBoosting(AttentiveClassifier):
         of its weight is the stump's. A list: of fitted classifiers, each of which votes for the class that it predicts
         (1 for it, -1 for each other class), and of callables, whose values for rows of shape (n_samples, n_features)
         are votes, one for each row, in every binary problem. Cloning unfits classifiers: wrap them in
-        `sklearn.frozen.FrozenEstimator`. They get arrays or CSR matrices, not data frames, and
-        whether NaN may be among the features is for them to say.
+        `sklearn.frozen.FrozenEstimator`. They get arrays or CSR matrices, not data frames, and decide themselves
+        whether features may be NaN.
     n_thresholds : int, default=3
         With stumps: quantiles of each feature at which it is split; 1 is the median, 3 are the quartiles. Those that
         coincide, or do not split, are left out; a constant feature has no stump.
@@ -60,38 +59,40 @@ class AttentiveBoosting(AttentiveClassifier):
     learning_rate : float, default=1.0
         How far an update moves the margin of an example of importance 1, if all hypotheses vote 1 or -1.
     attention : {"conditional", "constant", "budgeted", "full"}, default="conditional"
-        When to stop asking hypotheses about an example.
+        When to stop evaluating hypotheses for an example.
 
         "conditional": when its full margin, as a regression on the votes seen predicts it, clears the margin that
         calls for an update by `delta`'s quantile of the regression's error. The regression is fitted, for each class
-        and look, on audited examples under the current weights, again whenever the updates have grown by a sixth.
+        and stage, on audited examples under the current weights, again whenever the updates have grown by a sixth.
         "constant": when the sum of the terms seen crosses the paper's constant `boundary`.
         "budgeted": after `budget` hypotheses, whatever they say: the rest is taken at its expected value. Only updates
-        ask them all.
+        evaluate them all.
         "full": never.
     variance : {"auto", "independent", "empirical"}, default="auto"
         With ``attention="constant"``: the variance of the full margin as if hypotheses were independent, which follows
         every update, or as measured on audited examples. "auto" is "empirical": stumps on one feature, or on features
         that tell the same, are anything but independent.
     order : {"auto", "selected", "weight", "random", "cost"}, default="auto"
-        In which order runs of hypotheses are asked: forward selection by how much of the margin's variance a run
-        explains; by \|weight\| times spread; at random; the cheapest first. With `feature_costs` the first two are
-        per cost. "auto" is "weight" for ``attention="constant"`` and "selected" otherwise.
+        The order in which runs of hypotheses are evaluated. "selected": forward selection by how much of the margin's
+        variance a run explains. "weight": by \|weight\| times spread. "random": at random. "cost": the cheapest first.
+        With `feature_costs` the first two are per cost. "auto" is "weight" for ``attention="constant"`` and "selected"
+        otherwise.
     run_length : int, default=None
-        Hypotheses that are asked together. None: 16 stumps (more if there are very many), or one hypothesis of a list
-        (more if it has over 128).
+        Hypotheses that are evaluated together. None: 16 stumps (more if there are very many), or one hypothesis of a
+        list (more if it has over 128).
     rows_ahead : int, default=64
-        With a list: rows of which a hypothesis is asked at once, if they all want it. The model does not depend on it,
-        but a row may be asked more than its own turn would: 1 asks the fewest, more calls each hypothesis less often.
+        With a list: the most rows for which one call evaluates a hypothesis. The model does not depend on it. With 1
+        the fewest answers are computed; with more, each hypothesis is called less often, for some rows in vain.
     budget : int, default=None
-        With ``attention="budgeted"``: hypotheses to ask of every example after the warm-up that is no audit.
+        With ``attention="budgeted"``: hypotheses to evaluate for every example after the warm-up that is no
+        audit.
     feature_costs : array-like, default=None
-        What it costs to ask: one number for each hypothesis of a list, or for each feature, as the cost of each of its
-        stumps. `cost_seen_` is then in this unit. None: 1 each.
+        What evaluation costs: one number for each hypothesis of a list, or for each feature, as the cost of each of
+        its stumps. `cost_seen_` is then in this unit. None: 1 each.
     fit_intercept : bool, default=True
         Learn an intercept, the weight of a hypothesis that always votes 1.
     shuffle : bool, default=True
-        Whether `fit` takes the rows in another random order at each pass. `partial_fit` keeps their order.
+        Whether `fit` takes the rows in another random order in each epoch. `partial_fit` keeps their order.
     warm_start : bool, default=False
         Whether `fit` goes on from where the last call left off, with the same hypotheses.
     random_state : int, RandomState instance or None, default=None
@@ -104,7 +105,7 @@ class AttentiveBoosting(AttentiveClassifier):
     hypotheses_ : Stumps or Voters
         The hypotheses: stumps with `features` and `thresholds`, or the `members` of the list.
     features_seen_ : int
-        Hypotheses asked, audits and updates included, over all binary problems.
+        Hypotheses evaluated, audits and updates included, over all binary problems.
 
     References
     ----------
@@ -128,7 +129,7 @@ class AttentiveBoosting(AttentiveClassifier):
     """
 
     problems_: list[Any]
-    _first: FirstRows | None  # of a stream, until its thresholds are settled
+    _first: FirstRows | None  # of a stream, until its thresholds are final
     _problem = BoostingProblem
 
     hypotheses: str | Sequence[Any]
@@ -226,7 +227,7 @@ class AttentiveBoosting(AttentiveClassifier):
         self._first = None  # `fit` took quantiles of the rows that it was given
         return super()._epochs(*args, **kwargs)
 
-    def _pass(
+    def _one_epoch(
         self,
         X: Any,
         codes: NDArray[np.intp],
@@ -238,11 +239,11 @@ class AttentiveBoosting(AttentiveClassifier):
             chunk = self._first.take(chunk, self.problems_[0].dtype)
             self._make_problems(self._first.rows())
             for block in self._first.chunks:
-                super()._pass(*block)
+                super()._one_epoch(*block)
             if self._first.lacking == 0:
                 self._first = None
         if chunk.X.shape[0]:
-            super()._pass(*chunk)
+            super()._one_epoch(*chunk)
 
     def _rows(self, X: Any) -> Any:
         return self.hypotheses_.rows(X, self.problems_[0].dtype)
@@ -252,7 +253,7 @@ class AttentiveBoosting(AttentiveClassifier):
 
     def _publish(self) -> None:
         super()._publish()
-        if isinstance(self.hypotheses_, Voters):  # every answer of a member counts, wanted in the end or not
+        if isinstance(self.hypotheses_, Voters):  # every answer of a member counts, needed or not
             self.features_seen_ = sum(p.evaluated for p in self.problems_)
             self.cost_seen_ = float(sum(p.paid for p in self.problems_))
 
@@ -290,25 +291,24 @@ class AttentiveBoosting(AttentiveClassifier):
         X : array-like or sparse matrix of shape (n_samples, n_features)
             Rows.
         attentive : bool, default=False
-            Stop asking once the sign of a score is clear: when the score, as predicted from the votes seen, is further
-            from 0 than `delta`'s quantile (`max_stop_error`'s with ``delta="auto"``) of the prediction's error on
-            audited examples. No certificate goes with it; `wald.EarlyExitClassifier` gives one. A model that kept no
-            audited examples asks all.
+            Stop evaluating once the sign of a score is clear: when the score, as predicted from the votes seen, is
+            further from 0 than `delta`'s quantile (`max_stop_error`'s with ``delta="auto"``) of the prediction's error
+            on audited examples. No certificate goes with it; `wald.EarlyExitClassifier` gives one. A model that kept
+            no audited examples evaluates all.
         return_cost : bool, default=False
             Also return the number of votes that each row took, summed over the binary problems. (A member of a list
-            is asked once for all of them.)
+            is evaluated once for all of them.)
 
         Returns
         -------
         ndarray of shape (n_samples,), or a tuple of two
-            Labels, and costs if asked for.
+            Labels, and with ``return_cost`` the costs.
         """
-        delta = self.max_stop_error if isinstance(self.delta, str) else self.delta
-        margins, seen = self._judged(X, max(0.0, float(-ndtri(delta))) if attentive else None)
-        codes = (margins[0] > 0).astype(np.intp) if len(margins) == 1 else margins.argmax(axis=0)
-        return (self.classes_[codes], seen.sum(axis=0)) if return_cost else self.classes_[codes]
+        margins, seen = self._judged(X, self._prediction_width() if attentive else None)
+        labels = self._labels_of(margins)
+        return (labels, seen.sum(axis=0)) if return_cost else labels
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = not isinstance(self.hypotheses, str)  # it is the members who say what they refuse
+        tags.input_tags.allow_nan = not isinstance(self.hypotheses, str)  # members of a list decide themselves
         return tags

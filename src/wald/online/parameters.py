@@ -169,7 +169,7 @@ class AttentionParameters(BaseEstimator):
 
 
 def keeps_parameters(init: Callable[_P, None]) -> Callable[_P, None]:
-    """Make an ``__init__`` keep every argument, as it is, in the attribute of that name, as scikit-learn asks."""
+    """Make an ``__init__`` keep every argument, unchanged, in the attribute of that name, as scikit-learn requires."""
     signature = inspect.signature(init)
 
     @functools.wraps(init)
