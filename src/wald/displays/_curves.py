@@ -1,4 +1,4 @@
-"""What curves over costs have in common: how they look, the point in use, the bound that is promised, the legend."""
+"""What curves over costs have in common: the curve, the setting in use, the certified bound and the legend."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from ._display import AxesDisplay
 from ._source import Floats
 
-#: Labels of points in use begin with it.
+#: The labels of settings in use begin with this.
 IN_USE = "in use"
 
 _BOUND_GID = "wald-bound"
@@ -40,7 +40,7 @@ class CurveDisplay(AxesDisplay):
         """Draw the curve, with the promise behind the name, and return its colour; a single point gets a marker."""
         cost = np.asarray(self.cost, dtype=np.float64)
         which = style.drawn(ax, self._gid)
-        style_of_line = {
+        line_style = {
             "color": style.OKABE_ITO[which % len(style.OKABE_ITO)],
             "linestyle": style.DASHES[which % len(style.DASHES)],
             "linewidth": 1.4,
@@ -50,7 +50,7 @@ class CurveDisplay(AxesDisplay):
             "gid": self._gid,
         }
         label = name if name is None or self.risk is None else f"{name} (certified ≤ {promise})"
-        (self.line_,) = ax.plot(cost, self._shown(values), label=label, **{**style_of_line, **kwargs})
+        (self.line_,) = ax.plot(cost, self._shown(values), label=label, **{**line_style, **kwargs})
         return self.line_.get_color()
 
     def _draw_point(self, ax: Any, value: float | None, *, certified: bool = False) -> None:
@@ -81,7 +81,7 @@ class CurveDisplay(AxesDisplay):
 
 
 def draw_bound(ax: Any, style: Any, bound: float, colour: Any) -> Any:
-    """Draw what a certificate promises, in the colour of the curve; a line that several share is grey."""
+    """Draw a certified bound in the colour of its curve, or in grey if several curves share it."""
     gid = f"{_BOUND_GID}-{bound}"
     there = [line for line in ax.get_lines() if line.get_gid() == gid]
     for line in there:
@@ -92,7 +92,7 @@ def draw_bound(ax: Any, style: Any, bound: float, colour: Any) -> Any:
 
 
 def legend_of_curves(ax: Any, style: Any) -> None:
-    """Explain what has a name: curves first, points in use behind them."""
+    """Draw the legend: curves first, settings in use after them."""
     handles, names = ax.get_legend_handles_labels()
     if names:
         in_order = sorted(range(len(names)), key=lambda i: names[i].startswith(IN_USE))

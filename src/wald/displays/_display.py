@@ -1,4 +1,4 @@
-"""What all displays do alike: look for matplotlib, check what they are given, and find axes to draw on."""
+"""What all displays do alike: require matplotlib, check the estimator and the rows, and make axes."""
 
 from __future__ import annotations
 

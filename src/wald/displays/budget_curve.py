@@ -1,4 +1,4 @@
-"""What answers are worth when not everything is bought."""
+"""Accuracy or loss of answers against the cost of the features that were bought."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class BudgetCurveDisplay(CurveDisplay):
     measure : {"accuracy", "loss"}, default="accuracy"
         What is drawn; accuracy is 1 less the loss.
     compared_with : {"truth", "all features"}, default="truth"
-        What answers lose against.
+        What answers are compared with.
     part : str, default="part"
         What a part is called, on the axes.
     unit : str or None, default=None
@@ -150,7 +150,7 @@ class BudgetCurveDisplay(CurveDisplay):
         ax: Any = None,
         **kwargs: Any,
     ) -> Self:
-        """Let a policy spend more and more on examples, and draw what that is worth.
+        """Let a policy spend more and more on examples, and draw accuracy or loss.
 
         Every point is one threshold, for all examples; the predictor's own is drawn beside the curve, with the bound
         that its certificate promises.
@@ -198,10 +198,10 @@ class BudgetCurveDisplay(CurveDisplay):
         ImportError
             If matplotlib is missing.
         TypeError
-            If ``predictor`` is neither.
+            If ``predictor`` is neither a BudgetedPredictor nor a policy.
         ValueError
             If there are no examples, a budget lies below the cost of the cheap group or above that of all groups, or
-            another parameter is none of those named.
+            another parameter has an unknown value.
         """
         caller = cls._caller("from_estimator")
         check_curve(caller, against, measure, confidence, n_resamples)
@@ -336,7 +336,7 @@ class BudgetCurveDisplay(CurveDisplay):
             self.band_ = ax.fill_between(cost, low, high, color=colour, alpha=0.15, linewidth=0, zorder=1)
         self.levels_ = []
         for loss, text in ((self.loss_full, "all features"), (self.loss_cheap, "cheap features alone")):
-            if loss is not None:  # names stand beyond the lines, where no curve comes
+            if loss is not None:  # names stand on the side of the line that no curve reaches
                 beyond = (text == "all features") == (self.measure == "accuracy")
                 self.levels_ += draw_level(ax, style, float(self._shown(loss)), text, colour, above=beyond)
         if self.risk is not None and self.loss_full is not None:

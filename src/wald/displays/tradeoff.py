@@ -1,4 +1,4 @@
-"""Disagreement against cost: what other thresholds would have given, and what those in use give."""
+"""Disagreement against cost, for the thresholds in use and for others."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..stopping.validation import require_fraction
 from ._curves import CurveDisplay, draw_bound, legend_of_curves
 from ._source import model_of, name_of, unit_of
 
-#: Scales that a curve goes through.
+#: How many scales of the thresholds a curve goes through.
 _N_SCALES = 200
 _EVENT: dict[ProtectName, str] = {
     "all": "disagreement with full model",
@@ -31,8 +31,8 @@ class TradeoffDisplay(CurveDisplay):
 
     It is recommended to create it with `from_estimator` or `from_predictions`.
 
-    Both axes are logarithmic. A share of 0 has a place of its own below that of one row, and its tick says what it
-    rules out: the upper confidence limit of Clopper and Pearson.
+    Both axes are logarithmic. A share of 0 lies below that of one row; its tick gives the upper confidence limit of
+    Clopper and Pearson.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class TradeoffDisplay(CurveDisplay):
     confidence : float, default=0.95
         Of the interval, and of what a share of 0 rules out.
     full_cost : float or None, default=None
-        Cost of a row that goes through everything.
+        Cost of a row that is evaluated in full.
     unit : str, default="cost"
         What costs count.
     event : str, default="disagreement with full model"
@@ -131,19 +131,19 @@ class TradeoffDisplay(CurveDisplay):
     ) -> Self:
         """Measure an early-exit classifier on rows, and draw it.
 
-        The rows go through the engine once; every scale of the plan's thresholds, from the cheapest on, is then one
-        point.
+        The rows go through the engine once. Every scale of the plan's thresholds, from the cheapest on, is one point.
 
         Parameters
         ----------
         estimator : EarlyExitClassifier
             Fitted.
         X : {array-like, sparse matrix, data frame} of shape (n_rows, n_features)
-            Rows that neither trained nor planned nor certified it: thresholds that were chosen by the counts of rows
-            leave no interval on these that holds. With ``protect="positive"`` (or ``"negative"``) disagreement is
-            counted among the rows that the full model calls so, cost on all.
+            Rows that neither trained nor planned nor certified it: rows by which thresholds were chosen give no
+            valid interval. With ``protect="positive"`` (or ``"negative"``) disagreement is counted among the rows that
+            the full model calls so, and cost is the mean over all rows.
         budgeted : bool, default=False
-            Instead let every row leave at the same look of the same plan: what early exit is worth beyond the plan.
+            Instead let every row leave at the same stage of the plan. The difference shows what early exit adds to the
+            plan.
         unit : str, default=None
             What costs count; "support vectors", "features" or "feature cost" when None.
         name : str, default=None
@@ -167,18 +167,20 @@ class TradeoffDisplay(CurveDisplay):
             If there are no rows to count.
         """
         caller, fast, _ = cls._checked(estimator, X)
-        plan, certificate, looks = fast.plan_, fast.certificate_, fast.looks(X)
-        counted = np.ones(looks.n_rows, dtype=bool)
+        plan, certificate, stage_scores = fast.plan_, fast.certificate_, fast.looks(X)
+        counted = np.ones(stage_scores.n_rows, dtype=bool)
         if fast.protect in ("positive", "negative"):
-            counted = looks.full == (fast.protect == "positive")
+            counted = stage_scores.full == (fast.protect == "positive")
             if not counted.any():
-                raise ValueError(f"{caller}: the full model calls none of the {looks.n_rows} rows {fast.protect}.")
+                raise ValueError(
+                    f"{caller}: the full model calls none of the {stage_scores.n_rows} rows {fast.protect}."
+                )
 
         def share(codes: Any) -> float:
-            return float(np.mean((codes != looks.full)[counted]))
+            return float(np.mean((codes != stage_scores.full)[counted]))
 
         def early(q: float) -> tuple[float, float]:
-            codes, stage = looks.answers(*plan.boundary.thresholds(q, plan.precision))
+            codes, stage = stage_scores.answers(*plan.boundary.thresholds(q, plan.precision))
             return float(plan.stage_costs[stage].mean()), share(codes)
 
         n_counted = int(np.count_nonzero(counted))
@@ -191,13 +193,13 @@ class TradeoffDisplay(CurveDisplay):
             "name": name_of(fast) + (", budgeted" if budgeted else "") if name is None else name,
         }
         if budgeted:
-            shares = [share(codes) for codes in _codes_at(fast, looks)]
+            shares = [share(codes) for codes in _codes_at(fast, stage_scores)]
             points = list(zip(plan.stage_costs.tolist(), [*shares, 0.0], strict=True))
         else:
             q_in_use = np.inf if plan.evaluate_all else plan.q
-            scales = q_grid(looks, plan.boundary, _N_SCALES).tolist()
+            scales = q_grid(stage_scores, plan.boundary, _N_SCALES).tolist()
             points = [early(q) for q in sorted({np.inf, q_in_use, *scales, 0.0})]
-            # thresholds whose centres differ cross at small scales, below which cost rises again
+            # at small scales, thresholds with different centres cross, and cost rises again
             points = points[min(range(len(points)), key=lambda i: points[i][0]) :]
             about["cost_in_use"], differing = early(q_in_use)
             about["disagreement_in_use"] = differing
@@ -289,10 +291,10 @@ class TradeoffDisplay(CurveDisplay):
         legend_of_curves(ax, style)
 
 
-def _codes_at(fast: EarlyExitClassifier, looks: StageScores) -> Any:
-    """What every early look would answer (T, n_rows)."""
-    if looks.scores is None:
-        assert looks.codes is not None
-        return looks.codes.T
+def _codes_at(fast: EarlyExitClassifier, stage_scores: StageScores) -> Any:
+    """Codes of the answers at every early stage, of shape (T, n_rows)."""
+    if stage_scores.scores is None:
+        assert stage_scores.codes is not None
+        return stage_scores.codes.T
     decision = model_of(fast).decision
-    return [decision.codes(scores) for scores in looks.scores.T]
+    return [decision.codes(scores) for scores in stage_scores.scores.T]
