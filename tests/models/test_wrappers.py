@@ -56,7 +56,7 @@ def test_thresholds_on_scores_are_exact(model, threshold, pos_label, rows, check
     X, y = rows()
     pipeline = make_pipeline(StandardScaler(), model)
     fixed = FixedThresholdClassifier(half(pipeline, X, y), threshold=threshold, pos_label=pos_label).fit(X, y)
-    assert check_same_labels(fixed, X).slack == 0
+    assert check_same_labels(fixed, X).tie_margin == 0
 
 
 @pytest.mark.parametrize("pos_label", [0, 1])
@@ -75,8 +75,8 @@ def test_float32_thresholds_on_scores_have_slack(rows):
     model = half(LogisticRegression(), X, y)
     model.estimator.coef_ = np.float32(model.estimator.coef_)
     fixed = FixedThresholdClassifier(model, threshold=0.1, response_method="decision_function").fit(X, y)
-    assert 0 < decompose(fixed).slack < 1e-7
-    assert decompose(fixed.set_params(threshold=0.5)).slack == 0
+    assert 0 < decompose(fixed).tie_margin < 1e-7
+    assert decompose(fixed.set_params(threshold=0.5)).tie_margin == 0
 
 
 @pytest.mark.parametrize("scoring", ["balanced_accuracy", "f1", "no"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -68,3 +70,22 @@ def explained(estimator):
 @parametrize_with_checks(ESTIMATORS, expected_failed_checks=explained)
 def test_scikit_learns_contract(estimator, check):
     check(estimator)
+
+
+@pytest.mark.parametrize(
+    "estimator", [AttentivePerceptron, AttentivePassiveAggressive, AttentivePegasos, AttentiveBoosting]
+)
+def test_the_docstring_lists_every_parameter_with_its_default(estimator):
+    sections = dict(zip(*[iter(re.split(r"^(\w+)\n-+\n", inspect.getdoc(estimator), flags=re.M)[1:])] * 2, strict=True))
+    listed = re.findall(r"^(\w+) : (.*), default=(.*)$", sections["Parameters"], flags=re.M)
+    signature = inspect.signature(estimator).parameters.values()
+    assert [name for name, *_ in listed] == [parameter.name for parameter in signature]
+    assert [eval(default) for *_, default in listed] == [parameter.default for parameter in signature]
+    fitted = estimator(max_iter=2, tol=None).fit([[0.0], [1.0]] * 20, [0, 1] * 20)
+    attributes = re.findall(r"^(\w+_) : ", sections["Attributes"], flags=re.M)
+    assert {name for name in vars(fitted) if re.fullmatch(r"[a-z]\w*_", name)} <= set(attributes)
+
+
+def test_unknown_parameters_are_refused_by_the_class_that_is_called():
+    with pytest.raises(TypeError, match=r"AttentivePegasos.__init__\(\) got an unexpected keyword argument 'eta0'"):
+        AttentivePegasos(eta0=1.0)

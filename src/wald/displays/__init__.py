@@ -1,8 +1,8 @@
 """Pictures of what early exit does, by scikit-learn's conventions for displays.
 
-A display holds plain numbers, which ``from_estimator`` (or ``from_predictions``) computes; ``plot`` draws them, again
-and onto other axes as often as wanted, and leaves what it drew in attributes that end in an underscore. matplotlib is
-loaded when something is drawn, and comes with the extra ``plot``.
+A display holds plain numbers, which ``from_estimator`` (or ``from_predictions``) computes. ``plot`` draws them, as
+often and onto as many axes as wanted, and keeps what it drew in attributes that end in an underscore. matplotlib is
+loaded when something is drawn; it comes with the extra ``plot``.
 """
 
 from .acquisition import AcquisitionDisplay

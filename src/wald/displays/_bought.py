@@ -15,13 +15,13 @@ from ..structured.protocol import State
 from ._budgets import opened
 from ._source import Floats
 
-#: Parts of an example that is seen at a glance.
+#: An example of at most this many parts counts as short.
 _SHORT = 20
 
 
 @dataclass(frozen=True, eq=False)
 class Bought:
-    """Examples with their purchases.
+    """Examples with the groups that were bought for their parts.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class Bought:
         """Where an example's parts are."""
         return slice(int(self.offsets[example]), int(self.offsets[example + 1]))
 
-    def telling(self) -> int:
+    def most_changed(self) -> int:
         """Example whose answers changed most; if possible a short one that bought for at most half of its parts."""
         changed = np.add.reduceat(self.before != self.after, self.offsets[:-1], dtype=np.int64)
         many = np.add.reduceat((self.round_of > 0).any(axis=1), self.offsets[:-1], dtype=np.int64)
@@ -58,7 +58,7 @@ class Bought:
 
 
 def buy(predictor: BudgetedPredictor, X: Any, y: Any, caller: str) -> Bought:
-    """Serve examples as `predict` does, and note what is bought when."""
+    """Answer examples as `predict` does, and record what is bought in which round."""
     session = opened(predictor.model, X, caller)
     nothing: State = session.state() & False
     before = np.array(session.decode(nothing))
@@ -95,7 +95,7 @@ def has_trees(X: Any, session: Any) -> bool:
 
 
 def named_parts(X: Any, example: int, n_parts: int) -> list[str]:
-    """What parts are called: words of a treebank, strings, or numbers from 1."""
+    """Names of parts: the words of a treebank, strings, or numbers from 1."""
     if isinstance(X, Treebank):
         return list(X[example].forms)
     try:

@@ -1,4 +1,4 @@
-"""Where displays of budgets take their numbers from: a policy at work on examples."""
+"""The numbers of the displays of budgets: what a policy spends and loses on examples."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from ..structured.policies.driver import Acquired, Allowance, acquire
 from ..structured.protocol import State
 from ._source import Floats
 
-#: Settings tried where no budgets are named.
+#: How many settings are measured where no budgets are given.
 _TRIED = 13
-#: Measurements of time, of which the median counts.
+#: How often time is measured; the median counts.
 _REPEATS = 3
-#: Resamples that are worked on at a time.
+#: Resamples that are computed at a time.
 _AT_ONCE = 50
 
 
@@ -35,7 +35,7 @@ class Point:
 
 
 class Work:
-    """Examples that a policy works on, with the answers that others are compared with.
+    """Examples, a policy that buys features for them, and the answers that its answers are compared with.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class Work:
     y
         Their true answers; None: the answers with everything bought.
     against : {"share", "cost", "time"}
-        What a cost is.
+        What counts as cost.
     caller : str
         For errors.
     """
@@ -110,7 +110,7 @@ class Work:
             part = (codes != self.full_codes).astype(np.float64)
         else:
             known = self.truth >= 0
-            part = np.ones(len(codes))  # what the model cannot give is lost
+            part = np.ones(len(codes))  # an answer that the model cannot give is a loss
             part[known] = self.model.loss(self.truth[known], codes[known])
         return np.asarray(np.add.reduceat(part, np.asarray(self.session.offsets)[:-1]), dtype=np.float64)
 
@@ -137,7 +137,7 @@ def policy_name(predictor: Any) -> str:
 
 
 def certified_bound(predictor: BudgetedPredictor, has_truth: bool) -> float | None:
-    """Bound of what is drawn, where the certificate has one: without truth, of disagreement only."""
+    """Certified bound of the loss that is drawn, or None; without truth only a bound of disagreement counts."""
     certificate = predictor.certificate_
     if certificate.status != "certified" or certificate.void is not None:
         return None
@@ -145,7 +145,7 @@ def certified_bound(predictor: BudgetedPredictor, has_truth: bool) -> float | No
 
 
 def check_curve(caller: str, against: str, measure: str, confidence: float, n_resamples: int) -> None:
-    """Raise ValueError unless parameters of a curve are what they can be."""
+    """Raise ValueError unless the parameters of a curve are valid."""
     require_option(caller, "against", against, ("share", "cost", "time"))
     require_option(caller, "measure", measure, ("accuracy", "loss"))
     require_fraction(caller, "confidence", confidence)
@@ -153,7 +153,7 @@ def check_curve(caller: str, against: str, measure: str, confidence: float, n_re
 
 
 def wrong_answers(caller: str, name: str, truth: list[NDArray[Any]], answers: Any) -> Floats:
-    """How many answers of every example are wrong."""
+    """Number of wrong answers of each example."""
     given = [np.asarray(labels) for labels in answers]
     if [labels.shape for labels in given] != [labels.shape for labels in truth]:
         raise ValueError(f"The {name!r} parameter of {caller} must hold one answer for each part of y_true.")
@@ -168,7 +168,7 @@ def bootstrap(
     Parameters
     ----------
     losses : float64 ndarray of shape (n_points, n_examples)
-        Sums over each example's parts. All points see the same resamples.
+        Losses of each example, summed over its parts. All points use the same resamples.
     n_parts : int64 ndarray of shape (n_examples,)
     confidence : float
     n_resamples : int
@@ -188,7 +188,7 @@ def bootstrap(
 
 
 def _serving(predictor: Any, X: Any, caller: str) -> tuple[BudgetedPredictor | None, BudgetedPredictor]:
-    """The predictor as it is, if it is one, and one whose policy decides whatever the predictor settled on."""
+    """The predictor, if it is one, and a copy of it whose policy decides, whatever mode the predictor chose."""
     if isinstance(predictor, Policy):
         check_is_fitted(predictor, "model_")
         alone = BudgetedPredictor(predictor.model_, predictor)

@@ -20,9 +20,9 @@ _LONGEST = 18
 
 @dataclass
 class Example:
-    """What is to be seen of one example: words or images of its parts, rounds, and rows of answers.
+    """What is drawn of one example: words or images of its parts, rounds, and rows of answers.
 
-    ``marked`` says, of each row of answers, which are to stand out.
+    ``marked`` says, for each row of answers, which answers stand out.
     """
 
     words: Sequence[str] | None
@@ -54,7 +54,7 @@ class Ink:
         return colormaps["viridis"](0.15 + 0.7 * (done - 1) / max(self.n_rounds - 1, 1))
 
     def patch(self, done: int) -> dict[str, Any]:
-        """Look of a part that was bought in a round, or, 0, was not."""
+        """Style of a part that was bought in a round; of one that was not bought, for 0."""
         if not done:
             return {"facecolor": "none", "edgecolor": "#bbbbbb", "linewidth": 0.5}
         return {"facecolor": (*self.of(done)[:3], 0.3), "edgecolor": self.of(done), "linewidth": 1.3}
@@ -64,7 +64,7 @@ class Ink:
         return 0.0 if title is None else (0.5 + 1.2 * len(_lines(title, self.size, room))) * self.size
 
     def write_title(self, ax: Any, title: str | None, room: float) -> None:
-        """Write a title on top of everything."""
+        """Write a title above everything else."""
         for i, line in enumerate([] if title is None else _lines(title, self.size, room)):
             ax.text(0.0, -(0.1 + 1.2 * i) * self.size, line, va="top", fontsize=self.size)
 
@@ -101,7 +101,7 @@ def short(word: str) -> str:
 
 @dataclass
 class Flow:
-    """Where everything of an example goes: lines of parts, each with its rows of answers below."""
+    """Positions of the parts of an example, in lines, each with its rows of answers below."""
 
     example: Example
     ink: Ink
@@ -171,11 +171,11 @@ class Flow:
                     half = self.head * self.image_shape[1] / self.image_shape[0] / 2
                     corner, size = (middle - half, head - self.head), (2 * half, self.head)
                     images.append(self._image(ax, i, corner, size, done, shades))
-                    look = {**ink.patch(done), "facecolor": "none", "linewidth": 1.6 if done else 0.5}
+                    box_style = {**ink.patch(done), "facecolor": "none", "linewidth": 1.6 if done else 0.5}
                 else:
                     corner, size = (x, head - self.head), (wide, self.head)
-                    look = ink.patch(done)
-                boxes.append(ax.add_patch(Rectangle(corner, *size, zorder=3 if done else 2, **{**look, **kwargs})))
+                    box_style = ink.patch(done)
+                boxes.append(ax.add_patch(Rectangle(corner, *size, zorder=3 if done else 2, **{**box_style, **kwargs})))
                 self._words(ax, i, x, wide, head)
                 for r, (_, texts) in enumerate(example.rows):
                     stands_out = bool(example.marked[r][i])

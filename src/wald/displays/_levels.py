@@ -10,7 +10,7 @@ _GID = "wald-level"
 def draw_level(ax: Any, style: Any, level: float, text: str, colour: Any, *, above: bool) -> list[Any]:
     """Draw a line with its name at its right end; nothing if the axes have the same one already.
 
-    The first one of a name is grey. Another level of that name is another model's, and gets the colour of the curve.
+    The first level of a name is grey. Another level of that name belongs to another model, and gets its curve's colour.
     """
     kind = f"{_GID}-{text}"
     there = [line for line in ax.get_lines() if (line.get_gid() or "").startswith(kind)]
@@ -34,7 +34,7 @@ def draw_level(ax: Any, style: Any, level: float, text: str, colour: Any, *, abo
 
 
 def label_axes(ax: Any, style: Any, about: Any) -> None:
-    """Say what a budget curve shows."""
+    """Label the axes of a budget curve."""
     part, unit = about.part, "" if about.unit is None else f" ({about.unit})"
     labels = {
         "share": f"{part}s with costly features",

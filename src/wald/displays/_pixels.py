@@ -1,4 +1,4 @@
-"""What an early-exit linear model saw of an image."""
+"""The pixels of an image that an early-exit linear model read."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from ._source import Floats
 
 
 def places(plan: Plan, n_pixels: int, stage: int) -> Floats:
-    """Place of every pixel in the order of looking, from 1; NaN for those not seen at an early look.
+    """Place of every pixel in the order of reading, from 1; NaN for pixels that are not read up to a stage.
 
-    At the last look, pixels that early looks do not order share the last place.
+    At the last stage, pixels that no early stage reads share the last place.
     """
     place = np.full(n_pixels, np.nan)
     n_seen = int(plan.stage_terms[min(stage, plan.n_stages - 1)]) if plan.n_stages else 0
@@ -24,7 +24,7 @@ def places(plan: Plan, n_pixels: int, stage: int) -> Floats:
 
 
 def easy_and_hard(stages: NDArray[np.int32], allowed: NDArray[np.bool_], n_stages: int) -> tuple[int, int]:
-    """Numbers of the allowed row that left first, and of the last among those that left early at all."""
+    """Index of the allowed row that left first, and of the one that left last among those that left early."""
     known = np.flatnonzero(allowed)
     early = known[stages[known] < n_stages]
     pool = early if len(early) > 1 else known
@@ -42,13 +42,13 @@ def pixels_of(model: AdditiveModel, caller: str) -> Terms:
     if model.preprocessing is not None:
         raise ValueError(
             f"{caller} needs a model that reads pixels: this {wrapped} transforms them first, and its order is one of "
-            "transformed features. Only scalers and imputers are seen through."
+            "transformed features. Only scalers and imputers are folded into the model."
         )
     return model.terms
 
 
 def contributions(model: AdditiveModel, plan: Plan, values: Floats, stage: int, code: int) -> Floats:
-    """What every pixel seen at a look adds to an answer in the estimate; NaN for the others."""
+    """What every pixel read up to a stage adds to an answer in the estimate; NaN for the others."""
     weights, which = model.terms.coef, np.arange(model.terms.n_terms)
     if stage < plan.n_stages:
         weights, which = plan.readouts[stage].weights, plan.terms[: plan.stage_terms[stage]]

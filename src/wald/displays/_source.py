@@ -1,4 +1,4 @@
-"""Where displays take their numbers from: a fitted `EarlyExitClassifier` and rows."""
+"""Checks of what displays are given, and facts about a fitted `EarlyExitClassifier`."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ Floats = NDArray[np.float64]
 
 
 def require_matplotlib(caller: str) -> None:
-    """Raise ImportError with the way out, before anything is computed for nothing."""
+    """Raise ImportError, which says what to install, if matplotlib is missing."""
     try:
-        import matplotlib  # noqa: F401  # asked for only to see whether it is there
+        import matplotlib  # noqa: F401  # imported only to see whether it is installed
     except ImportError as error:
         raise ImportError(f"{caller} requires matplotlib, which is not installed: pip install 'wald[plot]'") from error
 
@@ -58,7 +58,7 @@ def model_of(estimator: EarlyExitClassifier) -> AdditiveModel:
 
 
 def name_of(estimator: EarlyExitClassifier) -> str:
-    """Class name of the wrapped estimator; of a pipeline's last step. A file does not hold it, but what it is."""
+    """Class name of the wrapped estimator, or of a pipeline's last step; of a model from a file, its description."""
     inner = estimator.estimator_
     while isinstance(inner, FrozenEstimator | Pipeline):
         inner = inner.estimator if isinstance(inner, FrozenEstimator) else inner.steps[-1][1]

@@ -1,4 +1,4 @@
-"""How displays look: made for the column of a paper, in colours that the colour-blind tell apart.
+"""The style of displays: as wide as the column of a paper, in colours that colour-blind readers can distinguish.
 
 The only file here that loads matplotlib: it is imported where something is drawn.
 """
@@ -17,17 +17,17 @@ from matplotlib.ticker import FuncFormatter, Locator, NullLocator
 from ..stopping.binomial import upper_bound
 from ..utils.figures import percent, thousands
 
-#: Okabe and Ito's colours, but for yellow, which cannot be read on white.
+#: Okabe and Ito's colours without yellow, which is illegible on white.
 OKABE_ITO = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 BLUE, ORANGE = OKABE_ITO[:2]
 GREY, PALE, BLACK = "#777777", "#e4e4e4", "#000000"
-#: Lines differ in print without colour, too.
+#: Lines also differ when they are printed without colour.
 DASHES: tuple[Any, ...] = ("-", (0, (4, 1.5)), (0, (1, 1)), (0, (5, 1.5, 1, 1.5)))
 
 #: Inches.
 COLUMN_WIDTH, PAGE_WIDTH = 3.4, 7.0
 
-#: For figures that are our own; axes that are given keep their user's sizes.
+#: For new figures; axes that the user gives keep their sizes.
 SETTINGS: Any = {
     "font.size": 8,
     "axes.titlesize": 8,
@@ -64,19 +64,19 @@ def page_style(**more: Any) -> Iterator[None]:
 
 
 def new_axes(width: float = COLUMN_WIDTH, height: float = 2.6) -> Any:
-    """Axes on a figure of their own."""
+    """Axes on a new figure."""
     with matplotlib.rc_context(SETTINGS):
         return plt.subplots(figsize=(width, height), layout="constrained")[1]
 
 
 def new_row(n: int, width: float, height: float) -> Any:
-    """Axes beside each other on a figure of their own, as an array."""
+    """Axes beside each other on a new figure, as an array."""
     with matplotlib.rc_context(SETTINGS):
         return plt.subplots(1, n, figsize=(width, height), layout="constrained", squeeze=False)[1][0]
 
 
 def new_column(width: float, heights: Sequence[float], between: float, rim: float) -> Any:
-    """Axes below each other on a figure of their own, so many points high, as an array."""
+    """Axes of these heights, in points, below each other on a new figure, as an array."""
     height = sum(heights) + between * (len(heights) - 1) + 2 * rim
     with matplotlib.rc_context(SETTINGS):
         figure = plt.figure(figsize=(width, height / 72))
@@ -89,7 +89,7 @@ def new_column(width: float, heights: Sequence[float], between: float, rim: floa
 
 
 def make_room_above(figure: Any, panels: Sequence[Any], legend: Any, rim: float) -> None:
-    """Make a figure of `new_column` so much higher that the legend above the first axes is on it."""
+    """Make a figure of `new_column` higher, so that it holds the legend above the first axes."""
     width, before = figure.get_size_inches()
     after = before + (legend.get_window_extent().height / figure.dpi) + rim / 72
     figure.set_size_inches(width, after)
@@ -99,7 +99,7 @@ def make_room_above(figure: Any, panels: Sequence[Any], legend: Any, rim: float)
 
 
 def divided(ax: Any, n: int, what: str, heights: Sequence[float] | None = None) -> Any:
-    """Axes for so many things: those given, or one divided, side by side or, with heights, from the top."""
+    """Axes for n things: the given ones, or one divided, side by side or, with heights, from top to bottom."""
     if isinstance(ax, Sequence | np.ndarray):
         panels = np.asarray(ax, dtype=object).ravel()
         if len(panels) != n:
@@ -116,17 +116,17 @@ def divided(ax: Any, n: int, what: str, heights: Sequence[float] | None = None) 
 
 
 def text_size(ax: Any) -> float:
-    """Size of the axes' labels, in points: everything else that is written goes by it."""
+    """Size of the axes' labels, in points, which all other text takes over."""
     return float(ax.xaxis.label.get_fontsize())
 
 
 def open_frame(ax: Any) -> None:
-    """Take away the lines above and on the right."""
+    """Hide the lines above and on the right."""
     ax.spines[["top", "right"]].set_visible(False)
 
 
 def boxed(ax: Any, colour: str = GREY, width: float = 0.6) -> None:
-    """Take away the ticks and draw a frame, for images."""
+    """Remove the ticks and draw a frame, for images."""
     ax.set(xticks=[], yticks=[])
     for spine in ax.spines.values():
         spine.set(visible=True, color=colour, linewidth=width)
@@ -135,7 +135,7 @@ def boxed(ax: Any, colour: str = GREY, width: float = 0.6) -> None:
 def legend(
     ax: Any, handles: Sequence[Any], names: Sequence[str], title: str | None = None, *, most_columns: int = 3
 ) -> Any:
-    """Legend above the axes, where it hides nothing, in the size of their labels and as many columns as fit."""
+    """Draw a legend above the axes, where it hides nothing, with as many columns as fit."""
     for n_columns in range(most_columns, 0, -1):
         made = ax.legend(
             handles=handles,
@@ -165,18 +165,18 @@ def grouped(n: float) -> str:
 
 
 class CostTicks(Locator):
-    """Round numbers on a logarithmic axis, and the cost of everything; labels get room beside each other."""
+    """Ticks at round numbers of a logarithmic axis and at the full cost, far enough apart for their labels."""
 
     def __init__(self) -> None:
         self.full: set[float] = set()
 
     def __call__(self) -> Any:
-        """Ticks of the present view."""
+        """Ticks of the current view."""
         assert self.axis is not None
         return self.tick_values(*sorted(self.axis.get_view_interval()))
 
     def tick_values(self, vmin: float, vmax: float) -> Any:
-        """Ticks between two values: at 1, 2 and 5, or at powers of ten where those would be many."""
+        """Ticks between two values: at 1, 2 and 5, or only at powers of ten on a wide axis."""
         first, last = int(np.floor(np.log10(vmin))), int(np.ceil(np.log10(vmax)))
         steps = (1, 2, 5) if vmax / vmin < 300 else (1,)
         round_numbers = [step * 10.0**power for power in range(first, last + 1) for step in steps]
@@ -193,7 +193,7 @@ def _ratio(a: float, b: float) -> float:
 
 
 def _apart(values: Sequence[float], ratio: float) -> list[float]:
-    """Drop values that are too near to one kept before."""
+    """Drop values that are too close to one that is kept."""
     kept: list[float] = []
     for value in values:
         if all(_ratio(value, other) > ratio for other in kept):
@@ -202,7 +202,7 @@ def _apart(values: Sequence[float], ratio: float) -> list[float]:
 
 
 def cost_axis(ax: Any, costs: Any, full_cost: float | None, label: str) -> None:
-    """Costs from left to right: on a logarithmic scale if they are positive, and marked where they are full."""
+    """Set up a horizontal axis of costs: logarithmic if they are positive, with a tick at the full cost."""
     costs = np.asarray(costs, dtype=np.float64)
     costs = np.append(costs, [] if full_cost is None else full_cost)
     if ax.get_xlabel() not in ("", label):
@@ -231,7 +231,7 @@ class ShareTicks(Locator):
         self.confidence = confidence
 
     def __call__(self) -> Any:
-        """Ticks of the present view."""
+        """Ticks of the current view."""
         assert self.axis is not None
         return self.tick_values(*sorted(self.axis.get_view_interval()))
 
@@ -241,14 +241,14 @@ class ShareTicks(Locator):
         return np.append(0.0, powers[powers <= vmax])
 
     def label(self, share: float) -> str:
-        """Write a share; 0 with what it rules out."""
+        """Write a share; for 0, also its upper confidence limit."""
         if share > 0:
             return f"{100 * share:g} %"
         return f"0 seen\n(< {percent(upper_bound(0, self.fewest, self.confidence))})"
 
 
 def share_axis(ax: Any, n_rows: int, confidence: float, highest: float) -> None:
-    """Shares from below: logarithmic down to one row, and 0 with a place of its own under it."""
+    """Set up a vertical axis of shares: logarithmic down to one row, with 0 below that."""
     ticks = ax.yaxis.get_major_locator()
     if isinstance(ticks, ShareTicks):
         ticks.fewest, ticks.most = min(ticks.fewest, n_rows), max(ticks.most, n_rows)

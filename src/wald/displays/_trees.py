@@ -17,7 +17,7 @@ _STUB = 14.0
 
 @dataclass
 class Trees:
-    """Where the words and arcs of a sentence go."""
+    """Positions of the words and arcs of a sentence."""
 
     example: Example
     ink: Ink
@@ -58,18 +58,18 @@ class Trees:
         for i, (word, y) in enumerate(zip(self.words, rows, strict=True)):
             done = int(example.round_of[i])
             corner = (centre - self.box / 2, y - 0.42 * self.row)
-            look = {**ink.patch(done), **({} if done else {"edgecolor": "none"}), **kwargs}
-            boxes.append(ax.add_patch(Rectangle(corner, self.box, 0.84 * self.row, zorder=2, **look)))
+            box_style = {**ink.patch(done), **({} if done else {"edgecolor": "none"}), **kwargs}
+            boxes.append(ax.add_patch(Rectangle(corner, self.box, 0.84 * self.row, zorder=2, **box_style)))
             ax.text(centre, y, word.replace("$", r"\$"), ha="center", va="center_baseline", fontsize=ink.size, zorder=4)
             if done and ink.numbers:
                 right = centre + self.box / 2 - 1.5
                 ax.text(right, y + 0.36 * self.row, str(done), ha="right", va="top", fontsize=0.65 * ink.size, zorder=4)
         arcs: list[Any] = []
         for side, heads in zip((-1, 1), example.heads, strict=True):
-            arcs += self._arcs(ax, side, heads, rows, self._look_of(heads))
+            arcs += self._arcs(ax, side, heads, rows, self._arc_styles(heads))
         return boxes, arcs
 
-    def _look_of(self, heads: NDArray[np.int64]) -> list[dict[str, Any]]:
+    def _arc_styles(self, heads: NDArray[np.int64]) -> list[dict[str, Any]]:
         """Wrong arcs stand out; where the truth is not known, those that changed."""
         style, example = self.ink.style, self.example
         assert example.heads is not None
@@ -79,7 +79,7 @@ class Trees:
         return [wrong if out else plain for out in rivals]
 
     def _arcs(
-        self, ax: Any, side: int, heads: NDArray[np.int64], rows: Floats, looks: list[dict[str, Any]]
+        self, ax: Any, side: int, heads: NDArray[np.int64], rows: Floats, styles: list[dict[str, Any]]
     ) -> list[Any]:
         """Half ellipses from heads to words; a short bar for the word that hangs on the root."""
         from matplotlib.patches import FancyArrowPatch
@@ -101,8 +101,8 @@ class Trees:
                 )
             else:
                 path = Path([(start + side * _STUB, rows[i]), (start, rows[i])])
-            arrow = FancyArrowPatch(path=path, arrowstyle="-|>", mutation_scale=5, shrinkA=0, shrinkB=0, **looks[i])
+            arrow = FancyArrowPatch(path=path, arrowstyle="-|>", mutation_scale=5, shrinkA=0, shrinkB=0, **styles[i])
             drawn.append(ax.add_patch(arrow))
             if head <= 0:
-                ax.plot([start + side * _STUB], [rows[i]], "s", color=looks[i]["color"], markersize=3, zorder=3)
+                ax.plot([start + side * _STUB], [rows[i]], "s", color=styles[i]["color"], markersize=3, zorder=3)
         return drawn

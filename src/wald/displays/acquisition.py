@@ -1,4 +1,4 @@
-"""Which letters, which words got costly features, and what that changed."""
+"""Which parts of examples got costly features, and how that changed their answers."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ from numpy.typing import ArrayLike, NDArray
 from ..structured.budget import BudgetedPredictor
 from ._bought import Bought, buy, has_trees, labels_of, named_parts
 from ._budgets import require_budgeted
-from ._source import require_chosen, require_matplotlib
+from ._display import Display
+from ._source import require_chosen
 
-#: Up to so many rounds have an entry each in the legend.
+#: Up to this many rounds have an entry each in the legend.
 _MOST_ROUNDS = 4
 #: Points between examples, and around everything.
 _BETWEEN, _RIM = 9.0, 4.0
 
 
-class AcquisitionDisplay:
+class AcquisitionDisplay(Display):
     """Parts of examples, as words or as images, with what was bought in which round, and the answers before and after.
 
     It is recommended to create it with `from_estimator`.
@@ -135,7 +136,7 @@ class AcquisitionDisplay:
         trees : bool, default=None
             Whether answers are heads, to be drawn as arcs. None: those of a treebank are.
         group : str, default=None
-            The costly group that is meant; whichever came first when None.
+            The costly group to show; of each part the one that came first when None.
         part : str, default="part"
             What a part is called, such as "letter" or "word".
         name : str, default=None
@@ -156,14 +157,13 @@ class AcquisitionDisplay:
         TypeError
             If the predictor is another one.
         ValueError
-            If there are no examples, ``rows`` are none of them, parts do not fit, or the group is no costly one.
+            If there are no examples, ``rows`` are not among them, parts do not fit, or ``group`` is not a costly group.
         """
-        caller = f"{cls.__name__}.from_estimator"
-        require_matplotlib(caller)
+        caller = cls._caller("from_estimator")
         fast = require_budgeted(predictor, caller)
         found = buy(fast, X, y, caller)
         n_examples = len(found.offsets) - 1
-        chosen = [found.telling()] if rows is None else require_chosen(rows, n_examples, caller).tolist()
+        chosen = [found.most_changed()] if rows is None else require_chosen(rows, n_examples, caller).tolist()
         rounds = _rounds(found, list(fast.model.group_names_), group, caller)
         trees = has_trees(X, found.session) if trees is None else trees
         given = X if parts is None and image_shape is not None else parts
@@ -215,12 +215,11 @@ class AcquisitionDisplay:
         AcquisitionDisplay
             Itself, with the attributes that end in an underscore.
         """
-        require_matplotlib(f"{type(self).__name__}.plot")
-        from . import _style as style
+        style = self._load_style()
         from ._flow import Flow, Ink
         from ._trees import Trees
 
-        name = self.name if name is None else name
+        name = self._named(name)
         examples = self._examples()
         own = ax is None
         size = style.SETTINGS["font.size"] if own else style.text_size(np.asarray(ax, dtype=object).ravel()[0])
@@ -255,7 +254,7 @@ class AcquisitionDisplay:
         return self
 
     def _examples(self) -> list[Any]:
-        """What is to be drawn of each example."""
+        """What is drawn of each example."""
         from ._flow import Example
 
         examples = []
@@ -306,7 +305,7 @@ class AcquisitionDisplay:
 
 
 def _in_words(done: int, n_rounds: int) -> str:
-    """Name of a round in the legend, which begins with the first."""
+    """Name of a round in the legend; only the first has the word "round"."""
     if n_rounds == 1:
         return "bought"
     return f"round {done}" if done == 1 else str(done)

@@ -1,4 +1,4 @@
-"""Which pixels of an image were looked at before its answer was clear."""
+"""Which pixels of an image were read before its answer was clear."""
 
 from __future__ import annotations
 
@@ -13,18 +13,19 @@ from scipy import sparse
 from ..early_exit import EarlyExitClassifier
 from ..engine.rows import take, to_array
 from ..stopping.validation import require_option
+from ._display import Display
 from ._pixels import contributions, easy_and_hard, pixels_of, places
-from ._source import Floats, model_of, require_chosen, require_fitted, require_matplotlib, require_rows
+from ._source import Floats, model_of, require_chosen
 
 ColourBy = Literal["order", "contribution"]
 _COLOUR_BY: tuple[ColourBy, ...] = ("order", "contribution")
 
-#: Side of a square, of the pixel's: around it, the pixel's own grey is seen.
+#: Side of a square as a share of the pixel's: the pixel's own grey stays visible around it.
 _SQUARE = 0.7
 
 
-class AttentionMapDisplay:
-    """Images with the pixels that were looked at, in the order of looking or by what they said.
+class AttentionMapDisplay(Display):
+    """Images with the pixels that were read, coloured by their place in the order or by their contribution.
 
     It is recommended to create it with `from_estimator`.
 
@@ -32,7 +33,7 @@ class AttentionMapDisplay:
     ----------
     images : array-like of shape (n_images, n_pixels)
     seen : array-like of shape (n_images, n_pixels)
-        For every pixel that was looked at, its place in the order (from 1) or its contribution to the answer; NaN for
+        For every pixel that was read, its place in the order (from 1) or its contribution to the answer; NaN for
         all others.
     image_shape : tuple of 2 int
         Height and width.
@@ -48,7 +49,7 @@ class AttentionMapDisplay:
     figure_ : matplotlib Figure
     images_ : list of matplotlib AxesImage
     squares_ : list of matplotlib PatchCollection
-        The pixels that were looked at.
+        The pixels that were read.
     colorbar_ : matplotlib Colorbar or None
 
     Examples
@@ -98,7 +99,7 @@ class AttentionMapDisplay:
         ax: Any = None,
         **kwargs: Any,
     ) -> Self:
-        """Look at images with an early-exit linear model, and draw where it looked.
+        """Answer images with an early-exit linear model, and draw which pixels it read.
 
         Parameters
         ----------
@@ -136,13 +137,11 @@ class AttentionMapDisplay:
         TypeError
             If the estimator is another one.
         ValueError
-            If the wrapped model reads no single pixels (kernel machines, pipelines that transform), rows are no images
-            of that shape, or no row has the answer ``label``.
+            If the wrapped model does not read single pixels (kernel machines, pipelines that transform them), rows are
+            not images of that shape, or no row has the answer ``label``.
         """
-        caller = f"{cls.__name__}.from_estimator"
-        require_matplotlib(caller)
-        fast = require_fitted(estimator, caller)
-        model, plan, n_rows = model_of(fast), fast.plan_, require_rows(X, caller)
+        caller, fast, n_rows = cls._checked(estimator, X)
+        model, plan = model_of(fast), fast.plan_
         require_option(caller, "colour_by", colour_by, _COLOUR_BY)
         terms = pixels_of(model, caller)
         shape = _shape(image_shape, terms.n_terms, caller)
@@ -182,7 +181,7 @@ class AttentionMapDisplay:
         )
 
     def plot(self, ax: Any = None, *, name: str | None = None, colorbar: bool = True, **kwargs: Any) -> Self:
-        """Draw the images and what was looked at.
+        """Draw the images and the pixels that were read.
 
         Parameters
         ----------
@@ -200,19 +199,17 @@ class AttentionMapDisplay:
         AttentionMapDisplay
             Itself, with the attributes that end in an underscore.
         """
-        require_matplotlib(f"{type(self).__name__}.plot")
+        style = self._load_style()
         from matplotlib.collections import PatchCollection
         from matplotlib.patches import Rectangle
 
-        from . import _style as style
-
         images, seen = np.asarray(self.images, dtype=np.float64), np.asarray(self.seen, dtype=np.float64)
-        name = self.name if name is None else name
+        name = self._named(name)
         self.axes_ = _panels(ax, len(images), style)
         self.figure_ = self.axes_[0].figure
         height, width = self.image_shape
         lightest, darkest = float(np.nanmin(images)), float(np.nanmax(images))
-        look = {**self._colours(style, seen), **kwargs}
+        colours = {**self._colours(style, seen), **kwargs}
         self.images_, self.squares_ = [], []
         for panel, image, values in zip(self.axes_, images, seen, strict=True):
             style.boxed(panel)
@@ -224,7 +221,7 @@ class AttentionMapDisplay:
             )
             which = np.flatnonzero(~np.isnan(values))
             corners = [(i % width - _SQUARE / 2, i // width - _SQUARE / 2) for i in which]
-            squares = PatchCollection([Rectangle(corner, _SQUARE, _SQUARE) for corner in corners], **look)
+            squares = PatchCollection([Rectangle(corner, _SQUARE, _SQUARE) for corner in corners], **colours)
             squares.set_array(values[which])
             self.images_.append(grey)
             self.squares_.append(panel.add_collection(squares))
@@ -256,11 +253,11 @@ class AttentionMapDisplay:
             ticks = [t for t in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000) if t < 0.6 * last]
             bar.set_ticks([*ticks, last], labels=[style.grouped(t) for t in (*ticks, last)])
             bar.minorticks_off()
-            bar.set_label("place in the order of looking (no square: not seen)", size=size)
+            bar.set_label("place in the order of reading (no square: not read)", size=size)
         else:
             ticks = [share * self.squares_[0].norm.vmax for share in (-1, -0.25, 0, 0.25, 1)]
             bar.set_ticks(ticks, labels=[f"{t:.2g}".replace("-", "−") for t in ticks])
-            bar.set_label("contribution to the answer (no square: not seen)", size=size)
+            bar.set_label("contribution to the answer (no square: not read)", size=size)
         bar.ax.tick_params(labelsize=size, width=0.6)
         return bar
 
@@ -281,7 +278,7 @@ def _shape(image_shape: tuple[int, int] | None, n_pixels: int, caller: str) -> t
 
 
 def _panels(ax: Any, n: int, style: Any) -> NDArray[Any]:
-    """Axes for so many images."""
+    """Axes for n images."""
     if ax is None:
         width = max(style.COLUMN_WIDTH, 1.7 * n)
         panels: NDArray[Any] = style.new_row(n, width, 0.9 + width / max(n, 2))

@@ -1,8 +1,9 @@
-"""What answers are worth when not everything is bought."""
+"""Accuracy or loss of answers against the cost of the features that were bought."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import ModuleType
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -13,18 +14,16 @@ from ..structured.budget import BudgetedPredictor
 from ..structured.policies.base import Policy
 from ..utils.figures import percent
 from ._budgets import Work, bootstrap, certified_bound, check_curve, policy_name, wrong_answers
-from ._curves import curve_look, draw_bound, draw_point, in_use, legend_of_curves
+from ._curves import CurveDisplay, draw_bound, legend_of_curves
 from ._levels import draw_level, label_axes
-from ._source import Floats, require_matplotlib
+from ._source import Floats
 
 Against = Literal["share", "cost", "time"]
 Measure = Literal["accuracy", "loss"]
 Compared = Literal["truth", "all features"]
 
-_GID = "wald-budget"
 
-
-class BudgetCurveDisplay:
+class BudgetCurveDisplay(CurveDisplay):
     """Accuracy or loss of a part against what was spent, for one policy or for several on one axes.
 
     It is recommended to create it with `from_estimator` or `from_predictions`.
@@ -55,7 +54,7 @@ class BudgetCurveDisplay:
     measure : {"accuracy", "loss"}, default="accuracy"
         What is drawn; accuracy is 1 less the loss.
     compared_with : {"truth", "all features"}, default="truth"
-        What answers lose against.
+        What answers are compared with.
     part : str, default="part"
         What a part is called, on the axes.
     unit : str or None, default=None
@@ -92,6 +91,8 @@ class BudgetCurveDisplay:
     >>> [text.get_text() for text in other.ax_.get_legend().get_texts()]
     ['MyopicPolicy', 'UniformPolicy', 'in use (95 % CI)']
     """
+
+    _gid = "wald-budget"
 
     def __init__(
         self,
@@ -149,7 +150,7 @@ class BudgetCurveDisplay:
         ax: Any = None,
         **kwargs: Any,
     ) -> Self:
-        """Let a policy spend more and more on examples, and draw what that is worth.
+        """Let a policy spend more and more on examples, and draw accuracy or loss.
 
         Every point is one threshold, for all examples; the predictor's own is drawn beside the curve, with the bound
         that its certificate promises.
@@ -197,13 +198,12 @@ class BudgetCurveDisplay:
         ImportError
             If matplotlib is missing.
         TypeError
-            If ``predictor`` is neither.
+            If ``predictor`` is neither a BudgetedPredictor nor a policy.
         ValueError
             If there are no examples, a budget lies below the cost of the cheap group or above that of all groups, or
-            another parameter is none of those named.
+            another parameter has an unknown value.
         """
-        caller = f"{cls.__name__}.from_estimator"
-        require_matplotlib(caller)
+        caller = cls._caller("from_estimator")
         check_curve(caller, against, measure, confidence, n_resamples)
         work = Work(predictor, X, y, against, caller)
         points, used = work.points(budgets), work.point_in_use()
@@ -291,8 +291,7 @@ class BudgetCurveDisplay:
         ValueError
             If lengths or shapes do not fit, or there are no examples.
         """
-        caller = f"{cls.__name__}.from_predictions"
-        require_matplotlib(caller)
+        caller = cls._caller("from_predictions")
         check_curve(caller, against, measure, confidence, n_resamples)
         require_option(caller, "compared_with", compared_with, ("truth", "all features"))
         truth = [np.asarray(labels) for labels in y_true]
@@ -327,55 +326,25 @@ class BudgetCurveDisplay:
             name="Policy" if name is None else name,
         ).plot(ax=ax, **kwargs)
 
-    def plot(self, ax: Any = None, *, name: str | None = None, **kwargs: Any) -> Self:
-        """Draw curve, band, levels and the threshold in use.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes that hold other curves get the next colour. A new figure of column width when None.
-        name : str, default=None
-            For the legend; ``self.name`` when None.
-        **kwargs : dict
-            For matplotlib's ``plot`` of the curve.
-
-        Returns
-        -------
-        BudgetCurveDisplay
-            Itself, with the attributes that end in an underscore.
-        """
-        require_matplotlib(f"{type(self).__name__}.plot")
-        from . import _style as style
-
-        ax = style.new_axes(height=2.9) if ax is None else ax
-        name = self.name if name is None else name
-        cost, worth = np.asarray(self.cost, dtype=np.float64), self._shown(self.loss)
-        look = curve_look(ax, style, _GID, len(cost))
-        label = name if name is None or self.risk is None else f"{name} (certified ≤ {percent(self.risk)} lost)"
-        (self.line_,) = ax.plot(cost, worth, label=label, **{**look, **kwargs})
-        colour = self.line_.get_color()
-        self.band_ = self.bound_ = self.point_ = None
+    def _draw(self, ax: Any, style: ModuleType, name: str | None, **kwargs: Any) -> None:
+        promise = "" if self.risk is None else f"{percent(self.risk)} lost"
+        colour = self._draw_curve(ax, style, self.loss, name, promise, **kwargs)
+        self.band_ = self.bound_ = None
         if self.interval is not None:
             low, high = self._shown(self.interval).T
+            cost = np.asarray(self.cost, dtype=np.float64)
             self.band_ = ax.fill_between(cost, low, high, color=colour, alpha=0.15, linewidth=0, zorder=1)
         self.levels_ = []
         for loss, text in ((self.loss_full, "all features"), (self.loss_cheap, "cheap features alone")):
-            if loss is not None:  # names stand beyond the lines, where no curve comes
+            if loss is not None:  # names stand on the side of the line that no curve reaches
                 beyond = (text == "all features") == (self.measure == "accuracy")
                 self.levels_ += draw_level(ax, style, float(self._shown(loss)), text, colour, above=beyond)
         if self.risk is not None and self.loss_full is not None:
             self.bound_ = draw_bound(ax, style, float(self._shown(self.loss_full + self.risk)), colour)
-        if self.cost_in_use is not None and self.loss_in_use is not None:
-            ends = np.sort(self._shown(self.interval_in_use or (self.loss_in_use, self.loss_in_use)))
-            words = in_use(None if self.interval_in_use is None else self.confidence, certified=self.risk is not None)
-            here = (self.cost_in_use, float(self._shown(self.loss_in_use)))
-            self.point_ = draw_point(ax, here, ends, words, colour, "o" if self.risk is None else "D")
+        self._draw_point(ax, self.loss_in_use, certified=self.risk is not None)
         label_axes(ax, style, self)
         legend_of_curves(ax, style)
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
 
-    def _shown(self, loss: Any) -> Floats:
-        """Losses as they are drawn."""
-        values: Floats = np.asarray(loss, dtype=np.float64)
-        return 1.0 - values if self.measure == "accuracy" else values
+    def _shown(self, values: Any) -> Floats:
+        losses = super()._shown(values)
+        return 1.0 - losses if self.measure == "accuracy" else losses

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import Any, Self
 
 import numpy as np
@@ -9,34 +10,35 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..early_exit import EarlyExitClassifier
 from ..utils.figures import percent
-from ._source import Floats, require_fitted, require_matplotlib, require_rows, unit_of
+from ._display import AxesDisplay
+from ._source import Floats, unit_of
 
-#: Up to so many different costs get a bar each; more are binned.
+#: Up to this many different costs have a bar each; more are binned.
 _MOST_VALUES = 40
-#: Share of the room of a class that its highest bar takes, and how far below the bars the marks stand.
+#: Height of the highest bar, and how far below the bars the marks stand, as shares of the room of a class.
 _HEIGHT, _BELOW = 0.7, 0.13
 
 
-class CostHistogramDisplay:
-    """Share of the rows of each class that cost so much, with mean and median.
+class CostHistogramDisplay(AxesDisplay):
+    """Distribution of the cost of the rows of each class, with mean and median.
 
     It is recommended to create it with `from_estimator` or `from_predictions`.
 
-    Classes stand above each other over one logarithmic axis of costs. All bars have one scale: the legend says what
-    the highest stands for.
+    Classes stand above each other over one logarithmic axis of costs. All bars have one scale; the legend gives the
+    share of the highest.
 
     Parameters
     ----------
     counts : array-like of shape (n_classes, n_bars)
         Rows of each class in each bar.
     bars : array-like of shape (n_bars, 2)
-        From which cost to which each bar reaches.
+        The costs between which each bar lies.
     mean, median : array-like of shape (n_classes,)
         Of the cost per row; NaN for a class without rows.
     classes : array-like of shape (n_classes,)
         Their names.
     full_cost : float or None, default=None
-        Cost of a row that goes through everything: its bar has another colour.
+        Cost of a row that is evaluated in full; its bar has another colour.
     unit : str, default="cost"
         What costs count.
     name : str or None, default=None
@@ -100,7 +102,7 @@ class CostHistogramDisplay:
         ax: Any = None,
         **kwargs: Any,
     ) -> Self:
-        """Answer rows, and draw what they cost: a bar for every look of the plan.
+        """Answer rows, and draw what they cost: a bar for every stage of the plan.
 
         Parameters
         ----------
@@ -133,10 +135,7 @@ class CostHistogramDisplay:
         ValueError
             If there are no rows, or ``y`` has another length.
         """
-        caller = f"{cls.__name__}.from_estimator"
-        require_matplotlib(caller)
-        fast = require_fitted(estimator, caller)
-        require_rows(X, caller)
+        caller, fast, _ = cls._checked(estimator, X)
         answers, cost = fast.predict(X, budget=budget, return_cost=True)
         return cls._counted(
             caller,
@@ -171,9 +170,9 @@ class CostHistogramDisplay:
         cost : array-like of shape (n_rows,)
             What each row cost.
         n_bins : int, default=30
-            If more than 40 different costs occur, they are put into so many bins, evenly spaced in their logarithm.
+            If more than 40 different costs occur, they are put into this many bins, evenly spaced in their logarithm.
         full_cost : float, default=None
-            Cost of a row that goes through everything.
+            Cost of a row that is evaluated in full.
         unit : str, default="cost"
             What costs count.
         name : str, default=None
@@ -194,15 +193,14 @@ class CostHistogramDisplay:
         ValueError
             If lengths differ, there are no rows, a cost is not finite and positive, or ``n_bins`` is below 1.
         """
-        caller = f"{cls.__name__}.from_predictions"
-        require_matplotlib(caller)
+        caller = cls._caller("from_predictions")
         if n_bins < 1:
             raise ValueError(f"The 'n_bins' parameter of {caller} must be at least 1. Got {n_bins!r} instead.")
         values = np.unique(np.asarray(cost, dtype=np.float64))
         edges = None
         if len(values) > _MOST_VALUES and values[0] > 0 and np.isfinite(values[-1]):
             edges = np.geomspace(values[0], values[-1], n_bins + 1)
-            edges[[0, -1]] = values[[0, -1]]  # whatever rounding did to them
+            edges[[0, -1]] = values[[0, -1]]  # exact ends, without rounding errors
         return cls._counted(
             caller, y, cost, values=values, edges=edges, full_cost=full_cost, unit=unit, name=name
         ).plot(ax=ax, **kwargs)
@@ -240,37 +238,21 @@ class CostHistogramDisplay:
         median = np.array([np.median(some) if some.size else np.nan for some in of_class])
         return cls(counts=counts, bars=bars, mean=mean, median=median, classes=classes, **about)
 
-    def plot(self, ax: Any = None, *, name: str | None = None, **kwargs: Any) -> Self:
-        """Draw bars, means and medians.
+    @property
+    def _height(self) -> float:
+        n_classes = len(np.asarray(self.counts))
+        return 1.0 + max(0.27, 0.6 - 0.05 * n_classes) * n_classes
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            A new figure of column width when None.
-        name : str, default=None
-            For the legend; ``self.name`` when None.
-        **kwargs : dict
-            For matplotlib's ``bar``.
-
-        Returns
-        -------
-        CostHistogramDisplay
-            Itself, with the attributes that end in an underscore.
-        """
-        require_matplotlib(f"{type(self).__name__}.plot")
-        from . import _style as style
-
+    def _draw(self, ax: Any, style: ModuleType, name: str | None, **kwargs: Any) -> None:
         counts, bars = np.asarray(self.counts, dtype=np.float64), np.asarray(self.bars, dtype=np.float64)
         n_classes = len(counts)
-        ax = style.new_axes(height=1.0 + max(0.27, 0.6 - 0.05 * n_classes) * n_classes) if ax is None else ax
-        name = self.name if name is None else name
         shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
         tallest = shares.max()
         left, right = bars.T
         is_full = np.zeros(len(bars), dtype=bool)
         if self.full_cost is not None:
             is_full = (left < self.full_cost) & (self.full_cost <= right)
-        look: dict[str, Any] = {
+        bar_style: dict[str, Any] = {
             "color": np.where(is_full, style.ORANGE, style.BLUE).tolist(),
             "linewidth": 0,
             "align": "edge",
@@ -280,7 +262,9 @@ class CostHistogramDisplay:
         self.bars_ = []
         for floor, share in zip(floors, shares, strict=True):
             ax.axhline(floor, color=style.GREY, linewidth=0.4, zorder=0)
-            self.bars_.append(ax.bar(left, _HEIGHT * share / max(tallest, 1e-12), right - left, bottom=floor, **look))
+            self.bars_.append(
+                ax.bar(left, _HEIGHT * share / max(tallest, 1e-12), right - left, bottom=floor, **bar_style)
+            )
         mark: dict[str, Any] = {"color": style.BLACK, "linestyle": "none", "markersize": 3.6, "markeredgewidth": 0.7}
         (self.medians_,) = ax.plot(self.median, floors - _BELOW, marker="^", **mark)
         (self.means_,) = ax.plot(self.mean, floors - _BELOW, marker="D", markerfacecolor="white", **mark)
@@ -292,8 +276,6 @@ class CostHistogramDisplay:
         style.open_frame(ax)
         ax.spines["left"].set_visible(False)
         self._draw_legend(ax, style, float(tallest), bool(is_full.any()), name)
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
 
     def _draw_legend(self, ax: Any, style: Any, tallest: float, has_full: bool, name: str | None) -> None:
         from matplotlib.patches import Patch
@@ -307,7 +289,7 @@ class CostHistogramDisplay:
 
 
 def _around(values: Floats) -> Floats:
-    """Bars around values, of one width in the logarithm, that leave room between them."""
+    """Bars around values, of equal width on a logarithmic axis, with room between them."""
     gaps = values[1:] / values[:-1]
     half = float(np.clip(gaps.min(initial=2.0) ** 0.42, 1.015, 1.12))
     return np.column_stack([values / half, values * half])

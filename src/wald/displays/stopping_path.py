@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..early_exit import EarlyExitClassifier
+from ._display import AxesDisplay
 from ._source import (
     Floats,
     model_of,
     name_of,
     require_chosen,
-    require_fitted,
-    require_matplotlib,
-    require_rows,
     unit_of,
 )
 
@@ -23,29 +22,29 @@ from ._source import (
 _ROOM = 1.25
 
 
-class StoppingPathDisplay:
-    """Walks of chosen rows against the boundary: the estimate after each look, until it is clear.
+class StoppingPathDisplay(AxesDisplay):
+    """Walks of chosen rows against the boundary: the estimate at each stage, until the row leaves.
 
     It is recommended to create it with `from_estimator`.
 
-    Within the filled region a row goes on; a dot marks where it leaves, and a faint line what it would have seen if it
-    had gone on. A row that never leaves early ends at the full score. With more than two classes the walk is that of
+    Within the filled region a row goes on. A dot marks where it leaves; a faint line shows the estimates that it would
+    have had later. A row that never leaves early ends at the full score. With more than two classes the walk is that of
     the confidence, which has an upper threshold only.
 
     Parameters
     ----------
     scores : array-like of shape (n_walks, T + 1)
-        The estimate at each of T early looks, and the full score.
+        The estimate at each of T early stages, and the full score.
     costs : array-like of shape (T + 1,)
-        What a row has cost at each look.
+        What a row has cost up to each stage.
     low, high : array-like of shape (T,)
         A row leaves below ``low`` or above ``high``; infinite where that side is closed.
     stages : array-like of shape (n_walks,)
-        The look at which each row leaves; T is everything.
+        The stage at which each row leaves; T is everything.
     labels : array-like of shape (n_walks,) or None, default=None
         Answers.
     threshold : float or None, default=None
-        The full model's own, between its two classes; None for a confidence.
+        The full model's threshold between its two classes; None for a confidence.
     unit : str, default="cost"
         What costs count.
     name : str or None, default=None
@@ -58,11 +57,11 @@ class StoppingPathDisplay:
     lines_ : list of matplotlib Line2D
         The walks up to where they leave.
     later_lines_ : list of matplotlib Line2D
-        What the rows that left would have seen.
+        The estimates that rows which left would have had later.
     exits_ : list of matplotlib Line2D
         The dots.
     region_ : matplotlib FillBetweenPolyCollection or None
-        Where rows go on; None without early looks.
+        Where rows go on; None without early stages.
 
     Examples
     --------
@@ -146,10 +145,7 @@ class StoppingPathDisplay:
         ValueError
             If ``rows`` are no rows of ``X``.
         """
-        caller = f"{cls.__name__}.from_estimator"
-        require_matplotlib(caller)
-        fast = require_fitted(estimator, caller)
-        n_rows = require_rows(X, caller)
+        caller, fast, n_rows = cls._checked(estimator, X)
         plan, decision = fast.plan_, model_of(fast).decision
         chosen = None if rows is None else require_chosen(rows, n_rows, caller)
         scores, stages = fast.stage_scores(X)
@@ -174,28 +170,7 @@ class StoppingPathDisplay:
             name=name_of(fast) if name is None else name,
         ).plot(ax=ax, **kwargs)
 
-    def plot(self, ax: Any = None, *, name: str | None = None, **kwargs: Any) -> Self:
-        """Draw region and walks.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            A new figure of column width when None.
-        name : str, default=None
-            For the legend; ``self.name`` when None.
-        **kwargs : dict
-            For matplotlib's ``plot`` of the walks.
-
-        Returns
-        -------
-        StoppingPathDisplay
-            Itself, with the attributes that end in an underscore.
-        """
-        require_matplotlib(f"{type(self).__name__}.plot")
-        from . import _style as style
-
-        ax = style.new_axes() if ax is None else ax
-        name = self.name if name is None else name
+    def _draw(self, ax: Any, style: ModuleType, name: str | None, **kwargs: Any) -> None:
         scores, costs = np.atleast_2d(np.asarray(self.scores, dtype=np.float64)), np.asarray(self.costs)
         stages = np.asarray(self.stages, dtype=np.intp)
         bottom, top = self._limits(scores)
@@ -207,14 +182,14 @@ class StoppingPathDisplay:
         known = np.unique(labels).tolist()
         for walk, stage, label in zip(scores, stages, labels.tolist(), strict=True):
             which = known.index(label)
-            look: dict[str, Any] = {
+            walk_style: dict[str, Any] = {
                 "color": style.OKABE_ITO[which % len(style.OKABE_ITO)],
                 "linestyle": style.DASHES[which // len(style.OKABE_ITO) % len(style.DASHES)],
                 "linewidth": 1.1,
                 **kwargs,
             }
-            (line,) = ax.plot(costs[: stage + 1], walk[: stage + 1], zorder=3, **look)
-            faint = {**look, "linewidth": 0.6, "alpha": 0.35}
+            (line,) = ax.plot(costs[: stage + 1], walk[: stage + 1], zorder=3, **walk_style)
+            faint = {**walk_style, "linewidth": 0.6, "alpha": 0.35}
             (later,) = ax.plot(costs[stage:], walk[stage:], zorder=2, **faint)
             marker = "o" if stage < len(costs) - 1 else "s"
             (end,) = ax.plot(
@@ -236,11 +211,9 @@ class StoppingPathDisplay:
         ax.set_ylabel("confidence of the estimate" if self.threshold is None else "estimate of the score")
         style.open_frame(ax)
         self._draw_legend(ax, style, known, labels, name)
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
 
     def _limits(self, scores: Floats) -> tuple[float, float]:
-        """Lowest and highest value to show: all of the walks, and the boundary as far as it is near them."""
+        """Lowest and highest value to show: all walks, and the boundary where it is near them."""
         finite = scores[np.isfinite(scores)]
         bottom, top = (float(finite.min()), float(finite.max())) if finite.size else (-1.0, 1.0)
         centre = 0.0 if self.threshold is None or not np.isfinite(self.threshold) else self.threshold
@@ -257,7 +230,7 @@ class StoppingPathDisplay:
         high = np.asarray(self.high, dtype=np.float64)
         if not len(low):
             return None
-        beyond = 10 * (top - bottom)  # out of sight, and small enough to be drawn
+        beyond = 10 * (top - bottom)  # not visible, but small enough for matplotlib to draw
         low, high = np.clip(low, bottom - beyond, None), np.clip(high, None, top + beyond)
         region = ax.fill_between(costs[:-1], low, high, color=colour, linewidth=0, zorder=0)
         for side, closed in ((low, np.isinf(self.low)), (high, np.isinf(self.high))):
@@ -282,7 +255,7 @@ class StoppingPathDisplay:
 
 
 def _typical(stages: NDArray[np.int32], answers: NDArray[Any], n_stages: int) -> NDArray[np.intp]:
-    """Row numbers: of every answer the first, the median and the last to leave early; and one that does not."""
+    """Row numbers: for each answer the first, the median and the last row to leave early; and one that does not."""
     chosen: list[int] = []
     for answer in np.unique(answers):
         early = np.flatnonzero((answers == answer) & (stages < n_stages))

@@ -1,7 +1,8 @@
-"""Disagreement against cost: what other thresholds would have given, and what those in use give."""
+"""Disagreement against cost, for the thresholds in use and for others."""
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import Any, Self
 
 import numpy as np
@@ -12,11 +13,10 @@ from ..stopping import StageScores, q_grid
 from ..stopping.binomial import interval
 from ..stopping.boundary import ProtectName
 from ..stopping.validation import require_fraction
-from ._curves import curve_look, draw_bound, draw_point, in_use, legend_of_curves
-from ._source import model_of, name_of, require_fitted, require_matplotlib, require_rows, unit_of
+from ._curves import CurveDisplay, draw_bound, legend_of_curves
+from ._source import model_of, name_of, unit_of
 
-_GID = "wald-tradeoff"
-#: Scales that a curve goes through.
+#: How many scales of the thresholds a curve goes through.
 _N_SCALES = 200
 _EVENT: dict[ProtectName, str] = {
     "all": "disagreement with full model",
@@ -26,13 +26,13 @@ _EVENT: dict[ProtectName, str] = {
 }
 
 
-class TradeoffDisplay:
+class TradeoffDisplay(CurveDisplay):
     """Disagreement with the full model against cost per row, for one predictor or for several on one axes.
 
     It is recommended to create it with `from_estimator` or `from_predictions`.
 
-    Both axes are logarithmic. A share of 0 has a place of its own below that of one row, and its tick says what it
-    rules out: the upper confidence limit of Clopper and Pearson.
+    Both axes are logarithmic. A share of 0 lies below that of one row; its tick gives the upper confidence limit of
+    Clopper and Pearson.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class TradeoffDisplay:
     confidence : float, default=0.95
         Of the interval, and of what a share of 0 rules out.
     full_cost : float or None, default=None
-        Cost of a row that goes through everything.
+        Cost of a row that is evaluated in full.
     unit : str, default="cost"
         What costs count.
     event : str, default="disagreement with full model"
@@ -85,6 +85,8 @@ class TradeoffDisplay:
     >>> [text.get_text() for text in other.ax_.get_legend().get_texts()]
     ['early exit (certified ≤ 2 %)', 'budgeted', 'in use (95 % CI)']
     """
+
+    _gid = "wald-tradeoff"
 
     def __init__(
         self,
@@ -129,19 +131,19 @@ class TradeoffDisplay:
     ) -> Self:
         """Measure an early-exit classifier on rows, and draw it.
 
-        The rows go through the engine once; every scale of the plan's thresholds, from the cheapest on, is then one
-        point.
+        The rows go through the engine once. Every scale of the plan's thresholds, from the cheapest on, is one point.
 
         Parameters
         ----------
         estimator : EarlyExitClassifier
             Fitted.
         X : {array-like, sparse matrix, data frame} of shape (n_rows, n_features)
-            Rows that neither trained nor planned nor certified it: thresholds that were chosen by the counts of rows
-            leave no interval on these that holds. With ``protect="positive"`` (or ``"negative"``) disagreement is
-            counted among the rows that the full model calls so, cost on all.
+            Rows that neither trained nor planned nor certified it: rows by which thresholds were chosen give no
+            valid interval. With ``protect="positive"`` (or ``"negative"``) disagreement is counted among the rows that
+            the full model calls so, and cost is the mean over all rows.
         budgeted : bool, default=False
-            Instead let every row leave at the same look of the same plan: what early exit is worth beyond the plan.
+            Instead let every row leave at the same stage of the plan. The difference shows what early exit adds to the
+            plan.
         unit : str, default=None
             What costs count; "support vectors", "features" or "feature cost" when None.
         name : str, default=None
@@ -164,22 +166,21 @@ class TradeoffDisplay:
         ValueError
             If there are no rows to count.
         """
-        caller = f"{cls.__name__}.from_estimator"
-        require_matplotlib(caller)
-        fast = require_fitted(estimator, caller)
-        require_rows(X, caller)
-        plan, certificate, looks = fast.plan_, fast.certificate_, fast.looks(X)
-        counted = np.ones(looks.n_rows, dtype=bool)
+        caller, fast, _ = cls._checked(estimator, X)
+        plan, certificate, stage_scores = fast.plan_, fast.certificate_, fast.looks(X)
+        counted = np.ones(stage_scores.n_rows, dtype=bool)
         if fast.protect in ("positive", "negative"):
-            counted = looks.full == (fast.protect == "positive")
+            counted = stage_scores.full == (fast.protect == "positive")
             if not counted.any():
-                raise ValueError(f"{caller}: the full model calls none of the {looks.n_rows} rows {fast.protect}.")
+                raise ValueError(
+                    f"{caller}: the full model calls none of the {stage_scores.n_rows} rows {fast.protect}."
+                )
 
         def share(codes: Any) -> float:
-            return float(np.mean((codes != looks.full)[counted]))
+            return float(np.mean((codes != stage_scores.full)[counted]))
 
         def early(q: float) -> tuple[float, float]:
-            codes, stage = looks.answers(*plan.boundary.thresholds(q, plan.precision))
+            codes, stage = stage_scores.answers(*plan.boundary.thresholds(q, plan.precision))
             return float(plan.stage_costs[stage].mean()), share(codes)
 
         n_counted = int(np.count_nonzero(counted))
@@ -192,13 +193,13 @@ class TradeoffDisplay:
             "name": name_of(fast) + (", budgeted" if budgeted else "") if name is None else name,
         }
         if budgeted:
-            shares = [share(codes) for codes in _codes_at(fast, looks)]
+            shares = [share(codes) for codes in _codes_at(fast, stage_scores)]
             points = list(zip(plan.stage_costs.tolist(), [*shares, 0.0], strict=True))
         else:
             q_in_use = np.inf if plan.evaluate_all else plan.q
-            scales = q_grid(looks, plan.boundary, _N_SCALES).tolist()
+            scales = q_grid(stage_scores, plan.boundary, _N_SCALES).tolist()
             points = [early(q) for q in sorted({np.inf, q_in_use, *scales, 0.0})]
-            # thresholds whose centres differ cross at small scales, below which cost rises again
+            # at small scales, thresholds with different centres cross, and cost rises again
             points = points[min(range(len(points)), key=lambda i: points[i][0]) :]
             about["cost_in_use"], differing = early(q_in_use)
             about["disagreement_in_use"] = differing
@@ -251,8 +252,7 @@ class TradeoffDisplay:
         ValueError
             If shapes do not fit, or there are no rows.
         """
-        caller = f"{cls.__name__}.from_predictions"
-        require_matplotlib(caller)
+        caller = cls._caller("from_predictions")
         require_fraction(caller, "confidence", confidence)
         full, answers = np.asarray(y_full), np.atleast_2d(np.asarray(y_pred))
         costs = np.atleast_2d(np.asarray(cost, dtype=np.float64))
@@ -276,54 +276,25 @@ class TradeoffDisplay:
             name="Classifier" if name is None else name,
         ).plot(ax=ax, **kwargs)
 
-    def plot(self, ax: Any = None, *, name: str | None = None, **kwargs: Any) -> Self:
-        """Draw curve, setting in use and certified bound.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes that hold other tradeoffs get the next colour. A new figure of column width when None.
-        name : str, default=None
-            For the legend; ``self.name`` when None.
-        **kwargs : dict
-            For matplotlib's ``plot`` of the curve.
-
-        Returns
-        -------
-        TradeoffDisplay
-            Itself, with the attributes that end in an underscore.
-        """
-        require_matplotlib(f"{type(self).__name__}.plot")
-        from . import _style as style
-
-        ax = style.new_axes(height=2.9) if ax is None else ax
-        name = self.name if name is None else name
-        cost, disagreement = np.asarray(self.cost, dtype=np.float64), np.asarray(self.disagreement, dtype=np.float64)
-        look = curve_look(ax, style, _GID, len(cost))
-        label = name if name is None or self.risk is None else f"{name} (certified ≤ {100 * self.risk:g} %)"
-        (self.line_,) = ax.plot(cost, disagreement, label=label, **{**look, **kwargs})
-        self.point_ = self.risk_line_ = None
-        if self.cost_in_use is not None and self.disagreement_in_use is not None:
-            words = in_use(None if self.interval_in_use is None else self.confidence)
-            ends = np.array(self.interval_in_use or (self.disagreement_in_use, self.disagreement_in_use))
-            here = (self.cost_in_use, self.disagreement_in_use)
-            self.point_ = draw_point(ax, here, ends, words, self.line_.get_color())
+    def _draw(self, ax: Any, style: ModuleType, name: str | None, **kwargs: Any) -> None:
+        promise = "" if self.risk is None else f"{100 * self.risk:g} %"
+        colour = self._draw_curve(ax, style, self.disagreement, name, promise, **kwargs)
+        self._draw_point(ax, self.disagreement_in_use)
+        self.risk_line_ = None
         if self.risk is not None:
-            self.risk_line_ = draw_bound(ax, style, self.risk, self.line_.get_color())
-        highest = max([*disagreement, self.risk or 0.0, *(self.interval_in_use or (0.0,))])
+            self.risk_line_ = draw_bound(ax, style, self.risk, colour)
+        highest = max([*self._shown(self.disagreement), self.risk or 0.0, *(self.interval_in_use or (0.0,))])
         style.share_axis(ax, self.n_rows, self.confidence, highest)
-        style.cost_axis(ax, cost, self.full_cost, f"{self.unit} per row, mean")
+        style.cost_axis(ax, self.cost, self.full_cost, f"{self.unit} per row, mean")
         ax.set_ylabel(self.event)
         style.open_frame(ax)
         legend_of_curves(ax, style)
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
 
 
-def _codes_at(fast: EarlyExitClassifier, looks: StageScores) -> Any:
-    """What every early look would answer (T, n_rows)."""
-    if looks.scores is None:
-        assert looks.codes is not None
-        return looks.codes.T
+def _codes_at(fast: EarlyExitClassifier, stage_scores: StageScores) -> Any:
+    """Codes of the answers at every early stage, of shape (T, n_rows)."""
+    if stage_scores.scores is None:
+        assert stage_scores.codes is not None
+        return stage_scores.codes.T
     decision = model_of(fast).decision
-    return [decision.codes(scores) for scores in looks.scores.T]
+    return [decision.codes(scores) for scores in stage_scores.scores.T]

@@ -22,7 +22,7 @@ VARIANCES = ("auto", "independent", "empirical")
 #: What the compiled learner takes at most: audited examples of a class, and any other count.
 MOST_AUDITED, MOST = 2**16, 2**31 - 1
 
-#: Which error `delta` bounds: algorithms differ, and papers mix them.
+#: Which error `delta` bounds, for each rule; the papers do not always distinguish them.
 ERROR_OF: dict[str, ErrorKind] = {
     "conditional": "posterior",
     "centred": "joint",
@@ -34,7 +34,7 @@ ERROR_OF: dict[str, ErrorKind] = {
 
 
 def rule_of(owner: Any) -> str:
-    """The compiled learner's name for the rule that `attention` and `boundary` ask for."""
+    """The compiled learner's name for the rule that `attention` and `boundary` select."""
     return str(owner.boundary if owner.attention == "constant" else owner.attention)
 
 
@@ -101,9 +101,9 @@ def settings(owner: Any, n_features: int, csr: bool) -> dict[str, Any]:
 def line_offset() -> int:
     """Bytes between the start of a cache line and that of NumPy's big arrays.
 
-    Runs of features are cut where the lines of such an array end. It is asked of the platform once, not of every
-    array, so that the same rows give the same model wherever they lie. Only of arrays so big that memory is always
-    mapped for them: where smaller ones lie hangs on what a process has freed before.
+    Runs of features are cut where the lines of such an array end. The offset is measured once, not for every array, so
+    that the same rows give the same model wherever they lie in memory. It is measured on an array so big that memory is
+    always mapped for it: the address of a smaller one depends on what the process has freed before.
     """
     return int(np.empty(1 << 26, dtype=np.uint8).ctypes.data % 64)
 

@@ -1,15 +1,13 @@
-"""Attentive online boosting: a weighted vote of weak hypotheses, of which no more are asked than it takes."""
+"""Attentive online boosting: a weighted vote of weak hypotheses, evaluated only until the answer is clear."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import ndtri
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..stopping.validation import require_option, require_positive
@@ -18,13 +16,15 @@ from .classifier import AttentiveClassifier
 from .first_rows import Chunk, FirstRows
 from .hypotheses import Stumps, Voters, run_length
 from .labels import Labels
+from .parameters import keeps_parameters, shares_documentation
 from .problem import BoostingProblem
 
 POTENTIALS = ("logistic", "exponential")
 
 
+@shares_documentation
 class AttentiveBoosting(AttentiveClassifier):
-    r"""Online boosting that asks no more hypotheses than it takes to see that an example's importance is negligible.
+    r"""Online boosting that stops evaluating hypotheses once an example's importance is clearly negligible.
 
     The model is a vote, ``w @ h(x) + b``, of hypotheses h that stay as they are while their weights are learnt. An
     example with label y in {-1, +1} and margin ``m = y * (w @ h(x) + b)`` has an importance that falls with m, and
@@ -35,7 +35,7 @@ class AttentiveBoosting(AttentiveClassifier):
 
     Then ``w += rate * importance * y * h(x)`` and ``b += rate * importance * y``, a step down the potential's gradient,
     with ``rate = learning_rate / n_hypotheses``. An example whose margin is surely above the threshold changes nothing,
-    and needs no more hypotheses. Several classes are learnt one against the rest.
+    and no further hypothesis is evaluated. Several classes are learnt one against the rest.
 
     Parameters
     ----------
@@ -44,8 +44,8 @@ class AttentiveBoosting(AttentiveClassifier):
         of its weight is the stump's. A list: of fitted classifiers, each of which votes for the class that it predicts
         (1 for it, -1 for each other class), and of callables, whose values for rows of shape (n_samples, n_features)
         are votes, one for each row, in every binary problem. Cloning unfits classifiers: wrap them in
-        `sklearn.frozen.FrozenEstimator`. They get arrays or CSR matrices, not data frames, and
-        whether NaN may be among the features is for them to say.
+        `sklearn.frozen.FrozenEstimator`. They get arrays or CSR matrices, not data frames, and decide themselves
+        whether features may be NaN.
     n_thresholds : int, default=3
         With stumps: quantiles of each feature at which it is split; 1 is the median, 3 are the quartiles. Those that
         coincide, or do not split, are left out; a constant feature has no stump.
@@ -59,74 +59,41 @@ class AttentiveBoosting(AttentiveClassifier):
         Importance below which an example is left alone; in (0, 0.5).
     learning_rate : float, default=1.0
         How far an update moves the margin of an example of importance 1, if all hypotheses vote 1 or -1.
-    average : bool or int, default=True
-        Answer with the average of the weights over all steps. An integer: over the steps from that example on; until
-        then, with the last weights.
     attention : {"conditional", "constant", "budgeted", "full"}, default="conditional"
-        When to stop asking hypotheses about an example.
+        When to stop evaluating hypotheses for an example.
 
         "conditional": when its full margin, as a regression on the votes seen predicts it, clears the margin that
         calls for an update by `delta`'s quantile of the regression's error. The regression is fitted, for each class
-        and look, on audited examples under the current weights, again whenever the updates have grown by a sixth.
+        and stage, on audited examples under the current weights, again whenever the updates have grown by a sixth.
         "constant": when the sum of the terms seen crosses the paper's constant `boundary`.
         "budgeted": after `budget` hypotheses, whatever they say: the rest is taken at its expected value. Only updates
-        ask them all.
+        evaluate them all.
         "full": never.
-    delta : float or "auto", default=0.02
-        Stop error that the boundary allows under its model. Which error that is depends on the rule: with
-        "conditional" the share, among stopped examples, of those that called for an update (for any one look); with
-        "centred" and "printed" their share among all examples; with "bridge" the share that is stopped of the
-        examples that call for an update. "auto": the boundary of each class is moved, audit by audit, until that
-        share is `max_stop_error`.
-    max_stop_error : float, default=0.02
-        Stop error that ``delta="auto"`` holds.
-    boundary : {"centred", "printed", "bridge"}, default="centred"
-        With ``attention="constant"``: equation (4) of the paper for the walk less its expected path, which is what the
-        derivation supports; the same number compared with the raw sum, as printed; or the Brownian bridge of the
-        later paper, which is safe for any drift.
     variance : {"auto", "independent", "empirical"}, default="auto"
         With ``attention="constant"``: the variance of the full margin as if hypotheses were independent, which follows
         every update, or as measured on audited examples. "auto" is "empirical": stumps on one feature, or on features
         that tell the same, are anything but independent.
     order : {"auto", "selected", "weight", "random", "cost"}, default="auto"
-        In which order runs of hypotheses are asked: forward selection by how much of the margin's variance a run
-        explains; by \|weight\| times spread; at random; the cheapest first. With `feature_costs` the first two are
-        per cost. "auto" is "weight" for ``attention="constant"`` and "selected" otherwise.
+        The order in which runs of hypotheses are evaluated. "selected": forward selection by how much of the margin's
+        variance a run explains. "weight": by \|weight\| times spread. "random": at random. "cost": the cheapest first.
+        With `feature_costs` the first two are per cost. "auto" is "weight" for ``attention="constant"`` and "selected"
+        otherwise.
     run_length : int, default=None
-        Hypotheses that are asked together. None: 16 stumps (more if there are very many), or one hypothesis of a list
-        (more if it has over 128).
+        Hypotheses that are evaluated together. None: 16 stumps (more if there are very many), or one hypothesis of a
+        list (more if it has over 128).
     rows_ahead : int, default=64
-        With a list: rows of which a hypothesis is asked at once, if they all want it. The model does not depend on it,
-        but a row may be asked more than its own turn would: 1 asks the fewest, more calls each hypothesis less often.
+        With a list: the most rows for which one call evaluates a hypothesis. The model does not depend on it. With 1
+        the fewest answers are computed; with more, each hypothesis is called less often, for some rows in vain.
     budget : int, default=None
-        With ``attention="budgeted"``: hypotheses to ask of every example after the warm-up that is no audit.
+        With ``attention="budgeted"``: hypotheses to evaluate for every example after the warm-up that is no
+        audit.
     feature_costs : array-like, default=None
-        What it costs to ask: one number for each hypothesis of a list, or for each feature, as the cost of each of its
-        stumps. `cost_seen_` is then in this unit. None: 1 each.
-    audit_rate : float, default=0.01
-        Share of the examples of which all hypotheses are asked whatever the boundary says. They alone feed it.
-    warm_up : int, default=64
-        Examples of each class that are read in full before any of the class is skipped.
-    ring_size : int, default=160
-        Audited examples of each class whose votes are kept.
+        What evaluation costs: one number for each hypothesis of a list, or for each feature, as the cost of each of
+        its stumps. `cost_seen_` is then in this unit. None: 1 each.
     fit_intercept : bool, default=True
         Learn an intercept, the weight of a hypothesis that always votes 1.
-    max_iter : int, default=1000
-        Passes over the rows in `fit`, at most.
-    tol : float or None, default=1e-3
-        `fit` stops when the mean loss (skipped examples have none) has not fallen by this for `n_iter_no_change`
-        passes; None: after `max_iter` passes.
-    n_iter_no_change : int, default=5
-        See `tol`.
     shuffle : bool, default=True
-        Whether `fit` takes the rows in another random order at each pass. `partial_fit` keeps their order.
-    shrinking : bool, default=False
-        Whether `fit` passes over examples that called for no update when they were last read, as solvers of support
-        vector machines do. The first pass reads every example, and so does every fifth from then on; `tol` goes by
-        these, and `stop_error_` by examples that are read. For fits of ten passes or more. Takes a byte of memory for
-        each row. `partial_fit`, which meets its rows once, reads them all.
-    class_weight : dict, "balanced" or None, default=None
-        Factors of the updates on each class.
+        Whether `fit` takes the rows in another random order in each epoch. `partial_fit` keeps their order.
     warm_start : bool, default=False
         Whether `fit` goes on from where the last call left off, with the same hypotheses.
     random_state : int, RandomState instance or None, default=None
@@ -136,31 +103,10 @@ class AttentiveBoosting(AttentiveClassifier):
     ----------
     coef_ : ndarray of shape (1, n_hypotheses) or (n_classes, n_hypotheses)
         Weights of the hypotheses, one row per binary problem.
-    intercept_ : ndarray of shape (1,) or (n_classes,)
-        Intercepts.
     hypotheses_ : Stumps or Voters
         The hypotheses: stumps with `features` and `thresholds`, or the `members` of the list.
-    classes_ : ndarray of shape (n_classes,)
-        Labels.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, if rows came with names.
-    n_iter_ : int
-        Passes of the last `fit`; the most of any binary problem.
-    t_ : int
-        Examples met by each binary problem.
-    n_updates_ : int
-        Examples that changed the model, over all binary problems.
     features_seen_ : int
-        Hypotheses asked, audits and updates included, over all binary problems.
-    cost_seen_ : float
-        The same in `feature_costs`.
-    stop_error_ : StopError
-        How often attention stopped an example that called for an update: an unbiased estimate from audits, with an
-        interval. Of the error that `delta` speaks of.
-    problems_ : list
-        The compiled learners.
+        Hypotheses evaluated, audits and updates included, over all binary problems.
 
     References
     ----------
@@ -184,9 +130,18 @@ class AttentiveBoosting(AttentiveClassifier):
     """
 
     problems_: list[Any]
-    _first: FirstRows | None  # of a stream, until its thresholds are settled
+    _first: FirstRows | None  # of a stream, until its thresholds are final
     _problem = BoostingProblem
 
+    hypotheses: str | Sequence[Any]
+    n_thresholds: int
+    threshold_rows: int
+    potential: str
+    negligible: float
+    learning_rate: float
+    rows_ahead: int
+
+    @keeps_parameters
     def __init__(
         self,
         hypotheses: str | Sequence[Any] = "stumps",
@@ -220,47 +175,14 @@ class AttentiveBoosting(AttentiveClassifier):
         warm_start: bool = False,
         random_state: Any = None,
     ) -> None:
-        self.hypotheses = hypotheses
-        self.n_thresholds = n_thresholds
-        self.threshold_rows = threshold_rows
-        self.potential = potential
-        self.negligible = negligible
-        self.learning_rate = learning_rate
-        self.average = average
-        self.attention = attention
-        self.delta = delta
-        self.max_stop_error = max_stop_error
-        self.boundary = boundary
-        self.variance = variance
-        self.order = order
-        self.run_length = run_length
-        self.rows_ahead = rows_ahead
-        self.budget = budget
-        self.feature_costs = feature_costs
-        self.audit_rate = audit_rate
-        self.warm_up = warm_up
-        self.ring_size = ring_size
-        self.fit_intercept = fit_intercept
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_iter_no_change = n_iter_no_change
-        self.shuffle = shuffle
-        self.shrinking = shrinking
-        self.class_weight = class_weight
-        self.warm_start = warm_start
-        self.random_state = random_state
+        pass
 
     # -- the parameters ------------------------------------------------------------------------------------------
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
         for parameter in ("n_thresholds", "threshold_rows", "rows_ahead"):
-            value = getattr(self, parameter)
-            if not (isinstance(value, Integral) and int(value) >= 1):
-                raise ValueError(
-                    f"The {parameter!r} parameter of AttentiveBoosting must be a positive integer. "
-                    f"Got {value!r} instead."
-                )
+            self._require_positive_integer(parameter)
         if isinstance(self.hypotheses, str):
             require_option("AttentiveBoosting", "hypotheses", self.hypotheses, ("stumps",))
         elif not (isinstance(self.hypotheses, (list, tuple)) and len(self.hypotheses)):
@@ -320,7 +242,7 @@ class AttentiveBoosting(AttentiveClassifier):
         self._first = None  # `fit` took quantiles of the rows that it was given
         return super()._epochs(*args, **kwargs)
 
-    def _pass(
+    def _one_epoch(
         self,
         X: Any,
         codes: NDArray[np.intp],
@@ -332,11 +254,11 @@ class AttentiveBoosting(AttentiveClassifier):
             chunk = self._first.take(chunk, self.problems_[0].dtype)
             self._make_problems(self._first.rows())
             for block in self._first.chunks:
-                super()._pass(*block)
+                super()._one_epoch(*block)
             if self._first.lacking == 0:
                 self._first = None
         if chunk.X.shape[0]:
-            super()._pass(*chunk)
+            super()._one_epoch(*chunk)
 
     def _rows(self, X: Any) -> Any:
         return self.hypotheses_.rows(X, self.problems_[0].dtype)
@@ -346,7 +268,7 @@ class AttentiveBoosting(AttentiveClassifier):
 
     def _publish(self) -> None:
         super()._publish()
-        if isinstance(self.hypotheses_, Voters):  # every answer of a member counts, wanted in the end or not
+        if isinstance(self.hypotheses_, Voters):  # every answer of a member counts, needed or not
             self.features_seen_ = sum(p.evaluated for p in self.problems_)
             self.cost_seen_ = float(sum(p.paid for p in self.problems_))
 
@@ -384,25 +306,24 @@ class AttentiveBoosting(AttentiveClassifier):
         X : array-like or sparse matrix of shape (n_samples, n_features)
             Rows.
         attentive : bool, default=False
-            Stop asking once the sign of a score is clear: when the score, as predicted from the votes seen, is further
-            from 0 than `delta`'s quantile (`max_stop_error`'s with ``delta="auto"``) of the prediction's error on
-            audited examples. No certificate goes with it; `wald.EarlyExitClassifier` gives one. A model that kept no
-            audited examples asks all.
+            Stop evaluating once the sign of a score is clear: when the score, as predicted from the votes seen, is
+            further from 0 than `delta`'s quantile (`max_stop_error`'s with ``delta="auto"``) of the prediction's error
+            on audited examples. No certificate goes with it; `wald.EarlyExitClassifier` gives one. A model that kept
+            no audited examples evaluates all.
         return_cost : bool, default=False
             Also return the number of votes that each row took, summed over the binary problems. (A member of a list
-            is asked once for all of them.)
+            is evaluated once for all of them.)
 
         Returns
         -------
         ndarray of shape (n_samples,), or a tuple of two
-            Labels, and costs if asked for.
+            Labels, and with ``return_cost`` the costs.
         """
-        delta = self.max_stop_error if isinstance(self.delta, str) else self.delta
-        margins, seen = self._judged(X, max(0.0, float(-ndtri(delta))) if attentive else None)
-        codes = (margins[0] > 0).astype(np.intp) if len(margins) == 1 else margins.argmax(axis=0)
-        return (self.classes_[codes], seen.sum(axis=0)) if return_cost else self.classes_[codes]
+        margins, seen = self._judged(X, self._prediction_width() if attentive else None)
+        labels = self._labels_of(margins)
+        return (labels, seen.sum(axis=0)) if return_cost else labels
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = not isinstance(self.hypotheses, str)  # it is the members who say what they refuse
+        tags.input_tags.allow_nan = not isinstance(self.hypotheses, str)  # members of a list decide themselves
         return tags

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
-from numbers import Integral, Real
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from scipy.special import ndtri
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model._base import LinearClassifierMixin
 from sklearn.utils import check_random_state
@@ -25,35 +23,22 @@ from ..utils.undo import all_or_nothing
 from .attention import ERROR_OF, rule_of, settings
 from .degenerate import warn_of_degenerate_boundaries
 from .labels import Labels
+from .parameters import AttentionParameters
 from .problem import Problem
 from .rows import is_positive, learner_rows
 from .stop_error import StopError
 
 _WORD = (1 << 64) - 1
-#: With shrinking: one pass of so many reads every row, the first of all among them.
-ROUND = 5
+#: With shrinking, the first epoch reads every row, and so does every fifth from then on.
+_FULL_EPOCH_EVERY = 5
 #: Rows from which on a pass is worth a copy of the learners, and learners so small that every pass is.
 MANY_ROWS, FEW_WEIGHTS = 256, 1024
 #: Numbers up to this have squares and sums that are finite in float32.
 TAME = 1e15
 
 
-class AttentiveClassifier(LinearClassifierMixin, BaseEstimator):
+class AttentiveClassifier(LinearClassifierMixin, AttentionParameters):
     """Base of the online estimators; see these for the parameters."""
-
-    average: bool | int
-    attention: str
-    delta: float | str
-    max_stop_error: float
-    fit_intercept: bool
-    max_iter: int
-    tol: float | None
-    n_iter_no_change: int
-    shuffle: bool
-    shrinking: bool
-    warm_start: bool
-    class_weight: Mapping[Any, float] | str | None
-    random_state: Any
 
     _problem: type[Problem] = Problem
 
@@ -83,7 +68,7 @@ class AttentiveClassifier(LinearClassifierMixin, BaseEstimator):
         y : array-like of shape (n_samples,)
             Labels of at least two classes.
         sample_weight : array-like of shape (n_samples,), default=None
-            Factors of each row's updates. A row of weight 0 is passed over.
+            Factors of each row's updates. A row of weight 0 is skipped.
 
         Returns
         -------
@@ -132,9 +117,9 @@ class AttentiveClassifier(LinearClassifierMixin, BaseEstimator):
         classes: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> Self:
-        """Learn from one more chunk of a stream: one pass over its rows, in their order.
+        """Learn from one more chunk of a stream: one epoch over its rows, in their order.
 
-        Chunks of any size, one after the other, give bit for bit the model of a single pass over all of them. An empty
+        Chunks of any size, one after the other, give bit for bit the model of a single epoch over all of them. An empty
         chunk changes nothing. Memory does not grow with the number of rows.
 
         Parameters
@@ -144,7 +129,7 @@ class AttentiveClassifier(LinearClassifierMixin, BaseEstimator):
         y : array-like of shape (n_samples,)
             Labels, all among `classes`.
         classes : array-like of shape (n_classes,), default=None
-            Every label that can ever come; required at the first call.
+            Every label that can ever occur; required at the first call.
         sample_weight : array-like of shape (n_samples,), default=None
             As in `fit`.
 
@@ -184,7 +169,7 @@ class AttentiveClassifier(LinearClassifierMixin, BaseEstimator):
                 raise ValueError(f"y holds labels that are not among the classes {self.classes_!r}: {unseen!r}.")
             weights = self._class_weights(y)
             sample_weight = self._sample_weight(sample_weight, X)
-            self._pass(X, np.searchsorted(self.classes_, y), sample_weight, weights)
+            self._one_epoch(X, np.searchsorted(self.classes_, y), sample_weight, weights)
             self.n_iter_ = 1
             self._publish()
         self._warn()
@@ -249,7 +234,7 @@ class AttentiveClassifier(LinearClassifierMixin, BaseEstimator):
     def _settings(self, X: Any) -> dict[str, Any]:
         return settings(self, X.shape[1], sparse.issparse(X)) | {"n_features": int(X.shape[1])}
 
-    def _pass(
+    def _one_epoch(
         self,
         X: Any,
         codes: NDArray[np.intp],
@@ -288,7 +273,7 @@ class AttentiveClassifier(LinearClassifierMixin, BaseEstimator):
         sample_weight: NDArray[np.float64] | None,
         class_weights: NDArray[np.float64],
     ) -> Labels:
-        # One against the rest: the rest weighs 1, as scikit-learn has it.
+        # One against the rest: the rest weighs 1, as in scikit-learn.
         code, rest = self._code(k), class_weights[0] if len(self.problems_) == 1 else 1.0
         return Labels(is_positive(codes, code), sample_weight, (float(rest), float(class_weights[code])))
 
@@ -298,16 +283,16 @@ class AttentiveClassifier(LinearClassifierMixin, BaseEstimator):
     def _epochs(self, problem: Problem, k: int, rows: _core.Rows, labels: Labels) -> int:
         n_rows = len(labels.positive)
         if self.shrinking:
-            labels = labels._replace(settled=np.zeros(n_rows, dtype=np.uint8))
+            labels = labels._replace(inactive=np.zeros(n_rows, dtype=np.uint8))
         best, best_epoch = np.inf, 0
         for epoch in range(1, self.max_iter + 1):
-            skips = bool(self.shrinking) and epoch % ROUND != 1
+            skips = bool(self.shrinking) and epoch % _FULL_EPOCH_EVERY != 1
             seed = (
                 (problem.settings["seed"] * 0x9E3779B97F4A7C15 + 4 * self._epoch[k]) & _WORD if self.shuffle else None
             )
             self._epoch[k] += 1
-            loss = self._train(problem, k, rows, labels._replace(skips_settled=skips), seed)
-            if self.tol is None or skips:  # losses of the same rows compare
+            loss = self._train(problem, k, rows, labels._replace(skips_inactive=skips), seed)
+            if self.tol is None or skips:  # only losses over all rows can be compared
                 continue
             if loss <= best - self.tol * n_rows:
                 best_epoch = epoch
@@ -336,7 +321,7 @@ class AttentiveClassifier(LinearClassifierMixin, BaseEstimator):
         self.stop_error_ = StopError.from_counts(kind, (int(counts[0]), int(counts[1]), int(counts[2]), int(counts[3])))
 
     def _warn(self) -> None:
-        """Say what has become of the boundaries, to the caller of `fit` or `partial_fit`."""
+        """Warn the caller of `fit` or `partial_fit` about degenerate boundaries."""
         warn_of_degenerate_boundaries(self, stacklevel=4)
 
     def _require_same_average(self) -> None:
@@ -344,27 +329,8 @@ class AttentiveClassifier(LinearClassifierMixin, BaseEstimator):
         if (self._averages, self._average_from) != (known["average"], known["average_from"]):
             raise ValueError(
                 f"The 'average' parameter of {type(self).__name__} cannot change while learning goes on: an average "
-                f"begins with the example that it was to begin with. Got {self.average!r} instead; fit anew."
+                f"starts at the example that was given at first. Got {self.average!r} instead; fit anew."
             )
-
-    def _check_parameters(self) -> None:
-        name = type(self).__name__
-        value: Any
-        for parameter in ("max_iter", "n_iter_no_change"):
-            value = getattr(self, parameter)
-            if not (isinstance(value, Integral) and int(value) >= 1):
-                raise ValueError(
-                    f"The {parameter!r} parameter of {name} must be a positive integer. Got {value!r} instead."
-                )
-        if not (isinstance(self.average, (bool, np.bool_, Integral)) and 0 <= self.average < 1 << 62):
-            raise ValueError(
-                f"The 'average' parameter of {name} must be a bool, or the number of the example to begin with. "
-                f"Got {self.average!r} instead."
-            )
-        if not isinstance(self.shrinking, (bool, np.bool_)):
-            raise ValueError(f"The 'shrinking' parameter of {name} must be a bool. Got {self.shrinking!r} instead.")
-        if self.tol is not None and not (isinstance(self.tol, Real) and float(self.tol) >= 0):
-            raise ValueError(f"The 'tol' parameter of {name} must be None or at least 0. Got {self.tol!r} instead.")
 
     # -- answers -------------------------------------------------------------------------------------------------
 
@@ -402,7 +368,7 @@ class AttentiveClassifier(LinearClassifierMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_samples,), or a tuple of two
-            Labels, and costs if asked for.
+            Labels, and with ``return_cost`` the costs.
         """
         check_is_fitted(self)
         if not attentive or sparse.issparse(X):
@@ -412,12 +378,20 @@ class AttentiveClassifier(LinearClassifierMixin, BaseEstimator):
             per_row = np.diff(X.tocsr().indptr) if sparse.issparse(X) else np.full(len(labels), self.n_features_in_)
             return labels, per_row * len(self.problems_)
         X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_all_finite=False, reset=False)
-        delta = self.max_stop_error if isinstance(self.delta, str) else self.delta
-        rows, width = self._rows(X), max(0.0, float(-ndtri(delta)))
+        rows, width = self._rows(X), self._prediction_width()
         judged = [p.learner.judge(rows, self._averages, width) for p in self.problems_]
-        margins, cost = np.stack([m for m, _ in judged]), np.sum([seen for _, seen in judged], axis=0)
-        codes = (margins[0] > 0).astype(np.intp) if len(judged) == 1 else margins.argmax(axis=0)
-        return (self.classes_[codes], cost) if return_cost else self.classes_[codes]
+        labels = self._labels_of(np.stack([margins for margins, _ in judged]))
+        return (labels, np.sum([seen for _, seen in judged], axis=0)) if return_cost else labels
+
+    def _prediction_width(self) -> float:
+        """How many standard deviations of its error a predicted score must be away from 0."""
+        delta = self.max_stop_error if isinstance(self.delta, str) else self.delta
+        return max(0.0, float(-ndtri(delta)))
+
+    def _labels_of(self, margins: NDArray[np.float64]) -> NDArray[Any]:
+        """Labels for margins of shape (n_problems, n_samples)."""
+        codes = (margins[0] > 0).astype(np.intp) if len(margins) == 1 else margins.argmax(axis=0)
+        return np.asarray(self.classes_[codes])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -1,4 +1,4 @@
-"""Constant boundaries that their formula has no level for: said once, when training ends."""
+"""A warning, when training ends, about constant boundaries for which the formula gives no level."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from ..stopping.levels import DegenerateBoundaryWarning
 from .attention import rule_of
 
-# What the compiled learner says of a boundary, and what that means for the examples of its class.
+# What the compiled learner reports about a boundary, and what that means for the examples of its class.
 _MEANING = {
     "at once": (
         "its level fell below where the formula begins, was moved there, and now stops them at once: too few of them "
@@ -30,7 +30,7 @@ _NAMED = 5
 def warn_of_degenerate_boundaries(owner: Any, stacklevel: int) -> None:
     """Warn about every class whose constant boundary is out of its formula's range.
 
-    With ``delta="auto"`` a level that was moved is no news: audits moved it, and watch over what it does.
+    With ``delta="auto"`` a level that was moved gives no warning: audits move it on purpose, and correct it.
     """
     if owner.attention != "constant":
         return

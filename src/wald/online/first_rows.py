@@ -1,4 +1,4 @@
-"""The first rows of a stream, kept until there are enough of them to take quantiles of."""
+"""The first rows of a stream, kept until there are enough for quantiles."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from scipy import sparse
 
 
 class Chunk(NamedTuple):
-    """Rows, and all that goes with them."""
+    """Rows with their class codes and weights."""
 
     X: Any
     codes: NDArray[np.intp]
@@ -43,7 +43,7 @@ class FirstRows:
         return made
 
     def take(self, chunk: Chunk, dtype: np.dtype[Any]) -> Chunk:
-        """Keep what is still lacking, and give back the rest."""
+        """Keep as many rows as are lacking, and return the others."""
         X, codes, weight, class_weights = chunk.part(slice(0, self.lacking))
         self.chunks.append(
             Chunk(X.astype(dtype), codes.copy(), None if weight is None else weight.copy(), class_weights)

@@ -1,4 +1,4 @@
-"""Weak hypotheses: stumps on features, which the compiled learner asks itself, and lists of anything that votes."""
+"""Weak hypotheses: stumps on features, which the compiled learner evaluates itself, and lists of voters."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class Stumps:
     Parameters
     ----------
     features : ndarray of shape (n_stumps,)
-        Which feature each looks at.
+        The feature that each stump reads.
     thresholds : ndarray of shape (n_stumps,)
-        And which values it tells apart: those above, and the others.
+        The value above which each stump votes 1.
     n_features : int
         Features of the rows.
     """
@@ -53,7 +53,7 @@ class Stumps:
         """Stumps that split evenly spaced rows (`n_rows` at most) at quantiles of each feature.
 
         A quantile that does not split these rows is left out, and so is one that equals the one before: a feature
-        that is constant has no stump. If all are, one stump on the first feature is all there is.
+        that is constant has no stump. If all features are constant, there is one stump, on the first feature.
         """
         ids = np.arange(X.shape[0])
         if len(ids) > n_rows:
@@ -85,14 +85,14 @@ class Stumps:
         return learner_rows(X, dtype, 0)
 
     def train(self, problem: BoostingProblem, code: int, rows: Any, labels: Labels, shuffle: int | None) -> float:
-        """One pass; the sum of the losses seen."""
+        """Train for one epoch and return the sum of the losses seen."""
         del code  # a stump votes the same in all problems
         return float(problem.learner.train(rows, self._compiled, *labels.given, shuffle, *labels.memory))
 
     def margins(
         self, problems: list[BoostingProblem], codes: list[int], X: Any, average: bool, width: float | None
     ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Margins and hypotheses asked, both of shape (n_problems, n_samples)."""
+        """Margins and hypotheses seen, both of shape (n_problems, n_samples)."""
         del codes
         rows = self.rows(X, problems[0].dtype)
         judged = [p.learner.judge(rows, self._compiled, average, width) for p in problems]
@@ -105,11 +105,11 @@ class Voters:
     Parameters
     ----------
     members : sequence
-        Of classifiers and callables.
+        Classifiers and callables.
     classes : ndarray of shape (n_classes,)
-        Labels that votes are for.
+        Labels of the problem.
     rows_ahead : int
-        Rows of which a training pass asks a hypothesis at once.
+        The most rows for which training evaluates a hypothesis in one call.
     """
 
     def __init__(self, members: Sequence[Any], classes: NDArray[Any], rows_ahead: int) -> None:
@@ -138,11 +138,11 @@ class Voters:
 
     def rows(self, X: Any, dtype: np.dtype[Any]) -> Any:
         """Rows as `train` and `margins` take them."""
-        del dtype  # members get what came
+        del dtype  # members get the rows as they are
         return X
 
     def train(self, problem: BoostingProblem, code: int, rows: Any, labels: Labels, shuffle: int | None) -> float:
-        """One pass; the sum of the losses seen."""
+        """Train for one epoch and return the sum of the losses seen."""
         n, total = rows.shape[0], 0.0
         order = np.arange(n) if shuffle is None else _core.shuffled(n, shuffle)
         for start in range(0, n, self.rows_ahead):
@@ -154,9 +154,9 @@ class Voters:
                 total += loss
                 if done == len(ids):
                     break
-                votes.ask(wanted)
-            if labels.settled is not None and some.settled is not None:
-                labels.settled[ids] = some.settled
+                votes.evaluate(wanted)
+            if labels.inactive is not None and some.inactive is not None:
+                labels.inactive[ids] = some.inactive
             problem.evaluated += int(votes.answers.known.sum())
             costs = problem.settings["costs"]
             per_member = votes.answers.known.sum(axis=0)
@@ -166,7 +166,7 @@ class Voters:
     def margins(
         self, problems: list[BoostingProblem], codes: list[int], X: Any, average: bool, width: float | None
     ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Margins and hypotheses asked, both of shape (n_problems, n_samples); no member is asked twice of a row."""
+        """Margins and hypotheses seen, both of shape (n_problems, n_samples); no member answers twice for a row."""
         margins = np.empty((len(problems), X.shape[0]))
         seen = np.empty(margins.shape, dtype=np.int64)
         for start in range(0, X.shape[0], _PREDICTED):
@@ -181,12 +181,12 @@ class Voters:
                     )
                     if done:
                         break
-                    votes.ask(wanted)
+                    votes.evaluate(wanted)
         return margins, seen
 
 
 class _Answers:
-    """What members said of some rows: the class's place or -1 for those that predict, and values of the others."""
+    """Answers of members for some rows: the class's index, or -1 for no class, of classifiers; values of callables."""
 
     def __init__(self, voters: Voters, rows: Any) -> None:
         self.voters = voters
@@ -197,12 +197,12 @@ class _Answers:
     def of(self, j: int, ids: NDArray[np.intp]) -> NDArray[np.float64]:
         new = ids[~self.known[ids, j]]
         if len(new):
-            self.values[new, j] = self._asked(j, self.rows[new])
+            self.values[new, j] = self._evaluated(j, self.rows[new])
             self.known[new, j] = True
-        said: NDArray[np.float64] = self.values[ids, j]
-        return said
+        answers: NDArray[np.float64] = self.values[ids, j]
+        return answers
 
-    def _asked(self, j: int, rows: Any) -> NDArray[Any]:
+    def _evaluated(self, j: int, rows: Any) -> NDArray[Any]:
         member, classes = self.voters.members[j], self.voters.classes
         if self.voters.predicts[j]:
             predicted = np.asarray(member.predict(rows))
@@ -220,7 +220,7 @@ class _Answers:
 
 
 class _Votes:
-    """Votes on some rows in one binary problem, as far as they have been asked for."""
+    """Votes on some rows in one binary problem, as far as they have been evaluated."""
 
     def __init__(
         self, voters: Voters, rows: Any, problem: BoostingProblem, code: int, answers: _Answers | None = None
@@ -229,23 +229,23 @@ class _Votes:
         self.code = code
         self.units = problem.learner.units
         self.table = np.zeros((rows.shape[0], problem.learner.n_columns), dtype=problem.dtype)
-        self.there = np.zeros((rows.shape[0], len(self.units) - 1), dtype=np.uint8)
+        self.known = np.zeros((rows.shape[0], len(self.units) - 1), dtype=np.uint8)
 
     def given(self) -> tuple[_core.Rows, NDArray[np.uint8]]:
-        """What the compiled learner is shown."""
-        return _core.Rows.dense(self.table), self.there
+        """Votes, and which units of them are known, as the compiled learner takes them."""
+        return _core.Rows.dense(self.table), self.known
 
-    def ask(self, wanted: NDArray[np.uint8]) -> None:
-        """Ask the members of the wanted units, each of the rows that want it."""
+    def evaluate(self, wanted: NDArray[np.uint8]) -> None:
+        """Evaluate the members of each unit for the rows that want the unit."""
         for u in np.flatnonzero(wanted.any(axis=0)):
             ids = np.flatnonzero(wanted[:, u])
             for j in range(self.units[u], self.units[u + 1]):
-                said = self.answers.of(j, ids)
+                answers = self.answers.of(j, ids)
                 predicts = self.answers.voters.predicts[j]
-                self.table[ids, j] = np.where(said == self.code, 1.0, -1.0) if predicts else said
-            self.there[ids, u] = 1
+                self.table[ids, j] = np.where(answers == self.code, 1.0, -1.0) if predicts else answers
+            self.known[ids, u] = 1
 
 
 def run_length(n_hypotheses: int) -> int:
-    """How many hypotheses of a list are asked together: one, unless there are very many."""
+    """How many hypotheses of a list are evaluated together: one, unless there are very many."""
     return math.ceil(n_hypotheses / 128)

@@ -9,23 +9,23 @@ from numpy.typing import NDArray
 
 
 class Labels(NamedTuple):
-    """Whether rows are positive, what they and the two classes weigh, and which of them are settled.
+    """Whether rows are positive, what they and the two classes weigh, and which of them are inactive.
 
-    A settled row called for no update when it was last read. Passes note it where there is an array to note it in, and
-    may skip the rows that are.
+    A row is inactive if it called for no update when it was last read. An epoch writes this into ``inactive`` if it is
+    an array, and skips inactive rows if ``skips_inactive`` is True.
     """
 
     positive: NDArray[np.uint8]
     sample_weight: NDArray[np.float64] | None
     class_weight: tuple[float, float]
-    settled: NDArray[np.uint8] | None = None
-    skips_settled: bool = False
+    inactive: NDArray[np.uint8] | None = None
+    skips_inactive: bool = False
 
     def of(self, ids: NDArray[np.intp] | slice) -> Labels:
-        """Those of some rows."""
+        """The labels of some of the rows."""
         weight = None if self.sample_weight is None else self.sample_weight[ids]
-        settled = None if self.settled is None else self.settled[ids]
-        return self._replace(positive=self.positive[ids], sample_weight=weight, settled=settled)
+        inactive = None if self.inactive is None else self.inactive[ids]
+        return self._replace(positive=self.positive[ids], sample_weight=weight, inactive=inactive)
 
     @property
     def given(self) -> tuple[NDArray[np.uint8], NDArray[np.float64] | None, float, float]:
@@ -34,5 +34,5 @@ class Labels(NamedTuple):
 
     @property
     def memory(self) -> tuple[NDArray[np.uint8] | None, bool]:
-        """What is settled, as compiled learners take it."""
-        return (self.settled, self.skips_settled)
+        """Inactive rows, as compiled learners take them."""
+        return (self.inactive, self.skips_inactive)

@@ -35,7 +35,7 @@ class Problem:
 
 
 class BoostingProblem(Problem):
-    """One whose features are the votes of weak hypotheses."""
+    """A binary problem whose features are the votes of weak hypotheses."""
 
     evaluated: int = 0
     paid: float = 0.0

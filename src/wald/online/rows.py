@@ -1,4 +1,4 @@
-"""Rows as the compiled learner reads them: in place wherever they already lie right."""
+"""Rows as the compiled learner reads them: in place where their layout allows it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def learner_rows(X: Any, dtype: np.dtype[Any], n_columns: int, summed: bool = Fa
 
     Dense rows of the learner's own type whose features lie together are not copied, whatever the distance between
     rows; nor are CSR rows with int32 indices, whatever their order. Entries of CSR rows that name the same feature
-    twice add up in every sum; `summed` asks to add them up first. `n_columns` exceeds the number of features where
+    twice add up in every sum; `summed` adds them up first. `n_columns` exceeds the number of features where
     rows are narrower than a register: then they are copied, with zeros behind.
     """
     if sparse.issparse(X):

@@ -12,18 +12,18 @@ RUN = 8
 
 
 def depth(state, side, x, y, at, scale):
-    """Features that the first look reads at which the row is clear, and how clearly; None if there is none."""
+    """Features read up to the first stage at which the row is clear, or all of them, and how clear it is."""
     w, b = state["weights"][: len(x)], state["intercept"]
-    order, looks, mean = (state[f"{side}.{name}"] for name in ("order", "looks", "mean"))
-    factors = np.split(state[f"{side}.factors"], np.cumsum(looks)[:-1])
+    order, stages, mean = (state[f"{side}.{name}"] for name in ("order", "looks", "mean"))
+    factors = np.split(state[f"{side}.factors"], np.cumsum(stages)[:-1])
     closest = np.inf
-    for m, factor, spread in zip(looks, factors, state[f"{side}.spread"], strict=True):
+    for m, factor, spread in zip(stages, factors, state[f"{side}.spread"], strict=True):
         margin = b + w @ mean[: len(x)]
         for unit, f in zip(order[:m], factor, strict=True):
             run = slice(RUN * unit, RUN * (unit + 1))
             margin += f * (w[run] @ (x[run] - mean[run]))
-        slack = state[f"{side}.width"] * spread * scale / state[f"{side}.scale"]
-        clear = y * margin - at - slack
+        error = state[f"{side}.width"] * spread * scale / state[f"{side}.scale"]
+        clear = y * margin - at - error
         closest = min(closest, abs(clear))
         if clear > 0:
             return m * RUN, closest

@@ -1,0 +1,214 @@
+"""The parameters and attributes that the online estimators share."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import re
+from collections.abc import Callable, Mapping
+from numbers import Integral, Real
+from typing import Any, ParamSpec, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+
+_C = TypeVar("_C", bound=type)
+_P = ParamSpec("_P")
+_HEADING = re.compile(r"^(\w+)\n-+\n", re.MULTILINE)
+_ENTRY = re.compile(r"^(?=\S)", re.MULTILINE)
+
+
+class AttentionParameters(BaseEstimator):
+    r"""Parameters and attributes that every online estimator has.
+
+    Parameters
+    ----------
+    average : bool or int, default=True
+        Answer with the average of the weights over all steps, which generalises better than the last weights. An
+        integer: over the steps from that example on; until then, with the last weights.
+    attention : {"conditional", "constant", "budgeted", "full"}, default="conditional"
+        When to stop reading an example.
+
+        "conditional": when its full margin, as a regression on the terms seen predicts it, clears the margin that
+        calls for an update by `delta`'s quantile of the regression's error. The regression is fitted, for each class
+        and stage, on audited examples under the current weights, again whenever the updates have grown by a sixth.
+        "constant": when the sum of the terms seen crosses the paper's constant `boundary`.
+        "budgeted": after `budget` features, whatever they say: the rest is taken at its expected value.
+        "full": never; the classical learner.
+    delta : float or "auto", default=0.02
+        Stop error that the boundary allows under its model. Which error that is depends on the rule: with
+        "conditional" it is the share, among stopped examples, of those that called for an update (at any one stage);
+        with "centred" and "printed" it is their share among all examples; with "bridge" it is the share that is stopped
+        among the examples that call for an update. "auto": the boundary of each class is moved, audit by audit, until
+        that share is `max_stop_error`.
+    max_stop_error : float, default=0.02
+        Stop error that ``delta="auto"`` holds.
+    boundary : {"centred", "printed", "bridge"}, default="centred"
+        The boundary of ``attention="constant"``. "centred": equation (4) of the paper for the walk less its expected
+        path, which is what the derivation supports. "printed": the same number compared with the raw sum, as
+        published. "bridge": the Brownian bridge of the later paper, which is safe for any drift.
+    variance : {"auto", "independent", "empirical"}, default="auto"
+        With ``attention="constant"``: the variance of the full margin as if features were independent, which follows
+        every update, or as measured on audited examples. "auto" is "independent" for dense rows.
+    order : {"auto", "selected", "weight", "random", "cost"}, default="auto"
+        The order in which runs of features of dense rows are read. "selected": forward selection by how much of the
+        margin's variance a run explains. "weight": by \|weight\| times spread. "random": at random. "cost": the
+        cheapest first. With `feature_costs` the first two are per cost. "auto" is "weight" for
+        ``attention="constant"`` and "selected" otherwise. CSR rows are read as stored.
+    run_length : int, default=None
+        Features of dense rows that are read together. None: a cache line's worth of float32 (more for very wide rows),
+        cut where lines end, so that a skip saves memory traffic.
+    budget : int, default=None
+        With ``attention="budgeted"``: features to read of every example after the warm-up that is no audit.
+    feature_costs : array-like of shape (n_features,), default=None
+        What each feature costs; `cost_seen_` is then in this unit. None: 1 each.
+    audit_rate : float, default=0.01
+        Share of the examples that are read in full whatever the boundary says. They alone feed the boundary.
+    warm_up : int, default=64
+        Examples of each class that are read in full before any of the class is skipped.
+    ring_size : int, default=160
+        Audited examples of each class that are kept.
+    fit_intercept : bool, default=True
+        Learn an intercept.
+    max_iter : int, default=1000
+        Epochs of `fit`, at most.
+    tol : float or None, default=1e-3
+        `fit` stops when the mean loss (skipped examples have none) has not fallen by this for `n_iter_no_change`
+        epochs; None: after `max_iter` epochs.
+    n_iter_no_change : int, default=5
+        See `tol`.
+    shuffle : bool, default=True
+        Whether `fit` takes the rows in another random order in each epoch; CSR rows in runs of eight neighbours.
+        `partial_fit` keeps their order.
+    shrinking : bool, default=False
+        Whether `fit` skips examples that called for no update when they were last read, as solvers of support vector
+        machines do. The first epoch reads every example, and so does every fifth from then on; `tol` goes by these
+        epochs, and `stop_error_` by examples that are read. It pays in fits of ten epochs or more, and takes a byte of
+        memory for each row. `partial_fit`, which meets its rows once, reads them all.
+    class_weight : dict, "balanced" or None, default=None
+        Factors of the updates on each class.
+    warm_start : bool, default=False
+        Whether `fit` goes on from where the last call left off.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the order of rows, the audits and random orders of features.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        Weights, one row per binary problem.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        Intercepts.
+    classes_ : ndarray of shape (n_classes,)
+        Labels.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, if rows came with names.
+    n_iter_ : int
+        Epochs of the last `fit`; the most of any binary problem.
+    t_ : int
+        Examples met by each binary problem.
+    n_updates_ : int
+        Examples that changed the model, over all binary problems.
+    features_seen_ : int
+        Features read to compute margins, audits included, over all binary problems; of CSR rows, non-zeros.
+    cost_seen_ : float
+        The same in `feature_costs`.
+    stop_error_ : StopError
+        How often attention stopped an example that called for an update: an unbiased estimate from audits, with an
+        interval. Of the error that `delta` speaks of.
+    problems_ : list
+        The compiled learners.
+    """
+
+    average: bool | int
+    attention: str
+    delta: float | str
+    max_stop_error: float
+    boundary: str
+    variance: str
+    order: str
+    run_length: int | None
+    budget: int | None
+    feature_costs: ArrayLike | None
+    audit_rate: float
+    warm_up: int
+    ring_size: int
+    fit_intercept: bool
+    max_iter: int
+    tol: float | None
+    n_iter_no_change: int
+    shuffle: bool
+    shrinking: bool
+    class_weight: Mapping[Any, float] | str | None
+    warm_start: bool
+    random_state: Any
+
+    def _check_parameters(self) -> None:
+        for parameter in ("max_iter", "n_iter_no_change"):
+            self._require_positive_integer(parameter)
+        name = type(self).__name__
+        if not (isinstance(self.average, (bool, np.bool_, Integral)) and 0 <= self.average < 1 << 62):
+            raise ValueError(
+                f"The 'average' parameter of {name} must be a bool, or the number of the example to begin with. "
+                f"Got {self.average!r} instead."
+            )
+        if not isinstance(self.shrinking, (bool, np.bool_)):
+            raise ValueError(f"The 'shrinking' parameter of {name} must be a bool. Got {self.shrinking!r} instead.")
+        if self.tol is not None and not (isinstance(self.tol, Real) and float(self.tol) >= 0):
+            raise ValueError(f"The 'tol' parameter of {name} must be None or at least 0. Got {self.tol!r} instead.")
+
+    def _require_positive_integer(self, parameter: str) -> None:
+        value = getattr(self, parameter)
+        if not (isinstance(value, Integral) and int(value) >= 1):
+            raise ValueError(
+                f"The {parameter!r} parameter of {type(self).__name__} must be a positive integer. "
+                f"Got {value!r} instead."
+            )
+
+
+def keeps_parameters(init: Callable[_P, None]) -> Callable[_P, None]:
+    """Make an ``__init__`` keep every argument, unchanged, in the attribute of that name, as scikit-learn requires."""
+    signature = inspect.signature(init)
+
+    @functools.wraps(init)
+    def keep(*args: _P.args, **kwargs: _P.kwargs) -> None:
+        init(*args, **kwargs)
+        given = signature.bind(*args, **kwargs)
+        given.apply_defaults()
+        (_, owner), *parameters = given.arguments.items()
+        for name, value in parameters:
+            setattr(owner, name, value)
+
+    return keep
+
+
+def shares_documentation(cls: _C) -> _C:
+    """Complete the docstring of an estimator with the shared parameters and attributes that it does not document."""
+    shared = AttentionParameters.__doc__
+    if not cls.__doc__ or not shared:  # python -OO strips both
+        return cls
+    own, base = _sections(cls.__doc__), _sections(shared)
+    entries = _entries(base["Parameters"]) | _entries(own.pop("Parameters"))
+    attributes = _entries(base["Attributes"]) | _entries(own.pop("Attributes", ""))
+    parameters = [name for name in inspect.signature(cls).parameters if name in entries]
+    sections = {
+        "": own.pop(""),
+        "Parameters": "\n".join(entries[name] for name in parameters),
+        "Attributes": "\n".join(attributes.values()),
+        **own,
+    }
+    cls.__doc__ = "\n\n".join(f"{name}\n{'-' * len(name)}\n{body}" if name else body for name, body in sections.items())
+    return cls
+
+
+def _sections(docstring: str) -> dict[str, str]:
+    """Sections of a docstring by their headings; what stands before the first has the heading ""."""
+    parts = ["", *_HEADING.split(inspect.cleandoc(docstring))]
+    return {name: body.rstrip() for name, body in zip(parts[::2], parts[1::2], strict=True)}
+
+
+def _entries(section: str) -> dict[str, str]:
+    """Entries of a section by name."""
+    return {entry.split(" :")[0]: entry.rstrip() for entry in _ENTRY.split(section) if entry}
