@@ -20,7 +20,7 @@ CHECKED_ROWS = 4096
 
 
 def remainders(model: AdditiveModel, recipe: Recipe, rule: Lossless) -> tuple[Floats, Floats, Floats]:
-    """Sure bounds of (full score - readout) at every stage, and of rounding; of pairwise margins, if several outputs."""
+    """Sure bounds of (full score - readout) at every stage, and of rounding; of pairwise margins for many outputs."""
     terms = model.terms
     n = terms.n_terms
     low, high = terms.ranges(*_feature_ranges(model, rule))
