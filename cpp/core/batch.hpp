@@ -129,7 +129,7 @@ private:
             call.errors[position] = HUGE_VAL;
             return;
         }
-        if (!call.looking()) return answer(call, position, kNotFinite, c_.stages_.size());
+        if (!call.tracing()) return answer(call, position, kNotFinite, c_.stages_.size());
         const int T_ = c_.stages_.size();
         for (int t = 0; t < T_; ++t) {
             const std::int64_t at = position * T_ + t;
@@ -157,7 +157,7 @@ private:
             T z;
             if constexpr (kWalks) z = c_.terms_->score(slots_[r], t);
             else z = k.readout(slots_[r], weights, panels) + bias;
-            if (call.looking()) {
+            if (call.tracing()) {
                 call.seen.scores[positions_[r] * c_.stages_.size() + t] = z;
                 keep(r, left++);
                 continue;
@@ -185,7 +185,7 @@ private:
         int left = 0;
         for (int r = 0; r < n_; ++r) {
             const Judgement<T> j = c_.decision_.judge(scores_[r], work_);
-            if (call.looking()) {
+            if (call.tracing()) {
                 call.seen.codes[positions_[r] * T_ + t] = j.code;
                 call.seen.confidence[positions_[r] * T_ + t] = j.confidence;
                 keep(r, left++);

@@ -11,6 +11,7 @@
 
 #include "arena.hpp"
 #include "decision.hpp"
+#include "engine.hpp"
 #include "kernels.hpp"
 #include "limits.hpp"
 #include "rows.hpp"
@@ -30,38 +31,28 @@ struct Stages {
     int size() const { return static_cast<int>(terms.size()); }
 };
 
-// What happens to rows that are still there after the last stage that a call allows.
-enum class AtEnd : std::uint8_t { full, answer, pending };
-
-// What the engine saw at every stage, no row leaving: arrays of (rows, stages).
-template <class T>
-struct Seen {
-    T* scores = nullptr;           // one output
-    std::int32_t* codes = nullptr; // several outputs
-    T* confidence = nullptr;
-};
-
 template <class Terms, class Reference>
-class Cascade {
+class Cascade final : public Engine {
 public:
     using T = typename Terms::Scalar;
     static constexpr int L = kLanes<T>;
     // Terms that keep the estimates of all looks in the slot, instead of the terms' values.
     static constexpr bool kWalks = requires(const Terms& t, const T* slot) { t.score(slot, 0); };
 
-    Cascade(std::shared_ptr<const Terms> terms, std::shared_ptr<const Reference> reference, Decision decision, Stages<T> stages,
-            double slack)
-        : terms_(std::move(terms)), reference_(std::move(reference)), decision_(decision), stages_(std::move(stages)),
-          slack_(slack), padded_outputs_(round_up(terms_->n_outputs(), L)) {
+    Cascade(const ModelShape& shape, std::shared_ptr<const Terms> terms, std::shared_ptr<const Reference> reference,
+            const Decision& decision, Stages<T> stages, double slack)
+        : Engine(shape, decision, slack), terms_(std::move(terms)), reference_(std::move(reference)), decision_(decision),
+          stages_(std::move(stages)), slack_(slack), padded_outputs_(round_up(terms_->n_outputs(), L)) {
         while (n_head_ < stages_.size() && (n_head_ == 0 || stages_.terms[n_head_] <= kHeadPanels * L)) ++n_head_;
     }
 
-    int n_stages() const { return stages_.size(); }
-    std::int64_t terms_of(int stage) const { return stages_.terms[stage]; }
+    int n_stages() const override { return stages_.size(); }
+    std::optional<std::span<const std::int32_t>> columns_read(int n_stages) const override {
+        return terms_->columns_read(n_stages == 0 ? 0 : stages_.terms[n_stages - 1]);
+    }
 
-    // Codes and stages of rows ids[0..n) (or 0..n) of `rows`, as the plan answers them.
     void predict(const Rows& rows, const std::int64_t* ids, std::int64_t n, int n_stages, AtEnd at_end, double working,
-                 int n_threads, std::int32_t* codes, std::int32_t* stages) const {
+                 int n_threads, std::int32_t* codes, std::int32_t* stages) const override {
         n_threads = threads_for(n, n_threads);
         const Call call{rows, ids, n_stages, at_end, working, codes, stages};
         if constexpr (kWalks) {
@@ -74,22 +65,21 @@ public:
         }
     }
 
-    // One row through every stage without a second thread, or rows beside it.
     void predict_one(const Rows& rows, std::int64_t r, int n_stages, AtEnd at_end, double working, std::int32_t* code,
-                     std::int32_t* stage) const {
+                     std::int32_t* stage) const override {
         const Call call{rows, &r, n_stages, at_end, working, code, stage};
         run_range(call, 0, 1, [](std::int64_t i) { return i; });
         redo(call, 0, 1, 1);
     }
 
-    void look(const Rows& rows, const std::int64_t* ids, std::int64_t n, int n_threads, const Seen<T>& seen) const {
-        const Call call{rows, ids, stages_.size(), AtEnd::pending, 0.0, nullptr, nullptr, seen};
+    void trace(const Rows& rows, const std::int64_t* ids, std::int64_t n, int n_threads, const Trace& trace) const override {
+        const Call call{rows, ids, stages_.size(), AtEnd::pending, 0.0, nullptr, nullptr,
+                        {static_cast<T*>(trace.scores), trace.codes, static_cast<T*>(trace.confidence)}};
         run_all(call, n, n_threads);
     }
 
-    // Full scores (n, n_outputs) and how far each may be from the wrapped model's own (n,); NaN for rows that are not finite.
     void full_scores(const Rows& rows, const std::int64_t* ids, std::int64_t n, double working, int n_threads, double* scores,
-                     double* errors) const {
+                     double* errors) const override {
         const Call call{rows, ids, 0, AtEnd::full, working, nullptr, nullptr, {}, scores, errors};
         run_all(call, n, n_threads);
     }
@@ -102,6 +92,11 @@ private:
     static constexpr std::int64_t kLeastRows = 32;           // worth a thread
     static constexpr std::size_t kScratchBytes = 12u << 20;  // of one thread
 
+    struct Seen {
+        T* scores = nullptr;
+        std::int32_t* codes = nullptr;
+        T* confidence = nullptr;
+    };
     struct Call {
         const Rows& rows;
         const std::int64_t* ids;
@@ -110,11 +105,11 @@ private:
         double working;
         std::int32_t* codes;
         std::int32_t* stages;
-        Seen<T> seen = {};
+        Seen seen = {};
         double* scores = nullptr;  // wanted instead of codes: full scores and their errors
         double* errors = nullptr;
         std::int64_t row(std::int64_t position) const { return ids == nullptr ? position : ids[position]; }
-        bool looking() const { return codes == nullptr && scores == nullptr; }
+        bool tracing() const { return codes == nullptr && scores == nullptr; }
     };
 
     std::int64_t slots_of(int n_stages) const {
@@ -124,7 +119,7 @@ private:
     std::int64_t evaluated(int n_stages) const { return n_stages == 0 ? 0 : terms_->evaluated(stages_.terms[n_stages - 1]); }
     std::int64_t tail_width(const Call& call) const {
         const std::int64_t early = slots_of(call.n_stages);
-        return call.at_end == AtEnd::full && !call.looking() ? std::max(early, terms_->full_width()) : early;
+        return call.at_end == AtEnd::full && !call.tracing() ? std::max(early, terms_->full_width()) : early;
     }
     std::int64_t tile_rows(std::int64_t width, std::int64_t most) const {
         const std::size_t row = Arena::bytes<T>(width) + Arena::bytes<T>(padded_outputs_) + terms_->row_bytes() + 64;
@@ -246,7 +241,7 @@ private:
         Batch batch(*this, static_cast<int>(end - begin), tail_width(call));
         batch.read(call, end - begin, [&](std::int64_t i) { return position(begin + i); });
         batch.run(call, 0, call.n_stages);
-        if (!call.looking()) batch.finish(call);
+        if (!call.tracing()) batch.finish(call);
     }
 
     class FirstLook;   // rows that are looked at one by one: first_look.hpp
@@ -265,7 +260,7 @@ private:
             }
             if (again.empty()) return;
             std::vector<std::int32_t> codes(again.size()), stages(again.size());
-            const Cascade<Reference, Reference> all(reference_, reference_, decision_, {}, slack_);
+            const Cascade<Reference, Reference> all(shape(), reference_, reference_, decision_, {}, slack_);
             all.predict(call.rows, ids.data(), std::ssize(ids), 0, AtEnd::full, call.working, n_threads, codes.data(), stages.data());
             for (std::size_t k = 0; k < again.size(); ++k) call.codes[again[k]] = codes[k];
         }

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "arena.hpp"
@@ -15,7 +16,7 @@
 
 namespace wald {
 
-// What Python hands over, in the plan's order; checked by kernel_model in the bindings.
+// What Python hands over, in the plan's order; the bindings check it.
 struct KernelMachineSpec {
     KernelParams params;
     std::int64_t n_terms = 0, n_features = 0;  // features of a raw row
@@ -90,6 +91,7 @@ public:
     std::int64_t evaluated(std::int64_t terms) const { return round_up(terms, L); }  // whole panels
     std::int64_t full_width() const { return static_cast<std::int64_t>(n_panels_) * L; }
 
+    std::optional<std::span<const std::int32_t>> columns_read(std::int64_t) const { return {}; }  // a term reads the whole row
     std::size_t row_bytes() const { return reader_.row_bytes(); }
     Scratch scratch(Arena& arena, std::int64_t rows) const { return reader_.scratch(arena, rows); }
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <optional>
 
 #include "arena.hpp"
 #include "kernels.hpp"
@@ -63,6 +64,9 @@ public:
     std::int64_t n_terms() const { return static_cast<std::int64_t>(order_.size()); }
     int n_outputs() const { return n_outputs_; }
     const std::vector<std::int32_t>& order() const { return order_; }
+    std::optional<std::span<const std::int32_t>> columns_read(std::int64_t terms) const {
+        return std::span(order_).first(static_cast<std::size_t>(terms));
+    }
     std::int64_t slot_width(std::int64_t terms) const { return round_up(terms, L); }
     std::int64_t evaluated(std::int64_t terms) const { return terms; }
     std::int64_t full_width() const { return 0; }  // the last stage reads the row itself
@@ -270,14 +274,14 @@ public:
     static constexpr int L = LinearModel::L;
 
     // weights[t] has one entry for each of the first terms[t] terms.
-    LinearWalk(std::shared_ptr<const LinearModel> model, const std::vector<std::int64_t>& terms,
-               const std::vector<std::vector<double>>& weights, const std::vector<double>& bias)
-        : model_(std::move(model)), terms_(terms), bias_(static_cast<std::size_t>(round_up(static_cast<std::int64_t>(terms.size()), L))),
+    LinearWalk(std::shared_ptr<const LinearModel> model, std::span<const std::int64_t> terms,
+               const std::vector<std::span<const double>>& weights, const std::vector<std::span<const double>>& bias)
+        : model_(std::move(model)), terms_(terms.begin(), terms.end()), bias_(static_cast<std::size_t>(round_up(static_cast<std::int64_t>(terms.size()), L))),
           n_panels_(static_cast<int>(bias_.size() / L)) {
         const std::int64_t deepest = terms.empty() ? 0 : terms.back();
         weights_ = Aligned<double>(static_cast<std::size_t>(deepest) * bias_.size());
         for (std::size_t t = 0; t < terms.size(); ++t) {
-            bias_[t] = bias[t];
+            bias_[t] = bias[t][0];
             for (std::int64_t k = 0; k < terms[t]; ++k) weights_[k * bias_.size() + t] = weights[t][k];
         }
     }
@@ -285,6 +289,7 @@ public:
     std::int64_t n_features() const { return model_->n_features(); }
     std::int64_t n_terms() const { return model_->n_terms(); }
     int n_outputs() const { return 1; }
+    std::optional<std::span<const std::int32_t>> columns_read(std::int64_t terms) const { return model_->columns_read(terms); }
     std::int64_t slot_width(std::int64_t) const { return static_cast<std::int64_t>(bias_.size()); }
     std::int64_t evaluated(std::int64_t terms) const { return terms; }
     std::int64_t full_width() const { return 0; }
