@@ -1,9 +1,8 @@
 // The factory: it packs a model and chooses the cascade that evaluates the model's stages.
 #include "engine.hpp"
 
-#include "cascade.hpp"
-#include "kernel_machine.hpp"
-#include "linear_model.hpp"
+#include "cascade/columns.hpp"
+#include "cascade/first_stage.hpp"
 
 namespace wald {
 
@@ -15,8 +14,8 @@ Aligned<T> padded(std::int64_t n) {
 }
 
 template <class T>
-Stages<T> padded_stages(const StagesSpec& spec, int n_outputs) {
-    Stages<T> s;
+Readouts<T> padded_readouts(const StagesSpec& spec, int n_outputs) {
+    Readouts<T> readouts;
     const std::int64_t padded_outputs = round_up(n_outputs, kLanes<T>);
     for (std::size_t t = 0; t < spec.terms.size(); ++t) {
         const std::int64_t m = spec.terms[t];
@@ -26,13 +25,35 @@ Stages<T> padded_stages(const StagesSpec& spec, int n_outputs) {
             for (std::int64_t j = 0; j < m; ++j)
                 weights[n_outputs == 1 ? j : j * padded_outputs + k] = static_cast<T>(spec.weights[t][k * m + j]);
         }
-        s.terms.push_back(m);
-        s.weights.push_back(std::move(weights));
-        s.bias.push_back(std::move(bias));
+        readouts.terms.push_back(m);
+        readouts.weights.push_back(std::move(weights));
+        readouts.bias.push_back(std::move(bias));
+    }
+    return readouts;
+}
+
+template <class T>
+Stages<T> thresholds(const StagesSpec& spec) {
+    Stages<T> s;
+    for (std::size_t t = 0; t < spec.terms.size(); ++t) {
+        s.terms.push_back(spec.terms[t]);
         s.low.push_back(static_cast<T>(spec.low[t]));
         s.high.push_back(static_cast<T>(spec.high[t]));
     }
     return s;
+}
+
+// A cascade that keeps the values of the terms.
+template <class Source, class Reference>
+using ValueCascade = Cascade<Source, TermValues<Source>, Reference>;
+
+template <class Engine_, class Source, class Reference>
+std::shared_ptr<const Engine> on_values(const ModelShape& shape, const std::shared_ptr<const Source>& source,
+                                        const std::shared_ptr<const Reference>& reference, const Decision& decision,
+                                        const StagesSpec& spec, double slack) {
+    using T = typename Source::Scalar;
+    auto values = std::make_shared<const TermValues<Source>>(source, padded_readouts<T>(spec, shape.n_outputs));
+    return std::make_shared<const Engine_>(shape, source, values, reference, decision, thresholds<T>(spec), slack);
 }
 
 class PackedKernelMachine final : public PackedModel {
@@ -45,22 +66,19 @@ public:
 
     const ModelShape& shape() const override { return shape_; }
     std::shared_ptr<const Engine> with_stages(const Decision& decision, const StagesSpec& stages, double slack) const override {
-        if (shape_.single) return in_single(decision, padded_stages<float>(stages, shape_.n_outputs), slack);
-        return in_double(decision, padded_stages<double>(stages, shape_.n_outputs), slack);
+        return shape_.single ? on(single_, decision, stages, slack) : on(double_, decision, stages, slack);
     }
     std::shared_ptr<const Engine> without_stages(bool single) const override {
-        if (single) return in_single({}, {}, 0.0);
-        return in_double({}, {}, 0.0);
+        return single ? on(single_, {}, {}, 0.0) : on(double_, {}, {}, 0.0);
     }
 
 private:
-    std::shared_ptr<const Engine> in_single(const Decision& decision, Stages<float> stages, double slack) const {
-        return std::make_shared<const Cascade<KernelMachine<float>, KernelMachine<double>>>(shape_, single_, double_, decision,
-                                                                                         std::move(stages), slack);
-    }
-    std::shared_ptr<const Engine> in_double(const Decision& decision, Stages<double> stages, double slack) const {
-        return std::make_shared<const Cascade<KernelMachine<double>, KernelMachine<double>>>(shape_, double_, double_, decision,
-                                                                                          std::move(stages), slack);
+    template <class T>
+    std::shared_ptr<const Engine> on(const std::shared_ptr<const KernelMachine<T>>& machine, const Decision& decision,
+                                     const StagesSpec& stages, double slack) const {
+        if (!stages.terms.empty() && FirstStageCascade<T>::suits(*machine, stages.terms[0]))
+            return on_values<FirstStageCascade<T>>(shape_, machine, double_, decision, stages, slack);
+        return on_values<ValueCascade<KernelMachine<T>, KernelMachine<double>>>(shape_, machine, double_, decision, stages, slack);
     }
 
     std::shared_ptr<const KernelMachine<float>> single_;
@@ -76,18 +94,15 @@ public:
     const ModelShape& shape() const override { return shape_; }
     // One output: the estimates of all stages are kept. Several: the values of the terms are.
     std::shared_ptr<const Engine> with_stages(const Decision& decision, const StagesSpec& spec, double slack) const override {
-        Stages<double> stages = padded_stages<double>(spec, shape_.n_outputs);
-        if (shape_.n_outputs > 1) return several(decision, std::move(stages), slack);
-        auto walk = std::make_shared<const LinearWalk>(model_, spec.terms, spec.weights, spec.bias);
-        return std::make_shared<const Cascade<LinearWalk, LinearModel>>(shape_, walk, model_, decision, std::move(stages), slack);
+        if (shape_.n_outputs > 1) return on_values<ValueCascade<LinearModel, LinearModel>>(shape_, model_, model_, decision, spec, slack);
+        auto estimates = std::make_shared<const StageEstimates>(model_, spec.terms, spec.weights, spec.bias);
+        return std::make_shared<const ColumnCascade>(shape_, model_, estimates, model_, decision, thresholds<double>(spec), slack);
     }
-    std::shared_ptr<const Engine> without_stages(bool) const override { return several({}, {}, 0.0); }
+    std::shared_ptr<const Engine> without_stages(bool) const override {
+        return on_values<ValueCascade<LinearModel, LinearModel>>(shape_, model_, model_, {}, {}, 0.0);
+    }
 
 private:
-    std::shared_ptr<const Engine> several(const Decision& decision, Stages<double> stages, double slack) const {
-        return std::make_shared<const Cascade<LinearModel, LinearModel>>(shape_, model_, model_, decision, std::move(stages), slack);
-    }
-
     std::shared_ptr<const LinearModel> model_;
     ModelShape shape_;
 };
