@@ -6,7 +6,7 @@
 #include <limits>
 #include <memory>
 
-#include "../core/cascade.hpp"
+#include "../core/engine.hpp"
 #include "../core/kernel_machine.hpp"
 #include "../core/limits.hpp"
 #include "../core/linear_model.hpp"
@@ -16,28 +16,22 @@ namespace wald::bindings {
 
 inline bool fits_single(double v) { return std::fabs(v) <= std::numeric_limits<float>::max(); }
 
-using Single = KernelMachine<float>;
-using Double = KernelMachine<double>;
-
 // A model, packed once and shared by every engine that is built on it.
 struct Model {
-    std::shared_ptr<const Single> single;
-    std::shared_ptr<const Double> twice;
-    std::shared_ptr<const LinearModel> linear;
-    bool shifted = false;  // zeros that a CSR row does not store would have to be shifted too
+    std::shared_ptr<const PackedModel> packed;
 
-    std::int64_t n_features() const { return linear ? linear->n_features() : twice->n_features(); }
-    std::int64_t n_terms() const { return linear ? linear->n_terms() : twice->n_terms(); }
-    int n_outputs() const { return linear ? linear->n_outputs() : twice->n_outputs(); }
+    std::int64_t n_features() const { return packed->shape().n_features; }
+    std::int64_t n_terms() const { return packed->shape().n_terms; }
+    int n_outputs() const { return packed->shape().n_outputs; }
 };
 
 inline void check_working(double working) { require(working >= 0 && std::isfinite(working), "working must be a unit roundoff"); }
 
-inline void check_rows(const BoundRows& b, const Model& model) {
+inline void check_rows(const BoundRows& b, const ModelShape& model) {
     require(b.ascending, "CSR indices must ascend within a row");
     require(b.rows.layout != Rows::Layout::csr || !model.shifted, "a model with a shift takes dense rows, not CSR");
-    if (b.rows.n_columns != model.n_features())
-        refuse("rows have " + std::to_string(b.rows.n_columns) + " columns, the model has " + std::to_string(model.n_features()));
+    if (b.rows.n_columns != model.n_features)
+        refuse("rows have " + std::to_string(b.rows.n_columns) + " columns, the model has " + std::to_string(model.n_features));
 }
 
 inline Model kernel_model(const std::string& kernel, double gamma, double coef0, int degree, Matrix vectors, std::optional<Matrix> landmarks,
@@ -92,12 +86,8 @@ inline Model kernel_model(const std::string& kernel, double gamma, double coef0,
         for (double v : s.intercept) fits = fits && fits_single(v);
         require(fits, "the model's numbers do not fit single precision");
     }
-    Model m;
-    m.shifted = std::any_of(s.shift.begin(), s.shift.end(), [](double v) { return v != 0; });
     const Unlocked unlocked;
-    if (single) m.single = std::make_shared<const Single>(s);
-    m.twice = std::make_shared<const Double>(s, m.single);
-    return m;
+    return {pack(s, single)};
 }
 
 inline Model linear_model(Indices order, Matrix coef, Doubles intercept, std::optional<Doubles> fill, Doubles magnitude,
@@ -124,30 +114,20 @@ inline Model linear_model(Indices order, Matrix coef, Doubles intercept, std::op
     }
     for (double v : s.coef) require(std::isfinite(v), "coef must be finite");
     for (double v : s.intercept) require(std::isfinite(v), "intercept must be finite");
-    Model m;
-    m.linear = std::make_shared<const LinearModel>(s);
-    return m;
+    return {pack(s)};
 }
 
 inline nb::tuple full_scores(const Model& m, BoundRows& b, double working, int n_threads, bool single) {
-    check_rows(b, m);
+    check_rows(b, m.packed->shape());
     const std::size_t n = static_cast<std::size_t>(b.size()), k = static_cast<std::size_t>(m.n_outputs());
     check_working(working);
-    require(!single || m.single, "the model was not packed in single precision");
+    require(!single || m.packed->shape().single, "the model was not packed in single precision");
     for (const Column& c : b.columns) require(c.data != nullptr || n == 0, "full scores need every column");
     auto scores = new_array<double>({n, k});
     auto errors = new_array<double>({n});
     {
         const Unlocked unlocked;
-        if (m.linear)
-            Cascade<LinearModel, LinearModel>(m.linear, m.linear, {}, {}, 0.0)
-                .full_scores(b.view(), b.id_data(), b.size(), working, n_threads, scores.data(), errors.data());
-        else if (single)
-            Cascade<Single, Double>(m.single, m.twice, {}, {}, 0.0)
-                .full_scores(b.view(), b.id_data(), b.size(), working, n_threads, scores.data(), errors.data());
-        else
-            Cascade<Double, Double>(m.twice, m.twice, {}, {}, 0.0)
-                .full_scores(b.view(), b.id_data(), b.size(), working, n_threads, scores.data(), errors.data());
+        m.packed->without_stages(single)->full_scores(b.view(), b.id_data(), b.size(), working, n_threads, scores.data(), errors.data());
     }
     return nb::make_tuple(scores, errors);
 }

@@ -73,18 +73,18 @@ NB_MODULE(_core, m) {
         .def_prop_ro("n_terms", &Model::n_terms)
         .def_prop_ro("n_outputs", &Model::n_outputs);
 
-    nb::class_<Engine>(m, "Engine")
-        .def(nb::init<Model, const std::string&, int, double, bool, bool, double, Longs, const std::vector<Matrix>&,
+    nb::class_<BoundEngine>(m, "Engine")
+        .def(nb::init<const Model&, const std::string&, int, double, bool, bool, double, Longs, const std::vector<Matrix>&,
                       const std::vector<Doubles>&, Doubles, Doubles>(),
              "model"_a, nb::kw_only(), "decision"_a, "n_classes"_a, "threshold"_a, "tie_positive"_a, "break_ties"_a, "slack"_a, "terms"_a,
              "weights"_a, "bias"_a, "low"_a, "high"_a)
-        .def("predict", &Engine::predict, "rows"_a, "n_stages"_a, "at_end"_a, "working"_a, "n_threads"_a)
-        .def("predict_one", &Engine::predict_one, "x"_a, "n_stages"_a, "at_end"_a, "working"_a)
-        .def("look", &Engine::look, "rows"_a, "n_threads"_a)
-        .def("decide", &Engine::decide<float>, nb::arg("scores").noconvert(), "error"_a)
-        .def("decide", &Engine::decide<double>, nb::arg("scores").noconvert(), "error"_a)
-        .def_prop_ro("n_stages", &Engine::n_stages)
-        .def_prop_ro("single", &Engine::single);
+        .def("predict", &BoundEngine::predict, "rows"_a, "n_stages"_a, "at_end"_a, "working"_a, "n_threads"_a)
+        .def("predict_one", &BoundEngine::predict_one, "x"_a, "n_stages"_a, "at_end"_a, "working"_a)
+        .def("trace", &BoundEngine::trace, "rows"_a, "n_threads"_a)
+        .def("decide", &BoundEngine::decide<float>, nb::arg("scores").noconvert(), "error"_a)
+        .def("decide", &BoundEngine::decide<double>, nb::arg("scores").noconvert(), "error"_a)
+        .def_prop_ro("n_stages", &BoundEngine::n_stages)
+        .def_prop_ro("single", &BoundEngine::single);
 
     bind_chain(m);
     bind_chain_learners(m);

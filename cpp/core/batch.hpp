@@ -1,14 +1,15 @@
-// Rows that go through the stages of a cascade together: read in, evaluated, looked at, closed up, answered. Included by
+// Rows that go through the stages of a cascade together: read in, evaluated, decided, compacted, answered. Included by
 // cascade.hpp, whose part it is.
 #pragma once
 
 namespace wald {
 
-// Live rows stand first, in their order of arrival.
-template <class Terms, class Reference>
-class Cascade<Terms, Reference>::Batch {
+// The active set stands first, in its order of arrival.
+template <TermSource Source, Accumulator Kept, TermSource Reference>
+    requires std::same_as<typename Kept::Source, Source>
+class Cascade<Source, Kept, Reference>::Batch {
 public:
-    using Row = typename Terms::Row;
+    using Row = typename Source::Row;
 
     Batch(const Cascade& cascade, int capacity, std::int64_t width) : c_(cascade), width_(std::max<std::int64_t>(width, 1)) {
         Arena& arena = thread_arena();
@@ -38,11 +39,17 @@ public:
     // Reads the rows at n positions in. Calls arrived(i, r) for each that is finite: the i-th of them is row r of the batch.
     template <class Position, class Arrived>
     void read(const Call& call, std::int64_t n, const Position& position, const Arrived& arrived) {
-        if constexpr (kReadsBlocks) {
-            if (call.rows.layout != Rows::Layout::csr) return read_blocks(call, n, position, arrived);
+        constexpr int kTogether = Source::kTogether;
+        for (std::int64_t at = 0; at < n; at += kTogether) {
+            const int m = static_cast<int>(std::min<std::int64_t>(kTogether, n - at));
+            std::int64_t rows[kTogether];
+            for (int i = 0; i < m; ++i) rows[i] = call.row(position(at + i));
+            const auto block = c_.terms_->block(call.rows, rows, m, scratch_);
+            for (int i = 0; i < m; ++i) {
+                const int r = admit(call, position(at + i), [&](Row& row) { return c_.terms_->prepare(block, i, row, scratch_); });
+                if (r >= 0) arrived(at + i, r);
+            }
         }
-        for (std::int64_t i = 0; i < n; ++i)
-            if (const int r = add(call, position(i)); r >= 0) arrived(i, r);
     }
     template <class Position>
     void read(const Call& call, std::int64_t n, const Position& position) {
@@ -58,7 +65,7 @@ public:
         for (int t = first_stage; t < last_stage && n_ > 0; ++t, begin = -1) {
             const std::int64_t end = c_.stages_.terms[t];
             if (begin < 0) begin = c_.evaluated(t);
-            if (end > begin) c_.terms_->evaluate(rows_, slots_, n_, begin, end);
+            if (end > begin) c_.kept_->evaluate(rows_, slots_, n_, begin, end);
             if (c_.terms_->n_outputs() == 1) one_output(call, t, t + 1 == call.n_stages);
             else several_outputs(call, t, t + 1 == call.n_stages);
         }
@@ -72,13 +79,10 @@ public:
             return;
         }
         const std::int64_t done = c_.evaluated(call.n_stages);
-        if (c_.terms_->full_width() > done) c_.terms_->evaluate(rows_, slots_, n_, done, c_.terms_->n_terms());
-        const int outputs = c_.terms_->n_outputs();
+        if (c_.terms_->full_width() > done) c_.kept_->evaluate(rows_, slots_, n_, done, c_.terms_->n_terms());
+        const int outputs = c_.terms_->n_outputs(), prefetched = c_.terms_->full_prefetch_rows();
         for (int r = 0; r < n_; ++r) {
-            if constexpr (requires { c_.terms_->asked(); }) {
-                const int asked = c_.terms_->asked();
-                if (r % asked == 0) c_.terms_->ask(rows_ + r, std::min(asked, n_ - r));
-            }
+            if (r % prefetched == 0) c_.terms_->prefetch_full(rows_ + r, std::min(prefetched, n_ - r));
             const double e = c_.terms_->full(call.rows, call.row(positions_[r]), *rows_[r], slots_[r], call.working, full_, work_);
             if (call.scores != nullptr) {
                 std::copy(full_, full_ + outputs, call.scores + positions_[r] * outputs);
@@ -90,8 +94,6 @@ public:
     }
 
 private:
-    static constexpr bool kReadsBlocks = requires { typename Terms::Block; };
-
     template <class Prepare>
     int admit(const Call& call, std::int64_t position, const Prepare& prepare) {
         Row& row = rows_storage_[n_];
@@ -103,23 +105,8 @@ private:
         slots_[n_] = slot_storage_ + n_ * width_;
         scores_[n_] = score_storage_ + n_ * c_.padded_outputs_;
         positions_[n_] = position;
-        c_.terms_->start(slots_[n_]);
+        c_.kept_->start(slots_[n_]);
         return n_++;
-    }
-
-    template <class Position, class Arrived>
-    void read_blocks(const Call& call, std::int64_t n, const Position& position, const Arrived& arrived) {
-        constexpr int kTogether = Terms::kTogether;
-        for (std::int64_t at = 0; at < n; at += kTogether) {
-            const int m = static_cast<int>(std::min<std::int64_t>(kTogether, n - at));
-            std::int64_t rows[kTogether];
-            for (int i = 0; i < m; ++i) rows[i] = call.row(position(at + i));
-            const auto block = c_.terms_->block(call.rows, rows, m, scratch_);
-            for (int i = 0; i < m; ++i) {
-                const int r = admit(call, position(at + i), [&](Row& row) { return c_.terms_->prepare(block, i, row, scratch_); });
-                if (r >= 0) arrived(at + i, r);
-            }
-        }
     }
 
     void refuse(const Call& call, std::int64_t position) {
@@ -129,7 +116,7 @@ private:
             call.errors[position] = HUGE_VAL;
             return;
         }
-        if (!call.looking()) return answer(call, position, kNotFinite, c_.stages_.size());
+        if (!call.tracing()) return answer(call, position, kNotFinite, c_.stages_.size());
         const int T_ = c_.stages_.size();
         for (int t = 0; t < T_; ++t) {
             const std::int64_t at = position * T_ + t;
@@ -147,22 +134,17 @@ private:
     }
 
     void one_output(const Call& call, int t, bool last) {
-        [[maybe_unused]] const auto& k = kernels<T>();
-        [[maybe_unused]] const T* weights = kWalks ? nullptr : c_.stages_.weights[t].data();
-        [[maybe_unused]] const T bias = kWalks ? T(0) : c_.stages_.bias[t][0];
+        const auto estimate = c_.kept_->estimate(t);
         const T largest = std::numeric_limits<T>::max();
-        [[maybe_unused]] const int panels = static_cast<int>(round_up(c_.stages_.terms[t], L) / L);
         int left = 0;
         for (int r = 0; r < n_; ++r) {
-            T z;
-            if constexpr (kWalks) z = c_.terms_->score(slots_[r], t);
-            else z = k.readout(slots_[r], weights, panels) + bias;
-            if (call.looking()) {
+            const T z = estimate(slots_[r]);
+            if (call.tracing()) {
                 call.seen.scores[positions_[r] * c_.stages_.size() + t] = z;
                 keep(r, left++);
                 continue;
             }
-            const std::int32_t code = c_.settled(z, t);
+            const std::int32_t code = c_.decided(z, t);
             if (code != kPending) {
                 answer(call, positions_[r], code, t);
             } else if (!(z >= -largest && z <= largest)) {
@@ -179,13 +161,11 @@ private:
 
     void several_outputs(const Call& call, int t, bool last) {
         const std::int64_t T_ = c_.stages_.size();
-        const int outputs = static_cast<int>(c_.padded_outputs_);
-        kernels<T>().readouts(slots_, n_, c_.stages_.weights[t].data(), c_.stages_.bias[t].data(),
-                              static_cast<int>(c_.stages_.terms[t]), outputs, scores_);
+        c_.kept_->estimates(slots_, n_, t, scores_);
         int left = 0;
         for (int r = 0; r < n_; ++r) {
             const Judgement<T> j = c_.decision_.judge(scores_[r], work_);
-            if (call.looking()) {
+            if (call.tracing()) {
                 call.seen.codes[positions_[r] * T_ + t] = j.code;
                 call.seen.confidence[positions_[r] * T_ + t] = j.confidence;
                 keep(r, left++);
@@ -205,7 +185,7 @@ private:
     const Cascade& c_;
     std::int64_t width_;
     int n_ = 0;
-    typename Terms::Scratch scratch_;
+    typename Source::Scratch scratch_;
     Row* rows_storage_;
     const Row** rows_;
     T **slots_, **scores_;

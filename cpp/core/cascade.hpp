@@ -1,5 +1,5 @@
 // The one loop of the library: evaluate a block of terms for the rows still undecided, read out an estimate, let rows leave,
-// close the ranks, go on. It knows terms, readouts and thresholds; every stopping rule is a table of thresholds.
+// compact the active set, go on. It knows terms, readouts and thresholds; every stopping rule is a table of thresholds.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,9 @@
 #include <memory>
 
 #include "arena.hpp"
+#include "cascade/terms.hpp"
 #include "decision.hpp"
+#include "engine.hpp"
 #include "kernels.hpp"
 #include "limits.hpp"
 #include "rows.hpp"
@@ -23,85 +25,68 @@ namespace wald {
 template <class T>
 struct Stages {
     std::vector<std::int64_t> terms;
-    std::vector<Aligned<T>> weights;  // one output: (panels, lanes); several: (terms, padded outputs)
-    std::vector<Aligned<T>> bias;     // (padded outputs,)
     std::vector<T> low, high;
 
     int size() const { return static_cast<int>(terms.size()); }
 };
 
-// What happens to rows that are still there after the last stage that a call allows.
-enum class AtEnd : std::uint8_t { full, answer, pending };
-
-// What the engine saw at every stage, no row leaving: arrays of (rows, stages).
-template <class T>
-struct Seen {
-    T* scores = nullptr;           // one output
-    std::int32_t* codes = nullptr; // several outputs
-    T* confidence = nullptr;
-};
-
-template <class Terms, class Reference>
-class Cascade {
+// Reference evaluates the rows once more whose score lies within rounding of a tie.
+template <TermSource Source, Accumulator Kept, TermSource Reference>
+    requires std::same_as<typename Kept::Source, Source>
+class Cascade : public Engine {
 public:
-    using T = typename Terms::Scalar;
+    using T = typename Source::Scalar;
     static constexpr int L = kLanes<T>;
-    // Terms that keep the estimates of all looks in the slot, instead of the terms' values.
-    static constexpr bool kWalks = requires(const Terms& t, const T* slot) { t.score(slot, 0); };
 
-    Cascade(std::shared_ptr<const Terms> terms, std::shared_ptr<const Reference> reference, Decision decision, Stages<T> stages,
-            double slack)
-        : terms_(std::move(terms)), reference_(std::move(reference)), decision_(decision), stages_(std::move(stages)),
-          slack_(slack), padded_outputs_(round_up(terms_->n_outputs(), L)) {
+    Cascade(const ModelShape& shape, std::shared_ptr<const Source> source, std::shared_ptr<const Kept> kept,
+            std::shared_ptr<const Reference> reference, const Decision& decision, Stages<T> stages, double slack)
+        : Engine(shape, decision, slack), terms_(std::move(source)), kept_(std::move(kept)), reference_(std::move(reference)), decision_(decision),
+          stages_(std::move(stages)), slack_(slack), padded_outputs_(round_up(terms_->n_outputs(), L)) {
         while (n_head_ < stages_.size() && (n_head_ == 0 || stages_.terms[n_head_] <= kHeadPanels * L)) ++n_head_;
     }
 
-    int n_stages() const { return stages_.size(); }
-    std::int64_t terms_of(int stage) const { return stages_.terms[stage]; }
-
-    // Codes and stages of rows ids[0..n) (or 0..n) of `rows`, as the plan answers them.
-    void predict(const Rows& rows, const std::int64_t* ids, std::int64_t n, int n_stages, AtEnd at_end, double working,
-                 int n_threads, std::int32_t* codes, std::int32_t* stages) const {
-        n_threads = threads_for(n, n_threads);
-        const Call call{rows, ids, n_stages, at_end, working, codes, stages};
-        if constexpr (kWalks) {
-            if (n_stages > 0 && ids == nullptr && n > 1 && by_columns(call, n, n_threads)) return;
-        }
-        for (std::int64_t base = 0; base < n; base += kChunkRows) {
-            const std::int64_t stop = std::min(n, base + kChunkRows);
-            answer_rows(call, base, stop, n_threads);
-            redo(call, base, stop, n_threads);
-        }
+    int n_stages() const override { return stages_.size(); }
+    std::optional<std::span<const std::int32_t>> columns_read(int n_stages) const override {
+        return terms_->columns_read(n_stages == 0 ? 0 : stages_.terms[n_stages - 1]);
     }
 
-    // One row through every stage without a second thread, or rows beside it.
+    void predict(const Rows& rows, const std::int64_t* ids, std::int64_t n, int n_stages, AtEnd at_end, double working,
+                 int n_threads, std::int32_t* codes, std::int32_t* stages) const override {
+        n_threads = threads_for(n, n_threads);
+        const Call call{rows, ids, n_stages, at_end, working, codes, stages};
+        answer_call(call, n, n_threads);
+    }
+
     void predict_one(const Rows& rows, std::int64_t r, int n_stages, AtEnd at_end, double working, std::int32_t* code,
-                     std::int32_t* stage) const {
+                     std::int32_t* stage) const override {
         const Call call{rows, &r, n_stages, at_end, working, code, stage};
         run_range(call, 0, 1, [](std::int64_t i) { return i; });
         redo(call, 0, 1, 1);
     }
 
-    void look(const Rows& rows, const std::int64_t* ids, std::int64_t n, int n_threads, const Seen<T>& seen) const {
-        const Call call{rows, ids, stages_.size(), AtEnd::pending, 0.0, nullptr, nullptr, seen};
+    void trace(const Rows& rows, const std::int64_t* ids, std::int64_t n, int n_threads, const Trace& trace) const override {
+        const Call call{rows, ids, stages_.size(), AtEnd::pending, 0.0, nullptr, nullptr,
+                        {static_cast<T*>(trace.scores), trace.codes, static_cast<T*>(trace.confidence)}};
         run_all(call, n, n_threads);
     }
 
-    // Full scores (n, n_outputs) and how far each may be from the wrapped model's own (n,); NaN for rows that are not finite.
     void full_scores(const Rows& rows, const std::int64_t* ids, std::int64_t n, double working, int n_threads, double* scores,
-                     double* errors) const {
+                     double* errors) const override {
         const Call call{rows, ids, 0, AtEnd::full, working, nullptr, nullptr, {}, scores, errors};
         run_all(call, n, n_threads);
     }
 
-private:
-    static constexpr bool kGlances = requires(const Terms& t) { t.glances(); };
-    static constexpr std::int64_t kGlancedTerms = 32;  // at most, in a first look at rows one by one
+protected:
     static constexpr int kHeadPanels = 8;
     static constexpr std::int64_t kHeadRows = 512, kTailRows = 512, kChunkRows = 16384;
     static constexpr std::int64_t kLeastRows = 32;           // worth a thread
     static constexpr std::size_t kScratchBytes = 12u << 20;  // of one thread
 
+    struct Seen {
+        T* scores = nullptr;
+        std::int32_t* codes = nullptr;
+        T* confidence = nullptr;
+    };
     struct Call {
         const Rows& rows;
         const std::int64_t* ids;
@@ -110,21 +95,21 @@ private:
         double working;
         std::int32_t* codes;
         std::int32_t* stages;
-        Seen<T> seen = {};
+        Seen seen = {};
         double* scores = nullptr;  // wanted instead of codes: full scores and their errors
         double* errors = nullptr;
         std::int64_t row(std::int64_t position) const { return ids == nullptr ? position : ids[position]; }
-        bool looking() const { return codes == nullptr && scores == nullptr; }
+        bool tracing() const { return codes == nullptr && scores == nullptr; }
     };
 
     std::int64_t slots_of(int n_stages) const {
-        return n_stages == 0 ? (kWalks ? terms_->slot_width(0) : 0) : terms_->slot_width(stages_.terms[n_stages - 1]);
+        return kept_->slot_width(n_stages == 0 ? 0 : stages_.terms[n_stages - 1]);
     }
     // Terms in a row's slot once the first n_stages stages are through.
-    std::int64_t evaluated(int n_stages) const { return n_stages == 0 ? 0 : terms_->evaluated(stages_.terms[n_stages - 1]); }
+    std::int64_t evaluated(int n_stages) const { return n_stages == 0 ? 0 : kept_->evaluated(stages_.terms[n_stages - 1]); }
     std::int64_t tail_width(const Call& call) const {
         const std::int64_t early = slots_of(call.n_stages);
-        return call.at_end == AtEnd::full && !call.looking() ? std::max(early, terms_->full_width()) : early;
+        return call.at_end == AtEnd::full && !call.tracing() ? std::max(early, terms_->full_width()) : early;
     }
     std::int64_t tile_rows(std::int64_t width, std::int64_t most) const {
         const std::size_t row = Arena::bytes<T>(width) + Arena::bytes<T>(padded_outputs_) + terms_->row_bytes() + 64;
@@ -142,41 +127,22 @@ private:
     static int threads_for(std::int64_t n, int wanted) {
         return static_cast<int>(std::clamp<std::int64_t>(wanted, 1, std::clamp<std::int64_t>(n, 1, thread_limit())));
     }
-    // Rows at positions [begin, end), but for ties in single precision.
-    void answer_rows(const Call& call, std::int64_t begin, std::int64_t end, int n_threads) const {
-        if constexpr (kGlances) {
-            if (glances(call)) {
-                const std::vector<std::int64_t> unsettled = look_first(call, begin, end, n_threads);
-                return climb(call, std::ssize(unsettled), [&](std::int64_t i) { return unsettled[i]; }, n_threads);
-            }
+    // Answers the n rows of a call; a fast path may know a better way.
+    virtual void answer_call(const Call& call, std::int64_t n, int n_threads) const {
+        for (std::int64_t base = 0; base < n; base += kChunkRows) {
+            const std::int64_t stop = std::min(n, base + kChunkRows);
+            answer_rows(call, base, stop, n_threads);
+            redo(call, base, stop, n_threads);
         }
-        climb(call, end - begin, [&](std::int64_t i) { return begin + i; }, n_threads);
     }
-    // Whether rows may be shown to the first look one by one.
-    bool glances(const Call& call) const {
-        return call.n_stages > 0 && call.rows.layout != Rows::Layout::csr && terms_->n_outputs() == 1 && terms_->glances() &&
-               stages_.terms[0] > 0 && stages_.terms[0] <= kGlancedTerms;
-    }
-    // Answers the rows at positions [begin, end) that the first look settles; says which others there are.
-    std::vector<std::int64_t> look_first(const Call& call, std::int64_t begin, std::int64_t end, int n_threads) const {
-        std::vector<std::vector<std::int64_t>> found(n_threads);
-        each_piece(end - begin, kHeadRows, n_threads, [&](std::int64_t from, std::int64_t to, int worker) {
-            const std::vector<std::int64_t> some = FirstLook(*this, to - from).run(call, begin + from, begin + to);
-            found[worker].insert(found[worker].end(), some.begin(), some.end());
-        });
-        // In turns: rows that lie together are alike, and the threads are to have some of each kind.
-        std::vector<std::int64_t> unsettled;
-        std::size_t longest = 0;
-        for (const auto& f : found) longest = std::max(longest, f.size());
-        for (std::size_t i = 0; i < longest; ++i)
-            for (const auto& f : found)
-                if (i < f.size()) unsettled.push_back(f[i]);
-        return unsettled;
+    // Answers rows at positions [begin, end), but for ties in single precision.
+    virtual void answer_rows(const Call& call, std::int64_t begin, std::int64_t end, int n_threads) const {
+        run_rows(call, end - begin, [&](std::int64_t i) { return begin + i; }, n_threads);
     }
     // The n rows at some positions through all stages: few of them in one go; many first through the early stages, the head, tile by
     // tile, where most of them leave, and then the survivors of all tiles together.
     template <class Position>
-    void climb(const Call& call, std::int64_t n, const Position& position, int n_threads) const {
+    void run_rows(const Call& call, std::int64_t n, const Position& position, int n_threads) const {
         const int head = std::min(n_head_, call.n_stages);
         if (head == 0 || n <= n_threads * tail_rows()) {
             each_batch(n, head == 0 ? 1 : kLeastRows, n_threads, [&](std::int64_t begin, std::int64_t end) {
@@ -184,24 +150,24 @@ private:
             });
             return;
         }
-        struct Kept {
+        struct Survivors {
             std::vector<std::int64_t> positions;
             std::vector<T> slots;
         };
         const std::int64_t width = slots_of(head);
-        std::vector<Kept> kept(n_threads);
+        std::vector<Survivors> kept(n_threads);
         each_piece(n, tile_rows(width, kHeadRows), n_threads, [&](std::int64_t begin, std::int64_t end, int worker) {
             Batch batch(*this, static_cast<int>(end - begin), width);
             batch.read(call, end - begin, [&](std::int64_t i) { return position(begin + i); });
             batch.run(call, 0, head);
-            Kept& mine = kept[worker];
+            Survivors& mine = kept[worker];
             for (int r = 0; r < batch.live(); ++r) {
                 mine.positions.push_back(batch.position(r));
                 mine.slots.insert(mine.slots.end(), batch.slot(r), batch.slot(r) + width);
             }
         });
         std::vector<std::pair<std::int64_t, const T*>> pool;
-        for (const Kept& k : kept)
+        for (const Survivors& k : kept)
             for (std::size_t i = 0; i < k.positions.size(); ++i) pool.emplace_back(k.positions[i], k.slots.data() + i * width);
         each_batch(static_cast<std::int64_t>(pool.size()), kLeastRows, n_threads, [&](std::int64_t begin, std::int64_t end) {
             Batch batch(*this, static_cast<int>(end - begin), tail_width(call));
@@ -220,21 +186,12 @@ private:
         call.codes[position] = code;
         call.stages[position] = stage;
     }
-    // The label that an estimate settles at a look, if it does.
-    std::int32_t settled(T z, int t) const {
+    // The label that an estimate decides at a stage, if it does.
+    std::int32_t decided(T z, int t) const {
         const T largest = std::numeric_limits<T>::max();
         if (z > stages_.high[t] && z <= largest) return 1;
         if (z < stages_.low[t] && z >= -largest) return 0;
         return kPending;
-    }
-    // Whether rows lie in columns that can be read one after the other; then they are answered.
-    bool by_columns(const Call& call, std::int64_t n, int n_threads) const {
-        const auto columns = terms_->columns(call.rows, call.n_stages);
-        if (columns.n_looks == 0) return false;
-        each_piece(n, ColumnTile::rows(call.n_stages), n_threads, [&](std::int64_t begin, std::int64_t end, int) {
-            ColumnTile(*this, call, begin, static_cast<int>(end - begin)).run(columns);
-        });
-        return true;
     }
     void run_all(const Call& call, std::int64_t n, int n_threads) const {
         each_batch(n, 1, threads_for(n, n_threads), [&](std::int64_t begin, std::int64_t end) {
@@ -246,12 +203,10 @@ private:
         Batch batch(*this, static_cast<int>(end - begin), tail_width(call));
         batch.read(call, end - begin, [&](std::int64_t i) { return position(begin + i); });
         batch.run(call, 0, call.n_stages);
-        if (!call.looking()) batch.finish(call);
+        if (!call.tracing()) batch.finish(call);
     }
 
-    class FirstLook;   // rows that are looked at one by one: first_look.hpp
-    class Batch;       // rows that go through stages together: batch.hpp
-    class ColumnTile;  // neighbouring rows of columns: column_tile.hpp
+    class Batch;  // rows that go through stages together: batch.hpp
 
     // The rows at positions [begin, end) whose single-precision score lies within rounding of a tie, once more in double.
     void redo([[maybe_unused]] const Call& call, [[maybe_unused]] std::int64_t begin, [[maybe_unused]] std::int64_t end,
@@ -265,13 +220,14 @@ private:
             }
             if (again.empty()) return;
             std::vector<std::int32_t> codes(again.size()), stages(again.size());
-            const Cascade<Reference, Reference> all(reference_, reference_, decision_, {}, slack_);
+            const Cascade<Reference, TermValues<Reference>, Reference> all(shape(), reference_, std::make_shared<const TermValues<Reference>>(reference_, Readouts<double>{}), reference_, decision_, {}, slack_);
             all.predict(call.rows, ids.data(), std::ssize(ids), 0, AtEnd::full, call.working, n_threads, codes.data(), stages.data());
             for (std::size_t k = 0; k < again.size(); ++k) call.codes[again[k]] = codes[k];
         }
     }
 
-    std::shared_ptr<const Terms> terms_;
+    std::shared_ptr<const Source> terms_;
+    std::shared_ptr<const Kept> kept_;
     std::shared_ptr<const Reference> reference_;
     Decision decision_;
     Stages<T> stages_;
@@ -283,5 +239,3 @@ private:
 }  // namespace wald
 
 #include "batch.hpp"
-#include "column_tile.hpp"
-#include "first_look.hpp"

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "arena.hpp"
@@ -15,7 +16,7 @@
 
 namespace wald {
 
-// What Python hands over, in the plan's order; checked by kernel_model in the bindings.
+// What Python hands over, in the plan's order; the bindings check it.
 struct KernelMachineSpec {
     KernelParams params;
     std::int64_t n_terms = 0, n_features = 0;  // features of a raw row
@@ -44,7 +45,12 @@ public:
     using Scalar = T;
     static constexpr int L = kLanes<T>;
     static constexpr int kTogether = RowReader<T>::kTogether;
-    using Block = typename RowReader<T>::Block;
+    // Rows to be read: of what is not CSR, together.
+    struct Block {
+        typename RowReader<T>::Block dense;
+        const Rows* csr;  // null: dense
+        const std::int64_t* ids;
+    };
     using Scratch = typename RowReader<T>::Scratch;
     struct Row {
         PreparedRow<T> prepared;
@@ -90,14 +96,22 @@ public:
     std::int64_t evaluated(std::int64_t terms) const { return round_up(terms, L); }  // whole panels
     std::int64_t full_width() const { return static_cast<std::int64_t>(n_panels_) * L; }
 
+    std::optional<std::span<const std::int32_t>> columns_read(std::int64_t) const { return {}; }  // a term reads the whole row
     std::size_t row_bytes() const { return reader_.row_bytes(); }
     Scratch scratch(Arena& arena, std::int64_t rows) const { return reader_.scratch(arena, rows); }
 
-    // Rows r[0..n) of what is not CSR, to be prepared next, or to be glanced at. There must be scratch for n rows.
-    Block block(const Rows& rows, const std::int64_t* r, int n, const Scratch& scratch) const { return reader_.block(rows, r, n, scratch); }
+    // Rows r[0..n), to be prepared next, or to take the sparse-row path. There must be scratch for n rows.
+    Block block(const Rows& rows, const std::int64_t* r, int n, const Scratch& scratch) const {
+        Block b;
+        b.ids = r;
+        b.csr = rows.layout == Rows::Layout::csr ? &rows : nullptr;
+        if (b.csr == nullptr) b.dense = reader_.block(rows, r, n, scratch);
+        return b;
+    }
     // Reads a row; false when it holds NaN (that nothing stands in for), infinity, or values whose square overflows.
     bool prepare(const Block& block, int i, Row& row, Scratch& scratch) const {
-        reader_.read(block, i, row.prepared, scratch);
+        if (block.csr != nullptr) return prepare(*block.csr, block.ids[i], row, scratch);
+        reader_.read(block.dense, i, row.prepared, scratch);
         return is_finite(row);
     }
     bool prepare(const Rows& rows, std::int64_t r, Row& row, Scratch& scratch) const {
@@ -106,14 +120,15 @@ public:
     }
 
     // What the first `terms` terms of a block's first n rows read out to; NaN for a row of many non-zeros, or one that is not finite.
-    bool glances() const { return reader_.keeps_all() && lender_ == nullptr; }
-    void glance(const Block& block, int n, std::int64_t terms, const T* weights, T bias, const Scratch& scratch, T* slot, T* z) const {
+    bool has_sparse_row_path() const { return reader_.keeps_all() && lender_ == nullptr; }
+    void first_estimates(const Block& block, int n, std::int64_t terms, const T* weights, T bias, const Scratch& scratch, T* slot, T* z) const {
         const Glance<T> g{&params_, &panels_, static_cast<int>(round_up(terms, L) / L), weights, bias, n_features(),
                           static_cast<std::int32_t>(reader_.most_listed()), scratch.values, scratch.features, slot};
-        RowReader<T>::by_type(block.dtype, [&](const auto& kernels_of_rows, auto) { kernels_of_rows.glance(g, block.row, n, z); });
+        RowReader<T>::by_type(block.dense.dtype, [&](const auto& kernels_of_rows, auto) { kernels_of_rows.glance(g, block.dense.row, n, z); });
     }
 
-    void start(T*) const {}
+    int full_prefetch_rows() const { return 1 << 30; }
+    void prefetch_full(const Row* const*, int) const {}  // slots are near
 
     // Terms [begin, end), rounded out to panels, of prepared rows into their slots.
     void evaluate(const Row* const* rows, T* const* slots, int n, std::int64_t begin, std::int64_t end) const {

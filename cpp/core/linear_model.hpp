@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <optional>
 
 #include "arena.hpp"
 #include "kernels.hpp"
@@ -46,6 +47,12 @@ public:
         std::size_t first, n_entries;
     };
 
+    struct Block {
+        const Rows* rows;
+        const std::int64_t* ids;
+    };
+    static constexpr int kTogether = 32;
+
     explicit LinearModel(const LinearModelSpec& spec)
         : n_features_(spec.n_features), n_outputs_(static_cast<int>(spec.intercept.size())),
           order_(spec.order.begin(), spec.order.end()), position_(spec.n_features, -1),
@@ -63,6 +70,9 @@ public:
     std::int64_t n_terms() const { return static_cast<std::int64_t>(order_.size()); }
     int n_outputs() const { return n_outputs_; }
     const std::vector<std::int32_t>& order() const { return order_; }
+    std::optional<std::span<const std::int32_t>> columns_read(std::int64_t terms) const {
+        return std::span(order_).first(static_cast<std::size_t>(terms));
+    }
     std::int64_t slot_width(std::int64_t terms) const { return round_up(terms, L); }
     std::int64_t evaluated(std::int64_t terms) const { return terms; }
     std::int64_t full_width() const { return 0; }  // the last stage reads the row itself
@@ -70,6 +80,8 @@ public:
     Scratch scratch(Arena&, std::int64_t) const { return {}; }
     std::int64_t full_work() const { return padded_features_; }
 
+    Block block(const Rows& rows, const std::int64_t* ids, int, const Scratch&) const { return {&rows, ids}; }
+    bool prepare(const Block& block, int i, Row& row, Scratch& scratch) const { return prepare(*block.rows, block.ids[i], row, scratch); }
     bool prepare(const Rows& rows, std::int64_t r, Row& row, Scratch& scratch) const {
         row = {&rows, r, &scratch, scratch.entries.size(), 0};
         if (rows.layout == Rows::Layout::csr && !order_.empty()) {
@@ -126,7 +138,6 @@ public:
             }
         }
     }
-    void start(double*) const {}
     // Feature values of terms [begin, end) of one dense row whose values do not lie in columns apart.
     void gather(const Row& row, std::int64_t begin, std::int64_t end, double* out) const {
         const Rows& source = *row.rows;
@@ -141,7 +152,7 @@ public:
         }
     }
     // Asks for the cache lines that gather will read, of all rows before the first is needed, unless the rows may be near by. Rows
-    // lie alike, mostly: the first says which lines. Inlined by force: see `ask`.
+    // lie alike, mostly: the first says which lines. Inlined by force: see `prefetch_full`.
     [[gnu::always_inline]] void prefetch(const Row* const* rows, int n, std::int64_t begin, std::int64_t end) const {
         const Rows& source = *rows[0]->rows;
         if (n < 2 || source.layout != Rows::Layout::dense || source.n_rows * std::abs(source.row_stride) < kNearBytes) return;
@@ -164,7 +175,7 @@ public:
     // values of one row would then compete for the same few places of the cache.
     void gather_columns(const Row* const* rows, int n, std::int64_t begin, int m, double* values) const {
         const Rows& source = *rows[0]->rows;
-        const auto ask = [&](int k) __attribute__((always_inline)) {  // see ask
+        const auto ask = [&](int k) __attribute__((always_inline)) {  // see prefetch_full
             const Column c = source.column(order_[begin + k]);
             for (int r = 0; r < n; ++r) __builtin_prefetch(c.data + rows[r]->index * c.stride);
         };
@@ -178,11 +189,11 @@ public:
         }
     }
     bool as_is() const { return fill_.empty(); }
-    // For how many rows at once to `ask`: the lines of all of them should still be near when the last is read.
-    int asked() const { return static_cast<int>(std::clamp<std::int64_t>(8192 / n_features_, 1, 8)); }
-    // Asks for everything that `full` reads of rows whose values lie in columns apart. Inlined by force: compilers leave out
+    // How many rows `prefetch_full` takes at once: the lines of all of them should still be near when the last is read.
+    int full_prefetch_rows() const { return static_cast<int>(std::clamp<std::int64_t>(8192 / n_features_, 1, 8)); }
+    // Prefetches everything that `full` reads of rows whose values lie in columns apart. Inlined by force: compilers leave out
     // calls that only ask, for such calls change nothing.
-    [[gnu::always_inline]] void ask(const Row* const* rows, int n) const {
+    [[gnu::always_inline]] void prefetch_full(const Row* const* rows, int n) const {
         const Rows& source = *rows[0]->rows;
         if (!columns_apart(source) || source.n_rows * n_features_ * 4 < kNearBytes) return;
         for (std::int64_t f = 0; f < n_features_; ++f) {
@@ -260,46 +271,36 @@ private:
     Aligned<double> weights_, magnitude_;
 };
 
-// A linear model with one output, on its way through the looks of a plan. A slot holds the estimates of all looks at once: a
+// What is kept of a row of a linear model with one output: a slot holds the estimates of all stages at once. A
 // feature value, once read, is added to each of them, and nothing is computed twice.
-class LinearWalk {
+class StageEstimates {
 public:
-    using Scalar = double;
+    using Source = LinearModel;
     using Row = LinearModel::Row;
-    using Scratch = LinearModel::Scratch;
     static constexpr int L = LinearModel::L;
 
     // weights[t] has one entry for each of the first terms[t] terms.
-    LinearWalk(std::shared_ptr<const LinearModel> model, const std::vector<std::int64_t>& terms,
-               const std::vector<std::vector<double>>& weights, const std::vector<double>& bias)
-        : model_(std::move(model)), terms_(terms), bias_(static_cast<std::size_t>(round_up(static_cast<std::int64_t>(terms.size()), L))),
+    StageEstimates(std::shared_ptr<const LinearModel> model, std::span<const std::int64_t> terms,
+               const std::vector<std::span<const double>>& weights, const std::vector<std::span<const double>>& bias)
+        : model_(std::move(model)), terms_(terms.begin(), terms.end()), bias_(static_cast<std::size_t>(round_up(static_cast<std::int64_t>(terms.size()), L))),
           n_panels_(static_cast<int>(bias_.size() / L)) {
         const std::int64_t deepest = terms.empty() ? 0 : terms.back();
         weights_ = Aligned<double>(static_cast<std::size_t>(deepest) * bias_.size());
         for (std::size_t t = 0; t < terms.size(); ++t) {
-            bias_[t] = bias[t];
+            bias_[t] = bias[t][0];
             for (std::int64_t k = 0; k < terms[t]; ++k) weights_[k * bias_.size() + t] = weights[t][k];
         }
     }
 
-    std::int64_t n_features() const { return model_->n_features(); }
-    std::int64_t n_terms() const { return model_->n_terms(); }
-    int n_outputs() const { return 1; }
     std::int64_t slot_width(std::int64_t) const { return static_cast<std::int64_t>(bias_.size()); }
     std::int64_t evaluated(std::int64_t terms) const { return terms; }
-    std::int64_t full_width() const { return 0; }
-    std::size_t row_bytes() const { return 0; }
-    Scratch scratch(Arena& arena, std::int64_t rows) const { return model_->scratch(arena, rows); }
-    std::int64_t full_work() const { return model_->full_work(); }
-    bool prepare(const Rows& rows, std::int64_t r, Row& row, Scratch& scratch) const { return model_->prepare(rows, r, row, scratch); }
-    double full(const Rows& rows, std::int64_t r, const Row& row, const double* slot, double working, double* f, double* work) const {
-        return model_->full(rows, r, row, slot, working, f, work);
-    }
-
-    int asked() const { return model_->asked(); }
-    [[gnu::always_inline]] void ask(const Row* const* rows, int n) const { model_->ask(rows, n); }
     void start(double* slot) const { std::copy(bias_.data(), bias_.data() + bias_.size(), slot); }
-    double score(const double* slot, int look) const { return slot[look]; }
+    auto estimate(int stage) const {
+        return [stage](const double* slot) { return slot[stage]; };
+    }
+    void estimates(const double* const* slots, int n, int stage, double* const* scores) const {
+        for (int r = 0; r < n; ++r) scores[r][0] = slots[r][stage];
+    }
 
     void evaluate(const Row* const* rows, double* const* slots, int n, std::int64_t begin, std::int64_t end) const {
         if (rows[0]->rows->layout == Rows::Layout::csr) {  // zeros change no sum

@@ -255,7 +255,7 @@ class Engine:
     ) -> tuple[int, int]:
         """Compute code and stage of one row, a 1-D array; see `predict`."""
 
-    def look(self, rows: Rows, n_threads: int) -> Any:
+    def trace(self, rows: Rows, n_threads: int) -> Any:
         """See every row at every early stage; nobody leaves.
 
         Returns

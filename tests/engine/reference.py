@@ -230,7 +230,7 @@ class Plan:
         return np.array(rows).reshape(len(self.terms), len(values), self.decision.n_outputs)
 
     def walk(self, seen: Any, full: np.ndarray, n_stages: int, at_end: str) -> tuple[np.ndarray, np.ndarray]:
-        """Codes and stages from what ``Engine.look`` saw and the codes of the full model."""
+        """Codes and stages from what ``Engine.trace`` saw and the codes of the full model."""
         answers = [self._walk_row(seen, i, full[i], n_stages, at_end) for i in range(len(full))]
         return tuple(np.array(answers, dtype=np.int32).reshape(-1, 2).T)
 

@@ -18,7 +18,7 @@ def answers(engine, packed, X, n_threads=1, build=_core.Rows.dense):
     """Everything that the engine says, row by row, as bits."""
     rows = build(X)
     given_by = [
-        *cases.as_tuple(engine.look(rows, n_threads)),
+        *cases.as_tuple(engine.trace(rows, n_threads)),
         *engine.predict(rows, engine.n_stages, "full", U, n_threads),
         *engine.predict(rows, engine.n_stages, "answer", U, n_threads),
         *engine.predict(rows, 0, "full", U, n_threads),
@@ -110,8 +110,8 @@ def test_whether_zeros_are_skipped_changes_nothing(single):
     as_lists = plan.engine(model.pack(single, kept=kept))
     for density in (0.05, 0.39, 0.41, 0.7, 1.0):  # the engine's own choice changes in between
         X = rng.normal(size=(20, d)) * (rng.random((20, d)) < density)
-        expected = cases.bits(plan.engine(model.pack(single)).look(_core.Rows.dense(X), 1))
-        assert cases.bits(as_lists.look(_core.Rows.dense(X), 1)) == expected
+        expected = cases.bits(plan.engine(model.pack(single)).trace(_core.Rows.dense(X), 1))
+        assert cases.bits(as_lists.trace(_core.Rows.dense(X), 1)) == expected
 
 
 def test_memory_of_an_earlier_call_does_not_shine_through():
@@ -119,8 +119,8 @@ def test_memory_of_an_earlier_call_does_not_shine_through():
     small, large = cases.machine(rng, d=5, n=7), cases.machine(rng, d=300, n=200)
     engine = cases.plan(rng, small, Decision()).engine(small.pack())
     X = cases.rows(rng, 10, 5)
-    expected = cases.bits(engine.look(_core.Rows.dense(X), 1))
+    expected = cases.bits(engine.trace(_core.Rows.dense(X), 1))
     big = cases.plan(rng, large, Decision()).engine(large.pack())
     for value in (1.0, np.nan, 1e30):
-        big.look(_core.Rows.dense(np.full((100, 300), value)), 1)
-        assert cases.bits(engine.look(_core.Rows.dense(X), 1)) == expected
+        big.trace(_core.Rows.dense(np.full((100, 300), value)), 1)
+        assert cases.bits(engine.trace(_core.Rows.dense(X), 1)) == expected

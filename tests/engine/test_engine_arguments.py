@@ -122,7 +122,7 @@ def test_rows_of_another_width(width):
             with pytest.raises(ValueError, match=f"{width} columns"):
                 engine.predict(rows, 1, "full", U, 1)
             with pytest.raises(ValueError, match=f"{width} columns"):
-                engine.look(rows, 1)
+                engine.trace(rows, 1)
             with pytest.raises(ValueError, match=f"{width} columns"):
                 packed.scores(rows, U, 1)
 
@@ -133,7 +133,7 @@ def test_rows_that_are_none():
         with pytest.raises(TypeError):
             engine.predict(nothing, 1, "full", U, 1)
         with pytest.raises(TypeError):
-            engine.look(nothing, 1)
+            engine.trace(nothing, 1)
 
 
 def test_missing_columns():
@@ -145,7 +145,7 @@ def test_missing_columns():
     with pytest.raises(ValueError, match="missing"):
         one.predict(some, 1, "pending", U, 1)
     with pytest.raises(ValueError, match="missing"):
-        one.look(some, 1)
+        one.trace(some, 1)
     for rows in (some, cases.column_rows(X, range(6))):
         with pytest.raises(ValueError, match="every column"):
             engine.predict(rows, 0, "full", U, 1)
@@ -162,7 +162,7 @@ def test_a_kernel_machine_reads_every_column():
             with pytest.raises(ValueError, match="every column"):
                 engine.predict(rows, n_stages, at_end, U, 1)
         with pytest.raises(ValueError, match="every column"):
-            engine.look(rows, 1)
+            engine.trace(rows, 1)
         with pytest.raises(ValueError, match="every column"):
             packed.scores(rows, U, 1)
 
@@ -178,22 +178,22 @@ def test_rows_that_are_not_aligned():
         rows = _core.Rows.dense(crooked)
     except BAD:
         return
-    assert cases.bits(engine.look(rows, 1)) == cases.bits(engine.look(_core.Rows.dense(X), 1))
+    assert cases.bits(engine.trace(rows, 1)) == cases.bits(engine.trace(_core.Rows.dense(X), 1))
 
 
 def test_rows_outlive_their_arrays():
     engine = PLAN.engine(MACHINE.pack())
-    expected = cases.bits(engine.look(_core.Rows.dense(X), 1))
+    expected = cases.bits(engine.trace(_core.Rows.dense(X), 1))
     rows = [_core.Rows.dense(X.copy()), cases.csr_rows(X.copy())]
     np.full((1000, 100), 7.0)  # in their place
-    assert all(cases.bits(engine.look(r, 1)) == expected for r in rows)
+    assert all(cases.bits(engine.trace(r, 1)) == expected for r in rows)
 
 
 def test_an_engine_outlives_its_model_and_its_arrays():
     engine = PLAN.engine(MACHINE.pack())
-    expected = cases.bits(engine.look(_core.Rows.dense(X), 1))
+    expected = cases.bits(engine.trace(_core.Rows.dense(X), 1))
     weights = [w.copy() for w in PLAN.weights]
     fragile = PLAN.engine(MACHINE.pack(vectors=MACHINE.vectors.copy()), weights=weights)
     for w in weights:
         w[...] = np.nan
-    assert cases.bits(fragile.look(_core.Rows.dense(X), 1)) == expected
+    assert cases.bits(fragile.trace(_core.Rows.dense(X), 1)) == expected

@@ -163,7 +163,7 @@ def test_many_rows_near_a_tie():
     fine, errors = packed.scores(rows, U64, 1)
     assert (np.abs(fine[:, 0]) > errors).all()
     plan = Plan(Decision(), [16], [rng.normal(size=(1, 16))], [np.zeros(1)], np.zeros(1), np.zeros(1))
-    low, high = np.quantile(plan.engine(packed).look(rows, 1), [0.25, 0.75], axis=0)
+    low, high = np.quantile(plan.engine(packed).trace(rows, 1), [0.25, 0.75], axis=0)
     engine = replace(plan, low=low, high=high).engine(packed)
     codes, stages = expected = engine.predict(rows, 1, "full", U64, 1)
     assert 0.4 < (stages == 1).mean() < 0.6

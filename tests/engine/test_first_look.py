@@ -21,7 +21,7 @@ def two_looks(packed, first, X, last=40):
     rng = np.random.default_rng(1)
     weights = [rng.normal(size=(1, m)) for m in (first, last)]
     plan = Plan(Decision(), [first, last], weights, [np.zeros(1)] * 2, np.zeros(2), np.zeros(2))
-    low, high = np.quantile(plan.engine(packed).look(cases.csr_rows(X), 1), [0.25, 0.75], axis=0)
+    low, high = np.quantile(plan.engine(packed).trace(cases.csr_rows(X), 1), [0.25, 0.75], axis=0)
     return replace(plan, low=low, high=high).engine(packed)
 
 

@@ -51,7 +51,7 @@ def test_kernel_machine(seed, kernel, d, n, n_rows, decision, single, dtype, opt
     X = cases.rows(rng, n_rows, d, dtype, nan=0.1 if options["filled"] else 0.0)
     engine = plan.engine(model.pack(single))
     assert engine.single == single
-    seen = engine.look(_core.Rows.dense(X), 1)
+    seen = engine.trace(_core.Rows.dense(X), 1)
     check_look(model, plan, seen, X)
     scores, errors = model.pack(single).scores(_core.Rows.dense(X), 0.0, 1)
     assert scores.shape == (n_rows, decision.n_outputs)
@@ -95,7 +95,7 @@ def test_linear_model(seed, d, n, n_rows, decision, dtype, filled):
     engine = plan.engine(packed)
     assert not engine.single
     for given_rows in (_core.Rows.dense(X), cases.csr_rows(X), cases.column_rows(X)):
-        check_look(model, plan, engine.look(given_rows, 1), X)
+        check_look(model, plan, engine.trace(given_rows, 1), X)
         scores, _ = packed.scores(given_rows, 0.0, 1)
         np.testing.assert_allclose(scores, model.scores(X), rtol=1e-11, atol=1e-11)
 
@@ -114,10 +114,10 @@ def test_layouts_and_dtypes_give_the_same_bits(d, single, options):
     lit = rng.random((30, d)) < rng.choice([0.2, 1.0], (30, 1))
     X = (lit * rng.integers(0, 4, (30, d))).astype(np.uint8)
     rows = _core.Rows.dense(X)
-    expected = cases.bits((engine.look(rows, 1), *packed.scores(rows, U, 1)))
+    expected = cases.bits((engine.trace(rows, 1), *packed.scores(rows, U, 1)))
     for dtype in (np.uint8, np.float32, np.float64):
         for name, given_rows in cases.layouts(X.astype(dtype)):
-            seen = cases.bits((engine.look(given_rows, 1), *packed.scores(given_rows, U, 1)))
+            seen = cases.bits((engine.trace(given_rows, 1), *packed.scores(given_rows, U, 1)))
             assert seen == expected, (name, dtype)
 
 
@@ -132,7 +132,7 @@ def test_layouts_and_dtypes_give_a_linear_model_the_same_bits(decision, d, fille
 
     def answers(rows):
         answer = [engine.predict(rows, n, "answer", U, 1) for n in range(1, 7)]
-        return cases.bits((*cases.as_tuple(engine.look(rows, 1)), *(a for pair in answer for a in pair)))
+        return cases.bits((*cases.as_tuple(engine.trace(rows, 1)), *(a for pair in answer for a in pair)))
 
     expected = answers(_core.Rows.dense(X))
     for dtype in (np.uint8, np.float32, np.float64):
@@ -151,7 +151,7 @@ def test_csr_rows_have_the_bits_of_dense_rows(d, single, kept):
     engine = cases.plan(rng, model, Decision("sign")).engine(packed)
     X = cases.rows(rng, 60, d)
     assert cases.bits(packed.scores(_core.Rows.dense(X), U, 1)) == cases.bits(packed.scores(cases.csr_rows(X), U, 1))
-    assert cases.bits(engine.look(_core.Rows.dense(X), 1)) == cases.bits(engine.look(cases.csr_rows(X), 1))
+    assert cases.bits(engine.trace(_core.Rows.dense(X), 1)) == cases.bits(engine.trace(cases.csr_rows(X), 1))
     for n_stages in (0, 2, 4):
         dense = engine.predict(_core.Rows.dense(X), n_stages, "full", U, 1)
         assert cases.bits(dense) == cases.bits(engine.predict(cases.csr_rows(X), n_stages, "full", U, 1))
@@ -162,12 +162,12 @@ def test_stored_zeros_of_either_sign_change_nothing():
     model = cases.machine(rng, d=40)
     engine = cases.plan(rng, model, Decision("sign")).engine(model.pack())
     X = cases.rows(rng, 20, 40)
-    expected = cases.bits(engine.look(_core.Rows.dense(X), 1))
+    expected = cases.bits(engine.trace(_core.Rows.dense(X), 1))
     signed = np.where(X == 0, -0.0, X)
-    assert cases.bits(engine.look(_core.Rows.dense(signed), 1)) == expected
+    assert cases.bits(engine.trace(_core.Rows.dense(signed), 1)) == expected
     everywhere = np.tile(np.arange(40), 20), np.arange(21) * 40
     stored = sparse.csr_array((signed.ravel(), *everywhere), shape=(20, 40))
-    assert cases.bits(engine.look(cases.csr_rows(stored), 1)) == expected
+    assert cases.bits(engine.trace(cases.csr_rows(stored), 1)) == expected
 
 
 @pytest.mark.parametrize("single", [False, True], ids=["double", "single"])
@@ -181,7 +181,7 @@ def test_many_features_in_csr(single):
     X = cases.rows(rng, 20, 50)
     coordinates = sparse.coo_array(X)
     wide_rows = sparse.csr_array((coordinates.data, (coordinates.row, kept[coordinates.col])), shape=(20, d))
-    check_look(model, plan, plan.engine(wide).look(cases.csr_rows(wide_rows), 1), X)
+    check_look(model, plan, plan.engine(wide).trace(cases.csr_rows(wide_rows), 1), X)
 
 
 def test_rows_know_their_length():
@@ -203,7 +203,7 @@ def test_no_rows(kind, decision):
         for at_end in ("full", "answer", "pending"):
             codes, stages = engine.predict(nothing, 2, at_end, 0.0, 2)
             assert codes.shape == stages.shape == (0,)
-        seen = engine.look(nothing, 2)
+        seen = engine.trace(nothing, 2)
         assert all(a.shape == (0, 4) for a in (seen if isinstance(seen, tuple) else (seen,)))
         scores, errors = packed.scores(nothing, 0.0, 2)
         assert scores.shape == (0, decision.n_outputs)
@@ -219,7 +219,7 @@ def test_vectors_and_landmarks_are_gathered_in_the_order_of_the_plan(single):
     pieces = np.empty_like(model.vectors)
     pieces[scattered] = model.vectors
     X = cases.rows(rng, 30, 7, np.float32)
-    whole = plan.engine(model.pack(single)).look(_core.Rows.dense(X), 1)
+    whole = plan.engine(model.pack(single)).trace(_core.Rows.dense(X), 1)
     apart = model.pack(single, vectors=pieces[:25].copy(), landmarks=pieces[25:].copy(), order=scattered)
-    for seen, expected in zip(plan.engine(apart).look(_core.Rows.dense(X), 1), whole, strict=True):
+    for seen, expected in zip(plan.engine(apart).trace(_core.Rows.dense(X), 1), whole, strict=True):
         np.testing.assert_array_equal(seen, expected)

@@ -31,7 +31,7 @@ def one_score(rng, kind="double", **options):
     model, packed = make(rng, kind, Decision(), **options)
     plan = cases.plan(rng, model, Decision(), 1)
     X = cases.rows(rng, 40, 30)
-    return plan, packed, X, plan.engine(packed).look(_core.Rows.dense(X), 1)[:, 0]
+    return plan, packed, X, plan.engine(packed).trace(_core.Rows.dense(X), 1)[:, 0]
 
 
 @settings(max_examples=60)
@@ -51,7 +51,7 @@ def test_predict_follows_the_reference_loop(seed, kind, decision, stages, n_rows
     assert engine.n_stages == stages
     X = cases.rows(rng, n_rows, 30)
     rows = _core.Rows.dense(X)
-    seen = engine.look(rows, 1)
+    seen = engine.trace(rows, 1)
     full, stage = engine.predict(rows, 0, "full", U, 1)
     assert (stage == stages).all()
     at_end = data.draw(st.sampled_from(["full", "answer", "pending"] if stages else ["full", "pending"]))
@@ -123,7 +123,7 @@ def test_a_confidence_that_equals_its_threshold_stays(kind, decision):
     model, packed = make(rng, kind, decision)
     plan = cases.plan(rng, model, decision, 1)
     rows = _core.Rows.dense(cases.rows(rng, 1, 30))
-    codes, confidence = plan.engine(packed).look(rows, 1)
+    codes, confidence = plan.engine(packed).trace(rows, 1)
     assert leaves(plan, packed, rows, high=confidence[0, 0]) == _core.PENDING
     below = np.nextafter(confidence[0, 0], confidence.dtype.type(-np.inf))
     assert leaves(plan, packed, rows, high=below) == codes[0, 0]
@@ -189,12 +189,12 @@ def test_rows_that_are_not_finite_are_named_and_disturb_nobody(value, kind, deci
     plan = cases.plan(rng, model, decision)
     engine = plan.engine(packed)
     X = cases.rows(rng, 50, 17)
-    before = engine.look(_core.Rows.dense(X), 1), engine.predict(_core.Rows.dense(X), 4, "full", U, 1)
+    before = engine.trace(_core.Rows.dense(X), 1), engine.predict(_core.Rows.dense(X), 4, "full", U, 1)
     bad = np.zeros(50, dtype=bool)
     bad[::7] = True
     X[np.flatnonzero(bad), rng.integers(0, 17, bad.sum())] = value
     for rows in (_core.Rows.dense(X), _core.Rows.dense(np.asfortranarray(X)), cases.csr_rows(X)):
-        seen, answer = engine.look(rows, 2), engine.predict(rows, 4, "full", U, 2)
+        seen, answer = engine.trace(rows, 2), engine.predict(rows, 4, "full", U, 2)
         expected = [*cases.as_tuple(before[0]), *before[1]]
         for old, new in zip(expected, [*cases.as_tuple(seen), *answer], strict=True):
             assert cases.bits(old[~bad]) == cases.bits(new[~bad])
@@ -262,7 +262,7 @@ def test_take_is_fancy_indexing(kind, layout):
         taken = build(X)
         taken.take(chosen)
         assert len(taken) == len(chosen)
-        assert cases.bits(engine.look(taken, 2)) == cases.bits(engine.look(build(X[chosen]), 1))
+        assert cases.bits(engine.trace(taken, 2)) == cases.bits(engine.trace(build(X[chosen]), 1))
         answer = engine.predict(taken, 4, "full", U, 2)
         assert cases.bits(answer) == cases.bits(engine.predict(build(X[chosen]), 4, "full", U, 1))
         assert cases.bits(packed.scores(taken, U, 2)) == cases.bits(packed.scores(build(X[chosen]), U, 1))

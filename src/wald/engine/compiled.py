@@ -99,7 +99,7 @@ class CompiledCascade:
 
     def trace(self, X: Any, n_threads: int) -> Trace:
         """What every stage sees of rows, of which none leaves."""
-        seen = [self._engine.look(piece.rows, n_threads) for piece in pieces(X)]
+        seen = [self._engine.trace(piece.rows, n_threads) for piece in pieces(X)]
         if self._model.decision.n_outputs == 1:
             return Trace(np.concatenate(seen), None, None)
         return Trace(None, np.concatenate([s[0] for s in seen]), np.concatenate([s[1] for s in seen]))

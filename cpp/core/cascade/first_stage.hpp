@@ -1,0 +1,97 @@
+// The first stage of rows while each of them is in the cache, by the sparse-row path: most rows need no more.
+#pragma once
+
+#include "../cascade.hpp"
+#include "../kernel_machine.hpp"
+
+namespace wald {
+
+// A kernel machine with one output whose first stage is short.
+template <class T>
+class FirstStageCascade final : public Cascade<KernelMachine<T>, TermValues<KernelMachine<T>>, KernelMachine<double>> {
+    using Base = Cascade<KernelMachine<T>, TermValues<KernelMachine<T>>, KernelMachine<double>>;
+    using typename Base::Call;
+
+public:
+    using Base::Base;
+
+    // Whether a machine's rows may take this path when the first stage has so many terms.
+    static bool suits(const KernelMachine<T>& machine, std::int64_t terms) {
+        return machine.n_outputs() == 1 && machine.has_sparse_row_path() && terms > 0 && terms <= kMostTerms;
+    }
+
+private:
+    static constexpr std::int64_t kMostTerms = 32;
+    static constexpr int kTogether = KernelMachine<T>::kTogether;
+
+    class FirstStage {
+    public:
+        // For up to n rows, of which the scratch memory holds some at a time.
+        FirstStage(const FirstStageCascade& cascade, std::int64_t n) : c_(cascade) {
+            const std::int64_t terms = c_.terms_->slot_width(c_.stages_.terms[0]);
+            together_ = c_.tile_rows(terms, std::min<std::int64_t>(kTogether, n));
+            Arena& arena = thread_arena();
+            arena.reset(static_cast<std::size_t>(together_) * c_.terms_->row_bytes() + Arena::bytes<T>(terms));
+            scratch_ = c_.terms_->scratch(arena, together_);
+            slot_ = arena.take<T>(terms);
+        }
+
+        // Answers the rows at positions [begin, end) that are decided, and returns the positions of the others. Once the stage
+        // decides fewer than half of some rows, the next rows are returned without it.
+        std::vector<std::int64_t> run(const Call& call, std::int64_t begin, std::int64_t end) {
+            std::vector<std::int64_t> undecided;
+            bool worthwhile = true;
+            for (std::int64_t at = begin; at < end; at += together_) {
+                const int n = static_cast<int>(std::min(together_, end - at));
+                if (worthwhile) worthwhile = 2 * decide(call, at, n, undecided) > n;
+                else for (int i = 0; i < n; ++i) undecided.push_back(at + i);
+            }
+            return undecided;
+        }
+
+    private:
+        // Returns how many of n rows are answered.
+        int decide(const Call& call, std::int64_t first, int n, std::vector<std::int64_t>& undecided) {
+            std::int64_t rows[kTogether];
+            T z[kTogether];
+            for (int i = 0; i < n; ++i) rows[i] = call.row(first + i);
+            const auto block = c_.terms_->block(call.rows, rows, n, scratch_);
+            c_.terms_->first_estimates(block, n, c_.stages_.terms[0], c_.kept_->weights(0), c_.kept_->bias(0), scratch_, slot_, z);
+            const std::ptrdiff_t before = std::ssize(undecided);
+            for (int i = 0; i < n; ++i) {
+                const std::int32_t code = c_.decided(z[i], 0);  // a row that this path does not take has NaN, which decides nothing
+                if (code == kPending) undecided.push_back(first + i);
+                else FirstStageCascade::answer(call, first + i, code, 0);
+            }
+            return n - static_cast<int>(std::ssize(undecided) - before);
+        }
+
+        const FirstStageCascade& c_;
+        std::int64_t together_;
+        typename KernelMachine<T>::Scratch scratch_;
+        T* slot_;
+    };
+
+    void answer_rows(const Call& call, std::int64_t begin, std::int64_t end, int n_threads) const override {
+        if (call.n_stages == 0 || call.rows.layout == Rows::Layout::csr) return Base::answer_rows(call, begin, end, n_threads);
+        const std::vector<std::int64_t> undecided = first_stage(call, begin, end, n_threads);
+        this->run_rows(call, std::ssize(undecided), [&](std::int64_t i) { return undecided[i]; }, n_threads);
+    }
+    std::vector<std::int64_t> first_stage(const Call& call, std::int64_t begin, std::int64_t end, int n_threads) const {
+        std::vector<std::vector<std::int64_t>> found(n_threads);
+        this->each_piece(end - begin, Base::kHeadRows, n_threads, [&](std::int64_t from, std::int64_t to, int worker) {
+            const std::vector<std::int64_t> some = FirstStage(*this, to - from).run(call, begin + from, begin + to);
+            found[worker].insert(found[worker].end(), some.begin(), some.end());
+        });
+        // The threads' rows alternate: neighbouring rows are alike, and every thread is to have some of each kind.
+        std::vector<std::int64_t> undecided;
+        std::size_t longest = 0;
+        for (const auto& f : found) longest = std::max(longest, f.size());
+        for (std::size_t i = 0; i < longest; ++i)
+            for (const auto& f : found)
+                if (i < f.size()) undecided.push_back(f[i]);
+        return undecided;
+    }
+};
+
+}  // namespace wald
