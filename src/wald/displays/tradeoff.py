@@ -9,9 +9,9 @@ from numpy.typing import ArrayLike
 
 from ..early_exit import EarlyExitClassifier
 from ..stopping import StageScores, q_grid
-from ..stopping.binomial import interval
-from ..stopping.boundary import ProtectName
-from ..stopping.validation import require_fraction
+from ..stopping.core.binomial import interval
+from ..stopping.core.boundary import ProtectName
+from ..stopping.core.validation import require_fraction
 from ._curves import curve_look, draw_bound, draw_point, in_use, legend_of_curves
 from ._source import model_of, name_of, require_fitted, require_matplotlib, require_rows, unit_of
 

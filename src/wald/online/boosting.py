@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..stopping.validation import require_option, require_positive
+from ..stopping.core.validation import require_option, require_positive
 from .attention import settings
 from .classifier import AttentiveClassifier
 from .first_rows import Chunk, FirstRows
