@@ -9,7 +9,7 @@ from wald import EarlyExitClassifier
 from wald.early_exit import selection
 from wald.plan import CostModel, live_shares
 from wald.stopping import ConstantBoundary, DegenerateBoundaryWarning
-from wald.stopping.binomial import most_disagreements, shared_confidence
+from wald.stopping.core.binomial import most_disagreements, shared_confidence
 
 
 def allowed(n, splits, risk=0.02):

@@ -14,7 +14,7 @@ from sklearn.tree import DecisionTreeClassifier
 from wald import _core
 from wald.online import AttentiveBoosting
 from wald.online.attention import ERROR_OF, rule_of
-from wald.stopping.binomial import interval
+from wald.stopping.core.binomial import interval
 
 # -- the algorithm ---------------------------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ from online.reference import walk_problem
 from wald import _core
 from wald.online import AttentivePerceptron, StopError
 from wald.online.attention import ERROR_OF, rule_of
-from wald.stopping.binomial import interval
+from wald.stopping.core.binomial import interval
 
 
 def watched(model, X, y, epochs=2):

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from wald.stopping import rows_needed
-from wald.stopping.binomial import interval, most_disagreements, p_value, smallest_risk, upper_bound
+from wald.stopping.core.binomial import interval, most_disagreements, p_value, smallest_risk, upper_bound
 
 SHARES = st.floats(1e-5, 0.5)
 CONFIDENCES = st.floats(0.5, 0.999)

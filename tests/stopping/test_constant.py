@@ -22,7 +22,7 @@ from wald.stopping import (
     reflection_boundary,
     simple_bridge_boundary,
 )
-from wald.stopping.checks import example_walk
+from wald.stopping.rules.checks import example_walk
 
 WALK = walk_of(make_walks(4000, 40, drift=0.8, random_state=0), theta=0.3, intercept=0.1)
 THETA = 0.2  # on the sums

@@ -11,7 +11,7 @@ from stopping.walks import walk_of
 
 from wald.datasets import make_walks
 from wald.stopping import CurvedBoundary, DegenerateBoundaryWarning, curved_boundary
-from wald.stopping.checks import example_walk
+from wald.stopping.rules.checks import example_walk
 
 WALK = walk_of(make_walks(4000, 40, drift=0.8, random_state=0), theta=0.3, intercept=0.1)
 EVERY = np.ones(4000, dtype=bool)

@@ -10,8 +10,8 @@ import pytest
 from scipy import stats
 
 from wald.stopping import Boundary, StageScores, certify, measure, one_row_per_group, q_grid
-from wald.stopping.binomial import upper_bound
-from wald.stopping.fixed_sequence import counts_along
+from wald.stopping.core.binomial import upper_bound
+from wald.stopping.core.fixed_sequence import counts_along
 
 SD = np.array([1.0, 0.5, 0.25])
 LADDER = Boundary.symmetric(0.0, SD)

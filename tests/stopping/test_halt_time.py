@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from wald.stopping import Boundary, StageScores, certify, certify_by_halt_time, q_grid
-from wald.stopping.binomial import p_value
+from wald.stopping.core.binomial import p_value
 
 SD = np.array([0.5, 0.3, 0.15])
 LADDER = Boundary.symmetric(0.0, SD)

@@ -21,7 +21,7 @@ from wald.stopping import (
     reflection_boundary,
     simple_bridge_boundary,
 )
-from wald.stopping.levels import joint_level, reflection_level
+from wald.stopping.papers.levels import joint_level, reflection_level
 
 
 @pytest.mark.parametrize(

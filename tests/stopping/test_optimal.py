@@ -15,8 +15,8 @@ from wald.stopping import (
     OptimalBoundary,
     check_stopping_rule,
 )
-from wald.stopping.checks import example_walk
-from wald.stopping.induction import Problem
+from wald.stopping.papers.induction import Problem
+from wald.stopping.rules.checks import example_walk
 
 
 def brownian(start, n, **changes):

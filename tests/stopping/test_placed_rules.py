@@ -10,9 +10,9 @@ from scipy import stats
 from stopping.rules import BY_ROWS
 
 from wald.stopping import ErrorSpending, LikelihoodRatio, Margin, Qwyc, Walk
-from wald.stopping.checks import example_walk
-from wald.stopping.printed import printed_table
-from wald.stopping.survivors import allowed
+from wald.stopping.core.survivors import allowed
+from wald.stopping.papers.printed import printed_table
+from wald.stopping.rules.checks import example_walk
 
 PLACED = [rule for rule in BY_ROWS if isinstance(rule, Qwyc | ErrorSpending)]
 

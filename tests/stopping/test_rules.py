@@ -19,7 +19,7 @@ from wald.stopping import (
     check_rule,
     check_stopping_rule,
 )
-from wald.stopping.checks import example_walk
+from wald.stopping.rules.checks import example_walk
 
 RULES = BY_FORMULA + BY_ROWS
 

@@ -31,7 +31,7 @@ from wald.stopping import (
     hoeffding_bentkus_p_value,
     q_grid,
 )
-from wald.stopping.calibration import crossings
+from wald.stopping.core.calibration import crossings
 
 pytestmark = pytest.mark.long
 

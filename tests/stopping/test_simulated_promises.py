@@ -15,7 +15,7 @@ import pytest
 from scipy import stats
 
 from wald.stopping import Boundary, Certificate, StageScores, certify, measure, q_grid
-from wald.stopping.binomial import interval, upper_bound
+from wald.stopping.core.binomial import interval, upper_bound
 
 pytestmark = pytest.mark.long
 

@@ -15,7 +15,7 @@ from stopping.walks import simulated, walk_of
 
 from wald.datasets import make_walks
 from wald.stopping import ConstantBoundary, CurvedBoundary, OptimalBoundary, certify, q_grid
-from wald.stopping.levels import DegenerateBoundaryWarning, OptimisticBoundaryWarning
+from wald.stopping.papers.levels import DegenerateBoundaryWarning, OptimisticBoundaryWarning
 
 pytestmark = pytest.mark.long
 

@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from wald.stopping.checks import example_walk
+from wald.stopping.rules.checks import example_walk
 
 
 def test_moments_are_those_of_the_partial_sums():

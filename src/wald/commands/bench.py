@@ -174,7 +174,7 @@ def broken_promise(
     """
     import numpy as np
 
-    from ..stopping.binomial import p_value
+    from ..stopping.core.binomial import p_value
 
     if certificate.status == "measured":
         return None
@@ -192,7 +192,7 @@ def broken_promise(
 
 def _promised(certificate: Certificate, classes: NDArray[Any]) -> list[tuple[Any, float]]:
     """Class labels, or None for all rows, with what is promised of them."""
-    from ..stopping.fixed_sequence import rows_of
+    from ..stopping.core.fixed_sequence import rows_of
 
     if certificate.status != "certified" or not certificate.risk:
         return [(None, 0.0)]

@@ -104,7 +104,7 @@ def reached_by(plan: Plan, n_rows: int) -> tuple[Floats, Floats]:
     """
     import numpy as np
 
-    from ..stopping.binomial import interval, shared_confidence
+    from ..stopping.core.binomial import interval, shared_confidence
 
     low, high = np.ones(plan.n_stages + 1), np.ones(plan.n_stages + 1)
     if not plan.evaluate_all:

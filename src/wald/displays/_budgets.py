@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from ..stopping.validation import require_fraction, require_not_negative, require_option
+from ..stopping.core.validation import require_fraction, require_not_negative, require_option
 from ..structured.budget import BudgetedPredictor
 from ..structured.policies.base import Policy, check_policy
 from ..structured.policies.driver import Acquired, Allowance, acquire

@@ -14,7 +14,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.ticker import FuncFormatter, Locator, NullLocator
 
-from ..stopping.binomial import upper_bound
+from ..stopping.core.binomial import upper_bound
 from ..utils.figures import percent, thousands
 
 #: Okabe and Ito's colours without yellow, which is illegible on white.

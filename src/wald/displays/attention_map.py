@@ -12,7 +12,7 @@ from scipy import sparse
 
 from ..early_exit import EarlyExitClassifier
 from ..engine.rows import take, to_array
-from ..stopping.validation import require_option
+from ..stopping.core.validation import require_option
 from ._display import Display
 from ._pixels import contributions, easy_and_hard, pixels_of, places
 from ._source import Floats, model_of, require_chosen

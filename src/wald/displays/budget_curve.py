@@ -9,7 +9,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..stopping.validation import require_option
+from ..stopping.core.validation import require_option
 from ..structured.budget import BudgetedPredictor
 from ..structured.policies.base import Policy
 from ..utils.figures import percent

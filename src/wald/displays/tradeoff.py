@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike
 
 from ..early_exit import EarlyExitClassifier
 from ..stopping import StageScores, q_grid
-from ..stopping.binomial import interval
-from ..stopping.boundary import ProtectName
-from ..stopping.validation import require_fraction
+from ..stopping.core.binomial import interval
+from ..stopping.core.boundary import ProtectName
+from ..stopping.core.validation import require_fraction
 from ._curves import CurveDisplay, draw_bound, legend_of_curves
 from ._source import model_of, name_of, unit_of
 

@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike
 from ..models import AdditiveModel
 from ..plan import Plan, live_shares
 from ..stopping import Certificate, Rule, StageScores, certify, measure, q_grid
-from ..stopping.binomial import shared_confidence, upper_bound
-from ..stopping.boundary import Protect
-from ..stopping.fixed_sequence import rows_of
+from ..stopping.core.binomial import shared_confidence, upper_bound
+from ..stopping.core.boundary import Protect
+from ..stopping.core.fixed_sequence import rows_of
 from ..utils.figures import percent, thousands
 from .planning import full_codes
 from .request import stage_scores, without_exits

@@ -22,8 +22,8 @@ from ..engine.threads import effective_threads
 from ..models import AdditiveModel, decompose
 from ..plan import Plan
 from ..stopping import Certificate, Rule, StageScores
-from ..stopping.boundary import Protect
-from ..stopping.class_risks import by_code
+from ..stopping.core.boundary import Protect
+from ..stopping.core.class_risks import by_code
 from ..utils.figures import thousands
 from ..utils.progress import LateBar
 from .certification import Promise, certificate_scores, certified, rare_classes, seen_by

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..plan import CostModel
 from ..stopping import Ladder, Lossless, Rule, check_rule
-from ..stopping.boundary import PROTECT
+from ..stopping.core.boundary import PROTECT
 
 
 def checked_rule(owner: Any) -> Rule:

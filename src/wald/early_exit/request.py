@@ -13,7 +13,7 @@ from ..engine import Cascade, Packed, Trace
 from ..models import AdditiveModel
 from ..plan import Readout
 from ..stopping import Rule, StageScores
-from ..stopping.boundary import Protect
+from ..stopping.core.boundary import Protect
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ import numpy as np
 from ..models import AdditiveModel
 from ..plan import CostModel, Plan, live_shares
 from ..stopping import Certificate, StageScores
-from ..stopping.binomial import most_disagreements, shared_confidence
+from ..stopping.core.binomial import most_disagreements, shared_confidence
 from .certification import Promise, certificate_scores, certified, evaluating_everything, rare_classes, seen_by
 from .costs import n_timed
 from .data_split import Split

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
-from ..stopping.validation import require_fraction, require_option, require_positive
+from ..stopping.core.validation import require_fraction, require_option, require_positive
 from .stop_error import ErrorKind
 
 ATTENTION = ("conditional", "constant", "budgeted", "full")

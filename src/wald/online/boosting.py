@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..stopping.validation import require_option, require_positive
+from ..stopping.core.validation import require_option, require_positive
 from .attention import settings
 from .classifier import AttentiveClassifier
 from .first_rows import Chunk, FirstRows

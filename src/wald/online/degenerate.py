@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from ..stopping.levels import DegenerateBoundaryWarning
+from ..stopping.papers.levels import DegenerateBoundaryWarning
 from .attention import rule_of
 
 # What the compiled learner reports about a boundary, and what that means for the examples of its class.

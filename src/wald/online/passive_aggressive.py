@@ -7,7 +7,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from ..stopping.validation import require_option, require_positive
+from ..stopping.core.validation import require_option, require_positive
 from .classifier import AttentiveClassifier
 from .parameters import keeps_parameters, shares_documentation
 

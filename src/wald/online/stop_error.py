@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from ..stopping.binomial import interval
+from ..stopping.core.binomial import interval
 
 ErrorKind = Literal["joint", "posterior", "conditional"]
 #: A row of counts is (rows, stopped, update needed, stopped although needed): what each error divides by.

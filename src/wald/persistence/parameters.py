@@ -13,7 +13,7 @@ from ..early_exit.parameters import checked_rule
 from ..engine.threads import effective_threads
 from ..plan import CostModel
 from ..stopping import Rule
-from ..stopping.class_risks import by_code
+from ..stopping.core.class_risks import by_code
 from . import values
 from .arrays import Arrays, Stock
 from .estimators import require_plain_seed

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from ..models.terms import Precision
 from ..stopping import Boundary, Ladder, StageScores, Walk, q_grid
-from ..stopping.boundary import Protect
-from ..stopping.fixed_sequence import counts_along
+from ..stopping.core.boundary import Protect
+from ..stopping.core.fixed_sequence import counts_along
 from .cost import CostModel, thinned
 from .moments import Floats
 from .plan import Plan

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..models.terms import Precision, Surrogates, Terms
 from ..models.units import Units
 from ..stopping import Rule, Walk
-from ..stopping.boundary import Protect
+from ..stopping.core.boundary import Protect
 from .cost import CostModel
 from .moments import Floats
 from .order import Ints

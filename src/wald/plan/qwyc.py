@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..stopping.survivors import allowed, loosest_pair
-from ..stopping.validation import require_share
+from ..stopping.core.survivors import allowed, loosest_pair
+from ..stopping.core.validation import require_share
 from .moments import Floats
 from .order import Ints
 

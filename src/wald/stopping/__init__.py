@@ -4,24 +4,24 @@ A rule turns what is known of some plan rows (a `Walk`) into a table of threshol
 scales the table by one number until the evidence of fresh rows ends, and says so in a `Certificate`.
 """
 
-from .betting import betting_log_capital, betting_p_value, betting_upper_bound
-from .binomial import p_value, rows_needed
-from .boundary import Boundary
-from .brownian import (
+from .core.betting import betting_log_capital, betting_p_value, betting_upper_bound
+from .core.binomial import p_value, rows_needed
+from .core.boundary import Boundary
+from .core.calibration import Calibration, calibrate
+from .core.certificate import Certificate, Stratum
+from .core.family import certify_family
+from .core.fixed_sequence import certify, measure, one_row_per_group, q_grid
+from .core.p_values import bentkus_p_value, hoeffding_bentkus_p_value, hoeffding_p_value
+from .core.stage_scores import StageScores
+from .core.walk import Moments, Walk
+from .papers.brownian import (
     conditional_crossing_probability,
     crossing_probability,
     discrete_boundary,
     joint_crossing_probability,
 )
-from .calibration import Calibration, calibrate
-from .certificate import Certificate, Stratum
-from .checks import check_stopping_rule
-from .constant import ConstantBoundary
-from .curved import CurvedBoundary
-from .family import certify_family
-from .fixed_sequence import certify, measure, one_row_per_group, q_grid
-from .halt_time import HaltTimeCertificate, certify_by_halt_time
-from .levels import (
+from .papers.halt_time import HaltTimeCertificate, certify_by_halt_time
+from .papers.levels import (
     DegenerateBoundaryWarning,
     OptimisticBoundaryWarning,
     bridge_boundary,
@@ -31,15 +31,15 @@ from .levels import (
     reflection_boundary,
     simple_bridge_boundary,
 )
-from .likelihood_ratio import LikelihoodRatio
-from .margin import Margin
-from .optimal import OptimalBoundary
-from .p_values import bentkus_p_value, hoeffding_bentkus_p_value, hoeffding_p_value
-from .qwyc import Qwyc
-from .rules import Budget, Ladder, Lossless, Rule, check_rule
-from .spending import ErrorSpending
-from .stage_scores import StageScores
-from .walk import Moments, Walk
+from .rules.checks import check_stopping_rule
+from .rules.constant import ConstantBoundary
+from .rules.curved import CurvedBoundary
+from .rules.likelihood_ratio import LikelihoodRatio
+from .rules.margin import Margin
+from .rules.optimal import OptimalBoundary
+from .rules.qwyc import Qwyc
+from .rules.rules import Budget, Ladder, Lossless, Rule, check_rule
+from .rules.spending import ErrorSpending
 
 __all__ = [
     "Boundary",

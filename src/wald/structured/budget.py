@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from ..stopping.validation import require_fraction, require_option
+from ..stopping.core.validation import require_fraction, require_option
 from .certificate import StructureCertificate
 from .certifying import certify_policy
 from .chain import ChainClassifier

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..stopping.validation import require_fraction, require_option
+from ..stopping.core.validation import require_fraction, require_option
 from ..utils.figures import percent, thousands
 from .gaps import LOSSES, Loss
 from .per_part import (

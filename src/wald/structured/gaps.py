@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ..stopping.validation import require_option
+from ..stopping.core.validation import require_option
 
 Loss = Literal["disagreement", "clipped gap", "gap"]
 #: In falling strength: a bound of one is a bound of those after it.

@@ -8,8 +8,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..stopping.betting import betting_p_value, largest_log_growth
-from ..stopping.validation import require_fraction
+from ..stopping.core.betting import betting_p_value, largest_log_growth
+from ..stopping.core.validation import require_fraction
 
 Failure = Literal["too few examples", "too much loss"]
 

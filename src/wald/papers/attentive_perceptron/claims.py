@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ...stopping.binomial import interval as binomial_interval
+from ...stopping.core.binomial import interval as binomial_interval
 from .._common import CONFIDENCE, Claim, Estimate, Record, interval, number, over_seeds, per_seed, percent, select
 from .._law import NEAR, fitted_exponents, law
 from .._walks import COST_DELTAS, LENGTHS

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize
 from sklearn.utils import check_random_state
 
-from ...stopping.validation import require_positive
+from ...stopping.core.validation import require_positive
 from ..protocol import Session, State, StructuredModel
 from .base import Policy
 from .crossfit import Fold, crossfit

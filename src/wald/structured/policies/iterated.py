@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
-from ...stopping.validation import require_option
+from ...stopping.core.validation import require_option
 from ..protocol import Session, State, StructuredModel
 from .base import Policy
 from .crossfit import Fold, crossfit

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ...stopping.validation import require_option
+from ...stopping.core.validation import require_option
 from ..protocol import Session, State, StructuredModel
 from .base import Policy
 from .segments import owner, parts_of

@@ -12,7 +12,7 @@ import math
 import numpy as np
 from scipy import special
 
-from .validation import require_positive
+from ..core.validation import require_positive
 
 # -zeta(1/2) / sqrt(2 pi): how far a Gaussian walk jumps beyond a level on average, in steps of one deviation.
 _OVERSHOOT = 0.5825971579390107

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import ndimage, special
 
-from .stage_scores import FloatArray
+from ..core.stage_scores import FloatArray
 
 Floats = npt.NDArray[np.float64]
 

@@ -9,9 +9,9 @@ from typing import ClassVar, Literal, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from .boundary import Boundary
-from .validation import require, require_option, require_positive
-from .walk import Walk
+from ..core.boundary import Boundary
+from ..core.validation import require, require_option, require_positive
+from ..core.walk import Walk
 
 Readout = Literal["regressed", "partial"]
 READOUTS: tuple[Readout, ...] = ("regressed", "partial")

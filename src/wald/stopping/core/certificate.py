@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from ..utils.figures import percent, percent_up, thousands
+from ...utils.figures import percent, percent_up, thousands
 from .binomial import interval, p_value, rows_needed, shared_confidence, smallest_risk, upper_bound
 from .boundary import Boundary
 

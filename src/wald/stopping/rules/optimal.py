@@ -9,13 +9,13 @@ from typing import ClassVar
 import numpy as np
 from scipy import special
 
-from .boundary import Boundary
-from .induction import Policy, Problem
-from .printed import SIDES, Sides
+from ..core.boundary import Boundary
+from ..core.validation import require_fraction, require_option
+from ..core.walk import Moments, Walk
+from ..papers.induction import Policy, Problem
+from ..papers.printed import SIDES, Sides
 from .rules import Readout
 from .sides import Columns, Side, table
-from .validation import require_fraction, require_option
-from .walk import Moments, Walk
 
 
 @dataclass(frozen=True)

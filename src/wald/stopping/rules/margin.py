@@ -9,11 +9,11 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from .boundary import Boundary
-from .printed import SIDES, Sides, open_sides
+from ..core.boundary import Boundary
+from ..core.validation import require, require_option, require_positive
+from ..core.walk import Walk
+from ..papers.printed import SIDES, Sides, open_sides
 from .rules import Readout
-from .validation import require, require_option, require_positive
-from .walk import Walk
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from .binomial import p_value, rows_needed, upper_bound
-from .boundary import Boundary
-from .certificate import Stratum
-from .fixed_sequence import ungrouped
-from .stage_scores import StageScores
-from .validation import require_fraction
+from ..core.binomial import p_value, rows_needed, upper_bound
+from ..core.boundary import Boundary
+from ..core.certificate import Stratum
+from ..core.fixed_sequence import ungrouped
+from ..core.stage_scores import StageScores
+from ..core.validation import require_fraction
 
 # Scales are screened at a level that many times stricter than they are tested at: the boldest that just passes on one
 # part passes on the other about nine times in ten then, where the same level would be a toss-up.

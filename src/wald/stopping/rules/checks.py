@@ -7,9 +7,9 @@ import pickle
 
 import numpy as np
 
-from .boundary import Boundary
+from ..core.boundary import Boundary
+from ..core.walk import Walk
 from .rules import READOUTS, Rule
-from .walk import Walk
 
 
 def check_stopping_rule(rule: Rule) -> None:

@@ -10,8 +10,10 @@ from typing import ClassVar, Literal, NamedTuple
 import numpy as np
 from scipy import special
 
-from .boundary import Boundary
-from .levels import (
+from ..core.boundary import Boundary
+from ..core.validation import require_fraction, require_option
+from ..core.walk import Float64Array, Moments, Walk
+from ..papers.levels import (
     DegenerateBoundaryWarning,
     OptimisticBoundaryWarning,
     at_least,
@@ -20,11 +22,9 @@ from .levels import (
     reflection_level,
     simple_bridge_boundary,
 )
-from .printed import SIDES, Sides
+from ..papers.printed import SIDES, Sides
 from .rules import Readout
 from .sides import Columns, Side, table
-from .validation import require_fraction, require_option
-from .walk import Float64Array, Moments, Walk
 
 Kind = Literal["bridge", "bridge_simple", "reflection", "reflection_raw", "reflection_exact", "conditional"]
 Error = Literal["conditional", "joint", "posterior", "disagreement"]

@@ -9,13 +9,13 @@ from typing import ClassVar, Literal
 import numpy as np
 from scipy import special
 
-from .boundary import Boundary
-from .levels import curved_boundary
-from .printed import SIDES, Sides
+from ..core.boundary import Boundary
+from ..core.validation import require_option
+from ..core.walk import Walk
+from ..papers.levels import curved_boundary
+from ..papers.printed import SIDES, Sides
 from .rules import Readout
 from .sides import Columns, Side, table
-from .validation import require_option
-from .walk import Walk
 
 Error = Literal["posterior", "conditional", "joint", "disagreement"]
 Remainder = Literal["independent", "regression"]

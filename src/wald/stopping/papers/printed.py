@@ -7,8 +7,8 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from .boundary import Boundary, Protect
-from .walk import Float64Array, Walk
+from ..core.boundary import Boundary, Protect
+from ..core.walk import Float64Array, Walk
 
 Sides = Literal["both", "negative", "positive"]
 SIDES: tuple[Sides, ...] = ("both", "negative", "positive")

@@ -9,12 +9,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from .boundary import Boundary
-from .printed import SIDES, Sides, open_sides, printed_table
+from ..core.boundary import Boundary
+from ..core.survivors import Survivors, allowed, loosest, settled
+from ..core.validation import require_option, require_share
+from ..core.walk import Float64Array, Walk
+from ..papers.printed import SIDES, Sides, open_sides, printed_table
 from .rules import READOUTS, Readout
-from .survivors import Survivors, allowed, loosest, settled
-from .validation import require_option, require_share
-from .walk import Float64Array, Walk
 
 Spend = Literal["linear", "front", "pocock", "obrien-fleming"]
 SPENDS: tuple[Spend, ...] = ("linear", "front", "pocock", "obrien-fleming")

@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import optimize, special
 
+from ..core.validation import require_fraction, require_not_negative, require_positive
 from .brownian import log_joint_crossing
-from .validation import require_fraction, require_not_negative, require_positive
 
 
 class DegenerateBoundaryWarning(UserWarning):

@@ -7,12 +7,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from .boundary import Boundary
-from .printed import SIDES, Sides, open_sides, printed_table
+from ..core.boundary import Boundary
+from ..core.survivors import Survivors, allowed, loosest, loosest_pair, settled
+from ..core.validation import require_option, require_share
+from ..core.walk import Walk
+from ..papers.printed import SIDES, Sides, open_sides, printed_table
 from .rules import READOUTS, Readout
-from .survivors import Survivors, allowed, loosest, loosest_pair, settled
-from .validation import require_option, require_share
-from .walk import Walk
 
 
 @dataclass(frozen=True)

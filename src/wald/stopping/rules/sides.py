@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from .boundary import Boundary
-from .levels import DegenerateBoundaryWarning
-from .printed import Sides
-from .walk import Float64Array, Moments, Walk
+from ..core.boundary import Boundary
+from ..core.walk import Float64Array, Moments, Walk
+from ..papers.levels import DegenerateBoundaryWarning
+from ..papers.printed import Sides
 
 
 @dataclass(frozen=True, eq=False)

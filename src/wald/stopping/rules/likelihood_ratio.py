@@ -10,11 +10,11 @@ from typing import ClassVar, Literal
 import numpy as np
 from scipy import ndimage, optimize
 
-from .boundary import Boundary
-from .printed import SIDES, Sides, open_sides, printed_table
+from ..core.boundary import Boundary
+from ..core.validation import require_option, require_share
+from ..core.walk import Float64Array, Walk
+from ..papers.printed import SIDES, Sides, open_sides, printed_table
 from .rules import READOUTS, Readout
-from .validation import require_option, require_share
-from .walk import Float64Array, Walk
 
 Density = Literal["kernel", "gaussian", "isotonic"]
 

@@ -1,0 +1,1 @@
+"""What every certified prediction needs: scores of stages, boundaries, tests and certificates."""

@@ -1,0 +1,1 @@
+"""The papers' formulas for boundaries, as published."""

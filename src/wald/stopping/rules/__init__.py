@@ -1,0 +1,1 @@
+"""Stopping rules: each turns a walk into a boundary."""
