@@ -40,6 +40,11 @@ public:
     template <class Position, class Arrived>
     void read(const Call& call, std::int64_t n, const Position& position, const Arrived& arrived) {
         constexpr int kTogether = Source::kTogether;
+        if (n == 1) {
+            const int r = add(call, position(0));
+            if (r >= 0) arrived(0, r);
+            return;
+        }
         for (std::int64_t at = 0; at < n; at += kTogether) {
             const int m = static_cast<int>(std::min<std::int64_t>(kTogether, n - at));
             std::int64_t rows[kTogether];

@@ -90,14 +90,6 @@ def test_values_are_kernel_values(kernel, make, rows):
         np.testing.assert_allclose(terms.values(given, [4, 1]), expected[:, [4, 1]], rtol=1e-11, atol=1e-13)
 
 
-def test_scores_in_chunks(rows, monkeypatch):
-    X, y = rows()
-    terms = decompose(SVC().fit(X, y)).terms
-    whole = terms.scores(X)
-    monkeypatch.setattr("wald.models.kernel.CHUNK", 7 * terms.n_terms)
-    np.testing.assert_allclose(terms.scores(X), whole, rtol=1e-12, atol=1e-12)
-
-
 def test_the_collapsed_model_knows_what_libsvm_adds_up(rows):
     X, y = rows()
     model = SVC(kernel="linear").fit(X, y)

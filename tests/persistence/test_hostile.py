@@ -147,7 +147,7 @@ FIELDS = [
     ("rbf", "model.terms.sparse", True, "array 'vectors.data' is missing"),
     ("rbf", "model.terms.columns", True, "array 'scale' is missing"),
     ("rbf", "plan.precision", "float64", "'looks.scores' should be float64"),
-    ("logistic", "plan.precision", "float32", "linear model computes in float64"),
+    ("logistic", "plan.precision", "float32", "linear model does not compute in float32"),
     ("rbf", "plan.q", -1, "q should be a number of at least 0"),
     ("rbf", "plan.q", 1.5, "does not go with a certificate of status 'certified'"),
     ("rbf", "plan.q", "inf", "does not go with a certificate"),

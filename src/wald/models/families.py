@@ -136,15 +136,17 @@ def register(family: Family) -> None:
 
 
 def _linear(model: Any, decompose: Callable[[Any], AdditiveModel]) -> Reading:
+    terms, decision = read_linear(model)
     inherited = getattr(type(model), "decision_function", None) is LinearClassifierMixin.decision_function
     by_product = inherited and isinstance(model.coef_, np.ndarray)
-    return Reading(*read_linear(model), np.dtype(model.coef_.dtype), row_by_row=SPARSE, by_product=by_product)
+    return Reading(terms, decision, np.dtype(model.coef_.dtype), row_by_row=SPARSE, by_product=by_product)
 
 
 def _kernel(model: Any, decompose: Callable[[Any], AdditiveModel]) -> Reading:
+    terms, decision = read_kernel(model)
     dense_only = not sparse.issparse(model.support_vectors_)
     # libsvm converts rows to float64, and goes through them one by one
-    return Reading(*read_kernel(model), np.dtype(np.float64), row_by_row="always", dense_only=dense_only)
+    return Reading(terms, decision, np.dtype(np.float64), row_by_row="always", dense_only=dense_only)
 
 
 def _naive_bayes(model: Any, decompose: Callable[[Any], AdditiveModel]) -> Reading:

@@ -69,7 +69,7 @@ class LikelihoodRatio:
 
     Examples
     --------
-    >>> from wald.stopping.checks import example_walk
+    >>> from wald.stopping.rules.checks import example_walk
     >>> walk = example_walk()
     >>> low, high = LikelihoodRatio(alpha=0.05, beta=0).boundary(walk).thresholds(1.0, "float64")
     >>> low.round(2).tolist(), high.tolist()

@@ -51,7 +51,7 @@ class Margin:
 
     Examples
     --------
-    >>> from wald.stopping.checks import example_walk
+    >>> from wald.stopping.rules.checks import example_walk
     >>> walk = example_walk()
     >>> low, high = Margin(value=3.0, every=8).boundary(walk).thresholds(1.0, "float64")
     >>> walk.stages.tolist(), (high - walk.imputed).tolist()

@@ -56,7 +56,7 @@ class OptimalBoundary:
 
     Examples
     --------
-    >>> from wald.stopping.checks import example_walk
+    >>> from wald.stopping.rules.checks import example_walk
     >>> boundary = OptimalBoundary(delta=0.01).boundary(example_walk())
     >>> boundary.n_stages
     4

@@ -48,7 +48,7 @@ class Qwyc:
 
     Examples
     --------
-    >>> from wald.stopping.checks import example_walk
+    >>> from wald.stopping.rules.checks import example_walk
     >>> walk = example_walk()
     >>> boundary = Qwyc(alpha=0.01).boundary(walk)
     >>> codes, stage = walk.looks.answers(*boundary.thresholds(1.0, "float64"))

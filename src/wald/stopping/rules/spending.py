@@ -58,7 +58,7 @@ class ErrorSpending:
 
     Examples
     --------
-    >>> from wald.stopping.checks import example_walk
+    >>> from wald.stopping.rules.checks import example_walk
     >>> walk = example_walk()
     >>> boundary = ErrorSpending(delta=0, sides="negative").boundary(walk)
     >>> low, _ = boundary.thresholds(1.0, "float64")
