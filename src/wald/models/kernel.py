@@ -195,7 +195,8 @@ class KernelTerms(Terms):
         rest = np.setdiff1d(np.arange(n), order[order < n])
         order = np.concatenate([order, rest]).astype(np.int64)
         own = order < n
-        vectors, kept = self._kept_vectors()
+        kept = self._kept_features()
+        vectors = self.support_vectors if kept is None else self.support_vectors[:, kept]
         width = vectors.shape[1]
         if len(order) * width * 12 > PACKED_BYTES:
             raise ValueError(
@@ -225,13 +226,12 @@ class KernelTerms(Terms):
         )
         return CompiledTerms(packed)
 
-    def _kept_vectors(self) -> tuple[Any, NDArray[np.int32] | None]:
-        """Support vectors without the features that none of them has, and the features that are left."""
+    def _kept_features(self) -> NDArray[np.int32] | None:
+        """Features that some support vector has; None where all features are kept."""
         vectors = self.support_vectors
         if not sparse.issparse(vectors) or self.n_features <= SPARSE_FEATURES:
-            return vectors, None
-        kept = np.unique(np.append(vectors.indices, 0)).astype(np.int32)
-        return vectors[:, kept], kept
+            return None
+        return np.unique(np.append(vectors.indices, 0)).astype(np.int32)
 
     def facts(self) -> dict[str, Any]:
         """The kernel's name."""
@@ -241,7 +241,7 @@ class KernelTerms(Terms):
         """Packed vectors, and what is kept for each term, feature and row."""
         n_terms, single = self.n_terms + n_surrogates, precision == "float32"
         thin = sparse.issparse(self.support_vectors)  # these are made dense first
-        kept = self._kept_vectors()[1]
+        kept = self._kept_features()
         width = self.n_features if kept is None else len(kept)
         lanes = LANES[precision]
         of_value = 8 * thin * n_terms + 4 * padded(n_terms, LANES["float32"]) * single
