@@ -237,6 +237,12 @@ class KernelTerms(Terms):
         """The kernel's name."""
         return {"kernel": self.kernel}
 
+    @property
+    def packed_size(self) -> str:
+        """Support vectors, and the features that are kept of them."""
+        kept = self._kept_features()
+        return f"{self.n_terms} support vectors of {self.n_features if kept is None else len(kept)} features"
+
     def packed_bytes(self, n_surrogates: int, precision: str) -> int:
         """Packed vectors, and what is kept for each term, feature and row."""
         n_terms, single = self.n_terms + n_surrogates, precision == "float32"

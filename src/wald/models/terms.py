@@ -350,6 +350,11 @@ class Terms(ABC):
         """What ``wald inspect`` says of the terms, beside their number and unit."""
         return {}
 
+    @property
+    def packed_size(self) -> str:
+        """What `pack` holds, in words."""
+        return f"{self.n_terms} {self.unit_name}"
+
     def packed_bytes(self, n_surrogates: int, precision: str) -> int:
         """Bound of the memory that `pack` takes, in bytes."""
         return 8 * (self.n_outputs + 8) * padded(self.n_terms + n_surrogates, 8)

@@ -93,7 +93,7 @@ def _reserve(stock: Stock, model: AdditiveModel, plan: Plan) -> None:
     """Make sure that there is room for the terms and the stages, packed for the engine."""
     terms, stage_terms = model.terms, plan.stage_terms.tolist()
     needed = terms.packed_bytes(len(plan.surrogates.vectors), plan.precision)
-    stock.room.reserve(needed, f"{terms.n_terms} {terms.unit_name} of {terms.n_features} features")
+    stock.room.reserve(needed, terms.packed_size)
     stock.room.reserve(terms.stages_bytes(stage_terms), f"{plan.n_stages} stages")
 
 
