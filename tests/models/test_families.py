@@ -23,6 +23,7 @@ from sklearn.model_selection import (
     HalvingGridSearchCV,
     HalvingRandomSearchCV,
     RandomizedSearchCV,
+    StratifiedKFold,
 )
 from sklearn.multiclass import OneVsRestClassifier, _ConstantPredictor
 from sklearn.naive_bayes import BernoulliNB, ComplementNB, MultinomialNB
@@ -281,7 +282,10 @@ def test_one_vs_rest_knows_the_coarsest_precision_and_missing_values(rows, check
 def test_searches_are_the_model_that_they_serve(search, around, rows, check_same_labels):
     X, y = rows()
     few = {"n_iter": 2} if search is RandomizedSearchCV else {}
-    inner = search(make_pipeline(StandardScaler(), LinearSVC()), {"linearsvc__C": [0.1, 1.0]}, cv=2, **few)
+    folds = StratifiedKFold(2, shuffle=True, random_state=0)  # halving draws few rows: each fold needs both classes
+    inner = search(make_pipeline(StandardScaler(), LinearSVC()), {"linearsvc__C": [0.1, 1.0]}, cv=folds, **few)
+    if "random_state" in inner.get_params():
+        inner.set_params(random_state=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # halving has too few candidates for two rounds
         model = around(inner.fit(X, y)) if around is FrozenEstimator else around(inner).fit(X, y)
