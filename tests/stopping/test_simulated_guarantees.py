@@ -27,11 +27,11 @@ from wald.stopping import (
     certify,
     certify_by_halt_time,
     certify_family,
-    halt_time,
     hoeffding_bentkus_p_value,
     q_grid,
 )
 from wald.stopping.core.calibration import crossings
+from wald.stopping.papers import halt_time
 
 pytestmark = pytest.mark.long
 
