@@ -176,7 +176,7 @@ FILES: dict[str, Any] = {
     "a chain of one label and shared weights": (lambda: chain(4, 100_000, False), None),
     "a learner of many units": (lambda: to_bytes(learner(9000, 1)), "audited rows"),
     "a learner of wide units": (lambda: to_bytes(learner(9000, None)), None),
-    "a learner of many classes": (lambda: to_bytes(learner_of_classes(2000)), None),
+    "a learner of many classes": (lambda: to_bytes(learner_of_classes(400)), None),
     "many short texts": (parser_of_texts, "relations"),
     "looks at the same unit again": (lambda: repeated(300), "order' names something twice"),
 }
