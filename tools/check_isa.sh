@@ -7,7 +7,7 @@ weak() { nm --defined-only "$@" | awk '$2 == "W" { print $3 }' | sort; }
 
 for objects in build/cp*/CMakeFiles/_core.dir/cpp; do
   [ -e "$objects/isa/avx2.cpp.o" ] || continue
-  shared=$({ weak "$objects"/*/*.o | uniq -d; weak "$objects"/isa/avx*.o | uniq; } | sort | uniq -d | c++filt)
+  shared=$({ weak $(find "$objects" -name "*.o") | uniq -d; weak "$objects"/isa/avx*.o | uniq; } | sort | uniq -d | c++filt)
   [ -z "$shared" ] && continue
   echo "Compiled for AVX and shared with other files; make these local to their file, or inline:"
   echo "$shared"

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "../core/rows.hpp"
-#include "unlocked.hpp"
+#include "core/models/rows.hpp"
+#include "bindings/unlocked.hpp"
 
 namespace nb = nanobind;
 

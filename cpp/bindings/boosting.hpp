@@ -1,7 +1,7 @@
 // Online boosting: rows and stumps come in, or tables of votes as far as they have been worked out.
 #pragma once
 
-#include "online.hpp"
+#include "bindings/online.hpp"
 
 namespace wald::bindings {
 

@@ -6,10 +6,10 @@
 #include <cmath>
 #include <optional>
 
-#include "../core/chain/evidence.hpp"
-#include "../core/chain/marginals.hpp"
-#include "../core/thread_pool.hpp"
-#include "arrays.hpp"
+#include "chain/evidence.hpp"
+#include "chain/marginals.hpp"
+#include "core/thread_pool.hpp"
+#include "bindings/arrays.hpp"
 
 namespace wald::bindings {
 

@@ -1,9 +1,9 @@
 // Learners of linear chains. Everything is checked here.
 #pragma once
 
-#include "../core/chain/frank_wolfe.hpp"
-#include "../core/chain/perceptron.hpp"
-#include "chain.hpp"
+#include "chain/frank_wolfe.hpp"
+#include "chain/perceptron.hpp"
+#include "bindings/chain.hpp"
 
 namespace wald::bindings {
 

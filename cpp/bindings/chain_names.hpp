@@ -6,8 +6,8 @@
 #include <limits>
 #include <string>
 
-#include "../core/chain/murmur.hpp"
-#include "arrays.hpp"
+#include "chain/murmur.hpp"
+#include "bindings/arrays.hpp"
 
 namespace wald::bindings {
 

@@ -1,7 +1,7 @@
 // A model with its stages and thresholds, ready to answer.
 #pragma once
 
-#include "models.hpp"
+#include "bindings/models.hpp"
 
 namespace wald::bindings {
 

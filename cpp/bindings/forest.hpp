@@ -5,8 +5,8 @@
 #include <bitset>
 #include <cmath>
 
-#include "../core/forest.hpp"
-#include "chain.hpp"
+#include "core/trees/forest.hpp"
+#include "bindings/chain.hpp"
 
 namespace wald::bindings {
 

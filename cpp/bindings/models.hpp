@@ -6,11 +6,11 @@
 #include <limits>
 #include <memory>
 
-#include "../core/engine.hpp"
-#include "../core/kernel_machine.hpp"
-#include "../core/limits.hpp"
-#include "../core/linear_model.hpp"
-#include "rows.hpp"
+#include "core/cascade/engine.hpp"
+#include "core/models/kernel_machine.hpp"
+#include "core/limits.hpp"
+#include "core/models/linear_model.hpp"
+#include "bindings/rows.hpp"
 
 namespace wald::bindings {
 

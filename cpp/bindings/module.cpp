@@ -6,16 +6,16 @@
 #include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
-#include "../core/dispatch.hpp"
-#include "boosting.hpp"
-#include "chain_learners.hpp"
-#include "chain_names.hpp"
-#include "engine.hpp"
-#include "forest.hpp"
-#include "online.hpp"
-#include "parser.hpp"
-#include "parser_session.hpp"
-#include "policies.hpp"
+#include "isa/dispatch.hpp"
+#include "bindings/boosting.hpp"
+#include "bindings/chain_learners.hpp"
+#include "bindings/chain_names.hpp"
+#include "bindings/engine.hpp"
+#include "bindings/forest.hpp"
+#include "bindings/online.hpp"
+#include "bindings/parser.hpp"
+#include "bindings/parser_session.hpp"
+#include "bindings/policies.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

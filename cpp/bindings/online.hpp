@@ -4,10 +4,10 @@
 #include <cmath>
 #include <variant>
 
-#include "../core/online/dense_pass.hpp"
-#include "../core/online/sparse_pass.hpp"
-#include "../core/online/state.hpp"
-#include "rows.hpp"
+#include "online/dense_pass.hpp"
+#include "online/sparse_pass.hpp"
+#include "online/state.hpp"
+#include "bindings/rows.hpp"
 
 namespace wald::bindings {
 

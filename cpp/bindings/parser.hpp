@@ -4,9 +4,9 @@
 #include <cmath>
 #include <limits>
 
-#include "../core/parser/conll.hpp"
-#include "../core/parser/learner.hpp"
-#include "arrays.hpp"
+#include "parser/conll.hpp"
+#include "parser/learner.hpp"
+#include "bindings/arrays.hpp"
 
 namespace wald::bindings {
 

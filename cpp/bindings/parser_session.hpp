@@ -5,8 +5,8 @@
 #include <mutex>
 #include <thread>
 
-#include "../core/parser/session.hpp"
-#include "parser.hpp"
+#include "parser/session.hpp"
+#include "bindings/parser.hpp"
 
 namespace wald::bindings {
 

@@ -3,8 +3,8 @@
 
 #include <numeric>
 
-#include "../core/policies.hpp"
-#include "forest.hpp"
+#include "core/trees/policies.hpp"
+#include "bindings/forest.hpp"
 
 namespace wald::bindings {
 

@@ -1,8 +1,8 @@
 // Rows as Python has them: dense, columns apart, or CSR; checked, and kept alive while the engine reads them.
 #pragma once
 
-#include "../core/magnitude.hpp"
-#include "arrays.hpp"
+#include "core/models/magnitude.hpp"
+#include "bindings/arrays.hpp"
 
 namespace wald::bindings {
 

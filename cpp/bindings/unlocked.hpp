@@ -7,7 +7,7 @@
 
 #include <nanobind/nanobind.h>
 
-#include "../core/interruption.hpp"
+#include "core/interruption.hpp"
 
 namespace wald::bindings {
 

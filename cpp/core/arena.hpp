@@ -1,7 +1,7 @@
 // Scratch memory that a thread keeps between calls, so that a prediction allocates nothing once it is warm.
 #pragma once
 
-#include "common.hpp"
+#include "core/common.hpp"
 
 namespace wald {
 

@@ -1,4 +1,4 @@
-#include "interruption.hpp"
+#include "core/interruption.hpp"
 
 #include <algorithm>
 #include <stdexcept>
@@ -7,7 +7,7 @@
 #include <pthread.h>
 #endif
 
-#include "arena.hpp"
+#include "core/arena.hpp"
 
 namespace wald {
 namespace {

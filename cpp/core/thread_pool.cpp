@@ -1,4 +1,4 @@
-#include "thread_pool.hpp"
+#include "core/thread_pool.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -11,8 +11,8 @@
 #include <thread>
 #include <vector>
 
-#include "interruption.hpp"
-#include "processors.hpp"
+#include "core/interruption.hpp"
+#include "core/processors.hpp"
 
 namespace wald {
 namespace {

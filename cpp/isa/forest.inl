@@ -1,4 +1,4 @@
-// Boosted trees for some panels of rows at once; included by kernels.inl.
+// Boosted trees for some panels of rows at once. Included by tables.inl, once per instruction set.
 namespace WALD_ISA {
 
 // The leaves that are left of a tree, a bit each, for every lane of some panels of rows.
@@ -45,7 +45,7 @@ struct Leaves {
     }
 };
 
-inline void forest(const wald::ForestView& of, const float* x, double* sums) {
+inline void add_trees(const wald::ForestView& of, const float* x, double* sums) {
     for (std::int32_t t = 0; t < of.n_trees; ++t) {
         const wald::ForestView::Tree tree = of.trees[t];
         Leaves leaves;
@@ -54,5 +54,7 @@ inline void forest(const wald::ForestView& of, const float* x, double* sums) {
         leaves.add(of.values + tree.first_leaf, sums);
     }
 }
+
+inline constexpr wald::ForestKernels forest_table{.add = &add_trees};
 
 }  // namespace WALD_ISA

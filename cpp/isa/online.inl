@@ -1,4 +1,4 @@
-// The hot loops of online learning. Included by kernels.inl, once per instruction set.
+// The hot loops of online learning. Included by tables.inl, once per instruction set.
 
 namespace WALD_ISA {
 
@@ -283,7 +283,18 @@ bool stumps(const std::int32_t* features, const T* thresholds, int n, const T* x
 }
 
 template <class T>
-inline constexpr OnlineKernels<T> online_table{&dot<T>,        &dot_ahead<T>, &add<T>,  &add_twice<T>, &scores<T>, &walk<T>,
-                                               &piece_sums<T>, &gram<T>,      &fold<T>, &dot_sparse<T>, &stumps<T>};
+inline constexpr OnlineKernels<T> online_table{
+    .dot = &dot<T>,
+    .dot_ahead = &dot_ahead<T>,
+    .add = &add<T>,
+    .add_twice = &add_twice<T>,
+    .scores = &scores<T>,
+    .walk = &walk<T>,
+    .piece_sums = &piece_sums<T>,
+    .gram = &gram<T>,
+    .fold = &fold<T>,
+    .dot_sparse = &dot_sparse<T>,
+    .stumps = &stumps<T>,
+};
 
 }  // namespace WALD_ISA

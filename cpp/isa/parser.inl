@@ -1,8 +1,4 @@
-// The parser's hot loops. Included by one translation unit per instruction set, after kernels.inl.
-#include <algorithm>
-
-#include "../core/parser/chart.hpp"
-#include "../core/parser/kernels.hpp"
+// The hot loops of the parser. Included by tables.inl, once per instruction set.
 
 namespace WALD_ISA {
 
@@ -235,6 +231,12 @@ inline void eisner_chart(const float* scores, int n, bool single_root, float* ch
     }
 }
 
-inline constexpr wald::parser::ParserKernels parser_table{&word_keys, &word_unigrams, &arc_pairs, &sum_rows, &eisner_chart};
+inline constexpr wald::parser::ParserKernels parser_table{
+    .keys = &word_keys,
+    .unigrams = &word_unigrams,
+    .pairs = &arc_pairs,
+    .sum_rows = &sum_rows,
+    .eisner = &eisner_chart,
+};
 
 }  // namespace WALD_ISA

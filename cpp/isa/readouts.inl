@@ -1,4 +1,4 @@
-// Weighted sums of what rows have seen: estimates, outputs, and looks over columns. Included by kernels.inl, once per
+// Weighted sums of what rows have seen: estimates, outputs, and looks over columns. Included by tables.inl, once per
 // instruction set.
 
 namespace WALD_ISA {

@@ -2,8 +2,8 @@
 // tile, a vector of rows at a time; then, when few are left, for these alone.
 #pragma once
 
-#include "../cascade.hpp"
-#include "../linear_model.hpp"
+#include "core/cascade/cascade.hpp"
+#include "core/models/linear_model.hpp"
 
 namespace wald {
 

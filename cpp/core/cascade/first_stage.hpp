@@ -1,8 +1,8 @@
 // The first stage of rows while each of them is in the cache, by the sparse-row path: most rows need no more.
 #pragma once
 
-#include "../cascade.hpp"
-#include "../kernel_machine.hpp"
+#include "core/cascade/cascade.hpp"
+#include "core/models/kernel_machine.hpp"
 
 namespace wald {
 

@@ -7,9 +7,9 @@
 #include <span>
 #include <vector>
 
-#include "../arena.hpp"
-#include "../kernels.hpp"
-#include "../rows.hpp"
+#include "core/arena.hpp"
+#include "core/cascade/kernels.hpp"
+#include "core/models/rows.hpp"
 
 namespace wald {
 

@@ -1,0 +1,133 @@
+// What a chain says of its answer, part by part, in a few numbers: margins, probabilities and labels.
+#pragma once
+
+#include <array>
+
+#include "chain/decode.hpp"
+
+namespace wald::chain {
+
+// The three largest of n values, equal ones counted apart; -infinity where there are fewer. Without a branch: what is largest is
+// hard to predict.
+inline std::array<float, 3> three(const float* v, int n) {
+    constexpr float never = -std::numeric_limits<float>::infinity();
+    float first = never, second = never, third = never;
+    for (int k = 0; k < n; ++k) {
+        const float behind = std::min(first, v[k]), further = std::min(second, behind);
+        first = std::max(first, v[k]);
+        second = std::max(second, behind);
+        third = std::max(third, further);
+    }
+    return {first, second, third};
+}
+// Where v is `value`, but for place `but`.
+inline int place_of(const float* v, int n, float value, int but = -1) {
+    int k = 0;
+    while (k + 1 < n && (v[k] != value || k == but)) ++k;
+    return k;
+}
+// By how much the largest of n values leads.
+inline float lead(const std::array<float, 3>& top, int n, int over) { return over < n ? top[0] - top[over] : 0.0f; }
+
+// What a part's own scores say: by how much the best one beats the second and the third, and, with `every`, how much less than the
+// best each one is.
+inline void alone(const float* own, int n_labels, bool every, float* out) {
+    const auto top = three(own, n_labels);
+    for (int i = 1; i < 3; ++i) *out++ = i < n_labels ? -(top[i] - top[0]) : 0.0f;
+    for (int k = 0; k < n_labels && every; ++k) *out++ = own[k] - top[0];
+}
+
+class Evidence {
+public:
+    // 0-1: by how much the best path beats the best ones through the second and the third label; 2-3: the first two labels; 4-7: the
+    // three largest probabilities, and that of the best path's label; 8: by how much a part's best own score beats its second; 9: the
+    // label of that score; 10: what the best path's label scores less.
+    static constexpr int kColumns = 11;
+
+    // For chains with these steps, (n_labels, padded), whose paths have probability proportional to exp(scale * score).
+    Evidence(const float* steps, int n_labels, int padded, float scale)
+        : scale_(scale), ahead_(static_cast<std::size_t>(n_labels) * padded), back_(ahead_.size()), plain_(ahead_.size()) {
+        float most = steps[0];
+        for (int p = 0; p < n_labels; ++p)
+            for (int k = 0; k < n_labels; ++k) most = std::max(most, steps[static_cast<std::int64_t>(p) * padded + k]);
+        for (int p = 0; p < n_labels; ++p)
+            for (int k = 0; k < n_labels; ++k) {
+                const float step = steps[static_cast<std::int64_t>(p) * padded + k];
+                const auto there = static_cast<std::size_t>(p) * padded + k, turned = static_cast<std::size_t>(k) * padded + p;
+                plain_[turned] = step;
+                ahead_[there] = back_[turned] = gain(step - most);
+            }
+    }
+
+    struct Scratch {
+        std::vector<float> best;
+        Aligned<float> own, alpha, beta;
+    };
+
+    // out (length, kColumns).
+    void operator()(Decoder& decoder, const Lattice& x, Scratch& with, float* out) const {
+        const auto n = static_cast<std::size_t>(x.length) * x.padded;
+        if (with.own.size() < n) with.own = Aligned<float>(n), with.alpha = Aligned<float>(n);
+        if (with.beta.size() < static_cast<std::size_t>(x.padded)) with.beta = Aligned<float>(static_cast<std::size_t>(x.padded));
+        with.best.resize(static_cast<std::size_t>(x.length) * x.n_labels);
+        decoder.max_marginals(x, plain_.data(), with.best.data());
+        for (std::int64_t t = 0; t < x.length; ++t) {
+            float* row = out + t * kColumns;
+            const float *best = with.best.data() + t * x.n_labels, *own = x.node + t * x.padded;
+            const auto by_path = three(best, x.n_labels), by_own = three(own, x.n_labels);
+            const int first = place_of(best, x.n_labels, by_path[0]);
+            row[0] = lead(by_path, x.n_labels, 1);
+            row[1] = lead(by_path, x.n_labels, 2);
+            row[2] = static_cast<float>(first);
+            row[3] = x.n_labels > 1 ? static_cast<float>(place_of(best, x.n_labels, by_path[1], first)) : 0.0f;
+            row[8] = lead(by_own, x.n_labels, 1);
+            row[9] = static_cast<float>(place_of(own, x.n_labels, by_own[0]));
+            row[10] = by_own[0] - own[first];
+            for (int k = 0; k < x.n_labels; ++k) with.own[static_cast<std::size_t>(t) * x.padded + k] = gain(own[k] - by_own[0]);
+        }
+        probabilities(x, with, out);
+    }
+
+private:
+    // exp, never so small that a product of two would be lost.
+    float gain(float difference) const { return std::exp(std::max(scale_ * difference, -40.0f)); }
+
+    // Forwards and backwards, each place normalized, so that nothing overflows.
+    void probabilities(const Lattice& x, Scratch& with, float* out) const {
+        for (std::int64_t t = 0; t < x.length; ++t) {
+            float* alpha = with.alpha.data() + t * x.padded;
+            const float* own = with.own.data() + t * x.padded;
+            if (t == 0) std::fill_n(alpha, x.n_labels, 1.0f);
+            else step(alpha - x.padded, ahead_, x, alpha);
+            normalize(alpha, own, x.n_labels);
+        }
+        float* beta = with.beta.data();
+        std::fill_n(beta, x.n_labels, 1.0f);
+        for (std::int64_t t = x.length; t-- > 0;) {
+            float *alpha = with.alpha.data() + t * x.padded, *row = out + t * kColumns;
+            normalize(alpha, beta, x.n_labels);  // now the probabilities of this place
+            const auto top = three(alpha, x.n_labels);
+            for (int i = 0; i < 3; ++i) row[4 + i] = i < x.n_labels ? top[i] : 0.0f;
+            row[7] = alpha[static_cast<int>(row[2])];
+            if (t == 0) break;
+            normalize(beta, with.own.data() + t * x.padded, x.n_labels);
+            step(beta, back_, x, alpha);  // this place's row is no longer needed
+            std::copy_n(alpha, x.n_labels, beta);
+        }
+    }
+    static void step(const float* from, const Aligned<float>& gains, const Lattice& x, float* to) {
+        std::fill_n(to, x.padded, 0.0f);
+        chain_kernels().accumulate(to, gains.data(), x.n_panels(), from, x.n_labels);
+    }
+    static void normalize(float* values, const float* factors, int n) {
+        float sum = 0;
+        for (int k = 0; k < n; ++k) sum += values[k] *= factors[k];
+        const float share = 1 / sum;
+        for (int k = 0; k < n; ++k) values[k] *= share;
+    }
+
+    float scale_;
+    Aligned<float> ahead_, back_, plain_;  // exp of scaled steps, [from][to] and [to][from]; steps, [to][from]
+};
+
+}  // namespace wald::chain

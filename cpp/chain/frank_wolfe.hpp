@@ -1,0 +1,184 @@
+// The structural SVM by block-coordinate Frank-Wolfe (Lacoste-Julien, Jaggi, Schmidt and Pletscher, 2013, algorithm 4):
+//   min_w  lambda/2 |w|^2 + 1/n sum_i max_y [ H(y_i, y) - w . (psi(y_i) - psi(y)) ],  H the Hamming loss.
+// The dual point of a sequence is kept as the paths that it mixes, so that memory does not depend on the number of features.
+#pragma once
+
+#include "chain/examples.hpp"
+
+namespace wald::chain {
+
+class FrankWolfe {
+public:
+    // The same sequence under several fixed states counts as several examples: `copies` of them.
+    FrankWolfe(Weights start, double lambda, std::int64_t n_sequences, int copies)
+        : learned_(std::move(start)), lambda_(lambda), n_(static_cast<double>(n_sequences) * copies), copies_(copies),
+          mixes_(static_cast<std::size_t>(n_sequences) * copies) {}
+
+    // One turn over examples, given as sequence * copies + copy.
+    void epoch(const Examples& data, std::span<const std::int64_t> order) {
+        for (const std::int64_t id : order) {
+            give_way();
+            n_steps_ += 1;
+            learned_.before = n_steps_ * (n_steps_ - 1);
+            move(data, id);
+        }
+    }
+
+    const Weights& weights() const { return learned_.w; }
+    // Average over all steps, step k counting 2 k: the paper's "weighted averaging".
+    Weights averaged() const { return learned_.mean(std::max(1.0, n_steps_ * (n_steps_ + 1))); }
+
+    // Primal minus dual objective, of the last weights or of the averaged ones.
+    double gap(const Examples& data, bool average) {
+        const Weights w = average ? averaged() : weights();
+        const double loss = average ? loss_ - missed_loss_ / std::max(1.0, n_steps_ * (n_steps_ + 1)) : loss_;
+        double square = 0, hinge = 0;
+        for (std::size_t i = 0; i < w.table().size(); ++i) square += static_cast<double>(w.table()[i]) * w.table()[i];
+        for (std::int64_t id = 0; id < static_cast<std::int64_t>(mixes_.size()); ++id) {
+            give_way();
+            look(w, data, id);
+            hinge += guess_.excess(guess_.labels().data());
+        }
+        return lambda_ * square + hinge / n_ - loss;
+    }
+
+private:
+    struct Path {
+        std::vector<std::int32_t> labels;
+        double share;
+    };
+    struct Mix {
+        std::vector<Path> paths;  // besides the truth, whose share is what is left
+        double loss = 0;          // expected Hamming loss, divided by n
+    };
+    struct Weighted {
+        int label;
+        double by;
+    };
+    struct Stepped {
+        int from, to;
+        double by;
+    };
+
+    // Decode an example, in its fixed states. Copies: everything, nothing costly, random.
+    void look(const Weights& w, const Examples& data, std::int64_t id) {
+        const std::int64_t sequence = id / copies_, copy = id % copies_;
+        data.draw(sequence, static_cast<std::uint64_t>(copy), states_);
+        if (copies_ > 1 && copy < 2) std::fill(states_.begin(), states_.end(), copy == 0 ? data.everything() : std::uint8_t{0});
+        guess_.make(w, data, sequence, states_, 1.0f);
+    }
+
+    // A step towards the path that violates most, as far as the dual rises.
+    void move(const Examples& data, std::int64_t id) {
+        look(learned_.w, data, id);
+        const std::int64_t first = data.offsets[id / copies_], n = guess_.length();
+        Mix& mix = mixes_[static_cast<std::size_t>(id)];
+        difference(mix);
+        double loss = 0, mixed = 0;
+        for (std::int64_t t = 0; t < n; ++t) loss += guess_.labels()[t] != guess_.truth()[t];
+        for (const Path& p : mix.paths) mixed += p.share * guess_.excess(p.labels.data());
+        const double gain = (guess_.excess(guess_.labels().data()) - mixed) / n_;
+        if (gain <= 0) return;
+        const double size = squared(data, first, n) / (lambda_ * n_ * n_);
+        const double gamma = size > 0 ? std::min(1.0, gain / size) : 1.0;
+        apply(data, first, n, -gamma / (lambda_ * n_));
+        const double more = gamma * (loss / n_ - mix.loss);
+        mix.loss += more;
+        loss_ += more;
+        missed_loss_ += learned_.before * more;
+        for (Path& p : mix.paths) p.share *= 1 - gamma;
+        std::erase_if(mix.paths, [](const Path& p) { return p.share == 0; });
+        if (loss == 0) return;
+        const auto same = std::find_if(mix.paths.begin(), mix.paths.end(), [&](const Path& p) { return p.labels == guess_.labels(); });
+        if (same != mix.paths.end()) same->share += gamma;
+        else mix.paths.push_back({guess_.labels(), gamma});
+    }
+
+    // D = psi(guess) - E psi, label by label and step by step.
+    void difference(const Mix& mix) {
+        nodes_.resize(static_cast<std::size_t>(guess_.length()));
+        for (auto& at : nodes_) at.clear();
+        steps_.clear();
+        double left = 1;
+        for (const Path& p : mix.paths) left -= p.share;
+        count(guess_.labels().data(), 1);
+        for (const Path& p : mix.paths) count(p.labels.data(), -p.share);
+        count(guess_.truth(), -left);
+        for (auto& at : nodes_) std::erase_if(at, [](const Weighted& d) { return std::abs(d.by) < 1e-12; });
+        std::sort(steps_.begin(), steps_.end(), [](const Stepped& a, const Stepped& b) { return a.from != b.from ? a.from < b.from : a.to < b.to; });
+        std::size_t kept = 0;
+        for (const Stepped& s : steps_) {
+            if (kept > 0 && steps_[kept - 1].from == s.from && steps_[kept - 1].to == s.to) steps_[kept - 1].by += s.by;
+            else steps_[kept++] = s;
+        }
+        steps_.resize(kept);
+    }
+    void count(const std::int32_t* labels, double by) {
+        for (std::size_t t = 0; t < nodes_.size(); ++t) {
+            auto& at = nodes_[t];
+            const auto known = std::find_if(at.begin(), at.end(), [&](const Weighted& d) { return d.label == labels[t]; });
+            if (known == at.end()) at.push_back({labels[t], by});
+            else known->by += by;
+            if (t > 0) steps_.push_back({labels[t - 1], labels[t], by});
+        }
+    }
+
+    // |D|^2 in the space of the weights: places meet where they share features and labels.
+    double squared(const Examples& data, std::int64_t first, std::int64_t n) const {
+        double sum = 0;
+        for (const Stepped& s : steps_) sum += s.by * s.by;
+        for (std::int64_t t = 0; t < n; ++t)
+            for (std::int64_t u = t; u < n; ++u) {
+                double labels = 0;
+                for (const Weighted& a : nodes_[t])
+                    for (const Weighted& b : nodes_[u])
+                        if (a.label == b.label) labels += a.by * b.by;
+                if (labels == 0) continue;
+                const bool same = states_[t] == states_[u];
+                double features = same ? 1 : 0;  // biases
+                if (t == u) features += (t == 0) + (t == n - 1);
+                for (int g = 0; g < learned_.w.n_groups(); ++g)
+                    if (Weights::has(states_[t], g) && Weights::has(states_[u], g) && (same || !learned_.w.own()))
+                        features += product(data.features[g][first + t], data.features[g][first + u]);
+                sum += (t == u ? 1 : 2) * labels * features;
+            }
+        return sum;
+    }
+    static double product(const Row& a, const Row& b) {
+        double sum = 0;
+        if (a.indices == nullptr && b.indices == nullptr)
+            for (std::int64_t i = 0; i < std::min(a.n, b.n); ++i) sum += static_cast<double>(a.values[i]) * b.values[i];
+        else if (a.indices == nullptr) return product(b, a);
+        else if (b.indices == nullptr)
+            for (std::int64_t i = 0; i < a.n; ++i) sum += static_cast<double>(a.values[i]) * b.values[a.indices[i]];
+        else
+            for (std::int64_t i = 0, j = 0; i < a.n && j < b.n;) {
+                if (a.indices[i] == b.indices[j]) sum += static_cast<double>(a.values[i++]) * b.values[j++];
+                else if (a.indices[i] < b.indices[j]) ++i;
+                else ++j;
+            }
+        return sum;
+    }
+
+    void apply(const Examples& data, std::int64_t first, std::int64_t n, double by) {
+        for (std::int64_t t = 0; t < n; ++t)
+            for (const Weighted& d : nodes_[t]) {
+                const auto scaled = static_cast<float>(by * d.by);
+                learned_.w.each_input(data.features, first, n, t, states_[t],
+                                      [&](std::int64_t row, float value) { learned_.add(row, d.label, scaled * value); });
+            }
+        for (const Stepped& s : steps_) learned_.add(learned_.w.step_row(s.from), s.to, static_cast<float>(by * s.by));
+    }
+
+    Averaged learned_;
+    double lambda_, n_;
+    int copies_;
+    std::vector<Mix> mixes_;
+    double n_steps_ = 0, loss_ = 0, missed_loss_ = 0;
+    Guess guess_;
+    States states_;
+    std::vector<std::vector<Weighted>> nodes_;
+    std::vector<Stepped> steps_;
+};
+
+}  // namespace wald::chain

@@ -1,0 +1,55 @@
+// The structured perceptron with a Hamming margin, averaged (Collins, 2002).
+#pragma once
+
+#include "chain/examples.hpp"
+
+namespace wald::chain {
+
+class Perceptron {
+public:
+    explicit Perceptron(Weights start) : learned_(std::move(start)) {}
+
+    // One turn over the sequences, in this order. Returns the labels that it got wrong, margin included.
+    std::int64_t epoch(const Examples& data, std::span<const std::int64_t> order, std::uint64_t turn, float margin) {
+        std::int64_t wrong = 0;
+        for (const std::int64_t sequence : order) {
+            give_way();
+            data.draw(sequence, turn, states_);
+            guess_.make(learned_.w, data, sequence, states_, margin);
+            wrong += update(data, data.offsets[sequence]);
+            learned_.before += 1;
+        }
+        return wrong;
+    }
+
+    const Weights& weights() const { return learned_.w; }
+    Weights averaged() const { return learned_.mean(std::max(1.0, learned_.before)); }
+
+private:
+    std::int64_t update(const Examples& data, std::int64_t first) {
+        std::int64_t wrong = 0;
+        const std::int64_t n = guess_.length();
+        for (std::int64_t t = 0; t < n; ++t) {
+            const int truth = guess_.truth()[t], label = guess_.labels()[t];
+            if (truth != label) {
+                ++wrong;
+                learned_.w.each_input(data.features, first, n, t, states_[t], [&](std::int64_t row, float value) {
+                    learned_.add(row, truth, value);
+                    learned_.add(row, label, -value);
+                });
+            }
+            if (t == 0) continue;
+            const int before = guess_.truth()[t - 1], from = guess_.labels()[t - 1];
+            if (truth == label && before == from) continue;
+            learned_.add(learned_.w.step_row(before), truth, 1.0f);
+            learned_.add(learned_.w.step_row(from), label, -1.0f);
+        }
+        return wrong;
+    }
+
+    Averaged learned_;
+    Guess guess_;
+    States states_;
+};
+
+}  // namespace wald::chain

@@ -1,0 +1,163 @@
+// What a linear chain knows: node weights by group of features and by state, the ends of a sequence, and steps between labels.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "chain/kernels.hpp"
+
+namespace wald::chain {
+
+// One part's features in one group: all of them, or the entries of a sparse row.
+struct Row {
+    const float* values = nullptr;
+    const std::int32_t* indices = nullptr;  // ascending; null: the row is dense
+    std::int64_t n = -1;                    // values; negative: not extracted
+
+    bool known() const { return n >= 0; }
+};
+
+// Of every group, the rows of all parts.
+using Features = std::vector<const Row*>;
+
+struct Shape {
+    int n_labels = 0;
+    std::vector<std::int64_t> sizes;  // features of each group
+    bool own = true;
+
+    bool operator==(const Shape&) const = default;
+};
+
+// All weights lie in one table, a row of labels (padded to whole panels) for each of: states (biases), the first and the last
+// place of a sequence, labels to step from, and the features of every block.
+//
+// The first group is always there; each of the others may be there or not. A state says which, a bit for each. With `own` weights
+// a state has a block for every group that it has; otherwise states share one block per group.
+class Weights {
+public:
+    Weights() = default;
+    explicit Weights(Shape shape) : shape_(std::move(shape)), padded_(static_cast<int>(round_up(shape_.n_labels, kLanes<float>))) {
+        n_rows_ = n_states() + 2 + n_labels();
+        for (int s = 0; s < (own() ? n_states() : 1); ++s)
+            for (int g = 0; g < n_groups(); ++g) {
+                blocks_.push_back(n_rows_);
+                if (!own() || has(s, g)) n_rows_ += shape_.sizes[g];
+            }
+        table_ = Aligned<float>(static_cast<std::size_t>(n_rows_) * padded_);
+    }
+
+    const Shape& shape() const { return shape_; }
+    int n_labels() const { return shape_.n_labels; }
+    int padded() const { return padded_; }
+    int n_panels() const { return padded_ / kLanes<float>; }
+    int n_groups() const { return static_cast<int>(shape_.sizes.size()); }
+    int n_states() const { return 1 << (n_groups() - 1); }
+    bool own() const { return shape_.own; }
+    static bool has(int state, int group) { return group == 0 || (state >> (group - 1) & 1) != 0; }
+
+    std::int64_t n_rows() const { return n_rows_; }
+    std::int64_t bias_row(int state) const { return state; }
+    std::int64_t first_row() const { return n_states(); }
+    std::int64_t last_row() const { return n_states() + 1; }
+    std::int64_t step_row(int from) const { return n_states() + 2 + from; }
+    std::int64_t block_row(int state, int group) const { return blocks_[static_cast<std::size_t>(own() ? state * n_groups() + group : group)]; }
+
+    Aligned<float>& table() { return table_; }
+    const Aligned<float>& table() const { return table_; }
+    const float* row(std::int64_t r) const { return table_.data() + r * padded_; }
+    const float* steps() const { return row(step_row(0)); }  // [from][to]
+
+    // Node scores (length, padded) of the sequence that starts at part `first`; `states` are those of its parts. `cheap` (length,
+    // n_labels), if it is there: the scores of parts that have the first group alone, as they were computed here before.
+    void score(const Features& x, std::int64_t first, std::int64_t length, const std::uint8_t* states, float* out, const float* cheap = nullptr) const {
+        const auto given = [&](std::int64_t t) { return cheap != nullptr && states[t] == 0; };
+        for (std::int64_t t = 0; t < length; ++t) {
+            float* to = out + t * padded_;
+            if (given(t)) std::fill(std::copy_n(cheap + t * n_labels(), n_labels(), to), to + padded_, 0.0f);
+            else std::memcpy(to, row(bias_row(states[t])), sizeof(float) * static_cast<std::size_t>(padded_));
+        }
+        if (!given(0)) add(out, row(first_row()));
+        if (!given(length - 1)) add(out + (length - 1) * padded_, row(last_row()));
+        for (int g = 0; g < n_groups(); ++g)
+            for (int s = 0; s < (own() ? n_states() : 1); ++s)
+                if (!own() || has(s, g)) {
+                    const auto reads = [&](std::int64_t t) { return !given(t) && (own() ? states[t] == s : has(states[t], g)); };
+                    add_block(x[g] + first, length, reads, row(block_row(s, g)), out);
+                }
+    }
+
+    // Calls visit(row of the table, value) for everything that speaks for a label at place t of a sequence.
+    template <class Visit>
+    void each_input(const Features& x, std::int64_t first, std::int64_t length, std::int64_t t, int state, Visit&& visit) const {
+        visit(bias_row(state), 1.0f);
+        if (t == 0) visit(first_row(), 1.0f);
+        if (t == length - 1) visit(last_row(), 1.0f);
+        for (int g = 0; g < n_groups(); ++g) {
+            if (!has(state, g)) continue;
+            const Row& r = x[g][first + t];
+            const std::int64_t block = block_row(state, g);
+            for (std::int64_t i = 0; i < r.n; ++i)
+                if (r.values[i] != 0) visit(block + (r.indices == nullptr ? i : r.indices[i]), r.values[i]);
+        }
+    }
+
+private:
+    // Adds what a block says of the places that read it; dense ones, which take long, several at a time.
+    template <class Reads>
+    void add_block(const Row* rows, std::int64_t length, const Reads& reads, const float* block, float* out) const {
+        constexpr int most = 16;
+        float* sums[most];
+        const float* values[most];
+        int n = 0;
+        std::int64_t n_features = 0;  // the same for all dense rows of a group
+        for (std::int64_t t = 0; t < length; ++t) {
+            const Row& r = rows[t];
+            if (!reads(t) || r.n == 0) continue;
+            if (r.indices != nullptr) {
+                for (std::int64_t i = 0; i < r.n; ++i)
+                    chain_kernels().accumulate(out + t * padded_, block + std::int64_t{r.indices[i]} * padded_, n_panels(), r.values + i, 1);
+                continue;
+            }
+            n_features = r.n;
+            sums[n] = out + t * padded_;
+            values[n] = r.values;
+            if (++n < most) continue;
+            chain_kernels().accumulate_rows(sums, block, n_panels(), values, static_cast<int>(n_features), n);
+            n = 0;
+        }
+        if (n > 0) chain_kernels().accumulate_rows(sums, block, n_panels(), values, static_cast<int>(n_features), n);
+    }
+    void add(float* out, const float* more) const {
+        for (int k = 0; k < padded_; ++k) out[k] += more[k];
+    }
+
+    Shape shape_;
+    int padded_ = 0;
+    std::int64_t n_rows_ = 0;
+    std::vector<std::int64_t> blocks_;  // first row of every block
+    Aligned<float> table_;
+};
+
+// Weights that learn, with what their average over all steps needs. Each step's weights count in the average as much as the
+// learner says; a change is missing from the terms of all steps before.
+struct Averaged {
+    Weights w;
+    Aligned<double> missed;
+    double before = 0;  // how much all steps before this one count together
+
+    explicit Averaged(Weights start) : w(std::move(start)), missed(w.table().size()) {}
+
+    void add(std::int64_t row, int label, float by) {
+        const auto at = static_cast<std::size_t>(row * w.padded() + label);
+        w.table()[at] += by;
+        missed[at] += before * static_cast<double>(by);
+    }
+    // `all`: how much all steps count together.
+    Weights mean(double all) const {
+        Weights out = w;
+        for (std::size_t i = 0; i < missed.size(); ++i) out.table()[i] = static_cast<float>(out.table()[i] - missed[i] / all);
+        return out;
+    }
+};
+
+}  // namespace wald::chain

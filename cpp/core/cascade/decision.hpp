@@ -1,0 +1,112 @@
+// How scores become labels: the wrapped model's own rule, and what an estimate is worth on the way there.
+#pragma once
+
+#include <cmath>
+#include <limits>
+
+#include "core/common.hpp"
+
+namespace wald {
+
+enum class DecisionKind : std::uint8_t { sign, argmax, votes };
+
+template <class T>
+struct Judgement {
+    std::int32_t code;
+    T confidence;  // how far the estimate is from another label; not above zero, or NaN: no exit
+};
+
+struct Decision {
+    DecisionKind kind = DecisionKind::sign;
+    int n_classes = 2;
+    double threshold = 0.0;     // sign
+    bool tie_positive = false;  // sign
+    bool break_ties = false;    // votes
+
+    int n_outputs() const {
+        return kind == DecisionKind::sign ? 1 : kind == DecisionKind::argmax ? n_classes : n_classes * (n_classes - 1) / 2;
+    }
+
+    // Several outputs: the label that an estimate z would give, and its confidence. `work` has room for n_classes.
+    template <class T>
+    Judgement<T> judge(const T* z, T* work) const {
+        return kind == DecisionKind::argmax ? judge_argmax(z) : judge_votes(z, work);
+    }
+
+    // The label of a full score that is known to within `error`, or kHandOver. `work` has room for n_classes.
+    std::int32_t finish(const double* f, double error, double* work) const {
+        if (!(error < HUGE_VAL)) return kHandOver;
+        if (kind == DecisionKind::sign) {
+            const double d = f[0] - threshold;
+            if (std::isnan(d)) return kHandOver;
+            if (std::fabs(d) <= error && error > 0) return kHandOver;
+            return d > 0 || (d == 0 && tie_positive) ? 1 : 0;
+        }
+        if (kind == DecisionKind::argmax) {
+            const Judgement<double> best = judge_argmax(f);
+            if (!(best.confidence >= 0) || (best.confidence <= 2 * error && error > 0)) return kHandOver;
+            return best.code;
+        }
+        return finish_votes(f, error, work);
+    }
+
+private:
+    template <class T>
+    Judgement<T> judge_argmax(const T* z) const {
+        std::int32_t code = 0;
+        T best = z[0], second = -std::numeric_limits<T>::infinity();
+        for (int k = 1; k < n_classes; ++k) {
+            if (z[k] > best) {
+                second = std::isnan(second) ? second : best;
+                best = z[k];
+                code = k;
+            } else if (!(z[k] <= second)) {  // NaN lands here and poisons the confidence
+                second = z[k];
+            }
+        }
+        return {code, best - second};
+    }
+
+    // Pairs stand in libsvm's order; a positive decision is a vote for the first class. The confidence of a class is its
+    // smallest decision against any rival: positive for at most one class, which then wins whatever the tie rule.
+    template <class T>
+    Judgement<T> judge_votes(const T* z, T* smallest) const {
+        for (int k = 0; k < n_classes; ++k) smallest[k] = std::numeric_limits<T>::infinity();
+        const T* at = z;
+        for (int i = 0; i < n_classes; ++i) {
+            T mine = smallest[i];
+            for (int j = i + 1; j < n_classes; ++j, ++at) {
+                mine = *at < mine || std::isnan(*at) ? *at : mine;
+                smallest[j] = -*at < smallest[j] || std::isnan(*at) ? -*at : smallest[j];
+            }
+            smallest[i] = mine;
+        }
+        std::int32_t code = 0;
+        for (int k = 1; k < n_classes; ++k)
+            if (smallest[k] > smallest[code]) code = k;
+        return {code, smallest[code]};
+    }
+
+    std::int32_t finish_votes(const double* f, double error, double* votes) const {
+        for (int k = 0; k < n_classes; ++k) votes[k] = 0;
+        for (int i = 0; i < n_classes; ++i) {
+            for (int j = i + 1; j < n_classes; ++j, ++f) {
+                if (std::isnan(*f) || (std::fabs(*f) <= error && error > 0)) return kHandOver;
+                votes[*f > 0 ? i : j] += 1;
+            }
+        }
+        std::int32_t code = 0;
+        bool tied = false;
+        for (int k = 1; k < n_classes; ++k) {
+            if (votes[k] > votes[code]) {
+                code = k;
+                tied = false;
+            } else if (votes[k] == votes[code]) {
+                tied = true;
+            }
+        }
+        return tied && break_ties ? kHandOver : code;
+    }
+};
+
+}  // namespace wald

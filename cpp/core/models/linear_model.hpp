@@ -1,0 +1,384 @@
+// A linear model as terms: the feature values themselves, gathered in the order of a plan. Everything runs in double.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <optional>
+
+#include "core/arena.hpp"
+#include "core/cascade/kernels.hpp"
+#include "core/models/rows.hpp"
+
+namespace wald {
+
+struct LinearModelSpec {
+    std::int64_t n_features = 0;
+    std::span<const std::int32_t> order;   // the columns that early stages read, in the plan's order
+    std::span<const double> coef;          // (n_outputs, n_features), the features' own order
+    std::span<const double> intercept;     // (n_outputs,)
+    std::span<const double> fill;          // (n_features,): stands in for NaN; empty: none
+    // |x| @ magnitude + bias_magnitude bounds the sizes of all that the wrapped model adds up, for any output, and a value goes
+    // through at most `depth` of its roundings.
+    std::span<const double> magnitude;     // (n_features,)
+    double bias_magnitude = 0, depth = 0;
+};
+
+class LinearModel {
+public:
+    using Scalar = double;
+    static constexpr int L = kLanes<double>;
+    static constexpr int kBlockRows = 96, kBlockTerms = 32, kBlockStride = kBlockTerms + 8;
+    static constexpr std::int64_t kNearBytes = 4 << 20;  // rows of fewer bytes in all may be in a cache: asking takes time, too
+    // A non-zero of a CSR row that early stages read, and its place in the plan's order.
+    struct Entry {
+        std::int32_t position;
+        double value;
+    };
+    struct Scratch {
+        std::vector<Entry> entries;  // of all CSR rows that were read in
+    };
+    struct Row {
+        const Rows* rows;
+        std::int64_t index;
+        // CSR: its entries, in the plan's order, from entries[first] on
+        const Scratch* scratch;
+        std::size_t first, n_entries;
+    };
+
+    struct Block {
+        const Rows* rows;
+        const std::int64_t* ids;
+    };
+    static constexpr int kTogether = 32;
+
+    explicit LinearModel(const LinearModelSpec& spec)
+        : n_features_(spec.n_features), n_outputs_(static_cast<int>(spec.intercept.size())),
+          order_(spec.order.begin(), spec.order.end()), position_(spec.n_features, -1),
+          coef_(spec.coef.begin(), spec.coef.end()), intercept_(spec.intercept.begin(), spec.intercept.end()),
+          fill_(spec.fill.begin(), spec.fill.end()), bias_magnitude_(spec.bias_magnitude), depth_(spec.depth),
+          padded_features_(round_up(spec.n_features, L)),
+          weights_(static_cast<std::size_t>(padded_features_) * n_outputs_), magnitude_(padded_features_) {
+        for (std::size_t k = 0; k < order_.size(); ++k) position_[order_[k]] = static_cast<std::int32_t>(k);
+        for (int k = 0; k < n_outputs_; ++k)
+            for (std::int64_t f = 0; f < n_features_; ++f) weights_[k * padded_features_ + f] = coef_[k * n_features_ + f];
+        for (std::int64_t f = 0; f < n_features_; ++f) magnitude_[f] = spec.magnitude[f];
+    }
+
+    std::int64_t n_features() const { return n_features_; }
+    std::int64_t n_terms() const { return static_cast<std::int64_t>(order_.size()); }
+    int n_outputs() const { return n_outputs_; }
+    const std::vector<std::int32_t>& order() const { return order_; }
+    std::optional<std::span<const std::int32_t>> columns_read(std::int64_t terms) const {
+        return std::span(order_).first(static_cast<std::size_t>(terms));
+    }
+    std::int64_t slot_width(std::int64_t terms) const { return round_up(terms, L); }
+    std::int64_t evaluated(std::int64_t terms) const { return terms; }
+    std::int64_t full_width() const { return 0; }  // the last stage reads the row itself
+    std::size_t row_bytes() const { return 0; }
+    Scratch scratch(Arena&, std::int64_t) const { return {}; }
+    std::int64_t full_work() const { return padded_features_; }
+
+    Block block(const Rows& rows, const std::int64_t* ids, int, const Scratch&) const { return {&rows, ids}; }
+    bool prepare(const Block& block, int i, Row& row, Scratch& scratch) const { return prepare(*block.rows, block.ids[i], row, scratch); }
+    bool prepare(const Rows& rows, std::int64_t r, Row& row, Scratch& scratch) const {
+        row = {&rows, r, &scratch, scratch.entries.size(), 0};
+        if (rows.layout == Rows::Layout::csr && !order_.empty()) {
+            for (std::int64_t i = rows.indptr[r]; i < rows.indptr[r + 1]; ++i) {
+                const std::int32_t at = position_[rows.indices[i]];
+                if (at < 0) continue;
+                const double v = load_element<double>(rows.data + i * rows.element_bytes(), rows.dtype);
+                scratch.entries.push_back({at, filled(v, rows.indices[i])});
+            }
+            row.n_entries = scratch.entries.size() - row.first;
+            std::sort(scratch.entries.begin() + row.first, scratch.entries.end(),
+                      [](const Entry& one, const Entry& other) { return one.position < other.position; });
+        }
+        return true;  // what is read is judged through the scores
+    }
+    // The entries of a CSR row at places [begin, end) of the plan's order.
+    static std::span<const Entry> entries(const Row& row, std::int64_t begin, std::int64_t end) {
+        const std::span<const Entry> all(row.scratch->entries.data() + row.first, row.n_entries);
+        const auto place = [&](std::int64_t at) {
+            return std::lower_bound(all.begin(), all.end(), at, [](const Entry& e, std::int64_t p) { return e.position < p; });
+        };
+        return {place(begin), place(end)};
+    }
+
+    void evaluate(const Row* const* rows, double* const* slots, int n, std::int64_t begin, std::int64_t end) const {
+        if (rows[0]->rows->layout == Rows::Layout::csr) {
+            for (int r = 0; r < n; ++r) {
+                std::fill(slots[r] + begin, slots[r] + round_up(end, L), 0.0);
+                for (const Entry& e : entries(*rows[r], begin, end)) slots[r][e.position] = e.value;
+            }
+            return;
+        }
+        each_block(rows, n, begin, end, [&](int first, int some, std::int64_t at, int m, const double* values) {
+            for (int r = 0; r < some; ++r) std::copy_n(values + r * kBlockStride, m, slots[first + r] + at);
+        });
+        for (int r = 0; r < n; ++r) std::fill(slots[r] + end, slots[r] + round_up(end, L), 0.0);
+    }
+    // Reads terms [begin, end) of rows, a block at a time: of `some` rows from `first` on, the terms at, at + 1, ... at + m - 1;
+    // the values of a row lie together, those of the next one kBlockStride further.
+    template <class Use>
+    void each_block(const Row* const* rows, int n, std::int64_t begin, std::int64_t end, const Use& use) const {
+        double values[kBlockRows * kBlockStride];
+        for (int first = 0; first < n; first += kBlockRows) {
+            const int some = std::min(kBlockRows, n - first);
+            for (std::int64_t at = begin; at < end; at += kBlockTerms) {
+                const int m = static_cast<int>(std::min<std::int64_t>(kBlockTerms, end - at));
+                if (columns_apart(*rows[0]->rows)) {
+                    gather_columns(rows + first, some, at, m, values);
+                } else {
+                    prefetch(rows + first, some, at, at + m);
+                    for (int r = 0; r < some; ++r) gather(*rows[first + r], at, at + m, values + r * kBlockStride);
+                }
+                use(first, some, at, m, values);
+            }
+        }
+    }
+    // Feature values of terms [begin, end) of one dense row whose values do not lie in columns apart.
+    void gather(const Row& row, std::int64_t begin, std::int64_t end, double* out) const {
+        const Rows& source = *row.rows;
+        if (source.dtype == Dtype::f32 && fill_.empty()) {
+            const std::byte* p = source.row(row.index);
+            for (std::int64_t k = begin; k < end; ++k)
+                out[k - begin] = *reinterpret_cast<const float*>(p + order_[k] * source.column_stride);
+        } else {
+            const std::byte* p = source.row(row.index);
+            for (std::int64_t k = begin; k < end; ++k)
+                out[k - begin] = filled(load_element<double>(p + order_[k] * source.column_stride, source.dtype), order_[k]);
+        }
+    }
+    // Asks for the cache lines that gather will read, of all rows before the first is needed, unless the rows may be near by. Rows
+    // lie alike, mostly: the first says which lines. Inlined by force: see `prefetch_full`.
+    [[gnu::always_inline]] void prefetch(const Row* const* rows, int n, std::int64_t begin, std::int64_t end) const {
+        const Rows& source = *rows[0]->rows;
+        if (n < 2 || source.layout != Rows::Layout::dense || source.n_rows * std::abs(source.row_stride) < kNearBytes) return;
+        const std::byte* p = source.row(rows[0]->index);
+        std::int64_t offsets[kBlockTerms];
+        int lines = 0;
+        std::uintptr_t last = 0;
+        for (std::int64_t k = begin; k < end; ++k) {
+            const std::int64_t offset = order_[k] * source.column_stride;
+            const std::uintptr_t line = reinterpret_cast<std::uintptr_t>(p + offset) / kPanelBytes;
+            if (line != last) offsets[lines++] = offset;
+            last = line;
+        }
+        for (int r = 0; r < n; ++r) {
+            p = source.row(rows[r]->index);
+            for (int i = 0; i < lines; ++i) __builtin_prefetch(p + offsets[i]);
+        }
+    }
+    // One column after the other, each a little ahead of its use: large columns often lie whole pages from each other, and the
+    // values of one row would then compete for the same few places of the cache.
+    void gather_columns(const Row* const* rows, int n, std::int64_t begin, int m, double* values) const {
+        const Rows& source = *rows[0]->rows;
+        const auto ask = [&](int k) __attribute__((always_inline)) {  // see prefetch_full
+            const Column c = source.column(order_[begin + k]);
+            for (int r = 0; r < n; ++r) __builtin_prefetch(c.data + rows[r]->index * c.stride);
+        };
+        const int ahead = std::clamp(64 / n, 1, 16);
+        for (int k = 0; k < std::min(ahead, m); ++k) ask(k);
+        for (int k = 0; k < m; ++k) {
+            if (k + ahead < m) ask(k + ahead);
+            const Column c = source.column(order_[begin + k]);
+            for (int r = 0; r < n; ++r)
+                values[r * kBlockStride + k] = filled(load_element<double>(c.data + rows[r]->index * c.stride, c.dtype), order_[begin + k]);
+        }
+    }
+    bool as_is() const { return fill_.empty(); }
+    // How many rows `prefetch_full` takes at once: the lines of all of them should still be near when the last is read.
+    int full_prefetch_rows() const { return static_cast<int>(std::clamp<std::int64_t>(8192 / n_features_, 1, 8)); }
+    // Prefetches everything that `full` reads of rows whose values lie in columns apart. Inlined by force: compilers leave out
+    // calls that only ask, for such calls change nothing.
+    [[gnu::always_inline]] void prefetch_full(const Row* const* rows, int n) const {
+        const Rows& source = *rows[0]->rows;
+        if (!columns_apart(source) || source.n_rows * n_features_ * 4 < kNearBytes) return;
+        for (std::int64_t f = 0; f < n_features_; ++f) {
+            const Column c = source.column(f);
+            for (int r = 0; r < n; ++r) __builtin_prefetch(c.data + rows[r]->index * c.stride, 0, 1);
+        }
+    }
+
+    // See KernelMachine::full.
+    double full(const Rows& rows, std::int64_t r, const Row&, const double*, double working, double* f, double* work) const {
+        double magnitude = 0;
+        if (rows.layout == Rows::Layout::csr) {
+            for (int k = 0; k < n_outputs_; ++k) f[k] = 0;
+            for (std::int64_t i = rows.indptr[r]; i < rows.indptr[r + 1]; ++i) {
+                const std::int64_t c = rows.indices[i];
+                const double v = filled(load_element<double>(rows.data + i * rows.element_bytes(), rows.dtype), c);
+                for (int k = 0; k < n_outputs_; ++k) f[k] += v * coef_[k * n_features_ + c];
+                magnitude += std::fabs(v) * magnitude_[c];
+            }
+        } else {
+            read(rows, r, work);
+            const int panels = static_cast<int>(padded_features_ / L);
+            for (int k = 0; k < n_outputs_; ++k)
+                f[k] = kernels<double>().readout(work, weights_.data() + k * padded_features_, panels);
+            magnitude = kernels<double>().absolute(work, magnitude_.data(), panels);
+        }
+        for (int k = 0; k < n_outputs_; ++k) f[k] += intercept_[k];
+        return error(magnitude, working);
+    }
+
+private:
+    static bool columns_apart(const Rows& rows) {
+        return rows.layout == Rows::Layout::columns || (rows.layout == Rows::Layout::dense && rows.row_stride < rows.column_stride);
+    }
+    double filled(double v, std::int64_t f) const { return v != v && !fill_.empty() ? fill_[f] : v; }
+
+    void read(const Rows& rows, std::int64_t r, double* x) const {
+        if (rows.contiguous() && fill_.empty() && rows.dtype != Dtype::u8) {
+            const std::byte* p = rows.row(r);
+            if (rows.dtype == Dtype::f64) std::memcpy(x, p, static_cast<std::size_t>(n_features_) * sizeof(double));
+            else
+                for (std::int64_t f = 0; f < n_features_; ++f) x[f] = reinterpret_cast<const float*>(p)[f];
+        } else {
+            const bool apart = rows.layout == Rows::Layout::columns;
+            const auto at = [&](std::int64_t f) {
+                return apart ? rows.columns[f].data + r * rows.columns[f].stride : rows.row(r) + f * rows.column_stride;
+            };
+            constexpr std::int64_t ahead = 32;  // every value may lie in a line of its own
+            for (std::int64_t f = 0; f < n_features_; ++f) {
+                if (f + ahead < n_features_) __builtin_prefetch(at(f + ahead));
+                x[f] = filled(load_element<double>(at(f), apart ? rows.columns[f].dtype : rows.dtype), f);
+            }
+        }
+        for (std::int64_t f = n_features_; f < padded_features_; ++f) x[f] = 0;
+    }
+
+    double error(double magnitude, double working) const {
+        const double u = std::numeric_limits<double>::epsilon() / 2;
+        const double own = static_cast<double>(n_features_) + 8;  // in CSR rows one chain of all non-zeros
+        const double size = magnitude + bias_magnitude_;
+        if (size == 0) return 0;
+        // Near its largest number the wrapped model may overflow, and near its smallest one a product loses all its digits.
+        const bool single = working > 4 * u;
+        if (!(size <= (single ? 0x1p100 : 0x1p1000))) return HUGE_VAL;
+        const double smallest = single ? 0x1p-148 : 0x1p-1073;
+        return 1.05 * size * (own * u + (depth_ + 4) * working) + (own + depth_) * smallest;
+    }
+
+    std::int64_t n_features_;
+    int n_outputs_;
+    std::vector<std::int32_t> order_, position_;
+    std::vector<double> coef_, intercept_, fill_;
+    double bias_magnitude_, depth_;
+    std::int64_t padded_features_;
+    Aligned<double> weights_, magnitude_;
+};
+
+// What is kept of a row of a linear model with one output: a slot holds the estimates of all stages at once. A
+// feature value, once read, is added to each of them, and nothing is computed twice.
+class StageEstimates {
+public:
+    using Source = LinearModel;
+    using Row = LinearModel::Row;
+    static constexpr int L = LinearModel::L;
+
+    // weights[t] has one entry for each of the first terms[t] terms.
+    StageEstimates(std::shared_ptr<const LinearModel> model, std::span<const std::int64_t> terms,
+               const std::vector<std::span<const double>>& weights, const std::vector<std::span<const double>>& bias)
+        : model_(std::move(model)), terms_(terms.begin(), terms.end()), bias_(static_cast<std::size_t>(round_up(static_cast<std::int64_t>(terms.size()), L))),
+          n_panels_(static_cast<int>(bias_.size() / L)) {
+        const std::int64_t deepest = terms.empty() ? 0 : terms.back();
+        weights_ = Aligned<double>(static_cast<std::size_t>(deepest) * bias_.size());
+        for (std::size_t t = 0; t < terms.size(); ++t) {
+            bias_[t] = bias[t][0];
+            for (std::int64_t k = 0; k < terms[t]; ++k) weights_[k * bias_.size() + t] = weights[t][k];
+        }
+    }
+
+    std::int64_t slot_width(std::int64_t) const { return static_cast<std::int64_t>(bias_.size()); }
+    std::int64_t evaluated(std::int64_t terms) const { return terms; }
+    void start(double* slot) const { std::copy(bias_.data(), bias_.data() + bias_.size(), slot); }
+    auto estimate(int stage) const {
+        return [stage](const double* slot) { return slot[stage]; };
+    }
+    void estimates(const double* const* slots, int n, int stage, double* const* scores) const {
+        for (int r = 0; r < n; ++r) scores[r][0] = slots[r][stage];
+    }
+
+    void evaluate(const Row* const* rows, double* const* slots, int n, std::int64_t begin, std::int64_t end) const {
+        if (rows[0]->rows->layout == Rows::Layout::csr) {  // zeros change no sum
+            for (int r = 0; r < n; ++r)
+                for (const LinearModel::Entry& e : LinearModel::entries(*rows[r], begin, end))
+                    kernels<double>().accumulate(slots[r], weights_.data() + e.position * bias_.size(), n_panels_, &e.value, 1);
+            return;
+        }
+        model_->each_block(rows, n, begin, end, [&](int first, int some, std::int64_t at, int m, const double* values) {
+            for (int r = 0; r < some; ++r)
+                kernels<double>().accumulate(slots[first + r], weights_.data() + at * bias_.size(), n_panels_,
+                                             values + r * LinearModel::kBlockStride, m);
+        });
+    }
+
+    // Columns that lie in memory one value behind the other, in the plan's order: as many as the first n_looks looks read.
+    struct Columns {
+        std::vector<const void*> at;
+        Dtype dtype = Dtype::f32;
+        int n_looks = 0;
+    };
+    // Few rows hardly get far: of them, columns of the first looks only.
+    Columns columns(const Rows& rows, int n_looks) const {
+        Columns found;
+        if (!model_->as_is() || rows.layout == Rows::Layout::csr || model_->order().empty()) return found;
+        while (n_looks > 0 && terms_[n_looks - 1] > 256 + 16 * rows.n_rows) --n_looks;
+        const std::vector<std::int32_t>& order = model_->order();
+        const auto column = [&](std::int64_t k) { return rows.column(order[k]); };
+        found.dtype = column(0).dtype;
+        const auto fits = [&](const Column& c) {
+            return c.dtype == found.dtype && c.dtype != Dtype::u8 && c.stride == (c.dtype == Dtype::f32 ? 4 : 8);
+        };
+        if (n_looks <= 0 || !fits(column(0))) return found;
+        found.at.reserve(terms_[n_looks - 1]);
+        for (std::int64_t k = 0; found.n_looks < n_looks; ++found.n_looks) {
+            for (; k < terms_[found.n_looks]; ++k) {
+                const Column c = column(k);
+                if (!fits(c)) return found;
+                found.at.push_back(c.data);
+            }
+        }
+        return found;
+    }
+    // What a look sees of n neighbouring rows; most of what the next one reads is asked for.
+    void column_scores(const Columns& columns, std::int64_t first, int n, int look, double* scores) const {
+        const std::int64_t step = static_cast<std::int64_t>(bias_.size());
+        const int asked = look == 0 ? 0 : static_cast<int>(terms_[look]);
+        const int known = static_cast<int>(terms_[std::min(look + 1, columns.n_looks - 1)]);
+        with(columns, [&](const auto* const* at, const auto& kernel) {
+            kernel.scores(at, first, weights_.data() + look, step, asked, static_cast<int>(terms_[look]), known, bias_[look], n, scores);
+        });
+    }
+    // Adds terms [begin, end) of rows first + live[i] to sums[t * stride + i], for looks t from `look` on. `values` has room for
+    // kGathered columns of `stride` values.
+    void add_columns(const Columns& columns, std::int64_t first, const std::int32_t* live, int n, int look, int n_looks,
+                     std::int64_t begin, std::int64_t end, double* sums, std::int64_t stride, double* values) const {
+        const std::int64_t step = static_cast<std::int64_t>(bias_.size());
+        for (std::int64_t k = begin; k < end; k += kGathered) {
+            const int known = static_cast<int>(end - k), m = std::min(kGathered, known);
+            with(columns, [&](const auto* const* at, const auto& kernel) { kernel.gather(at + k, first, m, known, live, n, values, stride); });
+            kernels<double>().add_columns(values, stride, m, n, weights_.data() + k * step + look, step, n_looks - look,
+                                          sums + look * stride);
+        }
+    }
+    double bias(int look) const { return bias_[look]; }
+    static constexpr int kGathered = 32;
+
+private:
+    template <class Use>
+    static void with(const Columns& columns, const Use& use) {
+        if (columns.dtype == Dtype::f32) use(reinterpret_cast<const float* const*>(columns.at.data()), kernels<double>().columns_f32);
+        else use(reinterpret_cast<const double* const*>(columns.at.data()), kernels<double>().columns_f64);
+    }
+
+    std::shared_ptr<const LinearModel> model_;
+    std::vector<std::int64_t> terms_;
+    Aligned<double> bias_, weights_;  // (looks,), (terms, looks): padded to panels
+    int n_panels_;
+};
+
+}  // namespace wald

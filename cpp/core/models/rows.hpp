@@ -1,0 +1,51 @@
+// Rows as the caller keeps them: strided arrays, separate columns, or CSR. Nothing is copied here.
+#pragma once
+
+#include "core/common.hpp"
+
+namespace wald {
+
+// One element of a row, whatever its type.
+template <class T>
+inline T load_element(const std::byte* p, Dtype dtype) {
+    switch (dtype) {
+        case Dtype::f32: { float v; std::memcpy(&v, p, sizeof v); return static_cast<T>(v); }
+        case Dtype::f64: { double v; std::memcpy(&v, p, sizeof v); return static_cast<T>(v); }
+        default: return static_cast<T>(std::to_integer<unsigned char>(*p));
+    }
+}
+
+struct Column {
+    const std::byte* data = nullptr;
+    std::int64_t stride = 0;  // bytes between rows
+    Dtype dtype = Dtype::f32;
+};
+
+struct Rows {
+    enum class Layout : std::uint8_t { dense, columns, csr };
+
+    Layout layout = Layout::dense;
+    std::int64_t n_rows = 0;
+    std::int64_t n_columns = 0;
+    Dtype dtype = Dtype::f32;
+
+    // dense
+    const std::byte* data = nullptr;
+    std::int64_t row_stride = 0, column_stride = 0;  // bytes, possibly negative
+    // columns: one entry per column; a column that was not asked for has no data
+    std::span<const Column> columns;
+    // csr; indices ascend within a row, below n_columns
+    const std::int64_t* indptr = nullptr;
+    const std::int32_t* indices = nullptr;
+
+    const std::byte* row(std::int64_t r) const { return data + r * row_stride; }
+    // Of what is not CSR.
+    Column column(std::int64_t f) const { return layout == Layout::columns ? columns[f] : Column{data + f * column_stride, row_stride, dtype}; }
+    bool contiguous() const {
+        return layout == Layout::dense &&
+               (column_stride == element_bytes() || n_columns == 1);
+    }
+    std::int64_t element_bytes() const { return bytes_of(dtype); }
+};
+
+}  // namespace wald

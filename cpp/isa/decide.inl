@@ -1,0 +1,89 @@
+// Which rows an estimate settles, many at a time; as doubles, which the estimates of rows in columns are. Included by tables.inl,
+// once per instruction set.
+
+namespace WALD_ISA {
+
+#if defined(__AVX2__)
+// Appends those of eight numbers from `first` on that a mask keeps; eight are written.
+inline int append_kept(unsigned mask, int first, std::int32_t* numbers) {
+    const __m256i all = _mm256_add_epi32(_mm256_set1_epi32(first), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+#if defined(__AVX512F__)
+    const __m256i kept = _mm256_maskz_compress_epi32(static_cast<__mmask8>(mask), all);
+#else
+    const __m256i lanes = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(static_cast<long long>(kKeptLanes.of[mask])));
+    const __m256i kept = _mm256_permutevar8x32_epi32(all, lanes);
+#endif
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(numbers), kept);
+    return __builtin_popcount(mask);
+}
+
+// Masks of eight estimates: above `high`, below `low`, finite.
+struct Sides {
+    unsigned above, below, finite;
+};
+inline Sides sides(const double* z, double low, double high) {
+#if defined(__AVX512F__)
+    const __m512d v = _mm512_loadu_pd(z);
+    return {_mm512_cmp_pd_mask(v, _mm512_set1_pd(high), _CMP_GT_OQ), _mm512_cmp_pd_mask(v, _mm512_set1_pd(low), _CMP_LT_OQ),
+            _mm512_cmp_pd_mask(_mm512_sub_pd(v, v), _mm512_setzero_pd(), _CMP_EQ_OQ)};
+#else
+    Sides both{0, 0, 0};
+    for (int half = 0; half < 2; ++half) {
+        const __m256d v = _mm256_loadu_pd(z + 4 * half);
+        const auto mask = [&](__m256d met) { return static_cast<unsigned>(_mm256_movemask_pd(met)) << (4 * half); };
+        both.above |= mask(_mm256_cmp_pd(v, _mm256_set1_pd(high), _CMP_GT_OQ));
+        both.below |= mask(_mm256_cmp_pd(v, _mm256_set1_pd(low), _CMP_LT_OQ));
+        both.finite |= mask(_mm256_cmp_pd(_mm256_sub_pd(v, v), _mm256_setzero_pd(), _CMP_EQ_OQ));
+    }
+    return both;
+#endif
+}
+
+// Answers those of eight rows whose bits are set in `leaves`.
+inline void answer_eight(unsigned leaves, unsigned above, unsigned finite, std::int32_t look, std::int32_t* codes, std::int32_t* stages) {
+#if defined(__AVX512F__)
+    const __m256i settled = _mm256_maskz_set1_epi32(static_cast<__mmask8>(above), 1);
+    const __m256i code = _mm256_mask_set1_epi32(settled, static_cast<__mmask8>(~finite), wald::kNotFinite);
+    _mm256_mask_storeu_epi32(codes, static_cast<__mmask8>(leaves), code);
+    _mm256_mask_storeu_epi32(stages, static_cast<__mmask8>(leaves), _mm256_set1_epi32(look));
+#else
+    const __m256i bit = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+    const auto lanes = [&](unsigned mask) { return _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32(static_cast<int>(mask)), bit), bit); };
+    const __m256i code = _mm256_blendv_epi8(_mm256_set1_epi32(wald::kNotFinite), _mm256_srli_epi32(lanes(above), 31), lanes(finite));
+    _mm256_maskstore_epi32(codes, lanes(leaves), code);
+    _mm256_maskstore_epi32(stages, lanes(leaves), _mm256_set1_epi32(look));
+#endif
+}
+
+inline unsigned pending_eight(const std::int32_t* codes) {
+    const __m256i same = _mm256_cmpeq_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(codes)), _mm256_set1_epi32(wald::kPending));
+    return static_cast<unsigned>(_mm256_movemask_ps(_mm256_castsi256_ps(same)));
+}
+#endif
+
+template <class T>
+int settle(const T* z, int n, T low, T high, std::int32_t look, std::int32_t* codes, std::int32_t* stages, std::int32_t* left) {
+    int kept = 0, i = 0;
+#if defined(__AVX2__)
+    if constexpr (sizeof(T) == 8) {
+        for (; i + 8 <= n; i += 8) {
+            const unsigned pending = pending_eight(codes + i);
+            const Sides s = sides(z + i, low, high);
+            const unsigned leaves = pending & (s.above | s.below | (s.finite ^ 255u));
+            answer_eight(leaves, s.above, s.finite, look, codes + i, stages + i);
+            kept += append_kept(pending & ~leaves, i, left + kept);
+        }
+    }
+#endif
+    for (; i < n; ++i) {
+        const bool pending = codes[i] == wald::kPending, finite = z[i] - z[i] == T(0), above = z[i] > high, below = z[i] < low;
+        const bool leaves = pending & (above | below | !finite);
+        codes[i] = leaves ? (finite ? static_cast<std::int32_t>(above) : wald::kNotFinite) : codes[i];
+        stages[i] = leaves ? look : stages[i];
+        left[kept] = i;
+        kept += pending & !leaves;
+    }
+    return kept;
+}
+
+}  // namespace WALD_ISA

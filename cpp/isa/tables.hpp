@@ -1,0 +1,30 @@
+// The tables of one instruction set, one a subsystem.
+#pragma once
+
+#include "chain/kernels.hpp"
+#include "core/cascade/kernels.hpp"
+#include "core/trees/kernels.hpp"
+#include "online/kernels.hpp"
+#include "parser/kernels.hpp"
+
+namespace wald {
+
+struct KernelTables {
+    Kernels<float> cascade_f32;
+    Kernels<double> cascade_f64;
+    OnlineKernels<float> online_f32;
+    OnlineKernels<double> online_f64;
+    ForestKernels forest;
+    ChainKernels chain;
+    parser::ParserKernels parser;
+};
+
+extern const KernelTables baseline_tables;
+#ifdef WALD_HAVE_AVX2
+extern const KernelTables avx2_tables;
+#endif
+#ifdef WALD_HAVE_AVX512
+extern const KernelTables avx512_tables;
+#endif
+
+}  // namespace wald

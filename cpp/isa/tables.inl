@@ -1,0 +1,62 @@
+// All kernels and their tables. Included by one translation unit per instruction set, each with its own WALD_ISA and compiler
+// flags: the namespace WALD_ISA keeps what they compile apart.
+#include <algorithm>
+#include <cstring>
+#include <type_traits>
+#include <utility>
+
+#include "isa/tables.hpp"
+#include "isa/vector.hpp"
+#include "parser/chart.hpp"
+
+#include "isa/rows.inl"
+#include "isa/dot_products.inl"
+#include "isa/readouts.inl"
+#include "isa/sparse_first_stage.inl"
+#include "isa/decide.inl"
+#include "isa/forest.inl"
+#include "isa/online.inl"
+#include "isa/chain.inl"
+#include "isa/parser.inl"
+
+namespace WALD_ISA {
+
+template <class T, class S>
+inline constexpr wald::RowKernels<T, S> row_table{.list = &list_nonzeros<T, S>, .glance = &glance<T, S>};
+
+template <class T, class S>
+inline constexpr wald::ColumnKernels<T, S> column_table{.scores = &column_scores<T, S>, .gather = &gather_columns<T, S>};
+
+template <class T>
+inline constexpr wald::Kernels<T> cascade_table{
+    .scan = &scan<T>,
+    .largest = &largest<T>,
+    .rows_f32 = row_table<T, float>,
+    .rows_f64 = row_table<T, double>,
+    .rows_u8 = row_table<T, std::uint8_t>,
+    .dots_dense = &dots_dense<T>,
+    .dots_sparse = &dots_sparse<T>,
+    .activate = &activate<T>,
+    .readout = &readout<T>,
+    .absolute = &absolute<T>,
+    .accumulate = &accumulate<T>,
+    .columns_f32 = column_table<T, float>,
+    .columns_f64 = column_table<T, double>,
+    .add_columns = &add_columns<T>,
+    .settle = &settle<T>,
+    .readouts = &readouts<T>,
+    .accumulate_rows = &accumulate_rows<T>,
+    .fused = kFused,
+};
+
+inline constexpr wald::KernelTables tables{
+    .cascade_f32 = cascade_table<float>,
+    .cascade_f64 = cascade_table<double>,
+    .online_f32 = online_table<float>,
+    .online_f64 = online_table<double>,
+    .forest = forest_table,
+    .chain = chain_table,
+    .parser = parser_table,
+};
+
+}  // namespace WALD_ISA

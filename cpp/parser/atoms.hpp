@@ -1,0 +1,121 @@
+// A sentence's words as the random numbers that keys are sums of.
+#pragma once
+
+#include <vector>
+
+#include "parser/key_plan.hpp"
+#include "parser/tag_roles.hpp"
+
+namespace wald::parser {
+
+class Atoms {
+public:
+    // Position 0 is the root, the words follow.
+    void read(const Treebank& t, std::size_t sentence, const Lexicon& lexicon) {
+        const Treebank::Sentence& s = t.sentences[sentence];
+        n_ = static_cast<int>(s.last - s.first) + 1;
+        for (auto* a : {&tag_, &coarse_, &form_, &suffix_, &shape_, &opener_, &left_, &right_}) {
+            a->resize(static_cast<std::size_t>(n_ + 2 * kPad));
+            for (int i = 0; i < kPad; ++i) (*a)[i] = kBefore, (*a)[n_ + kPad + i] = kBehind;
+            (*a)[kPad] = kRootWord;
+        }
+        numbers_.resize(static_cast<std::size_t>(n_));
+        roles_.resize(static_cast<std::size_t>(n_));
+        coarse_numbers_.resize(static_cast<std::size_t>(n_));
+        numbers_[0] = coarse_numbers_[0] = TagNumbers::kRoot;
+        for (int i = 1; i < n_; ++i) {
+            const std::size_t w = s.first + static_cast<std::size_t>(i) - 1;
+            const std::string_view given = t.field(w, kForm), form = lower_case(given);
+            const std::uint64_t tag = TagNumbers::hash(fine_tag(t, w)), coarse = TagNumbers::hash(coarse_tag(t, w));
+            numbers_[i] = lexicon.fine.number(tag);
+            coarse_numbers_[i] = lexicon.coarse.number(coarse);
+            roles_[i] = TagRoles::of(coarse);
+            tag_[i + kPad] = static_cast<std::uint32_t>(tag >> 32);
+            coarse_[i + kPad] = static_cast<std::uint32_t>(coarse >> 32);
+            form_[i + kPad] = short_hash(form, 'w');
+            suffix_[i + kPad] = short_hash(last_letters(form, 3), 's');
+            shape_[i + kPad] = static_cast<std::uint32_t>(mix(shape_of(given)) >> 32);
+        }
+        look_around();
+        for (int o = -2; o <= 2; ++o) {
+            at_[atom_index('t', o)] = tag_.data() + kPad + o;
+            at_[atom_index('c', o)] = coarse_.data() + kPad + o;
+            at_[atom_index('w', o)] = form_.data() + kPad + o;
+        }
+        for (int o = -1; o <= 1; ++o) {
+            at_[atom_index('s', o)] = suffix_.data() + kPad + o;
+            at_[atom_index('a', o)] = shape_.data() + kPad + o;
+        }
+        at_[atom_index('o', 0)] = opener_.data() + kPad;
+        at_[atom_index('l', 0)] = left_.data() + kPad;
+        at_[atom_index('r', 0)] = right_.data() + kPad;
+    }
+
+    int n() const { return n_; }  // with the root
+    const std::uint8_t* tags() const { return numbers_.data(); }
+    const std::uint8_t* coarse_tags() const { return coarse_numbers_.data(); }
+    const std::uint32_t* const* arrays() const { return at_; }
+
+private:
+    static constexpr std::uint32_t kBefore = 0x7feb352du, kBehind = 0x846ca68bu, kRootWord = 0x9e3779b9u;
+
+    // What the phrase of every word opens with: the form of the nearest preposition or conjunction before it, or the tag of a
+    // boundary that is nearer. And the coarse tags of the nearest words on both sides that attend no other.
+    void look_around() {
+        if (n_ < 2) return;
+        opener_[1 + kPad] = left_[1 + kPad] = kBefore;
+        for (int i = 1; i + 1 < n_; ++i) {
+            const int at = i + kPad;
+            opener_[at + 1] = roles_[i] & kOpens ? form_[at] : roles_[i] & kBounds ? coarse_[at] : opener_[at];
+            left_[at + 1] = roles_[i] & kAttends ? left_[at] : coarse_[at];
+        }
+        right_[n_ - 1 + kPad] = kBehind;
+        for (int i = n_ - 1; i > 1; --i) {
+            const int at = i + kPad;
+            right_[at - 1] = roles_[i] & kAttends ? right_[at] : coarse_[at];
+        }
+    }
+    static std::uint32_t short_hash(std::string_view s, std::uint64_t salt) {
+        return static_cast<std::uint32_t>(hash_bytes(s.data(), static_cast<std::int64_t>(s.size()), salt) >> 32);
+    }
+    // Letters of ASCII only; `a` says which there were.
+    std::string_view lower_case(std::string_view s) {
+        lower_.assign(s);
+        for (char& c : lower_)
+            if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
+        return lower_;
+    }
+    // Letters, not bytes, of UTF-8.
+    static std::string_view last_letters(std::string_view s, int n) {
+        std::size_t at = s.size();
+        for (; at > 0 && n > 0; --n)
+            do --at;
+            while (at > 0 && (static_cast<unsigned char>(s[at]) & 0xc0) == 0x80);
+        return s.substr(at);
+    }
+    // Capital first, all capitals, digits, hyphen, other signs, letters outside of ASCII, and up to how many letters long.
+    static std::uint32_t shape_of(std::string_view s) {
+        bool upper = false, lower = false, digit = false, hyphen = false, sign = false, other = false;
+        for (const char ch : s) {
+            const unsigned char c = static_cast<unsigned char>(ch);
+            upper |= c >= 'A' && c <= 'Z';
+            lower |= c >= 'a' && c <= 'z';
+            digit |= c >= '0' && c <= '9';
+            hyphen |= c == '-';
+            other |= c >= 0x80;
+            sign |= c < '0' || (c > '9' && c < 'A') || (c > 'Z' && c < 'a') || (c > 'z' && c < 0x80);
+        }
+        const bool first = !s.empty() && s[0] >= 'A' && s[0] <= 'Z';
+        const std::uint32_t length = s.size() < 4 ? static_cast<std::uint32_t>(s.size()) : s.size() < 7 ? 4 : s.size() < 11 ? 5 : 6;
+        return static_cast<std::uint32_t>(upper | lower << 1 | digit << 2 | hyphen << 3 | sign << 4 | other << 5 | first << 6) | length << 8;
+    }
+
+    std::string lower_;
+    int n_ = 0;
+    std::vector<std::uint32_t> tag_, coarse_, form_, suffix_, shape_, opener_, left_, right_;
+    std::vector<std::uint8_t> numbers_, coarse_numbers_;
+    std::vector<Roles> roles_;  // the root's is not read
+    const std::uint32_t* at_[kAtoms] = {};
+};
+
+}  // namespace wald::parser

@@ -1,0 +1,98 @@
+// Weights that are learned step by step, and the mean of what they were after every step.
+#pragma once
+
+#include "parser/scorer.hpp"
+
+namespace wald::parser {
+
+// The difference of two feature vectors: how often each weight counts.
+class Difference {
+public:
+    void clear() {
+        if (++generation_ == 0) slots_.assign(slots_.size(), Slot{}), generation_ = 1;
+        used_.clear();
+    }
+    void add(std::uint32_t index, float value) {
+        if (2 * used_.size() >= slots_.size()) grow();
+        Slot& s = find(index);
+        if (s.generation != generation_) {
+            s = {index, generation_, 0};
+            used_.push_back(static_cast<std::uint32_t>(&s - slots_.data()));
+        }
+        s.value += value;
+    }
+    double norm2() const {
+        double sum = 0;
+        for (const std::uint32_t at : used_) sum += static_cast<double>(slots_[at].value) * slots_[at].value;
+        return sum;
+    }
+    template <class See>
+    void each(See&& see) const {
+        for (const std::uint32_t at : used_)
+            if (slots_[at].value != 0) see(slots_[at].index, slots_[at].value);
+    }
+
+private:
+    struct Slot {
+        std::uint32_t index = 0, generation = 0;
+        float value = 0;
+    };
+    Slot& find(std::uint32_t index) {
+        std::size_t at = (index * 0x9e3779b1u) >> shift_;
+        while (slots_[at].generation == generation_ && slots_[at].index != index) at = (at + 1) & (slots_.size() - 1);
+        return slots_[at];
+    }
+    void grow() {
+        std::vector<Slot> old = std::move(slots_);
+        std::vector<std::uint32_t> used = std::move(used_);
+        --shift_;
+        slots_.assign(old.size() * 2, Slot{});
+        used_.clear();
+        for (const std::uint32_t at : used) {
+            Slot& s = find(old[at].index);
+            s = old[at];
+            used_.push_back(static_cast<std::uint32_t>(&s - slots_.data()));
+        }
+    }
+    std::vector<Slot> slots_ = std::vector<Slot>(1 << 13);
+    int shift_ = 32 - 13;
+    std::uint32_t generation_ = 1;
+    std::vector<std::uint32_t> used_;
+};
+
+// Weights and what their mean over all steps lacks of them.
+class AveragedWeights {
+public:
+    AveragedWeights(int table_bits, int n_tags) : weights_(table_bits, n_tags), late_(weights_.values.size()) {}
+
+    const Weights& weights() const { return weights_; }
+    void add(const Difference& difference, double step) {
+        float* w = weights_.values.data();
+        double* late = late_.data();
+        const double steps = static_cast<double>(steps_);
+        difference.each([&](std::uint32_t i, float value) {
+            const float d = static_cast<float>(step * value);
+            w[i] += d;
+            late[i] += steps * d;
+        });
+    }
+    void end_step() { ++steps_; }
+    // The mean is of the steps from now on.
+    void restart() {
+        steps_ = 0;
+        std::fill(late_.data(), late_.data() + late_.size(), 0.0);
+    }
+    Weights mean() const {
+        Weights m(weights_.bits, weights_.n_tags);
+        const double steps = steps_ == 0 ? 1.0 : static_cast<double>(steps_);
+        for (std::size_t i = 0; i < late_.size(); ++i) m.values[i] = static_cast<float>(weights_.values[i] - late_[i] / steps);
+        return m;
+    }
+
+private:
+    Weights weights_;
+    LargeArray<double> late_;  // sum of the changes, each times the steps before it
+    std::int64_t steps_ = 0;
+};
+
+}  // namespace wald::parser

@@ -1,0 +1,75 @@
+// Which arcs of a sentence the groups of features score: coarse-to-fine, after E. Charniak et al., "Multilevel coarse-to-fine PCFG
+// parsing", HLT-NAACL 2006, and Rush and Petrov, "Vine pruning", NAACL 2012.
+#pragma once
+
+#include "parser/candidates.hpp"
+#include "parser/scorer.hpp"
+
+namespace wald::parser {
+
+// All arcs that the length filter leaves or, with a pruner, those of them that it scores within the margin of their word's best,
+// where there are two of them at least.
+struct Choice {
+    Limits limits;
+    const Weights* pruner = nullptr;
+    float margin = 0;
+};
+
+class ChosenArcs {
+public:
+    static constexpr float kLastResort = 1e4f;  // how far arcs that lost are below the others: for when there is no tree without
+
+    // The scorer must have begun with the sentence.
+    void choose(Scorer& scorer, const Choice& c) {
+        const Atoms& atoms = scorer.atoms();
+        arcs_.begin(atoms.tags(), atoms.coarse_tags(), atoms.n());
+        settled_.clear();
+        pruned_ = c.pruner != nullptr;
+        if (pruned_) {
+            candidates_.list(atoms.tags(), atoms.coarse_tags(), atoms.n(), c.limits);
+            scores_.resize(std::max(scores_.size(), static_cast<std::size_t>(candidates_.size())));
+            scorer.score(kPruner, candidates_.view(), scores_.data());
+            least_.resize(static_cast<std::size_t>(atoms.n()));
+            for (int m = 1; m < atoms.n(); ++m) split(m, c.margin);
+        } else {
+            arcs_.list(c.limits);
+        }
+        arcs_.find_contexts();
+    }
+
+    const Arcs& arcs() const { return arcs_; }
+    // The only arcs that are left of their words, modifier by modifier; they score 0.
+    const std::vector<ScoredArc>& settled() const { return settled_; }
+    // The others, for when there is no tree without, and their scores.
+    std::vector<ScoredArc> spare() const {
+        std::vector<ScoredArc> out;
+        if (!pruned_) return out;
+        for (int m = 1; m < arcs_.n(); ++m)
+            for (int i = candidates_.begin(m); i < candidates_.end(m); ++i)
+                if (scores_[i] < least_[m]) out.push_back(candidates_.scored(i, scores_[i] - kLastResort));
+        return out;
+    }
+
+private:
+    // The arcs of one word.
+    void split(int m, float margin) {
+        const int first = candidates_.begin(m), last = candidates_.end(m);
+        const float least = *std::max_element(scores_.begin() + first, scores_.begin() + last) - margin;
+        least_[m] = least;
+        int near = 0, nearest = first;
+        for (int i = first; i < last; ++i)
+            if (scores_[i] >= least) ++near, nearest = i;
+        if (near == 1) return settled_.push_back(candidates_.scored(nearest, 0));
+        for (int i = first; i < last; ++i)
+            if (scores_[i] >= least) arcs_.add(candidates_.head(i), m);
+    }
+
+    bool pruned_ = false;
+    Arcs arcs_;
+    Candidates candidates_;
+    std::vector<ScoredArc> settled_;
+    std::vector<float> scores_;  // of candidates, by the pruner
+    std::vector<float> least_;   // [modifier] what scores below is spare
+};
+
+}  // namespace wald::parser

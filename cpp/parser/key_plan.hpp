@@ -1,0 +1,137 @@
+// Templates as arithmetic. Every atom is a random 32-bit value x; the key of a template is salt + sum_a c_a x_a modulo 2^32 with
+// random odd coefficients c: a sum, so that an arc's key is its head's part plus its modifier's part, and sixteen templates
+// are one vector operation.
+#pragma once
+
+#include <array>
+#include <iterator>
+#include <string_view>
+#include <vector>
+
+#include "parser/hashing.hpp"
+#include "parser/kernels.hpp"
+#include "parser/templates.hpp"
+
+namespace wald::parser {
+
+inline constexpr int kAtoms = 24;  // t-2..t+2, c-2..c+2, w-2..w+2, s-1..s+1, a-1..a+1, o, l, r
+inline constexpr int kPad = 2;     // how far a template looks beyond the sentence
+
+inline int atom_index(char letter, int offset) {
+    switch (letter) {
+        case 't': return 2 + offset;
+        case 'c': return 7 + offset;
+        case 'w': return 12 + offset;
+        case 's': return 16 + offset;
+        case 'a': return 19 + offset;
+        case 'o': return 21;
+        case 'l': return 22;
+        default: return 23;
+    }
+}
+
+// What a template says of one side ('h', 'm', or 0 for a template of one word): a bit for every atom.
+inline std::uint32_t atoms_of(std::string_view text, char side) {
+    std::uint32_t bits = 0;
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t end = std::min(text.find(' ', at), text.size());
+        std::string_view name = text.substr(at, end - at);
+        at = end + 1;
+        if (name == kContextNames[0] || name == kContextNames[1] || name == kContextNames[2]) continue;
+        if (side != 0) {
+            if (name[0] != side) continue;
+            name.remove_prefix(1);
+        }
+        const int offset = name.size() < 3 ? 0 : (name[1] == '-' ? -1 : 1) * (name[2] - '0');
+        bits |= 1u << atom_index(name[0], offset);
+    }
+    return bits;
+}
+
+// The random number of a template and an atom of one of its sides; side 2 stands for what lies between the words.
+inline std::uint32_t odd_number(std::uint32_t template_id, std::uint32_t side, std::uint32_t atom) {
+    return static_cast<std::uint32_t>(mix((std::uint64_t{template_id} << 16) | (side << 8) | atom) >> 32) | 1u;
+}
+inline constexpr std::uint32_t kSalt = 255;  // in place of an atom
+
+// Templates in vectors of sixteen, for both sides and for what lies between.
+class KeyPlan {
+public:
+    // Numbers templates from first_id on; a list of pairs, or of templates of one word.
+    explicit KeyPlan(std::uint32_t first_id = 0) : next_id_(first_id) {}
+
+    template <std::size_t n>
+    void add(const std::string_view (&texts)[n], bool pairs) {
+        static_assert(n % kLanes == 0, "templates come in whole vectors");
+        for (std::size_t t = 0; t < n; t += kLanes, next_id_ += kLanes) add_vector(texts + t, pairs);
+    }
+
+    KeyTemplates side(int s) const { return {first_[s].data(), atoms_[s].data(), coefficients_[s].data(), salts_[s].data()}; }
+    const std::uint32_t* context() const { return context_.data(); }  // [vector][context][lane]
+    const std::uint8_t* has_context() const { return has_context_.data(); }
+    int vectors() const { return static_cast<int>(has_context_.size()); }
+
+    static constexpr int kLanes = 16;
+
+private:
+    void add_vector(const std::string_view* texts, bool pairs) {
+        for (std::uint32_t s = 0; s < 2; ++s) {
+            std::uint32_t bits[kLanes], any = 0;
+            for (int l = 0; l < kLanes; ++l) any |= bits[l] = atoms_of(texts[l], pairs ? "hm"[s] : char{0});
+            for (std::uint32_t a = 0; a < kAtoms; ++a) {
+                if (!(any >> a & 1)) continue;
+                atoms_[s].push_back(static_cast<std::int32_t>(a));
+                for (std::uint32_t l = 0; l < kLanes; ++l)
+                    coefficients_[s].push_back(bits[l] >> a & 1 ? odd_number(next_id_ + l, s, a) : 0);
+            }
+            first_[s].push_back(static_cast<std::int32_t>(atoms_[s].size()));
+            for (std::uint32_t l = 0; l < kLanes; ++l) salts_[s].push_back(odd_number(next_id_ + l, s, kSalt));
+        }
+        bool any = false;
+        for (std::uint32_t c = 0; c < kContexts; ++c)
+            for (std::uint32_t l = 0; l < kLanes; ++l) {
+                const bool there = texts[l].find(kContextNames[c]) != std::string_view::npos;
+                context_.push_back(there ? odd_number(next_id_ + l, 2, c) : 0);
+                any |= there;
+            }
+        has_context_.push_back(any);
+    }
+
+    std::uint32_t next_id_;
+    std::vector<std::int32_t> first_[2] = {{0}, {0}}, atoms_[2];
+    std::vector<std::uint32_t> coefficients_[2], salts_[2], context_;
+    std::vector<std::uint8_t> has_context_;
+};
+
+// An arc's templates: the pairs and unigrams of group 0, then those of group 1.
+inline constexpr int kGroups = 2;
+inline constexpr int kPairVectors[kGroups] = {std::size(kTagPairs) / KeyPlan::kLanes, std::size(kWordPairs) / KeyPlan::kLanes};
+inline constexpr int kUnigramVectors[kGroups] = {std::size(kTagUnigrams) / KeyPlan::kLanes, std::size(kWordUnigrams) / KeyPlan::kLanes};
+inline constexpr int kFirstVector[kGroups] = {0, kPairVectors[0] + kUnigramVectors[0]};
+inline constexpr int kLastVector[kGroups] = {kFirstVector[1], kFirstVector[1] + kPairVectors[1] + kUnigramVectors[1]};
+inline constexpr int kVectors = kLastVector[1];
+
+inline const KeyPlan& arc_plan() {
+    static const KeyPlan plan = [] {
+        KeyPlan p;
+        p.add(kTagPairs, true);
+        p.add(kTagUnigrams, false);
+        p.add(kWordPairs, true);
+        p.add(kWordUnigrams, false);
+        return p;
+    }();
+    return plan;
+}
+
+// The templates of a relation.
+inline constexpr int kLabelVectors = std::size(kLabelPairs) / KeyPlan::kLanes;
+inline const KeyPlan& label_plan() {
+    static const KeyPlan plan = [] {
+        KeyPlan p(1 << 12);
+        p.add(kLabelPairs, true);
+        return p;
+    }();
+    return plan;
+}
+
+}  // namespace wald::parser

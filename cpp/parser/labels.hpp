@@ -1,0 +1,135 @@
+// Relations: the second, cheap step. Given the tree, every word's relation to its head is chosen by itself, with a linear model
+// over templates of the arc; one row of weights a feature, one column a relation.
+#pragma once
+
+#include <string>
+
+#include "parser/arcs.hpp"
+#include "parser/atoms.hpp"
+#include "parser/large_array.hpp"
+
+namespace wald::parser {
+
+struct LabelWeights {
+    int bits = 0;      // 2^bits rows
+    int n_labels = 0;
+    LargeArray<float> values;
+
+    LabelWeights() = default;
+    LabelWeights(int table_bits, int labels) : bits(table_bits), n_labels(labels), values(size(table_bits, labels)) {}
+    static int width(int labels) { return static_cast<int>(round_up(labels, 16)); }
+    int width() const { return width(n_labels); }
+    static std::size_t size(int table_bits, int labels) { return (std::size_t{1} << table_bits) * static_cast<std::size_t>(width(labels)); }
+};
+
+class Labeler {
+public:
+    static constexpr int kFeatures = kLabelVectors * KeyPlan::kLanes;
+
+    // Finds the features of the arc to every word from its head; heads[0] is not read.
+    void begin(const Atoms& atoms, const std::int32_t* heads, const LabelWeights& weights) {
+        const int n = atoms.n(), shift = 32 - weights.bits;
+        for (int side = 0; side < 2; ++side) {
+            keys_[side].resize(static_cast<std::size_t>(n) * kFeatures);
+            parser_kernels().keys(label_plan().side(side), atoms.arrays(), nullptr, n, 0, kLabelVectors, kLabelVectors, keys_[side].data());
+        }
+        arcs_.begin(atoms.tags(), atoms.coarse_tags(), n);
+        for (int m = 1; m < n; ++m) arcs_.add(heads[m], m);
+        arcs_.find_contexts();
+        places_.resize(static_cast<std::size_t>(n) * kFeatures);
+        const std::uint32_t* coefficients = label_plan().context();
+        for (int m = 1; m < n; ++m) {
+            const std::uint32_t* head = keys_[0].data() + static_cast<std::size_t>(heads[m]) * kFeatures;
+            const std::uint32_t* modifier = keys_[1].data() + static_cast<std::size_t>(m) * kFeatures;
+            const std::uint32_t* contexts = arcs_.contexts(m - 1);
+            const std::uint32_t direction = m > heads[m] ? kRight : 0;
+            std::uint32_t* places = places_.data() + static_cast<std::size_t>(m) * kFeatures;
+            for (int v = 0; v < kLabelVectors; ++v)
+                for (int l = 0; l < KeyPlan::kLanes; ++l) {
+                    const int i = v * KeyPlan::kLanes + l;
+                    std::uint32_t key = head[i] + modifier[i] + direction;
+                    for (int c = 0; c < kContexts; ++c) key += coefficients[(v * kContexts + c) * KeyPlan::kLanes + l] * contexts[c];
+                    places[i] = key >> shift;
+                }
+        }
+        sums_.resize(static_cast<std::size_t>(weights.width()));
+    }
+
+    const std::uint32_t* places(int m) const { return places_.data() + static_cast<std::size_t>(m) * kFeatures; }
+
+    // Scores of all relations of word m, [n_labels].
+    const float* score(int m, const LabelWeights& weights) {
+        parser_kernels().sum_rows(weights.values.data(), weights.width(), places(m), kLabelVectors, sums_.data());
+        return sums_.data();
+    }
+    void ask_for(int m, const LabelWeights& weights) const {
+        for (int i = 0; i < kFeatures; ++i)
+            for (int l = 0; l < weights.n_labels; l += 16)
+                __builtin_prefetch(weights.values.data() + static_cast<std::size_t>(places(m)[i]) * weights.width() + l);
+    }
+    static int best(const float* scores, int n_labels) {
+        return static_cast<int>(std::max_element(scores, scores + n_labels) - scores);
+    }
+
+    // labels[0..n) of the n words.
+    void label(const Atoms& atoms, const std::int32_t* heads, const LabelWeights& weights, std::int32_t* labels) {
+        begin(atoms, heads, weights);
+        if (atoms.n() > 1) ask_for(1, weights);
+        for (int m = 1; m < atoms.n(); ++m) {
+            if (m + 1 < atoms.n()) ask_for(m + 1, weights);
+            labels[m - 1] = best(score(m, weights), weights.n_labels);
+        }
+    }
+
+private:
+    static constexpr std::uint32_t kRight = 0x9e3779b9u;
+    Arcs arcs_;
+    std::vector<std::uint32_t> keys_[2], places_;
+    std::vector<float> sums_;
+};
+
+// k = 1 MIRA for every word by itself, on the arcs of the gold trees; averaged.
+class LabelLearner {
+public:
+    LabelLearner(int table_bits, int n_labels) : weights_(table_bits, n_labels), late_(weights_.values.size()) {}
+
+    // gold[m] is the relation of word m, -1 where there is none to learn from.
+    void learn(const Atoms& atoms, const std::int32_t* heads, const std::int32_t* gold, double step) {
+        labeler_.begin(atoms, heads, weights_);
+        const int width = weights_.width();
+        for (int m = 1; m < atoms.n(); ++m) {
+            if (gold[m] < 0) continue;
+            ++steps_;
+            const float* scores = labeler_.score(m, weights_);
+            int rival = -1;
+            for (int l = 0; l < weights_.n_labels; ++l)
+                if (l != gold[m] && (rival < 0 || scores[l] > scores[rival])) rival = l;
+            if (rival < 0) continue;
+            const double violation = 1.0 + scores[rival] - scores[gold[m]];
+            if (!(violation > 0)) continue;
+            const float d = static_cast<float>(std::min(step, violation / (2.0 * Labeler::kFeatures)));
+            for (int i = 0; i < Labeler::kFeatures; ++i) {
+                const std::size_t row = static_cast<std::size_t>(labeler_.places(m)[i]) * width;
+                change(row + gold[m], d);
+                change(row + rival, -d);
+            }
+        }
+    }
+    void average(float* out) const {
+        const double steps = steps_ == 0 ? 1.0 : static_cast<double>(steps_);
+        for (std::size_t i = 0; i < late_.size(); ++i) out[i] = static_cast<float>(weights_.values[i] - late_[i] / steps);
+    }
+    const LabelWeights& weights() const { return weights_; }
+
+private:
+    void change(std::size_t i, float d) {
+        weights_.values[i] += d;
+        late_[i] += static_cast<double>(steps_ - 1) * d;
+    }
+    LabelWeights weights_;
+    LargeArray<double> late_;
+    std::int64_t steps_ = 0;
+    Labeler labeler_;
+};
+
+}  // namespace wald::parser

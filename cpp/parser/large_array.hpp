@@ -1,0 +1,39 @@
+// Zeroed memory that is read at random places: on huge pages where the system has them.
+#pragma once
+
+#include "core/common.hpp"
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
+namespace wald::parser {
+
+template <class T>
+class LargeArray {
+public:
+    LargeArray() = default;
+    explicit LargeArray(std::size_t n) : size_(n) {
+        if (n > (PTRDIFF_MAX - kPage) / sizeof(T)) throw std::bad_alloc();
+        const std::size_t bytes = (n * sizeof(T) + kPage) / kPage * kPage;
+        data_.reset(static_cast<T*>(::operator new(bytes, std::align_val_t{kPage})));
+#if defined(__linux__) && defined(MADV_HUGEPAGE)
+        (void)madvise(data_.get(), bytes, MADV_HUGEPAGE);  // a wish: without it everything works, slower
+#endif
+        std::memset(static_cast<void*>(data_.get()), 0, bytes);
+    }
+    T* data() { return data_.get(); }
+    const T* data() const { return data_.get(); }
+    std::size_t size() const { return size_; }
+    T& operator[](std::size_t i) { return data_[i]; }
+    const T& operator[](std::size_t i) const { return data_[i]; }
+
+private:
+    static constexpr std::size_t kPage = std::size_t{1} << 21;
+    struct Delete {
+        void operator()(T* p) const noexcept { ::operator delete(p, std::align_val_t{kPage}); }
+    };
+    std::unique_ptr<T[], Delete> data_;
+    std::size_t size_ = 0;
+};
+
+}  // namespace wald::parser

@@ -1,0 +1,88 @@
+// Tags as small numbers, for whatever is stored densely: the length filter, the weights of tags between, sets of tags.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "parser/hashing.hpp"
+#include "parser/treebank.hpp"
+
+namespace wald::parser {
+
+// A language may lack one of the two tag columns: then the other one stands in, cut to two letters where a coarse tag is
+// wanted (as in MSTParser).
+inline std::string_view fine_tag(const Treebank& t, std::size_t word) {
+    const std::string_view x = t.field(word, kXpos);
+    return x == "_" ? t.field(word, kUpos) : x;
+}
+inline std::string_view coarse_tag(const Treebank& t, std::size_t word) {
+    const std::string_view u = t.field(word, kUpos);
+    return u == "_" ? t.field(word, kXpos).substr(0, 2) : u;
+}
+
+class TagNumbers {
+public:
+    static constexpr int kMostTags = 64, kRoot = 0;  // a set of tags is one 64-bit word; the last number is for all other tags
+
+    TagNumbers() = default;
+    explicit TagNumbers(std::vector<std::string> tags) : tags_(std::move(tags)) {
+        build();
+    }
+    // The most frequent tags; among equals the first of the alphabet.
+    template <class TagOf>
+    static TagNumbers of(const Treebank& t, TagOf&& tag_of) {
+        std::map<std::string, std::int64_t, std::less<>> counts;
+        for (std::size_t w = 0; w < t.words.size(); ++w) {
+            const std::string_view tag = tag_of(t, w);
+            const auto at = counts.find(tag);
+            if (at == counts.end()) counts.emplace(std::string(tag), 1);
+            else ++at->second;
+        }
+        std::vector<std::pair<std::string, std::int64_t>> sorted(counts.begin(), counts.end());
+        std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+        std::vector<std::string> tags;
+        for (const auto& [tag, n] : sorted)
+            if (tags.size() < kMostTags - 2) tags.push_back(tag);
+        return TagNumbers(std::move(tags));
+    }
+
+    static std::uint64_t hash(std::string_view tag) { return hash_bytes(tag.data(), static_cast<std::int64_t>(tag.size()), 't'); }
+    const std::vector<std::string>& tags() const { return tags_; }
+    int n_tags() const { return static_cast<int>(tags_.size()) + 2; }  // with the root and the others
+    // By the tag's hash.
+    std::uint8_t number(std::uint64_t h) const {
+        for (std::size_t at = h & (kSlots - 1);; at = (at + 1) & (kSlots - 1)) {
+            if (slots_[at].hash == h) return slots_[at].number;
+            if (slots_[at].number == 0) return static_cast<std::uint8_t>(n_tags() - 1);
+        }
+    }
+
+private:
+    static constexpr std::size_t kSlots = 256;
+    struct Slot {
+        std::uint64_t hash = 0;
+        std::uint8_t number = 0;  // 0: empty
+    };
+    void build() {
+        slots_.assign(kSlots, Slot{});
+        for (std::size_t i = 0; i < tags_.size(); ++i) {
+            const std::uint64_t h = hash(tags_[i]);
+            std::size_t at = h & (kSlots - 1);
+            while (slots_[at].number != 0) at = (at + 1) & (kSlots - 1);
+            slots_[at] = {h, static_cast<std::uint8_t>(i + 1)};
+        }
+    }
+    std::vector<std::string> tags_;
+    std::vector<Slot> slots_ = std::vector<Slot>(kSlots);
+};
+
+struct Lexicon {
+    TagNumbers fine, coarse;
+    static Lexicon of(const Treebank& t) { return {TagNumbers::of(t, fine_tag), TagNumbers::of(t, coarse_tag)}; }
+};
+
+}  // namespace wald::parser

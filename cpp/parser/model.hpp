@@ -1,0 +1,68 @@
+// A trained parser: everything that is saved, and parsing batches of sentences with it.
+#pragma once
+
+#include <memory>
+
+#include "core/interruption.hpp"
+#include "core/thread_pool.hpp"
+#include "parser/labels.hpp"
+#include "parser/sentence_parser.hpp"
+
+namespace wald::parser {
+
+struct Model {
+    Lexicon lexicon;
+    LengthFilter filter;
+    Weights weights;
+    std::vector<std::string> labels;  // none: a parser without relations
+    LabelWeights label_weights;
+    Weights pruner;                   // empty: a parser that has none
+
+    const Weights* pruner_or_null() const { return pruner.values.size() == 0 ? nullptr : &pruner; }
+};
+
+struct FilterSettings {
+    bool use = true;
+    double factor = 1.5, extra = 2;
+    Limits limits(const LengthFilter& f) const { return Limits(f, use, factor, extra); }
+};
+
+// Fills heads and, unless null, labels of all words of all sentences; times, [4], gets seconds of features, scores, decoding
+// and labelling, summed over threads. Returns the number of arcs that all groups scored.
+inline std::int64_t parse_all(const Model& model, const Treebank& t, const Settings& s, const Choice& choice, int n_threads,
+                      std::int32_t* heads, std::int32_t* labels, double* times) {
+    struct Worker {
+        SentenceParser parser;
+        Labeler labeler;
+        std::vector<std::int32_t> padded;
+        double times[4] = {};
+        std::int64_t n_arcs = 0;
+    };
+    constexpr std::size_t kShare = 32;  // sentences taken at a time
+    const std::int64_t shares = static_cast<std::int64_t>((t.sentences.size() + kShare - 1) / kShare);
+    std::vector<Worker> workers(static_cast<std::size_t>(std::max(1, n_threads)));
+    parallel_for(shares, n_threads, [&](std::int64_t share, int worker) {
+        Worker& w = workers[static_cast<std::size_t>(worker)];
+        const std::size_t first = static_cast<std::size_t>(share) * kShare, last = std::min(first + kShare, t.sentences.size());
+        for (std::size_t i = first; i < last; ++i) {
+            give_way();
+            const std::uint32_t at = t.sentences[i].first;
+            named(t, i, [&] { w.n_arcs += w.parser.parse(t, i, model.lexicon, model.weights, choice, s, heads + at, w.times); });
+            if (labels == nullptr) continue;
+            Stopwatch watch;
+            w.padded.assign(1, -1);
+            w.padded.insert(w.padded.end(), heads + at, heads + t.sentences[i].last);
+            w.labeler.label(w.parser.atoms(), w.padded.data(), model.label_weights, labels + at);
+            watch.lap(w.times[3]);
+        }
+    });
+    for (int k = 0; k < 4; ++k) {
+        times[k] = 0;
+        for (const Worker& w : workers) times[k] += w.times[k];
+    }
+    std::int64_t n_arcs = 0;
+    for (const Worker& w : workers) n_arcs += w.n_arcs;
+    return n_arcs;
+}
+
+}  // namespace wald::parser

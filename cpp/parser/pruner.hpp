@@ -1,0 +1,54 @@
+// Learning to tell which arcs deserve all features: a choice among the heads of every word by itself, by tags of single words and
+// between, trained on the logarithm of the right head's probability. Trees would be the better parser, and the worse ranking of
+// a word's heads.
+#pragma once
+
+#include <cmath>
+
+#include "parser/averaged.hpp"
+
+namespace wald::parser {
+
+class PrunerLearner {
+public:
+    PrunerLearner(int table_bits, int n_tags) : weights_(table_bits, n_tags) {}
+
+    void begin_pass() {
+        if (++passes_ == 2) weights_.restart();
+    }
+    // One step of gradient descent; heads[m] is the right head of word m.
+    void learn(const Atoms& atoms, const std::int32_t* heads, const Limits& limits, double rate) {
+        scorer_.begin(atoms, weights_.weights(), &weights_.weights());
+        arcs_.begin(atoms.tags(), atoms.coarse_tags(), atoms.n());
+        arcs_.list(limits);
+        scores_.resize(static_cast<std::size_t>(arcs_.size()));
+        scorer_.score(kPruner, arcs_.view(), scores_.data());
+        difference_.clear();
+        for (int first = 0, last = 0; first < arcs_.size(); first = last) {
+            const int m = arcs_.modifier(first);
+            float best = scores_[first], sum = 0;
+            for (last = first; last < arcs_.size() && arcs_.modifier(last) == m; ++last) best = std::max(best, scores_[last]);
+            for (int i = first; i < last; ++i) sum += scores_[i] = std::exp(scores_[i] - best);
+            for (int i = first; i < last; ++i) {
+                const float gradient = (arcs_.head(i) == heads[m]) - scores_[i] / sum;
+                if (std::abs(gradient) < kNothing) continue;
+                scorer_.features(kPruner, arcs_, i, [&](std::uint32_t at) { difference_.add(at, gradient); });
+            }
+        }
+        weights_.add(difference_, rate);
+        weights_.end_step();
+    }
+    Weights mean() const { return weights_.mean(); }
+
+private:
+    static constexpr float kNothing = 1e-3f;
+
+    AveragedWeights weights_;
+    int passes_ = 0;
+    Scorer scorer_;
+    Arcs arcs_;
+    Difference difference_;
+    std::vector<float> scores_;
+};
+
+}  // namespace wald::parser

@@ -1,0 +1,163 @@
+// Scores of one sentence's arcs, group by group. A group's keys are worked out when the group is first wanted,
+// what it says of a word when an arc of the word is.
+#pragma once
+
+#include <vector>
+
+#include "parser/arcs.hpp"
+#include "parser/atoms.hpp"
+#include "parser/large_array.hpp"
+
+namespace wald::parser {
+
+// Lines of 16 hashed weights, then the weights of tags between, [head tag][modifier tag][bin][tag].
+struct Weights {
+    int bits = 0;    // 2^bits hashed weights
+    int n_tags = 0;
+    LargeArray<float> values;
+
+    Weights() = default;
+    Weights(int table_bits, int tags) : bits(table_bits), n_tags(tags), values(size(table_bits, tags)) {}
+    static std::size_t size(int table_bits, int tags) {
+        return (std::size_t{1} << table_bits) + static_cast<std::size_t>(tags) * tags * kBins * TagNumbers::kMostTags;
+    }
+    int shift() const { return 32 - (bits - 4); }  // the line is in the highest bits of a key
+    std::size_t rows() const { return std::size_t{1} << bits; }
+};
+
+// What a score is the sum of: the pairs of [first, pairs) and the single words of [pairs, last), in vectors of templates, and the
+// tags between. The two groups, and the pruner, which looks at tags of single words and between, where it always sees the root's:
+// that is how it knows the two tags together.
+struct Level {
+    int first, pairs, last;
+    bool between;
+    std::uint64_t always;
+};
+inline constexpr int kPruner = kGroups, kLevels = kGroups + 1;
+inline constexpr Level kLevel[kLevels] = {
+    {kFirstVector[0], kFirstVector[0] + kPairVectors[0], kLastVector[0], true, 0},
+    {kFirstVector[1], kFirstVector[1] + kPairVectors[1], kLastVector[1], false, 0},
+    {kFirstVector[0] + kPairVectors[0], kFirstVector[0] + kPairVectors[0], kLastVector[0], true, 1u << TagNumbers::kRoot},
+};
+
+class Scorer {
+public:
+    // What is given here must outlive the scores. The pruner's weights may be missing where its level is not used.
+    void begin(const Atoms& atoms, const Weights& weights, const Weights* pruner = nullptr) {
+        atoms_ = &atoms;
+        for (int l = 0; l < kLevels; ++l) {
+            weights_[l] = l == kPruner ? pruner : &weights;
+            is_ready_[l] = false;
+        }
+        for (auto& keys : keys_) grow(keys, static_cast<std::size_t>(atoms.n()) * kVectors * KeyPlan::kLanes);
+    }
+
+    // Of the words that these arcs connect.
+    void find_keys(int level, const ArcList& arcs) {
+        for (int side = 0; side < 2; ++side) find_keys(level, side, side == 0 ? arcs.head : arcs.modifier, arcs.n);
+    }
+
+    void score(int level, const ArcList& arcs, float* out) {
+        find_keys(level, arcs);
+        score_words(level);
+        const Weights& w = *weights_[level];
+        PairTask t;
+        t.weights = w.values.data();
+        t.shift = w.shift();
+        t.head_keys = keys_[0].data();
+        t.modifier_keys = keys_[1].data();
+        t.vectors = kVectors;
+        t.first = kLevel[level].first;
+        t.last = kLevel[level].pairs;
+        t.context = arc_plan().context();
+        t.has_context = arc_plan().has_context();
+        t.rows = kLevel[level].between ? w.values.data() + w.rows() : nullptr;
+        t.always = kLevel[level].always;
+        t.tags = atoms_->tags();
+        t.n_tags = w.n_tags;
+        parser_kernels().pairs(t, arcs, out);
+        const float *head = unigrams_[level][0].data(), *modifier = unigrams_[level][1].data();
+        for (std::int32_t i = 0; i < arcs.n; ++i)
+            out[i] += head[arcs.head[i] * kBins + arcs.bin[i]] + modifier[arcs.modifier[i] * kBins + arcs.bin[i]];
+    }
+
+    // Calls see(index) for every weight that an arc's score at a level is the sum of.
+    template <class See>
+    void features(int level, const Arcs& arcs, int arc, See&& see) {
+        const Weights& w = *weights_[level];
+        const std::uint16_t h = static_cast<std::uint16_t>(arcs.head(arc)), m = static_cast<std::uint16_t>(arcs.modifier(arc));
+        find_keys(level, 0, &h, 1);
+        find_keys(level, 1, &m, 1);
+        const int bin = arcs.bin(arc);
+        const auto [first, pairs, last, between, always] = kLevel[level];
+        const std::uint32_t* head = keys_[0].data() + static_cast<std::size_t>(h) * kVectors * KeyPlan::kLanes;
+        const std::uint32_t* modifier = keys_[1].data() + static_cast<std::size_t>(m) * kVectors * KeyPlan::kLanes;
+        const int shift = w.shift();
+        auto both = [&](std::uint32_t key) {
+            const std::uint32_t place = key >> shift << 4 | (key & 15);
+            see(place ^ static_cast<std::uint32_t>(bin & 1));
+            see(place ^ static_cast<std::uint32_t>(bin));
+        };
+        for (int i = first * KeyPlan::kLanes; i < pairs * KeyPlan::kLanes; ++i) {
+            const std::uint32_t* context = arc_plan().context() + i / KeyPlan::kLanes * kContexts * KeyPlan::kLanes + i % KeyPlan::kLanes;
+            std::uint32_t key = head[i] + modifier[i];
+            for (int c = 0; c < kContexts; ++c) key += context[c * KeyPlan::kLanes] * arcs.contexts(arc)[c];
+            both(key);
+        }
+        for (int i = pairs * KeyPlan::kLanes; i < last * KeyPlan::kLanes; ++i) both(head[i]), both(modifier[i]);
+        if (between) {
+            const std::size_t row = w.rows() +
+                ((static_cast<std::size_t>(atoms_->tags()[h]) * w.n_tags + atoms_->tags()[m]) * kBins + bin) * TagNumbers::kMostTags;
+            for (std::uint64_t rest = arcs.between(arc) | always; rest != 0; rest &= rest - 1)
+                see(static_cast<std::uint32_t>(row + static_cast<std::size_t>(__builtin_ctzll(rest))));
+        }
+    }
+    const Atoms& atoms() const { return *atoms_; }
+
+private:
+    template <class T>
+    static void grow(std::vector<T>& v, std::size_t n) {
+        if (v.size() < n) v.resize(n);
+    }
+    void make_ready(int level) {
+        is_ready_[level] = true;
+        const std::size_t n = static_cast<std::size_t>(atoms_->n());
+        for (int side = 0; side < 2; ++side) {
+            has_keys_[level][side].assign(n, 0);
+            unscored_[level][side].clear();
+            grow(unigrams_[level][side], n * kBins);
+        }
+    }
+    void find_keys(int level, int side, const std::uint16_t* positions, int n) {
+        if (!is_ready_[level]) make_ready(level);
+        std::vector<char>& has = has_keys_[level][side];
+        std::vector<std::uint16_t>& words = unscored_[level][side];
+        const std::size_t before = words.size();
+        for (int i = 0; i < n; ++i)
+            if (!has[positions[i]]) {
+                has[positions[i]] = 1;
+                words.push_back(positions[i]);
+            }
+        parser_kernels().keys(arc_plan().side(side), atoms_->arrays(), words.data() + before, static_cast<int>(words.size() - before), kLevel[level].first,
+                              kLevel[level].last, kVectors, keys_[side].data());
+    }
+    void score_words(int level) {
+        const Weights& w = *weights_[level];
+        for (int side = 0; side < 2; ++side) {
+            std::vector<std::uint16_t>& words = unscored_[level][side];
+            parser_kernels().unigrams(w.values.data(), w.shift(), keys_[side].data(), words.data(), static_cast<int>(words.size()), kLevel[level].pairs,
+                                      kLevel[level].last, kVectors, unigrams_[level][side].data());
+            words.clear();
+        }
+    }
+
+    const Atoms* atoms_ = nullptr;
+    const Weights* weights_[kLevels] = {};
+    bool is_ready_[kLevels] = {};
+    std::vector<char> has_keys_[kLevels][2];              // [position]
+    std::vector<std::uint16_t> unscored_[kLevels][2];     // positions with keys, but no sums yet
+    std::vector<std::uint32_t> keys_[2];                  // head, modifier: [position][vector][lane]
+    std::vector<float> unigrams_[kLevels][2];             // [position][bin]
+};
+
+}  // namespace wald::parser

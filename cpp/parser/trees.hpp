@@ -1,0 +1,102 @@
+// The best tree of a sentence, from the scores of its arcs.
+#pragma once
+
+#include <cstdio>
+
+#include "parser/choice.hpp"
+#include "parser/edmonds.hpp"
+#include "parser/eisner.hpp"
+#include "parser/sparse_eisner.hpp"
+
+namespace wald::parser {
+
+struct Settings {
+    bool projective = true;    // Eisner, or Chu-Liu-Edmonds
+    bool single_root = true;
+    int n_groups = kGroups;    // 1: tags only
+};
+
+class Trees {
+public:
+    static constexpr double kMostBytes = 2147483648.0;  // of a chart
+
+    // heads[1..n) of the best tree of n positions made of arcs that were chosen; false if there is none. The spare arcs, spare(),
+    // count only where there is no tree without.
+    template <class Spare>
+    bool best(int n, const Arcs& arcs, const float* scores, const std::vector<ScoredArc>& settled, Spare&& spare, const Settings& s, std::int32_t* heads) {
+        list(n, arcs, scores, settled);
+        if (best_of_listed(n, arcs.size() <= kFew * n, s, heads)) return true;
+        const std::vector<ScoredArc> more = spare();
+        if (more.empty()) return false;
+        listed_.insert(listed_.end(), more.begin(), more.end());
+        std::stable_sort(listed_.begin(), listed_.end(), [](const ScoredArc& a, const ScoredArc& b) { return a.modifier < b.modifier; });
+        return best_of_listed(n, false, s, heads);
+    }
+
+private:
+    static constexpr int kFew = 8;         // arcs a word
+    static constexpr double kFaster = 32;  // how many times as many steps the whole chart takes in the same time
+
+    // All arcs, modifier by modifier.
+    void list(int n, const Arcs& arcs, const float* scores, const std::vector<ScoredArc>& settled) {
+        listed_.resize(static_cast<std::size_t>(arcs.size()) + settled.size());
+        ScoredArc* at = listed_.data();
+        auto only = settled.begin();
+        for (int m = 1, i = 0; m < n; ++m)
+            if (only != settled.end() && only->modifier == m) {
+                *at++ = *only++;
+            } else {
+                for (; i < arcs.size() && arcs.modifier(i) == m; ++i)
+                    *at++ = {static_cast<std::uint16_t>(arcs.head(i)), static_cast<std::uint16_t>(m), scores[i]};
+            }
+        listed_.resize(static_cast<std::size_t>(at - listed_.data()));
+    }
+    bool best_of_listed(int n, bool few, const Settings& s, std::int32_t* heads) {
+        if (!s.projective) {
+            edmonds_.begin(n - 1);
+            for (const ScoredArc& a : listed_) edmonds_.add(a.head, a.modifier, a.score);
+            return edmonds_.decode(s.single_root, heads);
+        }
+        int longest = 0;
+        for (const ScoredArc& a : listed_)
+            if (a.head > 0) longest = std::max(longest, std::abs(a.head - a.modifier));
+        const double N = n, dense = sizeof(float) * (N * N + static_cast<double>(Chart::size(n - 1)));
+        const bool light = kFaster * static_cast<double>(listed_.size()) * (s.single_root ? longest : n) <= N * N * N;
+        if (few || light || dense > kMostBytes) {
+            check_size(n, longest, s);
+            few_.begin(n - 1);
+            for (const ScoredArc& a : listed_) few_.add(a.head, a.modifier, a.score);
+            return few_.decode(s.single_root, heads);
+        }
+        matrix_.assign(static_cast<std::size_t>(n) * n, -std::numeric_limits<float>::infinity());
+        for (const ScoredArc& a : listed_) matrix_[static_cast<std::size_t>(a.head) * n + a.modifier] = a.score;
+        return eisner_.decode(matrix_.data(), n - 1, s.single_root, heads);
+    }
+    static void check_size(int n, int longest, const Settings& s) {
+        const double bytes = sizeof(float) * SparseEisner::chart_size(n - 1, longest, s.single_root);
+        if (bytes <= kMostBytes) return;
+        char chart[32];
+        std::snprintf(chart, sizeof chart, "%.1f", bytes / 1e9);
+        throw TooLarge("has " + std::to_string(n - 1) + " words and arcs of up to " + std::to_string(longest) + ": the chart of decoder='eisner' would take " +
+                       chart + " GB, and 2.1 GB are the most. Split it; or use decoder='chu-liu-edmonds', which needs no chart; or shorter arcs (length_filter='slack' or "
+                       "'exact', or an arc_margin) with single_root=True");
+    }
+
+    std::vector<ScoredArc> listed_;
+    std::vector<float> matrix_;
+    Eisner eisner_;
+    SparseEisner few_;
+    Edmonds edmonds_;
+};
+
+// Work on a sentence of a treebank; says which one is too large.
+template <class Work>
+inline void named(const Treebank& t, std::size_t sentence, Work&& work) {
+    try {
+        work();
+    } catch (const TooLarge& e) {
+        throw std::length_error("sentence " + std::to_string(sentence) + " (line " + std::to_string(t.sentences[sentence].line) + ") " + e.what() + ".");
+    }
+}
+
+}  // namespace wald::parser
