@@ -40,14 +40,17 @@ test-long: $(VENV)/.installed-test ## the slow statistical tests as well
 
 check: lint types isa docs test-full levels ## everything that continuous integration runs
 
+CPP = $(shell find cpp -name '*.?pp' -o -name '*.inl')
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/clang-format --dry-run --Werror $(CPP)
 	$(BIN)/python -m numpydoc lint $$(find src/wald -name '*.py')
 
 format: $(VENV)/.installed-dev ## rewrite the sources in the house style
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
+	$(BIN)/clang-format -i $(CPP)
 
 types: $(VENV)/.installed-dev
 	$(BIN)/mypy

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "core/models/rows.hpp"
 #include "bindings/unlocked.hpp"
+#include "core/models/rows.hpp"
 
 namespace nb = nanobind;
 

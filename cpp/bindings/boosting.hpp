@@ -9,7 +9,8 @@ namespace wald::bindings {
 class BoundStumps {
 public:
     BoundStumps(Indices features, Doubles thresholds, std::int64_t n_features) {
-        require(features.size() == thresholds.size() && features.size() > 0, "there must be stumps, each with a feature and a threshold");
+        require(features.size() == thresholds.size() && features.size() > 0,
+                "there must be stumps, each with a feature and a threshold");
         for (std::size_t j = 0; j < features.size(); ++j)
             require(features.data()[j] >= 0 && features.data()[j] < n_features && std::isfinite(thresholds.data()[j]),
                     "stumps' features must lie in [0, n_features), their thresholds must be finite");
@@ -24,10 +25,12 @@ public:
 
 private:
     template <class T>
-    static void fill(online::Stumps<T>& s, const Indices& features, const Doubles& thresholds, std::int64_t n_features) {
+    static void fill(online::Stumps<T>& s, const Indices& features, const Doubles& thresholds,
+                     std::int64_t n_features) {
         s.n_features = n_features;
         s.features.assign(features.data(), features.data() + features.size());
-        for (std::size_t j = 0; j < thresholds.size(); ++j) s.thresholds.push_back(static_cast<T>(thresholds.data()[j]));
+        for (std::size_t j = 0; j < thresholds.size(); ++j)
+            s.thresholds.push_back(static_cast<T>(thresholds.data()[j]));
     }
     online::Stumps<float> single_;
     online::Stumps<double> double_;
@@ -47,7 +50,8 @@ class BoostingLearner : public BoundLearner<online::Boosting> {
         using T = typename std::remove_const_t<L>::Value;
         const online::Stumps<T>& those = stumps.of<T>();
         require(!b.subset, "whole rows are taken, not some of them");
-        require(static_cast<std::int64_t>(those.features.size()) == l.config.n_features, "there must be as many stumps as the learner has weights");
+        require(static_cast<std::int64_t>(those.features.size()) == l.config.n_features,
+                "there must be as many stumps as the learner has weights");
         return checked([&] {
             if (b.rows.layout == Rows::Layout::csr) {
                 const online::SparseBlock<T> block = sparse_block<T>(b.rows, those.n_features);
@@ -61,10 +65,12 @@ class BoostingLearner : public BoundLearner<online::Boosting> {
     }
 
     template <class T>
-    static online::Table<T> table_of(const online::Boosting<T>& l, const Rows& votes, const Votes& there, std::uint8_t* wanted) {
+    static online::Table<T> table_of(const online::Boosting<T>& l, const Rows& votes, const Votes& there,
+                                     std::uint8_t* wanted) {
         const online::DenseBlock<T> block = dense_block<T>(votes, l.config.n_columns);
         require(block.stride == l.config.n_columns, "votes must lie together, row after row");
-        require(static_cast<std::int64_t>(there.shape(0)) == block.n_rows && static_cast<int>(there.shape(1)) == l.units.count(),
+        require(static_cast<std::int64_t>(there.shape(0)) == block.n_rows &&
+                    static_cast<int>(there.shape(1)) == l.units.count(),
                 "what is there must be told of every row and unit");
         std::fill(wanted, wanted + there.size(), std::uint8_t{0});
         return {block.data, there.data(), wanted, block.n_rows, l.config.n_columns, l.units.count()};
@@ -74,12 +80,18 @@ public:
     using BoundLearner::BoundLearner;
 
     // One pass; the sum of the losses that were seen.
-    double train(const BoundRows& b, const BoundStumps& stumps, Bytes positive, std::optional<Doubles> weights, double negative_weight,
-                 double positive_weight, std::optional<std::uint64_t> shuffle, std::optional<MutableBytes> settled, bool skips_settled) {
-        const online::Labels labels = labels_of(b.rows.n_rows, positive, weights, negative_weight, positive_weight, settled, skips_settled);
-        return std::visit([&](auto& l) {
-            return with_features(*l, b, stumps, [&](const auto& features, const auto& those) { return l->pass(features, those, labels, shuffle); });
-        }, learner_);
+    double train(const BoundRows& b, const BoundStumps& stumps, Bytes positive, std::optional<Doubles> weights,
+                 double negative_weight, double positive_weight, std::optional<std::uint64_t> shuffle,
+                 std::optional<MutableBytes> settled, bool skips_settled) {
+        const online::Labels labels =
+            labels_of(b.rows.n_rows, positive, weights, negative_weight, positive_weight, settled, skips_settled);
+        return std::visit(
+            [&](auto& l) {
+                return with_features(*l, b, stumps, [&](const auto& features, const auto& those) {
+                    return l->pass(features, those, labels, shuffle);
+                });
+            },
+            learner_);
     }
 
     // Margins and hypotheses seen of rows of unknown class.
@@ -87,26 +99,34 @@ public:
         check_width(average, width);
         auto margins = new_array<double>({static_cast<std::size_t>(b.rows.n_rows)});
         auto seen = new_array<std::int64_t>({static_cast<std::size_t>(b.rows.n_rows)});
-        std::visit([&](const auto& l) {
-            with_features(*l, b, stumps, [&](const auto& features, const auto& those) { l->judge(features, those, average, width, margins.data(), seen.data()); });
-        }, learner_);
+        std::visit(
+            [&](const auto& l) {
+                with_features(*l, b, stumps, [&](const auto& features, const auto& those) {
+                    l->judge(features, those, average, width, margins.data(), seen.data());
+                });
+            },
+            learner_);
         return nb::make_tuple(margins, seen);
     }
 
     // From row `done` on: (rows that are done, the sum of their losses, the units of votes that the others want).
-    nb::tuple advance(const BoundRows& votes, Votes there, Bytes positive, std::optional<Doubles> weights, double negative_weight,
-                      double positive_weight, std::int64_t done, std::optional<MutableBytes> settled, bool skips_settled) {
-        const online::Labels labels = labels_of(votes.rows.n_rows, positive, weights, negative_weight, positive_weight, settled, skips_settled);
+    nb::tuple advance(const BoundRows& votes, Votes there, Bytes positive, std::optional<Doubles> weights,
+                      double negative_weight, double positive_weight, std::int64_t done,
+                      std::optional<MutableBytes> settled, bool skips_settled) {
+        const online::Labels labels =
+            labels_of(votes.rows.n_rows, positive, weights, negative_weight, positive_weight, settled, skips_settled);
         require(done >= 0 && done <= votes.rows.n_rows, "done must lie within the rows");
         auto wanted = new_array<std::uint8_t>({there.shape(0), there.shape(1)});
         double total = 0;
-        std::visit([&](auto& l) {
-            const auto table = table_of(*l, votes.rows, there, wanted.data());
-            done = checked([&] {
-                const Unlocked unlocked;
-                return l->advance(table, labels, done, total);
-            });
-        }, learner_);
+        std::visit(
+            [&](auto& l) {
+                const auto table = table_of(*l, votes.rows, there, wanted.data());
+                done = checked([&] {
+                    const Unlocked unlocked;
+                    return l->advance(table, labels, done, total);
+                });
+            },
+            learner_);
         return nb::make_tuple(done, total, wanted);
     }
 
@@ -117,13 +137,15 @@ public:
         auto seen = new_array<std::int64_t>({static_cast<std::size_t>(votes.rows.n_rows)});
         auto wanted = new_array<std::uint8_t>({there.shape(0), there.shape(1)});
         bool all = false;
-        std::visit([&](const auto& l) {
-            const auto table = table_of(*l, votes.rows, there, wanted.data());
-            checked([&] {
-                const Unlocked unlocked;
-                all = l->judge(table, average, width, margins.data(), seen.data());
-            });
-        }, learner_);
+        std::visit(
+            [&](const auto& l) {
+                const auto table = table_of(*l, votes.rows, there, wanted.data());
+                checked([&] {
+                    const Unlocked unlocked;
+                    all = l->judge(table, average, width, margins.data(), seen.data());
+                });
+            },
+            learner_);
         return nb::make_tuple(all, margins, seen, wanted);
     }
 
@@ -135,22 +157,30 @@ public:
 
 inline void bind_boosting(nb::module_& m) {
     using namespace nb::literals;
-    nb::class_<BoundStumps>(m, "Stumps").def(nb::init<Indices, Doubles, std::int64_t>(), "features"_a.noconvert(), "thresholds"_a.noconvert(), "n_features"_a);
+    nb::class_<BoundStumps>(m, "Stumps")
+        .def(nb::init<Indices, Doubles, std::int64_t>(), "features"_a.noconvert(), "thresholds"_a.noconvert(),
+             "n_features"_a);
     bind_learner<BoostingLearner>(m, "BoostingLearner")
-        .def("train", &BoostingLearner::train, "rows"_a, "stumps"_a, "positive"_a.noconvert(), "weights"_a.none(), "negative_weight"_a,
-             "positive_weight"_a, "shuffle"_a.none(), "settled"_a.noconvert().none() = nb::none(), "skips_settled"_a = false)
+        .def("train", &BoostingLearner::train, "rows"_a, "stumps"_a, "positive"_a.noconvert(), "weights"_a.none(),
+             "negative_weight"_a, "positive_weight"_a, "shuffle"_a.none(), "settled"_a.noconvert().none() = nb::none(),
+             "skips_settled"_a = false)
         .def("judge", &BoostingLearner::judge, "rows"_a, "stumps"_a, "average"_a, "width"_a.none())
-        .def("advance", &BoostingLearner::advance, "votes"_a, "there"_a.noconvert(), "positive"_a.noconvert(), "weights"_a.none(), "negative_weight"_a,
-             "positive_weight"_a, "done"_a, "settled"_a.noconvert().none() = nb::none(), "skips_settled"_a = false)
-        .def("judge_votes", &BoostingLearner::judge_votes, "votes"_a, "there"_a.noconvert(), "average"_a, "width"_a.none())
+        .def("advance", &BoostingLearner::advance, "votes"_a, "there"_a.noconvert(), "positive"_a.noconvert(),
+             "weights"_a.none(), "negative_weight"_a, "positive_weight"_a, "done"_a,
+             "settled"_a.noconvert().none() = nb::none(), "skips_settled"_a = false)
+        .def("judge_votes", &BoostingLearner::judge_votes, "votes"_a, "there"_a.noconvert(), "average"_a,
+             "width"_a.none())
         .def_prop_ro("units", &BoostingLearner::units);
-    m.def("shuffled", [](std::int64_t n, std::uint64_t seed) {
-        require(n >= 0, "n must not be negative");
-        auto order = new_array<std::int64_t>({static_cast<std::size_t>(n)});
-        const online::Permutation at(n, seed);
-        for (std::int64_t i = 0; i < n; ++i) order.data()[i] = at(i);
-        return order;
-    }, "n"_a, "seed"_a);
+    m.def(
+        "shuffled",
+        [](std::int64_t n, std::uint64_t seed) {
+            require(n >= 0, "n must not be negative");
+            auto order = new_array<std::int64_t>({static_cast<std::size_t>(n)});
+            const online::Permutation at(n, seed);
+            for (std::int64_t i = 0; i < n; ++i) order.data()[i] = at(i);
+            return order;
+        },
+        "n"_a, "seed"_a);
 }
 
 }  // namespace wald::bindings

@@ -6,10 +6,10 @@
 #include <cmath>
 #include <optional>
 
+#include "bindings/arrays.hpp"
 #include "chain/evidence.hpp"
 #include "chain/marginals.hpp"
 #include "core/thread_pool.hpp"
-#include "bindings/arrays.hpp"
 
 namespace wald::bindings {
 
@@ -26,12 +26,13 @@ inline bool all_finite(const float* values, std::size_t n) {
     return bad == 0;
 }
 
-// One group's features of some sequences, as far as they are known. What was added is kept alive, stays where it is, and must not
-// be changed.
+// One group's features of some sequences, as far as they are known. What was added is kept alive, stays where it is,
+// and must not be changed.
 class ChainGroup {
 public:
     ChainGroup(std::int64_t n_parts, std::int64_t n_features) : n_features_(n_features) {
-        require(n_parts >= 0 && n_parts <= PTRDIFF_MAX / static_cast<std::int64_t>(sizeof(chain::Row)), "n_parts must not be negative");
+        require(n_parts >= 0 && n_parts <= PTRDIFF_MAX / static_cast<std::int64_t>(sizeof(chain::Row)),
+                "n_parts must not be negative");
         require(n_features >= 0 && n_features < (std::int64_t{1} << 31), "a group has fewer than 2^31 features");
         rows_.resize(static_cast<std::size_t>(n_parts));
     }
@@ -42,7 +43,8 @@ public:
         require(static_cast<std::int64_t>(values.shape(1)) == n_features_, "features of another number of columns");
         for (std::size_t i = 0; i < parts.size(); ++i)
             if (!all_finite(values.data() + i * values.shape(1), values.shape(1))) return static_cast<std::int64_t>(i);
-        for (std::size_t i = 0; i < parts.size(); ++i) row(parts, i) = {values.data() + i * values.shape(1), nullptr, n_features_};
+        for (std::size_t i = 0; i < parts.size(); ++i)
+            row(parts, i) = {values.data() + i * values.shape(1), nullptr, n_features_};
         dense_.push_back(std::move(values));
         return -1;
     }
@@ -56,7 +58,8 @@ public:
             require(begin >= 0 && begin <= end && end <= n, "CSR indptr must not fall, nor point behind the values");
             for (std::int64_t i = begin; i < end; ++i) {
                 const std::int32_t at = indices.data()[i];
-                require(at >= 0 && at < n_features_ && (i == begin || at > indices.data()[i - 1]), "CSR indices must ascend within a row, below n_features");
+                require(at >= 0 && at < n_features_ && (i == begin || at > indices.data()[i - 1]),
+                        "CSR indices must ascend within a row, below n_features");
                 if (bad < 0 && !std::isfinite(values.data()[i])) bad = static_cast<std::int64_t>(r);
             }
         }
@@ -77,7 +80,8 @@ private:
         require(parts.size() == n, "parts need one entry per row of the features");
         for (std::size_t i = 0; i < n; ++i) {
             const std::int64_t p = parts.data()[i];
-            require(p >= 0 && p < static_cast<std::int64_t>(rows_.size()) && (i == 0 || p > parts.data()[i - 1]), "parts must ascend, below n_parts");
+            require(p >= 0 && p < static_cast<std::int64_t>(rows_.size()) && (i == 0 || p > parts.data()[i - 1]),
+                    "parts must ascend, below n_parts");
             require(!rows_[static_cast<std::size_t>(p)].known(), "a part has its features already");
         }
     }
@@ -93,7 +97,8 @@ using ChainGroups = std::vector<ChainGroup*>;
 
 inline std::span<const std::int64_t> checked_offsets(const Longs& offsets, std::int64_t n_parts) {
     require(offsets.size() >= 1 && offsets.data()[0] == 0, "offsets start at 0");
-    for (std::size_t i = 1; i < offsets.size(); ++i) require(offsets.data()[i] > offsets.data()[i - 1], "sequences have at least one part each");
+    for (std::size_t i = 1; i < offsets.size(); ++i)
+        require(offsets.data()[i] > offsets.data()[i - 1], "sequences have at least one part each");
     require(offsets.data()[offsets.size() - 1] == n_parts, "the last offset is the number of parts");
     return span_of(offsets);
 }
@@ -110,40 +115,46 @@ public:
         require(static_cast<int>(groups.size()) == w_.n_groups(), "the number of groups differs from the model's");
         chain::Features out;
         for (std::size_t g = 0; g < groups.size(); ++g) {
-            require(groups[g] != nullptr && static_cast<std::int64_t>(groups[g]->rows().size()) == n_parts, "groups differ in their number of parts");
-            require(groups[g]->n_features() == w_.shape().sizes[g], "a group's number of features differs from the model's");
+            require(groups[g] != nullptr && static_cast<std::int64_t>(groups[g]->rows().size()) == n_parts,
+                    "groups differ in their number of parts");
+            require(groups[g]->n_features() == w_.shape().sizes[g],
+                    "a group's number of features differs from the model's");
             out.push_back(groups[g]->rows().data());
         }
         return out;
     }
 
-    // Here and below, `cheap` (all parts, n_labels), if it is there, has the node scores of parts under the state of the first group
-    // alone; it must be what `scores` gives for them.
+    // Here and below, `cheap` (all parts, n_labels), if it is there, has the node scores of parts under the state of
+    // the first group alone; it must be what `scores` gives for them.
 
     // Node scores (parts, n_labels) of the chosen sequences' parts under a state each.
     nb::ndarray<nb::numpy, float> scores(const ChainGroups& groups, const Bytes& states, const Longs& offsets,
-                                         const std::optional<Longs>& chosen, const std::optional<FloatMatrix>& cheap, int n_threads) const {
+                                         const std::optional<Longs>& chosen, const std::optional<FloatMatrix>& cheap,
+                                         int n_threads) const {
         const Asked a(*this, groups, states, offsets, chosen, cheap);
         const auto K = static_cast<std::size_t>(w_.n_labels());
         auto out = new_array<float>({static_cast<std::size_t>(a.ends.back()), K});
         const Unlocked unlocked;
         each(a.ends, n_threads, [&](Worker& with, std::int64_t i, std::int64_t length) {
             const float* node = a.score(w_, i, with.node);
-            for (std::int64_t t = 0; t < length; ++t) std::copy_n(node + t * w_.padded(), K, out.data() + static_cast<std::size_t>(a.ends[i] + t) * K);
+            for (std::int64_t t = 0; t < length; ++t)
+                std::copy_n(node + t * w_.padded(), K, out.data() + static_cast<std::size_t>(a.ends[i] + t) * K);
         });
         return out;
     }
 
     // Labels (parts,) and scores (sequences,) of the chosen sequences' best paths.
-    nb::tuple predict(const ChainGroups& groups, const Bytes& states, const Longs& offsets, const std::optional<Longs>& chosen,
-                      const std::optional<FloatMatrix>& cheap, int n_threads) const {
+    nb::tuple predict(const ChainGroups& groups, const Bytes& states, const Longs& offsets,
+                      const std::optional<Longs>& chosen, const std::optional<FloatMatrix>& cheap,
+                      int n_threads) const {
         const Asked a(*this, groups, states, offsets, chosen, cheap);
         auto labels = new_array<std::int32_t>({static_cast<std::size_t>(a.ends.back())});
         auto best = new_array<float>({a.ends.size() - 1});
         {
             const Unlocked unlocked;
             each(a.ends, n_threads, [&](Worker& with, std::int64_t i, std::int64_t length) {
-                best.data()[i] = with.decoder.best(lattice(a.score(w_, i, with.node), length), labels.data() + a.ends[i]);
+                best.data()[i] =
+                    with.decoder.best(lattice(a.score(w_, i, with.node), length), labels.data() + a.ends[i]);
             });
         }
         return nb::make_tuple(labels, best);
@@ -168,14 +179,18 @@ public:
         const Unlocked unlocked;
         Aligned<float> back(static_cast<std::size_t>(w_.n_labels()) * w_.padded());
         for (int p = 0; p < w_.n_labels(); ++p)
-            for (int k = 0; k < w_.n_labels(); ++k) back[static_cast<std::size_t>(k) * w_.padded() + p] = w_.steps()[static_cast<std::int64_t>(p) * w_.padded() + k];
+            for (int k = 0; k < w_.n_labels(); ++k)
+                back[static_cast<std::size_t>(k) * w_.padded() + p] =
+                    w_.steps()[static_cast<std::int64_t>(p) * w_.padded() + k];
         each(ends, n_threads, [&](Worker& with, std::int64_t i, std::int64_t length) {
-            with.decoder.max_marginals(padded(node, ends[i], length, with.node), back.data(), out.data() + ends[i] * w_.n_labels());
+            with.decoder.max_marginals(padded(node, ends[i], length, with.node), back.data(),
+                                       out.data() + ends[i] * w_.n_labels());
         });
         return out;
     }
 
-    nb::ndarray<nb::numpy, float> marginals(const FloatMatrix& node, const Longs& offsets, double scale, int n_threads) const {
+    nb::ndarray<nb::numpy, float> marginals(const FloatMatrix& node, const Longs& offsets, double scale,
+                                            int n_threads) const {
         const auto ends = check_nodes(node, offsets);
         require(std::isfinite(scale) && scale > 0, "scale must be finite and positive");
         auto out = new_array<float>({node.shape(0), node.shape(1)});
@@ -189,8 +204,9 @@ public:
     }
 
     // What the chosen sequences' answers rest on: (parts, Evidence::kColumns).
-    nb::ndarray<nb::numpy, float> evidence(const ChainGroups& groups, const Bytes& states, const Longs& offsets, const std::optional<Longs>& chosen,
-                                           const std::optional<FloatMatrix>& cheap, float scale, int n_threads) const {
+    nb::ndarray<nb::numpy, float> evidence(const ChainGroups& groups, const Bytes& states, const Longs& offsets,
+                                           const std::optional<Longs>& chosen, const std::optional<FloatMatrix>& cheap,
+                                           float scale, int n_threads) const {
         require(std::isfinite(scale) && scale > 0, "scale must be finite and positive");
         const Asked a(*this, groups, states, offsets, chosen, cheap);
         constexpr auto e = static_cast<std::size_t>(chain::Evidence::kColumns);
@@ -198,7 +214,8 @@ public:
         const Unlocked unlocked;
         const chain::Evidence evidence(w_.steps(), w_.n_labels(), w_.padded(), scale);
         each(a.ends, n_threads, [&](Worker& with, std::int64_t i, std::int64_t length) {
-            evidence(with.decoder, lattice(a.score(w_, i, with.node), length), with.scratch, out.data() + static_cast<std::size_t>(a.ends[i]) * e);
+            evidence(with.decoder, lattice(a.score(w_, i, with.node), length), with.scratch,
+                     out.data() + static_cast<std::size_t>(a.ends[i]) * e);
         });
         return out;
     }
@@ -208,7 +225,8 @@ public:
         const std::size_t K = node.shape(1), width = every ? 2 + K : 2;
         require(K >= 1 && K <= 65536, "n_labels must lie in [1, 65536]");
         auto out = new_array<float>({node.shape(0), width});
-        for (std::size_t i = 0; i < node.shape(0); ++i) chain::alone(node.data() + i * K, static_cast<int>(K), every, out.data() + i * width);
+        for (std::size_t i = 0; i < node.shape(0); ++i)
+            chain::alone(node.data() + i * K, static_cast<int>(K), every, out.data() + i * width);
         return out;
     }
 
@@ -221,7 +239,8 @@ public:
         {
             const Unlocked unlocked;
             each(ends, n_threads, [&](Worker& with, std::int64_t i, std::int64_t length) {
-                with.decoder.best_paths(padded(node, ends[i], length, with.node), k, best.data() + i * k, labels.data() + ends[i] * k);
+                with.decoder.best_paths(padded(node, ends[i], length, with.node), k, best.data() + i * k,
+                                        labels.data() + ends[i] * k);
             });
         }
         return nb::make_tuple(labels, best);
@@ -230,14 +249,17 @@ public:
     nb::ndarray<nb::numpy, float> table() const {
         const auto K = static_cast<std::size_t>(w_.n_labels());
         auto out = new_array<float>({static_cast<std::size_t>(w_.n_rows()), K});
-        for (std::int64_t r = 0; r < w_.n_rows(); ++r) std::copy_n(w_.row(r), K, out.data() + static_cast<std::size_t>(r) * K);
+        for (std::int64_t r = 0; r < w_.n_rows(); ++r)
+            std::copy_n(w_.row(r), K, out.data() + static_cast<std::size_t>(r) * K);
         return out;
     }
     void fill(const FloatMatrix& table) {
         const auto K = static_cast<std::size_t>(w_.n_labels());
-        require(static_cast<std::int64_t>(table.shape(0)) == w_.n_rows() && table.shape(1) == K, "the table of another chain");
+        require(static_cast<std::int64_t>(table.shape(0)) == w_.n_rows() && table.shape(1) == K,
+                "the table of another chain");
         require(all_finite(table.data(), table.size()), "weights must be finite");
-        for (std::size_t r = 0; r < table.shape(0); ++r) std::copy_n(table.data() + r * K, K, w_.table().data() + r * static_cast<std::size_t>(w_.padded()));
+        for (std::size_t r = 0; r < table.shape(0); ++r)
+            std::copy_n(table.data() + r * K, K, w_.table().data() + r * static_cast<std::size_t>(w_.padded()));
     }
     bool finite() const { return all_finite(w_.table().data(), w_.table().size()); }
 
@@ -250,7 +272,8 @@ private:
             require(s >= 0 && s < (std::int64_t{1} << 31), "a group has fewer than 2^31 features");
             rows += s << (shape.own ? shape.sizes.size() - 1 : 0);
         }
-        require(rows * round_up(shape.n_labels, kLanes<float>) < (std::int64_t{1} << 33), "the weights would take more than 32 GiB");
+        require(rows * round_up(shape.n_labels, kLanes<float>) < (std::int64_t{1} << 33),
+                "the weights would take more than 32 GiB");
         return shape;
     }
 
@@ -261,10 +284,12 @@ private:
         const float* cheap;
         std::vector<std::int64_t> first, ends;
 
-        Asked(const Chain& model, const ChainGroups& groups, const Bytes& s, const Longs& offsets, const std::optional<Longs>& chosen,
-              const std::optional<FloatMatrix>& given)
-            : features(model.features(groups, static_cast<std::int64_t>(s.size()))), states(s.data()), cheap(given ? given->data() : nullptr), ends{0} {
-            require(!given || (given->shape(0) == s.size() && static_cast<int>(given->shape(1)) == model.w_.n_labels()), "cheap scores of other parts or labels");
+        Asked(const Chain& model, const ChainGroups& groups, const Bytes& s, const Longs& offsets,
+              const std::optional<Longs>& chosen, const std::optional<FloatMatrix>& given)
+            : features(model.features(groups, static_cast<std::int64_t>(s.size()))), states(s.data()),
+              cheap(given ? given->data() : nullptr), ends{0} {
+            require(!given || (given->shape(0) == s.size() && static_cast<int>(given->shape(1)) == model.w_.n_labels()),
+                    "cheap scores of other parts or labels");
             const auto all = checked_offsets(offsets, static_cast<std::int64_t>(s.size()));
             const auto n = static_cast<std::int64_t>(all.size()) - 1;
             const auto take = [&](std::int64_t i) {
@@ -273,7 +298,8 @@ private:
                 for (std::int64_t p = all[i]; p < all[i + 1]; ++p) {
                     require(states[p] < model.w_.n_states(), "states must be made of the groups that there are");
                     for (int g = 0; g < model.w_.n_groups(); ++g)
-                        require(!chain::Weights::has(states[p], g) || features[g][p].known(), "a part lacks features that its state has");
+                        require(!chain::Weights::has(states[p], g) || features[g][p].known(),
+                                "a part lacks features that its state has");
                 }
             };
             if (!chosen)
@@ -285,7 +311,8 @@ private:
                 }
         }
         const float* score(const chain::Weights& w, std::int64_t i, Aligned<float>& node) const {
-            w.score(features, first[i], ends[i + 1] - ends[i], states + first[i], node.data(), cheap == nullptr ? nullptr : cheap + first[i] * w.n_labels());
+            w.score(features, first[i], ends[i + 1] - ends[i], states + first[i], node.data(),
+                    cheap == nullptr ? nullptr : cheap + first[i] * w.n_labels());
             return node.data();
         }
     };
@@ -297,10 +324,14 @@ private:
         Aligned<float> node;
     };
 
-    chain::Lattice lattice(const float* node, std::int64_t length) const { return {node, w_.steps(), length, w_.n_labels(), w_.padded()}; }
-    chain::Lattice padded(const FloatMatrix& from, std::int64_t first, std::int64_t length, Aligned<float>& node) const {
+    chain::Lattice lattice(const float* node, std::int64_t length) const {
+        return {node, w_.steps(), length, w_.n_labels(), w_.padded()};
+    }
+    chain::Lattice padded(const FloatMatrix& from, std::int64_t first, std::int64_t length,
+                          Aligned<float>& node) const {
         const auto K = static_cast<std::size_t>(w_.n_labels());
-        for (std::int64_t t = 0; t < length; ++t) std::copy_n(from.data() + static_cast<std::size_t>(first + t) * K, K, node.data() + t * w_.padded());
+        for (std::int64_t t = 0; t < length; ++t)
+            std::copy_n(from.data() + static_cast<std::size_t>(first + t) * K, K, node.data() + t * w_.padded());
         return lattice(node.data(), length);
     }
     std::span<const std::int64_t> check_nodes(const FloatMatrix& node, const Longs& offsets) const {
@@ -335,27 +366,35 @@ inline void bind_chain(nb::module_& m) {
     nb::class_<ChainGroup>(m, "ChainGroup")
         .def(nb::init<std::int64_t, std::int64_t>(), "n_parts"_a, "n_features"_a)
         .def("add_dense", &ChainGroup::add_dense, "values"_a.noconvert(), "parts"_a.noconvert())
-        .def("add_csr", &ChainGroup::add_csr, "values"_a.noconvert(), "indices"_a.noconvert(), "indptr"_a.noconvert(), "parts"_a.noconvert())
+        .def("add_csr", &ChainGroup::add_csr, "values"_a.noconvert(), "indices"_a.noconvert(), "indptr"_a.noconvert(),
+             "parts"_a.noconvert())
         .def_prop_ro("n_features", &ChainGroup::n_features);
     nb::class_<Chain>(m, "Chain")
-        .def("__init__", [](Chain* self, int n_labels, std::vector<std::int64_t> sizes, bool own) { new (self) Chain(chain::Shape{n_labels, std::move(sizes), own}); },
-             "n_labels"_a, "sizes"_a, "own"_a)
-        .def("scores", &Chain::scores, "groups"_a, "states"_a.noconvert(), "offsets"_a.noconvert(), "chosen"_a.noconvert().none(), "cheap"_a.noconvert().none(), "n_threads"_a)
-        .def("predict", &Chain::predict, "groups"_a, "states"_a.noconvert(), "offsets"_a.noconvert(), "chosen"_a.noconvert().none(), "cheap"_a.noconvert().none(), "n_threads"_a)
+        .def(
+            "__init__",
+            [](Chain* self, int n_labels, std::vector<std::int64_t> sizes, bool own) {
+                new (self) Chain(chain::Shape{n_labels, std::move(sizes), own});
+            },
+            "n_labels"_a, "sizes"_a, "own"_a)
+        .def("scores", &Chain::scores, "groups"_a, "states"_a.noconvert(), "offsets"_a.noconvert(),
+             "chosen"_a.noconvert().none(), "cheap"_a.noconvert().none(), "n_threads"_a)
+        .def("predict", &Chain::predict, "groups"_a, "states"_a.noconvert(), "offsets"_a.noconvert(),
+             "chosen"_a.noconvert().none(), "cheap"_a.noconvert().none(), "n_threads"_a)
         .def("decode", &Chain::decode, "node"_a.noconvert(), "offsets"_a.noconvert(), "n_threads"_a)
         .def("max_marginals", &Chain::max_marginals, "node"_a.noconvert(), "offsets"_a.noconvert(), "n_threads"_a)
         .def("marginals", &Chain::marginals, "node"_a.noconvert(), "offsets"_a.noconvert(), "scale"_a, "n_threads"_a)
-        .def("evidence", &Chain::evidence, "groups"_a, "states"_a.noconvert(), "offsets"_a.noconvert(), "chosen"_a.noconvert().none(), "cheap"_a.noconvert().none(),
-             "scale"_a, "n_threads"_a)
+        .def("evidence", &Chain::evidence, "groups"_a, "states"_a.noconvert(), "offsets"_a.noconvert(),
+             "chosen"_a.noconvert().none(), "cheap"_a.noconvert().none(), "scale"_a, "n_threads"_a)
         .def_static("part_features", &Chain::part_features, "node"_a.noconvert(), "every"_a)
         .def("best_paths", &Chain::best_paths, "node"_a.noconvert(), "offsets"_a.noconvert(), "k"_a, "n_threads"_a)
         .def("finite", &Chain::finite)
         .def("table", &Chain::table)
         .def("fill", &Chain::fill, "table"_a.noconvert())
-        .def("__getstate__", [](const Chain& c) {
-            const chain::Shape& s = c.weights().shape();
-            return nb::make_tuple(s.n_labels, s.sizes, s.own, c.table());
-        })
+        .def("__getstate__",
+             [](const Chain& c) {
+                 const chain::Shape& s = c.weights().shape();
+                 return nb::make_tuple(s.n_labels, s.sizes, s.own, c.table());
+             })
         .def("__setstate__", [](Chain& self, const Pickle& p) {
             Chain made(chain::Shape{std::get<0>(p), std::get<1>(p), std::get<2>(p)});
             made.fill(std::get<3>(p));

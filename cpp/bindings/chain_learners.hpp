@@ -1,20 +1,21 @@
 // Learners of linear chains. Everything is checked here.
 #pragma once
 
+#include "bindings/chain.hpp"
 #include "chain/frank_wolfe.hpp"
 #include "chain/perceptron.hpp"
-#include "bindings/chain.hpp"
 
 namespace wald::bindings {
 
 // Labelled sequences, and how their states are drawn. Owns or keeps alive what it reads.
 class ChainLesson {
 public:
-    ChainLesson(const Chain& model, const std::vector<nb::object>& groups, const Indices& labels, const Longs& offsets, bool random,
-                std::uint64_t seed)
+    ChainLesson(const Chain& model, const std::vector<nb::object>& groups, const Indices& labels, const Longs& offsets,
+                bool random, std::uint64_t seed)
         : shape_(model.weights().shape()), groups_(groups), labels_(labels.data(), labels.data() + labels.size()) {
         const auto n = static_cast<std::int64_t>(labels_.size());
-        for (const std::int32_t label : labels_) require(label >= 0 && label < shape_.n_labels, "labels must lie in [0, n_labels)");
+        for (const std::int32_t label : labels_)
+            require(label >= 0 && label < shape_.n_labels, "labels must lie in [0, n_labels)");
         const auto ends = checked_offsets(offsets, n);
         offsets_.assign(ends.begin(), ends.end());
         ChainGroups seen;
@@ -43,7 +44,8 @@ private:
 };
 
 inline std::span<const std::int64_t> checked_order(const Longs& ids, std::int64_t limit) {
-    for (std::size_t i = 0; i < ids.size(); ++i) require(ids.data()[i] >= 0 && ids.data()[i] < limit, "order must name sequences");
+    for (std::size_t i = 0; i < ids.size(); ++i)
+        require(ids.data()[i] >= 0 && ids.data()[i] < limit, "order must name sequences");
     return span_of(ids);
 }
 
@@ -97,8 +99,9 @@ private:
 inline void bind_chain_learners(nb::module_& m) {
     using namespace nb::literals;
     nb::class_<ChainLesson>(m, "ChainLesson")
-        .def(nb::init<const Chain&, const std::vector<nb::object>&, const Indices&, const Longs&, bool, std::uint64_t>(), "model"_a, "groups"_a,
-             "labels"_a.noconvert(), "offsets"_a.noconvert(), "random"_a, "seed"_a);
+        .def(
+            nb::init<const Chain&, const std::vector<nb::object>&, const Indices&, const Longs&, bool, std::uint64_t>(),
+            "model"_a, "groups"_a, "labels"_a.noconvert(), "offsets"_a.noconvert(), "random"_a, "seed"_a);
     nb::class_<ChainPerceptron>(m, "ChainPerceptron")
         .def(nb::init<const Chain&>(), "start"_a)
         .def("epoch", &ChainPerceptron::epoch, "lesson"_a, "order"_a.noconvert(), "turn"_a, "margin"_a)

@@ -1,4 +1,5 @@
-// Features by name, as dicts and lists of strings have them, hashed to columns: what scikit-learn's FeatureHasher makes of them.
+// Features by name, as dicts and lists of strings have them, hashed to columns: what scikit-learn's FeatureHasher makes
+// of them.
 #pragma once
 
 #include <algorithm>
@@ -6,17 +7,19 @@
 #include <limits>
 #include <string>
 
-#include "chain/murmur.hpp"
 #include "bindings/arrays.hpp"
+#include "chain/murmur.hpp"
 
 namespace wald::bindings {
 
-// Reads one part after the other into the rows of a CSR matrix. Parts made of nothing but dicts, lists, tuples, sets, strings and
-// numbers are read here; a part with anything else in it goes to `flatten`, which gives a dict from names to numbers, or raises.
+// Reads one part after the other into the rows of a CSR matrix. Parts made of nothing but dicts, lists, tuples, sets,
+// strings and numbers are read here; a part with anything else in it goes to `flatten`, which gives a dict from names
+// to numbers, or raises.
 class NamedFeatures {
 public:
     // numbers: a tuple of types whose objects count as numbers, besides float and int.
-    NamedFeatures(std::int32_t n_columns, nb::handle numbers, nb::handle flatten) : n_columns_(n_columns), numbers_(numbers), flatten_(flatten) {}
+    NamedFeatures(std::int32_t n_columns, nb::handle numbers, nb::handle flatten)
+        : n_columns_(n_columns), numbers_(numbers), flatten_(flatten) {}
 
     void add(nb::handle part) {
         begin();
@@ -129,7 +132,8 @@ private:
                 push(begin, 1);
             } else if (PyFloat_CheckExact(value)) {
                 push(begin, PyFloat_AsDouble(value));
-            } else if (PyDict_CheckExact(value) || PyList_CheckExact(value) || PyTuple_CheckExact(value) || is_set(value)) {
+            } else if (PyDict_CheckExact(value) || PyList_CheckExact(value) || PyTuple_CheckExact(value) ||
+                       is_set(value)) {
                 const std::size_t before = prefix_.size();
                 prefix_ = names_.substr(begin) + ':';
                 names_.resize(begin);
@@ -188,7 +192,9 @@ private:
     bool named_again(std::size_t k, std::size_t last) const {
         const Entry& e = of(k);
         for (std::size_t j = k + 1; j < last; ++j)
-            if (of(j).hash == e.hash && of(j).size == e.size && names_.compare(of(j).begin, e.size, names_, e.begin, e.size) == 0) return true;
+            if (of(j).hash == e.hash && of(j).size == e.size &&
+                names_.compare(of(j).begin, e.size, names_, e.begin, e.size) == 0)
+                return true;
         return false;
     }
 
@@ -203,7 +209,8 @@ private:
 };
 
 // Values, columns and indptr of a canonical CSR matrix with a row for every part of all sequences.
-inline nb::tuple hash_names(const nb::list& sequences, std::int32_t n_columns, nb::tuple numbers, nb::callable flatten) {
+inline nb::tuple hash_names(const nb::list& sequences, std::int32_t n_columns, nb::tuple numbers,
+                            nb::callable flatten) {
     require(n_columns >= 1, "n_columns must be at least 1");
     NamedFeatures out(n_columns, numbers, flatten);
     for (std::size_t i = 0; i < sequences.size(); ++i) {

@@ -5,11 +5,13 @@
 
 namespace wald::bindings {
 
-inline Decision make_decision(const std::string& kind, int n_classes, double threshold, bool tie_positive, bool break_ties) {
+inline Decision make_decision(const std::string& kind, int n_classes, double threshold, bool tie_positive,
+                              bool break_ties) {
     Decision d;
     require(kind == "sign" || kind == "argmax" || kind == "votes", "decision must be sign, argmax or votes");
     d.kind = kind == "sign" ? DecisionKind::sign : kind == "argmax" ? DecisionKind::argmax : DecisionKind::votes;
-    require(n_classes >= (kind == "votes" ? 3 : 2) && n_classes <= (kind == "sign" ? 2 : kMostClasses), "sign has 2 classes, argmax 2 to 10000, votes 3 to 10000");
+    require(n_classes >= (kind == "votes" ? 3 : 2) && n_classes <= (kind == "sign" ? 2 : kMostClasses),
+            "sign has 2 classes, argmax 2 to 10000, votes 3 to 10000");
     d.n_classes = n_classes;
     d.threshold = threshold;
     d.tie_positive = tie_positive;
@@ -19,22 +21,27 @@ inline Decision make_decision(const std::string& kind, int n_classes, double thr
 
 class BoundEngine {
 public:
-    BoundEngine(const Model& model, const std::string& decision, int n_classes, double threshold, bool tie_positive, bool break_ties,
-           double slack, Longs terms, const std::vector<Matrix>& weights, const std::vector<Doubles>& bias, Doubles low, Doubles high) {
+    BoundEngine(const Model& model, const std::string& decision, int n_classes, double threshold, bool tie_positive,
+                bool break_ties, double slack, Longs terms, const std::vector<Matrix>& weights,
+                const std::vector<Doubles>& bias, Doubles low, Doubles high) {
         const ModelShape& shape = model.packed->shape();
         const Decision d = make_decision(decision, n_classes, threshold, tie_positive, break_ties);
         require(d.n_outputs() == shape.n_outputs, "the decision and the model differ in their number of outputs");
         require(slack >= 0, "slack must not be negative");
         const std::size_t n = terms.size();
-        require(weights.size() == n && bias.size() == n && low.size() == n && high.size() == n, "every stage needs a readout and thresholds");
+        require(weights.size() == n && bias.size() == n && low.size() == n && high.size() == n,
+                "every stage needs a readout and thresholds");
         StagesSpec stages{span_of(terms), {}, {}, span_of(low), span_of(high)};
         for (std::size_t t = 0; t < n; ++t) {
-            require(terms.data()[t] >= (t == 0 ? 0 : terms.data()[t - 1]) && terms.data()[t] <= shape.n_terms, "stages must not fall, nor pass the last term");
-            require(bias[t].size() == static_cast<std::size_t>(shape.n_outputs) && weights[t].shape(0) == bias[t].size() &&
+            require(terms.data()[t] >= (t == 0 ? 0 : terms.data()[t - 1]) && terms.data()[t] <= shape.n_terms,
+                    "stages must not fall, nor pass the last term");
+            require(bias[t].size() == static_cast<std::size_t>(shape.n_outputs) &&
+                        weights[t].shape(0) == bias[t].size() &&
                         weights[t].shape(1) == static_cast<std::size_t>(terms.data()[t]),
                     "a readout needs one weight per output and term");
             require(!std::isnan(low.data()[t]) && !std::isnan(high.data()[t]), "thresholds must not be NaN");
-            for (const auto& [at, size] : {std::pair{weights[t].data(), weights[t].size()}, std::pair{bias[t].data(), bias[t].size()}})
+            for (const auto& [at, size] :
+                 {std::pair{weights[t].data(), weights[t].size()}, std::pair{bias[t].data(), bias[t].size()}})
                 for (std::size_t i = 0; i < size; ++i) {
                     require(std::isfinite(at[i]), "readouts must be finite");
                     require(!shape.single || fits_single(at[i]), "a readout does not fit single precision");
@@ -56,7 +63,8 @@ public:
         auto stages = new_array<std::int32_t>({n});
         {
             const Unlocked unlocked;
-            engine_->predict(b.view(), b.id_data(), b.size(), n_stages, end, working, n_threads, codes.data(), stages.data());
+            engine_->predict(b.view(), b.id_data(), b.size(), n_stages, end, working, n_threads, codes.data(),
+                             stages.data());
         }
         return nb::make_tuple(codes, stages);
     }
@@ -68,7 +76,8 @@ public:
         rows.n_rows = 1;
         rows.n_columns = static_cast<std::int64_t>(x.shape(0));
         if (rows.n_columns != engine_->shape().n_features)
-            refuse("the row has " + std::to_string(rows.n_columns) + " features, the model has " + std::to_string(engine_->shape().n_features));
+            refuse("the row has " + std::to_string(rows.n_columns) + " features, the model has " +
+                   std::to_string(engine_->shape().n_features));
         check_aligned(x);
         rows.data = static_cast<const std::byte*>(x.data());
         rows.column_stride = byte_stride(x, 0);
@@ -86,11 +95,14 @@ public:
         return single() ? trace_in<float>(b, n_threads) : trace_in<double>(b, n_threads);
     }
 
-    // Codes of the wrapped model's own full scores, each known to within `error`; kHandOver where another label is as near.
+    // Codes of the wrapped model's own full scores, each known to within `error`; kHandOver where another label is as
+    // near.
     template <class T>
-    nb::object decide(const nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>& scores, double error) const {
+    nb::object decide(const nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>& scores,
+                      double error) const {
         const std::size_t n = scores.shape(0), outputs = scores.shape(1);
-        require(outputs == static_cast<std::size_t>(engine_->decision().n_outputs()), "scores need one column per output");
+        require(outputs == static_cast<std::size_t>(engine_->decision().n_outputs()),
+                "scores need one column per output");
         require(error >= 0, "error must not be negative");
         auto codes = new_array<std::int32_t>({n});
         std::vector<double> row(outputs), work(static_cast<std::size_t>(engine_->decision().n_classes));
@@ -138,7 +150,8 @@ private:
         const auto read = engine_->columns_read(n_stages);
         const auto there = [&](const Column& c) { return c.data != nullptr || b.rows.n_rows == 0; };
         if (full || !read)
-            for (const Column& c : b.columns) require(there(c), "the full model, and a kernel machine at any stage, need every column");
+            for (const Column& c : b.columns)
+                require(there(c), "the full model, and a kernel machine at any stage, need every column");
         if (!read) return;
         for (std::int32_t c : *read) require(there(b.columns[c]), "a column that an early stage reads is missing");
     }

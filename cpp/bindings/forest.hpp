@@ -5,13 +5,13 @@
 #include <bitset>
 #include <cmath>
 
-#include "core/trees/forest.hpp"
 #include "bindings/chain.hpp"
+#include "core/trees/forest.hpp"
 
 namespace wald::bindings {
 
-// Trees one behind the other, tree t with nodes ends[t] to ends[t + 1], the root first. left and right count within the tree, and
-// point ahead; both are 0 at a leaf.
+// Trees one behind the other, tree t with nodes ends[t] to ends[t + 1], the root first. left and right count within the
+// tree, and point ahead; both are 0 at a leaf.
 struct ForestArrays {
     double base;
     Longs ends;
@@ -24,12 +24,17 @@ class BoundForest {
 public:
     explicit BoundForest(const ForestArrays& a) : n_features_(a.n_features), forest_(a.base) {
         const std::size_t n = a.feature.size();
-        require(a.left.size() == n && a.right.size() == n && a.threshold.size() == n && a.value.size() == n, "a forest's arrays must have one entry per node");
-        require(a.ends.size() >= 1 && a.ends.data()[0] == 0 && a.ends.data()[a.ends.size() - 1] == static_cast<std::int64_t>(n), "ends must lead from 0 to the number of nodes");
-        require(n < (std::size_t{1} << 30) && a.n_features >= 1 && a.n_features < (std::int64_t{1} << 20), "a forest this large");
+        require(a.left.size() == n && a.right.size() == n && a.threshold.size() == n && a.value.size() == n,
+                "a forest's arrays must have one entry per node");
+        require(a.ends.size() >= 1 && a.ends.data()[0] == 0 &&
+                    a.ends.data()[a.ends.size() - 1] == static_cast<std::int64_t>(n),
+                "ends must lead from 0 to the number of nodes");
+        require(n < (std::size_t{1} << 30) && a.n_features >= 1 && a.n_features < (std::int64_t{1} << 20),
+                "a forest this large");
         require(std::isfinite(a.base), "base must be finite");
         for (std::size_t t = 0; t + 1 < a.ends.size(); ++t) {
-            require(a.ends.data()[t] < a.ends.data()[t + 1] && a.ends.data()[t + 1] <= static_cast<std::int64_t>(n), "every tree needs a node");
+            require(a.ends.data()[t] < a.ends.data()[t + 1] && a.ends.data()[t + 1] <= static_cast<std::int64_t>(n),
+                    "every tree needs a node");
             forest_.add_tree();
             Tree whole{a, a.ends.data()[t], a.ends.data()[t + 1] - a.ends.data()[t], {}, 0};
             require(whole.n < 2 * Forest::kMostLeaves, "a tree has at most 32 leaves");
@@ -38,7 +43,8 @@ public:
     }
 
     nb::ndarray<nb::numpy, double> operator()(const FloatMatrix& rows) const {
-        require(static_cast<std::int64_t>(rows.shape(1)) == n_features_, "rows with another number of features than the forest's");
+        require(static_cast<std::int64_t>(rows.shape(1)) == n_features_,
+                "rows with another number of features than the forest's");
         require(all_finite(rows.data(), rows.size()), "rows must be finite");
         auto out = new_array<double>({rows.shape(0)});
         const Unlocked unlocked;
@@ -62,8 +68,8 @@ private:
         std::bitset<2 * Forest::kMostLeaves> reached;
         int n_leaves;
     };
-    // Copies what hangs from a node; its leaves, a bit each. Every node is reached once: a child has one parent, before it, so that
-    // this ends, and no deeper than there are nodes.
+    // Copies what hangs from a node; its leaves, a bit each. Every node is reached once: a child has one parent, before
+    // it, so that this ends, and no deeper than there are nodes.
     std::uint32_t grow(Tree& tree, std::int64_t node) {
         require(!tree.reached[static_cast<std::size_t>(node)], "a node has two parents");
         tree.reached[static_cast<std::size_t>(node)] = true;
@@ -73,7 +79,8 @@ private:
             require(++tree.n_leaves <= Forest::kMostLeaves, "a tree has at most 32 leaves");
             return forest_.add_leaf(tree.a.value.data()[at]);
         }
-        require(left > node && left < tree.n && right > node && right < tree.n, "children must lie behind their parent, in the same tree");
+        require(left > node && left < tree.n && right > node && right < tree.n,
+                "children must lie behind their parent, in the same tree");
         const std::int32_t feature = tree.a.feature.data()[at];
         require(feature >= 0 && feature < n_features_, "a feature that rows do not have");
         const double threshold = tree.a.threshold.data()[at];
@@ -97,10 +104,14 @@ private:
 inline void bind_forest(nb::module_& m) {
     using namespace nb::literals;
     nb::class_<BoundForest>(m, "Forest")
-        .def("__init__", [](BoundForest* self, double base, Longs ends, Indices feature, Doubles threshold, Indices left, Indices right, Doubles value,
-                            std::int64_t n_features) { new (self) BoundForest({base, ends, feature, left, right, threshold, value, n_features}); },
-             nb::kw_only(), "base"_a, "ends"_a.noconvert(), "feature"_a.noconvert(), "threshold"_a.noconvert(), "left"_a.noconvert(), "right"_a.noconvert(),
-             "value"_a.noconvert(), "n_features"_a)
+        .def(
+            "__init__",
+            [](BoundForest* self, double base, Longs ends, Indices feature, Doubles threshold, Indices left,
+               Indices right, Doubles value, std::int64_t n_features) {
+                new (self) BoundForest({base, ends, feature, left, right, threshold, value, n_features});
+            },
+            nb::kw_only(), "base"_a, "ends"_a.noconvert(), "feature"_a.noconvert(), "threshold"_a.noconvert(),
+            "left"_a.noconvert(), "right"_a.noconvert(), "value"_a.noconvert(), "n_features"_a)
         .def("__call__", &BoundForest::operator(), "rows"_a.noconvert());
 }
 

@@ -6,11 +6,11 @@
 #include <limits>
 #include <memory>
 
-#include "core/cascade/engine.hpp"
-#include "core/models/kernel_machine.hpp"
-#include "core/limits.hpp"
-#include "core/models/linear_model.hpp"
 #include "bindings/rows.hpp"
+#include "core/cascade/engine.hpp"
+#include "core/limits.hpp"
+#include "core/models/kernel_machine.hpp"
+#include "core/models/linear_model.hpp"
 
 namespace wald::bindings {
 
@@ -25,23 +25,30 @@ struct Model {
     int n_outputs() const { return packed->shape().n_outputs; }
 };
 
-inline void check_working(double working) { require(working >= 0 && std::isfinite(working), "working must be a unit roundoff"); }
+inline void check_working(double working) {
+    require(working >= 0 && std::isfinite(working), "working must be a unit roundoff");
+}
 
 inline void check_rows(const BoundRows& b, const ModelShape& model) {
     require(b.ascending, "CSR indices must ascend within a row");
     require(b.rows.layout != Rows::Layout::csr || !model.shifted, "a model with a shift takes dense rows, not CSR");
     if (b.rows.n_columns != model.n_features)
-        refuse("rows have " + std::to_string(b.rows.n_columns) + " columns, the model has " + std::to_string(model.n_features));
+        refuse("rows have " + std::to_string(b.rows.n_columns) + " columns, the model has " +
+               std::to_string(model.n_features));
 }
 
-inline Model kernel_model(const std::string& kernel, double gamma, double coef0, int degree, Matrix vectors, std::optional<Matrix> landmarks,
-                   Longs order, Bytes linear, Matrix coef,
-                   Doubles intercept, std::int64_t n_features, std::optional<Indices> kept, std::optional<Doubles> scale,
-                   std::optional<Doubles> shift, double swing, std::optional<Doubles> fill, bool single) {
+inline Model kernel_model(const std::string& kernel, double gamma, double coef0, int degree, Matrix vectors,
+                          std::optional<Matrix> landmarks, Longs order, Bytes linear, Matrix coef, Doubles intercept,
+                          std::int64_t n_features, std::optional<Indices> kept, std::optional<Doubles> scale,
+                          std::optional<Doubles> shift, double swing, std::optional<Doubles> fill, bool single) {
     KernelMachineSpec s;
     require(kernel == "rbf" || kernel == "poly" || kernel == "sigmoid", "kernel must be rbf, poly or sigmoid");
-    s.params = {kernel == "rbf" ? Activation::rbf : kernel == "poly" ? Activation::poly : Activation::sigmoid, gamma, coef0, degree};
-    require(std::isfinite(gamma) && gamma >= 0 && std::isfinite(coef0), "gamma must be finite and not negative, coef0 finite");
+    s.params = {kernel == "rbf"    ? Activation::rbf
+                : kernel == "poly" ? Activation::poly
+                                   : Activation::sigmoid,
+                gamma, coef0, degree};
+    require(std::isfinite(gamma) && gamma >= 0 && std::isfinite(coef0),
+            "gamma must be finite and not negative, coef0 finite");
     require(degree >= 0 && degree <= kMostDegree, "degree must lie in [0, 1000]");
     s.n_terms = static_cast<std::int64_t>(order.size());
     s.n_vectors = static_cast<std::int64_t>(vectors.shape(0));
@@ -68,8 +75,10 @@ inline Model kernel_model(const std::string& kernel, double gamma, double coef0,
     require(linear.size() == order.size() && coef.shape(1) == order.size(), "linear and coef need one entry per term");
     require(coef.shape(0) == intercept.size() && intercept.size() >= 1, "coef and intercept need one row per output");
     for (std::size_t k = 0; k < s.kept.size(); ++k)
-        require(s.kept[k] >= 0 && s.kept[k] < n_features && (k == 0 || s.kept[k] > s.kept[k - 1]), "kept features must ascend");
-    require(s.scale.size() == s.shift.size() && (s.scale.empty() || s.scale.size() == d), "scale and shift need one entry per feature");
+        require(s.kept[k] >= 0 && s.kept[k] < n_features && (k == 0 || s.kept[k] > s.kept[k - 1]),
+                "kept features must ascend");
+    require(s.scale.size() == s.shift.size() && (s.scale.empty() || s.scale.size() == d),
+            "scale and shift need one entry per feature");
     require(s.fill.empty() || s.fill.size() == d, "fill needs one entry per feature");
     const auto each_number = [&](const auto& visit) {
         for (std::size_t i = 0; i < vectors.size(); ++i) visit(vectors.data()[i]);
@@ -91,7 +100,7 @@ inline Model kernel_model(const std::string& kernel, double gamma, double coef0,
 }
 
 inline Model linear_model(Indices order, Matrix coef, Doubles intercept, std::optional<Doubles> fill, Doubles magnitude,
-                   double bias_magnitude, double depth) {
+                          double bias_magnitude, double depth) {
     LinearModelSpec s;
     s.n_features = static_cast<std::int64_t>(coef.shape(1));
     s.order = span_of(order);
@@ -127,7 +136,8 @@ inline nb::tuple full_scores(const Model& m, BoundRows& b, double working, int n
     auto errors = new_array<double>({n});
     {
         const Unlocked unlocked;
-        m.packed->without_stages(single)->full_scores(b.view(), b.id_data(), b.size(), working, n_threads, scores.data(), errors.data());
+        m.packed->without_stages(single)->full_scores(b.view(), b.id_data(), b.size(), working, n_threads,
+                                                      scores.data(), errors.data());
     }
     return nb::make_tuple(scores, errors);
 }

@@ -6,7 +6,6 @@
 #include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
-#include "isa/dispatch.hpp"
 #include "bindings/boosting.hpp"
 #include "bindings/chain_learners.hpp"
 #include "bindings/chain_names.hpp"
@@ -16,6 +15,7 @@
 #include "bindings/parser.hpp"
 #include "bindings/parser_session.hpp"
 #include "bindings/policies.hpp"
+#include "isa/dispatch.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -58,26 +58,29 @@ NB_MODULE(_core, m) {
     nb::class_<BoundRows>(m, "Rows")
         .def_static("dense", &dense_rows, "x"_a)
         .def_static("columns", &column_rows, "n_rows"_a, "columns"_a)
-        .def_static("csr", &csr_rows, "values"_a, "indices"_a.noconvert(), "indptr"_a.noconvert(), "n_columns"_a, "ascending"_a = true)
+        .def_static("csr", &csr_rows, "values"_a, "indices"_a.noconvert(), "indptr"_a.noconvert(), "n_columns"_a,
+                    "ascending"_a = true)
         .def("take", &take, "ids"_a.noconvert())
         .def("largest_magnitude", &largest, "n_threads"_a)
         .def("__len__", &BoundRows::size);
 
     nb::class_<Model>(m, "Model")
-        .def_static("kernel", &kernel_model, nb::kw_only(), "kernel"_a, "gamma"_a, "coef0"_a, "degree"_a, "vectors"_a, "landmarks"_a.none(), "order"_a.noconvert(), "linear"_a, "coef"_a,
-                    "intercept"_a, "n_features"_a, "kept"_a.none().noconvert(), "scale"_a.none(), "shift"_a.none(), "swing"_a, "fill"_a.none(), "single"_a)
-        .def_static("linear", &linear_model, nb::kw_only(), "order"_a.noconvert(), "coef"_a, "intercept"_a, "fill"_a.none(), "magnitude"_a,
-                    "bias_magnitude"_a, "depth"_a)
+        .def_static("kernel", &kernel_model, nb::kw_only(), "kernel"_a, "gamma"_a, "coef0"_a, "degree"_a, "vectors"_a,
+                    "landmarks"_a.none(), "order"_a.noconvert(), "linear"_a, "coef"_a, "intercept"_a, "n_features"_a,
+                    "kept"_a.none().noconvert(), "scale"_a.none(), "shift"_a.none(), "swing"_a, "fill"_a.none(),
+                    "single"_a)
+        .def_static("linear", &linear_model, nb::kw_only(), "order"_a.noconvert(), "coef"_a, "intercept"_a,
+                    "fill"_a.none(), "magnitude"_a, "bias_magnitude"_a, "depth"_a)
         .def("scores", &full_scores, "rows"_a, "working"_a, "n_threads"_a, "single"_a = false)
         .def_prop_ro("n_features", &Model::n_features)
         .def_prop_ro("n_terms", &Model::n_terms)
         .def_prop_ro("n_outputs", &Model::n_outputs);
 
     nb::class_<BoundEngine>(m, "Engine")
-        .def(nb::init<const Model&, const std::string&, int, double, bool, bool, double, Longs, const std::vector<Matrix>&,
-                      const std::vector<Doubles>&, Doubles, Doubles>(),
-             "model"_a, nb::kw_only(), "decision"_a, "n_classes"_a, "threshold"_a, "tie_positive"_a, "break_ties"_a, "slack"_a, "terms"_a,
-             "weights"_a, "bias"_a, "low"_a, "high"_a)
+        .def(nb::init<const Model&, const std::string&, int, double, bool, bool, double, Longs,
+                      const std::vector<Matrix>&, const std::vector<Doubles>&, Doubles, Doubles>(),
+             "model"_a, nb::kw_only(), "decision"_a, "n_classes"_a, "threshold"_a, "tie_positive"_a, "break_ties"_a,
+             "slack"_a, "terms"_a, "weights"_a, "bias"_a, "low"_a, "high"_a)
         .def("predict", &BoundEngine::predict, "rows"_a, "n_stages"_a, "at_end"_a, "working"_a, "n_threads"_a)
         .def("predict_one", &BoundEngine::predict_one, "x"_a, "n_stages"_a, "at_end"_a, "working"_a)
         .def("trace", &BoundEngine::trace, "rows"_a, "n_threads"_a)

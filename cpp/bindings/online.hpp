@@ -4,10 +4,10 @@
 #include <cmath>
 #include <variant>
 
+#include "bindings/rows.hpp"
 #include "online/dense_pass.hpp"
 #include "online/sparse_pass.hpp"
 #include "online/state.hpp"
-#include "bindings/rows.hpp"
 
 namespace wald::bindings {
 
@@ -31,7 +31,8 @@ auto checked(F f) {
     try {
         return f();
     } catch (const online::NotFinite& error) {
-        refuse("row " + std::to_string(error.row) + " holds NaN or infinity, or is too large for this floating-point type");
+        refuse("row " + std::to_string(error.row) +
+               " holds NaN or infinity, or is too large for this floating-point type");
     }
 }
 
@@ -39,15 +40,18 @@ auto checked(F f) {
 template <template <class> class L>
 class BoundLearner {
 public:
-    BoundLearner(std::int64_t n_features, bool single, const std::string& rule, double rate, double negligible, bool intercept, bool average,
-                  std::int64_t average_from, const std::string& attention, const std::string& order, const std::string& variance,
-                  const std::string& error, double width, double target, double audit_rate, std::int64_t budget, std::int64_t warm_up, std::int64_t ring, std::int64_t unit,
-                  std::int64_t line_offset, std::uint64_t seed, std::optional<Doubles> costs, bool watch_all) {
+    BoundLearner(std::int64_t n_features, bool single, const std::string& rule, double rate, double negligible,
+                 bool intercept, bool average, std::int64_t average_from, const std::string& attention,
+                 const std::string& order, const std::string& variance, const std::string& error, double width,
+                 double target, double audit_rate, std::int64_t budget, std::int64_t warm_up, std::int64_t ring,
+                 std::int64_t unit, std::int64_t line_offset, std::uint64_t seed, std::optional<Doubles> costs,
+                 bool watch_all) {
         online::Config c;
         require(n_features >= 1 && n_features < (std::int64_t{1} << 31), "n_features must lie in [1, 2^31)");
         c.n_features = n_features;
         c.n_columns = std::max<std::int64_t>(n_features, single ? kLanes<float> : kLanes<double>);
-        c.rule = named<online::Rule>("rule", rule, {"perceptron", "pa", "pa1", "pa2", "pegasos", "logistic", "exponential"});
+        c.rule =
+            named<online::Rule>("rule", rule, {"perceptron", "pa", "pa1", "pa2", "pegasos", "logistic", "exponential"});
         require(rate > 0 && std::isfinite(rate), "rate must be finite and positive");
         c.rate = rate;
         require(negligible > 0 && negligible < 0.5, "negligible must lie in (0, 0.5)");
@@ -56,20 +60,24 @@ public:
         c.average = average;
         require(average_from >= 0, "average_from must not be negative");
         c.average_from = average_from;
-        c.attention = named<online::Attention>("attention", attention, {"full", "budgeted", "centred", "printed", "bridge", "conditional"});
+        c.attention = named<online::Attention>("attention", attention,
+                                               {"full", "budgeted", "centred", "printed", "bridge", "conditional"});
         c.order = named<online::Order>("order", order, {"random", "weight", "selected", "cost"});
         c.variance = named<online::Variance>("variance", variance, {"independent", "empirical"});
         c.error = named<online::Error>("error", error, {"joint", "posterior", "conditional"});
         require(std::isfinite(width), "width must be finite");
         c.width = width;
-        require(target >= 0 && target < 1 && audit_rate >= 0 && audit_rate <= 1, "target must lie in [0, 1), audit_rate in [0, 1]");
+        require(target >= 0 && target < 1 && audit_rate >= 0 && audit_rate <= 1,
+                "target must lie in [0, 1), audit_rate in [0, 1]");
         c.target = target;
         c.audit_rate = audit_rate;
-        require(budget >= 0 && warm_up >= 2 && ring >= warm_up && ring <= (1 << 16), "budget must not be negative, nor warm_up below 2 or above ring");
+        require(budget >= 0 && warm_up >= 2 && ring >= warm_up && ring <= (1 << 16),
+                "budget must not be negative, nor warm_up below 2 or above ring");
         c.budget = budget;
         c.warm_up = warm_up;
         c.ring = ring;
-        require(unit >= 0 && line_offset >= 0 && line_offset < 64, "unit must not be negative, line_offset lies in [0, 64)");
+        require(unit >= 0 && line_offset >= 0 && line_offset < 64,
+                "unit must not be negative, line_offset lies in [0, 64)");
         c.unit = unit;
         c.line_offset = line_offset;
         c.seed = seed;
@@ -85,33 +93,39 @@ public:
     }
 
     nb::tuple answer(bool average) const {
-        return std::visit([&](const auto& l) {
-            require(!average || l->config.average, "this learner keeps no average");
-            auto coef = new_array<double>({static_cast<std::size_t>(l->config.n_features)});
-            double intercept = 0;
-            l->model.answer(l->config, l->step, average, coef.data(), &intercept);
-            return nb::make_tuple(coef, intercept);
-        }, learner_);
+        return std::visit(
+            [&](const auto& l) {
+                require(!average || l->config.average, "this learner keeps no average");
+                auto coef = new_array<double>({static_cast<std::size_t>(l->config.n_features)});
+                double intercept = 0;
+                l->model.answer(l->config, l->step, average, coef.data(), &intercept);
+                return nb::make_tuple(coef, intercept);
+            },
+            learner_);
     }
 
     nb::dict state() const {
         nb::dict found;
-        std::visit([&](const auto& l) {
-            online::visit(*l, [&](const std::string& name, auto& value) { found[name.c_str()] = saved(value); });
-        }, learner_);
+        std::visit(
+            [&](const auto& l) {
+                online::visit(*l, [&](const std::string& name, auto& value) { found[name.c_str()] = saved(value); });
+            },
+            learner_);
         return found;
     }
     void restore(const nb::dict& from) {
-        std::visit([&](auto& l) {
-            auto next = std::make_unique<std::decay_t<decltype(*l)>>(l->config, l->costs);
-            next->watch_all = l->watch_all;
-            online::visit(*next, [&](const std::string& name, auto& value) {
-                if (!from.contains(name.c_str())) refuse("the state lacks " + name);
-                load(name, from[name.c_str()], value);
-            });
-            online::check_restored(*next);
-            l = std::move(next);
-        }, learner_);
+        std::visit(
+            [&](auto& l) {
+                auto next = std::make_unique<std::decay_t<decltype(*l)>>(l->config, l->costs);
+                next->watch_all = l->watch_all;
+                online::visit(*next, [&](const std::string& name, auto& value) {
+                    if (!from.contains(name.c_str())) refuse("the state lacks " + name);
+                    load(name, from[name.c_str()], value);
+                });
+                online::check_restored(*next);
+                l = std::move(next);
+            },
+            learner_);
     }
 
     template <class F>
@@ -135,7 +149,8 @@ private:
     template <class V, class A>
     static void load(const std::string& name, nb::handle from, std::vector<V, A>& v) {
         nb::ndarray<const V, nb::ndim<1>, nb::c_contig, nb::device::cpu> a;
-        if (!nb::try_cast(from, a, false)) refuse("the state's " + name + " must be a 1-D array of the type that it was saved with");
+        if (!nb::try_cast(from, a, false))
+            refuse("the state's " + name + " must be a 1-D array of the type that it was saved with");
         v.assign(a.data(), a.data() + a.size());
         for (const V& x : v) require(std::isfinite(static_cast<double>(x)), "a state must be finite");
     }
@@ -148,27 +163,36 @@ private:
 };
 
 // Labels and weights of rows, checked.
-inline online::Labels labels_of(std::int64_t n_rows, const Bytes& positive, const std::optional<Doubles>& weights, double negative_weight,
-                                double positive_weight, const std::optional<MutableBytes>& settled, bool skips_settled) {
+inline online::Labels labels_of(std::int64_t n_rows, const Bytes& positive, const std::optional<Doubles>& weights,
+                                double negative_weight, double positive_weight,
+                                const std::optional<MutableBytes>& settled, bool skips_settled) {
     require(static_cast<std::int64_t>(positive.size()) == n_rows, "there must be one label for every row");
     require(!weights || weights->size() == positive.size(), "there must be one weight for every row");
-    require(negative_weight >= 0 && positive_weight >= 0 && std::isfinite(negative_weight + positive_weight), "class weights must be finite and not negative");
+    require(negative_weight >= 0 && positive_weight >= 0 && std::isfinite(negative_weight + positive_weight),
+            "class weights must be finite and not negative");
     if (weights)
         for (std::size_t i = 0; i < weights->size(); ++i)
-            require(weights->data()[i] >= 0 && std::isfinite(weights->data()[i]), "weights must be finite and not negative");
+            require(weights->data()[i] >= 0 && std::isfinite(weights->data()[i]),
+                    "weights must be finite and not negative");
     require(!settled || settled->size() == positive.size(), "settled must have one entry for every row");
     require(settled || !skips_settled, "what is settled must be given before it can be skipped");
-    return {positive.data(), weights ? weights->data() : nullptr, {negative_weight, positive_weight}, settled ? settled->data() : nullptr, skips_settled};
+    return {positive.data(),
+            weights ? weights->data() : nullptr,
+            {negative_weight, positive_weight},
+            settled ? settled->data() : nullptr,
+            skips_settled};
 }
 
 template <class T>
 void check_dtype(const Rows& rows) {
-    require(rows.dtype == (sizeof(T) == 4 ? Dtype::f32 : Dtype::f64), "rows must be of the learner's own floating-point type");
+    require(rows.dtype == (sizeof(T) == 4 ? Dtype::f32 : Dtype::f64),
+            "rows must be of the learner's own floating-point type");
 }
 template <class T>
 online::DenseBlock<T> dense_block(const Rows& rows, std::int64_t n_columns) {
     check_dtype<T>(rows);
-    require(rows.layout == Rows::Layout::dense && rows.contiguous() && rows.row_stride % static_cast<std::int64_t>(sizeof(T)) == 0,
+    require(rows.layout == Rows::Layout::dense && rows.contiguous() &&
+                rows.row_stride % static_cast<std::int64_t>(sizeof(T)) == 0,
             "dense rows must lie together, feature after feature");
     require(rows.n_columns == n_columns, "rows must have the learner's number of columns");
     return {reinterpret_cast<const T*>(rows.data), rows.n_rows, rows.row_stride / static_cast<std::int64_t>(sizeof(T))};
@@ -185,11 +209,13 @@ public:
     using BoundLearner::BoundLearner;
 
     // One pass; the sum of the losses that were seen.
-    double train(const BoundRows& b, Bytes positive, std::optional<Doubles> weights, double negative_weight, double positive_weight,
-                 std::optional<std::uint64_t> shuffle, std::optional<MutableBytes> settled, bool skips_settled) {
+    double train(const BoundRows& b, Bytes positive, std::optional<Doubles> weights, double negative_weight,
+                 double positive_weight, std::optional<std::uint64_t> shuffle, std::optional<MutableBytes> settled,
+                 bool skips_settled) {
         const Rows& rows = b.rows;
         require(!b.subset, "training takes whole rows, not some of them");
-        const online::Labels labels = labels_of(rows.n_rows, positive, weights, negative_weight, positive_weight, settled, skips_settled);
+        const online::Labels labels =
+            labels_of(rows.n_rows, positive, weights, negative_weight, positive_weight, settled, skips_settled);
         return std::visit([&](auto& l) { return pass(*l, rows, labels, shuffle); }, learner_);
     }
 
@@ -198,20 +224,23 @@ public:
         require(width >= 0 && std::isfinite(width), "width must be finite and not negative");
         auto margins = new_array<double>({static_cast<std::size_t>(b.rows.n_rows)});
         auto seen = new_array<std::int64_t>({static_cast<std::size_t>(b.rows.n_rows)});
-        std::visit([&](const auto& l) {
-            require(!average || l->config.average, "this learner keeps no average");
-            const auto block = dense_block<typename std::decay_t<decltype(*l)>::Value>(b.rows, l->config.n_columns);
-            checked([&] {
-                const Unlocked unlocked;
-                l->judge(block, average, width, margins.data(), seen.data());
-            });
-        }, learner_);
+        std::visit(
+            [&](const auto& l) {
+                require(!average || l->config.average, "this learner keeps no average");
+                const auto block = dense_block<typename std::decay_t<decltype(*l)>::Value>(b.rows, l->config.n_columns);
+                checked([&] {
+                    const Unlocked unlocked;
+                    l->judge(block, average, width, margins.data(), seen.data());
+                });
+            },
+            learner_);
         return nb::make_tuple(margins, seen);
     }
 
 private:
     template <class T>
-    static double pass(online::Learner<T>& l, const Rows& rows, const online::Labels& labels, std::optional<std::uint64_t> shuffle) {
+    static double pass(online::Learner<T>& l, const Rows& rows, const online::Labels& labels,
+                       std::optional<std::uint64_t> shuffle) {
         auto run = [](auto pass) {
             return checked([&] {
                 const Unlocked unlocked;
@@ -242,7 +271,9 @@ inline nb::object counts_table(const std::array<online::Counts, 2>& counts) {
 template <class T>
 online::Range sparse_range(const online::Learner<T>& l, std::size_t y, const online::Target& t) {
     const online::SparseBoundary<T>& s = l.sparse[y];
-    if (!s.ready()) return l.rows_of[y] >= l.config.warm_up && s.length.size() >= 10 ? online::Range::no_spread : online::Range::holds;
+    if (!s.ready())
+        return l.rows_of[y] >= l.config.warm_up && s.length.size() >= 10 ? online::Range::no_spread
+                                                                         : online::Range::holds;
     const double grown = t.scale / s.scale;
     return online::range_of(l.config, t.at, s.middle * grown, s.sigma * grown, s.width);
 }
@@ -266,12 +297,14 @@ template <class L>
 nb::class_<L> bind_learner(nb::module_& m, const char* name) {
     using namespace nb::literals;
     return nb::class_<L>(m, name)
-        .def(nb::init<std::int64_t, bool, const std::string&, double, double, bool, bool, std::int64_t, const std::string&, const std::string&,
-                      const std::string&, const std::string&, double, double, double, std::int64_t, std::int64_t, std::int64_t, std::int64_t,
-                      std::int64_t, std::uint64_t, std::optional<Doubles>, bool>(),
-             nb::kw_only(), "n_features"_a, "single"_a, "rule"_a, "rate"_a, "negligible"_a = 0.1, "intercept"_a, "average"_a, "average_from"_a = 0, "attention"_a, "order"_a,
-             "variance"_a, "error"_a, "width"_a, "target"_a, "audit_rate"_a, "budget"_a, "warm_up"_a, "ring"_a, "unit"_a, "line_offset"_a,
-             "seed"_a, "costs"_a.none(), "watch_all"_a)
+        .def(nb::init<std::int64_t, bool, const std::string&, double, double, bool, bool, std::int64_t,
+                      const std::string&, const std::string&, const std::string&, const std::string&, double, double,
+                      double, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::uint64_t,
+                      std::optional<Doubles>, bool>(),
+             nb::kw_only(), "n_features"_a, "single"_a, "rule"_a, "rate"_a, "negligible"_a = 0.1, "intercept"_a,
+             "average"_a, "average_from"_a = 0, "attention"_a, "order"_a, "variance"_a, "error"_a, "width"_a,
+             "target"_a, "audit_rate"_a, "budget"_a, "warm_up"_a, "ring"_a, "unit"_a, "line_offset"_a, "seed"_a,
+             "costs"_a.none(), "watch_all"_a)
         .def("answer", &L::answer, "average"_a)
         .def("state", &L::state)
         .def("restore", &L::restore, "state"_a)
@@ -289,9 +322,9 @@ nb::class_<L> bind_learner(nb::module_& m, const char* name) {
 inline void bind_online(nb::module_& m) {
     using namespace nb::literals;
     bind_learner<OnlineLearner>(m, "OnlineLearner")
-        .def("train", &OnlineLearner::train, "rows"_a, "positive"_a.noconvert(), "weights"_a.none(), "negative_weight"_a,
-             "positive_weight"_a, "shuffle"_a.none(),
-             "settled"_a.noconvert().none() = nb::none(), "skips_settled"_a = false)
+        .def("train", &OnlineLearner::train, "rows"_a, "positive"_a.noconvert(), "weights"_a.none(),
+             "negative_weight"_a, "positive_weight"_a, "shuffle"_a.none(), "settled"_a.noconvert().none() = nb::none(),
+             "skips_settled"_a = false)
         .def("judge", &OnlineLearner::judge, "rows"_a, "average"_a, "width"_a);
 }
 

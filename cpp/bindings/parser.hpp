@@ -4,9 +4,9 @@
 #include <cmath>
 #include <limits>
 
+#include "bindings/arrays.hpp"
 #include "parser/conll.hpp"
 #include "parser/learner.hpp"
-#include "bindings/arrays.hpp"
 
 namespace wald::bindings {
 
@@ -31,17 +31,21 @@ inline Treebank read_treebank(nb::bytes text, const std::string& name, bool conl
 }
 
 inline void check_words(const Treebank& t, std::size_t n) {
-    if (n != t.words.size()) refuse("one value per word: there are " + std::to_string(t.words.size()) + ", not " + std::to_string(n));
+    if (n != t.words.size())
+        refuse("one value per word: there are " + std::to_string(t.words.size()) + ", not " + std::to_string(n));
 }
 
-inline nb::bytes treebank_text(const Treebank& t, std::optional<Ints> heads, const std::vector<std::string>& names, std::optional<Ints> relations) {
+inline nb::bytes treebank_text(const Treebank& t, std::optional<Ints> heads, const std::vector<std::string>& names,
+                               std::optional<Ints> relations) {
     if (!heads) return nb::bytes(t.text.data(), t.text.size());
     check_words(t, heads->size());
     if (relations) {
         check_words(t, relations->size());
-        for (const std::int32_t r : span_of(*relations)) require(r >= 0 && static_cast<std::size_t>(r) < names.size(), "a relation is out of range");
+        for (const std::int32_t r : span_of(*relations))
+            require(r >= 0 && static_cast<std::size_t>(r) < names.size(), "a relation is out of range");
     }
-    const std::string out = parser::write_conll(t, heads->data(), relations ? &names : nullptr, relations ? relations->data() : nullptr);
+    const std::string out =
+        parser::write_conll(t, heads->data(), relations ? &names : nullptr, relations ? relations->data() : nullptr);
     return nb::bytes(out.data(), out.size());
 }
 
@@ -58,7 +62,8 @@ inline auto treebank_offsets(const Treebank& t) {
 }
 inline nb::list treebank_column(const Treebank& t, int column, std::int64_t first, std::int64_t last) {
     require(column >= 0 && column < parser::kColumns, "a column from 0 to 9");
-    require(first >= 0 && first <= last && last <= static_cast<std::int64_t>(t.words.size()), "words within the treebank");
+    require(first >= 0 && first <= last && last <= static_cast<std::int64_t>(t.words.size()),
+            "words within the treebank");
     nb::list out;
     for (std::int64_t w = first; w < last; ++w) {
         const std::string_view f = t.field(static_cast<std::size_t>(w), static_cast<parser::Column>(column));
@@ -80,11 +85,13 @@ inline std::uint32_t sentence_line(const Treebank& t, std::int64_t i) { return s
 
 // sparse: by the algorithm for few arcs.
 inline auto decode_tree(Scores scores, bool projective, bool single_root, bool sparse) {
-    require(scores.shape(0) == scores.shape(1) && scores.shape(0) >= 1, "scores are a square matrix, [head, modifier], the root first");
+    require(scores.shape(0) == scores.shape(1) && scores.shape(0) >= 1,
+            "scores are a square matrix, [head, modifier], the root first");
     const std::size_t n = scores.shape(0);
     require(n <= parser::kMostWords, "too many words");
     for (std::size_t i = 0; i < n * n; ++i)
-        require(scores.data()[i] < std::numeric_limits<float>::infinity(), "scores must be finite, or minus infinity for arcs to leave out");
+        require(scores.data()[i] < std::numeric_limits<float>::infinity(),
+                "scores must be finite, or minus infinity for arcs to leave out");
     auto heads = new_array<std::int32_t>({n - 1});
     std::vector<std::int32_t> all(n);
     bool found = false;
@@ -111,7 +118,8 @@ inline auto decode_tree(Scores scores, bool projective, bool single_root, bool s
 }
 
 inline parser::FilterSettings arc_lengths(bool filter, double factor, double extra) {
-    require(factor >= 0 && factor <= 1e4 && extra >= 0 && extra <= 1e6, "factor must lie in [0, 1e4], extra in [0, 1e6]");
+    require(factor >= 0 && factor <= 1e4 && extra >= 0 && extra <= 1e6,
+            "factor must lie in [0, 1e4], extra in [0, 1e6]");
     return {filter, factor, extra};
 }
 
@@ -120,8 +128,8 @@ inline parser::FilterSettings arc_lengths(bool filter, double factor, double ext
 struct ParserModel {
     std::shared_ptr<const parser::Model> model;
 
-    nb::tuple parse(const Treebank& t, bool projective, bool single_root, int n_groups, bool filter, double factor, double extra, double margin,
-                    bool relations, int n_threads) const {
+    nb::tuple parse(const Treebank& t, bool projective, bool single_root, int n_groups, bool filter, double factor,
+                    double extra, double margin, bool relations, int n_threads) const {
         check_groups(n_groups);
         require(!relations || !model->labels.empty(), "this parser has learned no relations");
         auto heads = new_array<std::int32_t>({t.words.size()});
@@ -130,14 +138,16 @@ struct ParserModel {
         std::int64_t n_arcs = 0;
         {
             const Unlocked unlocked;
-            n_arcs = parser::parse_all(*model, t, {projective, single_root, n_groups}, choice(arc_lengths(filter, factor, extra), margin), n_threads,
-                                       heads.data(), relations ? labels.data() : nullptr, times.data());
+            n_arcs = parser::parse_all(*model, t, {projective, single_root, n_groups},
+                                       choice(arc_lengths(filter, factor, extra), margin), n_threads, heads.data(),
+                                       relations ? labels.data() : nullptr, times.data());
         }
         return nb::make_tuple(heads, labels, times, n_arcs);
     }
 
     // The arcs of a sentence that the filter leaves.
-    nb::tuple arcs(const Treebank& t, std::int64_t sentence, bool filter, double factor, double extra, double margin) const {
+    nb::tuple arcs(const Treebank& t, std::int64_t sentence, bool filter, double factor, double extra,
+                   double margin) const {
         sentence_of(t, sentence);
         parser::SentenceParser p;
         p.begin(t, static_cast<std::size_t>(sentence), model->lexicon, model->weights, model->pruner_or_null());
@@ -154,7 +164,8 @@ struct ParserModel {
 
     auto arc_scores(const Treebank& t, std::int64_t sentence, int group, Ints heads, Ints modifiers) const {
         const Treebank::Sentence& s = sentence_of(t, sentence);
-        require(group == 0 || group == 1 || (group == parser::kPruner && model->pruner_or_null() != nullptr), "group 0 or 1, or the pruner, 2");
+        require(group == 0 || group == 1 || (group == parser::kPruner && model->pruner_or_null() != nullptr),
+                "group 0 or 1, or the pruner, 2");
         require(heads.size() == modifiers.size(), "as many heads as modifiers");
         const std::int32_t n = static_cast<std::int32_t>(s.last - s.first);
         for (std::size_t i = 0; i < heads.size(); ++i) {
@@ -183,7 +194,8 @@ struct ParserModel {
             std::copy(data, data + n, a.data());
             return a;
         };
-        return nb::make_tuple(m.lexicon.fine.tags(), m.lexicon.coarse.tags(), copy(m.filter.all().data(), m.filter.all().size()), m.weights.bits,
+        return nb::make_tuple(m.lexicon.fine.tags(), m.lexicon.coarse.tags(),
+                              copy(m.filter.all().data(), m.filter.all().size()), m.weights.bits,
                               copy(m.weights.values.data(), m.weights.values.size()), m.labels, m.label_weights.bits,
                               copy(m.label_weights.values.data(), m.label_weights.values.size()), m.pruner.bits,
                               copy(m.pruner.values.data(), m.pruner.values.size()));
@@ -192,7 +204,8 @@ struct ParserModel {
     // A margin below 0 stands for no pruner.
     parser::Choice choice(const parser::FilterSettings& filter, double margin) const {
         require(!std::isnan(margin), "margin must not be NaN");
-        return {filter.limits(model->filter), margin < 0 ? nullptr : model->pruner_or_null(), static_cast<float>(margin)};
+        return {filter.limits(model->filter), margin < 0 ? nullptr : model->pruner_or_null(),
+                static_cast<float>(margin)};
     }
 
     static void check_groups(int n) { require(n == 1 || n == 2, "1 or 2 groups"); }
@@ -203,8 +216,9 @@ inline void check_tags(const std::vector<std::string>& tags) {
 }
 
 // Everything in a state may come from a file: sizes must fit before anything is indexed by them.
-inline ParserModel parser_model(std::vector<std::string> fine, std::vector<std::string> coarse, Shorts longest, int bits, Floats weights,
-                                std::vector<std::string> labels, int label_bits, Floats label_weights, int pruner_bits, Floats pruner) {
+inline ParserModel parser_model(std::vector<std::string> fine, std::vector<std::string> coarse, Shorts longest,
+                                int bits, Floats weights, std::vector<std::string> labels, int label_bits,
+                                Floats label_weights, int pruner_bits, Floats pruner) {
     check_tags(fine);
     check_tags(coarse);
     require(bits >= 8 && bits <= 28, "a table of 2^8 to 2^28 weights");
@@ -218,21 +232,25 @@ inline ParserModel parser_model(std::vector<std::string> fine, std::vector<std::
     std::copy(weights.data(), weights.data() + weights.size(), m->weights.values.data());
     if (pruner.size() > 0) {
         require(pruner_bits >= 8 && pruner_bits <= 28, "a table of 2^8 to 2^28 weights");
-        require(pruner.size() == parser::Weights::size(pruner_bits, n_tags), "the pruner's weights do not fit the tags");
+        require(pruner.size() == parser::Weights::size(pruner_bits, n_tags),
+                "the pruner's weights do not fit the tags");
         m->pruner = parser::Weights(pruner_bits, n_tags);
         std::copy(pruner.data(), pruner.data() + pruner.size(), m->pruner.values.data());
     }
     if (!labels.empty()) {
-        require(label_bits >= 4 && label_bits <= 24 && labels.size() <= 10000, "a table of 2^4 to 2^24 rows, at most 10000 relations");
+        require(label_bits >= 4 && label_bits <= 24 && labels.size() <= 10000,
+                "a table of 2^4 to 2^24 rows, at most 10000 relations");
         const int n_labels = static_cast<int>(labels.size());
-        require(label_weights.size() == parser::LabelWeights::size(label_bits, n_labels), "the relations' weights do not fit their number");
+        require(label_weights.size() == parser::LabelWeights::size(label_bits, n_labels),
+                "the relations' weights do not fit their number");
         m->label_weights = parser::LabelWeights(label_bits, n_labels);
         std::copy(label_weights.data(), label_weights.data() + label_weights.size(), m->label_weights.values.data());
     }
     m->labels = std::move(labels);
     // Sums of as many as a sentence has would else be infinite, or NaN, and no tree the best.
     for (const auto* v : {&m->weights.values, &m->label_weights.values, &m->pruner.values})
-        for (std::size_t i = 0; i < v->size(); ++i) require(std::fabs((*v)[i]) <= 1e30f, "weights must be finite, and at most 1e30");
+        for (std::size_t i = 0; i < v->size(); ++i)
+            require(std::fabs((*v)[i]) <= 1e30f, "weights must be finite, and at most 1e30");
     return {std::move(m)};
 }
 
@@ -241,14 +259,16 @@ inline ParserModel parser_model(std::vector<std::string> fine, std::vector<std::
 class ParserLearner {
 public:
     ParserLearner(const Treebank& t, int bits, int label_bits, int pruner_bits)
-        : learner_(checked(t, bits, label_bits, pruner_bits), bits, label_bits, pruner_bits), prunes_(pruner_bits > 0) {}
+        : learner_(checked(t, bits, label_bits, pruner_bits), bits, label_bits, pruner_bits), prunes_(pruner_bits > 0) {
+    }
 
     void see(const Treebank& t) {
         check_trees(t);
         learner_.see(t);
     }
-    void pass(const Treebank& t, Longs order, bool projective, bool single_root, int n_groups, bool filter, double factor, double extra, bool mira,
-              double step, bool random_states, bool by_head, bool loss_augmented, std::uint64_t seed) {
+    void pass(const Treebank& t, Longs order, bool projective, bool single_root, int n_groups, bool filter,
+              double factor, double extra, bool mira, double step, bool random_states, bool by_head,
+              bool loss_augmented, std::uint64_t seed) {
         check_trees(t);
         ParserModel::check_groups(n_groups);
         require(step > 0 && step <= 1e12, "step must lie in (0, 1e12]");
@@ -324,22 +344,30 @@ inline void bind_parser(nb::module_& m) {
     m.def("decode_tree", &decode_tree, "scores"_a.noconvert(), "projective"_a, "single_root"_a, "sparse"_a = false);
     m.def("parser_templates", &parser_templates);
     nb::class_<ParserModel>(m, "ParserModel")
-        .def(nb::new_(&parser_model), "fine"_a, "coarse"_a, "longest"_a.noconvert(), "bits"_a, "weights"_a.noconvert(), "labels"_a, "label_bits"_a,
-             "label_weights"_a.noconvert(), "pruner_bits"_a, "pruner"_a.noconvert())
+        .def(nb::new_(&parser_model), "fine"_a, "coarse"_a, "longest"_a.noconvert(), "bits"_a, "weights"_a.noconvert(),
+             "labels"_a, "label_bits"_a, "label_weights"_a.noconvert(), "pruner_bits"_a, "pruner"_a.noconvert())
         .def("state", &ParserModel::state)
         .def_prop_ro("labels", [](const ParserModel& p) { return p.model->labels; })
         .def_prop_ro("prunes", [](const ParserModel& p) { return p.model->pruner_or_null() != nullptr; })
-        .def_prop_ro("n_tags", [](const ParserModel& p) { return std::make_pair(p.model->lexicon.fine.n_tags(), p.model->lexicon.coarse.n_tags()); })
-        .def("parse", &ParserModel::parse, "treebank"_a, nb::kw_only(), "projective"_a, "single_root"_a, "n_groups"_a, "filter"_a, "factor"_a,
-             "extra"_a, "margin"_a, "relations"_a, "n_threads"_a)
-        .def("arcs", &ParserModel::arcs, "treebank"_a, "sentence"_a, nb::kw_only(), "filter"_a, "factor"_a, "extra"_a, "margin"_a)
-        .def("arc_scores", &ParserModel::arc_scores, "treebank"_a, "sentence"_a, "group"_a, "heads"_a.noconvert(), "modifiers"_a.noconvert());
+        .def_prop_ro("n_tags",
+                     [](const ParserModel& p) {
+                         return std::make_pair(p.model->lexicon.fine.n_tags(), p.model->lexicon.coarse.n_tags());
+                     })
+        .def("parse", &ParserModel::parse, "treebank"_a, nb::kw_only(), "projective"_a, "single_root"_a, "n_groups"_a,
+             "filter"_a, "factor"_a, "extra"_a, "margin"_a, "relations"_a, "n_threads"_a)
+        .def("arcs", &ParserModel::arcs, "treebank"_a, "sentence"_a, nb::kw_only(), "filter"_a, "factor"_a, "extra"_a,
+             "margin"_a)
+        .def("arc_scores", &ParserModel::arc_scores, "treebank"_a, "sentence"_a, "group"_a, "heads"_a.noconvert(),
+             "modifiers"_a.noconvert());
     nb::class_<ParserLearner>(m, "ParserLearner")
-        .def(nb::init<const Treebank&, int, int, int>(), "treebank"_a, nb::kw_only(), "bits"_a, "label_bits"_a, "pruner_bits"_a)
+        .def(nb::init<const Treebank&, int, int, int>(), "treebank"_a, nb::kw_only(), "bits"_a, "label_bits"_a,
+             "pruner_bits"_a)
         .def("see", &ParserLearner::see, "treebank"_a)
-        .def("learn", &ParserLearner::pass, "treebank"_a, "order"_a.noconvert(), nb::kw_only(), "projective"_a, "single_root"_a, "n_groups"_a,
-             "filter"_a, "factor"_a, "extra"_a, "mira"_a, "step"_a, "random_states"_a, "by_head"_a, "loss_augmented"_a, "seed"_a)
-        .def("learn_pruner", &ParserLearner::pass_pruner, "treebank"_a, "order"_a.noconvert(), nb::kw_only(), "filter"_a, "factor"_a, "extra"_a, "rate"_a)
+        .def("learn", &ParserLearner::pass, "treebank"_a, "order"_a.noconvert(), nb::kw_only(), "projective"_a,
+             "single_root"_a, "n_groups"_a, "filter"_a, "factor"_a, "extra"_a, "mira"_a, "step"_a, "random_states"_a,
+             "by_head"_a, "loss_augmented"_a, "seed"_a)
+        .def("learn_pruner", &ParserLearner::pass_pruner, "treebank"_a, "order"_a.noconvert(), nb::kw_only(),
+             "filter"_a, "factor"_a, "extra"_a, "rate"_a)
         .def("model", &ParserLearner::model);
 }
 

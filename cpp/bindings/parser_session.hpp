@@ -5,15 +5,15 @@
 #include <mutex>
 #include <thread>
 
-#include "parser/session.hpp"
 #include "bindings/parser.hpp"
+#include "parser/session.hpp"
 
 namespace wald::bindings {
 
 class ParserSession {
 public:
-    ParserSession(const ParserModel& model, const Treebank& t, bool projective, bool single_root, bool by_head, bool filter, double factor,
-                  double extra, double margin, int n_threads)
+    ParserSession(const ParserModel& model, const Treebank& t, bool projective, bool single_root, bool by_head,
+                  bool filter, double factor, double extra, double margin, int n_threads)
         : model_(model.model) {
         const Unlocked unlocked;
         session_.emplace(*model_, t, model.choice(arc_lengths(filter, factor, extra), margin),
@@ -66,14 +66,17 @@ private:
             require(!seen[static_cast<std::size_t>(i)], "examples must not name a sentence twice");
             seen[static_cast<std::size_t>(i)] = 1;
         }
-        return static_cast<std::size_t>(examples ? session_->words_of(examples->data(), static_cast<std::int64_t>(examples->size())) : session_->n_words());
+        return static_cast<std::size_t>(
+            examples ? session_->words_of(examples->data(), static_cast<std::int64_t>(examples->size()))
+                     : session_->n_words());
     }
     void run(const Bytes& state, const std::optional<Longs>& examples, std::int32_t* heads, float* evidence) {
         static constexpr std::int64_t none = 0;
         const std::int64_t n = examples ? static_cast<std::int64_t>(examples->size()) : 0;
         const std::int64_t* which = !examples ? nullptr : n > 0 ? examples->data() : &none;
         const Unlocked unlocked;
-        if (user_.load() == std::this_thread::get_id()) refuse("a signal handler must not use the session whose call it interrupts");
+        if (user_.load() == std::this_thread::get_id())
+            refuse("a signal handler must not use the session whose call it interrupts");
         const std::lock_guard lock(mutex_);
         const struct Using {
             std::atomic<std::thread::id>& user;
@@ -92,8 +95,9 @@ private:
 inline void bind_parser_session(nb::module_& m) {
     using namespace nb::literals;
     nb::class_<ParserSession>(m, "ParserSession")
-        .def(nb::init<const ParserModel&, const Treebank&, bool, bool, bool, bool, double, double, double, int>(), "model"_a, "treebank"_a, nb::kw_only(),
-             "projective"_a, "single_root"_a, "by_head"_a, "filter"_a, "factor"_a, "extra"_a, "margin"_a, "n_threads"_a)
+        .def(nb::init<const ParserModel&, const Treebank&, bool, bool, bool, bool, double, double, double, int>(),
+             "model"_a, "treebank"_a, nb::kw_only(), "projective"_a, "single_root"_a, "by_head"_a, "filter"_a,
+             "factor"_a, "extra"_a, "margin"_a, "n_threads"_a)
         .def("decode", &ParserSession::decode, "state"_a.noconvert(), "examples"_a.none().noconvert() = nb::none())
         .def("evidence", &ParserSession::evidence, "state"_a.noconvert(), "examples"_a.none().noconvert() = nb::none())
         .def("look", &ParserSession::look)

@@ -3,8 +3,8 @@
 
 #include <numeric>
 
-#include "core/trees/policies.hpp"
 #include "bindings/forest.hpp"
+#include "core/trees/policies.hpp"
 
 namespace wald::bindings {
 
@@ -12,7 +12,8 @@ using Flags = nb::ndarray<const bool, nb::ndim<2>, nb::c_contig, nb::device::cpu
 
 // Some examples among all: where their parts begin, and where their rows do.
 struct ChosenExamples {
-    static constexpr std::int64_t kMostParts = std::int64_t{1} << 40;  // chosen; offsets alone promise nothing about memory
+    static constexpr std::int64_t kMostParts = std::int64_t{1}
+                                               << 40;  // chosen; offsets alone promise nothing about memory
 
     std::int64_t n_parts;  // of all examples
     std::vector<std::int64_t> first, ends{0};
@@ -37,15 +38,19 @@ struct ChosenExamples {
 // The parts that some examples have, and where each example's begin and end among them.
 inline nb::tuple parts_of(const Longs& offsets, const Longs& examples) {
     const ChosenExamples chosen(offsets, examples);
-    auto parts = new_array<std::int64_t>({static_cast<std::size_t>(chosen.ends.back())}), ends = new_array<std::int64_t>({chosen.ends.size()});
+    auto parts = new_array<std::int64_t>({static_cast<std::size_t>(chosen.ends.back())}),
+         ends = new_array<std::int64_t>({chosen.ends.size()});
     std::copy(chosen.ends.begin(), chosen.ends.end(), ends.data());
-    for (std::size_t i = 0; i < chosen.size(); ++i) std::iota(parts.data() + chosen.ends[i], parts.data() + chosen.ends[i + 1], chosen.first[i]);
+    for (std::size_t i = 0; i < chosen.size(); ++i)
+        std::iota(parts.data() + chosen.ends[i], parts.data() + chosen.ends[i + 1], chosen.first[i]);
     return nb::make_tuple(parts, ends);
 }
 
-inline nb::ndarray<nb::numpy, float> simple_rows(const FloatMatrix& alone, const Longs& offsets, const Longs& examples) {
+inline nb::ndarray<nb::numpy, float> simple_rows(const FloatMatrix& alone, const Longs& offsets,
+                                                 const Longs& examples) {
     const ChosenExamples chosen(offsets, examples);
-    require(static_cast<std::int64_t>(alone.shape(0)) == chosen.n_parts, "features of parts must have a row for each of them");
+    require(static_cast<std::int64_t>(alone.shape(0)) == chosen.n_parts,
+            "features of parts must have a row for each of them");
     const auto c = static_cast<std::int64_t>(alone.shape(1)), width = policies::Example::width(c, false, 0);
     auto out = new_array<float>({static_cast<std::size_t>(chosen.ends.back()), static_cast<std::size_t>(width)});
     float* to = out.data();
@@ -64,12 +69,16 @@ struct Known {
     ChosenExamples chosen;
     std::int64_t e, K, n_alone, longest = 0;
 
-    Known(const FloatMatrix& known, const Flags& state, const std::optional<FloatMatrix>& alone, const Longs& offsets, const Longs& examples)
-        : known(known), state(state), alone(alone), chosen(offsets, examples), e(static_cast<std::int64_t>(known.shape(1))),
-          K(static_cast<std::int64_t>(state.shape(1))), n_alone(alone ? static_cast<std::int64_t>(alone->shape(1)) : 0) {
+    Known(const FloatMatrix& known, const Flags& state, const std::optional<FloatMatrix>& alone, const Longs& offsets,
+          const Longs& examples)
+        : known(known), state(state), alone(alone), chosen(offsets, examples),
+          e(static_cast<std::int64_t>(known.shape(1))), K(static_cast<std::int64_t>(state.shape(1))),
+          n_alone(alone ? static_cast<std::int64_t>(alone->shape(1)) : 0) {
         require(static_cast<std::int64_t>(state.shape(0)) == chosen.n_parts, "a state must have a row for each part");
-        require(static_cast<std::int64_t>(known.shape(0)) == chosen.ends.back(), "evidence must have a row for each part of the examples");
-        require(!alone || static_cast<std::int64_t>(alone->shape(0)) == chosen.n_parts, "features of parts must have a row for each of them");
+        require(static_cast<std::int64_t>(known.shape(0)) == chosen.ends.back(),
+                "evidence must have a row for each part of the examples");
+        require(!alone || static_cast<std::int64_t>(alone->shape(0)) == chosen.n_parts,
+                "features of parts must have a row for each of them");
         for (std::size_t i = 0; i < chosen.size(); ++i) longest = std::max(longest, chosen.length(i));
     }
     std::int64_t width() const { return policies::Example::width(e + K, true, n_alone); }
@@ -85,32 +94,40 @@ struct Known {
             const std::int64_t length = chosen.length(i);
             const bool* bought = state.data() + chosen.first[i] * K;
             for (std::int64_t t = 0; t < length; ++t)
-                std::copy_n(bought + t * K, K, std::copy_n(known.data() + (chosen.ends[i] + t) * e, e, near.data() + t * c));
+                std::copy_n(bought + t * K, K,
+                            std::copy_n(known.data() + (chosen.ends[i] + t) * e, e, near.data() + t * c));
             policies::means(near.data(), length, c, mean.data());
-            const policies::Example x{near.data(), c, mean.data(), alone ? alone->data() + chosen.first[i] * n_alone : nullptr, n_alone, length};
+            const policies::Example x{near.data(), c,
+                                      mean.data(), alone ? alone->data() + chosen.first[i] * n_alone : nullptr,
+                                      n_alone,     length};
             for (std::int64_t t = 0; t < length; ++t)
-                visit(x, t, static_cast<std::size_t>(chosen.ends[i] + t), !std::all_of(bought + t * K, bought + (t + 1) * K, [](bool b) { return b; }));
+                visit(x, t, static_cast<std::size_t>(chosen.ends[i] + t),
+                      !std::all_of(bought + t * K, bought + (t + 1) * K, [](bool b) { return b; }));
         }
     }
 };
 
-inline nb::ndarray<nb::numpy, float> complex_rows(const FloatMatrix& known, const Flags& state, const std::optional<FloatMatrix>& alone, const Longs& offsets,
+inline nb::ndarray<nb::numpy, float> complex_rows(const FloatMatrix& known, const Flags& state,
+                                                  const std::optional<FloatMatrix>& alone, const Longs& offsets,
                                                   const Longs& examples) {
     const Known all(known, state, alone, offsets, examples);
     const auto width = static_cast<std::size_t>(all.width());
     auto out = new_array<float>({all.n_rows(), width});
-    all.each([&](const policies::Example& x, std::int64_t t, std::size_t row, bool) { x.row(t, out.data() + row * width); });
+    all.each(
+        [&](const policies::Example& x, std::int64_t t, std::size_t row, bool) { x.row(t, out.data() + row * width); });
     return out;
 }
 
 // The logarithm of the probability that a forest gives each of these rows; -infinity for parts that lack no group.
-inline nb::ndarray<nb::numpy, double> part_chances(const BoundForest& forest, const FloatMatrix& known, const Flags& state, const std::optional<FloatMatrix>& alone,
+inline nb::ndarray<nb::numpy, double> part_chances(const BoundForest& forest, const FloatMatrix& known,
+                                                   const Flags& state, const std::optional<FloatMatrix>& alone,
                                                    const Longs& offsets, const Longs& examples) {
     const Known all(known, state, alone, offsets, examples);
     require(all.width() == forest.n_features(), "rows with another number of features than the forest's");
     auto out = new_array<double>({all.n_rows()});
     const Unlocked unlocked;
-    std::fill_n(out.data(), all.n_rows(), -std::numeric_limits<double>::infinity());  // of which the logarithm below is the same
+    std::fill_n(out.data(), all.n_rows(),
+                -std::numeric_limits<double>::infinity());  // of which the logarithm below is the same
     {
         Forest::Batch batch(forest.forest(), forest.n_features());
         std::vector<float> row(static_cast<std::size_t>(all.width()));
@@ -125,32 +142,39 @@ inline nb::ndarray<nb::numpy, double> part_chances(const BoundForest& forest, co
     return out;
 }
 
-inline nb::ndarray<nb::numpy, bool> choose(const Matrix& priority, const Flags& lacks, const Longs& ends, double threshold, double pace) {
-    require(priority.shape(0) == lacks.shape(0) && priority.shape(1) == lacks.shape(1), "priorities and what parts lack must have the same shape");
+inline nb::ndarray<nb::numpy, bool> choose(const Matrix& priority, const Flags& lacks, const Longs& ends,
+                                           double threshold, double pace) {
+    require(priority.shape(0) == lacks.shape(0) && priority.shape(1) == lacks.shape(1),
+            "priorities and what parts lack must have the same shape");
     require(pace >= 0 && pace <= 1, "pace must lie in [0, 1]");
     const auto all = checked_offsets(ends, static_cast<std::int64_t>(priority.shape(0)));
     const auto K = static_cast<std::int64_t>(priority.shape(1));
     auto out = new_array<bool>({priority.shape(0), priority.shape(1)});
     std::vector<std::int64_t> found;
     for (std::size_t i = 0; i + 1 < all.size(); ++i)
-        policies::choose(priority.data() + all[i] * K, lacks.data() + all[i] * K, (all[i + 1] - all[i]) * K, threshold, pace, found, out.data() + all[i] * K);
+        policies::choose(priority.data() + all[i] * K, lacks.data() + all[i] * K, (all[i + 1] - all[i]) * K, threshold,
+                         pace, found, out.data() + all[i] * K);
     return out;
 }
 
 // Of what was chosen, the best that examples can afford, `per_part` for each of their parts.
-inline nb::ndarray<nb::numpy, bool> afford(const Flags& chosen, const Matrix& priority, const Flags& lacks, const Longs& ends, double per_part, const Doubles& costs) {
+inline nb::ndarray<nb::numpy, bool> afford(const Flags& chosen, const Matrix& priority, const Flags& lacks,
+                                           const Longs& ends, double per_part, const Doubles& costs) {
     const auto n = static_cast<std::int64_t>(priority.shape(0)), K = static_cast<std::int64_t>(priority.shape(1));
     for (const Flags* flags : {&chosen, &lacks})
-        require(flags->shape(0) == priority.shape(0) && flags->shape(1) == priority.shape(1), "priorities, what is chosen and what parts lack must have the same shape");
+        require(flags->shape(0) == priority.shape(0) && flags->shape(1) == priority.shape(1),
+                "priorities, what is chosen and what parts lack must have the same shape");
     require(costs.size() == priority.shape(1), "there must be a cost for each group");
-    for (std::int64_t i = 0; i < n * K; ++i) require(!chosen.data()[i] || !std::isnan(priority.data()[i]), "what is chosen must have a priority");
+    for (std::int64_t i = 0; i < n * K; ++i)
+        require(!chosen.data()[i] || !std::isnan(priority.data()[i]), "what is chosen must have a priority");
     const auto all = checked_offsets(ends, n);
     auto out = new_array<bool>({priority.shape(0), priority.shape(1)});
     std::copy_n(chosen.data(), n * K, out.data());
     std::vector<std::int64_t> found;
     for (std::size_t i = 0; i + 1 < all.size(); ++i) {
         const std::int64_t first = all[i] * K, length = all[i + 1] - all[i];
-        policies::afford(priority.data() + first, lacks.data() + first, length * K, costs.data(), K, per_part * static_cast<double>(length), found, out.data() + first);
+        policies::afford(priority.data() + first, lacks.data() + first, length * K, costs.data(), K,
+                         per_part * static_cast<double>(length), found, out.data() + first);
     }
     return out;
 }
@@ -170,11 +194,14 @@ inline void bind_policies(nb::module_& m) {
     m.def("parts_of", &parts_of, "offsets"_a.noconvert(), "examples"_a.noconvert());
     m.def("any_of_each", &any_of_each, "flags"_a.noconvert(), "ends"_a.noconvert());
     m.def("simple_rows", &simple_rows, "alone"_a.noconvert(), "offsets"_a.noconvert(), "examples"_a.noconvert());
-    m.def("complex_rows", &complex_rows, "known"_a.noconvert(), "state"_a.noconvert(), "alone"_a.noconvert().none(), "offsets"_a.noconvert(), "examples"_a.noconvert());
-    m.def("part_chances", &part_chances, "forest"_a, "known"_a.noconvert(), "state"_a.noconvert(), "alone"_a.noconvert().none(), "offsets"_a.noconvert(),
-          "examples"_a.noconvert());
-    m.def("choose", &choose, "priority"_a.noconvert(), "lacks"_a.noconvert(), "ends"_a.noconvert(), "threshold"_a, "pace"_a);
-    m.def("afford", &afford, "chosen"_a.noconvert(), "priority"_a.noconvert(), "lacks"_a.noconvert(), "ends"_a.noconvert(), "per_part"_a, "costs"_a.noconvert());
+    m.def("complex_rows", &complex_rows, "known"_a.noconvert(), "state"_a.noconvert(), "alone"_a.noconvert().none(),
+          "offsets"_a.noconvert(), "examples"_a.noconvert());
+    m.def("part_chances", &part_chances, "forest"_a, "known"_a.noconvert(), "state"_a.noconvert(),
+          "alone"_a.noconvert().none(), "offsets"_a.noconvert(), "examples"_a.noconvert());
+    m.def("choose", &choose, "priority"_a.noconvert(), "lacks"_a.noconvert(), "ends"_a.noconvert(), "threshold"_a,
+          "pace"_a);
+    m.def("afford", &afford, "chosen"_a.noconvert(), "priority"_a.noconvert(), "lacks"_a.noconvert(),
+          "ends"_a.noconvert(), "per_part"_a, "costs"_a.noconvert());
 }
 
 }  // namespace wald::bindings

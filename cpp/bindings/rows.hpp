@@ -1,8 +1,8 @@
 // Rows as Python has them: dense, columns apart, or CSR; checked, and kept alive while the engine reads them.
 #pragma once
 
-#include "core/models/magnitude.hpp"
 #include "bindings/arrays.hpp"
+#include "core/models/magnitude.hpp"
 
 namespace wald::bindings {
 
@@ -28,7 +28,8 @@ inline std::int64_t byte_stride(const Any& a, int axis) {
 }
 
 inline void check_aligned(const Any& a) {
-    if (a.size() > 0 && reinterpret_cast<std::uintptr_t>(a.data()) % a.itemsize() != 0) throw nb::type_error("rows must be aligned; copy them first");
+    if (a.size() > 0 && reinterpret_cast<std::uintptr_t>(a.data()) % a.itemsize() != 0)
+        throw nb::type_error("rows must be aligned; copy them first");
 }
 
 inline BoundRows dense_rows(Any x) {
@@ -55,7 +56,8 @@ inline BoundRows column_rows(std::int64_t n_rows, const std::vector<std::optiona
     for (const std::optional<Any>& c : columns) {
         Column column;
         if (c) {
-            require(c->ndim() == 1 && static_cast<std::int64_t>(c->shape(0)) == n_rows, "every column must be 1-D, n_rows long");
+            require(c->ndim() == 1 && static_cast<std::int64_t>(c->shape(0)) == n_rows,
+                    "every column must be 1-D, n_rows long");
             check_aligned(*c);
             column = {static_cast<const std::byte*>(c->data()), byte_stride(*c, 0), dtype_of(c->dtype())};
             b.owners.push_back(*c);
@@ -67,7 +69,8 @@ inline BoundRows column_rows(std::int64_t n_rows, const std::vector<std::optiona
 
 inline BoundRows csr_rows(Any values, Indices indices, Longs indptr, std::int64_t n_columns, bool ascending) {
     require(values.ndim() == 1 && indptr.size() >= 1, "CSR rows need 1-D values and an indptr of n_rows + 1");
-    require(values.size() == 0 || byte_stride(values, 0) == static_cast<std::int64_t>(values.itemsize()), "CSR values must be contiguous");
+    require(values.size() == 0 || byte_stride(values, 0) == static_cast<std::int64_t>(values.itemsize()),
+            "CSR values must be contiguous");
     require(n_columns >= 0, "n_columns must not be negative");
     const std::int64_t n_rows = static_cast<std::int64_t>(indptr.size()) - 1;
     const std::int64_t n_values = static_cast<std::int64_t>(std::min(values.size(), indices.size()));
@@ -117,7 +120,8 @@ inline void take(BoundRows& b, const Longs& ids) {
 
 inline double largest(BoundRows& b, int n_threads) {
     require(!b.subset, "the largest magnitude is that of all rows: take none before");
-    for (const Column& c : b.columns) require(c.data != nullptr || b.rows.n_rows == 0, "the largest magnitude needs every column");
+    for (const Column& c : b.columns)
+        require(c.data != nullptr || b.rows.n_rows == 0, "the largest magnitude needs every column");
     nb::gil_scoped_release release;
     return largest_magnitude(b.view(), std::clamp(n_threads, 1, thread_limit()));
 }

@@ -1,5 +1,5 @@
-// Python's lock is let go while the core works. The core asks now and then whether a signal has come, and a thread whose interpreter
-// ends meanwhile never comes back.
+// Python's lock is let go while the core works. The core asks now and then whether a signal has come, and a thread
+// whose interpreter ends meanwhile never comes back.
 #pragma once
 
 #include <chrono>
@@ -13,9 +13,10 @@ namespace wald::bindings {
 
 namespace nb = nanobind;
 
-// Once the interpreter ends, Python before 3.14 ends every other thread that wants its lock, which unwinds the thread's stack and
-// aborts the process at the first function that is noexcept, as every destructor is. A frame that has one of these does not let that
-// pass: the thread waits for the end of the process, as it does from Python 3.14 on. What it was at work on stays alive and untouched.
+// Once the interpreter ends, Python before 3.14 ends every other thread that wants its lock, which unwinds the thread's
+// stack and aborts the process at the first function that is noexcept, as every destructor is. A frame that has one of
+// these does not let that pass: the thread waits for the end of the process, as it does from Python 3.14 on. What it
+// was at work on stays alive and untouched.
 struct WaitsForTheEnd {
     bool over = false;
     WaitsForTheEnd() = default;
@@ -35,7 +36,8 @@ struct WaitsForTheEnd {
 
 // Whether Python handles signals in this thread, which must hold the lock.
 [[gnu::noinline]] inline bool handles_signals() {
-    static thread_local int asked_after = -1;  // so many forks: a thread that forks is its process's main thread from then on
+    static thread_local int asked_after =
+        -1;  // so many forks: a thread that forks is its process's main thread from then on
     static thread_local bool handles = false;
     if (asked_after == forks()) return handles;
     WaitsForTheEnd here;  // this runs code of Python's, in which the lock may change hands
@@ -49,8 +51,9 @@ struct WaitsForTheEnd {
     Py_XDECREF(number);
     Py_XDECREF(main);
     Py_XDECREF(threading);
-    // An interpreter that has forgotten these modules at its end raises; so may the handler of a signal that came just before, and a
-    // Ctrl-C must not be lost: it comes once more, to be served in the next call that asks, or when the core is done.
+    // An interpreter that has forgotten these modules at its end raises; so may the handler of a signal that came just
+    // before, and a Ctrl-C must not be lost: it comes once more, to be served in the next call that asks, or when the
+    // core is done.
     const bool interrupted = PyErr_Occurred() != nullptr && PyErr_ExceptionMatches(PyExc_KeyboardInterrupt);
     PyErr_Clear();
     if (interrupted) PyErr_SetInterrupt();

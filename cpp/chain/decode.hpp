@@ -1,4 +1,5 @@
-// Best paths through a chain, from node scores (length, padded) and steps (labels, padded): exact, by dynamic programming.
+// Best paths through a chain, from node scores (length, padded) and steps (labels, padded): exact, by dynamic
+// programming.
 #pragma once
 
 #include <algorithm>
@@ -36,7 +37,8 @@ public:
         return score;
     }
 
-    // out (length, n_labels): the score of the best path through every label at every place. `back`: the steps, transposed.
+    // out (length, n_labels): the score of the best path through every label at every place. `back`: the steps,
+    // transposed.
     void max_marginals(const Lattice& x, const float* back, float* out) {
         forward(x);
         Aligned<float> beta(static_cast<std::size_t>(x.padded)), ahead(static_cast<std::size_t>(x.padded));
@@ -44,11 +46,13 @@ public:
             for (int k = 0; k < x.n_labels; ++k) out[t * x.n_labels + k] = alpha_[t * x.padded + k] + beta[k];
             if (t == 0) break;
             for (int k = 0; k < x.padded; ++k) ahead[k] = beta[k] + x.at(t, k);
-            chain_kernels().max_plus(ahead.data(), back, x.n_labels, x.n_panels(), beta.data(), from_.data() + t * x.padded);
+            chain_kernels().max_plus(ahead.data(), back, x.n_labels, x.n_panels(), beta.data(),
+                                     from_.data() + t * x.padded);
         }
     }
 
-    // The `most` best paths, best first: scores (most,), labels (most, length). Paths that do not exist score -infinity.
+    // The `most` best paths, best first: scores (most,), labels (most, length). Paths that do not exist score
+    // -infinity.
     void best_paths(const Lattice& x, int most, float* scores, std::int32_t* labels) {
         const int K = x.n_labels;
         table_.resize(static_cast<std::size_t>(x.length) * K * most);
@@ -108,7 +112,8 @@ private:
         std::memcpy(alpha_.data(), x.node, sizeof(float) * static_cast<std::size_t>(x.padded));
         for (std::int64_t t = 1; t < x.length; ++t) {
             float* now = alpha_.data() + t * x.padded;
-            chain_kernels().max_plus(now - x.padded, x.steps, x.n_labels, x.n_panels(), now, from_.data() + t * x.padded);
+            chain_kernels().max_plus(now - x.padded, x.steps, x.n_labels, x.n_panels(), now,
+                                     from_.data() + t * x.padded);
             for (int k = 0; k < x.padded; ++k) now[k] += x.node[t * x.padded + k];
         }
     }

@@ -7,8 +7,8 @@
 
 namespace wald::chain {
 
-// The three largest of n values, equal ones counted apart; -infinity where there are fewer. Without a branch: what is largest is
-// hard to predict.
+// The three largest of n values, equal ones counted apart; -infinity where there are fewer. Without a branch: what is
+// largest is hard to predict.
 inline std::array<float, 3> three(const float* v, int n) {
     constexpr float never = -std::numeric_limits<float>::infinity();
     float first = never, second = never, third = never;
@@ -29,8 +29,8 @@ inline int place_of(const float* v, int n, float value, int but = -1) {
 // By how much the largest of n values leads.
 inline float lead(const std::array<float, 3>& top, int n, int over) { return over < n ? top[0] - top[over] : 0.0f; }
 
-// What a part's own scores say: by how much the best one beats the second and the third, and, with `every`, how much less than the
-// best each one is.
+// What a part's own scores say: by how much the best one beats the second and the third, and, with `every`, how much
+// less than the best each one is.
 inline void alone(const float* own, int n_labels, bool every, float* out) {
     const auto top = three(own, n_labels);
     for (int i = 1; i < 3; ++i) *out++ = i < n_labels ? -(top[i] - top[0]) : 0.0f;
@@ -39,21 +39,23 @@ inline void alone(const float* own, int n_labels, bool every, float* out) {
 
 class Evidence {
 public:
-    // 0-1: by how much the best path beats the best ones through the second and the third label; 2-3: the first two labels; 4-7: the
-    // three largest probabilities, and that of the best path's label; 8: by how much a part's best own score beats its second; 9: the
-    // label of that score; 10: what the best path's label scores less.
+    // 0-1: by how much the best path beats the best ones through the second and the third label; 2-3: the first two
+    // labels; 4-7: the three largest probabilities, and that of the best path's label; 8: by how much a part's best own
+    // score beats its second; 9: the label of that score; 10: what the best path's label scores less.
     static constexpr int kColumns = 11;
 
     // For chains with these steps, (n_labels, padded), whose paths have probability proportional to exp(scale * score).
     Evidence(const float* steps, int n_labels, int padded, float scale)
-        : scale_(scale), ahead_(static_cast<std::size_t>(n_labels) * padded), back_(ahead_.size()), plain_(ahead_.size()) {
+        : scale_(scale), ahead_(static_cast<std::size_t>(n_labels) * padded), back_(ahead_.size()),
+          plain_(ahead_.size()) {
         float most = steps[0];
         for (int p = 0; p < n_labels; ++p)
             for (int k = 0; k < n_labels; ++k) most = std::max(most, steps[static_cast<std::int64_t>(p) * padded + k]);
         for (int p = 0; p < n_labels; ++p)
             for (int k = 0; k < n_labels; ++k) {
                 const float step = steps[static_cast<std::int64_t>(p) * padded + k];
-                const auto there = static_cast<std::size_t>(p) * padded + k, turned = static_cast<std::size_t>(k) * padded + p;
+                const auto there = static_cast<std::size_t>(p) * padded + k,
+                           turned = static_cast<std::size_t>(k) * padded + p;
                 plain_[turned] = step;
                 ahead_[there] = back_[turned] = gain(step - most);
             }
@@ -68,7 +70,8 @@ public:
     void operator()(Decoder& decoder, const Lattice& x, Scratch& with, float* out) const {
         const auto n = static_cast<std::size_t>(x.length) * x.padded;
         if (with.own.size() < n) with.own = Aligned<float>(n), with.alpha = Aligned<float>(n);
-        if (with.beta.size() < static_cast<std::size_t>(x.padded)) with.beta = Aligned<float>(static_cast<std::size_t>(x.padded));
+        if (with.beta.size() < static_cast<std::size_t>(x.padded))
+            with.beta = Aligned<float>(static_cast<std::size_t>(x.padded));
         with.best.resize(static_cast<std::size_t>(x.length) * x.n_labels);
         decoder.max_marginals(x, plain_.data(), with.best.data());
         for (std::int64_t t = 0; t < x.length; ++t) {
@@ -83,7 +86,8 @@ public:
             row[8] = lead(by_own, x.n_labels, 1);
             row[9] = static_cast<float>(place_of(own, x.n_labels, by_own[0]));
             row[10] = by_own[0] - own[first];
-            for (int k = 0; k < x.n_labels; ++k) with.own[static_cast<std::size_t>(t) * x.padded + k] = gain(own[k] - by_own[0]);
+            for (int k = 0; k < x.n_labels; ++k)
+                with.own[static_cast<std::size_t>(t) * x.padded + k] = gain(own[k] - by_own[0]);
         }
         probabilities(x, with, out);
     }

@@ -3,8 +3,8 @@
 
 #include <span>
 
-#include "core/interruption.hpp"
 #include "chain/decode.hpp"
+#include "core/interruption.hpp"
 
 namespace wald::chain {
 
@@ -35,8 +35,9 @@ struct Examples {
     std::int64_t length(std::int64_t sequence) const { return offsets[sequence + 1] - offsets[sequence]; }
     std::uint8_t everything() const { return static_cast<std::uint8_t>((1 << (n_groups - 1)) - 1); }
 
-    // The states of a sequence's parts at a turn. Random: one sequence in ten has nothing costly, one in ten everything; in the
-    // others a part has a group with a probability that is itself uniform, drawn once for the sequence.
+    // The states of a sequence's parts at a turn. Random: one sequence in ten has nothing costly, one in ten
+    // everything; in the others a part has a group with a probability that is itself uniform, drawn once for the
+    // sequence.
     void draw(std::int64_t sequence, std::uint64_t turn, States& out) const {
         const std::int64_t n = length(sequence);
         out.assign(static_cast<std::size_t>(n), everything());
@@ -78,7 +79,9 @@ public:
         double sum = 0;
         for (std::int64_t t = 0; t < length(); ++t) {
             sum += static_cast<double>(lattice_.at(t, path[t])) - lattice_.at(t, truth_[t]);
-            if (t > 0) sum += static_cast<double>(lattice_.step(path[t - 1], path[t])) - lattice_.step(truth_[t - 1], truth_[t]);
+            if (t > 0)
+                sum +=
+                    static_cast<double>(lattice_.step(path[t - 1], path[t])) - lattice_.step(truth_[t - 1], truth_[t]);
         }
         return sum;
     }

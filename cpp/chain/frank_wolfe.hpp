@@ -1,6 +1,7 @@
 // The structural SVM by block-coordinate Frank-Wolfe (Lacoste-Julien, Jaggi, Schmidt and Pletscher, 2013, algorithm 4):
 //   min_w  lambda/2 |w|^2 + 1/n sum_i max_y [ H(y_i, y) - w . (psi(y_i) - psi(y)) ],  H the Hamming loss.
-// The dual point of a sequence is kept as the paths that it mixes, so that memory does not depend on the number of features.
+// The dual point of a sequence is kept as the paths that it mixes, so that memory does not depend on the number of
+// features.
 #pragma once
 
 #include "chain/examples.hpp"
@@ -64,7 +65,8 @@ private:
     void look(const Weights& w, const Examples& data, std::int64_t id) {
         const std::int64_t sequence = id / copies_, copy = id % copies_;
         data.draw(sequence, static_cast<std::uint64_t>(copy), states_);
-        if (copies_ > 1 && copy < 2) std::fill(states_.begin(), states_.end(), copy == 0 ? data.everything() : std::uint8_t{0});
+        if (copies_ > 1 && copy < 2)
+            std::fill(states_.begin(), states_.end(), copy == 0 ? data.everything() : std::uint8_t{0});
         guess_.make(w, data, sequence, states_, 1.0f);
     }
 
@@ -89,7 +91,8 @@ private:
         for (Path& p : mix.paths) p.share *= 1 - gamma;
         std::erase_if(mix.paths, [](const Path& p) { return p.share == 0; });
         if (loss == 0) return;
-        const auto same = std::find_if(mix.paths.begin(), mix.paths.end(), [&](const Path& p) { return p.labels == guess_.labels(); });
+        const auto same = std::find_if(mix.paths.begin(), mix.paths.end(),
+                                       [&](const Path& p) { return p.labels == guess_.labels(); });
         if (same != mix.paths.end()) same->share += gamma;
         else mix.paths.push_back({guess_.labels(), gamma});
     }
@@ -105,7 +108,8 @@ private:
         for (const Path& p : mix.paths) count(p.labels.data(), -p.share);
         count(guess_.truth(), -left);
         for (auto& at : nodes_) std::erase_if(at, [](const Weighted& d) { return std::abs(d.by) < 1e-12; });
-        std::sort(steps_.begin(), steps_.end(), [](const Stepped& a, const Stepped& b) { return a.from != b.from ? a.from < b.from : a.to < b.to; });
+        std::sort(steps_.begin(), steps_.end(),
+                  [](const Stepped& a, const Stepped& b) { return a.from != b.from ? a.from < b.from : a.to < b.to; });
         std::size_t kept = 0;
         for (const Stepped& s : steps_) {
             if (kept > 0 && steps_[kept - 1].from == s.from && steps_[kept - 1].to == s.to) steps_[kept - 1].by += s.by;
@@ -116,7 +120,8 @@ private:
     void count(const std::int32_t* labels, double by) {
         for (std::size_t t = 0; t < nodes_.size(); ++t) {
             auto& at = nodes_[t];
-            const auto known = std::find_if(at.begin(), at.end(), [&](const Weighted& d) { return d.label == labels[t]; });
+            const auto known =
+                std::find_if(at.begin(), at.end(), [&](const Weighted& d) { return d.label == labels[t]; });
             if (known == at.end()) at.push_back({labels[t], by});
             else known->by += by;
             if (t > 0) steps_.push_back({labels[t - 1], labels[t], by});
@@ -164,8 +169,9 @@ private:
         for (std::int64_t t = 0; t < n; ++t)
             for (const Weighted& d : nodes_[t]) {
                 const auto scaled = static_cast<float>(by * d.by);
-                learned_.w.each_input(data.features, first, n, t, states_[t],
-                                      [&](std::int64_t row, float value) { learned_.add(row, d.label, scaled * value); });
+                learned_.w.each_input(data.features, first, n, t, states_[t], [&](std::int64_t row, float value) {
+                    learned_.add(row, d.label, scaled * value);
+                });
             }
         for (const Stepped& s : steps_) learned_.add(learned_.w.step_row(s.from), s.to, static_cast<float>(by * s.by));
     }

@@ -6,13 +6,14 @@
 namespace wald {
 
 struct ChainKernels {
-    // One step of a max-plus product: out[k] = max over p < n of alpha[p] + steps[p * n_panels * lanes + k], and the first p that
-    // reaches it.
+    // One step of a max-plus product: out[k] = max over p < n of alpha[p] + steps[p * n_panels * lanes + k], and the
+    // first p that reaches it.
     void (*max_plus)(const float* alpha, const float* steps, int n, int n_panels, float* out, std::int32_t* from);
     // sums[i] += values[k] * weights[k * n_panels * lanes + i] for k < n, in that order, over n_panels panels of sums
     void (*accumulate)(float* sums, const float* weights, int n_panels, const float* values, int n);
     // The same for several rows at once, each with sums and values of its own.
-    void (*accumulate_rows)(float* const* sums, const float* weights, int n_panels, const float* const* values, int n, int n_rows);
+    void (*accumulate_rows)(float* const* sums, const float* weights, int n_panels, const float* const* values, int n,
+                            int n_rows);
 };
 
 const ChainKernels& chain_kernels();  // of the instruction set in use; see isa/dispatch.cpp

@@ -8,9 +8,11 @@ namespace wald::chain {
 class Marginals {
 public:
     // For chains with these steps, (n_labels, padded).
-    Marginals(const float* steps, int n_labels, int padded, double scale) : K_(n_labels), scale_(scale), ahead_(K_ * K_), back_(K_ * K_) {
+    Marginals(const float* steps, int n_labels, int padded, double scale)
+        : K_(n_labels), scale_(scale), ahead_(K_ * K_), back_(K_ * K_) {
         for (int p = 0; p < n_labels; ++p)
-            for (int k = 0; k < n_labels; ++k) ahead_[p * K_ + k] = scale * steps[static_cast<std::int64_t>(p) * padded + k];
+            for (int k = 0; k < n_labels; ++k)
+                ahead_[p * K_ + k] = scale * steps[static_cast<std::int64_t>(p) * padded + k];
         top_ = *std::max_element(ahead_.begin(), ahead_.end());
         for (std::size_t p = 0; p < K_; ++p)
             for (std::size_t k = 0; k < K_; ++k) back_[k * K_ + p] = ahead_[p * K_ + k];
@@ -27,16 +29,19 @@ public:
             double* at = alpha_.data() + t * K_;
             if (t == 0) std::fill_n(at, K_, 0.0);
             else step(at - K_, ahead_, gain_ahead_, at);
-            for (std::size_t k = 0; k < K_; ++k) at[k] += scale_ * x.at(static_cast<std::int64_t>(t), static_cast<int>(k));
+            for (std::size_t k = 0; k < K_; ++k)
+                at[k] += scale_ * x.at(static_cast<std::int64_t>(t), static_cast<int>(k));
         }
         for (std::size_t t = n; t-- > 0;) {
             const double* at = alpha_.data() + t * K_;
             double most = -HUGE_VAL, total = 0;
             for (std::size_t k = 0; k < K_; ++k) most = std::max(most, at[k] + beta_[k]);
             for (std::size_t k = 0; k < K_; ++k) total += std::exp(at[k] + beta_[k] - most);
-            for (std::size_t k = 0; k < K_; ++k) out[t * K_ + k] = static_cast<float>(std::exp(at[k] + beta_[k] - most) / total);
+            for (std::size_t k = 0; k < K_; ++k)
+                out[t * K_ + k] = static_cast<float>(std::exp(at[k] + beta_[k] - most) / total);
             if (t == 0) break;
-            for (std::size_t k = 0; k < K_; ++k) beta_[k] += scale_ * x.at(static_cast<std::int64_t>(t), static_cast<int>(k));
+            for (std::size_t k = 0; k < K_; ++k)
+                beta_[k] += scale_ * x.at(static_cast<std::int64_t>(t), static_cast<int>(k));
             step(beta_.data(), back_, gain_back_, alpha_.data() + t * K_);  // this place's row is no longer needed
             std::copy_n(alpha_.data() + t * K_, K_, beta_.data());
         }
@@ -57,7 +62,8 @@ private:
             const double weight = std::exp(from[p] - most);
             for (std::size_t k = 0; k < K_; ++k) sums_[k] += weight * gain[p * K_ + k];
         }
-        for (std::size_t k = 0; k < K_; ++k) to[k] = sums_[k] > kTiny ? most + top_ + std::log(sums_[k]) : slow(from, logs.data() + k);
+        for (std::size_t k = 0; k < K_; ++k)
+            to[k] = sums_[k] > kTiny ? most + top_ + std::log(sums_[k]) : slow(from, logs.data() + k);
     }
     double slow(const double* from, const double* logs) const {
         double most = -HUGE_VAL, sum = 0;
@@ -69,7 +75,8 @@ private:
 
     std::size_t K_;
     double scale_, top_ = 0;
-    std::vector<double> ahead_, back_, gain_ahead_, gain_back_;  // scaled steps, [from][to] and [to][from], and their exp
+    std::vector<double> ahead_, back_, gain_ahead_,
+        gain_back_;  // scaled steps, [from][to] and [to][from], and their exp
     std::vector<double> alpha_, beta_, sums_;
 };
 

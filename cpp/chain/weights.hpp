@@ -1,4 +1,5 @@
-// What a linear chain knows: node weights by group of features and by state, the ends of a sequence, and steps between labels.
+// What a linear chain knows: node weights by group of features and by state, the ends of a sequence, and steps between
+// labels.
 #pragma once
 
 #include <algorithm>
@@ -28,15 +29,16 @@ struct Shape {
     bool operator==(const Shape&) const = default;
 };
 
-// All weights lie in one table, a row of labels (padded to whole panels) for each of: states (biases), the first and the last
-// place of a sequence, labels to step from, and the features of every block.
+// All weights lie in one table, a row of labels (padded to whole panels) for each of: states (biases), the first and
+// the last place of a sequence, labels to step from, and the features of every block.
 //
-// The first group is always there; each of the others may be there or not. A state says which, a bit for each. With `own` weights
-// a state has a block for every group that it has; otherwise states share one block per group.
+// The first group is always there; each of the others may be there or not. A state says which, a bit for each. With
+// `own` weights a state has a block for every group that it has; otherwise states share one block per group.
 class Weights {
 public:
     Weights() = default;
-    explicit Weights(Shape shape) : shape_(std::move(shape)), padded_(static_cast<int>(round_up(shape_.n_labels, kLanes<float>))) {
+    explicit Weights(Shape shape)
+        : shape_(std::move(shape)), padded_(static_cast<int>(round_up(shape_.n_labels, kLanes<float>))) {
         n_rows_ = n_states() + 2 + n_labels();
         for (int s = 0; s < (own() ? n_states() : 1); ++s)
             for (int g = 0; g < n_groups(); ++g) {
@@ -60,16 +62,20 @@ public:
     std::int64_t first_row() const { return n_states(); }
     std::int64_t last_row() const { return n_states() + 1; }
     std::int64_t step_row(int from) const { return n_states() + 2 + from; }
-    std::int64_t block_row(int state, int group) const { return blocks_[static_cast<std::size_t>(own() ? state * n_groups() + group : group)]; }
+    std::int64_t block_row(int state, int group) const {
+        return blocks_[static_cast<std::size_t>(own() ? state * n_groups() + group : group)];
+    }
 
     Aligned<float>& table() { return table_; }
     const Aligned<float>& table() const { return table_; }
     const float* row(std::int64_t r) const { return table_.data() + r * padded_; }
     const float* steps() const { return row(step_row(0)); }  // [from][to]
 
-    // Node scores (length, padded) of the sequence that starts at part `first`; `states` are those of its parts. `cheap` (length,
-    // n_labels), if it is there: the scores of parts that have the first group alone, as they were computed here before.
-    void score(const Features& x, std::int64_t first, std::int64_t length, const std::uint8_t* states, float* out, const float* cheap = nullptr) const {
+    // Node scores (length, padded) of the sequence that starts at part `first`; `states` are those of its parts.
+    // `cheap` (length, n_labels), if it is there: the scores of parts that have the first group alone, as they were
+    // computed here before.
+    void score(const Features& x, std::int64_t first, std::int64_t length, const std::uint8_t* states, float* out,
+               const float* cheap = nullptr) const {
         const auto given = [&](std::int64_t t) { return cheap != nullptr && states[t] == 0; };
         for (std::int64_t t = 0; t < length; ++t) {
             float* to = out + t * padded_;
@@ -81,14 +87,17 @@ public:
         for (int g = 0; g < n_groups(); ++g)
             for (int s = 0; s < (own() ? n_states() : 1); ++s)
                 if (!own() || has(s, g)) {
-                    const auto reads = [&](std::int64_t t) { return !given(t) && (own() ? states[t] == s : has(states[t], g)); };
+                    const auto reads = [&](std::int64_t t) {
+                        return !given(t) && (own() ? states[t] == s : has(states[t], g));
+                    };
                     add_block(x[g] + first, length, reads, row(block_row(s, g)), out);
                 }
     }
 
     // Calls visit(row of the table, value) for everything that speaks for a label at place t of a sequence.
     template <class Visit>
-    void each_input(const Features& x, std::int64_t first, std::int64_t length, std::int64_t t, int state, Visit&& visit) const {
+    void each_input(const Features& x, std::int64_t first, std::int64_t length, std::int64_t t, int state,
+                    Visit&& visit) const {
         visit(bias_row(state), 1.0f);
         if (t == 0) visit(first_row(), 1.0f);
         if (t == length - 1) visit(last_row(), 1.0f);
@@ -115,7 +124,8 @@ private:
             if (!reads(t) || r.n == 0) continue;
             if (r.indices != nullptr) {
                 for (std::int64_t i = 0; i < r.n; ++i)
-                    chain_kernels().accumulate(out + t * padded_, block + std::int64_t{r.indices[i]} * padded_, n_panels(), r.values + i, 1);
+                    chain_kernels().accumulate(out + t * padded_, block + std::int64_t{r.indices[i]} * padded_,
+                                               n_panels(), r.values + i, 1);
                 continue;
             }
             n_features = r.n;
@@ -138,8 +148,8 @@ private:
     Aligned<float> table_;
 };
 
-// Weights that learn, with what their average over all steps needs. Each step's weights count in the average as much as the
-// learner says; a change is missing from the terms of all steps before.
+// Weights that learn, with what their average over all steps needs. Each step's weights count in the average as much as
+// the learner says; a change is missing from the terms of all steps before.
 struct Averaged {
     Weights w;
     Aligned<double> missed;
@@ -155,7 +165,8 @@ struct Averaged {
     // `all`: how much all steps count together.
     Weights mean(double all) const {
         Weights out = w;
-        for (std::size_t i = 0; i < missed.size(); ++i) out.table()[i] = static_cast<float>(out.table()[i] - missed[i] / all);
+        for (std::size_t i = 0; i < missed.size(); ++i)
+            out.table()[i] = static_cast<float>(out.table()[i] - missed[i] / all);
         return out;
     }
 };

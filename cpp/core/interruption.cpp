@@ -44,7 +44,8 @@ void give_way() {
         throw Interrupted{};
     }
     if (here.failed != nullptr && forks() != forks_before)
-        throw std::runtime_error("a signal handler forked the process in the middle of this call, which only the parent can go on with");
+        throw std::runtime_error(
+            "a signal handler forked the process in the middle of this call, which only the parent can go on with");
     // A caller who lets us wait, because other threads keep him busy, is asked less often.
     const auto after = std::chrono::steady_clock::now();
     here.next = after + std::clamp<std::chrono::steady_clock::duration>(20 * (after - now), kAskAfter, kAskWithin);

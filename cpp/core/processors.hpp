@@ -1,5 +1,6 @@
-// On which processor a thread runs. A system that is, or was a moment ago, busy may put two threads of a call onto one processor,
-// one behind the other, and leave them there for milliseconds while another one is idle; a call may not last longer.
+// On which processor a thread runs. A system that is, or was a moment ago, busy may put two threads of a call onto one
+// processor, one behind the other, and leave them there for milliseconds while another one is idle; a call may not last
+// longer.
 #pragma once
 
 #include <thread>
@@ -14,11 +15,12 @@ namespace wald {
 
 inline int this_processor() { return sched_getcpu(); }
 
-// Moves a thread to any other processor that it may use, at once. It may come back later. It is then a thread whose processors
-// somebody has chosen, those of now: it will not use any that its process gets later.
+// Moves a thread to any other processor that it may use, at once. It may come back later. It is then a thread whose
+// processors somebody has chosen, those of now: it will not use any that its process gets later.
 inline void move_off(int processor, std::thread::native_handle_type thread) {
     cpu_set_t allowed;
-    if (processor < 0 || processor >= CPU_SETSIZE || pthread_getaffinity_np(thread, sizeof allowed, &allowed) != 0) return;
+    if (processor < 0 || processor >= CPU_SETSIZE || pthread_getaffinity_np(thread, sizeof allowed, &allowed) != 0)
+        return;
     cpu_set_t others = allowed;
     CPU_CLR(processor, &others);
     if (CPU_COUNT(&others) == 0 || pthread_setaffinity_np(thread, sizeof others, &others) != 0) return;

@@ -17,7 +17,8 @@
 namespace wald {
 namespace {
 
-// Looks for a while whether a condition holds before its thread goes to sleep: to be woken takes longer than most tasks.
+// Looks for a while whether a condition holds before its thread goes to sleep: to be woken takes longer than most
+// tasks.
 template <class Condition>
 bool soon(const Condition& condition) {
     const auto until = std::chrono::steady_clock::now() + std::chrono::microseconds(100);
@@ -66,7 +67,8 @@ public:
     void run(std::int64_t n, int n_threads, const std::function<void(std::int64_t, int)>& task) {
         std::unique_lock<std::mutex> busy(busy_, std::try_to_lock);
         if (!busy.owns_lock()) return do_alone(n, task);
-        const Part part(failed_);  // until all have come back: what the caller does while it waits must not wait for the pool
+        const Part part(
+            failed_);  // until all have come back: what the caller does while it waits must not wait for the pool
         {
             std::lock_guard<std::mutex> lock(mutex_);
             workers_.reserve(static_cast<std::size_t>(n_threads));
@@ -144,7 +146,8 @@ private:
         }
     }
 
-    // A worker's own share first: the same one at every call, so that what it reads may still be near. Then what others have left.
+    // A worker's own share first: the same one at every call, so that what it reads may still be near. Then what others
+    // have left.
     void drain(const std::function<void(std::int64_t, int)>& task, int worker) {
         attempt([&] {
             for (int s = 0; s < n_shares_; ++s) {
@@ -163,7 +166,8 @@ private:
         try {
             work();
         } catch (...) {
-            if (!of_this_process()) throw;  // a child that was forked while the caller was asked has none of the workers
+            if (!of_this_process())
+                throw;  // a child that was forked while the caller was asked has none of the workers
             std::lock_guard<std::mutex> lock(mutex_);
             if (!error_) error_ = std::current_exception();
             for (int s = 0; s < n_shares_; ++s) shares_[s].next.store(shares_[s].end);
@@ -172,10 +176,11 @@ private:
     }
 
     static constexpr std::chrono::microseconds kPatience{100};
-    // Workers that have not come by now may wait for the caller's processor. Those that have move themselves: no two threads ever
-    // move the same one.
+    // Workers that have not come by now may wait for the caller's processor. Those that have move themselves: no two
+    // threads ever move the same one.
     void move_missing() {
-        if (missing_.load(std::memory_order_relaxed) == 0 || std::chrono::steady_clock::now() - since_ < kPatience) return;
+        if (missing_.load(std::memory_order_relaxed) == 0 || std::chrono::steady_clock::now() - since_ < kPatience)
+            return;
         std::lock_guard<std::mutex> lock(mutex_);
         missing_.store(0);  // once is enough
         for (int w = 0; w < active_; ++w)
@@ -207,8 +212,8 @@ private:
     const int forks_;
 };
 
-// Never destroyed: its threads may still wait on it, or work, while the process exits. A forked child has none of the threads, so
-// it starts with a new pool.
+// Never destroyed: its threads may still wait on it, or work, while the process exits. A forked child has none of the
+// threads, so it starts with a new pool.
 std::atomic<Pool*> current{nullptr};
 
 Pool& pool() {

@@ -2,7 +2,8 @@
 
 namespace WALD_ISA {
 
-// The best predecessor of every lane. Indices are kept as lanes of the score's own width, so that one comparison serves both.
+// The best predecessor of every lane. Indices are kept as lanes of the score's own width, so that one comparison serves
+// both.
 template <class T>
 void max_plus(const T* alpha, const T* steps, int n, int n_panels, T* out, std::int32_t* from) {
     using P = Pack<T>;
@@ -22,7 +23,8 @@ void max_plus(const T* alpha, const T* steps, int n, int n_panels, T* out, std::
         }
         best.store(out + k * L);
         for (int i = 0; i < P::kRegisters; ++i)
-            for (int j = 0; j < P::kPerRegister; ++j) from[k * L + i * P::kPerRegister + j] = static_cast<std::int32_t>(at[i][j]);
+            for (int j = 0; j < P::kPerRegister; ++j)
+                from[k * L + i * P::kPerRegister + j] = static_cast<std::int32_t>(at[i][j]);
     }
 }
 

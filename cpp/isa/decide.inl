@@ -1,5 +1,5 @@
-// Which rows an estimate settles, many at a time; as doubles, which the estimates of rows in columns are. Included by tables.inl,
-// once per instruction set.
+// Which rows an estimate settles, many at a time; as doubles, which the estimates of rows in columns are. Included by
+// tables.inl, once per instruction set.
 
 namespace WALD_ISA {
 
@@ -24,7 +24,8 @@ struct Sides {
 inline Sides sides(const double* z, double low, double high) {
 #if defined(__AVX512F__)
     const __m512d v = _mm512_loadu_pd(z);
-    return {_mm512_cmp_pd_mask(v, _mm512_set1_pd(high), _CMP_GT_OQ), _mm512_cmp_pd_mask(v, _mm512_set1_pd(low), _CMP_LT_OQ),
+    return {_mm512_cmp_pd_mask(v, _mm512_set1_pd(high), _CMP_GT_OQ),
+            _mm512_cmp_pd_mask(v, _mm512_set1_pd(low), _CMP_LT_OQ),
             _mm512_cmp_pd_mask(_mm512_sub_pd(v, v), _mm512_setzero_pd(), _CMP_EQ_OQ)};
 #else
     Sides both{0, 0, 0};
@@ -40,7 +41,8 @@ inline Sides sides(const double* z, double low, double high) {
 }
 
 // Answers those of eight rows whose bits are set in `leaves`.
-inline void answer_eight(unsigned leaves, unsigned above, unsigned finite, std::int32_t look, std::int32_t* codes, std::int32_t* stages) {
+inline void answer_eight(unsigned leaves, unsigned above, unsigned finite, std::int32_t look, std::int32_t* codes,
+                         std::int32_t* stages) {
 #if defined(__AVX512F__)
     const __m256i settled = _mm256_maskz_set1_epi32(static_cast<__mmask8>(above), 1);
     const __m256i code = _mm256_mask_set1_epi32(settled, static_cast<__mmask8>(~finite), wald::kNotFinite);
@@ -48,21 +50,26 @@ inline void answer_eight(unsigned leaves, unsigned above, unsigned finite, std::
     _mm256_mask_storeu_epi32(stages, static_cast<__mmask8>(leaves), _mm256_set1_epi32(look));
 #else
     const __m256i bit = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
-    const auto lanes = [&](unsigned mask) { return _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32(static_cast<int>(mask)), bit), bit); };
-    const __m256i code = _mm256_blendv_epi8(_mm256_set1_epi32(wald::kNotFinite), _mm256_srli_epi32(lanes(above), 31), lanes(finite));
+    const auto lanes = [&](unsigned mask) {
+        return _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32(static_cast<int>(mask)), bit), bit);
+    };
+    const __m256i code =
+        _mm256_blendv_epi8(_mm256_set1_epi32(wald::kNotFinite), _mm256_srli_epi32(lanes(above), 31), lanes(finite));
     _mm256_maskstore_epi32(codes, lanes(leaves), code);
     _mm256_maskstore_epi32(stages, lanes(leaves), _mm256_set1_epi32(look));
 #endif
 }
 
 inline unsigned pending_eight(const std::int32_t* codes) {
-    const __m256i same = _mm256_cmpeq_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(codes)), _mm256_set1_epi32(wald::kPending));
+    const __m256i same = _mm256_cmpeq_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(codes)),
+                                            _mm256_set1_epi32(wald::kPending));
     return static_cast<unsigned>(_mm256_movemask_ps(_mm256_castsi256_ps(same)));
 }
 #endif
 
 template <class T>
-int settle(const T* z, int n, T low, T high, std::int32_t look, std::int32_t* codes, std::int32_t* stages, std::int32_t* left) {
+int settle(const T* z, int n, T low, T high, std::int32_t look, std::int32_t* codes, std::int32_t* stages,
+           std::int32_t* left) {
     int kept = 0, i = 0;
 #if defined(__AVX2__)
     if constexpr (sizeof(T) == 8) {
@@ -76,7 +83,8 @@ int settle(const T* z, int n, T low, T high, std::int32_t look, std::int32_t* co
     }
 #endif
     for (; i < n; ++i) {
-        const bool pending = codes[i] == wald::kPending, finite = z[i] - z[i] == T(0), above = z[i] > high, below = z[i] < low;
+        const bool pending = codes[i] == wald::kPending, finite = z[i] - z[i] == T(0), above = z[i] > high,
+                   below = z[i] < low;
         const bool leaves = pending & (above | below | !finite);
         codes[i] = leaves ? (finite ? static_cast<std::int32_t>(above) : wald::kNotFinite) : codes[i];
         stages[i] = leaves ? look : stages[i];

@@ -55,13 +55,21 @@ std::vector<std::string> simd_levels() {
 std::string simd_level() { return chosen().name; }
 
 template <>
-const Kernels<float>& kernels<float>() { return chosen().tables->cascade_f32; }
+const Kernels<float>& kernels<float>() {
+    return chosen().tables->cascade_f32;
+}
 template <>
-const Kernels<double>& kernels<double>() { return chosen().tables->cascade_f64; }
+const Kernels<double>& kernels<double>() {
+    return chosen().tables->cascade_f64;
+}
 template <>
-const OnlineKernels<float>& online_kernels<float>() { return chosen().tables->online_f32; }
+const OnlineKernels<float>& online_kernels<float>() {
+    return chosen().tables->online_f32;
+}
 template <>
-const OnlineKernels<double>& online_kernels<double>() { return chosen().tables->online_f64; }
+const OnlineKernels<double>& online_kernels<double>() {
+    return chosen().tables->online_f64;
+}
 const ForestKernels& forest_kernels() { return chosen().tables->forest; }
 const ChainKernels& chain_kernels() { return chosen().tables->chain; }
 namespace parser {

@@ -3,8 +3,8 @@
 namespace WALD_ISA {
 
 using wald::Activation;
-using wald::KernelParams;
 using wald::kChains;
+using wald::KernelParams;
 using wald::Panels;
 using wald::PreparedRow;
 
@@ -66,7 +66,9 @@ template <class T, class S, int NP>
 void dense_rows(const Panels<T>& panels, int panel, const PreparedRow<T>* const* rows, T* const* slots, int n) {
     using Tile = void (*)(const Panels<T>&, int, const PreparedRow<T>* const*, T* const*);
     static constexpr auto tiles = []<int... I>(std::integer_sequence<int, I...>) {
-        struct { Tile of[kRows]; } table{{&dense_tile<T, S, I + 1, NP>...}};
+        struct {
+            Tile of[kRows];
+        } table{{&dense_tile<T, S, I + 1, NP>...}};
         return table;
     }(std::make_integer_sequence<int, kRows>{});
     for (int r = 0; r < n;) {
@@ -77,7 +79,8 @@ void dense_rows(const Panels<T>& panels, int panel, const PreparedRow<T>* const*
 }
 
 template <class T, class S = T>
-void dots_dense(const Panels<T>& panels, int first, int last, const PreparedRow<T>* const* rows, T* const* slots, int n) {
+void dots_dense(const Panels<T>& panels, int first, int last, const PreparedRow<T>* const* rows, T* const* slots,
+                int n) {
     if constexpr (sizeof(S) > sizeof(float))
         if (panels.narrow != nullptr) return dots_dense<T, float>(panels, first, last, rows, slots, n);
     int p = first;
@@ -85,8 +88,9 @@ void dots_dense(const Panels<T>& panels, int first, int last, const PreparedRow<
     for (; p < last; ++p) dense_rows<T, S, 1>(panels, p, rows, slots, n);
 }
 
-// Three panels x two chains: half of 784 features of float32 makes 74 KiB, of which the often lit ones fit the first-level cache,
-// since all rows go through these chains, which lie at nearly the same features of each, before the next ones.
+// Three panels x two chains: half of 784 features of float32 makes 74 KiB, of which the often lit ones fit the
+// first-level cache, since all rows go through these chains, which lie at nearly the same features of each, before the
+// next ones.
 inline constexpr int kSparsePanels = 3;
 #if defined(__AVX2__) || defined(__AVX512F__) || defined(__aarch64__)
 inline constexpr int kSparseChains = 2;
@@ -96,8 +100,8 @@ inline constexpr int kSparseChains = 1;  // two would not fit the registers
 static_assert(kChains % kSparseChains == 0);
 inline constexpr int kAskingRows = 12;  // fewer wait for memory anyway
 
-// NC chains of a row's list side by side, from one of them on, added up after those before it. One alone would wait for its own sums;
-// of a row that is sparse, they are equally long. Values are in the list, or still in their places.
+// NC chains of a row's list side by side, from one of them on, added up after those before it. One alone would wait for
+// its own sums; of a row that is sparse, they are equally long. Values are in the list, or still in their places.
 template <class T, class S, int NP, int NC, bool InPlace = false>
 inline void row_chains(const Panels<T>& panels, int panel, int first_chain, const PreparedRow<T>& row, T* slot) {
     constexpr int L = Pack<T>::kSize;
@@ -140,14 +144,16 @@ void sparse_rows(const Panels<T>& panels, int panel, const PreparedRow<T>* const
     int asked = 0;
     for (int s = 0; s < kChains; s += kSparseChains)
         for (int r = 0; r < n; ++r) {
-            for (const int until = asked + share < panels.n_frequent ? asked + share : panels.n_frequent; asked < until; ++asked)
+            for (const int until = asked + share < panels.n_frequent ? asked + share : panels.n_frequent; asked < until;
+                 ++asked)
                 for (int p = 0; p < NP; ++p) next.ask(p, panels.frequent[asked]);
             row_chains<T, S, NP, kSparseChains>(panels, panel, s, *rows[r], slots[r]);
         }
 }
 
 template <class T, class S = T>
-void dots_sparse(const Panels<T>& panels, int first, int last, const PreparedRow<T>* const* rows, T* const* slots, int n) {
+void dots_sparse(const Panels<T>& panels, int first, int last, const PreparedRow<T>* const* rows, T* const* slots,
+                 int n) {
     if constexpr (sizeof(S) > sizeof(float))
         if (panels.narrow != nullptr) return dots_sparse<T, float>(panels, first, last, rows, slots, n);
     int p = first;

@@ -25,17 +25,19 @@ struct Leaves {
 #endif
         }
     }
-    // sums[lane] += the value of the first leaf left. Its place is the exponent of its bit as a number (a negative one for the
-    // highest).
+    // sums[lane] += the value of the first leaf left. Its place is the exponent of its bit as a number (a negative one
+    // for the highest).
     void add(const double* values, double* sums) const {
         for (int i = 0; i < kRegisters; ++i) {
             const P::R lowest = __builtin_convertvector((P::I)(left[i] & -left[i]), P::R);
             const P::I place = (P::I)(((N)lowest >> 23 & 255) - 127);
             double* to = sums + i * P::kPerRegister;
 #if defined(__AVX512F__)
-            const __m256i halves[] = {_mm512_castsi512_si256((__m512i)place), _mm512_extracti64x4_epi64((__m512i)place, 1)};
+            const __m256i halves[] = {_mm512_castsi512_si256((__m512i)place),
+                                      _mm512_extracti64x4_epi64((__m512i)place, 1)};
             for (int h = 0; h < 2; ++h)
-                _mm512_storeu_pd(to + 8 * h, _mm512_add_pd(_mm512_loadu_pd(to + 8 * h), _mm512_i32gather_pd(halves[h], values, 8)));
+                _mm512_storeu_pd(to + 8 * h,
+                                 _mm512_add_pd(_mm512_loadu_pd(to + 8 * h), _mm512_i32gather_pd(halves[h], values, 8)));
 #else
             std::int32_t at[P::kPerRegister];
             std::memcpy(at, &place, sizeof place);

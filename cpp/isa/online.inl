@@ -15,7 +15,8 @@ inline Pack<T> load_some(const T* x, std::int64_t n) {
 
 // Rows' registers are added pairwise until lane r holds the sum of row r.
 template <class T, int Half, int... I>
-inline typename Register<T>::type halves(typename Register<T>::type a, typename Register<T>::type b, std::integer_sequence<int, I...>) {
+inline typename Register<T>::type halves(typename Register<T>::type a, typename Register<T>::type b,
+                                         std::integer_sequence<int, I...>) {
     constexpr int n = Pack<T>::kPerRegister;
     constexpr auto from = [](int i) { return i / (2 * Half) * 2 * Half + i % Half + (i % (2 * Half) < Half ? 0 : n); };
     return __builtin_shufflevector(a, b, from(I)...) + __builtin_shufflevector(a, b, (from(I) + Half)...);
@@ -26,7 +27,8 @@ inline void reduce(typename Register<T>::type* rows) {
     if constexpr (Half > 0) {
         constexpr int n = Pack<T>::kPerRegister;
         constexpr int left = 2 * Half;  // registers that are still to be merged
-        for (int i = 0; i < left / 2; ++i) rows[i] = halves<T, Half>(rows[i], rows[i + left / 2], std::make_integer_sequence<int, n>{});
+        for (int i = 0; i < left / 2; ++i)
+            rows[i] = halves<T, Half>(rows[i], rows[i + left / 2], std::make_integer_sequence<int, n>{});
         static_assert(left <= n);
         reduce<T, Half / 2>(rows);
     }
@@ -51,8 +53,8 @@ inline T total(const Pack<T>& p) {
     return lanes<T>(halved(p));
 }
 
-// Four chains, lane = feature modulo the panel; ((0 + 1) + (2 + 3)), then the tree. Before each panel, its place in `next` is
-// asked of memory, if there is a next row.
+// Four chains, lane = feature modulo the panel; ((0 + 1) + (2 + 3)), then the tree. Before each panel, its place in
+// `next` is asked of memory, if there is a next row.
 template <class T, bool Ahead>
 inline T dot_of(const T* w, const T* x, std::int64_t n, [[maybe_unused]] const T* next) {
     using P = Pack<T>;
@@ -165,7 +167,8 @@ int walk(const Look<T>& look, const std::int32_t* ends, int n_units, const T* ce
     int u = 0;
     for (std::int32_t p = 0; u < n_units; ++u) {
         P unit = P::zero();
-        for (; p < ends[u]; ++p) unit.fma(P::load(look.weights + static_cast<std::int64_t>(p) * L), P::load(x + look.offsets[p]));
+        for (; p < ends[u]; ++p)
+            unit.fma(P::load(look.weights + static_cast<std::int64_t>(p) * L), P::load(x + look.offsets[p]));
         sum_so_far += total(unit);
         if (u == n_units - 1 || sum_so_far - centre[u] > limit) break;
     }
@@ -182,7 +185,8 @@ void piece_sums(const Look<T>& look, const T* const* rows, int n_rows, T* out, s
             const int some = look.n_pieces - p < N ? look.n_pieces - p : N;
             typename P::R sums[N] = {};
             for (int k = 0; k < some; ++k)
-                sums[k] = halved(P::load(look.weights + static_cast<std::int64_t>(p + k) * L) * P::load(rows[r] + look.offsets[p + k]));
+                sums[k] = halved(P::load(look.weights + static_cast<std::int64_t>(p + k) * L) *
+                                 P::load(rows[r] + look.offsets[p + k]));
             reduce<T, N / 2>(sums);
             for (int k = 0; k < some; ++k) out[r * stride + p + k] = sums[0][k];
         }
@@ -235,8 +239,11 @@ T dot_sparse(const T* w, const std::int32_t* features, const T* values, std::int
     P even = P::zero(), odd = P::zero();
     auto gathered = [&](std::int64_t at) {
         P p;
-        if constexpr (sizeof(T) == 4) p.r[0] = (typename P::R)_mm512_i32gather_ps(_mm512_loadu_si512(features + at), w, 4);
-        else p.r[0] = (typename P::R)_mm512_i32gather_pd(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(features + at)), w, 8);
+        if constexpr (sizeof(T) == 4)
+            p.r[0] = (typename P::R)_mm512_i32gather_ps(_mm512_loadu_si512(features + at), w, 4);
+        else
+            p.r[0] = (typename P::R)_mm512_i32gather_pd(
+                _mm256_loadu_si256(reinterpret_cast<const __m256i*>(features + at)), w, 8);
         return p;
     };
     for (; k + 2 * L <= n; k += 2 * L) {
@@ -252,7 +259,8 @@ T dot_sparse(const T* w, const std::int32_t* features, const T* values, std::int
         const unsigned some = (1u << (n - k)) - 1;
         if constexpr (sizeof(T) == 4) {
             const __mmask16 m = static_cast<__mmask16>(some);
-            const __m512 x = _mm512_mask_i32gather_ps(_mm512_setzero_ps(), m, _mm512_maskz_loadu_epi32(m, features + k), w, 4);
+            const __m512 x =
+                _mm512_mask_i32gather_ps(_mm512_setzero_ps(), m, _mm512_maskz_loadu_epi32(m, features + k), w, 4);
             rest.r[0] = (typename P::R)_mm512_mul_ps(x, _mm512_maskz_loadu_ps(m, values + k));
         } else {
             const __mmask8 m = static_cast<__mmask8>(some);

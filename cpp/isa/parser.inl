@@ -22,8 +22,12 @@ struct Keys {
     void store(std::uint32_t* x) const {
         for (int i = 0; i < kRegisters; ++i) *reinterpret_cast<unaligned*>(x + i * kPerRegister) = r[i];
     }
-    void add(const Keys& o) { for (int i = 0; i < kRegisters; ++i) r[i] += o.r[i]; }
-    void add_product(const Keys& a, std::uint32_t b) { for (int i = 0; i < kRegisters; ++i) r[i] += a.r[i] * b; }
+    void add(const Keys& o) {
+        for (int i = 0; i < kRegisters; ++i) r[i] += o.r[i];
+    }
+    void add_product(const Keys& a, std::uint32_t b) {
+        for (int i = 0; i < kRegisters; ++i) r[i] += a.r[i] * b;
+    }
     // Where slot 0 of a feature is: its line, and the permutation in the lowest bits.
     void to_places(int shift) {
         for (int i = 0; i < kRegisters; ++i) r[i] = (r[i] >> shift << 4) | (r[i] & 15u);
@@ -35,13 +39,14 @@ struct Keys {
     }
 };
 
-inline void word_keys(const KeyTemplates& t, const std::uint32_t* const* x, const std::uint16_t* positions, int n, int first, int last, int vectors,
-                      std::uint32_t* out) {
+inline void word_keys(const KeyTemplates& t, const std::uint32_t* const* x, const std::uint16_t* positions, int n,
+                      int first, int last, int vectors, std::uint32_t* out) {
     for (int i = 0; i < n; ++i) {
         const int at = positions == nullptr ? i : positions[i];
         for (int v = first; v < last; ++v) {
             Keys key = Keys::load(t.salts + v * 16);
-            for (std::int32_t e = t.first[v]; e < t.first[v + 1]; ++e) key.add_product(Keys::load(t.coefficients + e * 16), x[t.atoms[e]][at]);
+            for (std::int32_t e = t.first[v]; e < t.first[v + 1]; ++e)
+                key.add_product(Keys::load(t.coefficients + e * 16), x[t.atoms[e]][at]);
             key.store(out + (static_cast<std::int64_t>(at) * vectors + v) * 16);
         }
     }
@@ -66,9 +71,11 @@ inline Pack<float> permuted(const float* line, std::uint32_t s) {
     Pack<float> p;
 #if defined(__AVX512F__)
     const __m512i lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-    p.r[0] = (Pack<float>::R)_mm512_maskz_permutexvar_ps(0xffff, _mm512_xor_si512(lanes, _mm512_set1_epi32(static_cast<int>(s))), _mm512_loadu_ps(line));
+    p.r[0] = (Pack<float>::R)_mm512_maskz_permutexvar_ps(
+        0xffff, _mm512_xor_si512(lanes, _mm512_set1_epi32(static_cast<int>(s))), _mm512_loadu_ps(line));
 #elif defined(__AVX2__)
-    const __m256i lanes = _mm256_xor_si256(_mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7), _mm256_set1_epi32(static_cast<int>(s & 7)));
+    const __m256i lanes =
+        _mm256_xor_si256(_mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7), _mm256_set1_epi32(static_cast<int>(s & 7)));
     p.r[0] = (Pack<float>::R)_mm256_permutevar8x32_ps(_mm256_loadu_ps(line + (s & 8)), lanes);
     p.r[1] = (Pack<float>::R)_mm256_permutevar8x32_ps(_mm256_loadu_ps(line + 8 - (s & 8)), lanes);
 #else
@@ -83,8 +90,8 @@ inline void prefetch_lines(const float* weights, const std::uint32_t* places) {
     for (int l = 0; l < 16; ++l) __builtin_prefetch(weights + places[l]);
 }
 
-inline void word_unigrams(const float* weights, int shift, const std::uint32_t* keys, const std::uint16_t* which, int n, int first, int last, int vectors,
-                          float* out) {
+inline void word_unigrams(const float* weights, int shift, const std::uint32_t* keys, const std::uint16_t* which, int n,
+                          int first, int last, int vectors, float* out) {
     constexpr int kMost = 4;  // vectors of unigrams in one call
     std::uint32_t places[2][kMost][16];
     auto locate = [&](int i) {
@@ -114,7 +121,9 @@ inline void word_unigrams(const float* weights, int shift, const std::uint32_t* 
 inline constexpr int kAhead = 4;
 
 inline const float* between_row(const PairTask& t, const ArcList& arcs, int i) {
-    return t.rows + ((static_cast<std::int64_t>(t.tags[arcs.head[i]]) * t.n_tags + t.tags[arcs.modifier[i]]) * 16 + arcs.bin[i]) * 64;
+    return t.rows + ((static_cast<std::int64_t>(t.tags[arcs.head[i]]) * t.n_tags + t.tags[arcs.modifier[i]]) * 16 +
+                     arcs.bin[i]) *
+                        64;
 }
 // The weights of the tags between, summed by tag modulo 16 from the lowest tag to the highest.
 inline Pack<float> between_sums(const PairTask& t, const ArcList& arcs, int i) {
@@ -124,7 +133,8 @@ inline Pack<float> between_sums(const PairTask& t, const ArcList& arcs, int i) {
     Pack<float> p = Pack<float>::zero();
     for (std::uint64_t rest = tags; rest != 0; rest >>= 16, row += 16) {
         const __mmask16 there = static_cast<__mmask16>(rest);
-        p.r[0] = (Pack<float>::R)_mm512_mask_add_ps((__m512)p.r[0], there, (__m512)p.r[0], _mm512_maskz_loadu_ps(there, row));
+        p.r[0] = (Pack<float>::R)_mm512_mask_add_ps((__m512)p.r[0], there, (__m512)p.r[0],
+                                                    _mm512_maskz_loadu_ps(there, row));
     }
     return p;
 #else
@@ -142,7 +152,8 @@ inline void between_scores(const PairTask& t, const ArcList& arcs, float* out) {
     constexpr int kFar = 8;
     auto ask_for = [&](int i) {
         const float* row = between_row(t, arcs, i);
-        for (std::uint64_t rest = arcs.between[i] | t.always; rest != 0; rest >>= 16, row += 16) __builtin_prefetch(row);
+        for (std::uint64_t rest = arcs.between[i] | t.always; rest != 0; rest >>= 16, row += 16)
+            __builtin_prefetch(row);
     };
     for (int i = 0; i < kFar && i < arcs.n; ++i) ask_for(i);
     for (int i = 0; i < arcs.n; ++i) {
@@ -156,13 +167,15 @@ inline void pair_scores(const PairTask& t, const ArcList& arcs, float* out) {
     std::uint32_t places[kAhead][V][16];
     auto locate = [&](int i) {
         const std::uint32_t* h = t.head_keys + (static_cast<std::int64_t>(arcs.head[i]) * t.vectors + t.first) * 16;
-        const std::uint32_t* m = t.modifier_keys + (static_cast<std::int64_t>(arcs.modifier[i]) * t.vectors + t.first) * 16;
+        const std::uint32_t* m =
+            t.modifier_keys + (static_cast<std::int64_t>(arcs.modifier[i]) * t.vectors + t.first) * 16;
         const std::uint32_t* contexts = arcs.contexts + static_cast<std::int64_t>(i) * kContexts;
         for (int v = 0; v < V; ++v) {
             Keys k = Keys::load(h + v * 16);
             k.add(Keys::load(m + v * 16));
             if (t.has_context[t.first + v] != 0)
-                for (int c = 0; c < kContexts; ++c) k.add_product(Keys::load(t.context + ((t.first + v) * kContexts + c) * 16), contexts[c]);
+                for (int c = 0; c < kContexts; ++c)
+                    k.add_product(Keys::load(t.context + ((t.first + v) * kContexts + c) * 16), contexts[c]);
             k.to_places(t.shift);
             k.store(places[i % kAhead][v]);
             prefetch_lines(t.weights, places[i % kAhead][v]);
@@ -195,7 +208,8 @@ inline void arc_pairs(const PairTask& t, const ArcList& arcs, float* out) {
 inline void sum_rows(const float* table, int width, const std::uint32_t* places, int n, float* sums) {
     for (int l = 0; l < width; l += 16) {
         Pack<float> sum = Pack<float>::zero();
-        for (int i = 0; i < 16 * n; ++i) sum = sum + Pack<float>::load(table + static_cast<std::int64_t>(places[i]) * width + l);
+        for (int i = 0; i < 16 * n; ++i)
+            sum = sum + Pack<float>::load(table + static_cast<std::int64_t>(places[i]) * width + l);
         sum.store(sums + l);
     }
 }

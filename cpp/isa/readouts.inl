@@ -30,7 +30,8 @@ T absolute(const T* slot, const T* weights, int n_panels) {
 }
 
 template <class T, int MR>
-inline void readout_tile(const T* const* slots, const T* weights, const T* bias, int n_terms, int n_outputs, T* const* out) {
+inline void readout_tile(const T* const* slots, const T* weights, const T* bias, int n_terms, int n_outputs,
+                         T* const* out) {
     using P = Pack<T>;
     for (int o = 0; o < n_outputs; o += P::kSize) {
         P acc[MR];
@@ -45,7 +46,8 @@ inline void readout_tile(const T* const* slots, const T* weights, const T* bias,
 }
 
 template <class T>
-void readouts(const T* const* slots, int n, const T* weights, const T* bias, int n_terms, int n_outputs, T* const* out) {
+void readouts(const T* const* slots, int n, const T* weights, const T* bias, int n_terms, int n_outputs,
+              T* const* out) {
     constexpr int MR = 64 / WALD_REGISTER_BYTES == 1 ? 8 : 4;
     int r = 0;
     for (; r + MR <= n; r += MR) readout_tile<T, MR>(slots + r, weights, bias, n_terms, n_outputs, out + r);
@@ -74,7 +76,8 @@ void accumulate(T* sums, const T* weights, int n_panels, const T* values, int n)
     for (; p < n_panels; ++p) accumulate_panels<T, 1>(sums + p * L, weights + p * L, step, values, n);
 }
 
-// As many rows as keep the multipliers busy; where there are fewer, the first one stands in for them, and is not stored.
+// As many rows as keep the multipliers busy; where there are fewer, the first one stands in for them, and is not
+// stored.
 template <class T, int MR>
 inline void accumulate_tile(T* const* sums, const T* weights, int n_panels, const T* const* values, int n, int n_rows) {
     using P = Pack<T>;
@@ -106,8 +109,8 @@ void accumulate_rows(T* const* sums, const T* weights, int n_panels, const T* co
 
 // Lanes are rows. Four panels of rows side by side hide the latency of their chains, and memory works meanwhile.
 template <class T, class S>
-void column_scores(const S* const* columns, std::int64_t first, const T* weights, std::int64_t step, int n_asked, int n_columns,
-                   int n_known, T bias, int n_rows, T* out) {
+void column_scores(const S* const* columns, std::int64_t first, const T* weights, std::int64_t step, int n_asked,
+                   int n_columns, int n_known, T bias, int n_rows, T* out) {
     using P = Pack<T>;
     constexpr int L = P::kSize, side = 4;
     constexpr int line = 64 / sizeof(S), ahead = 4 * line;
@@ -142,11 +145,11 @@ void column_scores(const S* const* columns, std::int64_t first, const T* weights
     }
 }
 
-// Every value may lie in a line of its own. The same rows some columns further are asked for meanwhile: enough of them that
-// memory is always busy, however few rows are left.
+// Every value may lie in a line of its own. The same rows some columns further are asked for meanwhile: enough of them
+// that memory is always busy, however few rows are left.
 template <class T, class S>
-void gather_columns(const S* const* columns, std::int64_t first, int m, int n_known, const std::int32_t* rows, int n, T* out,
-                    std::int64_t stride) {
+void gather_columns(const S* const* columns, std::int64_t first, int m, int n_known, const std::int32_t* rows, int n,
+                    T* out, std::int64_t stride) {
     constexpr int L = Pack<T>::kSize, busy = 160;
     const int ahead = n < busy ? (busy + n - 1) / n : 2;
     const int padded = (n + L - 1) / L * L;
@@ -185,10 +188,12 @@ inline void add_tile(const T* values, std::int64_t stride, int m, const T* weigh
 }
 
 template <class T, int NP>
-inline void add_panels(const T* values, std::int64_t stride, int m, const T* weights, std::int64_t step, int n_looks, T* sums) {
+inline void add_panels(const T* values, std::int64_t stride, int m, const T* weights, std::int64_t step, int n_looks,
+                       T* sums) {
     constexpr int most = Pack<T>::kRegisters == 1 ? 8 : 4 / Pack<T>::kRegisters;  // what fits into the registers
     int t = 0;
-    for (; t + most <= n_looks; t += most) add_tile<T, NP, most>(values, stride, m, weights + t, step, sums + t * stride);
+    for (; t + most <= n_looks; t += most)
+        add_tile<T, NP, most>(values, stride, m, weights + t, step, sums + t * stride);
     if constexpr (most > 4)
         for (; t + 4 <= n_looks; t += 4) add_tile<T, NP, 4>(values, stride, m, weights + t, step, sums + t * stride);
     if constexpr (most > 2)
@@ -197,7 +202,8 @@ inline void add_panels(const T* values, std::int64_t stride, int m, const T* wei
 }
 
 template <class T>
-void add_columns(const T* values, std::int64_t stride, int m, int n, const T* weights, std::int64_t step, int n_looks, T* sums) {
+void add_columns(const T* values, std::int64_t stride, int m, int n, const T* weights, std::int64_t step, int n_looks,
+                 T* sums) {
     constexpr int L = Pack<T>::kSize;
     int r = 0;
     for (; r + L < n; r += 2 * L) add_panels<T, 2>(values + r, stride, m, weights, step, n_looks, sums + r);

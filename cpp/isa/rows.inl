@@ -1,9 +1,10 @@
-// Reading a row: its squared norm and its non-zeros. Squares are summed lane by lane: lane = feature index modulo the panel width,
-// whatever the layout and the type that the row came in. Included by tables.inl, once per instruction set.
+// Reading a row: its squared norm and its non-zeros. Squares are summed lane by lane: lane = feature index modulo the
+// panel width, whatever the layout and the type that the row came in. Included by tables.inl, once per instruction set.
 
 namespace WALD_ISA {
 
-// Rows mostly lie one behind the other. The hardware's own prefetching stops at every page, so a line is asked for a page ahead.
+// Rows mostly lie one behind the other. The hardware's own prefetching stops at every page, so a line is asked for a
+// page ahead.
 template <class S>
 const S* a_page_ahead(const S* x) {
     return x + 4096 / sizeof(S);
@@ -52,10 +53,11 @@ struct KeptLanes {
 inline constexpr KeptLanes kKeptLanes;
 #endif
 
-// Appends the non-zeros of one whole panel of features; returns the new count. Values behind the count may be overwritten; without
-// values only the features are listed.
+// Appends the non-zeros of one whole panel of features; returns the new count. Values behind the count may be
+// overwritten; without values only the features are listed.
 template <class T, bool Values>
-inline std::int64_t append_nonzeros(const Pack<T>& v, std::int32_t first, T* values, std::int32_t* features, std::int64_t count) {
+inline std::int64_t append_nonzeros(const Pack<T>& v, std::int32_t first, T* values, std::int32_t* features,
+                                    std::int64_t count) {
 #if defined(__AVX512F__)
     if constexpr (sizeof(T) == 4) {
         const __mmask16 keep = _mm512_cmp_ps_mask((__m512)v.r[0], _mm512_setzero_ps(), _CMP_NEQ_UQ);
@@ -72,7 +74,8 @@ inline std::int64_t append_nonzeros(const Pack<T>& v, std::int32_t first, T* val
             const int keep = _mm256_movemask_ps(_mm256_cmp_ps((__m256)v.r[k], _mm256_setzero_ps(), _CMP_NEQ_UQ));
             const __m256i lanes = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(static_cast<long long>(kKeptLanes.of[keep])));
             if constexpr (Values) _mm256_storeu_ps(values + count, _mm256_permutevar8x32_ps((__m256)v.r[k], lanes));
-            _mm256_storeu_si256(reinterpret_cast<__m256i*>(features + count), _mm256_add_epi32(lanes, _mm256_set1_epi32(first + 8 * k)));
+            _mm256_storeu_si256(reinterpret_cast<__m256i*>(features + count),
+                                _mm256_add_epi32(lanes, _mm256_set1_epi32(first + 8 * k)));
             count += __builtin_popcount(static_cast<unsigned>(keep));
         }
         return count;

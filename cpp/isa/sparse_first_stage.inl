@@ -1,6 +1,6 @@
-// The first look of a kernel machine at rows of few non-zeros, each from its place in memory to its estimate while it is in the
-// nearest cache: the steps that rows of a batch take together, one after the other. Included by tables.inl, once per
-// instruction set.
+// The first look of a kernel machine at rows of few non-zeros, each from its place in memory to its estimate while it
+// is in the nearest cache: the steps that rows of a batch take together, one after the other. Included by tables.inl,
+// once per instruction set.
 
 namespace WALD_ISA {
 

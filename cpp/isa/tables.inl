@@ -1,5 +1,5 @@
-// All kernels and their tables. Included by one translation unit per instruction set, each with its own WALD_ISA and compiler
-// flags: the namespace WALD_ISA keeps what they compile apart.
+// All kernels and their tables. Included by one translation unit per instruction set, each with its own WALD_ISA and
+// compiler flags: the namespace WALD_ISA keeps what they compile apart.
 #include <algorithm>
 #include <cstring>
 #include <type_traits>
@@ -9,6 +9,7 @@
 #include "isa/vector.hpp"
 #include "parser/chart.hpp"
 
+// clang-format off: each builds on those before it
 #include "isa/rows.inl"
 #include "isa/dot_products.inl"
 #include "isa/readouts.inl"
@@ -18,6 +19,7 @@
 #include "isa/online.inl"
 #include "isa/chain.inl"
 #include "isa/parser.inl"
+// clang-format on
 
 namespace WALD_ISA {
 
@@ -25,7 +27,8 @@ template <class T, class S>
 inline constexpr wald::RowKernels<T, S> row_table{.list = &list_nonzeros<T, S>, .glance = &glance<T, S>};
 
 template <class T, class S>
-inline constexpr wald::ColumnKernels<T, S> column_table{.scores = &column_scores<T, S>, .gather = &gather_columns<T, S>};
+inline constexpr wald::ColumnKernels<T, S> column_table{.scores = &column_scores<T, S>,
+                                                        .gather = &gather_columns<T, S>};
 
 template <class T>
 inline constexpr wald::Kernels<T> cascade_table{

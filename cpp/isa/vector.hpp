@@ -1,5 +1,5 @@
-// One panel (64 bytes) of lanes on whatever registers this translation unit may use. Include only from isa/*.cpp: everything
-// lives in the namespace WALD_ISA, so that no two instruction sets ever share a symbol.
+// One panel (64 bytes) of lanes on whatever registers this translation unit may use. Include only from isa/*.cpp:
+// everything lives in the namespace WALD_ISA, so that no two instruction sets ever share a symbol.
 #pragma once
 
 #include <cstdint>
@@ -98,7 +98,8 @@ struct Pack {
             p.r[0] = (R)_mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(x))));
 #else
             for (int i = 0; i < kRegisters; ++i)
-                p.r[i] = (R)_mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(x + i * kPerRegister))));
+                p.r[i] = (R)_mm256_cvtepi32_ps(
+                    _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(x + i * kPerRegister))));
 #endif
             return p;
         }
@@ -111,11 +112,29 @@ struct Pack {
         for (int i = 0; i < kRegisters; ++i)
             *reinterpret_cast<typename Register<T>::unaligned*>(x + i * kPerRegister) = r[i];
     }
-    Pack operator+(const Pack& o) const { Pack p; for (int i = 0; i < kRegisters; ++i) p.r[i] = r[i] + o.r[i]; return p; }
-    Pack operator-(const Pack& o) const { Pack p; for (int i = 0; i < kRegisters; ++i) p.r[i] = r[i] - o.r[i]; return p; }
-    Pack operator*(const Pack& o) const { Pack p; for (int i = 0; i < kRegisters; ++i) p.r[i] = r[i] * o.r[i]; return p; }
-    Pack operator/(const Pack& o) const { Pack p; for (int i = 0; i < kRegisters; ++i) p.r[i] = r[i] / o.r[i]; return p; }
-    void fma(const Pack& a, const Pack& b) { for (int i = 0; i < kRegisters; ++i) r[i] = fused(a.r[i], b.r[i], r[i]); }
+    Pack operator+(const Pack& o) const {
+        Pack p;
+        for (int i = 0; i < kRegisters; ++i) p.r[i] = r[i] + o.r[i];
+        return p;
+    }
+    Pack operator-(const Pack& o) const {
+        Pack p;
+        for (int i = 0; i < kRegisters; ++i) p.r[i] = r[i] - o.r[i];
+        return p;
+    }
+    Pack operator*(const Pack& o) const {
+        Pack p;
+        for (int i = 0; i < kRegisters; ++i) p.r[i] = r[i] * o.r[i];
+        return p;
+    }
+    Pack operator/(const Pack& o) const {
+        Pack p;
+        for (int i = 0; i < kRegisters; ++i) p.r[i] = r[i] / o.r[i];
+        return p;
+    }
+    void fma(const Pack& a, const Pack& b) {
+        for (int i = 0; i < kRegisters; ++i) r[i] = fused(a.r[i], b.r[i], r[i]);
+    }
     Pack abs() const {
         Pack p;
         for (int i = 0; i < kRegisters; ++i) p.r[i] = r[i] < T(0) ? -r[i] : r[i];
@@ -142,8 +161,8 @@ struct Pack {
     }
 };
 
-// exp for x <= 88 (709): Cody-Waite reduction and a Taylor polynomial on [-ln2/2, ln2/2], within 2 units in the last place;
-// below the smallest normal number the result is 0. NaN stays NaN.
+// exp for x <= 88 (709): Cody-Waite reduction and a Taylor polynomial on [-ln2/2, ln2/2], within 2 units in the last
+// place; below the smallest normal number the result is 0. NaN stays NaN.
 template <class T>
 inline Pack<T> exponential(Pack<T> x) {
     using P = Pack<T>;
@@ -153,9 +172,20 @@ inline Pack<T> exponential(Pack<T> x) {
     constexpr T ln2_high = single ? T(0.693359375) : T(6.93147180369123816490e-01);
     constexpr T ln2_low = single ? T(-2.12194440054690582e-4) : T(1.90821492927058770002e-10);
     constexpr int terms = single ? 7 : 13;
-    constexpr T inverse_factorial[14] = {
-        T(1), T(1), T(1.0 / 2), T(1.0 / 6), T(1.0 / 24), T(1.0 / 120), T(1.0 / 720), T(1.0 / 5040), T(1.0 / 40320),
-        T(1.0 / 362880), T(1.0 / 3628800), T(1.0 / 39916800), T(1.0 / 479001600), T(1.0 / 6227020800.0)};
+    constexpr T inverse_factorial[14] = {T(1),
+                                         T(1),
+                                         T(1.0 / 2),
+                                         T(1.0 / 6),
+                                         T(1.0 / 24),
+                                         T(1.0 / 120),
+                                         T(1.0 / 720),
+                                         T(1.0 / 5040),
+                                         T(1.0 / 40320),
+                                         T(1.0 / 362880),
+                                         T(1.0 / 3628800),
+                                         T(1.0 / 39916800),
+                                         T(1.0 / 479001600),
+                                         T(1.0 / 6227020800.0)};
     P shifted = P::set(magic);
     shifted.fma(x, P::set(log2e));
     P n = shifted - P::set(magic);

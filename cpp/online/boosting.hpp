@@ -1,5 +1,5 @@
-// One binary problem of online boosting: a linear learner of the votes of weak hypotheses, which are asked only for the votes
-// that a row's turn needs. Each class has a boundary of its own, as for features.
+// One binary problem of online boosting: a linear learner of the votes of weak hypotheses, which are asked only for the
+// votes that a row's turn needs. Each class has a boundary of its own, as for features.
 #pragma once
 
 #include "online/prediction.hpp"
@@ -20,7 +20,8 @@ public:
 
     Boosting(const Config& c, std::vector<double> of_hypotheses)
         : Progress(c), costs(std::move(of_hypotheses)), model(c.n_features, c.average),
-          units(cut<T>(c.n_features, c.n_columns, c.unit, c.line_offset, costs.empty() ? nullptr : costs.data())), coin_(c.audit_rate, c.seed) {
+          units(cut<T>(c.n_features, c.n_columns, c.unit, c.line_offset, costs.empty() ? nullptr : costs.data())),
+          coin_(c.audit_rate, c.seed) {
         for (Boundary<T>& b : boundary) b.width = c.width;
         for (double v : units.cost) total_cost_ += v;
     }
@@ -43,7 +44,8 @@ public:
         return total;
     }
 
-    // Rows of a table from `done` on, as far as the votes are there; marks what the others want under the model as it then is.
+    // Rows of a table from `done` on, as far as the votes are there; marks what the others want under the model as it
+    // then is.
     std::int64_t advance(const Table<T>& table, const Labels& labels, std::int64_t done, double& total) {
         bool stuck = false;
         for (std::int64_t r = done, at = step; r < table.n_rows; ++r, ++at) {
@@ -60,7 +62,8 @@ public:
 
     // Margins of rows of unknown class, and the hypotheses asked for each.
     template <class Features>
-    void judge(Features rows, const Stumps<T>& stumps, bool average, std::optional<double> width, double* margins, std::int64_t* seen) const {
+    void judge(Features rows, const Stumps<T>& stumps, bool average, std::optional<double> width, double* margins,
+               std::int64_t* seen) const {
         const Prediction<T> known = at_rest(average, width);
         StumpVotes<T> votes(stumps, units, config.n_columns);
         for (std::int64_t r = 0; r < rows.n_rows(); ++r) {
@@ -72,7 +75,8 @@ public:
         }
     }
     // The same of a table; false if some votes that are wanted are not there.
-    bool judge(const Table<T>& table, bool average, std::optional<double> width, double* margins, std::int64_t* seen) const {
+    bool judge(const Table<T>& table, bool average, std::optional<double> width, double* margins,
+               std::int64_t* seen) const {
         const Prediction<T> known = at_rest(average, width);
         bool all = true;
         for (std::int64_t r = 0; r < table.n_rows; ++r) {
@@ -86,7 +90,7 @@ public:
 private:
     // What can be seen of a row before anything is learnt from it.
     struct Sight {
-        bool there = true;   // all votes that it takes
+        bool there = true;  // all votes that it takes
         bool audit = false;
         int stop = -1;      // the look at which the boundary leaves the row, or none
         double margin = 0;  // label-signed: as the boundary sees it there, or full

@@ -13,8 +13,8 @@
 
 namespace wald::online {
 
-// The last rows of one class that were seen in full because nothing was known yet, or as an audit; and the moments of all
-// such rows. Skipped rows are the easy ones: they would bias everything.
+// The last rows of one class that were seen in full because nothing was known yet, or as an audit; and the moments of
+// all such rows. Skipped rows are the easy ones: they would bias everything.
 template <class T>
 struct Audited {
     std::vector<T> rows;  // [row][feature], as many as the ring holds
@@ -29,7 +29,8 @@ struct Audited {
         if (seen < c.ring) rows.resize(static_cast<std::size_t>(seen + 1) * d);
         std::memcpy(rows.data() + static_cast<std::size_t>(seen % c.ring) * d, x, d * sizeof(T));
         for (std::size_t j = 0; j < d; ++j) sum[j] += static_cast<double>(x[j]);
-        for (std::size_t j = 0; j < squares.size(); ++j) squares[j] += static_cast<double>(x[j]) * static_cast<double>(x[j]);
+        for (std::size_t j = 0; j < squares.size(); ++j)
+            squares[j] += static_cast<double>(x[j]) * static_cast<double>(x[j]);
         ++seen;
     }
     int kept(const Config& c) const { return static_cast<int>(std::min(seen, c.ring)); }
@@ -49,22 +50,28 @@ public:
     double scale = 1;               // of the weights, when fitted
 
     bool ready() const { return !looks.empty(); }
-    bool walks(const Config& c) const { return c.attention != Attention::conditional && c.attention != Attention::budgeted; }
+    bool walks(const Config& c) const {
+        return c.attention != Attention::conditional && c.attention != Attention::budgeted;
+    }
     int n_looks() const { return static_cast<int>(looks.size()); }
     const Look<T>& look(int i) const { return tables_[static_cast<std::size_t>(i)]; }
     // Pieces and features that look i has seen, features' cost likewise.
     std::int64_t features(int i) const { return features_[static_cast<std::size_t>(i)]; }
     double cost(int i) const { return cost_[static_cast<std::size_t>(i)]; }
-    double slack(int i, double scale_now) const { return width * spread[static_cast<std::size_t>(i)] * (scale_now * per_scale_); }
+    double slack(int i, double scale_now) const {
+        return width * spread[static_cast<std::size_t>(i)] * (scale_now * per_scale_);
+    }
 
     std::vector<const T*> ring_rows(const Config& c) const {
         std::vector<const T*> rows(static_cast<std::size_t>(audited.kept(c)));
-        for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = audited.rows.data() + i * static_cast<std::size_t>(c.n_columns);
+        for (std::size_t i = 0; i < rows.size(); ++i)
+            rows[i] = audited.rows.data() + i * static_cast<std::size_t>(c.n_columns);
         return rows;
     }
 
     // For rows of either class: the audited rows of both, each class by its share of all rows.
-    void fit_both(const Config& c, const Units& units, const Weights<T>& model, const std::array<Boundary, 2>& of, const double* share_of) {
+    void fit_both(const Config& c, const Units& units, const Weights<T>& model, const std::array<Boundary, 2>& of,
+                  const double* share_of) {
         std::vector<const T*> rows;
         std::vector<double> share;
         mean.assign(model.w.size(), T(0));
@@ -87,7 +94,8 @@ public:
         looks.clear();
         if (n < 2 || units.count() < 2) return;  // nothing to go by, or nothing to leave out
         mean.assign(model.w.size(), T(0));
-        for (std::size_t j = 0; j < d; ++j) mean[j] = static_cast<T>(audited.sum[j] / static_cast<double>(audited.seen));
+        for (std::size_t j = 0; j < d; ++j)
+            mean[j] = static_cast<T>(audited.sum[j] / static_cast<double>(audited.seen));
         variance.clear();
         if (!audited.squares.empty()) {
             variance.assign(model.w.size(), T(0));
@@ -98,7 +106,8 @@ public:
             }
         }
         scale = scale_now;
-        if (c.attention == Attention::conditional || (c.attention == Attention::budgeted && c.order == Order::selected)) {
+        if (c.attention == Attention::conditional ||
+            (c.attention == Attention::budgeted && c.order == Order::selected)) {
             fit_regression(c, units, model, ring_rows(c), std::vector<double>(static_cast<std::size_t>(n), 1.0 / n));
         } else {
             order = ordered(c, units, model);
@@ -118,7 +127,8 @@ public:
         per_scale_ = 1 / scale;
         offsets_.clear(), ends_.clear(), lanes_.clear(), tables_.clear(), features_.clear(), cost_.clear();
         for (std::int32_t u : order) {
-            for (std::int32_t p = units.first[static_cast<std::size_t>(u)]; p < units.first[static_cast<std::size_t>(u) + 1]; ++p) {
+            for (std::int32_t p = units.first[static_cast<std::size_t>(u)];
+                 p < units.first[static_cast<std::size_t>(u) + 1]; ++p) {
                 lanes_.push_back(units.pieces[static_cast<std::size_t>(p)]);
                 offsets_.push_back(lanes_.back().offset);
             }
@@ -145,7 +155,8 @@ public:
         folded_.resize(total * L);
         expected_.resize(looks.size());
         pieces_of_mean_.resize(offsets_.size() * L);
-        for (std::size_t p = 0; p < offsets_.size(); ++p) std::memcpy(&pieces_of_mean_[p * L], mean.data() + offsets_[p], L * sizeof(T));
+        for (std::size_t p = 0; p < offsets_.size(); ++p)
+            std::memcpy(&pieces_of_mean_[p * L], mean.data() + offsets_[p], L * sizeof(T));
         by_piece_.clear();
         std::size_t at = 0, from = 0;
         for (std::int32_t m : looks) {
@@ -164,8 +175,11 @@ public:
         const OnlineKernels<T>& k = online_kernels<T>();
         for (std::size_t p = 0; p < lanes_.size(); ++p) {
             const T* w = model.w.data() + lanes_[p].offset;
-            if (lanes_[p].end - lanes_[p].begin == static_cast<std::int32_t>(L)) std::memcpy(&masked_[p * L], w, L * sizeof(T));
-            else for (std::int32_t i = lanes_[p].begin; i < lanes_[p].end; ++i) masked_[p * L + static_cast<std::size_t>(i)] = w[i];
+            if (lanes_[p].end - lanes_[p].begin == static_cast<std::int32_t>(L))
+                std::memcpy(&masked_[p * L], w, L * sizeof(T));
+            else
+                for (std::int32_t i = lanes_[p].begin; i < lanes_[p].end; ++i)
+                    masked_[p * L + static_cast<std::size_t>(i)] = w[i];
         }
         const double middle = model.b + static_cast<double>(k.dot(model.w.data(), mean.data(), c.n_features));
         if (walks(c)) prepare_walk(c, model, sign, middle);
@@ -175,7 +189,8 @@ public:
     // The constant boundaries: the look after which the walk stops, or n_looks(); the margin if it came to the end.
     int walk(const Config& c, double at, const T* x, double* margin) const {
         T sum;
-        const int stop = online_kernels<T>().walk(tables_[0], ends_.data(), static_cast<int>(ends_.size()), centre_.data(), static_cast<T>(level(c, at)), x, &sum);
+        const int stop = online_kernels<T>().walk(tables_[0], ends_.data(), static_cast<int>(ends_.size()),
+                                                  centre_.data(), static_cast<T>(level(c, at)), x, &sum);
         *margin = static_cast<double>(sum);
         return stop;
     }
@@ -183,7 +198,8 @@ public:
     // The same, unit by unit, where the row comes so: from walk_start() on, whether it stops after unit u.
     T walk_start() const { return tables_[0].start; }
     bool walk_on(double level_now, int u, const T* x, T* sum) const {
-        const std::int32_t from = u == 0 ? 0 : ends_[static_cast<std::size_t>(u) - 1], n = ends_[static_cast<std::size_t>(u)] - from;
+        const std::int32_t from = u == 0 ? 0 : ends_[static_cast<std::size_t>(u) - 1],
+                           n = ends_[static_cast<std::size_t>(u)] - from;
         const Look<T> unit{tables_[0].weights + static_cast<std::size_t>(from) * L, tables_[0].offsets + from, n, *sum};
         online_kernels<T>().walk(unit, &n, 1, nullptr, T(0), x, sum);
         return u < n_looks() && *sum - centre_[static_cast<std::size_t>(u)] > static_cast<T>(level_now);
@@ -193,28 +209,36 @@ public:
     double level(const Config& c, double at) const {
         if (!(sigma_ > 0)) return HUGE_VAL;
         if (c.attention == Attention::bridge) {
-            const double half = 0.5 * (at - start_), square = sigma_ * sigma_ * width * width;  // width^2 = log(1 / delta) / 2
+            const double half = 0.5 * (at - start_),
+                         square = sigma_ * sigma_ * width * width;  // width^2 = log(1 / delta) / 2
             const double root = std::sqrt(half * half + square);
             return start_ + (half >= 0 ? half + root : square / (root - half));
         }
         return Reflection(c, at, middle_, sigma_, width).level();
     }
-    Range range(const Config& c, double at) const { return ready() && walks(c) ? range_of(c, at, middle_, sigma_, width) : Range::holds; }
+    Range range(const Config& c, double at) const {
+        return ready() && walks(c) ? range_of(c, at, middle_, sigma_, width) : Range::holds;
+    }
 
 private:
-    void fit_regression(const Config& c, const Units& units, const Weights<T>& model, const std::vector<const T*>& rows, const std::vector<double>& share) {
+    void fit_regression(const Config& c, const Units& units, const Weights<T>& model, const std::vector<const T*>& rows,
+                        const std::vector<double>& share) {
         const OnlineKernels<T>& k = online_kernels<T>();
-        const std::size_t n_units = static_cast<std::size_t>(units.count()), n_pieces = units.pieces.size(), size = rows.size();
-        const std::size_t width_of = static_cast<std::size_t>(round_up(static_cast<std::int64_t>(n_units) + 1, kLanes<T>));
+        const std::size_t n_units = static_cast<std::size_t>(units.count()), n_pieces = units.pieces.size(),
+                          size = rows.size();
+        const std::size_t width_of =
+            static_cast<std::size_t>(round_up(static_cast<std::int64_t>(n_units) + 1, kLanes<T>));
         double squares = 0;
         for (double v : share) squares += v * v;
         const int n = static_cast<int>(1 / squares + 0.5);  // rows of equal share that tell as much
-        std::vector<T> masked(n_pieces * L, T(0)), sums(size * n_pieces), g(size * width_of, T(0)), gram(width_of * width_of);
+        std::vector<T> masked(n_pieces * L, T(0)), sums(size * n_pieces), g(size * width_of, T(0)),
+            gram(width_of * width_of);
         std::vector<std::int32_t> offsets(n_pieces);
         for (std::size_t p = 0; p < n_pieces; ++p) {
             const Piece& piece = units.pieces[p];
             offsets[p] = piece.offset;
-            for (std::int32_t i = piece.begin; i < piece.end; ++i) masked[p * L + static_cast<std::size_t>(i)] = model.w[static_cast<std::size_t>(piece.offset + i)];
+            for (std::int32_t i = piece.begin; i < piece.end; ++i)
+                masked[p * L + static_cast<std::size_t>(i)] = model.w[static_cast<std::size_t>(piece.offset + i)];
         }
         const Look<T> all{masked.data(), offsets.data(), static_cast<int>(n_pieces), T(0)};
         k.piece_sums(all, rows.data(), static_cast<int>(size), sums.data(), static_cast<std::int64_t>(n_pieces));
@@ -223,7 +247,8 @@ private:
             T* row = &g[i * width_of];
             T total = 0;
             for (std::size_t u = 0; u < n_units; ++u) {
-                for (std::int32_t p = units.first[u]; p < units.first[u + 1]; ++p) row[u] += sums[i * n_pieces + static_cast<std::size_t>(p)];
+                for (std::int32_t p = units.first[u]; p < units.first[u + 1]; ++p)
+                    row[u] += sums[i * n_pieces + static_cast<std::size_t>(p)];
                 total += row[u];
             }
             row[n_units] = total;
@@ -239,8 +264,9 @@ private:
             wanted.clear();
             for (std::int32_t m = 1; m < units.count() && 4 * m <= n; ++m) wanted.push_back(m);
         }
-        Regression r = regress(gram.data(), static_cast<std::int64_t>(width_of), units.count(), n, units.cost,
-                               c.order == Order::selected ? std::vector<std::int32_t>() : ordered(c, units, model), wanted);
+        Regression r =
+            regress(gram.data(), static_cast<std::int64_t>(width_of), units.count(), n, units.cost,
+                    c.order == Order::selected ? std::vector<std::int32_t>() : ordered(c, units, model), wanted);
         order = std::move(r.order);
         looks = std::move(r.looks);
         factors = std::move(r.factors);
@@ -263,13 +289,16 @@ private:
                     const Piece& piece = units.pieces[static_cast<std::size_t>(p)];
                     for (std::int32_t i = piece.begin; i < piece.end; ++i) {
                         const std::size_t j = static_cast<std::size_t>(piece.offset + i);
-                        sum += static_cast<double>(model.w[j]) * static_cast<double>(model.w[j]) * static_cast<double>(variance[j]);
+                        sum += static_cast<double>(model.w[j]) * static_cast<double>(model.w[j]) *
+                               static_cast<double>(variance[j]);
                     }
                 }
                 key[u] = -std::sqrt(sum) / units.cost[u];
             }
         }
-        std::stable_sort(at.begin(), at.end(), [&](std::int32_t a, std::int32_t b) { return key[static_cast<std::size_t>(a)] < key[static_cast<std::size_t>(b)]; });
+        std::stable_sort(at.begin(), at.end(), [&](std::int32_t a, std::int32_t b) {
+            return key[static_cast<std::size_t>(a)] < key[static_cast<std::size_t>(b)];
+        });
         return at;
     }
 
@@ -278,7 +307,8 @@ private:
         const double n = static_cast<double>(rows.size());
         double mean_of = 0, squares = 0;
         std::vector<double> s;
-        for (const T* x : rows) s.push_back(static_cast<double>(online_kernels<T>().dot(model.w.data(), x, c.n_features)));
+        for (const T* x : rows)
+            s.push_back(static_cast<double>(online_kernels<T>().dot(model.w.data(), x, c.n_features)));
         for (double v : s) mean_of += v / n;
         for (double v : s) squares += (v - mean_of) * (v - mean_of);
         return std::sqrt(squares / (n - 1));
@@ -288,7 +318,8 @@ private:
     void cap(const Config& c, const Units& units) {
         std::int64_t left = c.budget;
         std::int32_t m = 0;
-        while (m < looks.back() && left >= units.size[static_cast<std::size_t>(order[static_cast<std::size_t>(m)])]) left -= units.size[static_cast<std::size_t>(order[static_cast<std::size_t>(m++)])];
+        while (m < looks.back() && left >= units.size[static_cast<std::size_t>(order[static_cast<std::size_t>(m)])])
+            left -= units.size[static_cast<std::size_t>(order[static_cast<std::size_t>(m++)])];
         m = std::max(m, 1);
         order.resize(static_cast<std::size_t>(m));
         looks.assign(1, m);
@@ -297,8 +328,10 @@ private:
     }
 
     void prepare_looks(const OnlineKernels<T>& k, double middle) {
-        k.fold(masked_.data(), pieces_of_mean_.data(), by_piece_.data(), tables_.data(), n_looks(), folded_.data(), expected_.data());
-        for (std::size_t i = 0; i < tables_.size(); ++i) tables_[i].start = static_cast<T>(middle - static_cast<double>(expected_[i]));
+        k.fold(masked_.data(), pieces_of_mean_.data(), by_piece_.data(), tables_.data(), n_looks(), folded_.data(),
+               expected_.data());
+        for (std::size_t i = 0; i < tables_.size(); ++i)
+            tables_[i].start = static_cast<T>(middle - static_cast<double>(expected_[i]));
     }
 
     void prepare_walk(const Config& c, const Weights<T>& model, double sign, double middle) {
@@ -309,7 +342,9 @@ private:
         sigma_ = spread[0];
         if (c.variance == Variance::independent) {
             double sum = 0;
-            for (std::size_t j = 0; j < variance.size(); ++j) sum += static_cast<double>(model.w[j]) * static_cast<double>(model.w[j]) * static_cast<double>(variance[j]);
+            for (std::size_t j = 0; j < variance.size(); ++j)
+                sum += static_cast<double>(model.w[j]) * static_cast<double>(model.w[j]) *
+                       static_cast<double>(variance[j]);
             sigma_ = std::sqrt(sum);
         }
         if (c.attention == Attention::centred) {

@@ -16,8 +16,8 @@ struct Config {
     std::int64_t n_features = 0;
     std::int64_t n_columns = 0;  // of dense rows: n_features, or a register's worth, the rest zeros
     Rule rule = Rule::perceptron;
-    double rate = 1;         // eta0 (perceptron), C (passive-aggressive), lambda (Pegasos), length of updates (boosting)
-    double negligible = 0;   // boosting: importance below which an example does not count
+    double rate = 1;        // eta0 (perceptron), C (passive-aggressive), lambda (Pegasos), length of updates (boosting)
+    double negligible = 0;  // boosting: importance below which an example does not count
     bool intercept = true;
     bool average = false;
     std::int64_t average_from = 0;  // the example, counted from 1, with which the average begins
@@ -26,13 +26,13 @@ struct Config {
     Order order = Order::selected;
     Variance variance = Variance::independent;
     Error error = Error::posterior;
-    double width = 0;        // of the boundary, in standard deviations
-    double target = 0;       // stop error that feedback holds; 0: the width stays
+    double width = 0;   // of the boundary, in standard deviations
+    double target = 0;  // stop error that feedback holds; 0: the width stays
     double audit_rate = 0;
     std::int64_t budget = 0;
-    std::int64_t warm_up = 64;   // rows of each class that are evaluated before any is skipped
-    std::int64_t ring = 160;     // audited rows kept of each class
-    std::int64_t unit = 0;       // features that are read together; 0: a cache line's worth or more
+    std::int64_t warm_up = 64;     // rows of each class that are evaluated before any is skipped
+    std::int64_t ring = 160;       // audited rows kept of each class
+    std::int64_t unit = 0;         // features that are read together; 0: a cache line's worth or more
     std::int64_t line_offset = 0;  // bytes from the start of a line to the start of a row
     std::uint64_t seed = 0;
 };
@@ -41,8 +41,8 @@ inline bool is_passive(Rule rule) { return rule == Rule::pa || rule == Rule::pa1
 inline double sign(bool positive) { return positive ? 1 : -1; }
 // Whether boundaries need the spread of every feature.
 inline bool keeps_squares(const Config& c) {
-    return c.order == Order::weight ||
-           (c.variance == Variance::independent && c.attention >= Attention::centred && c.attention <= Attention::bridge);
+    return c.order == Order::weight || (c.variance == Variance::independent && c.attention >= Attention::centred &&
+                                        c.attention <= Attention::bridge);
 }
 
 }  // namespace wald::online

@@ -1,4 +1,5 @@
-// One pass of a learner over dense rows. They go through in batches: what will be read of a row is asked of memory before its turn.
+// One pass of a learner over dense rows. They go through in batches: what will be read of a row is asked of memory
+// before its turn.
 #pragma once
 
 #include <optional>
@@ -10,7 +11,8 @@ namespace wald::online {
 template <class T>
 class DensePass {
 public:
-    DensePass(Learner<T>& learner, const DenseBlock<T>& block, const Labels& labels, std::optional<std::uint64_t> shuffle)
+    DensePass(Learner<T>& learner, const DenseBlock<T>& block, const Labels& labels,
+              std::optional<std::uint64_t> shuffle)
         : l_(learner), c_(learner.config), block_(block), labels_(labels) {
         if (shuffle) order_.emplace(block.n_rows, *shuffle);
     }
@@ -90,8 +92,8 @@ private:
 
     // ---- reading ----
 
-    // Looks at rows `from` and later, look by look, as if none of them changed the model. What the second look needs is on its way
-    // `meanwhile`.
+    // Looks at rows `from` and later, look by look, as if none of them changed the model. What the second look needs is
+    // on its way `meanwhile`.
     template <class F>
     void look_ahead(Batch& b, int from, F meanwhile) {
         if (c_.attention == Attention::full) return;
@@ -138,7 +140,8 @@ private:
     double full_margin(const T* x, double y, const T* next = nullptr) const {
         const OnlineKernels<T>& k = online_kernels<T>();
         const T* w = l_.model.w.data();
-        return y * (static_cast<double>(next ? k.dot_ahead(w, x, c_.n_features, next) : k.dot(w, x, c_.n_features)) + l_.model.b);
+        return y * (static_cast<double>(next ? k.dot_ahead(w, x, c_.n_features, next) : k.dot(w, x, c_.n_features)) +
+                    l_.model.b);
     }
     // The row whose turn is soon, if that is known and it will be read.
     const T* soon(const Batch& b, int i) const {
@@ -211,19 +214,24 @@ private:
         if (l_.gathers(positive, b.audit[i])) bound.audited.add(c_, x, keeps_squares(c_));
         loss_ += b.weight[i] * loss(c_, margin, l_.step);
         if (need) {
-            const double norm = is_passive(c_.rule) ? static_cast<double>(online_kernels<T>().dot(x, x, c_.n_features)) : 0;
+            const double norm =
+                is_passive(c_.rule) ? static_cast<double>(online_kernels<T>().dot(x, x, c_.n_features)) : 0;
             if (!std::isfinite(norm)) throw NotFinite(b.row[i]);  // a step would be 0, and nothing be learned
             l_.update(y * b.weight[i] * length(c_, margin, norm), x);
         }
         return finish(need, moved, l_.due(positive, need));
     }
     // A row that was stopped, seen all the same.
-    void watch(bool positive, const T* x, double y) { l_.truth[positive].add(true, needed(c_, full_margin(x, y), l_.step)); }
+    void watch(bool positive, const T* x, double y) {
+        l_.truth[positive].add(true, needed(c_, full_margin(x, y), l_.step));
+    }
 
     // Moves boundaries along with the model: true if rows to come may be stopped elsewhere now.
     bool finish(bool updated, bool moved, bool fit_now) {
         l_.tick();
-        if (fit_now) l_.fit_boundaries([&](std::size_t y, double s, double scale) { l_.boundary[y].fit(c_, l_.units, l_.model, s, scale); });
+        if (fit_now)
+            l_.fit_boundaries(
+                [&](std::size_t y, double s, double scale) { l_.boundary[y].fit(c_, l_.units, l_.model, s, scale); });
         else if (updated)
             for (int y = 0; y < 2; ++y) of(y).refresh(c_, l_.model, sign(y));
         return updated || moved || fit_now;

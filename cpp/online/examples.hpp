@@ -8,9 +8,9 @@
 namespace wald::online {
 
 struct Labels {
-    const std::uint8_t* positive;  // of rows: 0 or 1
-    const double* weights;      // of rows, or null
-    double class_weight[2];     // of the negative and the positive class
+    const std::uint8_t* positive;     // of rows: 0 or 1
+    const double* weights;            // of rows, or null
+    double class_weight[2];           // of the negative and the positive class
     std::uint8_t* settled = nullptr;  // of rows: no update when they were last read; or null
     bool skips_settled = false;
     bool of(std::int64_t r) const { return positive[r] != 0; }
@@ -36,7 +36,9 @@ struct SparseBlock {
     const std::int32_t* features;
     const std::int64_t* indptr;
     std::int64_t n_rows;
-    SparseRow<T> row(std::int64_t r) const { return {features + indptr[r], values + indptr[r], indptr[r + 1] - indptr[r]}; }
+    SparseRow<T> row(std::int64_t r) const {
+        return {features + indptr[r], values + indptr[r], indptr[r + 1] - indptr[r]};
+    }
 };
 
 // What audits found: rows that called for an update, that the boundary would have stopped, both, and all.

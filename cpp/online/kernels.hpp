@@ -1,4 +1,5 @@
-// The hot loops of online learning, as a table of functions that each instruction set fills in. Sums have one fixed order.
+// The hot loops of online learning, as a table of functions that each instruction set fills in. Sums have one fixed
+// order.
 #pragma once
 
 #include "core/common.hpp"
@@ -25,15 +26,17 @@ struct OnlineKernels {
     void (*add_twice)(double* w, double a, const T* x, std::int64_t n);
     // z[i] = looks[i]->start + looks[i]->weights . rows[i]
     void (*scores)(const Look<T>* const* looks, const T* const* rows, int n, T* z);
-    // Adds unit after unit, of ends[u] pieces together; answers the first u < n_units - 1 at which start + sum - centre[u] > limit,
-    // or n_units - 1. The sum at the end is left in `sum`.
-    int (*walk)(const Look<T>& look, const std::int32_t* ends, int n_units, const T* centre, T limit, const T* x, T* sum);
+    // Adds unit after unit, of ends[u] pieces together; answers the first u < n_units - 1 at which start + sum -
+    // centre[u] > limit, or n_units - 1. The sum at the end is left in `sum`.
+    int (*walk)(const Look<T>& look, const std::int32_t* ends, int n_units, const T* centre, T limit, const T* x,
+                T* sum);
     // out[r * stride + p] = weights[p] . (row r at offsets[p]), for the look's pieces p
     void (*piece_sums)(const Look<T>& look, const T* const* rows, int n_rows, T* out, std::int64_t stride);
     // Upper triangle of G'G by blocks, G of n rows and width columns (a multiple of lanes)
     void (*gram)(const T* g, int n, int width, T* out);
-    // Looks made of the same pieces: look i is pieces 0 .. looks[i].n_pieces - 1 of weights, each times the next of `factors`. Its
-    // weights go to `out`, look after look, and sums[i] is what they make of `row`, which holds the pieces one after the other.
+    // Looks made of the same pieces: look i is pieces 0 .. looks[i].n_pieces - 1 of weights, each times the next of
+    // `factors`. Its weights go to `out`, look after look, and sums[i] is what they make of `row`, which holds the
+    // pieces one after the other.
     void (*fold)(const T* weights, const T* row, const T* factors, const Look<T>* looks, int n_looks, T* out, T* sums);
     T (*dot_sparse)(const T* w, const std::int32_t* features, const T* values, std::int64_t n);
     // votes[j] = 1 if x[features[j]] > thresholds[j], else -1; whether all of these x are finite

@@ -1,4 +1,5 @@
-// One binary online learner: what it knows, and what becomes of it when rows were met. The passes over rows are next door.
+// One binary online learner: what it knows, and what becomes of it when rows were met. The passes over rows are next
+// door.
 #pragma once
 
 #include "online/prediction.hpp"
@@ -22,8 +23,10 @@ public:
 
     Learner(const Config& c, std::vector<double> feature_costs)
         : Progress(c), costs(std::move(feature_costs)), model(c.n_features, c.average),
-          units(cut<T>(c.n_features, c.n_columns, c.unit, c.line_offset, costs.empty() ? nullptr : costs.data())), audits_at(c.audit_rate, c.seed) {
-        for (int y = 0; y < 2; ++y) boundary[static_cast<std::size_t>(y)].width = sparse[static_cast<std::size_t>(y)].width = c.width;
+          units(cut<T>(c.n_features, c.n_columns, c.unit, c.line_offset, costs.empty() ? nullptr : costs.data())),
+          audits_at(c.audit_rate, c.seed) {
+        for (int y = 0; y < 2; ++y)
+            boundary[static_cast<std::size_t>(y)].width = sparse[static_cast<std::size_t>(y)].width = c.width;
         for (double v : costs) total_cost += v;
         if (costs.empty()) total_cost = static_cast<double>(c.n_features);
     }

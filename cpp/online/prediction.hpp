@@ -14,8 +14,9 @@ struct Prediction {
     Boundary<T> both;
 
     // Without a width, rows are read to the end; likewise if nothing is known of them.
-    Prediction(Config c, const Units& units, const Weights<T>& model, std::int64_t step, const std::array<Boundary<T>, 2>& of,
-               const std::array<Counts, 2>& audits, bool average, std::optional<double> width)
+    Prediction(Config c, const Units& units, const Weights<T>& model, std::int64_t step,
+               const std::array<Boundary<T>, 2>& of, const std::array<Counts, 2>& audits, bool average,
+               std::optional<double> width)
         : w(c.n_features, false) {
         c.attention = Attention::conditional;
         c.order = Order::selected;
@@ -38,7 +39,9 @@ struct Prediction {
         *margin = static_cast<double>(z);
         return std::abs(*margin) > both.slack(look, 1);
     }
-    double full(const Config& c, const T* x) const { return static_cast<double>(online_kernels<T>().dot(w.w.data(), x, c.n_features)) + w.b; }
+    double full(const Config& c, const T* x) const {
+        return static_cast<double>(online_kernels<T>().dot(w.w.data(), x, c.n_features)) + w.b;
+    }
 };
 
 }  // namespace wald::online

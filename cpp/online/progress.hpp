@@ -56,7 +56,8 @@ struct Progress {
         ++n_fits;
         const double scale = std::max(target(config, step).scale, 1e-300);
         for (int y = 0; y < 2; ++y)
-            if (rows_of[static_cast<std::size_t>(y)] >= config.warm_up) fit(static_cast<std::size_t>(y), sign(y), scale);
+            if (rows_of[static_cast<std::size_t>(y)] >= config.warm_up)
+                fit(static_cast<std::size_t>(y), sign(y), scale);
     }
 };
 

@@ -20,15 +20,19 @@ inline std::uint64_t mix(std::uint64_t z) {
 class Coin {
 public:
     Coin(double probability, std::uint64_t seed)
-        : always_(probability >= 1), limit_(always_ ? 0 : static_cast<std::uint64_t>(std::ldexp(probability, 64))), key_(mix(~seed)) {}
-    bool operator()(std::int64_t step) const { return always_ || mix(key_ + static_cast<std::uint64_t>(step)) < limit_; }
+        : always_(probability >= 1), limit_(always_ ? 0 : static_cast<std::uint64_t>(std::ldexp(probability, 64))),
+          key_(mix(~seed)) {}
+    bool operator()(std::int64_t step) const {
+        return always_ || mix(key_ + static_cast<std::uint64_t>(step)) < limit_;
+    }
 
 private:
     bool always_;
     std::uint64_t limit_, key_;
 };
 
-// A permutation of 0 .. n-1 in constant memory: a Feistel network on the next power of two, walked until it lands below n.
+// A permutation of 0 .. n-1 in constant memory: a Feistel network on the next power of two, walked until it lands below
+// n.
 class Permutation {
 public:
     Permutation(std::int64_t n, std::uint64_t seed) : n_(static_cast<std::uint64_t>(n)) {
@@ -63,8 +67,8 @@ private:
     int low_bits_;
 };
 
-// 0 .. n-1 one after the other: in order, or runs of neighbours in random order, so that memory is read in longer stretches.
-// Eight rows learn as fast as one at a time does, even if they are of one class; few rows go singly.
+// 0 .. n-1 one after the other: in order, or runs of neighbours in random order, so that memory is read in longer
+// stretches. Eight rows learn as fast as one at a time does, even if they are of one class; few rows go singly.
 class Runs {
 public:
     Runs(std::int64_t n, std::optional<std::uint64_t> seed) : n_(n), length_(n < 1024 ? 1 : 8) {

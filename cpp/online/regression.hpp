@@ -10,28 +10,32 @@
 namespace wald::online {
 
 struct Regression {
-    std::vector<std::int32_t> order;   // units, as far as the last look
-    std::vector<std::int32_t> looks;   // how many units are seen at each look
-    std::vector<double> factors;       // look after look, one for every unit seen
-    std::vector<double> spread;        // residual standard deviation at each look
+    std::vector<std::int32_t> order;  // units, as far as the last look
+    std::vector<std::int32_t> looks;  // how many units are seen at each look
+    std::vector<double> factors;      // look after look, one for every unit seen
+    std::vector<double> spread;       // residual standard deviation at each look
 };
 
-// After 2, 4, 8, 16, ... units (the first too if there are few), before the last one and while rows suffice. More looks would
-// save features but no time: every look that a row goes on to waits for memory anew, and is another chance to be wrong.
+// After 2, 4, 8, 16, ... units (the first too if there are few), before the last one and while rows suffice. More looks
+// would save features but no time: every look that a row goes on to waits for memory anew, and is another chance to be
+// wrong.
 inline std::vector<std::int32_t> geometric_looks(int n_units, int n_rows) {
     std::vector<std::int32_t> looks;
     for (int m = n_units < 16 ? 1 : 2; m < n_units && 4 * m <= n_rows; m *= 2) looks.push_back(m);
     return looks;
 }
 
-// `gram` is of the centred sums of units on n_rows rows, with the full margin as its last column (index n_units); its upper
-// triangle, rows `width` apart. Units come in `given` order or, if that is empty, greedily: the largest fall of the
-// residual variance for its cost. Partial Cholesky; a unit that the others determine is left out.
+// `gram` is of the centred sums of units on n_rows rows, with the full margin as its last column (index n_units); its
+// upper triangle, rows `width` apart. Units come in `given` order or, if that is empty, greedily: the largest fall of
+// the residual variance for its cost. Partial Cholesky; a unit that the others determine is left out.
 template <class T>
 Regression regress(const T* gram, std::int64_t width, int n_units, int n_rows, const std::vector<double>& cost,
                    const std::vector<std::int32_t>& given, const std::vector<std::int32_t>& looks) {
     const std::size_t n = static_cast<std::size_t>(n_units);
-    auto at = [&](std::size_t i, std::size_t j) { return static_cast<double>(i < j ? gram[i * static_cast<std::size_t>(width) + j] : gram[j * static_cast<std::size_t>(width) + i]); };
+    auto at = [&](std::size_t i, std::size_t j) {
+        return static_cast<double>(i < j ? gram[i * static_cast<std::size_t>(width) + j]
+                                         : gram[j * static_cast<std::size_t>(width) + i]);
+    };
     Regression r;
     std::vector<double> left(n), with(n), column(n);
     double trace = 0;
@@ -91,14 +95,16 @@ Regression regress(const T* gram, std::int64_t width, int n_units, int n_rows, c
         std::vector<double> factors(m);
         for (std::size_t a = m; a-- > 0;) {
             double v = beta[a];
-            for (std::size_t e = a + 1; e < m; ++e) v -= rows[a * n + static_cast<std::size_t>(r.order[e])] * factors[e];
+            for (std::size_t e = a + 1; e < m; ++e)
+                v -= rows[a * n + static_cast<std::size_t>(r.order[e])] * factors[e];
             factors[a] = v / rows[a * n + static_cast<std::size_t>(r.order[a])];
         }
-        // Unbiased for m units, each chosen one counting for one and a half as the best of many, and widened by the error of the
-        // estimate itself and by Student's tail.
+        // Unbiased for m units, each chosen one counting for one and a half as the best of many, and widened by the
+        // error of the estimate itself and by Student's tail.
         const double freedom = n_rows - 1 - (given.empty() ? 1.5 : 1.0) * static_cast<double>(m);
         if (freedom < 8) break;
-        const double variance = std::max(residual, 0.0) / freedom * (1 + static_cast<double>(m + 1) / n_rows) * (1 + 2.5 / freedom);
+        const double variance =
+            std::max(residual, 0.0) / freedom * (1 + static_cast<double>(m + 1) / n_rows) * (1 + 2.5 / freedom);
         r.looks.push_back(static_cast<std::int32_t>(m));
         r.factors.insert(r.factors.end(), factors.begin(), factors.end());
         r.spread.push_back(std::sqrt(variance));

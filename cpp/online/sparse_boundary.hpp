@@ -1,4 +1,5 @@
-// When to stop reading a CSR row of one class. Its non-zeros are read as they are stored; looks fall on quarters of the row.
+// When to stop reading a CSR row of one class. Its non-zeros are read as they are stored; looks fall on quarters of the
+// row.
 #pragma once
 
 #include "online/boundary.hpp"
@@ -6,7 +7,7 @@
 namespace wald::online {
 
 inline constexpr int kShares = 4;
-inline constexpr std::int64_t kShortest = 16;     // rows with fewer non-zeros are not worth a look
+inline constexpr std::int64_t kShortest = 16;      // rows with fewer non-zeros are not worth a look
 inline constexpr std::int64_t kLongest = 1 << 14;  // rows with more are not kept
 
 template <class T>
@@ -42,8 +43,10 @@ public:
             values.resize(features.size());
         }
         length[static_cast<std::size_t>(at)] = row.n;
-        std::memcpy(&features[static_cast<std::size_t>(at * slot)], row.features, static_cast<std::size_t>(row.n) * sizeof(std::int32_t));
-        std::memcpy(&values[static_cast<std::size_t>(at * slot)], row.values, static_cast<std::size_t>(row.n) * sizeof(T));
+        std::memcpy(&features[static_cast<std::size_t>(at * slot)], row.features,
+                    static_cast<std::size_t>(row.n) * sizeof(std::int32_t));
+        std::memcpy(&values[static_cast<std::size_t>(at * slot)], row.values,
+                    static_cast<std::size_t>(row.n) * sizeof(T));
     }
     SparseRow<T> kept(std::size_t i) const {
         return {&features[i * static_cast<std::size_t>(slot)], &values[i * static_cast<std::size_t>(slot)], length[i]};
@@ -62,7 +65,8 @@ public:
             double s = sign * model.b;
             for (int e = 0; e < kShares; ++e) {
                 const std::int64_t from = e == 0 ? 0 : row.end(e - 1);
-                s += sign * static_cast<double>(online_kernels<T>().dot_sparse(model.w.data(), row.features + from, row.values + from, row.end(e) - from));
+                s += sign * static_cast<double>(online_kernels<T>().dot_sparse(model.w.data(), row.features + from,
+                                                                               row.values + from, row.end(e) - from));
                 sums[i * kShares + static_cast<std::size_t>(e)] = s;
                 mean_of[e] += s / static_cast<double>(n);
             }
@@ -87,7 +91,8 @@ public:
             factor.push_back(b);
             start.push_back(regressed || c.attention == Attention::budgeted ? middle - b * mean_of[e] : -mean_of[e]);
             const double left = regressed && square[e] > 0 ? full - product[e] * b : full;
-            spread.push_back(std::sqrt(std::max(0.0, left) / freedom * (1 + 2 / static_cast<double>(n)) * (1 + 2.5 / freedom)));
+            spread.push_back(
+                std::sqrt(std::max(0.0, left) / freedom * (1 + 2 / static_cast<double>(n)) * (1 + 2.5 / freedom)));
         }
         intercept = sign * model.b;
     }
@@ -107,7 +112,8 @@ public:
             return sum > intercept + (half >= 0 ? half + root : square / (root - half));
         }
         const double tau = 0.5 * (t.at - centre + width * deviation);
-        if (c.attention == Attention::centred) return sum + start[e] * grown > std::max(tau, std::max(0.0, t.at - centre));
+        if (c.attention == Attention::centred)
+            return sum + start[e] * grown > std::max(tau, std::max(0.0, t.at - centre));
         return sum > std::max(tau, std::max(0.0, t.at));
     }
     // A hard cap: the margin with the rest at its expected value, which is interpolated between the looks.
@@ -115,7 +121,9 @@ public:
         const double at = static_cast<double>(seen_here) * kShares / static_cast<double>(n) - 1;
         const int e = std::clamp(static_cast<int>(at), 0, kShares - 3);
         const double share = std::clamp(at - e, 0.0, 1.0);
-        return sum + (start[static_cast<std::size_t>(e)] * (1 - share) + start[static_cast<std::size_t>(e) + 1] * share) * (t.scale / scale);
+        return sum +
+               (start[static_cast<std::size_t>(e)] * (1 - share) + start[static_cast<std::size_t>(e) + 1] * share) *
+                   (t.scale / scale);
     }
 
 private:
@@ -124,8 +132,10 @@ private:
         std::vector<std::int32_t> f(length.size() * static_cast<std::size_t>(wider));
         std::vector<T> v(f.size());
         for (std::size_t i = 0; i < length.size(); ++i) {
-            std::memcpy(&f[i * static_cast<std::size_t>(wider)], &features[i * static_cast<std::size_t>(slot)], static_cast<std::size_t>(length[i]) * sizeof(std::int32_t));
-            std::memcpy(&v[i * static_cast<std::size_t>(wider)], &values[i * static_cast<std::size_t>(slot)], static_cast<std::size_t>(length[i]) * sizeof(T));
+            std::memcpy(&f[i * static_cast<std::size_t>(wider)], &features[i * static_cast<std::size_t>(slot)],
+                        static_cast<std::size_t>(length[i]) * sizeof(std::int32_t));
+            std::memcpy(&v[i * static_cast<std::size_t>(wider)], &values[i * static_cast<std::size_t>(slot)],
+                        static_cast<std::size_t>(length[i]) * sizeof(T));
         }
         features = std::move(f);
         values = std::move(v);

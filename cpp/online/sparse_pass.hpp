@@ -10,7 +10,8 @@ namespace wald::online {
 template <class T>
 class SparsePass {
 public:
-    SparsePass(Learner<T>& learner, const SparseBlock<T>& block, const Labels& labels) : l_(learner), c_(learner.config), block_(block), labels_(labels) {}
+    SparsePass(Learner<T>& learner, const SparseBlock<T>& block, const Labels& labels)
+        : l_(learner), c_(learner.config), block_(block), labels_(labels) {}
 
     // The rows in their order or shuffled in runs; the sum of the losses seen.
     double run(std::optional<std::uint64_t> shuffle) {
@@ -42,13 +43,15 @@ private:
         if (weight == 0) return finish(false);
         SparseBoundary<T>& bound = l_.sparse[positive];
         const double y = sign(positive);
-        const bool audit = bound.ready() && c_.attention != Attention::full && l_.audits_at(l_.step), looks = bound.ready() && row.n >= kShortest;
+        const bool audit = bound.ready() && c_.attention != Attention::full && l_.audits_at(l_.step),
+                   looks = bound.ready() && row.n >= kShortest;
         const Target t = target(c_, l_.step);
         double sum = y * l_.model.b;
         std::int64_t at = 0;
         bool stopped = false, known = false;
         auto read = [&](std::int64_t to) {
-            sum += y * static_cast<double>(online_kernels<T>().dot_sparse(l_.model.w.data(), row.features + at, row.values + at, to - at));
+            sum += y * static_cast<double>(online_kernels<T>().dot_sparse(l_.model.w.data(), row.features + at,
+                                                                          row.values + at, to - at));
             at = to;
         };
         if (looks && c_.attention == Attention::budgeted) {
@@ -90,7 +93,8 @@ private:
         if (need) {
             double norm = 0;
             if (is_passive(c_.rule))
-                for (std::int64_t k = 0; k < row.n; ++k) norm += static_cast<double>(row.values[k]) * static_cast<double>(row.values[k]);
+                for (std::int64_t k = 0; k < row.n; ++k)
+                    norm += static_cast<double>(row.values[k]) * static_cast<double>(row.values[k]);
             if (!std::isfinite(norm)) throw NotFinite(id);
             l_.model.add(c_, y * weight * length(c_, sum, norm), row.features, row.values, row.n);
             ++l_.updates;
@@ -106,7 +110,9 @@ private:
     }
     void finish(bool fit_now) {
         l_.tick();
-        if (fit_now) l_.fit_boundaries([&](std::size_t y, double sign_of, double scale) { l_.sparse[y].fit(c_, l_.model, sign_of, scale); });
+        if (fit_now)
+            l_.fit_boundaries(
+                [&](std::size_t y, double sign_of, double scale) { l_.sparse[y].fit(c_, l_.model, sign_of, scale); });
     }
 
     Learner<T>& l_;

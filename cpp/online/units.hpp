@@ -9,8 +9,8 @@
 namespace wald::online {
 
 struct Piece {
-    std::int32_t offset;        // of the first lane in the row
-    std::int32_t begin, end;    // lanes that belong to the unit
+    std::int32_t offset;      // of the first lane in the row
+    std::int32_t begin, end;  // lanes that belong to the unit
 };
 
 struct Units {
@@ -27,7 +27,8 @@ inline constexpr std::int64_t kMostUnits = 128;
 
 // Cuts where cache lines end if rows are whole lines apart, and after every `unit` features otherwise or on request.
 template <class T>
-Units cut(std::int64_t n_features, std::int64_t n_columns, std::int64_t unit, std::int64_t line_offset, const double* costs) {
+Units cut(std::int64_t n_features, std::int64_t n_columns, std::int64_t unit, std::int64_t line_offset,
+          const double* costs) {
     constexpr std::int64_t L = kLanes<T>;
     Units units;
     const bool lines = unit == 0;
@@ -35,7 +36,8 @@ Units cut(std::int64_t n_features, std::int64_t n_columns, std::int64_t unit, st
     if (lines) {
         constexpr std::int64_t together = 16;  // float64 reads two lines at once, as processors like to fetch them
         unit = together * ((n_features + together * kMostUnits - 1) / (together * kMostUnits));
-        const bool whole = n_features * static_cast<std::int64_t>(sizeof(T)) % static_cast<std::int64_t>(kPanelBytes) == 0;
+        const bool whole =
+            n_features * static_cast<std::int64_t>(sizeof(T)) % static_cast<std::int64_t>(kPanelBytes) == 0;
         if (whole) begin_at = line_offset / static_cast<std::int64_t>(sizeof(T)) % L;
     }
     for (std::int64_t begin = 0; begin < n_features;) {
@@ -46,10 +48,12 @@ Units cut(std::int64_t n_features, std::int64_t n_columns, std::int64_t unit, st
         for (std::int64_t j = begin; j < end; ++j) cost += costs != nullptr ? costs[j] : 1.0;
         units.cost.push_back(cost);
         for (std::int64_t at = begin; at < end;) {
-            // A register's worth, up to the end of its line; a register near an edge of the row reads from within the row.
+            // A register's worth, up to the end of its line; a register near an edge of the row reads from within the
+            // row.
             const std::int64_t stop = std::min(end, (at + begin_at) / L * L + L - begin_at);
             const std::int64_t offset = std::max<std::int64_t>(0, std::min(at, n_columns - L));
-            units.pieces.push_back({static_cast<std::int32_t>(offset), static_cast<std::int32_t>(at - offset), static_cast<std::int32_t>(stop - offset)});
+            units.pieces.push_back({static_cast<std::int32_t>(offset), static_cast<std::int32_t>(at - offset),
+                                    static_cast<std::int32_t>(stop - offset)});
             at = stop;
         }
         begin = end;

@@ -26,7 +26,8 @@ template <class T>
 class StumpVotes {
 public:
     StumpVotes(const Stumps<T>& stumps, const Units& units, std::int64_t n_columns)
-        : stumps_(stumps), begin_(beginnings(units)), votes_(static_cast<std::size_t>(n_columns)), there_(units.size.size()) {}
+        : stumps_(stumps), begin_(beginnings(units)), votes_(static_cast<std::size_t>(n_columns)),
+          there_(units.size.size()) {}
 
     void start(const T* x, std::int64_t id) {
         x_ = x;
@@ -40,7 +41,9 @@ public:
         if (there_[u]) return true;
         there_[u] = 1;
         const std::size_t from = static_cast<std::size_t>(begin_[u]);
-        if (!online_kernels<T>().stumps(&stumps_.features[from], &stumps_.thresholds[from], begin_[u + 1] - begin_[u], x_, &votes_[from])) throw NotFinite(id_);
+        if (!online_kernels<T>().stumps(&stumps_.features[from], &stumps_.thresholds[from], begin_[u + 1] - begin_[u],
+                                        x_, &votes_[from]))
+            throw NotFinite(id_);
         return true;
     }
 
@@ -68,7 +71,8 @@ template <class T>
 struct SparseFeatures {
     const SparseBlock<T>& block;
     std::vector<T> x;  // all zero between rows
-    SparseFeatures(const SparseBlock<T>& b, std::int64_t n_features) : block(b), x(static_cast<std::size_t>(n_features)) {}
+    SparseFeatures(const SparseBlock<T>& b, std::int64_t n_features)
+        : block(b), x(static_cast<std::size_t>(n_features)) {}
     std::int64_t n_rows() const { return block.n_rows; }
     template <class F>
     void with(std::int64_t r, F f) {
@@ -92,7 +96,8 @@ template <class T>
 class TableVotes {
 public:
     TableVotes(const Table<T>& table, std::int64_t r)
-        : votes_(table.votes + r * table.n_columns), there_(table.there + r * table.n_units), wanted_(table.wanted + r * table.n_units) {}
+        : votes_(table.votes + r * table.n_columns), there_(table.there + r * table.n_units),
+          wanted_(table.wanted + r * table.n_units) {}
     const T* row() const { return votes_; }
     bool read(std::int32_t unit) {
         if (there_[unit]) return true;

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <vector>
 
-#include "online/kernels.hpp"
 #include "online/config.hpp"
+#include "online/kernels.hpp"
 
 namespace wald::online {
 
@@ -63,8 +63,8 @@ inline double loss(const Config& c, double margin, std::int64_t step) {
 
 template <class T>
 struct Weights {
-    LineVector<T> w;           // padded to whole registers
-    LineVector<double> late;   // sum of (clock at the update) * (what was added): the average is w less this
+    LineVector<T> w;          // padded to whole registers
+    LineVector<double> late;  // sum of (clock at the update) * (what was added): the average is w less this
     double b = 0, late_b = 0;
     double clock = 0;  // steps that are averaged over
 
@@ -97,14 +97,16 @@ struct Weights {
         }
         add_intercept(c, a);
     }
-    // The weights after `steps` rows, or their average over time; before it begins, the weights. For Pegasos it weighs step t by t,
-    // which is the plain sum of u: the first steps are long.
+    // The weights after `steps` rows, or their average over time; before it begins, the weights. For Pegasos it weighs
+    // step t by t, which is the plain sum of u: the first steps are long.
     void answer(const Config& c, std::int64_t steps, bool average, double* coef, double* intercept) const {
         const double n = static_cast<double>(steps);
         const double now = c.rule == Rule::pegasos ? 1 / (c.rate * n) : 1;
         const double mean = c.rule == Rule::pegasos ? 2 / (c.rate * clock * (2 * n - clock + 1)) : 1 / clock;
         average = average && clock > 0;
-        auto value = [&](double at, double before) { return steps == 0 ? 0 : average ? (clock * at - before) * mean : at * now; };
+        auto value = [&](double at, double before) {
+            return steps == 0 ? 0 : average ? (clock * at - before) * mean : at * now;
+        };
         for (std::int64_t j = 0; j < c.n_features; ++j) coef[j] = value(w[j], average ? late[j] : 0);
         *intercept = value(b, late_b);
     }

@@ -1,4 +1,5 @@
-// The arcs of a sentence that are worth a score, and what they look like from far: direction, length, and what lies between.
+// The arcs of a sentence that are worth a score, and what they look like from far: direction, length, and what lies
+// between.
 #pragma once
 
 #include <algorithm>
@@ -24,8 +25,8 @@ inline std::uint8_t bin_of(int head, int modifier) {
     return static_cast<std::uint8_t>(2 + 2 * length_class(std::abs(modifier - head)) + (modifier > head));
 }
 
-// The word whose state says whether an arc has the costly group: its modifier or, where words own the arcs that they are the
-// head of, its head; arcs from the root, which is no word, are their modifiers' in any case.
+// The word whose state says whether an arc has the costly group: its modifier or, where words own the arcs that they
+// are the head of, its head; arcs from the root, which is no word, are their modifiers' in any case.
 inline int owner_of(int head, int modifier, bool by_head) { return by_head && head > 0 ? head : modifier; }
 
 // The tags strictly between two words.
@@ -58,9 +59,11 @@ private:
     std::uint64_t tags_ = 0;
 };
 
-// see(head, what lies between, whether the limits leave the arc) for every other position, first to the left and then to the right.
+// see(head, what lies between, whether the limits leave the arc) for every other position, first to the left and then
+// to the right.
 template <class Between, class See>
-inline void each_head(const std::uint8_t* tags, const std::uint8_t* coarse, int n, int m, const Limits& limits, See&& see) {
+inline void each_head(const std::uint8_t* tags, const std::uint8_t* coarse, int n, int m, const Limits& limits,
+                      See&& see) {
     for (const int step : {-1, 1}) {
         const std::int32_t* limit = limits.row(tags[m], step < 0);
         Between between;
@@ -71,7 +74,8 @@ inline void each_head(const std::uint8_t* tags, const std::uint8_t* coarse, int 
     }
 }
 
-// A sentence with too many arcs to score, or that would take too much memory otherwise; what() goes on from "sentence so-and-so".
+// A sentence with too many arcs to score, or that would take too much memory otherwise; what() goes on from "sentence
+// so-and-so".
 struct TooLarge : std::length_error {
     using std::length_error::length_error;
 };
@@ -81,7 +85,8 @@ inline constexpr std::size_t kMostArcs = std::size_t{1} << 25;
 inline void check_number(std::size_t n_arcs, int n) {
     if (n_arcs > kMostArcs)
         throw TooLarge("has " + std::to_string(n - 1) + " words, and more than " + std::to_string(kMostArcs) +
-                       " arcs between them are to be scored. Split it; or leave long arcs out, with length_filter='slack' or 'exact'");
+                       " arcs between them are to be scored. Split it; or leave long arcs out, with "
+                       "length_filter='slack' or 'exact'");
 }
 
 class Arcs {
@@ -126,8 +131,8 @@ public:
         coarse_between_.push_back(other.coarse_between_[i]);
         counts_.push_back(other.counts_[i]);
     }
-    // What pairs of words look at besides the two. In the order of kContextNames: the set of fine tags between, the set of coarse
-    // ones, and the counts. Before arcs are scored by pairs.
+    // What pairs of words look at besides the two. In the order of kContextNames: the set of fine tags between, the set
+    // of coarse ones, and the counts. Before arcs are scored by pairs.
     void find_contexts() {
         contexts_.resize(head_.size() * kContexts);
         for (std::size_t i = 0; i < head_.size(); ++i) {
@@ -145,7 +150,9 @@ public:
     int bin(int i) const { return bin_[i]; }
     std::uint64_t between(int i) const { return between_[i]; }
     const std::uint32_t* contexts(int i) const { return contexts_.data() + i * kContexts; }
-    ArcList view() const { return {head_.data(), modifier_.data(), bin_.data(), between_.data(), contexts_.data(), size()}; }
+    ArcList view() const {
+        return {head_.data(), modifier_.data(), bin_.data(), between_.data(), contexts_.data(), size()};
+    }
 
 private:
     void push(int h, int m, const Between& between) {

@@ -59,8 +59,8 @@ public:
 private:
     static constexpr std::uint32_t kBefore = 0x7feb352du, kBehind = 0x846ca68bu, kRootWord = 0x9e3779b9u;
 
-    // What the phrase of every word opens with: the form of the nearest preposition or conjunction before it, or the tag of a
-    // boundary that is nearer. And the coarse tags of the nearest words on both sides that attend no other.
+    // What the phrase of every word opens with: the form of the nearest preposition or conjunction before it, or the
+    // tag of a boundary that is nearer. And the coarse tags of the nearest words on both sides that attend no other.
     void look_around() {
         if (n_ < 2) return;
         opener_[1 + kPad] = left_[1 + kPad] = kBefore;
@@ -88,12 +88,13 @@ private:
     // Letters, not bytes, of UTF-8.
     static std::string_view last_letters(std::string_view s, int n) {
         std::size_t at = s.size();
-        for (; at > 0 && n > 0; --n)
-            do --at;
+        for (; at > 0 && n > 0; --n) do
+                --at;
             while (at > 0 && (static_cast<unsigned char>(s[at]) & 0xc0) == 0x80);
         return s.substr(at);
     }
-    // Capital first, all capitals, digits, hyphen, other signs, letters outside of ASCII, and up to how many letters long.
+    // Capital first, all capitals, digits, hyphen, other signs, letters outside of ASCII, and up to how many letters
+    // long.
     static std::uint32_t shape_of(std::string_view s) {
         bool upper = false, lower = false, digit = false, hyphen = false, sign = false, other = false;
         for (const char ch : s) {
@@ -106,8 +107,13 @@ private:
             sign |= c < '0' || (c > '9' && c < 'A') || (c > 'Z' && c < 'a') || (c > 'z' && c < 0x80);
         }
         const bool first = !s.empty() && s[0] >= 'A' && s[0] <= 'Z';
-        const std::uint32_t length = s.size() < 4 ? static_cast<std::uint32_t>(s.size()) : s.size() < 7 ? 4 : s.size() < 11 ? 5 : 6;
-        return static_cast<std::uint32_t>(upper | lower << 1 | digit << 2 | hyphen << 3 | sign << 4 | other << 5 | first << 6) | length << 8;
+        const std::uint32_t length = s.size() < 4    ? static_cast<std::uint32_t>(s.size())
+                                     : s.size() < 7  ? 4
+                                     : s.size() < 11 ? 5
+                                                     : 6;
+        return static_cast<std::uint32_t>(upper | lower << 1 | digit << 2 | hyphen << 3 | sign << 4 | other << 5 |
+                                          first << 6) |
+               length << 8;
     }
 
     std::string lower_;

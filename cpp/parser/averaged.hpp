@@ -85,7 +85,8 @@ public:
     Weights mean() const {
         Weights m(weights_.bits, weights_.n_tags);
         const double steps = steps_ == 0 ? 1.0 : static_cast<double>(steps_);
-        for (std::size_t i = 0; i < late_.size(); ++i) m.values[i] = static_cast<float>(weights_.values[i] - late_[i] / steps);
+        for (std::size_t i = 0; i < late_.size(); ++i)
+            m.values[i] = static_cast<float>(weights_.values[i] - late_[i] / steps);
         return m;
     }
 

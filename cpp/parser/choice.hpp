@@ -1,5 +1,5 @@
-// Which arcs of a sentence the groups of features score: coarse-to-fine, after E. Charniak et al., "Multilevel coarse-to-fine PCFG
-// parsing", HLT-NAACL 2006, and Rush and Petrov, "Vine pruning", NAACL 2012.
+// Which arcs of a sentence the groups of features score: coarse-to-fine, after E. Charniak et al., "Multilevel
+// coarse-to-fine PCFG parsing", HLT-NAACL 2006, and Rush and Petrov, "Vine pruning", NAACL 2012.
 #pragma once
 
 #include "parser/candidates.hpp"
@@ -7,8 +7,8 @@
 
 namespace wald::parser {
 
-// All arcs that the length filter leaves or, with a pruner, those of them that it scores within the margin of their word's best,
-// where there are two of them at least.
+// All arcs that the length filter leaves or, with a pruner, those of them that it scores within the margin of their
+// word's best, where there are two of them at least.
 struct Choice {
     Limits limits;
     const Weights* pruner = nullptr;
@@ -17,7 +17,8 @@ struct Choice {
 
 class ChosenArcs {
 public:
-    static constexpr float kLastResort = 1e4f;  // how far arcs that lost are below the others: for when there is no tree without
+    static constexpr float kLastResort =
+        1e4f;  // how far arcs that lost are below the others: for when there is no tree without
 
     // The scorer must have begun with the sentence.
     void choose(Scorer& scorer, const Choice& c) {

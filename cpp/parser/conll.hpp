@@ -1,7 +1,8 @@
-// CoNLL-U and CoNLL-X, read as if the file were hostile, written back byte for byte but for the columns that a parser fills.
+// CoNLL-U and CoNLL-X, read as if the file were hostile, written back byte for byte but for the columns that a parser
+// fills.
 //
-// J. Nivre et al., "Universal Dependencies v2", LREC 2020, and https://universaldependencies.org/format.html; S. Buchholz and
-// E. Marsi, "CoNLL-X shared task", CoNLL 2006.
+// J. Nivre et al., "Universal Dependencies v2", LREC 2020, and https://universaldependencies.org/format.html; S.
+// Buchholz and E. Marsi, "CoNLL-X shared task", CoNLL 2006.
 #pragma once
 
 #include <charconv>
@@ -60,7 +61,9 @@ private:
         for (std::size_t i = 0; i < at; ++i) line += t_.text[i] == '\n';
         return line;
     }
-    std::string shown(std::string_view s) const { return "'" + std::string(s.substr(0, 40)) + (s.size() > 40 ? "...'" : "'"); }
+    std::string shown(std::string_view s) const {
+        return "'" + std::string(s.substr(0, 40)) + (s.size() > 40 ? "...'" : "'");
+    }
 
     void comment() const {
         if (in_sentence_) fail("a comment within a sentence; comments go before its first word");
@@ -76,13 +79,16 @@ private:
                 if (++n < kColumns) w.field[n] = i + 1;
             }
         if (++n != kColumns)
-            fail("a word has 10 fields, separated by tabs; there " + (n == 1 ? std::string("is 1") : "are " + std::to_string(n)) +
+            fail("a word has 10 fields, separated by tabs; there " +
+                 (n == 1 ? std::string("is 1") : "are " + std::to_string(n)) +
                  (n > kColumns ? " (a tab within a field?)" : ""));
         w.field[kColumns] = end + 1;
         for (int c = 0; c < kColumns; ++c)
-            if (w.field[c + 1] == w.field[c] + 1) fail("the field " + std::string(kNames[c]) + " is empty; write _ for nothing");
+            if (w.field[c + 1] == w.field[c] + 1)
+                fail("the field " + std::string(kNames[c]) + " is empty; write _ for nothing");
         for (const Column c : {kId, kUpos, kXpos, kFeats, kHead, kDeprel})
-            if (std::string_view f = slice(w, c); f.find(' ') != std::string_view::npos) fail("a space in the field " + std::string(kNames[c]));
+            if (std::string_view f = slice(w, c); f.find(' ') != std::string_view::npos)
+                fail("a space in the field " + std::string(kNames[c]));
         if (!in_sentence_) {
             in_sentence_ = true;
             sentence_.line = line_;
@@ -91,11 +97,13 @@ private:
         const std::string_view id = slice(w, kId);
         const std::uint32_t count = static_cast<std::uint32_t>(t_.words.size()) - sentence_.first;
         if (id.find_first_not_of("0123456789") != std::string_view::npos) return special(id, count);
-        if (number(id) != count + 1) fail("the id is " + shown(id) + " where " + std::to_string(count + 1) + " was expected");
+        if (number(id) != count + 1)
+            fail("the id is " + shown(id) + " where " + std::to_string(count + 1) + " was expected");
         if (count == kMostWords) fail("a sentence of more than " + std::to_string(kMostWords) + " words");
         const std::string_view head = slice(w, kHead);
         w.head = head == "_" ? -1 : static_cast<std::int32_t>(number(head));
-        if (head != "_" && (head.find_first_not_of("0123456789") != std::string_view::npos || number(head) > kMostWords))
+        if (head != "_" &&
+            (head.find_first_not_of("0123456789") != std::string_view::npos || number(head) > kMostWords))
             fail("the head is " + shown(head) + "; a number within the sentence, 0 for the root or _ was expected");
         t_.words.push_back(w);
         lines_.push_back(line_);
@@ -111,12 +119,14 @@ private:
         const std::uint32_t first = number(id.substr(0, at)), second = number(id.substr(at + 1));
         if (at == dash) {
             if (first != count + 1 || second < first || second > kMostWords || first <= range_end_)
-                fail("the multiword token " + shown(id) + " does not begin at the next word, " + std::to_string(count + 1));
+                fail("the multiword token " + shown(id) + " does not begin at the next word, " +
+                     std::to_string(count + 1));
             range_end_ = second;
             range_line_ = line_;
         } else {
             if (first != count || second != empty_ + 1)
-                fail("the empty node is " + shown(id) + " where " + std::to_string(count) + "." + std::to_string(empty_ + 1) + " was expected");
+                fail("the empty node is " + shown(id) + " where " + std::to_string(count) + "." +
+                     std::to_string(empty_ + 1) + " was expected");
             ++empty_;
         }
     }
@@ -125,7 +135,9 @@ private:
         if (!in_sentence_) return;
         const std::uint32_t n = static_cast<std::uint32_t>(t_.words.size()) - sentence_.first;
         if (n == 0) fail_at(sentence_.line, "a sentence without words");
-        if (range_end_ > n) fail_at(range_line_, "the multiword token ends at " + std::to_string(range_end_) + ", but the sentence has " + std::to_string(n) + " words");
+        if (range_end_ > n)
+            fail_at(range_line_, "the multiword token ends at " + std::to_string(range_end_) +
+                                     ", but the sentence has " + std::to_string(n) + " words");
         sentence_.end = end;
         sentence_.last = sentence_.first + n;
         check_tree(n);
@@ -142,10 +154,13 @@ private:
         for (std::uint32_t i = 0; i < n; ++i) {
             const std::int32_t h = words[i].head;
             if (h > static_cast<std::int32_t>(n))
-                fail_at(lines_[i], "the head is " + std::to_string(h) + ", but the sentence has " + std::to_string(n) + " words");
-            if (h == static_cast<std::int32_t>(i) + 1) fail_at(lines_[i], "word " + std::to_string(h) + " is its own head");
+                fail_at(lines_[i],
+                        "the head is " + std::to_string(h) + ", but the sentence has " + std::to_string(n) + " words");
+            if (h == static_cast<std::int32_t>(i) + 1)
+                fail_at(lines_[i], "word " + std::to_string(h) + " is its own head");
             if (h == 0 && root >= 0 && format_ == Format::conllu)
-                fail_at(lines_[i], "words " + std::to_string(root + 1) + " and " + std::to_string(i + 1) + " are both roots");
+                fail_at(lines_[i],
+                        "words " + std::to_string(root + 1) + " and " + std::to_string(i + 1) + " are both roots");
             if (h == 0 && root < 0) root = static_cast<int>(i);
             whole &= h >= 0;
         }
@@ -157,19 +172,23 @@ private:
                 seen_[at] = i;
                 at = words[at - 1].head;
             }
-            if (at > 0 && seen_[at] == i) fail_at(lines_[at - 1], "word " + std::to_string(at) + " hangs on itself: its heads form a cycle");
+            if (at > 0 && seen_[at] == i)
+                fail_at(lines_[at - 1], "word " + std::to_string(at) + " hangs on itself: its heads form a cycle");
         }
         if (whole && root < 0) fail_at(sentence_.line, "a sentence without a root");
     }
 
-    std::string_view slice(const Treebank::Word& w, int c) const { return {t_.text.data() + w.field[c], w.field[c + 1] - 1 - w.field[c]}; }
+    std::string_view slice(const Treebank::Word& w, int c) const {
+        return {t_.text.data() + w.field[c], w.field[c + 1] - 1 - w.field[c]};
+    }
     static std::uint32_t number(std::string_view s) {
         std::uint32_t value = 0;
         const auto [p, error] = std::from_chars(s.data(), s.data() + s.size(), value);
         return error == std::errc() && p == s.data() + s.size() ? value : 0xffffffffu;
     }
 
-    static constexpr const char* kNames[] = {"ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC"};
+    static constexpr const char* kNames[] = {"ID",    "FORM", "LEMMA",  "UPOS", "XPOS",
+                                             "FEATS", "HEAD", "DEPREL", "DEPS", "MISC"};
     Treebank& t_;
     Format format_;
     Treebank::Sentence sentence_{};
@@ -179,7 +198,8 @@ private:
 };
 
 // The file again, with heads and (unless null) relations given for every word.
-inline std::string write_conll(const Treebank& t, const std::int32_t* heads, const std::vector<std::string>* names, const std::int32_t* relations) {
+inline std::string write_conll(const Treebank& t, const std::int32_t* heads, const std::vector<std::string>* names,
+                               const std::int32_t* relations) {
     std::string out;
     out.reserve(t.text.size() + t.words.size());
     std::size_t at = 0;
@@ -187,7 +207,8 @@ inline std::string write_conll(const Treebank& t, const std::int32_t* heads, con
         const Treebank::Word& word = t.words[w];
         out.append(t.text, at, word.field[kHead] - at);
         char digits[16];
-        const char* end = heads[w] < 0 ? (digits[0] = '_', digits + 1) : std::to_chars(digits, digits + 16, heads[w]).ptr;
+        const char* end =
+            heads[w] < 0 ? (digits[0] = '_', digits + 1) : std::to_chars(digits, digits + 16, heads[w]).ptr;
         out.append(digits, static_cast<std::size_t>(end - digits));
         at = word.field[kDeprel] - 1;
         if (names != nullptr) {

@@ -1,8 +1,10 @@
-// The best tree in O(n^2), projective or not: Y. J. Chu and T. H. Liu, 1965; J. Edmonds, 1967; R. E. Tarjan, "Finding optimum
-// branchings", Networks 7, 1977, in its form for dense graphs, with lists of the arcs that there are: memory grows with these.
+// The best tree in O(n^2), projective or not: Y. J. Chu and T. H. Liu, 1965; J. Edmonds, 1967; R. E. Tarjan, "Finding
+// optimum branchings", Networks 7, 1977, in its form for dense graphs, with lists of the arcs that there are: memory
+// grows with these.
 //
-// A path grows backwards along best incoming arcs until it meets the root or what already hangs on it. Where it closes a cycle,
-// the cycle becomes one node, whose incoming arcs are counted by what they gain over the arc of the cycle that they displace.
+// A path grows backwards along best incoming arcs until it meets the root or what already hangs on it. Where it closes
+// a cycle, the cycle becomes one node, whose incoming arcs are counted by what they gain over the arc of the cycle that
+// they displace.
 #pragma once
 
 #include <algorithm>
@@ -32,8 +34,8 @@ public:
         high_ = std::max(high_, s);
         rows_[static_cast<std::size_t>(modifier)].push_back({s, head, modifier});
     }
-    // Fills heads[1..n]; false if there is no tree. With a single root every arc from the root pays more than all others together
-    // could make up for.
+    // Fills heads[1..n]; false if there is no tree. With a single root every arc from the root pays more than all
+    // others together could make up for.
     bool decode(bool single_root, std::int32_t* heads) {
         if (n_ == 0) return true;
         start(single_root);
@@ -110,7 +112,8 @@ private:
         return true;
     }
 
-    // The end of the path, from `first` on, closes a cycle and becomes one node; its arcs go where the first member's were.
+    // The end of the path, from `first` on, closes a cycle and becomes one node; its arcs go where the first member's
+    // were.
     void contract(int first) {
         const int c = next_++;
         std::size_t begin = path_.size() - 1;
@@ -162,7 +165,7 @@ private:
     }
 
     int n_ = 0, N_ = 0, next_ = 0;
-    double low_ = 0, high_ = 0;  // scores
+    double low_ = 0, high_ = 0;           // scores
     std::vector<std::vector<Arc>> rows_;  // a node's arcs, from the left to the right
     std::vector<Arc> merged_;
     std::vector<double> cost_;

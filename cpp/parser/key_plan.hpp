@@ -1,6 +1,6 @@
-// Templates as arithmetic. Every atom is a random 32-bit value x; the key of a template is salt + sum_a c_a x_a modulo 2^32 with
-// random odd coefficients c: a sum, so that an arc's key is its head's part plus its modifier's part, and sixteen templates
-// are one vector operation.
+// Templates as arithmetic. Every atom is a random 32-bit value x; the key of a template is salt + sum_a c_a x_a modulo
+// 2^32 with random odd coefficients c: a sum, so that an arc's key is its head's part plus its modifier's part, and
+// sixteen templates are one vector operation.
 #pragma once
 
 #include <array>
@@ -66,7 +66,9 @@ public:
         for (std::size_t t = 0; t < n; t += kLanes, next_id_ += kLanes) add_vector(texts + t, pairs);
     }
 
-    KeyTemplates side(int s) const { return {first_[s].data(), atoms_[s].data(), coefficients_[s].data(), salts_[s].data()}; }
+    KeyTemplates side(int s) const {
+        return {first_[s].data(), atoms_[s].data(), coefficients_[s].data(), salts_[s].data()};
+    }
     const std::uint32_t* context() const { return context_.data(); }  // [vector][context][lane]
     const std::uint8_t* has_context() const { return has_context_.data(); }
     int vectors() const { return static_cast<int>(has_context_.size()); }
@@ -105,8 +107,10 @@ private:
 
 // An arc's templates: the pairs and unigrams of group 0, then those of group 1.
 inline constexpr int kGroups = 2;
-inline constexpr int kPairVectors[kGroups] = {std::size(kTagPairs) / KeyPlan::kLanes, std::size(kWordPairs) / KeyPlan::kLanes};
-inline constexpr int kUnigramVectors[kGroups] = {std::size(kTagUnigrams) / KeyPlan::kLanes, std::size(kWordUnigrams) / KeyPlan::kLanes};
+inline constexpr int kPairVectors[kGroups] = {std::size(kTagPairs) / KeyPlan::kLanes,
+                                              std::size(kWordPairs) / KeyPlan::kLanes};
+inline constexpr int kUnigramVectors[kGroups] = {std::size(kTagUnigrams) / KeyPlan::kLanes,
+                                                 std::size(kWordUnigrams) / KeyPlan::kLanes};
 inline constexpr int kFirstVector[kGroups] = {0, kPairVectors[0] + kUnigramVectors[0]};
 inline constexpr int kLastVector[kGroups] = {kFirstVector[1], kFirstVector[1] + kPairVectors[1] + kUnigramVectors[1]};
 inline constexpr int kVectors = kLastVector[1];

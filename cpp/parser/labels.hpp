@@ -1,5 +1,5 @@
-// Relations: the second, cheap step. Given the tree, every word's relation to its head is chosen by itself, with a linear model
-// over templates of the arc; one row of weights a feature, one column a relation.
+// Relations: the second, cheap step. Given the tree, every word's relation to its head is chosen by itself, with a
+// linear model over templates of the arc; one row of weights a feature, one column a relation.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 namespace wald::parser {
 
 struct LabelWeights {
-    int bits = 0;      // 2^bits rows
+    int bits = 0;  // 2^bits rows
     int n_labels = 0;
     LargeArray<float> values;
 
@@ -19,7 +19,9 @@ struct LabelWeights {
     LabelWeights(int table_bits, int labels) : bits(table_bits), n_labels(labels), values(size(table_bits, labels)) {}
     static int width(int labels) { return static_cast<int>(round_up(labels, 16)); }
     int width() const { return width(n_labels); }
-    static std::size_t size(int table_bits, int labels) { return (std::size_t{1} << table_bits) * static_cast<std::size_t>(width(labels)); }
+    static std::size_t size(int table_bits, int labels) {
+        return (std::size_t{1} << table_bits) * static_cast<std::size_t>(width(labels));
+    }
 };
 
 class Labeler {
@@ -31,7 +33,8 @@ public:
         const int n = atoms.n(), shift = 32 - weights.bits;
         for (int side = 0; side < 2; ++side) {
             keys_[side].resize(static_cast<std::size_t>(n) * kFeatures);
-            parser_kernels().keys(label_plan().side(side), atoms.arrays(), nullptr, n, 0, kLabelVectors, kLabelVectors, keys_[side].data());
+            parser_kernels().keys(label_plan().side(side), atoms.arrays(), nullptr, n, 0, kLabelVectors, kLabelVectors,
+                                  keys_[side].data());
         }
         arcs_.begin(atoms.tags(), atoms.coarse_tags(), n);
         for (int m = 1; m < n; ++m) arcs_.add(heads[m], m);
@@ -48,7 +51,8 @@ public:
                 for (int l = 0; l < KeyPlan::kLanes; ++l) {
                     const int i = v * KeyPlan::kLanes + l;
                     std::uint32_t key = head[i] + modifier[i] + direction;
-                    for (int c = 0; c < kContexts; ++c) key += coefficients[(v * kContexts + c) * KeyPlan::kLanes + l] * contexts[c];
+                    for (int c = 0; c < kContexts; ++c)
+                        key += coefficients[(v * kContexts + c) * KeyPlan::kLanes + l] * contexts[c];
                     places[i] = key >> shift;
                 }
         }
@@ -65,7 +69,8 @@ public:
     void ask_for(int m, const LabelWeights& weights) const {
         for (int i = 0; i < kFeatures; ++i)
             for (int l = 0; l < weights.n_labels; l += 16)
-                __builtin_prefetch(weights.values.data() + static_cast<std::size_t>(places(m)[i]) * weights.width() + l);
+                __builtin_prefetch(weights.values.data() + static_cast<std::size_t>(places(m)[i]) * weights.width() +
+                                   l);
     }
     static int best(const float* scores, int n_labels) {
         return static_cast<int>(std::max_element(scores, scores + n_labels) - scores);
@@ -117,7 +122,8 @@ public:
     }
     void average(float* out) const {
         const double steps = steps_ == 0 ? 1.0 : static_cast<double>(steps_);
-        for (std::size_t i = 0; i < late_.size(); ++i) out[i] = static_cast<float>(weights_.values[i] - late_[i] / steps);
+        for (std::size_t i = 0; i < late_.size(); ++i)
+            out[i] = static_cast<float>(weights_.values[i] - late_[i] / steps);
     }
     const LabelWeights& weights() const { return weights_; }
 

@@ -1,7 +1,7 @@
 // Learning arc weights on line, sentence by sentence, and averaging them.
 //
-// Averaged structured perceptron: M. Collins, EMNLP 2002. k = 1 MIRA with loss-augmented decoding: McDonald, Crammer and
-// Pereira, ACL 2005, section 2.3; the step is min(C, (loss - margin) / |difference of features|^2).
+// Averaged structured perceptron: M. Collins, EMNLP 2002. k = 1 MIRA with loss-augmented decoding: McDonald, Crammer
+// and Pereira, ACL 2005, section 2.3; the step is min(C, (loss - margin) / |difference of features|^2).
 #pragma once
 
 #include <map>
@@ -14,10 +14,10 @@ namespace wald::parser {
 
 struct LearnerSettings {
     Settings parse;
-    bool mira = true;           // or perceptron
-    double step = 0.01;         // MIRA's C; the perceptron's learning rate
-    bool random_states = false; // the costly group for words at random: p ~ U(0, 1) for a sentence, or none, or all
-    bool by_head = false;       // a word's arcs are those it is the head of
+    bool mira = true;            // or perceptron
+    double step = 0.01;          // MIRA's C; the perceptron's learning rate
+    bool random_states = false;  // the costly group for words at random: p ~ U(0, 1) for a sentence, or none, or all
+    bool by_head = false;        // a word's arcs are those it is the head of
     bool loss_augmented = true;
     double label_step = 0.05;
 };
@@ -50,8 +50,8 @@ public:
     }
 
     // One pass over sentences in the order given; all of them must have been seen.
-    void pass(const Treebank& t, const std::int64_t* order, std::int64_t n, const FilterSettings& f, const LearnerSettings& s,
-              std::uint64_t seed) {
+    void pass(const Treebank& t, const std::int64_t* order, std::int64_t n, const FilterSettings& f,
+              const LearnerSettings& s, std::uint64_t seed) {
         if (++passes_ == 2) groups_.restart();
         const Limits limits = f.limits(filter_);
         for (std::int64_t k = 0; k < n; ++k) {
@@ -62,7 +62,8 @@ public:
         }
     }
     // The same for the pruner, which knows nothing of the groups.
-    void pass_pruner(const Treebank& t, const std::int64_t* order, std::int64_t n, const FilterSettings& f, double rate) {
+    void pass_pruner(const Treebank& t, const std::int64_t* order, std::int64_t n, const FilterSettings& f,
+                     double rate) {
         pruner_->begin_pass();
         const Limits limits = f.limits(filter_);
         Atoms atoms;
@@ -75,7 +76,8 @@ public:
         }
     }
 
-    // The means of the weights after every step, from the second pass on if there is one: the first steps are the wildest.
+    // The means of the weights after every step, from the second pass on if there is one: the first steps are the
+    // wildest.
     Model model() const {
         Model m{lexicon_, filter_, groups_.mean(), labels_, {}, {}};
         if (pruner_) m.pruner = pruner_->mean();
@@ -92,7 +94,8 @@ private:
         for (std::uint32_t w = range.first; w < range.last; ++w) gold_.push_back(t.words[w].head);
     }
 
-    void learn(const Treebank& t, std::size_t sentence, const Limits& limits, const LearnerSettings& s, std::uint64_t random) {
+    void learn(const Treebank& t, std::size_t sentence, const Limits& limits, const LearnerSettings& s,
+               std::uint64_t random) {
         const Treebank::Sentence& range = t.sentences[sentence];
         p_.begin(t, sentence, lexicon_, groups_.weights(), nullptr);
         const int N = p_.atoms().n();

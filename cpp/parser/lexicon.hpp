@@ -13,8 +13,8 @@
 
 namespace wald::parser {
 
-// A language may lack one of the two tag columns: then the other one stands in, cut to two letters where a coarse tag is
-// wanted (as in MSTParser).
+// A language may lack one of the two tag columns: then the other one stands in, cut to two letters where a coarse tag
+// is wanted (as in MSTParser).
 inline std::string_view fine_tag(const Treebank& t, std::size_t word) {
     const std::string_view x = t.field(word, kXpos);
     return x == "_" ? t.field(word, kUpos) : x;
@@ -26,12 +26,11 @@ inline std::string_view coarse_tag(const Treebank& t, std::size_t word) {
 
 class TagNumbers {
 public:
-    static constexpr int kMostTags = 64, kRoot = 0;  // a set of tags is one 64-bit word; the last number is for all other tags
+    static constexpr int kMostTags = 64,
+                         kRoot = 0;  // a set of tags is one 64-bit word; the last number is for all other tags
 
     TagNumbers() = default;
-    explicit TagNumbers(std::vector<std::string> tags) : tags_(std::move(tags)) {
-        build();
-    }
+    explicit TagNumbers(std::vector<std::string> tags) : tags_(std::move(tags)) { build(); }
     // The most frequent tags; among equals the first of the alphabet.
     template <class TagOf>
     static TagNumbers of(const Treebank& t, TagOf&& tag_of) {
@@ -43,14 +42,17 @@ public:
             else ++at->second;
         }
         std::vector<std::pair<std::string, std::int64_t>> sorted(counts.begin(), counts.end());
-        std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+        std::stable_sort(sorted.begin(), sorted.end(),
+                         [](const auto& a, const auto& b) { return a.second > b.second; });
         std::vector<std::string> tags;
         for (const auto& [tag, n] : sorted)
             if (tags.size() < kMostTags - 2) tags.push_back(tag);
         return TagNumbers(std::move(tags));
     }
 
-    static std::uint64_t hash(std::string_view tag) { return hash_bytes(tag.data(), static_cast<std::int64_t>(tag.size()), 't'); }
+    static std::uint64_t hash(std::string_view tag) {
+        return hash_bytes(tag.data(), static_cast<std::int64_t>(tag.size()), 't');
+    }
     const std::vector<std::string>& tags() const { return tags_; }
     int n_tags() const { return static_cast<int>(tags_.size()) + 2; }  // with the root and the others
     // By the tag's hash.

@@ -16,7 +16,7 @@ struct Model {
     Weights weights;
     std::vector<std::string> labels;  // none: a parser without relations
     LabelWeights label_weights;
-    Weights pruner;                   // empty: a parser that has none
+    Weights pruner;  // empty: a parser that has none
 
     const Weights* pruner_or_null() const { return pruner.values.size() == 0 ? nullptr : &pruner; }
 };
@@ -27,10 +27,10 @@ struct FilterSettings {
     Limits limits(const LengthFilter& f) const { return Limits(f, use, factor, extra); }
 };
 
-// Fills heads and, unless null, labels of all words of all sentences; times, [4], gets seconds of features, scores, decoding
-// and labelling, summed over threads. Returns the number of arcs that all groups scored.
-inline std::int64_t parse_all(const Model& model, const Treebank& t, const Settings& s, const Choice& choice, int n_threads,
-                      std::int32_t* heads, std::int32_t* labels, double* times) {
+// Fills heads and, unless null, labels of all words of all sentences; times, [4], gets seconds of features, scores,
+// decoding and labelling, summed over threads. Returns the number of arcs that all groups scored.
+inline std::int64_t parse_all(const Model& model, const Treebank& t, const Settings& s, const Choice& choice,
+                              int n_threads, std::int32_t* heads, std::int32_t* labels, double* times) {
     struct Worker {
         SentenceParser parser;
         Labeler labeler;
@@ -43,11 +43,14 @@ inline std::int64_t parse_all(const Model& model, const Treebank& t, const Setti
     std::vector<Worker> workers(static_cast<std::size_t>(std::max(1, n_threads)));
     parallel_for(shares, n_threads, [&](std::int64_t share, int worker) {
         Worker& w = workers[static_cast<std::size_t>(worker)];
-        const std::size_t first = static_cast<std::size_t>(share) * kShare, last = std::min(first + kShare, t.sentences.size());
+        const std::size_t first = static_cast<std::size_t>(share) * kShare,
+                          last = std::min(first + kShare, t.sentences.size());
         for (std::size_t i = first; i < last; ++i) {
             give_way();
             const std::uint32_t at = t.sentences[i].first;
-            named(t, i, [&] { w.n_arcs += w.parser.parse(t, i, model.lexicon, model.weights, choice, s, heads + at, w.times); });
+            named(t, i, [&] {
+                w.n_arcs += w.parser.parse(t, i, model.lexicon, model.weights, choice, s, heads + at, w.times);
+            });
             if (labels == nullptr) continue;
             Stopwatch watch;
             w.padded.assign(1, -1);

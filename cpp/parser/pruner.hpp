@@ -1,6 +1,6 @@
-// Learning to tell which arcs deserve all features: a choice among the heads of every word by itself, by tags of single words and
-// between, trained on the logarithm of the right head's probability. Trees would be the better parser, and the worse ranking of
-// a word's heads.
+// Learning to tell which arcs deserve all features: a choice among the heads of every word by itself, by tags of single
+// words and between, trained on the logarithm of the right head's probability. Trees would be the better parser, and
+// the worse ranking of a word's heads.
 #pragma once
 
 #include <cmath>
@@ -27,7 +27,8 @@ public:
         for (int first = 0, last = 0; first < arcs_.size(); first = last) {
             const int m = arcs_.modifier(first);
             float best = scores_[first], sum = 0;
-            for (last = first; last < arcs_.size() && arcs_.modifier(last) == m; ++last) best = std::max(best, scores_[last]);
+            for (last = first; last < arcs_.size() && arcs_.modifier(last) == m; ++last)
+                best = std::max(best, scores_[last]);
             for (int i = first; i < last; ++i) sum += scores_[i] = std::exp(scores_[i] - best);
             for (int i = first; i < last; ++i) {
                 const float gradient = (arcs_.head(i) == heads[m]) - scores_[i] / sum;

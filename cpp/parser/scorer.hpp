@@ -12,7 +12,7 @@ namespace wald::parser {
 
 // Lines of 16 hashed weights, then the weights of tags between, [head tag][modifier tag][bin][tag].
 struct Weights {
-    int bits = 0;    // 2^bits hashed weights
+    int bits = 0;  // 2^bits hashed weights
     int n_tags = 0;
     LargeArray<float> values;
 
@@ -25,9 +25,9 @@ struct Weights {
     std::size_t rows() const { return std::size_t{1} << bits; }
 };
 
-// What a score is the sum of: the pairs of [first, pairs) and the single words of [pairs, last), in vectors of templates, and the
-// tags between. The two groups, and the pruner, which looks at tags of single words and between, where it always sees the root's:
-// that is how it knows the two tags together.
+// What a score is the sum of: the pairs of [first, pairs) and the single words of [pairs, last), in vectors of
+// templates, and the tags between. The two groups, and the pruner, which looks at tags of single words and between,
+// where it always sees the root's: that is how it knows the two tags together.
 struct Level {
     int first, pairs, last;
     bool between;
@@ -37,7 +37,8 @@ inline constexpr int kPruner = kGroups, kLevels = kGroups + 1;
 inline constexpr Level kLevel[kLevels] = {
     {kFirstVector[0], kFirstVector[0] + kPairVectors[0], kLastVector[0], true, 0},
     {kFirstVector[1], kFirstVector[1] + kPairVectors[1], kLastVector[1], false, 0},
-    {kFirstVector[0] + kPairVectors[0], kFirstVector[0] + kPairVectors[0], kLastVector[0], true, 1u << TagNumbers::kRoot},
+    {kFirstVector[0] + kPairVectors[0], kFirstVector[0] + kPairVectors[0], kLastVector[0], true,
+     1u << TagNumbers::kRoot},
 };
 
 class Scorer {
@@ -85,7 +86,8 @@ public:
     template <class See>
     void features(int level, const Arcs& arcs, int arc, See&& see) {
         const Weights& w = *weights_[level];
-        const std::uint16_t h = static_cast<std::uint16_t>(arcs.head(arc)), m = static_cast<std::uint16_t>(arcs.modifier(arc));
+        const std::uint16_t h = static_cast<std::uint16_t>(arcs.head(arc)),
+                            m = static_cast<std::uint16_t>(arcs.modifier(arc));
         find_keys(level, 0, &h, 1);
         find_keys(level, 1, &m, 1);
         const int bin = arcs.bin(arc);
@@ -99,15 +101,18 @@ public:
             see(place ^ static_cast<std::uint32_t>(bin));
         };
         for (int i = first * KeyPlan::kLanes; i < pairs * KeyPlan::kLanes; ++i) {
-            const std::uint32_t* context = arc_plan().context() + i / KeyPlan::kLanes * kContexts * KeyPlan::kLanes + i % KeyPlan::kLanes;
+            const std::uint32_t* context =
+                arc_plan().context() + i / KeyPlan::kLanes * kContexts * KeyPlan::kLanes + i % KeyPlan::kLanes;
             std::uint32_t key = head[i] + modifier[i];
             for (int c = 0; c < kContexts; ++c) key += context[c * KeyPlan::kLanes] * arcs.contexts(arc)[c];
             both(key);
         }
         for (int i = pairs * KeyPlan::kLanes; i < last * KeyPlan::kLanes; ++i) both(head[i]), both(modifier[i]);
         if (between) {
-            const std::size_t row = w.rows() +
-                ((static_cast<std::size_t>(atoms_->tags()[h]) * w.n_tags + atoms_->tags()[m]) * kBins + bin) * TagNumbers::kMostTags;
+            const std::size_t row =
+                w.rows() +
+                ((static_cast<std::size_t>(atoms_->tags()[h]) * w.n_tags + atoms_->tags()[m]) * kBins + bin) *
+                    TagNumbers::kMostTags;
             for (std::uint64_t rest = arcs.between(arc) | always; rest != 0; rest &= rest - 1)
                 see(static_cast<std::uint32_t>(row + static_cast<std::size_t>(__builtin_ctzll(rest))));
         }
@@ -138,15 +143,17 @@ private:
                 has[positions[i]] = 1;
                 words.push_back(positions[i]);
             }
-        parser_kernels().keys(arc_plan().side(side), atoms_->arrays(), words.data() + before, static_cast<int>(words.size() - before), kLevel[level].first,
-                              kLevel[level].last, kVectors, keys_[side].data());
+        parser_kernels().keys(arc_plan().side(side), atoms_->arrays(), words.data() + before,
+                              static_cast<int>(words.size() - before), kLevel[level].first, kLevel[level].last,
+                              kVectors, keys_[side].data());
     }
     void score_words(int level) {
         const Weights& w = *weights_[level];
         for (int side = 0; side < 2; ++side) {
             std::vector<std::uint16_t>& words = unscored_[level][side];
-            parser_kernels().unigrams(w.values.data(), w.shift(), keys_[side].data(), words.data(), static_cast<int>(words.size()), kLevel[level].pairs,
-                                      kLevel[level].last, kVectors, unigrams_[level][side].data());
+            parser_kernels().unigrams(w.values.data(), w.shift(), keys_[side].data(), words.data(),
+                                      static_cast<int>(words.size()), kLevel[level].pairs, kLevel[level].last, kVectors,
+                                      unigrams_[level][side].data());
             words.clear();
         }
     }
@@ -154,10 +161,10 @@ private:
     const Atoms* atoms_ = nullptr;
     const Weights* weights_[kLevels] = {};
     bool is_ready_[kLevels] = {};
-    std::vector<char> has_keys_[kLevels][2];              // [position]
-    std::vector<std::uint16_t> unscored_[kLevels][2];     // positions with keys, but no sums yet
-    std::vector<std::uint32_t> keys_[2];                  // head, modifier: [position][vector][lane]
-    std::vector<float> unigrams_[kLevels][2];             // [position][bin]
+    std::vector<char> has_keys_[kLevels][2];           // [position]
+    std::vector<std::uint16_t> unscored_[kLevels][2];  // positions with keys, but no sums yet
+    std::vector<std::uint32_t> keys_[2];               // head, modifier: [position][vector][lane]
+    std::vector<float> unigrams_[kLevels][2];          // [position][bin]
 };
 
 }  // namespace wald::parser

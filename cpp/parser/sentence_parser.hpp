@@ -21,7 +21,8 @@ private:
 
 class SentenceParser {
 public:
-    void begin(const Treebank& t, std::size_t sentence, const Lexicon& lexicon, const Weights& weights, const Weights* pruner) {
+    void begin(const Treebank& t, std::size_t sentence, const Lexicon& lexicon, const Weights& weights,
+               const Weights* pruner) {
         atoms_.read(t, sentence, lexicon);
         scorer_.begin(atoms_, weights, pruner);
     }
@@ -52,13 +53,14 @@ public:
     }
     // Of these arcs, whose scores may be changed in between; false if they make no tree.
     bool decode(const Settings& s, std::int32_t* heads) {
-        return trees_.best(atoms_.n(), chosen_.arcs(), scores_.data(), chosen_.settled(), [&] { return chosen_.spare(); }, s, heads);
+        return trees_.best(
+            atoms_.n(), chosen_.arcs(), scores_.data(), chosen_.settled(), [&] { return chosen_.spare(); }, s, heads);
     }
 
-    // heads[0..n) of the n words; times[0..3) gains seconds of features, scores and decoding; the number of arcs that all groups
-    // score.
-    int parse(const Treebank& t, std::size_t sentence, const Lexicon& lexicon, const Weights& weights, const Choice& c, const Settings& s,
-              std::int32_t* heads, double* times) {
+    // heads[0..n) of the n words; times[0..3) gains seconds of features, scores and decoding; the number of arcs that
+    // all groups score.
+    int parse(const Treebank& t, std::size_t sentence, const Lexicon& lexicon, const Weights& weights, const Choice& c,
+              const Settings& s, std::int32_t* heads, double* times) {
         Stopwatch watch;
         begin(t, sentence, lexicon, weights, c.pruner);
         watch.lap(times[0]);

@@ -9,16 +9,16 @@ namespace wald::parser {
 
 // What a decoded sentence says of each of its words, in this order.
 enum Evidence : int {
-    kMargin,          // score of the chosen head less that of the word's best other head
-    kProbability,     // of the chosen head among the word's heads, by the exponentials of their scores
-    kEntropy,         // of these probabilities, in nats
-    kRivals,          // heads whose scores are within 2 of the best one's, without that one
-    kFromRoot,        // whether the head is the root
-    kToTheLeft,       // whether the head stands before the word
-    kLength,          // logarithm of the distance to the head
-    kDependents,      // how many words hang on the word
-    kHeadMargin,      // the margin of the head's own head
-    kDependentMargin, // the smallest margin among the dependents
+    kMargin,           // score of the chosen head less that of the word's best other head
+    kProbability,      // of the chosen head among the word's heads, by the exponentials of their scores
+    kEntropy,          // of these probabilities, in nats
+    kRivals,           // heads whose scores are within 2 of the best one's, without that one
+    kFromRoot,         // whether the head is the root
+    kToTheLeft,        // whether the head stands before the word
+    kLength,           // logarithm of the distance to the head
+    kDependents,       // how many words hang on the word
+    kHeadMargin,       // the margin of the head's own head
+    kDependentMargin,  // the smallest margin among the dependents
     kEvidence
 };
 
@@ -28,9 +28,10 @@ inline constexpr float kNoRival = 16.0f;
 class Session {
 public:
     // The model must outlive the session, the treebank need not.
-    Session(const Model& model, const Treebank& t, const Choice& choice, const Settings& settings, bool by_head, int n_threads)
-        : model_(model), settings_(settings), by_head_(by_head), n_threads_(std::max(1, n_threads)), workers_(static_cast<std::size_t>(n_threads_)),
-          sentences_(t.sentences.size()), bought_(t.words.size()) {
+    Session(const Model& model, const Treebank& t, const Choice& choice, const Settings& settings, bool by_head,
+            int n_threads)
+        : model_(model), settings_(settings), by_head_(by_head), n_threads_(std::max(1, n_threads)),
+          workers_(static_cast<std::size_t>(n_threads_)), sentences_(t.sentences.size()), bought_(t.words.size()) {
         offsets_.push_back(0);
         for (const auto& s : t.sentences) offsets_.push_back(s.last);
         for_each(nullptr, static_cast<std::int64_t>(sentences_.size()), [&](std::size_t i, std::int64_t, Worker& w) {
@@ -69,9 +70,11 @@ public:
         return words;
     }
 
-    // Best trees of some sentences (null: of all) under a state, a byte for every word of all sentences; heads, and unless null
-    // evidence [word][kEvidence], follow the order of the sentences asked for. What the state needs is bought first.
-    void decode(const std::uint8_t* state, const std::int64_t* examples, std::int64_t n, std::int32_t* heads, float* evidence) {
+    // Best trees of some sentences (null: of all) under a state, a byte for every word of all sentences; heads, and
+    // unless null evidence [word][kEvidence], follow the order of the sentences asked for. What the state needs is
+    // bought first.
+    void decode(const std::uint8_t* state, const std::int64_t* examples, std::int64_t n, std::int32_t* heads,
+                float* evidence) {
         for_each(examples, examples == nullptr ? n_sentences() : n, [&](std::size_t i, std::int64_t at, Worker& w) {
             Sentence& s = sentences_[i];
             const std::uint8_t* bits = state + offsets_[i];
@@ -79,7 +82,9 @@ public:
             add_up(s, bits, w);
             w.heads.resize(static_cast<std::size_t>(s.atoms.n()));
             try {
-                w.trees.best(s.atoms.n(), s.arcs, w.scores.data(), s.settled, [&] { return s.spare; }, settings_, w.heads.data());
+                w.trees.best(
+                    s.atoms.n(), s.arcs, w.scores.data(), s.settled, [&] { return s.spare; }, settings_,
+                    w.heads.data());
             } catch (const TooLarge& e) {
                 throw std::length_error("sentence " + std::to_string(i) + " " + e.what() + ".");
             }
@@ -88,8 +93,8 @@ public:
         });
     }
 
-    // Of every word: its fine and its coarse tag, the number of its arcs, and by how much the cheap score of the best one beats
-    // the next.
+    // Of every word: its fine and its coarse tag, the number of its arcs, and by how much the cheap score of the best
+    // one beats the next.
     void look(std::uint8_t* tags, std::uint8_t* coarse, std::int32_t* n_arcs, float* gaps) const {
         for (std::size_t i = 0; i < sentences_.size(); ++i) {
             const Sentence& s = sentences_[i];
@@ -114,11 +119,11 @@ private:
 
     struct Sentence {
         Atoms atoms;
-        Arcs arcs;                    // modifier by modifier
+        Arcs arcs;  // modifier by modifier
         std::vector<ScoredArc> settled, spare;
         std::vector<float> cheap, costly;
         std::unique_ptr<Scorer> scorer;  // from the first purchase to the last
-        int missing = 0;              // words without the costly group
+        int missing = 0;                 // words without the costly group
     };
     struct Worker {
         Scorer scorer;
@@ -156,7 +161,8 @@ private:
         parallel_for((n + kShare - 1) / kShare, n_threads_, [&](std::int64_t share, int worker) {
             for (std::int64_t k = share * kShare; k < std::min(n, (share + 1) * kShare); ++k) {
                 give_way();
-                work(static_cast<std::size_t>(examples == nullptr ? k : examples[k]), starts_[k], workers_[static_cast<std::size_t>(worker)]);
+                work(static_cast<std::size_t>(examples == nullptr ? k : examples[k]), starts_[k],
+                     workers_[static_cast<std::size_t>(worker)]);
             }
         });
     }
@@ -194,7 +200,8 @@ private:
     void add_up(const Sentence& s, const std::uint8_t* state, Worker& w) const {
         w.scores.resize(s.cheap.size());
         for (int k = 0; k < s.arcs.size(); ++k)
-            w.scores[k] = s.cheap[k] + (state[owner_of(s.arcs.head(k), s.arcs.modifier(k), by_head_) - 1] ? s.costly[k] : 0.0f);
+            w.scores[k] =
+                s.cheap[k] + (state[owner_of(s.arcs.head(k), s.arcs.modifier(k), by_head_) - 1] ? s.costly[k] : 0.0f);
     }
 
     void testify(const Sentence& s, const Worker& w, float* out) const {

@@ -1,9 +1,9 @@
-// Eisner's algorithm for sentences of few arcs. Only a word's own arcs can extend its spans, so that every arc takes O(n) steps:
-// O(n^2) for a few arcs a word, not O(n^3). Scores, ties and trees are those of `Eisner`.
+// Eisner's algorithm for sentences of few arcs. Only a word's own arcs can extend its spans, so that every arc takes
+// O(n) steps: O(n^2) for a few arcs a word, not O(n^3). Scores, ties and trees are those of `Eisner`.
 //
-// With a single root, spans that are longer than the longest arc between two words are of use only where they reach an end of the
-// sentence, so no others are kept: O(n b) memory for arcs of b words at most. J. Eisner and N. A. Smith, "Parsing with soft and hard
-// constraints on dependency length", IWPT 2005, do so for spans of the root.
+// With a single root, spans that are longer than the longest arc between two words are of use only where they reach an
+// end of the sentence, so no others are kept: O(n b) memory for arcs of b words at most. J. Eisner and N. A. Smith,
+// "Parsing with soft and hard constraints on dependency length", IWPT 2005, do so for spans of the root.
 #pragma once
 
 #include <algorithm>
@@ -65,9 +65,15 @@ private:
     };
 
     // Of spans no longer than the band, by the ends that name them: table(head)[end].
-    float* right(int i) { return right_.data() + static_cast<std::size_t>(i) * band_; }                // [i][j] complete, head i, ends at j
-    float* left(int j) { return left_.data() + static_cast<std::size_t>(j) * band_ + band_; }          // [j][i] complete, head j, begins at i
-    float* left_from(int i) { return left_from_.data() + static_cast<std::size_t>(i) * band_; }        // [i][j] the same, transposed
+    float* right(int i) {
+        return right_.data() + static_cast<std::size_t>(i) * band_;
+    }  // [i][j] complete, head i, ends at j
+    float* left(int j) {
+        return left_.data() + static_cast<std::size_t>(j) * band_ + band_;
+    }  // [j][i] complete, head j, begins at i
+    float* left_from(int i) {
+        return left_from_.data() + static_cast<std::size_t>(i) * band_;
+    }  // [i][j] the same, transposed
     // Of spans that reach the end, n, or the beginning, 1, too.
     float rightwards(int i, int j) { return j == n_ ? to_end_[static_cast<std::size_t>(i)] : right(i)[j]; }
     float leftwards(int j, int i) { return i == 1 ? to_begin_[static_cast<std::size_t>(j)] : left(j)[i]; }
@@ -133,11 +139,13 @@ private:
         to_begin_[1] = 0;
         for (int j = 2; j <= n_; ++j)
             for (const Arc* a = begin_of(j); a != end_of(j) && a->modifier < j; ++a)
-                to_begin_[static_cast<std::size_t>(j)] = std::max(to_begin_[static_cast<std::size_t>(j)], a->open + to_begin_[static_cast<std::size_t>(a->modifier)]);
+                to_begin_[static_cast<std::size_t>(j)] = std::max(
+                    to_begin_[static_cast<std::size_t>(j)], a->open + to_begin_[static_cast<std::size_t>(a->modifier)]);
     }
     // With one root: the arcs from it, each with a whole tree below.
     void find_roots() {
-        for (Arc* a = begin_of(0); a != end_of(0); ++a) a->open = leftwards(a->modifier, 1) + rightwards(a->modifier, n_) + a->score;
+        for (Arc* a = begin_of(0); a != end_of(0); ++a)
+            a->open = leftwards(a->modifier, 1) + rightwards(a->modifier, n_) + a->score;
     }
 
     bool trace(bool single_root, std::int32_t* heads) {

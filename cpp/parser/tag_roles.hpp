@@ -1,5 +1,5 @@
-// What a word does in its phrase, as far as its coarse tag tells: of Universal Dependencies, or the Penn Treebank's cut to two
-// letters. A word with any other tag does nothing of this.
+// What a word does in its phrase, as far as its coarse tag tells: of Universal Dependencies, or the Penn Treebank's cut
+// to two letters. A word with any other tag does nothing of this.
 #pragma once
 
 #include <array>
@@ -9,9 +9,9 @@
 namespace wald::parser {
 
 using Roles = std::uint8_t;
-inline constexpr Roles kOpens = 1;     // a phrase begins with it: preposition, conjunction
-inline constexpr Roles kBounds = 2;    // a phrase of a noun does not reach beyond it: verb, punctuation
-inline constexpr Roles kAttends = 4;   // belongs to a word near it: determiner, adjective, preposition
+inline constexpr Roles kOpens = 1;    // a phrase begins with it: preposition, conjunction
+inline constexpr Roles kBounds = 2;   // a phrase of a noun does not reach beyond it: verb, punctuation
+inline constexpr Roles kAttends = 4;  // belongs to a word near it: determiner, adjective, preposition
 
 class TagRoles {
 public:
@@ -27,11 +27,34 @@ private:
         Roles roles;
     };
     static constexpr Entry kEntries[] = {
-        {"ADP", kOpens | kAttends}, {"SCONJ", kOpens}, {"CCONJ", kOpens}, {"VERB", kBounds}, {"AUX", kBounds | kAttends},
-        {"PUNCT", kBounds}, {"INTJ", kBounds}, {"DET", kAttends}, {"ADJ", kAttends}, {"ADV", kAttends}, {"NUM", kAttends}, {"PART", kAttends},
-        {"IN", kOpens | kAttends}, {"TO", kOpens | kAttends}, {"CC", kOpens}, {"VB", kBounds}, {"MD", kBounds | kAttends},
-        {",", kBounds}, {".", kBounds}, {":", kBounds}, {"``", kBounds}, {"''", kBounds},
-        {"DT", kAttends}, {"JJ", kAttends}, {"RB", kAttends}, {"CD", kAttends}, {"PR", kAttends}, {"PO", kAttends},
+        {"ADP", kOpens | kAttends},
+        {"SCONJ", kOpens},
+        {"CCONJ", kOpens},
+        {"VERB", kBounds},
+        {"AUX", kBounds | kAttends},
+        {"PUNCT", kBounds},
+        {"INTJ", kBounds},
+        {"DET", kAttends},
+        {"ADJ", kAttends},
+        {"ADV", kAttends},
+        {"NUM", kAttends},
+        {"PART", kAttends},
+        {"IN", kOpens | kAttends},
+        {"TO", kOpens | kAttends},
+        {"CC", kOpens},
+        {"VB", kBounds},
+        {"MD", kBounds | kAttends},
+        {",", kBounds},
+        {".", kBounds},
+        {":", kBounds},
+        {"``", kBounds},
+        {"''", kBounds},
+        {"DT", kAttends},
+        {"JJ", kAttends},
+        {"RB", kAttends},
+        {"CD", kAttends},
+        {"PR", kAttends},
+        {"PO", kAttends},
     };
     TagRoles() {
         std::vector<std::string> tags;

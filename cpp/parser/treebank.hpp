@@ -16,9 +16,9 @@ struct Treebank {
         std::int32_t head;                  // position in the sentence, 0 for the root, -1 for none given
     };
     struct Sentence {
-        std::uint32_t begin, end;    // bytes: from the first comment to behind the empty line
-        std::uint32_t first, last;   // words
-        std::uint32_t line;          // of the first word, counted from 1
+        std::uint32_t begin, end;   // bytes: from the first comment to behind the empty line
+        std::uint32_t first, last;  // words
+        std::uint32_t line;         // of the first word, counted from 1
     };
 
     std::string text;

@@ -11,25 +11,27 @@
 namespace wald::parser {
 
 struct Settings {
-    bool projective = true;    // Eisner, or Chu-Liu-Edmonds
+    bool projective = true;  // Eisner, or Chu-Liu-Edmonds
     bool single_root = true;
-    int n_groups = kGroups;    // 1: tags only
+    int n_groups = kGroups;  // 1: tags only
 };
 
 class Trees {
 public:
     static constexpr double kMostBytes = 2147483648.0;  // of a chart
 
-    // heads[1..n) of the best tree of n positions made of arcs that were chosen; false if there is none. The spare arcs, spare(),
-    // count only where there is no tree without.
+    // heads[1..n) of the best tree of n positions made of arcs that were chosen; false if there is none. The spare
+    // arcs, spare(), count only where there is no tree without.
     template <class Spare>
-    bool best(int n, const Arcs& arcs, const float* scores, const std::vector<ScoredArc>& settled, Spare&& spare, const Settings& s, std::int32_t* heads) {
+    bool best(int n, const Arcs& arcs, const float* scores, const std::vector<ScoredArc>& settled, Spare&& spare,
+              const Settings& s, std::int32_t* heads) {
         list(n, arcs, scores, settled);
         if (best_of_listed(n, arcs.size() <= kFew * n, s, heads)) return true;
         const std::vector<ScoredArc> more = spare();
         if (more.empty()) return false;
         listed_.insert(listed_.end(), more.begin(), more.end());
-        std::stable_sort(listed_.begin(), listed_.end(), [](const ScoredArc& a, const ScoredArc& b) { return a.modifier < b.modifier; });
+        std::stable_sort(listed_.begin(), listed_.end(),
+                         [](const ScoredArc& a, const ScoredArc& b) { return a.modifier < b.modifier; });
         return best_of_listed(n, false, s, heads);
     }
 
@@ -77,8 +79,10 @@ private:
         if (bytes <= kMostBytes) return;
         char chart[32];
         std::snprintf(chart, sizeof chart, "%.1f", bytes / 1e9);
-        throw TooLarge("has " + std::to_string(n - 1) + " words and arcs of up to " + std::to_string(longest) + ": the chart of decoder='eisner' would take " +
-                       chart + " GB, and 2.1 GB are the most. Split it; or use decoder='chu-liu-edmonds', which needs no chart; or shorter arcs (length_filter='slack' or "
+        throw TooLarge("has " + std::to_string(n - 1) + " words and arcs of up to " + std::to_string(longest) +
+                       ": the chart of decoder='eisner' would take " + chart +
+                       " GB, and 2.1 GB are the most. Split it; or use decoder='chu-liu-edmonds', which needs no "
+                       "chart; or shorter arcs (length_filter='slack' or "
                        "'exact', or an arc_margin) with single_root=True");
     }
 
@@ -95,7 +99,8 @@ inline void named(const Treebank& t, std::size_t sentence, Work&& work) {
     try {
         work();
     } catch (const TooLarge& e) {
-        throw std::length_error("sentence " + std::to_string(sentence) + " (line " + std::to_string(t.sentences[sentence].line) + ") " + e.what() + ".");
+        throw std::length_error("sentence " + std::to_string(sentence) + " (line " +
+                                std::to_string(t.sentences[sentence].line) + ") " + e.what() + ".");
     }
 }
 

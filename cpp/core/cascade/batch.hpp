@@ -11,13 +11,16 @@ class Cascade<Source, Kept, Reference>::Batch {
 public:
     using Row = typename Source::Row;
 
-    Batch(const Cascade& cascade, int capacity, std::int64_t width) : c_(cascade), width_(std::max<std::int64_t>(width, 1)) {
+    Batch(const Cascade& cascade, int capacity, std::int64_t width)
+        : c_(cascade), width_(std::max<std::int64_t>(width, 1)) {
         Arena& arena = thread_arena();
         const std::int64_t n = capacity;
-        const std::int64_t work = std::max<std::int64_t>({c_.padded_outputs_, c_.decision_.n_classes, c_.terms_->full_work()});
+        const std::int64_t work =
+            std::max<std::int64_t>({c_.padded_outputs_, c_.decision_.n_classes, c_.terms_->full_work()});
         arena.reset(static_cast<std::size_t>(n) * c_.terms_->row_bytes() + Arena::bytes<T>(n * width_) +
-                    Arena::bytes<T>(n * c_.padded_outputs_) + Arena::bytes<Row>(n) + 16 * kPanelBytes + 3 * Arena::bytes<void*>(n) +
-                    Arena::bytes<std::int64_t>(n) + Arena::bytes<T>(work) + 2 * Arena::bytes<double>(work));
+                    Arena::bytes<T>(n * c_.padded_outputs_) + Arena::bytes<Row>(n) + 16 * kPanelBytes +
+                    3 * Arena::bytes<void*>(n) + Arena::bytes<std::int64_t>(n) + Arena::bytes<T>(work) +
+                    2 * Arena::bytes<double>(work));
         rows_storage_ = arena.take<Row>(n);
         rows_ = arena.take<const Row*>(n);
         slots_ = arena.take<T*>(n);
@@ -33,10 +36,12 @@ public:
 
     // Reads a row in; -1 when it is not finite, and then answered.
     int add(const Call& call, std::int64_t position) {
-        return admit(call, position, [&](Row& row) { return c_.terms_->prepare(call.rows, call.row(position), row, scratch_); });
+        return admit(call, position,
+                     [&](Row& row) { return c_.terms_->prepare(call.rows, call.row(position), row, scratch_); });
     }
 
-    // Reads the rows at n positions in. Calls arrived(i, r) for each that is finite: the i-th of them is row r of the batch.
+    // Reads the rows at n positions in. Calls arrived(i, r) for each that is finite: the i-th of them is row r of the
+    // batch.
     template <class Position, class Arrived>
     void read(const Call& call, std::int64_t n, const Position& position, const Arrived& arrived) {
         constexpr int kTogether = Source::kTogether;
@@ -51,7 +56,8 @@ public:
             for (int i = 0; i < m; ++i) rows[i] = call.row(position(at + i));
             const auto block = c_.terms_->block(call.rows, rows, m, scratch_);
             for (int i = 0; i < m; ++i) {
-                const int r = admit(call, position(at + i), [&](Row& row) { return c_.terms_->prepare(block, i, row, scratch_); });
+                const int r = admit(call, position(at + i),
+                                    [&](Row& row) { return c_.terms_->prepare(block, i, row, scratch_); });
                 if (r >= 0) arrived(at + i, r);
             }
         }
@@ -65,7 +71,8 @@ public:
     std::int64_t position(int r) const { return positions_[r]; }
     T* slot(int r) const { return slots_[r]; }
 
-    // Goes through stages; `begin` says from which term on slots are empty, when that is not where the stage before ended.
+    // Goes through stages; `begin` says from which term on slots are empty, when that is not where the stage before
+    // ended.
     void run(const Call& call, int first_stage, int last_stage, std::int64_t begin = -1) {
         for (int t = first_stage; t < last_stage && n_ > 0; ++t, begin = -1) {
             const std::int64_t end = c_.stages_.terms[t];
@@ -88,7 +95,8 @@ public:
         const int outputs = c_.terms_->n_outputs(), prefetched = c_.terms_->full_prefetch_rows();
         for (int r = 0; r < n_; ++r) {
             if (r % prefetched == 0) c_.terms_->prefetch_full(rows_ + r, std::min(prefetched, n_ - r));
-            const double e = c_.terms_->full(call.rows, call.row(positions_[r]), *rows_[r], slots_[r], call.working, full_, work_);
+            const double e =
+                c_.terms_->full(call.rows, call.row(positions_[r]), *rows_[r], slots_[r], call.working, full_, work_);
             if (call.scores != nullptr) {
                 std::copy(full_, full_ + outputs, call.scores + positions_[r] * outputs);
                 call.errors[positions_[r]] = e + c_.slack_;

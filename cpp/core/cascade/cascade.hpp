@@ -1,5 +1,6 @@
-// The one loop of the library: evaluate a block of terms for the rows still undecided, read out an estimate, let rows leave,
-// compact the active set, go on. It knows terms, readouts and thresholds; every stopping rule is a table of thresholds.
+// The one loop of the library: evaluate a block of terms for the rows still undecided, read out an estimate, let rows
+// leave, compact the active set, go on. It knows terms, readouts and thresholds; every stopping rule is a table of
+// thresholds.
 #pragma once
 
 #include <algorithm>
@@ -10,18 +11,18 @@
 #include <memory>
 
 #include "core/arena.hpp"
-#include "core/cascade/terms.hpp"
 #include "core/cascade/decision.hpp"
 #include "core/cascade/engine.hpp"
 #include "core/cascade/kernels.hpp"
+#include "core/cascade/terms.hpp"
 #include "core/limits.hpp"
 #include "core/models/rows.hpp"
 #include "core/thread_pool.hpp"
 
 namespace wald {
 
-// The early stages: after terms[t] terms a row leaves when its score is above high[t] or below low[t] (one output), or its
-// confidence above high[t] (several).
+// The early stages: after terms[t] terms a row leaves when its score is above high[t] or below low[t] (one output), or
+// its confidence above high[t] (several).
 template <class T>
 struct Stages {
     std::vector<std::int64_t> terms;
@@ -40,8 +41,9 @@ public:
 
     Cascade(const ModelShape& shape, std::shared_ptr<const Source> source, std::shared_ptr<const Kept> kept,
             std::shared_ptr<const Reference> reference, const Decision& decision, Stages<T> stages, double slack)
-        : Engine(shape, decision, slack), terms_(std::move(source)), kept_(std::move(kept)), reference_(std::move(reference)), decision_(decision),
-          stages_(std::move(stages)), slack_(slack), padded_outputs_(round_up(terms_->n_outputs(), L)) {
+        : Engine(shape, decision, slack), terms_(std::move(source)), kept_(std::move(kept)),
+          reference_(std::move(reference)), decision_(decision), stages_(std::move(stages)), slack_(slack),
+          padded_outputs_(round_up(terms_->n_outputs(), L)) {
         while (n_head_ < stages_.size() && (n_head_ == 0 || stages_.terms[n_head_] <= kHeadPanels * L)) ++n_head_;
     }
 
@@ -64,14 +66,21 @@ public:
         redo(call, 0, 1, 1);
     }
 
-    void trace(const Rows& rows, const std::int64_t* ids, std::int64_t n, int n_threads, const Trace& trace) const override {
-        const Call call{rows, ids, stages_.size(), AtEnd::pending, 0.0, nullptr, nullptr,
+    void trace(const Rows& rows, const std::int64_t* ids, std::int64_t n, int n_threads,
+               const Trace& trace) const override {
+        const Call call{rows,
+                        ids,
+                        stages_.size(),
+                        AtEnd::pending,
+                        0.0,
+                        nullptr,
+                        nullptr,
                         {static_cast<T*>(trace.scores), trace.codes, static_cast<T*>(trace.confidence)}};
         run_all(call, n, n_threads);
     }
 
-    void full_scores(const Rows& rows, const std::int64_t* ids, std::int64_t n, double working, int n_threads, double* scores,
-                     double* errors) const override {
+    void full_scores(const Rows& rows, const std::int64_t* ids, std::int64_t n, double working, int n_threads,
+                     double* scores, double* errors) const override {
         const Call call{rows, ids, 0, AtEnd::full, working, nullptr, nullptr, {}, scores, errors};
         run_all(call, n, n_threads);
     }
@@ -106,7 +115,9 @@ protected:
         return kept_->slot_width(n_stages == 0 ? 0 : stages_.terms[n_stages - 1]);
     }
     // Terms in a row's slot once the first n_stages stages are through.
-    std::int64_t evaluated(int n_stages) const { return n_stages == 0 ? 0 : kept_->evaluated(stages_.terms[n_stages - 1]); }
+    std::int64_t evaluated(int n_stages) const {
+        return n_stages == 0 ? 0 : kept_->evaluated(stages_.terms[n_stages - 1]);
+    }
     std::int64_t tail_width(const Call& call) const {
         const std::int64_t early = slots_of(call.n_stages);
         return call.at_end == AtEnd::full && !call.tracing() ? std::max(early, terms_->full_width()) : early;
@@ -116,12 +127,13 @@ protected:
         return std::clamp<std::int64_t>(static_cast<std::int64_t>(kScratchBytes / row), 1, most);
     }
     // That the scratch memory holds from the first term to the last.
-    std::int64_t tail_rows() const { return tile_rows(std::max(slots_of(stages_.size()), terms_->full_width()), kTailRows); }
+    std::int64_t tail_rows() const {
+        return tile_rows(std::max(slots_of(stages_.size()), terms_->full_width()), kTailRows);
+    }
     static void each_piece(std::int64_t n, std::int64_t size, int n_threads,
                            const std::function<void(std::int64_t, std::int64_t, int)>& piece) {
-        parallel_for((n + size - 1) / size, n_threads, [&](std::int64_t i, int worker) {
-            piece(i * size, std::min(n, (i + 1) * size), worker);
-        });
+        parallel_for((n + size - 1) / size, n_threads,
+                     [&](std::int64_t i, int worker) { piece(i * size, std::min(n, (i + 1) * size), worker); });
     }
     // Read once a call: another thread may change the limit. A thread has a row at least.
     static int threads_for(std::int64_t n, int wanted) {
@@ -139,15 +151,14 @@ protected:
     virtual void answer_rows(const Call& call, std::int64_t begin, std::int64_t end, int n_threads) const {
         run_rows(call, end - begin, [&](std::int64_t i) { return begin + i; }, n_threads);
     }
-    // The n rows at some positions through all stages: few of them in one go; many first through the early stages, the head, tile by
-    // tile, where most of them leave, and then the survivors of all tiles together.
+    // The n rows at some positions through all stages: few of them in one go; many first through the early stages, the
+    // head, tile by tile, where most of them leave, and then the survivors of all tiles together.
     template <class Position>
     void run_rows(const Call& call, std::int64_t n, const Position& position, int n_threads) const {
         const int head = std::min(n_head_, call.n_stages);
         if (head == 0 || n <= n_threads * tail_rows()) {
-            each_batch(n, head == 0 ? 1 : kLeastRows, n_threads, [&](std::int64_t begin, std::int64_t end) {
-                run_range(call, begin, end, position);
-            });
+            each_batch(n, head == 0 ? 1 : kLeastRows, n_threads,
+                       [&](std::int64_t begin, std::int64_t end) { run_range(call, begin, end, position); });
             return;
         }
         struct Survivors {
@@ -168,19 +179,24 @@ protected:
         });
         std::vector<std::pair<std::int64_t, const T*>> pool;
         for (const Survivors& k : kept)
-            for (std::size_t i = 0; i < k.positions.size(); ++i) pool.emplace_back(k.positions[i], k.slots.data() + i * width);
-        each_batch(static_cast<std::int64_t>(pool.size()), kLeastRows, n_threads, [&](std::int64_t begin, std::int64_t end) {
-            Batch batch(*this, static_cast<int>(end - begin), tail_width(call));
-            batch.read(call, end - begin, [&](std::int64_t i) { return pool[begin + i].first; },
-                       [&](std::int64_t i, int r) { std::copy_n(pool[begin + i].second, width, batch.slot(r)); });
-            batch.run(call, head, call.n_stages);
-            batch.finish(call);
-        });
+            for (std::size_t i = 0; i < k.positions.size(); ++i)
+                pool.emplace_back(k.positions[i], k.slots.data() + i * width);
+        each_batch(static_cast<std::int64_t>(pool.size()), kLeastRows, n_threads,
+                   [&](std::int64_t begin, std::int64_t end) {
+                       Batch batch(*this, static_cast<int>(end - begin), tail_width(call));
+                       batch.read(
+                           call, end - begin, [&](std::int64_t i) { return pool[begin + i].first; },
+                           [&](std::int64_t i, int r) { std::copy_n(pool[begin + i].second, width, batch.slot(r)); });
+                       batch.run(call, head, call.n_stages);
+                       batch.finish(call);
+                   });
     }
     // As many rows at a time as the scratch memory holds, yet a share for every thread, of `least` rows or more.
-    void each_batch(std::int64_t n, std::int64_t least, int n_threads, const std::function<void(std::int64_t, std::int64_t)>& batch) const {
+    void each_batch(std::int64_t n, std::int64_t least, int n_threads,
+                    const std::function<void(std::int64_t, std::int64_t)>& batch) const {
         const std::int64_t shares = std::clamp<std::int64_t>(n / least, 1, n_threads);
-        each_piece(n, std::clamp<std::int64_t>((n + shares - 1) / shares, 1, tail_rows()), n_threads, [&](std::int64_t begin, std::int64_t end, int) { batch(begin, end); });
+        each_piece(n, std::clamp<std::int64_t>((n + shares - 1) / shares, 1, tail_rows()), n_threads,
+                   [&](std::int64_t begin, std::int64_t end, int) { batch(begin, end); });
     }
     static void answer(const Call& call, std::int64_t position, std::int32_t code, int stage) {
         call.codes[position] = code;
@@ -208,7 +224,8 @@ protected:
 
     class Batch;  // rows that go through stages together: batch.hpp
 
-    // The rows at positions [begin, end) whose single-precision score lies within rounding of a tie, once more in double.
+    // The rows at positions [begin, end) whose single-precision score lies within rounding of a tie, once more in
+    // double.
     void redo([[maybe_unused]] const Call& call, [[maybe_unused]] std::int64_t begin, [[maybe_unused]] std::int64_t end,
               [[maybe_unused]] int n_threads) const {
         if constexpr (std::is_same_v<T, float>) {
@@ -220,8 +237,11 @@ protected:
             }
             if (again.empty()) return;
             std::vector<std::int32_t> codes(again.size()), stages(again.size());
-            const Cascade<Reference, TermValues<Reference>, Reference> all(shape(), reference_, std::make_shared<const TermValues<Reference>>(reference_, Readouts<double>{}), reference_, decision_, {}, slack_);
-            all.predict(call.rows, ids.data(), std::ssize(ids), 0, AtEnd::full, call.working, n_threads, codes.data(), stages.data());
+            const Cascade<Reference, TermValues<Reference>, Reference> all(
+                shape(), reference_, std::make_shared<const TermValues<Reference>>(reference_, Readouts<double>{}),
+                reference_, decision_, {}, slack_);
+            all.predict(call.rows, ids.data(), std::ssize(ids), 0, AtEnd::full, call.working, n_threads, codes.data(),
+                        stages.data());
             for (std::size_t k = 0; k < again.size(); ++k) call.codes[again[k]] = codes[k];
         }
     }

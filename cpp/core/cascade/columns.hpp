@@ -1,5 +1,5 @@
-// Neighbouring rows whose features lie in columns. A column is read for many rows before the next one: first for all rows of the
-// tile, a vector of rows at a time; then, when few are left, for these alone.
+// Neighbouring rows whose features lie in columns. A column is read for many rows before the next one: first for all
+// rows of the tile, a vector of rows at a time; then, when few are left, for these alone.
 #pragma once
 
 #include "core/cascade/cascade.hpp"
@@ -22,10 +22,12 @@ class ColumnCascade::Tile {
 public:
     // Rows of a tile: their sums and values take no more than a thread's scratch.
     static std::int64_t rows(int n_looks) {
-        return std::clamp<std::int64_t>(static_cast<std::int64_t>(kScratchBytes / sizeof(T)) / (n_looks + StageEstimates::kGathered), L, kMostRows);
+        return std::clamp<std::int64_t>(
+            static_cast<std::int64_t>(kScratchBytes / sizeof(T)) / (n_looks + StageEstimates::kGathered), L, kMostRows);
     }
 
-    Tile(const ColumnCascade& cascade, const Call& call, std::int64_t first, int n) : c_(cascade), call_(call), first_(first), n_(n) {}
+    Tile(const ColumnCascade& cascade, const Call& call, std::int64_t first, int n)
+        : c_(cascade), call_(call), first_(first), n_(n) {}
 
     void run(const StageEstimates::Columns& columns) {
         // The last look of a call that answers there is not for columns.
@@ -78,8 +80,8 @@ private:
         return kernels<T>().settle(z, n, c_.stages_.low[look], c_.stages_.high[look], look, codes, stages, kept);
     }
 
-    // Answers live rows and compacts the active set: of the row that is i-th now, from[i] says where it was. A row that stays
-    // is written to as well, and stays pending, so that nothing hangs on a guess which of them leave.
+    // Answers live rows and compacts the active set: of the row that is i-th now, from[i] says where it was. A row that
+    // stays is written to as well, and stays pending, so that nothing hangs on a guess which of them leave.
     int judge(int look, const T* z, std::int32_t* live, int n, std::int32_t* from) const {
         std::int32_t codes[kMostRows], stages[kMostRows];
         std::fill_n(codes, n, kPending);

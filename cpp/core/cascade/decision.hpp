@@ -24,7 +24,9 @@ struct Decision {
     bool break_ties = false;    // votes
 
     int n_outputs() const {
-        return kind == DecisionKind::sign ? 1 : kind == DecisionKind::argmax ? n_classes : n_classes * (n_classes - 1) / 2;
+        return kind == DecisionKind::sign     ? 1
+               : kind == DecisionKind::argmax ? n_classes
+                                              : n_classes * (n_classes - 1) / 2;
     }
 
     // Several outputs: the label that an estimate z would give, and its confidence. `work` has room for n_classes.
@@ -67,8 +69,8 @@ private:
         return {code, best - second};
     }
 
-    // Pairs stand in libsvm's order; a positive decision is a vote for the first class. The confidence of a class is its
-    // smallest decision against any rival: positive for at most one class, which then wins whatever the tie rule.
+    // Pairs stand in libsvm's order; a positive decision is a vote for the first class. The confidence of a class is
+    // its smallest decision against any rival: positive for at most one class, which then wins whatever the tie rule.
     template <class T>
     Judgement<T> judge_votes(const T* z, T* smallest) const {
         for (int k = 0; k < n_classes; ++k) smallest[k] = std::numeric_limits<T>::infinity();

@@ -65,7 +65,8 @@ public:
                  std::any_of(spec.shift.begin(), spec.shift.end(), [](double v) { return v != 0; })} {}
 
     const ModelShape& shape() const override { return shape_; }
-    std::shared_ptr<const Engine> with_stages(const Decision& decision, const StagesSpec& stages, double slack) const override {
+    std::shared_ptr<const Engine> with_stages(const Decision& decision, const StagesSpec& stages,
+                                              double slack) const override {
         return shape_.single ? on(single_, decision, stages, slack) : on(double_, decision, stages, slack);
     }
     std::shared_ptr<const Engine> without_stages(bool single) const override {
@@ -78,7 +79,8 @@ private:
                                      const StagesSpec& stages, double slack) const {
         if (!stages.terms.empty() && FirstStageCascade<T>::suits(*machine, stages.terms[0]))
             return on_values<FirstStageCascade<T>>(shape_, machine, double_, decision, stages, slack);
-        return on_values<ValueCascade<KernelMachine<T>, KernelMachine<double>>>(shape_, machine, double_, decision, stages, slack);
+        return on_values<ValueCascade<KernelMachine<T>, KernelMachine<double>>>(shape_, machine, double_, decision,
+                                                                                stages, slack);
     }
 
     std::shared_ptr<const KernelMachine<float>> single_;
@@ -89,14 +91,18 @@ private:
 class PackedLinearModel final : public PackedModel {
 public:
     explicit PackedLinearModel(const LinearModelSpec& spec)
-        : model_(std::make_shared<const LinearModel>(spec)), shape_{model_->n_features(), model_->n_terms(), model_->n_outputs()} {}
+        : model_(std::make_shared<const LinearModel>(spec)),
+          shape_{model_->n_features(), model_->n_terms(), model_->n_outputs()} {}
 
     const ModelShape& shape() const override { return shape_; }
     // One output: the estimates of all stages are kept. Several: the values of the terms are.
-    std::shared_ptr<const Engine> with_stages(const Decision& decision, const StagesSpec& spec, double slack) const override {
-        if (shape_.n_outputs > 1) return on_values<ValueCascade<LinearModel, LinearModel>>(shape_, model_, model_, decision, spec, slack);
+    std::shared_ptr<const Engine> with_stages(const Decision& decision, const StagesSpec& spec,
+                                              double slack) const override {
+        if (shape_.n_outputs > 1)
+            return on_values<ValueCascade<LinearModel, LinearModel>>(shape_, model_, model_, decision, spec, slack);
         auto estimates = std::make_shared<const StageEstimates>(model_, spec.terms, spec.weights, spec.bias);
-        return std::make_shared<const ColumnCascade>(shape_, model_, estimates, model_, decision, thresholds<double>(spec), slack);
+        return std::make_shared<const ColumnCascade>(shape_, model_, estimates, model_, decision,
+                                                     thresholds<double>(spec), slack);
     }
     std::shared_ptr<const Engine> without_stages(bool) const override {
         return on_values<ValueCascade<LinearModel, LinearModel>>(shape_, model_, model_, {}, {}, 0.0);
@@ -113,6 +119,8 @@ std::shared_ptr<const PackedModel> pack(const KernelMachineSpec& spec, bool sing
     return std::make_shared<const PackedKernelMachine>(spec, single);
 }
 
-std::shared_ptr<const PackedModel> pack(const LinearModelSpec& spec) { return std::make_shared<const PackedLinearModel>(spec); }
+std::shared_ptr<const PackedModel> pack(const LinearModelSpec& spec) {
+    return std::make_shared<const PackedLinearModel>(spec);
+}
 
 }  // namespace wald

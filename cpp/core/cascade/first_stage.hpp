@@ -36,15 +36,16 @@ private:
             slot_ = arena.take<T>(terms);
         }
 
-        // Answers the rows at positions [begin, end) that are decided, and returns the positions of the others. Once the stage
-        // decides fewer than half of some rows, the next rows are returned without it.
+        // Answers the rows at positions [begin, end) that are decided, and returns the positions of the others. Once
+        // the stage decides fewer than half of some rows, the next rows are returned without it.
         std::vector<std::int64_t> run(const Call& call, std::int64_t begin, std::int64_t end) {
             std::vector<std::int64_t> undecided;
             bool worthwhile = true;
             for (std::int64_t at = begin; at < end; at += together_) {
                 const int n = static_cast<int>(std::min(together_, end - at));
                 if (worthwhile) worthwhile = 2 * decide(call, at, n, undecided) > n;
-                else for (int i = 0; i < n; ++i) undecided.push_back(at + i);
+                else
+                    for (int i = 0; i < n; ++i) undecided.push_back(at + i);
             }
             return undecided;
         }
@@ -56,10 +57,12 @@ private:
             T z[kTogether];
             for (int i = 0; i < n; ++i) rows[i] = call.row(first + i);
             const auto block = c_.terms_->block(call.rows, rows, n, scratch_);
-            c_.terms_->first_estimates(block, n, c_.stages_.terms[0], c_.kept_->weights(0), c_.kept_->bias(0), scratch_, slot_, z);
+            c_.terms_->first_estimates(block, n, c_.stages_.terms[0], c_.kept_->weights(0), c_.kept_->bias(0), scratch_,
+                                       slot_, z);
             const std::ptrdiff_t before = std::ssize(undecided);
             for (int i = 0; i < n; ++i) {
-                const std::int32_t code = c_.decided(z[i], 0);  // a row that this path does not take has NaN, which decides nothing
+                const std::int32_t code =
+                    c_.decided(z[i], 0);  // a row that this path does not take has NaN, which decides nothing
                 if (code == kPending) undecided.push_back(first + i);
                 else FirstStageCascade::answer(call, first + i, code, 0);
             }
@@ -73,7 +76,8 @@ private:
     };
 
     void answer_rows(const Call& call, std::int64_t begin, std::int64_t end, int n_threads) const override {
-        if (call.n_stages == 0 || call.rows.layout == Rows::Layout::csr) return Base::answer_rows(call, begin, end, n_threads);
+        if (call.n_stages == 0 || call.rows.layout == Rows::Layout::csr)
+            return Base::answer_rows(call, begin, end, n_threads);
         const std::vector<std::int64_t> undecided = first_stage(call, begin, end, n_threads);
         this->run_rows(call, std::ssize(undecided), [&](std::int64_t i) { return undecided[i]; }, n_threads);
     }

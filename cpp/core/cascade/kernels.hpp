@@ -1,9 +1,9 @@
-// The hot loops, as a table of functions that each instruction set fills in. Plain arrays and pointers only: a template of
-// the standard library that is instantiated here could be compiled for AVX-512 and then linked for everybody.
+// The hot loops, as a table of functions that each instruction set fills in. Plain arrays and pointers only: a template
+// of the standard library that is instantiated here could be compiled for AVX-512 and then linked for everybody.
 //
-// Sums have one fixed order per instruction set. A dot product is kChains chains of multiply-adds, added from left to right:
-// of a row of few non-zeros, each an equal part of the list of these; of any other row, each a contiguous segment of features,
-// whose zeros may be skipped, since fma(0, s, acc) = acc.
+// Sums have one fixed order per instruction set. A dot product is kChains chains of multiply-adds, added from left to
+// right: of a row of few non-zeros, each an equal part of the list of these; of any other row, each a contiguous
+// segment of features, whose zeros may be skipped, since fma(0, s, acc) = acc.
 #pragma once
 
 #include "core/common.hpp"
@@ -20,8 +20,8 @@ struct KernelParams {
     int degree = 3;
 };
 
-// Where each chain of a list of n non-zeros ends. Always in line: a copy of its own could be compiled for AVX-512 and then linked for
-// everybody.
+// Where each chain of a list of n non-zeros ends. Always in line: a copy of its own could be compiled for AVX-512 and
+// then linked for everybody.
 [[gnu::always_inline]] inline void cut_evenly(std::int32_t n, std::int32_t* ends) {
     for (int s = 0; s <= kChains; ++s) ends[s] = static_cast<std::int32_t>(std::int64_t{n} * s / kChains);
 }
@@ -29,9 +29,9 @@ struct KernelParams {
 // A row ready for dot products: dense, or as a list of its non-zeros.
 template <class T>
 struct PreparedRow {
-    const T* dense = nullptr;                 // null: use the list
+    const T* dense = nullptr;  // null: use the list
     const T* values = nullptr;
-    const std::int32_t* features = nullptr;   // of the non-zeros, ascending
+    const std::int32_t* features = nullptr;     // of the non-zeros, ascending
     std::int32_t chain_ends[kChains + 1] = {};  // in the list; [0] = 0
     T norm2 = 0;
 };
@@ -46,8 +46,8 @@ struct Panels {
     std::int64_t segments[kChains + 1] = {};
     const std::int32_t* frequent = nullptr;  // features that many of the vectors have, ascending
     int n_frequent = 0;
-    const T* offset = nullptr;         // [panel][lane]: -gamma |s|^2 (rbf)
-    const T* linear = nullptr;         // [panel][lane]: 1 where the lane is the plain dot product
+    const T* offset = nullptr;                 // [panel][lane]: -gamma |s|^2 (rbf)
+    const T* linear = nullptr;                 // [panel][lane]: 1 where the lane is the plain dot product
     const std::uint8_t* has_linear = nullptr;  // [panel]
 };
 
@@ -55,14 +55,15 @@ struct Panels {
 template <class T, class S>
 struct ColumnKernels {
     // One output for n_rows neighbouring rows, the same chain of operations for each row:
-    // out[r] = bias, then += columns[k][first + r] * weights[k * step] for k < n_columns. The first n_asked columns were asked
-    // for by the look before; memory is asked for the others a little ahead, and for the same rows of the columns from there to n_known.
-    void (*scores)(const S* const* columns, std::int64_t first, const T* weights, std::int64_t step, int n_asked, int n_columns,
-                   int n_known, T bias, int n_rows, T* out);
-    // out[k * stride + i] = columns[k][first + rows[i]] for k < m; the last panel is filled up with zeros. Memory is asked a
-    // little ahead, in the first n_known columns.
-    void (*gather)(const S* const* columns, std::int64_t first, int m, int n_known, const std::int32_t* rows, int n, T* out,
-                   std::int64_t stride);
+    // out[r] = bias, then += columns[k][first + r] * weights[k * step] for k < n_columns. The first n_asked columns
+    // were asked for by the look before; memory is asked for the others a little ahead, and for the same rows of the
+    // columns from there to n_known.
+    void (*scores)(const S* const* columns, std::int64_t first, const T* weights, std::int64_t step, int n_asked,
+                   int n_columns, int n_known, T bias, int n_rows, T* out);
+    // out[k * stride + i] = columns[k][first + rows[i]] for k < m; the last panel is filled up with zeros. Memory is
+    // asked a little ahead, in the first n_known columns.
+    void (*gather)(const S* const* columns, std::int64_t first, int m, int n_known, const std::int32_t* rows, int n,
+                   T* out, std::int64_t stride);
 };
 
 // A first look at rows one by one: n_panels panels of kernel values, read out.
@@ -83,10 +84,11 @@ struct Glance {
 // Rows of S that lie in memory one value behind the other.
 template <class T, class S>
 struct RowKernels {
-    // Lists the non-zeros, how many they are, and returns the squared norm, as `scan` does. `values` and `features` have room for
-    // one panel more than the row. Memory is asked on the way for the n values at `ahead`.
+    // Lists the non-zeros, how many they are, and returns the squared norm, as `scan` does. `values` and `features`
+    // have room for one panel more than the row. Memory is asked on the way for the n values at `ahead`.
     T (*list)(const S* x, std::int64_t n, const S* ahead, T* values, std::int32_t* features, std::int32_t* listed);
-    // The estimates of n rows, exactly as a batch comes to them; NaN for rows that have too many non-zeros or are not finite.
+    // The estimates of n rows, exactly as a batch comes to them; NaN for rows that have too many non-zeros or are not
+    // finite.
     void (*glance)(const Glance<T>& g, const void* const* rows, int n, T* z);
 };
 
@@ -100,8 +102,10 @@ struct Kernels {
     RowKernels<T, double> rows_f64;
     RowKernels<T, std::uint8_t> rows_u8;
     // Kernel values of panels [first, last) for rows that are all dense, or each a list, into slots[r] + panel * lanes.
-    void (*dots_dense)(const Panels<T>&, int first, int last, const PreparedRow<T>* const* rows, T* const* slots, int n);
-    void (*dots_sparse)(const Panels<T>&, int first, int last, const PreparedRow<T>* const* rows, T* const* slots, int n);
+    void (*dots_dense)(const Panels<T>&, int first, int last, const PreparedRow<T>* const* rows, T* const* slots,
+                       int n);
+    void (*dots_sparse)(const Panels<T>&, int first, int last, const PreparedRow<T>* const* rows, T* const* slots,
+                        int n);
     void (*activate)(const KernelParams&, const Panels<T>&, int first, int last, T norm2, T* slot);
     // sum over n_panels of slot * weights, one output
     T (*readout)(const T* slot, const T* weights, int n_panels);
@@ -112,14 +116,18 @@ struct Kernels {
     ColumnKernels<T, float> columns_f32;
     ColumnKernels<T, double> columns_f64;
     // Adds m gathered columns to n_looks sums of n rows, the chain of `accumulate` for each:
-    // sums[t * stride + r] += values[k * stride + r] * weights[k * step + t] for k < m, in that order. Whole panels of rows.
-    void (*add_columns)(const T* values, std::int64_t stride, int m, int n, const T* weights, std::int64_t step, int n_looks, T* sums);
-    // What n estimates settle, of rows whose code is kPending: those above `high` get the code 1, those below `low` 0, those that are
-    // not finite kNotFinite, all of them `look` as their stage. The numbers of the rows that stay pending go to `left`, ascending;
-    // how many they are is returned.
-    int (*settle)(const T* z, int n, T low, T high, std::int32_t look, std::int32_t* codes, std::int32_t* stages, std::int32_t* left);
+    // sums[t * stride + r] += values[k * stride + r] * weights[k * step + t] for k < m, in that order. Whole panels of
+    // rows.
+    void (*add_columns)(const T* values, std::int64_t stride, int m, int n, const T* weights, std::int64_t step,
+                        int n_looks, T* sums);
+    // What n estimates settle, of rows whose code is kPending: those above `high` get the code 1, those below `low` 0,
+    // those that are not finite kNotFinite, all of them `look` as their stage. The numbers of the rows that stay
+    // pending go to `left`, ascending; how many they are is returned.
+    int (*settle)(const T* z, int n, T low, T high, std::int32_t look, std::int32_t* codes, std::int32_t* stages,
+                  std::int32_t* left);
     // n_outputs (a multiple of lanes) outputs: out = bias + sum_j slot[j] * weights[j * n_outputs]
-    void (*readouts)(const T* const* slots, int n, const T* weights, const T* bias, int n_terms, int n_outputs, T* const* out);
+    void (*readouts)(const T* const* slots, int n, const T* weights, const T* bias, int n_terms, int n_outputs,
+                     T* const* out);
     // The same for several rows at once, each with sums and values of its own.
     void (*accumulate_rows)(T* const* sums, const T* weights, int n_panels, const T* const* values, int n, int n_rows);
     bool fused;  // products are not rounded before they are added

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "core/arena.hpp"
-#include "core/interruption.hpp"
 #include "core/cascade/kernels.hpp"
+#include "core/interruption.hpp"
 #include "core/models/row_reader.hpp"
 #include "core/models/rows.hpp"
 
@@ -23,14 +23,14 @@ struct KernelMachineSpec {
     const double* vectors = nullptr;           // (n_vectors, n_kept)
     const double* landmarks = nullptr;         // (any, n_kept): numbered from n_vectors on
     std::int64_t n_vectors = 0;
-    std::span<const std::int64_t> order;       // (n_terms,): which vector or landmark is compared with in each term
-    std::span<const std::uint8_t> linear;      // (n_terms,): 1 where the term is the plain dot product
-    std::span<const double> coef;              // (n_outputs, n_terms)
-    std::span<const double> intercept;         // (n_outputs,)
-    std::span<const std::int32_t> kept;        // the features that `vectors` has, ascending; empty: all
-    std::span<const double> scale, shift;      // (n_features,): x * scale + shift; empty: as it is
-    double swing = 0;                          // length of what the wrapped model's scaling adds and takes away again
-    std::span<const double> fill;              // (n_features,): stands in for NaN, after scale and shift; empty: none
+    std::span<const std::int64_t> order;   // (n_terms,): which vector or landmark is compared with in each term
+    std::span<const std::uint8_t> linear;  // (n_terms,): 1 where the term is the plain dot product
+    std::span<const double> coef;          // (n_outputs, n_terms)
+    std::span<const double> intercept;     // (n_outputs,)
+    std::span<const std::int32_t> kept;    // the features that `vectors` has, ascending; empty: all
+    std::span<const double> scale, shift;  // (n_features,): x * scale + shift; empty: as it is
+    double swing = 0;                      // length of what the wrapped model's scaling adds and takes away again
+    std::span<const double> fill;          // (n_features,): stands in for NaN, after scale and shift; empty: none
 
     std::int64_t n_kept() const { return kept.empty() ? n_features : static_cast<std::int64_t>(kept.size()); }
     const double* vector(std::int64_t term) const {
@@ -56,17 +56,18 @@ public:
         PreparedRow<T> prepared;
     };
 
-    // A machine in double precision borrows the vectors of `single`, the same machine, where these are exact there: what few rows
-    // need of it is mostly memory. Then it is for full scores alone, as terms without a coefficient may be rounded.
+    // A machine in double precision borrows the vectors of `single`, the same machine, where these are exact there:
+    // what few rows need of it is mostly memory. Then it is for full scores alone, as terms without a coefficient may
+    // be rounded.
     explicit KernelMachine(const KernelMachineSpec& spec, std::shared_ptr<const KernelMachine<float>> single = nullptr)
-        : lender_(single != nullptr && fits_in_single(spec) ? std::move(single) : nullptr),
-          params_(spec.params), n_terms_(spec.n_terms), reader_(spec.n_features, spec.kept, spec.scale, spec.shift, spec.fill),
-          n_outputs_(static_cast<int>(spec.intercept.size())), padded_outputs_(static_cast<int>(round_up(n_outputs_, L))),
-          n_panels_(static_cast<int>(round_up(spec.n_terms, L) / L)),
-          n_kept_(spec.n_kept()),
+        : lender_(single != nullptr && fits_in_single(spec) ? std::move(single) : nullptr), params_(spec.params),
+          n_terms_(spec.n_terms), reader_(spec.n_features, spec.kept, spec.scale, spec.shift, spec.fill),
+          n_outputs_(static_cast<int>(spec.intercept.size())),
+          padded_outputs_(static_cast<int>(round_up(n_outputs_, L))),
+          n_panels_(static_cast<int>(round_up(spec.n_terms, L) / L)), n_kept_(spec.n_kept()),
           panels_data_(lender_ != nullptr ? 0 : static_cast<std::size_t>(n_panels_) * n_kept_ * L),
-          offset_(static_cast<std::size_t>(n_panels_) * L),
-          linear_(static_cast<std::size_t>(n_panels_) * L), has_linear_(n_panels_),
+          offset_(static_cast<std::size_t>(n_panels_) * L), linear_(static_cast<std::size_t>(n_panels_) * L),
+          has_linear_(n_panels_),
           weights_(static_cast<std::size_t>(n_panels_) * L * (n_outputs_ == 1 ? 1 : padded_outputs_)),
           bias_(padded_outputs_), largest_(static_cast<std::size_t>(n_panels_) * L) {
         std::copy_n(reader_.segments(), kChains + 1, panels_.segments);
@@ -96,7 +97,9 @@ public:
     std::int64_t evaluated(std::int64_t terms) const { return round_up(terms, L); }  // whole panels
     std::int64_t full_width() const { return static_cast<std::int64_t>(n_panels_) * L; }
 
-    std::optional<std::span<const std::int32_t>> columns_read(std::int64_t) const { return {}; }  // a term reads the whole row
+    std::optional<std::span<const std::int32_t>> columns_read(std::int64_t) const {
+        return {};
+    }  // a term reads the whole row
     std::size_t row_bytes() const { return reader_.row_bytes(); }
     Scratch scratch(Arena& arena, std::int64_t rows) const { return reader_.scratch(arena, rows); }
 
@@ -119,12 +122,24 @@ public:
         return is_finite(row);
     }
 
-    // What the first `terms` terms of a block's first n rows read out to; NaN for a row of many non-zeros, or one that is not finite.
+    // What the first `terms` terms of a block's first n rows read out to; NaN for a row of many non-zeros, or one that
+    // is not finite.
     bool has_sparse_row_path() const { return reader_.keeps_all() && lender_ == nullptr; }
-    void first_estimates(const Block& block, int n, std::int64_t terms, const T* weights, T bias, const Scratch& scratch, T* slot, T* z) const {
-        const Glance<T> g{&params_, &panels_, static_cast<int>(round_up(terms, L) / L), weights, bias, n_features(),
-                          static_cast<std::int32_t>(reader_.most_listed()), scratch.values, scratch.features, slot};
-        RowReader<T>::by_type(block.dense.dtype, [&](const auto& kernels_of_rows, auto) { kernels_of_rows.glance(g, block.dense.row, n, z); });
+    void first_estimates(const Block& block, int n, std::int64_t terms, const T* weights, T bias,
+                         const Scratch& scratch, T* slot, T* z) const {
+        const Glance<T> g{&params_,
+                          &panels_,
+                          static_cast<int>(round_up(terms, L) / L),
+                          weights,
+                          bias,
+                          n_features(),
+                          static_cast<std::int32_t>(reader_.most_listed()),
+                          scratch.values,
+                          scratch.features,
+                          slot};
+        RowReader<T>::by_type(block.dense.dtype, [&](const auto& kernels_of_rows, auto) {
+            kernels_of_rows.glance(g, block.dense.row, n, z);
+        });
     }
 
     int full_prefetch_rows() const { return 1 << 30; }
@@ -143,8 +158,13 @@ public:
             int n_lists = 0, n_dense = 0;
             for (int r = at; r < at + m; ++r) {
                 const PreparedRow<T>* p = &rows[r]->prepared;
-                if (p->dense == nullptr) { lists[n_lists] = p; list_slots[n_lists++] = slots[r]; }
-                else { denses[n_dense] = p; dense_slots[n_dense++] = slots[r]; }
+                if (p->dense == nullptr) {
+                    lists[n_lists] = p;
+                    list_slots[n_lists++] = slots[r];
+                } else {
+                    denses[n_dense] = p;
+                    dense_slots[n_dense++] = slots[r];
+                }
             }
             const int some = panels_at_a_time(m);
             for (int from = first; from < last; from += some) {
@@ -152,13 +172,14 @@ public:
                 const int to = std::min(last, from + some);
                 if (n_lists > 0) k.dots_sparse(panels_, from, to, lists, list_slots, n_lists);
                 if (n_dense > 0) k.dots_dense(panels_, from, to, denses, dense_slots, n_dense);
-                for (int r = at; r < at + m; ++r) k.activate(params_, panels_, from, to, rows[r]->prepared.norm2, slots[r]);
+                for (int r = at; r < at + m; ++r)
+                    k.activate(params_, panels_, from, to, rows[r]->prepared.norm2, slots[r]);
             }
         }
     }
 
-    // The full scores from a slot that holds every term, and how far they may be from the wrapped model's own, which computes
-    // in `working` precision (unit roundoff).
+    // The full scores from a slot that holds every term, and how far they may be from the wrapped model's own, which
+    // computes in `working` precision (unit roundoff).
     double full(const Rows&, std::int64_t, const Row& row, const T* slot, double working, double* f, T* work) const {
         const Kernels<T>& k = kernels<T>();
         if (n_outputs_ == 1) {
@@ -229,20 +250,23 @@ private:
             if (having[f] * kRare >= n_terms_) frequent_.push_back(static_cast<std::int32_t>(f));
     }
 
-    // First-order rounding bounds, with some room to spare. `magnitude` is sum_j max_k |a_kj| |T_j|; u is our own roundoff, w the
-    // wrapped model's.
+    // First-order rounding bounds, with some room to spare. `magnitude` is sum_j max_k |a_kj| |T_j|; u is our own
+    // roundoff, w the wrapped model's.
     double error(const PreparedRow<T>& row, double magnitude, double working) const {
         const double u = std::numeric_limits<T>::epsilon() / 2, w = working, d = static_cast<double>(n_features());
         const double n = static_cast<double>(n_terms_);
         const double chain = static_cast<double>(reader_.longest_chain(row));
         const double smallest = d * std::numeric_limits<T>::min();  // of squares that underflow, all features together
-        const double x = std::sqrt(static_cast<double>(row.norm2) + smallest), s = longest_ + std::sqrt(smallest), both = x + s + 2 * swing_;
+        const double x = std::sqrt(static_cast<double>(row.norm2) + smallest), s = longest_ + std::sqrt(smallest),
+                     both = x + s + 2 * swing_;
         const double reading = (sizeof(T) == 4 ? 2 * u : 0) + (reader_.scales() ? 10 * (u + w) : 0);
         // of gamma times the dot product; of the exponent -gamma |x - s|^2, its two norms summed over L lanes
-        const double dot = params_.gamma * ((chain + 8) * u * x * s + ((d + 20) * w + reading) * both * both + smallest);
+        const double dot =
+            params_.gamma * ((chain + 8) * u * x * s + ((d + 20) * w + reading) * both * both + smallest);
         const double exponent = 2 * dot + params_.gamma * ((d / L + 12) * u * x * x + 8 * u * s * s);
         const double sums = ((n_outputs_ == 1 ? n / L : n) + 24) * u + (n + 24) * w;
-        double e = magnitude * sums + largest_bias_ * ((n_outputs_ == 1 ? 8 : n + 8) * u + 8 * w);  // several outputs: one chain that starts from the bias
+        double e = magnitude * sums + largest_bias_ * ((n_outputs_ == 1 ? 8 : n + 8) * u +
+                                                       8 * w);  // several outputs: one chain that starts from the bias
         if (params_.activation == Activation::rbf) {
             if (!(exponent < 0.1)) return HUGE_VAL;
             e += magnitude * 1.1 * exponent + total_ * 4 * std::numeric_limits<T>::min();

@@ -15,13 +15,13 @@ namespace wald {
 
 struct LinearModelSpec {
     std::int64_t n_features = 0;
-    std::span<const std::int32_t> order;   // the columns that early stages read, in the plan's order
-    std::span<const double> coef;          // (n_outputs, n_features), the features' own order
-    std::span<const double> intercept;     // (n_outputs,)
-    std::span<const double> fill;          // (n_features,): stands in for NaN; empty: none
-    // |x| @ magnitude + bias_magnitude bounds the sizes of all that the wrapped model adds up, for any output, and a value goes
-    // through at most `depth` of its roundings.
-    std::span<const double> magnitude;     // (n_features,)
+    std::span<const std::int32_t> order;  // the columns that early stages read, in the plan's order
+    std::span<const double> coef;         // (n_outputs, n_features), the features' own order
+    std::span<const double> intercept;    // (n_outputs,)
+    std::span<const double> fill;         // (n_features,): stands in for NaN; empty: none
+    // |x| @ magnitude + bias_magnitude bounds the sizes of all that the wrapped model adds up, for any output, and a
+    // value goes through at most `depth` of its roundings.
+    std::span<const double> magnitude;  // (n_features,)
     double bias_magnitude = 0, depth = 0;
 };
 
@@ -30,7 +30,8 @@ public:
     using Scalar = double;
     static constexpr int L = kLanes<double>;
     static constexpr int kBlockRows = 96, kBlockTerms = 32, kBlockStride = kBlockTerms + 8;
-    static constexpr std::int64_t kNearBytes = 4 << 20;  // rows of fewer bytes in all may be in a cache: asking takes time, too
+    static constexpr std::int64_t kNearBytes =
+        4 << 20;  // rows of fewer bytes in all may be in a cache: asking takes time, too
     // A non-zero of a CSR row that early stages read, and its place in the plan's order.
     struct Entry {
         std::int32_t position;
@@ -62,7 +63,8 @@ public:
           weights_(static_cast<std::size_t>(padded_features_) * n_outputs_), magnitude_(padded_features_) {
         for (std::size_t k = 0; k < order_.size(); ++k) position_[order_[k]] = static_cast<std::int32_t>(k);
         for (int k = 0; k < n_outputs_; ++k)
-            for (std::int64_t f = 0; f < n_features_; ++f) weights_[k * padded_features_ + f] = coef_[k * n_features_ + f];
+            for (std::int64_t f = 0; f < n_features_; ++f)
+                weights_[k * padded_features_ + f] = coef_[k * n_features_ + f];
         for (std::int64_t f = 0; f < n_features_; ++f) magnitude_[f] = spec.magnitude[f];
     }
 
@@ -81,7 +83,9 @@ public:
     std::int64_t full_work() const { return padded_features_; }
 
     Block block(const Rows& rows, const std::int64_t* ids, int, const Scratch&) const { return {&rows, ids}; }
-    bool prepare(const Block& block, int i, Row& row, Scratch& scratch) const { return prepare(*block.rows, block.ids[i], row, scratch); }
+    bool prepare(const Block& block, int i, Row& row, Scratch& scratch) const {
+        return prepare(*block.rows, block.ids[i], row, scratch);
+    }
     bool prepare(const Rows& rows, std::int64_t r, Row& row, Scratch& scratch) const {
         row = {&rows, r, &scratch, scratch.entries.size(), 0};
         if (rows.layout == Rows::Layout::csr && !order_.empty()) {
@@ -101,7 +105,8 @@ public:
     static std::span<const Entry> entries(const Row& row, std::int64_t begin, std::int64_t end) {
         const std::span<const Entry> all(row.scratch->entries.data() + row.first, row.n_entries);
         const auto place = [&](std::int64_t at) {
-            return std::lower_bound(all.begin(), all.end(), at, [](const Entry& e, std::int64_t p) { return e.position < p; });
+            return std::lower_bound(all.begin(), all.end(), at,
+                                    [](const Entry& e, std::int64_t p) { return e.position < p; });
         };
         return {place(begin), place(end)};
     }
@@ -119,8 +124,8 @@ public:
         });
         for (int r = 0; r < n; ++r) std::fill(slots[r] + end, slots[r] + round_up(end, L), 0.0);
     }
-    // Reads terms [begin, end) of rows, a block at a time: of `some` rows from `first` on, the terms at, at + 1, ... at + m - 1;
-    // the values of a row lie together, those of the next one kBlockStride further.
+    // Reads terms [begin, end) of rows, a block at a time: of `some` rows from `first` on, the terms at, at + 1, ... at
+    // + m - 1; the values of a row lie together, those of the next one kBlockStride further.
     template <class Use>
     void each_block(const Row* const* rows, int n, std::int64_t begin, std::int64_t end, const Use& use) const {
         double values[kBlockRows * kBlockStride];
@@ -148,14 +153,16 @@ public:
         } else {
             const std::byte* p = source.row(row.index);
             for (std::int64_t k = begin; k < end; ++k)
-                out[k - begin] = filled(load_element<double>(p + order_[k] * source.column_stride, source.dtype), order_[k]);
+                out[k - begin] =
+                    filled(load_element<double>(p + order_[k] * source.column_stride, source.dtype), order_[k]);
         }
     }
-    // Asks for the cache lines that gather will read, of all rows before the first is needed, unless the rows may be near by. Rows
-    // lie alike, mostly: the first says which lines. Inlined by force: see `prefetch_full`.
+    // Asks for the cache lines that gather will read, of all rows before the first is needed, unless the rows may be
+    // near by. Rows lie alike, mostly: the first says which lines. Inlined by force: see `prefetch_full`.
     [[gnu::always_inline]] void prefetch(const Row* const* rows, int n, std::int64_t begin, std::int64_t end) const {
         const Rows& source = *rows[0]->rows;
-        if (n < 2 || source.layout != Rows::Layout::dense || source.n_rows * std::abs(source.row_stride) < kNearBytes) return;
+        if (n < 2 || source.layout != Rows::Layout::dense || source.n_rows * std::abs(source.row_stride) < kNearBytes)
+            return;
         const std::byte* p = source.row(rows[0]->index);
         std::int64_t offsets[kBlockTerms];
         int lines = 0;
@@ -171,8 +178,8 @@ public:
             for (int i = 0; i < lines; ++i) __builtin_prefetch(p + offsets[i]);
         }
     }
-    // One column after the other, each a little ahead of its use: large columns often lie whole pages from each other, and the
-    // values of one row would then compete for the same few places of the cache.
+    // One column after the other, each a little ahead of its use: large columns often lie whole pages from each other,
+    // and the values of one row would then compete for the same few places of the cache.
     void gather_columns(const Row* const* rows, int n, std::int64_t begin, int m, double* values) const {
         const Rows& source = *rows[0]->rows;
         const auto ask = [&](int k) __attribute__((always_inline)) {  // see prefetch_full
@@ -185,14 +192,15 @@ public:
             if (k + ahead < m) ask(k + ahead);
             const Column c = source.column(order_[begin + k]);
             for (int r = 0; r < n; ++r)
-                values[r * kBlockStride + k] = filled(load_element<double>(c.data + rows[r]->index * c.stride, c.dtype), order_[begin + k]);
+                values[r * kBlockStride + k] =
+                    filled(load_element<double>(c.data + rows[r]->index * c.stride, c.dtype), order_[begin + k]);
         }
     }
     bool as_is() const { return fill_.empty(); }
     // How many rows `prefetch_full` takes at once: the lines of all of them should still be near when the last is read.
     int full_prefetch_rows() const { return static_cast<int>(std::clamp<std::int64_t>(8192 / n_features_, 1, 8)); }
-    // Prefetches everything that `full` reads of rows whose values lie in columns apart. Inlined by force: compilers leave out
-    // calls that only ask, for such calls change nothing.
+    // Prefetches everything that `full` reads of rows whose values lie in columns apart. Inlined by force: compilers
+    // leave out calls that only ask, for such calls change nothing.
     [[gnu::always_inline]] void prefetch_full(const Row* const* rows, int n) const {
         const Rows& source = *rows[0]->rows;
         if (!columns_apart(source) || source.n_rows * n_features_ * 4 < kNearBytes) return;
@@ -203,7 +211,8 @@ public:
     }
 
     // See KernelMachine::full.
-    double full(const Rows& rows, std::int64_t r, const Row&, const double*, double working, double* f, double* work) const {
+    double full(const Rows& rows, std::int64_t r, const Row&, const double*, double working, double* f,
+                double* work) const {
         double magnitude = 0;
         if (rows.layout == Rows::Layout::csr) {
             for (int k = 0; k < n_outputs_; ++k) f[k] = 0;
@@ -226,7 +235,8 @@ public:
 
 private:
     static bool columns_apart(const Rows& rows) {
-        return rows.layout == Rows::Layout::columns || (rows.layout == Rows::Layout::dense && rows.row_stride < rows.column_stride);
+        return rows.layout == Rows::Layout::columns ||
+               (rows.layout == Rows::Layout::dense && rows.row_stride < rows.column_stride);
     }
     double filled(double v, std::int64_t f) const { return v != v && !fill_.empty() ? fill_[f] : v; }
 
@@ -255,7 +265,8 @@ private:
         const double own = static_cast<double>(n_features_) + 8;  // in CSR rows one chain of all non-zeros
         const double size = magnitude + bias_magnitude_;
         if (size == 0) return 0;
-        // Near its largest number the wrapped model may overflow, and near its smallest one a product loses all its digits.
+        // Near its largest number the wrapped model may overflow, and near its smallest one a product loses all its
+        // digits.
         const bool single = working > 4 * u;
         if (!(size <= (single ? 0x1p100 : 0x1p1000))) return HUGE_VAL;
         const double smallest = single ? 0x1p-148 : 0x1p-1073;
@@ -281,8 +292,10 @@ public:
 
     // weights[t] has one entry for each of the first terms[t] terms.
     StageEstimates(std::shared_ptr<const LinearModel> model, std::span<const std::int64_t> terms,
-               const std::vector<std::span<const double>>& weights, const std::vector<std::span<const double>>& bias)
-        : model_(std::move(model)), terms_(terms.begin(), terms.end()), bias_(static_cast<std::size_t>(round_up(static_cast<std::int64_t>(terms.size()), L))),
+                   const std::vector<std::span<const double>>& weights,
+                   const std::vector<std::span<const double>>& bias)
+        : model_(std::move(model)), terms_(terms.begin(), terms.end()),
+          bias_(static_cast<std::size_t>(round_up(static_cast<std::int64_t>(terms.size()), L))),
           n_panels_(static_cast<int>(bias_.size() / L)) {
         const std::int64_t deepest = terms.empty() ? 0 : terms.back();
         weights_ = Aligned<double>(static_cast<std::size_t>(deepest) * bias_.size());
@@ -306,7 +319,8 @@ public:
         if (rows[0]->rows->layout == Rows::Layout::csr) {  // zeros change no sum
             for (int r = 0; r < n; ++r)
                 for (const LinearModel::Entry& e : LinearModel::entries(*rows[r], begin, end))
-                    kernels<double>().accumulate(slots[r], weights_.data() + e.position * bias_.size(), n_panels_, &e.value, 1);
+                    kernels<double>().accumulate(slots[r], weights_.data() + e.position * bias_.size(), n_panels_,
+                                                 &e.value, 1);
             return;
         }
         model_->each_block(rows, n, begin, end, [&](int first, int some, std::int64_t at, int m, const double* values) {
@@ -316,7 +330,8 @@ public:
         });
     }
 
-    // Columns that lie in memory one value behind the other, in the plan's order: as many as the first n_looks looks read.
+    // Columns that lie in memory one value behind the other, in the plan's order: as many as the first n_looks looks
+    // read.
     struct Columns {
         std::vector<const void*> at;
         Dtype dtype = Dtype::f32;
@@ -350,17 +365,20 @@ public:
         const int asked = look == 0 ? 0 : static_cast<int>(terms_[look]);
         const int known = static_cast<int>(terms_[std::min(look + 1, columns.n_looks - 1)]);
         with(columns, [&](const auto* const* at, const auto& kernel) {
-            kernel.scores(at, first, weights_.data() + look, step, asked, static_cast<int>(terms_[look]), known, bias_[look], n, scores);
+            kernel.scores(at, first, weights_.data() + look, step, asked, static_cast<int>(terms_[look]), known,
+                          bias_[look], n, scores);
         });
     }
-    // Adds terms [begin, end) of rows first + live[i] to sums[t * stride + i], for looks t from `look` on. `values` has room for
-    // kGathered columns of `stride` values.
+    // Adds terms [begin, end) of rows first + live[i] to sums[t * stride + i], for looks t from `look` on. `values` has
+    // room for kGathered columns of `stride` values.
     void add_columns(const Columns& columns, std::int64_t first, const std::int32_t* live, int n, int look, int n_looks,
                      std::int64_t begin, std::int64_t end, double* sums, std::int64_t stride, double* values) const {
         const std::int64_t step = static_cast<std::int64_t>(bias_.size());
         for (std::int64_t k = begin; k < end; k += kGathered) {
             const int known = static_cast<int>(end - k), m = std::min(kGathered, known);
-            with(columns, [&](const auto* const* at, const auto& kernel) { kernel.gather(at + k, first, m, known, live, n, values, stride); });
+            with(columns, [&](const auto* const* at, const auto& kernel) {
+                kernel.gather(at + k, first, m, known, live, n, values, stride);
+            });
             kernels<double>().add_columns(values, stride, m, n, weights_.data() + k * step + look, step, n_looks - look,
                                           sums + look * stride);
         }
@@ -371,7 +389,8 @@ public:
 private:
     template <class Use>
     static void with(const Columns& columns, const Use& use) {
-        if (columns.dtype == Dtype::f32) use(reinterpret_cast<const float* const*>(columns.at.data()), kernels<double>().columns_f32);
+        if (columns.dtype == Dtype::f32)
+            use(reinterpret_cast<const float* const*>(columns.at.data()), kernels<double>().columns_f32);
         else use(reinterpret_cast<const double* const*>(columns.at.data()), kernels<double>().columns_f64);
     }
 

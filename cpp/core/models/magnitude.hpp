@@ -19,7 +19,8 @@ inline double larger(double one, double other) { return other > one || std::isna
 
 template <class T>
 double largest(const std::byte* data, std::int64_t n, std::int64_t stride) {
-    if (stride == static_cast<std::int64_t>(sizeof(T))) return kernels<T>().largest(reinterpret_cast<const T*>(data), n);
+    if (stride == static_cast<std::int64_t>(sizeof(T)))
+        return kernels<T>().largest(reinterpret_cast<const T*>(data), n);
     double most = 0;
     for (std::int64_t i = 0; i < n; ++i) {
         T value;
@@ -39,8 +40,8 @@ inline double largest(const std::byte* data, std::int64_t n, std::int64_t stride
 
 }  // namespace magnitude
 
-// The largest absolute value; infinity or NaN if one is there. Bytes count as 255. The rows must be whole: no subset of ids, no
-// missing columns.
+// The largest absolute value; infinity or NaN if one is there. Bytes count as 255. The rows must be whole: no subset of
+// ids, no missing columns.
 inline double largest_magnitude(const Rows& rows, int n_threads) {
     constexpr std::int64_t kPiece = 1 << 18;  // values
     const std::int64_t bytes = rows.element_bytes();
@@ -52,7 +53,8 @@ inline double largest_magnitude(const Rows& rows, int n_threads) {
         line = [&](std::int64_t) { return Column{rows.data + rows.indptr[0] * bytes, bytes, rows.dtype}; };
     } else if (rows.layout == Rows::Layout::dense) {
         const bool by_rows = rows.column_stride == bytes, by_columns = rows.row_stride == bytes;
-        if ((by_rows && rows.row_stride == rows.n_columns * bytes) || (by_columns && rows.column_stride == rows.n_rows * bytes)) {
+        if ((by_rows && rows.row_stride == rows.n_columns * bytes) ||
+            (by_columns && rows.column_stride == rows.n_rows * bytes)) {
             n_lines = 1;
             length = rows.n_rows * rows.n_columns;
             line = [&](std::int64_t) { return Column{rows.data, bytes, rows.dtype}; };
@@ -74,7 +76,8 @@ inline double largest_magnitude(const Rows& rows, int n_threads) {
         for (std::int64_t l = first; l < std::min(n_lines, first + together); ++l) {
             const Column c = line(l);
             const std::int64_t n = std::min(kPiece, length - begin);
-            most[worker] = magnitude::larger(most[worker], magnitude::largest(c.data + begin * c.stride, n, c.stride, c.dtype));
+            most[worker] =
+                magnitude::larger(most[worker], magnitude::largest(c.data + begin * c.stride, n, c.stride, c.dtype));
         }
     });
     double all = 0;

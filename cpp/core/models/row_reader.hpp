@@ -1,4 +1,5 @@
-// Rows of any layout and type, read the way a kernel machine takes them: mapped, then as a list of non-zeros or as they are.
+// Rows of any layout and type, read the way a kernel machine takes them: mapped, then as a list of non-zeros or as they
+// are.
 #pragma once
 
 #include <algorithm>
@@ -34,9 +35,10 @@ public:
         bool loaded;
     };
 
-    // kept: the features that count, ascending; empty: all. x * scale + shift replaces x, then fill NaN; empty: as it is.
-    RowReader(std::int64_t n_features, std::span<const std::int32_t> kept, std::span<const double> scale, std::span<const double> shift,
-              std::span<const double> fill)
+    // kept: the features that count, ascending; empty: all. x * scale + shift replaces x, then fill NaN; empty: as it
+    // is.
+    RowReader(std::int64_t n_features, std::span<const std::int32_t> kept, std::span<const double> scale,
+              std::span<const double> shift, std::span<const double> fill)
         : n_features_(n_features), n_kept_(kept.empty() ? n_features : static_cast<std::int64_t>(kept.size())),
           scale_(scale.begin(), scale.end()), shift_(shift.begin(), shift.end()), fill_(fill.begin(), fill.end()) {
         if (!kept.empty()) {
@@ -69,7 +71,8 @@ public:
         b.n = n;
         b.loaded = !(as_it_is() && rows.contiguous() && (keeps_all() || rows.dtype == kOwn));
         b.dtype = b.loaded ? kOwn : rows.dtype;
-        for (int i = 0; i < n; ++i) b.row[i] = b.loaded ? static_cast<const void*>(scratch.dense + i * n_features_) : rows.row(r[i]);
+        for (int i = 0; i < n; ++i)
+            b.row[i] = b.loaded ? static_cast<const void*>(scratch.dense + i * n_features_) : rows.row(r[i]);
         if (b.loaded) load(rows, r, n, scratch.dense);
         return b;
     }
@@ -92,7 +95,8 @@ public:
         }
     }
 
-    // Of a row's dot products, in multiply-adds: zeros are no roundings. A row that is not sparse has the same as a list and as it is.
+    // Of a row's dot products, in multiply-adds: zeros are no roundings. A row that is not sparse has the same as a
+    // list and as it is.
     std::int64_t longest_chain(const PreparedRow<T>& row) const {
         const bool sparse = row.dense == nullptr && is_sparse(row.chain_ends[kChains]);
         std::int64_t longest = 0;
@@ -118,7 +122,10 @@ private:
         const auto from = [&](auto s) {
             using S = decltype(s);
             if (as_it_is()) use(s, [](S v, std::int64_t) { return static_cast<T>(v); });
-            else if (fill_.empty()) use(s, [&](S v, std::int64_t f) { return static_cast<T>(static_cast<double>(v) * scale_[f] + shift_[f]); });
+            else if (fill_.empty())
+                use(s, [&](S v, std::int64_t f) {
+                    return static_cast<T>(static_cast<double>(v) * scale_[f] + shift_[f]);
+                });
             else use(s, [&](S v, std::int64_t f) { return mapped(static_cast<double>(v), f); });
         };
         switch (dtype) {
@@ -144,7 +151,8 @@ private:
                 const Column c = rows.column(f);
                 converting(c.dtype, [&](auto s, const auto& map) {
                     for (int i = 0; i < n; ++i)
-                        out[i * n_features_ + f] = map(*reinterpret_cast<const decltype(s)*>(c.data + r[i] * c.stride), f);
+                        out[i * n_features_ + f] =
+                            map(*reinterpret_cast<const decltype(s)*>(c.data + r[i] * c.stride), f);
                 });
             }
         }
@@ -155,7 +163,8 @@ private:
             if (stride == static_cast<std::int64_t>(sizeof(S))) {  // an easy loop
                 for (std::int64_t f = 0; f < n_features_; ++f) out[f] = map(reinterpret_cast<const S*>(row)[f], f);
             } else {
-                for (std::int64_t f = 0; f < n_features_; ++f) out[f] = map(*reinterpret_cast<const S*>(row + f * stride), f);
+                for (std::int64_t f = 0; f < n_features_; ++f)
+                    out[f] = map(*reinterpret_cast<const S*>(row + f * stride), f);
             }
         });
     }

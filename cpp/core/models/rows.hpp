@@ -9,8 +9,16 @@ namespace wald {
 template <class T>
 inline T load_element(const std::byte* p, Dtype dtype) {
     switch (dtype) {
-        case Dtype::f32: { float v; std::memcpy(&v, p, sizeof v); return static_cast<T>(v); }
-        case Dtype::f64: { double v; std::memcpy(&v, p, sizeof v); return static_cast<T>(v); }
+        case Dtype::f32: {
+            float v;
+            std::memcpy(&v, p, sizeof v);
+            return static_cast<T>(v);
+        }
+        case Dtype::f64: {
+            double v;
+            std::memcpy(&v, p, sizeof v);
+            return static_cast<T>(v);
+        }
         default: return static_cast<T>(std::to_integer<unsigned char>(*p));
     }
 }
@@ -40,11 +48,10 @@ struct Rows {
 
     const std::byte* row(std::int64_t r) const { return data + r * row_stride; }
     // Of what is not CSR.
-    Column column(std::int64_t f) const { return layout == Layout::columns ? columns[f] : Column{data + f * column_stride, row_stride, dtype}; }
-    bool contiguous() const {
-        return layout == Layout::dense &&
-               (column_stride == element_bytes() || n_columns == 1);
+    Column column(std::int64_t f) const {
+        return layout == Layout::columns ? columns[f] : Column{data + f * column_stride, row_stride, dtype};
     }
+    bool contiguous() const { return layout == Layout::dense && (column_stride == element_bytes() || n_columns == 1); }
     std::int64_t element_bytes() const { return bytes_of(dtype); }
 };
 

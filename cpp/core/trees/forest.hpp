@@ -10,9 +10,9 @@
 
 namespace wald {
 
-// No path is walked: every question of a tree strikes out the leaves that its answer rules out, for many rows at once, and the
-// first leaf that is left is where a row arrives (Lucchese et al., "QuickScorer", SIGIR 2015; "Exploiting CPU SIMD extensions
-// to speed-up document scoring with tree ensembles", SIGIR 2016).
+// No path is walked: every question of a tree strikes out the leaves that its answer rules out, for many rows at once,
+// and the first leaf that is left is where a row arrives (Lucchese et al., "QuickScorer", SIGIR 2015; "Exploiting CPU
+// SIMD extensions to speed-up document scoring with tree ensembles", SIGIR 2016).
 class Forest {
 public:
     static constexpr int kMostLeaves = 32;  // of a tree
@@ -38,14 +38,16 @@ public:
     // Rows that are evaluated together, as soon as they are enough, or when the batch ends.
     class Batch {
     public:
-        Batch(const Forest& forest, std::int64_t n_features) : forest_(forest), n_features_(n_features), panel_(static_cast<std::size_t>(n_features) * kForestRows) {}
+        Batch(const Forest& forest, std::int64_t n_features)
+            : forest_(forest), n_features_(n_features), panel_(static_cast<std::size_t>(n_features) * kForestRows) {}
         Batch(const Batch&) = delete;
         Batch& operator=(const Batch&) = delete;
         ~Batch() { flush(); }
 
         // `to` gets base + the trees' values, added up in their order, for a row (n_features,).
         void add(const float* row, double* to) {
-            for (std::int64_t f = 0; f < n_features_; ++f) panel_[static_cast<std::size_t>(f * kForestRows + n_)] = row[f];
+            for (std::int64_t f = 0; f < n_features_; ++f)
+                panel_[static_cast<std::size_t>(f * kForestRows + n_)] = row[f];
             to_[n_] = to;
             if (++n_ == kForestRows) flush();
         }
@@ -55,7 +57,8 @@ public:
             if (n_ == 0) return;
             double sums[kForestRows];
             std::fill_n(sums, kForestRows, forest_.base_);
-            const ForestView view{forest_.questions_.data(), forest_.trees_.data(), forest_.values_.data(), static_cast<std::int32_t>(forest_.trees_.size())};
+            const ForestView view{forest_.questions_.data(), forest_.trees_.data(), forest_.values_.data(),
+                                  static_cast<std::int32_t>(forest_.trees_.size())};
             forest_kernels().add(view, panel_.data(), sums);
             for (int r = 0; r < n_; ++r) *to_[r] = sums[r];
             n_ = 0;
@@ -69,7 +72,9 @@ public:
     };
 
     // The logarithm of the probability that has these log odds.
-    static double log_probability(double odds) { return odds > 0 ? -std::log1p(std::exp(-odds)) : odds - std::log1p(std::exp(odds)); }
+    static double log_probability(double odds) {
+        return odds > 0 ? -std::log1p(std::exp(-odds)) : odds - std::log1p(std::exp(odds));
+    }
 
 private:
     double base_;

@@ -8,9 +8,9 @@
 
 namespace wald::policies {
 
-// An example of `length` parts. A row says of a part: its own `near` (n_near numbers), those of the part before it and of the part
-// after it, 0 where there is none; `mean` (n_near), if there is one; the part's place from the begin and from the end, and the
-// length; and its own `alone` (n_alone).
+// An example of `length` parts. A row says of a part: its own `near` (n_near numbers), those of the part before it and
+// of the part after it, 0 where there is none; `mean` (n_near), if there is one; the part's place from the begin and
+// from the end, and the length; and its own `alone` (n_alone).
 struct Example {
     const float* near;
     std::int64_t n_near;
@@ -19,7 +19,9 @@ struct Example {
     std::int64_t n_alone;
     std::int64_t length;
 
-    static std::int64_t width(std::int64_t n_near, bool mean, std::int64_t n_alone) { return (mean ? 4 : 3) * n_near + 3 + n_alone; }
+    static std::int64_t width(std::int64_t n_near, bool mean, std::int64_t n_alone) {
+        return (mean ? 4 : 3) * n_near + 3 + n_alone;
+    }
 
     // Writes the row of a part; returns its end.
     float* row(std::int64_t t, float* out) const {
@@ -39,34 +41,38 @@ inline void means(const float* near, std::int64_t length, std::int64_t n_near, f
     std::copy_n(near, n_near, out);
     for (std::int64_t t = 1; t < length; ++t)
         for (std::int64_t c = 0; c < n_near; ++c) out[c] += near[t * n_near + c];
-    for (std::int64_t c = 0; c < n_near; ++c) out[c] = static_cast<float>(static_cast<double>(out[c]) / static_cast<double>(length));
+    for (std::int64_t c = 0; c < n_near; ++c)
+        out[c] = static_cast<float>(static_cast<double>(out[c]) / static_cast<double>(length));
 }
 
 // Items by priority, the highest first, and of equal ones the first.
 struct Better {
     const double* priority;
-    bool operator()(std::int64_t a, std::int64_t b) const { return priority[a] != priority[b] ? priority[a] > priority[b] : a < b; }
+    bool operator()(std::int64_t a, std::int64_t b) const {
+        return priority[a] != priority[b] ? priority[a] > priority[b] : a < b;
+    }
 };
 
-// Which of an example's n items to buy: of those that it lacks, with a priority above the threshold, the best share `pace`, rounded
-// up, at least one.
-inline void choose(const double* priority, const bool* lacks, std::int64_t n, double threshold, double pace, std::vector<std::int64_t>& found, bool* out) {
+// Which of an example's n items to buy: of those that it lacks, with a priority above the threshold, the best share
+// `pace`, rounded up, at least one.
+inline void choose(const double* priority, const bool* lacks, std::int64_t n, double threshold, double pace,
+                   std::vector<std::int64_t>& found, bool* out) {
     found.clear();
     for (std::int64_t i = 0; i < n; ++i) {
         out[i] = false;
         if (lacks[i] && priority[i] > threshold) found.push_back(i);
     }
     const auto many = static_cast<double>(found.size());
-    const auto keep = found.begin() + static_cast<std::ptrdiff_t>(std::min(many, std::max(std::ceil(pace * many), 1.0)));
-    if (keep != found.end())
-        std::partial_sort(found.begin(), keep, found.end(), Better{priority});
+    const auto keep =
+        found.begin() + static_cast<std::ptrdiff_t>(std::min(many, std::max(std::ceil(pace * many), 1.0)));
+    if (keep != found.end()) std::partial_sort(found.begin(), keep, found.end(), Better{priority});
     for (auto i = found.begin(); i != keep; ++i) out[*i] = true;
 }
 
-// Of an example's chosen items, the best that a limit still covers, beside what it has already; item i costs costs[i % n_groups].
-// What is too dear keeps the worse ones out, too.
-inline void afford(const double* priority, const bool* lacks, std::int64_t n, const double* costs, std::int64_t n_groups, double limit,
-                   std::vector<std::int64_t>& found, bool* chosen) {
+// Of an example's chosen items, the best that a limit still covers, beside what it has already; item i costs costs[i %
+// n_groups]. What is too dear keeps the worse ones out, too.
+inline void afford(const double* priority, const bool* lacks, std::int64_t n, const double* costs,
+                   std::int64_t n_groups, double limit, std::vector<std::int64_t>& found, bool* chosen) {
     found.clear();
     double spent = 0, running = 0;
     for (std::int64_t i = 0; i < n; ++i) {
