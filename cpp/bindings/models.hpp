@@ -142,4 +142,17 @@ inline nb::tuple full_scores(const Model& m, BoundRows& b, double working, int n
     return nb::make_tuple(scores, errors);
 }
 
+inline nb::object term_values(const Model& m, BoundRows& b, int n_threads) {
+    const ModelShape& shape = m.packed->shape();
+    check_rows(b, shape);
+    require(!shape.single, "the model was packed in single precision");
+    for (const Column& c : b.columns) require(c.data != nullptr || b.size() == 0, "values need every column");
+    auto values = new_array<double>({static_cast<std::size_t>(b.size()), static_cast<std::size_t>(shape.n_terms)});
+    {
+        const Unlocked unlocked;
+        m.packed->without_stages(false)->values(b.view(), b.id_data(), b.size(), n_threads, values.data());
+    }
+    return nb::cast(values);
+}
+
 }  // namespace wald::bindings

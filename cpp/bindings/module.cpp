@@ -72,6 +72,7 @@ NB_MODULE(_core, m) {
         .def_static("linear", &linear_model, nb::kw_only(), "order"_a.noconvert(), "coef"_a, "intercept"_a,
                     "fill"_a.none(), "magnitude"_a, "bias_magnitude"_a, "depth"_a)
         .def("scores", &full_scores, "rows"_a, "working"_a, "n_threads"_a, "single"_a = false)
+        .def("values", &term_values, "rows"_a, "n_threads"_a)
         .def_prop_ro("n_features", &Model::n_features)
         .def_prop_ro("n_terms", &Model::n_terms)
         .def_prop_ro("n_outputs", &Model::n_outputs);

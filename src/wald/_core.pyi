@@ -142,6 +142,9 @@ class Model:
             How many roundings of the wrapped model a value goes through at most.
         """
 
+    def values(self, rows: Rows, n_threads: int) -> NDArray[np.float64]:
+        """Compute the values of all terms (n_rows, n_terms), in packed order; NaN for rows that are not finite."""
+
     def scores(
         self, rows: Rows, working: float, n_threads: int, single: bool = False
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

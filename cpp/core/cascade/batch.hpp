@@ -83,6 +83,13 @@ public:
         }
     }
 
+    // Evaluates all terms, and copies each row's values to its place in (positions, n_terms).
+    void copy_values(double* to) {
+        const std::int64_t n_terms = c_.terms_->n_terms();
+        if (n_ > 0) c_.terms_->evaluate(rows_, slots_, n_, 0, n_terms);
+        for (int r = 0; r < n_; ++r) std::copy_n(slots_[r], n_terms, to + positions_[r] * n_terms);
+    }
+
     // The rows that no early stage answered.
     void finish(const Call& call) {
         if (n_ == 0) return;

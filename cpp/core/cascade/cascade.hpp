@@ -85,6 +85,22 @@ public:
         run_all(call, n, n_threads);
     }
 
+    void values(const Rows& rows, const std::int64_t* ids, std::int64_t n, int n_threads,
+                double* values) const override {
+        const std::int64_t n_terms = terms_->n_terms(),
+                           width = std::max(kept_->slot_width(n_terms), terms_->slot_width(n_terms));
+        const Call call{rows, ids, 0, AtEnd::pending, 0.0, nullptr, nullptr};
+        std::fill_n(values, n * n_terms, std::numeric_limits<double>::quiet_NaN());
+        const int n_workers = threads_for(n, n_threads);
+        const std::int64_t share = (n + n_workers - 1) / n_workers;
+        each_piece(n, std::clamp<std::int64_t>(share, 1, tile_rows(width, kTailRows)), n_workers,
+                   [&](std::int64_t begin, std::int64_t end, int) {
+                       Batch batch(*this, static_cast<int>(end - begin), width);
+                       batch.read(call, end - begin, [&](std::int64_t i) { return begin + i; });
+                       batch.copy_values(values);
+                   });
+    }
+
 protected:
     static constexpr int kHeadPanels = 8;
     static constexpr std::int64_t kHeadRows = 512, kTailRows = 512, kChunkRows = 16384;

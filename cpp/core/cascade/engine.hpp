@@ -67,6 +67,9 @@ public:
     // finite.
     virtual void full_scores(const Rows& rows, const std::int64_t* ids, std::int64_t n, double working, int n_threads,
                              double* scores, double* errors) const = 0;
+    // The values of all terms (n, n_terms), in their packed order; NaN for rows that are not finite.
+    virtual void values(const Rows& rows, const std::int64_t* ids, std::int64_t n, int n_threads,
+                        double* values) const = 0;
     virtual int n_stages() const = 0;
     // The columns that the first n_stages stages read; none given: all of them.
     virtual std::optional<std::span<const std::int32_t>> columns_read(int n_stages) const = 0;

@@ -39,6 +39,11 @@ class CompiledTerms:
             return parts[0]
         return np.concatenate([s for s, _ in parts]), np.concatenate([e for _, e in parts])
 
+    def values(self, X: Any, n_threads: int) -> Floats:
+        """Values of the terms in their packed order, in float64; NaN for rows that are not finite."""
+        parts = [self.core.values(p.rows, n_threads) for p in pieces(X)]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
     def cascade(
         self,
         model: Decided,

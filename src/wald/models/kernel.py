@@ -12,6 +12,7 @@ from scipy import sparse
 
 from .. import _core
 from ..engine import CompiledTerms
+from ..engine.threads import effective_threads
 from ..utils.bytes import padded, readout_bytes
 from .columns import ColumnMap
 from .directions import linear_surrogates
@@ -110,12 +111,11 @@ class KernelTerms(Terms):
         float64 ndarray of shape (n_rows, n_terms) or (n_rows, len(which))
             Kernel values of every row with the support vectors.
         """
-        vectors = self.support_vectors if which is None else self.support_vectors[np.asarray(which, dtype=np.intp)]
-        rows = self._mapped(X)
-        if self.kernel == "rbf":
-            return np.exp(-self.gamma * _squared_distances(rows, vectors))
-        inner = self.gamma * _products(rows, vectors) + self.coef0
-        return np.tanh(inner) if self.kernel == "sigmoid" else np.asarray(inner**self.degree)
+        terms = self
+        if which is not None:
+            picked = np.asarray(which, dtype=np.intp)
+            terms = replace(self, support_vectors=self.support_vectors[picked], coef=self.coef[:, picked])
+        return terms._packed(np.arange(terms.n_terms)).values(X, effective_threads(-1))
 
     def after(self, columns: ColumnMap, n_steps: int = 1) -> KernelTerms:
         """Put a map of the columns in front of the kernel.
@@ -170,7 +170,9 @@ class KernelTerms(Terms):
                 directions = linear_surrogates(rows, scores, weights, n_directions)
                 return Surrogates(directions, linear=True), rows @ directions.T
             landmarks = rbf_landmarks(rows, scores, weights, self.support_vectors[best], self.gamma)
-            moved = replace(self, support_vectors=landmarks, coef=np.zeros((1, len(landmarks))), columns=None)
+            moved = replace(
+                self, support_vectors=landmarks, coef=np.zeros((1, len(landmarks))), intercept=np.zeros(1), columns=None
+            )
             return Surrogates(landmarks, linear=False), moved.values(rows)
 
         return surrogates
@@ -191,6 +193,11 @@ class KernelTerms(Terms):
 
     def pack(self, order: Ints, surrogates: Surrogates = NO_SURROGATES, precision: Precision = "float64") -> Packed:
         """Pack for the compiled engine: early terms first, in the order of the plan, and all others behind them."""
+        return self._packed(order, surrogates, precision)
+
+    def _packed(
+        self, order: Ints, surrogates: Surrogates = NO_SURROGATES, precision: Precision = "float64"
+    ) -> CompiledTerms:
         n = self.n_terms
         rest = np.setdiff1d(np.arange(n), order[order < n])
         order = np.concatenate([order, rest]).astype(np.int64)
@@ -318,28 +325,6 @@ class KernelTerms(Terms):
         )
         section.done()
         return terms
-
-    def _mapped(self, X: Any) -> Any:
-        if self.columns is not None:
-            return self.columns.apply(X)
-        return X.tocsr().astype(np.float64) if sparse.issparse(X) else np.asarray(X, dtype=np.float64, order="C")
-
-
-def _products(rows: Any, vectors: Any) -> NDArray[np.float64]:
-    product = rows @ vectors.T
-    return np.asarray(product.toarray() if sparse.issparse(product) else product)
-
-
-def _squared_distances(rows: Any, vectors: Any) -> NDArray[np.float64]:
-    if not (sparse.issparse(rows) or sparse.issparse(vectors)):
-        # |x|^2 - 2 <x, s> + |s|^2 cancels; nearer to the origin it cancels less.
-        origin = vectors.mean(axis=0) if len(vectors) else 0.0
-        rows, vectors = rows - origin, vectors - origin
-    squares = _products(rows, vectors)
-    squares *= -2.0
-    squares += _norms(rows)[:, np.newaxis]
-    squares += _norms(vectors)
-    return np.maximum(squares, 0.0, out=squares)
 
 
 def _norms(rows: Any) -> NDArray[np.float64]:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 
 from .. import _core
 from ..engine import CompiledTerms
+from ..engine.threads import effective_threads
 from ..utils.bytes import padded, readout_bytes
 from .columns import DERIVED, ColumnMap
 from .terms import NO_SURROGATES, Precision, Surrogates, Terms
@@ -109,12 +109,8 @@ class LinearTerms(Terms):
         float64 ndarray of shape (n_rows, n_terms) or (n_rows, len(which))
             The feature values, NaN replaced where the model replaces it.
         """
-        picked = slice(None) if which is None else np.asarray(which, dtype=np.intp)
-        if sparse.issparse(X):
-            values = X.tocsr()[:, picked].toarray().astype(np.float64, copy=False)
-        else:
-            values = np.array(np.asarray(X)[:, picked], dtype=np.float64, order="C")
-        return values if self.fill is None else np.where(np.isnan(values), self.fill[picked], values)
+        order = np.arange(self.n_terms) if which is None else np.asarray(which)
+        return self._packed(order).values(X, effective_threads(-1))
 
     def columns_read(self, terms: Ints) -> Ints:
         """Each term reads the column of its number."""
@@ -191,6 +187,9 @@ class LinearTerms(Terms):
 
     def pack(self, order: Ints, surrogates: Surrogates = NO_SURROGATES, precision: Precision = "float64") -> Packed:
         """Pack for the compiled engine, which always computes linear models in float64."""
+        return self._packed(order)
+
+    def _packed(self, order: Ints) -> CompiledTerms:
         packed = _core.Model.linear(
             order=np.ascontiguousarray(order, dtype=np.int32),
             coef=np.ascontiguousarray(self.coef),
