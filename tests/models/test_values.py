@@ -42,6 +42,7 @@ def test_kernel_values(kernel: str, thin: bool, n_rows: int) -> None:
     want = reference(terms, X)
     np.testing.assert_allclose(terms.values(X), want, rtol=1e-12, atol=1e-14)
     which = [36, 0, 7]
+    assert terms.values(X, []).shape == (n_rows, 0)
     np.testing.assert_allclose(terms.values(sparse.csr_array(X), which), want[:, which], rtol=1e-12, atol=1e-14)
 
 

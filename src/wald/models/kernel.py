@@ -12,6 +12,7 @@ from scipy import sparse
 
 from .. import _core
 from ..engine import CompiledTerms
+from ..engine.rows import n_rows_of
 from ..engine.threads import effective_threads
 from ..utils.bytes import padded, readout_bytes
 from .columns import ColumnMap
@@ -115,6 +116,8 @@ class KernelTerms(Terms):
         if which is not None:
             picked = np.asarray(which, dtype=np.intp)
             terms = replace(self, support_vectors=self.support_vectors[picked], coef=self.coef[:, picked])
+        if terms.n_terms == 0:
+            return np.empty((n_rows_of(X), 0))
         return terms._packed(np.arange(terms.n_terms)).values(X, effective_threads(-1))
 
     def after(self, columns: ColumnMap, n_steps: int = 1) -> KernelTerms:
