@@ -1,3 +1,4 @@
+// Chooses the kernel tables when they are first used.
 #include "isa/dispatch.hpp"
 
 #include <cstdlib>

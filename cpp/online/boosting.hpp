@@ -152,7 +152,7 @@ private:
             if (walks) {
                 left = bound.walk_on(level, look, votes.row(), &sum);
             } else {
-                const Look<T>* table = &bound.look(look);
+                const WeightedPieces<T>* table = &bound.look(look);
                 const T* row = votes.row();
                 online_kernels<T>().scores(&table, &row, 1, &sum);
                 left = capped() || y * static_cast<double>(sum) - at > bound.slack(look, 1);

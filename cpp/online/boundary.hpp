@@ -54,7 +54,7 @@ public:
         return c.attention != Attention::conditional && c.attention != Attention::budgeted;
     }
     int n_looks() const { return static_cast<int>(looks.size()); }
-    const Look<T>& look(int i) const { return tables_[static_cast<std::size_t>(i)]; }
+    const WeightedPieces<T>& look(int i) const { return tables_[static_cast<std::size_t>(i)]; }
     // Pieces and features that look i has seen, features' cost likewise.
     std::int64_t features(int i) const { return features_[static_cast<std::size_t>(i)]; }
     double cost(int i) const { return cost_[static_cast<std::size_t>(i)]; }
@@ -200,7 +200,8 @@ public:
     bool walk_on(double level_now, int u, const T* x, T* sum) const {
         const std::int32_t from = u == 0 ? 0 : ends_[static_cast<std::size_t>(u) - 1],
                            n = ends_[static_cast<std::size_t>(u)] - from;
-        const Look<T> unit{tables_[0].weights + static_cast<std::size_t>(from) * L, tables_[0].offsets + from, n, *sum};
+        const WeightedPieces<T> unit{tables_[0].weights + static_cast<std::size_t>(from) * L, tables_[0].offsets + from,
+                                     n, *sum};
         online_kernels<T>().walk(unit, &n, 1, nullptr, T(0), x, sum);
         return u < n_looks() && *sum - centre_[static_cast<std::size_t>(u)] > static_cast<T>(level_now);
     }
@@ -240,7 +241,7 @@ private:
             for (std::int32_t i = piece.begin; i < piece.end; ++i)
                 masked[p * L + static_cast<std::size_t>(i)] = model.w[static_cast<std::size_t>(piece.offset + i)];
         }
-        const Look<T> all{masked.data(), offsets.data(), static_cast<int>(n_pieces), T(0)};
+        const WeightedPieces<T> all{masked.data(), offsets.data(), static_cast<int>(n_pieces), T(0)};
         k.piece_sums(all, rows.data(), static_cast<int>(size), sums.data(), static_cast<std::int64_t>(n_pieces));
         std::vector<T> centre(n_units + 1, T(0));
         for (std::size_t i = 0; i < size; ++i) {
@@ -348,7 +349,7 @@ private:
             sigma_ = std::sqrt(sum);
         }
         if (c.attention == Attention::centred) {
-            const Look<T> all{masked_.data(), offsets_.data(), static_cast<int>(offsets_.size()), T(0)};
+            const WeightedPieces<T> all{masked_.data(), offsets_.data(), static_cast<int>(offsets_.size()), T(0)};
             const T* row = mean.data();
             std::vector<T> sums(offsets_.size());
             online_kernels<T>().piece_sums(all, &row, 1, sums.data(), static_cast<std::int64_t>(sums.size()));
@@ -364,7 +365,7 @@ private:
     std::vector<T> by_piece_, expected_, centre_;
     std::vector<std::int32_t> offsets_, ends_;
     std::vector<Piece> lanes_;
-    std::vector<Look<T>> tables_;
+    std::vector<WeightedPieces<T>> tables_;
     std::vector<std::int64_t> features_;
     std::vector<double> cost_;
     double per_scale_ = 1, start_ = 0, middle_ = 0, sigma_ = 0;

@@ -81,7 +81,7 @@ private:
     }
     // Into the second level: the first has room for few lines that are under way.
     static void fetch_line(const T* p) { __builtin_prefetch(p, 0, 2); }
-    static void fetch_pieces(const Look<T>& look, int from, const T* x) {
+    static void fetch_pieces(const WeightedPieces<T>& look, int from, const T* x) {
         for (int p = from; p < look.n_pieces; ++p) fetch_line(x + look.offsets[p]);
     }
     // The start of a row that will be read in full: the hardware goes on from there by itself.
@@ -99,7 +99,7 @@ private:
         if (c_.attention == Attention::full) return;
         int alive[kBatch], n = 0;
         const Boundary<T>* bounds[kBatch];
-        const Look<T>* looks[kBatch];
+        const WeightedPieces<T>* looks[kBatch];
         const T* rows[kBatch];
         T z[kBatch];
         const bool capped = c_.attention == Attention::budgeted;
@@ -157,7 +157,7 @@ private:
             return bound.walk(c_, t.at, x, &margin) < bound.n_looks();
         }
         for (int look = 0; look < bound.n_looks(); ++look) {
-            const Look<T>* at = &bound.look(look);
+            const WeightedPieces<T>* at = &bound.look(look);
             T z;
             online_kernels<T>().scores(&at, &x, 1, &z);
             if (y * static_cast<double>(z) - t.at > bound.slack(look, t.scale)) return true;

@@ -33,7 +33,7 @@ struct Prediction {
 
     // Whether the sign is clear after a look, and the margin as it then appears.
     bool clear(int look, const T* x, double* margin) const {
-        const Look<T>* at = &both.look(look);
+        const WeightedPieces<T>* at = &both.look(look);
         T z;
         online_kernels<T>().scores(&at, &x, 1, &z);
         *margin = static_cast<double>(z);

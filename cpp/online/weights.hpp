@@ -76,7 +76,7 @@ struct Weights {
     void add(const Config& c, double a, const T* x) {
         const OnlineKernels<T>& k = online_kernels<T>();
         k.add(w.data(), static_cast<T>(a), x, c.n_features);
-        if (!late.empty() && clock > 0) k.add_twice(late.data(), clock * a, x, c.n_features);
+        if (!late.empty() && clock > 0) k.add_f64(late.data(), clock * a, x, c.n_features);
         add_intercept(c, a);
     }
     void add(const Config& c, double a, const std::int32_t* features, const T* values, std::int64_t n) {

@@ -1,4 +1,5 @@
-// A linear model as terms: the feature values themselves, gathered in the order of a plan. Everything runs in double.
+// A linear model as a source of terms: the feature values themselves, gathered in the order of a plan. Everything is
+// computed in float64.
 #pragma once
 
 #include <algorithm>
@@ -16,11 +17,11 @@ namespace wald {
 struct LinearModelSpec {
     std::int64_t n_features = 0;
     std::span<const std::int32_t> order;  // the columns that early stages read, in the plan's order
-    std::span<const double> coef;         // (n_outputs, n_features), the features' own order
+    std::span<const double> coef;         // (n_outputs, n_features), in the order of the columns
     std::span<const double> intercept;    // (n_outputs,)
-    std::span<const double> fill;         // (n_features,): stands in for NaN; empty: none
-    // |x| @ magnitude + bias_magnitude bounds the sizes of all that the wrapped model adds up, for any output, and a
-    // value goes through at most `depth` of its roundings.
+    std::span<const double> fill;         // (n_features,): replaces NaN; empty: none
+    // For any output, |x| @ magnitude + bias_magnitude bounds the sum of absolute values that the wrapped model adds
+    // up; each value passes at most `depth` of its roundings.
     std::span<const double> magnitude;  // (n_features,)
     double bias_magnitude = 0, depth = 0;
 };
@@ -30,20 +31,20 @@ public:
     using Scalar = double;
     static constexpr int L = kLanes<double>;
     static constexpr int kBlockRows = 96, kBlockTerms = 32, kBlockStride = kBlockTerms + 8;
-    static constexpr std::int64_t kNearBytes =
-        4 << 20;  // rows of fewer bytes in all may be in a cache: asking takes time, too
-    // A non-zero of a CSR row that early stages read, and its place in the plan's order.
+    // Smaller matrices may be in a cache, where prefetching does not pay.
+    static constexpr std::int64_t kNearBytes = 4 << 20;
+    // A non-zero of a CSR row that early stages read, and its position in the plan's order.
     struct Entry {
         std::int32_t position;
         double value;
     };
     struct Scratch {
-        std::vector<Entry> entries;  // of all CSR rows that were read in
+        std::vector<Entry> entries;  // non-zeros of all prepared CSR rows
     };
     struct Row {
         const Rows* rows;
         std::int64_t index;
-        // CSR: its entries, in the plan's order, from entries[first] on
+        // CSR: the row's entries in the plan's order, n_entries of them from scratch->entries[first]
         const Scratch* scratch;
         std::size_t first, n_entries;
     };
@@ -77,7 +78,7 @@ public:
     }
     std::int64_t slot_width(std::int64_t terms) const { return round_up(terms, L); }
     std::int64_t evaluated(std::int64_t terms) const { return terms; }
-    std::int64_t full_width() const { return 0; }  // the last stage reads the row itself
+    std::int64_t full_width() const { return 0; }  // the full model reads the row itself
     std::size_t row_bytes() const { return 0; }
     Scratch scratch(Arena&, std::int64_t) const { return {}; }
     std::int64_t full_work() const { return padded_features_; }
@@ -99,9 +100,9 @@ public:
             std::sort(scratch.entries.begin() + row.first, scratch.entries.end(),
                       [](const Entry& one, const Entry& other) { return one.position < other.position; });
         }
-        return true;  // what is read is judged through the scores
+        return true;  // non-finite values show in the scores, where they are checked
     }
-    // The entries of a CSR row at places [begin, end) of the plan's order.
+    // The entries of a CSR row at positions [begin, end) of the plan's order.
     static std::span<const Entry> entries(const Row& row, std::int64_t begin, std::int64_t end) {
         const std::span<const Entry> all(row.scratch->entries.data() + row.first, row.n_entries);
         const auto place = [&](std::int64_t at) {
@@ -124,8 +125,8 @@ public:
         });
         for (int r = 0; r < n; ++r) std::fill(slots[r] + end, slots[r] + round_up(end, L), 0.0);
     }
-    // Reads terms [begin, end) of rows, a block at a time: of `some` rows from `first` on, the terms at, at + 1, ... at
-    // + m - 1; the values of a row lie together, those of the next one kBlockStride further.
+    // Reads terms [begin, end) of rows in blocks. Calls use(first, some, at, m, values) for terms [at, at + m) of rows
+    // [first, first + some); the values of a row are contiguous, and rows are kBlockStride apart.
     template <class Use>
     void each_block(const Row* const* rows, int n, std::int64_t begin, std::int64_t end, const Use& use) const {
         double values[kBlockRows * kBlockStride];
@@ -143,7 +144,7 @@ public:
             }
         }
     }
-    // Feature values of terms [begin, end) of one dense row whose values do not lie in columns apart.
+    // Gathers terms [begin, end) of one row-major row.
     void gather(const Row& row, std::int64_t begin, std::int64_t end, double* out) const {
         const Rows& source = *row.rows;
         if (source.dtype == Dtype::f32 && fill_.empty()) {
@@ -157,8 +158,9 @@ public:
                     filled(load_element<double>(p + order_[k] * source.column_stride, source.dtype), order_[k]);
         }
     }
-    // Asks for the cache lines that gather will read, of all rows before the first is needed, unless the rows may be
-    // near by. Rows lie alike, mostly: the first says which lines. Inlined by force: see `prefetch_full`.
+    // Prefetches the cache lines that `gather` will read, for all rows, unless the matrix is small enough to be cached.
+    // The lines are computed for the first row, because rows are usually aligned alike. Inlined by force: see
+    // `prefetch_full`.
     [[gnu::always_inline]] void prefetch(const Row* const* rows, int n, std::int64_t begin, std::int64_t end) const {
         const Rows& source = *rows[0]->rows;
         if (n < 2 || source.layout != Rows::Layout::dense || source.n_rows * std::abs(source.row_stride) < kNearBytes)
@@ -178,18 +180,18 @@ public:
             for (int i = 0; i < lines; ++i) __builtin_prefetch(p + offsets[i]);
         }
     }
-    // One column after the other, each a little ahead of its use: large columns often lie whole pages from each other,
-    // and the values of one row would then compete for the same few places of the cache.
+    // Gathers column by column, each prefetched a little ahead. Large columns often start whole pages apart, so that
+    // the values of one row would compete for the same cache sets.
     void gather_columns(const Row* const* rows, int n, std::int64_t begin, int m, double* values) const {
         const Rows& source = *rows[0]->rows;
-        const auto ask = [&](int k) __attribute__((always_inline)) {  // see prefetch_full
+        const auto prefetch_column = [&](int k) __attribute__((always_inline)) {  // inlined by force: see prefetch_full
             const Column c = source.column(order_[begin + k]);
             for (int r = 0; r < n; ++r) __builtin_prefetch(c.data + rows[r]->index * c.stride);
         };
         const int ahead = std::clamp(64 / n, 1, 16);
-        for (int k = 0; k < std::min(ahead, m); ++k) ask(k);
+        for (int k = 0; k < std::min(ahead, m); ++k) prefetch_column(k);
         for (int k = 0; k < m; ++k) {
-            if (k + ahead < m) ask(k + ahead);
+            if (k + ahead < m) prefetch_column(k + ahead);
             const Column c = source.column(order_[begin + k]);
             for (int r = 0; r < n; ++r)
                 values[r * kBlockStride + k] =
@@ -197,10 +199,10 @@ public:
         }
     }
     bool as_is() const { return fill_.empty(); }
-    // How many rows `prefetch_full` takes at once: the lines of all of them should still be near when the last is read.
+    // Rows per call of `prefetch_full`: the lines of all of them must stay cached until the last one is read.
     int full_prefetch_rows() const { return static_cast<int>(std::clamp<std::int64_t>(8192 / n_features_, 1, 8)); }
-    // Prefetches everything that `full` reads of rows whose values lie in columns apart. Inlined by force: compilers
-    // leave out calls that only ask, for such calls change nothing.
+    // Prefetches everything that `full` reads of column-major rows. Inlined by force: compilers may drop calls to
+    // functions that only prefetch, because they have no side effects.
     [[gnu::always_inline]] void prefetch_full(const Row* const* rows, int n) const {
         const Rows& source = *rows[0]->rows;
         if (!columns_apart(source) || source.n_rows * n_features_ * 4 < kNearBytes) return;
@@ -251,7 +253,7 @@ private:
             const auto at = [&](std::int64_t f) {
                 return apart ? rows.columns[f].data + r * rows.columns[f].stride : rows.row(r) + f * rows.column_stride;
             };
-            constexpr std::int64_t ahead = 32;  // every value may lie in a line of its own
+            constexpr std::int64_t ahead = 32;  // every value may be in a cache line of its own
             for (std::int64_t f = 0; f < n_features_; ++f) {
                 if (f + ahead < n_features_) __builtin_prefetch(at(f + ahead));
                 x[f] = filled(load_element<double>(at(f), apart ? rows.columns[f].dtype : rows.dtype), f);
@@ -262,14 +264,13 @@ private:
 
     double error(double magnitude, double working) const {
         const double u = std::numeric_limits<double>::epsilon() / 2;
-        const double own = static_cast<double>(n_features_) + 8;  // in CSR rows one chain of all non-zeros
+        const double own = static_cast<double>(n_features_) + 8;  // CSR rows are summed in one chain
         const double size = magnitude + bias_magnitude_;
         if (size == 0) return 0;
-        // Near its largest number the wrapped model may overflow, and near its smallest one a product loses all its
-        // digits.
-        const bool single = working > 4 * u;
-        if (!(size <= (single ? 0x1p100 : 0x1p1000))) return HUGE_VAL;
-        const double smallest = single ? 0x1p-148 : 0x1p-1073;
+        // Near the largest number the wrapped model may overflow; near the smallest one a product loses all its digits.
+        const bool is_f32 = working > 4 * u;
+        if (!(size <= (is_f32 ? 0x1p100 : 0x1p1000))) return HUGE_VAL;
+        const double smallest = is_f32 ? 0x1p-148 : 0x1p-1073;
         return 1.05 * size * (own * u + (depth_ + 4) * working) + (own + depth_) * smallest;
     }
 
@@ -282,8 +283,8 @@ private:
     Aligned<double> weights_, magnitude_;
 };
 
-// What is kept of a row of a linear model with one output: a slot holds the estimates of all stages at once. A
-// feature value, once read, is added to each of them, and nothing is computed twice.
+// The accumulator of a linear model with one output: a slot holds the estimates of all stages. A feature value is read
+// once and added to each of them, in the order of the plan.
 class StageEstimates {
 public:
     using Source = LinearModel;
@@ -316,7 +317,7 @@ public:
     }
 
     void evaluate(const Row* const* rows, double* const* slots, int n, std::int64_t begin, std::int64_t end) const {
-        if (rows[0]->rows->layout == Rows::Layout::csr) {  // zeros change no sum
+        if (rows[0]->rows->layout == Rows::Layout::csr) {  // zeros do not change a sum
             for (int r = 0; r < n; ++r)
                 for (const LinearModel::Entry& e : LinearModel::entries(*rows[r], begin, end))
                     kernels<double>().accumulate(slots[r], weights_.data() + e.position * bias_.size(), n_panels_,
@@ -330,28 +331,28 @@ public:
         });
     }
 
-    // Columns that lie in memory one value behind the other, in the plan's order: as many as the first n_looks looks
-    // read.
+    // Contiguous columns in the plan's order, as many as the first n_stages stages read.
     struct Columns {
         std::vector<const void*> at;
         Dtype dtype = Dtype::f32;
-        int n_looks = 0;
+        int n_stages = 0;
     };
-    // Few rows hardly get far: of them, columns of the first looks only.
-    Columns columns(const Rows& rows, int n_looks) const {
+    // The columns that the first stages read, for the longest prefix of stages whose columns are all contiguous and of
+    // one dtype. With few rows, late stages are left out: hardly any row reaches them.
+    Columns columns(const Rows& rows, int n_stages) const {
         Columns found;
         if (!model_->as_is() || rows.layout == Rows::Layout::csr || model_->order().empty()) return found;
-        while (n_looks > 0 && terms_[n_looks - 1] > 256 + 16 * rows.n_rows) --n_looks;
+        while (n_stages > 0 && terms_[n_stages - 1] > 256 + 16 * rows.n_rows) --n_stages;
         const std::vector<std::int32_t>& order = model_->order();
         const auto column = [&](std::int64_t k) { return rows.column(order[k]); };
         found.dtype = column(0).dtype;
         const auto fits = [&](const Column& c) {
             return c.dtype == found.dtype && c.dtype != Dtype::u8 && c.stride == (c.dtype == Dtype::f32 ? 4 : 8);
         };
-        if (n_looks <= 0 || !fits(column(0))) return found;
-        found.at.reserve(terms_[n_looks - 1]);
-        for (std::int64_t k = 0; found.n_looks < n_looks; ++found.n_looks) {
-            for (; k < terms_[found.n_looks]; ++k) {
+        if (n_stages <= 0 || !fits(column(0))) return found;
+        found.at.reserve(terms_[n_stages - 1]);
+        for (std::int64_t k = 0; found.n_stages < n_stages; ++found.n_stages) {
+            for (; k < terms_[found.n_stages]; ++k) {
                 const Column c = column(k);
                 if (!fits(c)) return found;
                 found.at.push_back(c.data);
@@ -359,31 +360,32 @@ public:
         }
         return found;
     }
-    // What a look sees of n neighbouring rows; most of what the next one reads is asked for.
-    void column_scores(const Columns& columns, std::int64_t first, int n, int look, double* scores) const {
+    // The estimates of n neighbouring rows at a stage. Prefetches most of what the next stage reads.
+    void column_scores(const Columns& columns, std::int64_t first, int n, int stage, double* scores) const {
         const std::int64_t step = static_cast<std::int64_t>(bias_.size());
-        const int asked = look == 0 ? 0 : static_cast<int>(terms_[look]);
-        const int known = static_cast<int>(terms_[std::min(look + 1, columns.n_looks - 1)]);
+        const int n_prefetched = stage == 0 ? 0 : static_cast<int>(terms_[stage]);
+        const int prefetch_end = static_cast<int>(terms_[std::min(stage + 1, columns.n_stages - 1)]);
         with(columns, [&](const auto* const* at, const auto& kernel) {
-            kernel.scores(at, first, weights_.data() + look, step, asked, static_cast<int>(terms_[look]), known,
-                          bias_[look], n, scores);
+            kernel.scores(at, first, weights_.data() + stage, step, n_prefetched, static_cast<int>(terms_[stage]),
+                          prefetch_end, bias_[stage], n, scores);
         });
     }
-    // Adds terms [begin, end) of rows first + live[i] to sums[t * stride + i], for looks t from `look` on. `values` has
-    // room for kGathered columns of `stride` values.
-    void add_columns(const Columns& columns, std::int64_t first, const std::int32_t* live, int n, int look, int n_looks,
-                     std::int64_t begin, std::int64_t end, double* sums, std::int64_t stride, double* values) const {
+    // Adds terms [begin, end) of rows first + active[i] to sums[t * stride + i], for stages t in [stage, n_stages).
+    // `values` has room for kGathered columns of `stride` values.
+    void add_columns(const Columns& columns, std::int64_t first, const std::int32_t* active, int n, int stage,
+                     int n_stages, std::int64_t begin, std::int64_t end, double* sums, std::int64_t stride,
+                     double* values) const {
         const std::int64_t step = static_cast<std::int64_t>(bias_.size());
         for (std::int64_t k = begin; k < end; k += kGathered) {
-            const int known = static_cast<int>(end - k), m = std::min(kGathered, known);
+            const int prefetch_end = static_cast<int>(end - k), m = std::min(kGathered, prefetch_end);
             with(columns, [&](const auto* const* at, const auto& kernel) {
-                kernel.gather(at + k, first, m, known, live, n, values, stride);
+                kernel.gather(at + k, first, m, prefetch_end, active, n, values, stride);
             });
-            kernels<double>().add_columns(values, stride, m, n, weights_.data() + k * step + look, step, n_looks - look,
-                                          sums + look * stride);
+            kernels<double>().add_columns(values, stride, m, n, weights_.data() + k * step + stage, step,
+                                          n_stages - stage, sums + stage * stride);
         }
     }
-    double bias(int look) const { return bias_[look]; }
+    double bias(int stage) const { return bias_[stage]; }
     static constexpr int kGathered = 32;
 
 private:
@@ -396,7 +398,7 @@ private:
 
     std::shared_ptr<const LinearModel> model_;
     std::vector<std::int64_t> terms_;
-    Aligned<double> bias_, weights_;  // (looks,), (terms, looks): padded to panels
+    Aligned<double> bias_, weights_;  // (stages,), (terms, stages): padded to panels
     int n_panels_;
 };
 
