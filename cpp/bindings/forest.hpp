@@ -86,7 +86,7 @@ private:
         const double threshold = tree.a.threshold.data()[at];
         require(!std::isnan(threshold), "thresholds must not be NaN");
         const std::uint32_t on_left = grow(tree, left);
-        forest_.add_question({below(threshold), feature, on_left});
+        forest_.add_split({below(threshold), feature, on_left});
         return on_left | grow(tree, right);
     }
     // The largest float that is at most x: a float is at most one exactly if it is at most the other.

@@ -40,7 +40,8 @@ inline void check_rows(const BoundRows& b, const ModelShape& model) {
 inline Model kernel_model(const std::string& kernel, double gamma, double coef0, int degree, Matrix vectors,
                           std::optional<Matrix> landmarks, Longs order, Bytes linear, Matrix coef, Doubles intercept,
                           std::int64_t n_features, std::optional<Indices> kept, std::optional<Doubles> scale,
-                          std::optional<Doubles> shift, double swing, std::optional<Doubles> fill, bool single) {
+                          std::optional<Doubles> shift, double scaling_magnitude, std::optional<Doubles> fill,
+                          bool single) {
     KernelMachineSpec s;
     require(kernel == "rbf" || kernel == "poly" || kernel == "sigmoid", "kernel must be rbf, poly or sigmoid");
     s.params = {kernel == "rbf"    ? Activation::rbf
@@ -62,7 +63,7 @@ inline Model kernel_model(const std::string& kernel, double gamma, double coef0,
     s.kept = span_of(kept);
     s.scale = span_of(scale);
     s.shift = span_of(shift);
-    s.swing = swing;
+    s.scaling_magnitude = scaling_magnitude;
     s.fill = span_of(fill);
     const std::size_t d = static_cast<std::size_t>(n_features);
     require(n_features >= 1 && n_features <= kMostKernelFeatures, "n_features must lie in [1, 2^25)");
@@ -87,7 +88,7 @@ inline Model kernel_model(const std::string& kernel, double gamma, double coef0,
     each_number([](double v) { require(std::isfinite(v), "vectors and landmarks must be finite"); });
     for (double v : s.coef) require(std::isfinite(v), "coef must be finite");
     for (double v : s.intercept) require(std::isfinite(v), "intercept must be finite");
-    require(swing >= 0, "swing must not be negative");
+    require(scaling_magnitude >= 0, "scaling_magnitude must not be negative");
     if (single) {
         bool fits = fits_single(gamma) && fits_single(coef0);
         each_number([&](double v) { fits = fits && fits_single(v); });
@@ -130,7 +131,7 @@ inline nb::tuple full_scores(const Model& m, BoundRows& b, double working, int n
     check_rows(b, m.packed->shape());
     const std::size_t n = static_cast<std::size_t>(b.size()), k = static_cast<std::size_t>(m.n_outputs());
     check_working(working);
-    require(!single || m.packed->shape().single, "the model was not packed in single precision");
+    require(!single || m.packed->shape().f32, "the model was not packed in single precision");
     for (const Column& c : b.columns) require(c.data != nullptr || n == 0, "full scores need every column");
     auto scores = new_array<double>({n, k});
     auto errors = new_array<double>({n});
