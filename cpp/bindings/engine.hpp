@@ -108,7 +108,7 @@ public:
         std::vector<double> row(outputs), work(static_cast<std::size_t>(engine_->decision().n_classes));
         for (std::size_t i = 0; i < n; ++i) {
             std::copy_n(scores.data() + i * outputs, outputs, row.begin());
-            codes.data()[i] = engine_->decision().finish(row.data(), error + engine_->tie_margin(), work.data());
+            codes.data()[i] = engine_->decision().decide(row.data(), error + engine_->tie_margin(), work.data());
         }
         return nb::cast(codes);
     }

@@ -49,7 +49,7 @@ void give_way() {
             "a signal handler forked the process in the middle of this call, which only the parent can go on with");
     // If the callback was slow because other threads hold the lock, it is called less often.
     const auto after = std::chrono::steady_clock::now();
-    here.next = after + std::clamp<std::chrono::steady_clock::duration>(20 * (after - now), kAskAfter, kAskWithin);
+    here.next = after + std::clamp<std::chrono::steady_clock::duration>(20 * (after - now), kCheckAfter, kCheckWithin);
 }
 
 }  // namespace wald

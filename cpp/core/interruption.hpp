@@ -20,8 +20,8 @@ struct Interruption {
 
 Interruption& interruption();  // this thread's
 
-// Shortest and longest time between two checks of the caller. Calls shorter than kAskAfter never check.
-inline constexpr std::chrono::milliseconds kAskAfter{30}, kAskWithin{70};
+// Shortest and longest time between two checks of the caller. Calls shorter than kCheckAfter never check.
+inline constexpr std::chrono::milliseconds kCheckAfter{30}, kCheckWithin{70};
 
 // Checks for cancellation, and throws Interrupted. Call it between pieces of work of a few milliseconds, where all data
 // is consistent. The callback may call into the core; this thread's scratch memory is saved and restored around it.

@@ -99,7 +99,7 @@ public:
         const auto idle = [&] { return running_.load() == 0; };
         if (!spin_until(idle)) {
             std::unique_lock<std::mutex> lock(mutex_);
-            while (!failed_.load() && !done_.wait_for(lock, kAskAfter, idle)) {
+            while (!failed_.load() && !done_.wait_for(lock, kCheckAfter, idle)) {
                 lock.unlock();
                 attempt([] { give_way(); });
                 lock.lock();

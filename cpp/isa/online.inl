@@ -110,6 +110,7 @@ void add(T* w, T a, const T* x, std::int64_t n) {
     }
 }
 
+// w += a x in float64, for x of either type.
 template <class T>
 void add_f64(double* w, double a, const T* x, std::int64_t n) {
     using P = Pack<double>;
@@ -133,6 +134,7 @@ void add_f64(double* w, double a, const T* x, std::int64_t n) {
     }
 }
 
+// Two chains, even and odd pieces; then the registers, then the tree over lanes.
 template <class T>
 void scores(const WeightedPieces<T>* const* checkpoints, const T* const* rows, int n, T* z) {
     using P = Pack<T>;
@@ -162,6 +164,7 @@ void scores(const WeightedPieces<T>* const* checkpoints, const T* const* rows, i
     }
 }
 
+// Each unit is one chain over its pieces, then the tree; units are added one after the other.
 template <class T>
 int walk(const WeightedPieces<T>& pieces, const std::int32_t* ends, int n_units, const T* centre, T limit, const T* x,
          T* sum) {
@@ -196,6 +199,7 @@ void piece_sums(const WeightedPieces<T>& pieces, const T* const* rows, int n_row
         }
 }
 
+// Each element is one chain, in the order of the rows.
 template <class T>
 void gram(const T* g, int n, int width, T* out) {
     using P = Pack<T>;
@@ -212,6 +216,7 @@ void gram(const T* g, int n, int width, T* out) {
         }
 }
 
+// The same order as in `scores`.
 template <class T>
 void fold(const T* weights, const T* row, const T* factors, const WeightedPieces<T>* checkpoints, int n_checkpoints,
           T* out, T* sums) {

@@ -3,6 +3,7 @@
 
 namespace WALD_ISA {
 
+// Four chains, chain = panel modulo 4; ((0 + 1) + (2 + 3)), then the tree over lanes.
 template <class T, bool Absolute>
 inline T weighted_sum(const T* slot, const T* weights, int n_panels) {
     using P = Pack<T>;
@@ -29,6 +30,7 @@ T absolute(const T* slot, const T* weights, int n_panels) {
     return weighted_sum<T, true>(slot, weights, n_panels);
 }
 
+// Each output is one chain that starts from the bias, in the order of the terms.
 template <class T, int MR>
 inline void readout_tile(const T* const* slots, const T* weights, const T* bias, int n_terms, int n_outputs,
                          T* const* out) {
@@ -54,6 +56,7 @@ void readouts(const T* const* slots, int n, const T* weights, const T* bias, int
     for (; r < n; ++r) readout_tile<T, 1>(slots + r, weights, bias, n_terms, n_outputs, out + r);
 }
 
+// Each sum is one chain, in the order of the values.
 template <class T, int NP>
 inline void accumulate_panels(T* sums, const T* weights, std::int64_t step, const T* values, int n) {
     using P = Pack<T>;

@@ -102,7 +102,7 @@ public:
                 call.errors[positions_[r]] = e + c_.tie_margin_;
                 continue;
             }
-            answer(call, positions_[r], c_.decision_.finish(full_, e + c_.tie_margin_, votes_), c_.stages_.size());
+            answer(call, positions_[r], c_.decision_.decide(full_, e + c_.tie_margin_, votes_), c_.stages_.size());
         }
     }
 

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "core/cascade/cascade.hpp"
-#include "core/models/linear_model.hpp"
+#include "core/models/stage_estimates.hpp"
 
 namespace wald {
 

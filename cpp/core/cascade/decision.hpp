@@ -37,7 +37,7 @@ struct Decision {
 
     // The label of full scores that are known to within `error`; kHandOver if another label is possible. `work` has
     // room for n_classes values.
-    std::int32_t finish(const double* f, double error, double* work) const {
+    std::int32_t decide(const double* f, double error, double* work) const {
         if (!(error < HUGE_VAL)) return kHandOver;
         if (kind == DecisionKind::sign) {
             const double d = f[0] - threshold;
@@ -50,7 +50,7 @@ struct Decision {
             if (!(best.confidence >= 0) || (best.confidence <= 2 * error && error > 0)) return kHandOver;
             return best.code;
         }
-        return finish_votes(f, error, work);
+        return decide_votes(f, error, work);
     }
 
 private:
@@ -90,7 +90,7 @@ private:
         return {code, smallest[code]};
     }
 
-    std::int32_t finish_votes(const double* f, double error, double* votes) const {
+    std::int32_t decide_votes(const double* f, double error, double* votes) const {
         for (int k = 0; k < n_classes; ++k) votes[k] = 0;
         for (int i = 0; i < n_classes; ++i) {
             for (int j = i + 1; j < n_classes; ++j, ++f) {

@@ -258,7 +258,7 @@ private:
         const double u = std::numeric_limits<T>::epsilon() / 2, w = working, d = static_cast<double>(n_features());
         const double n = static_cast<double>(n_terms_);
         const double chain = static_cast<double>(reader_.longest_chain(row));
-        // error of squares that underflow, over all features
+        // Error of squares that underflow, over all features.
         const double smallest = d * std::numeric_limits<T>::min();
         const double x = std::sqrt(static_cast<double>(row.norm2) + smallest), s = longest_ + std::sqrt(smallest),
                      both = x + s + 2 * scaling_magnitude_;

@@ -52,7 +52,7 @@ public:
     const std::int64_t* segments() const { return segments_; }  // chain boundaries of rows that are not sparse
     bool scales() const { return !scale_.empty(); }
     bool keeps_all() const { return position_.empty(); }
-    // largest number of non-zeros of a sparse row
+    // Largest number of non-zeros of a sparse row.
     std::int64_t most_listed() const { return (n_features_ * 2 - 1) / 5; }
 
     std::size_t row_bytes() const {
@@ -197,7 +197,7 @@ private:
             if (scratch.expect_list) return keep_list(p, listed, scratch);
         }
         if (x == nullptr) x = converted();
-        // earlier rows became lists, so the dense copy moves to the front of the free memory
+        // Earlier rows became lists: the dense copy moves to the front of the free memory.
         if (block.loaded && x != scratch.dense) {
             std::copy_n(x, n_features_, scratch.dense);
             x = scratch.dense;
