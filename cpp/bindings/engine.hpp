@@ -10,7 +10,7 @@ inline Decision make_decision(const std::string& kind, int n_classes, double thr
     Decision d;
     require(kind == "sign" || kind == "argmax" || kind == "votes", "decision must be sign, argmax or votes");
     d.kind = kind == "sign" ? DecisionKind::sign : kind == "argmax" ? DecisionKind::argmax : DecisionKind::votes;
-    require(n_classes >= (kind == "votes" ? 3 : 2) && n_classes <= (kind == "sign" ? 2 : kMostClasses),
+    require(n_classes >= (kind == "votes" ? 3 : 2) && n_classes <= (kind == "sign" ? 2 : kMaxClasses),
             "sign has 2 classes, argmax 2 to 10000, votes 3 to 10000");
     d.n_classes = n_classes;
     d.threshold = threshold;

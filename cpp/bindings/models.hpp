@@ -50,7 +50,7 @@ inline Model kernel_model(const std::string& kernel, double gamma, double coef0,
                 gamma, coef0, degree};
     require(std::isfinite(gamma) && gamma >= 0 && std::isfinite(coef0),
             "gamma must be finite and not negative, coef0 finite");
-    require(degree >= 0 && degree <= kMostDegree, "degree must lie in [0, 1000]");
+    require(degree >= 0 && degree <= kMaxDegree, "degree must lie in [0, 1000]");
     s.n_terms = static_cast<std::int64_t>(order.size());
     s.n_vectors = static_cast<std::int64_t>(vectors.shape(0));
     s.order = span_of(order);
@@ -66,7 +66,7 @@ inline Model kernel_model(const std::string& kernel, double gamma, double coef0,
     s.scaling_magnitude = scaling_magnitude;
     s.fill = span_of(fill);
     const std::size_t d = static_cast<std::size_t>(n_features);
-    require(n_features >= 1 && n_features <= kMostKernelFeatures, "n_features must lie in [1, 2^25)");
+    require(n_features >= 1 && n_features <= kMaxKernelFeatures, "n_features must lie in [1, 2^25)");
     require(s.n_terms >= 1 && s.n_terms < (1 << 26), "there must be at least one vector, and fewer than 2^26");
     require(!kept || !s.kept.empty(), "kept must name at least one feature");
     require(vectors.shape(1) == (kept ? s.kept.size() : d), "vectors must have one column per (kept) feature");
@@ -114,7 +114,7 @@ inline Model linear_model(Indices order, Matrix coef, Doubles intercept, std::op
     require(magnitude.size() == coef.shape(1), "magnitude needs one entry per feature");
     for (double v : s.magnitude) require(v >= 0, "magnitude must not be negative");
     require(bias_magnitude >= 0 && depth >= 0, "bias_magnitude and depth must not be negative");
-    require(s.n_features >= 1 && s.n_features <= kMostFeatures, "coef must have at least one column");
+    require(s.n_features >= 1 && s.n_features <= kMaxFeatures, "coef must have at least one column");
     require(coef.shape(0) == intercept.size() && intercept.size() >= 1, "coef and intercept need one row per output");
     require(s.fill.empty() || s.fill.size() == coef.shape(1), "fill needs one entry per feature");
     std::vector<bool> seen(coef.shape(1));

@@ -42,10 +42,10 @@ NB_MODULE(_core, m) {
     m.attr("NOT_FINITE") = kNotFinite;
     m.attr("PENDING") = kPending;
     nb::dict limits;
-    limits["classes"] = kMostClasses;
-    limits["degree"] = kMostDegree;
-    limits["linear_features"] = kMostFeatures;
-    limits["kernel_features"] = kMostKernelFeatures;
+    limits["classes"] = kMaxClasses;
+    limits["degree"] = kMaxDegree;
+    limits["linear_features"] = kMaxFeatures;
+    limits["kernel_features"] = kMaxKernelFeatures;
     limits["lanes_float32"] = kLanes<float>;
     limits["lanes_float64"] = kLanes<double>;
     limits["sparse_share"] = kSparseShare;

@@ -37,10 +37,10 @@ void give_way() {
     const Interruption before = std::exchange(here, {});
     const int forks_before = forks();
     Arena scratch = std::exchange(thread_arena(), Arena{});
-    const bool wanted = before.go_on(before.caller);
+    const bool keep_going = before.go_on(before.caller);
     thread_arena() = std::move(scratch);
     here = before;
-    if (!wanted) {
+    if (!keep_going) {
         here.go_on = nullptr;  // do not check again
         throw Interrupted{};
     }

@@ -10,7 +10,7 @@ namespace wald {
 // Thrown to abandon work. The code that requested the cancellation knows the reason.
 struct Interrupted {};
 
-// Where a thread checks for cancellation.
+// How a thread checks for cancellation.
 struct Interruption {
     bool (*go_on)(void*) = nullptr;  // calls back; false cancels. Null: the caller is not checked
     void* caller = nullptr;

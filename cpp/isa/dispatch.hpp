@@ -1,4 +1,4 @@
-// Which instruction set the kernels use: the best one of this machine, or the one that the environment variable
+// Choice of the instruction set of the kernels: the best one of this machine, or the one that the environment variable
 // WALD_SIMD names.
 #pragma once
 
@@ -8,6 +8,6 @@
 namespace wald {
 
 std::vector<std::string> simd_levels();  // available in this build on this machine, baseline first
-std::string simd_level();                // in use
+std::string simd_level();                // the one in use
 
 }  // namespace wald

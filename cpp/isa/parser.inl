@@ -93,8 +93,8 @@ inline void prefetch_lines(const float* weights, const std::uint32_t* places) {
 
 inline void word_unigrams(const float* weights, int shift, const std::uint32_t* keys, const std::uint16_t* which, int n,
                           int first, int last, int vectors, float* out) {
-    constexpr int kMost = 4;  // most vectors of unigrams in one call
-    std::uint32_t places[2][kMost][16];
+    constexpr int kMaxVectors = 4;  // vectors of unigrams in one call
+    std::uint32_t places[2][kMaxVectors][16];
     auto locate = [&](int i) {
         for (int v = first; v < last; ++v) {
             Keys k = Keys::load(keys + (static_cast<std::int64_t>(which[i]) * vectors + v) * 16);

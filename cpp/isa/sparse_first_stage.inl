@@ -16,7 +16,7 @@ void sparse_first_stage(const wald::SparseFirstStage<T>& task, const void* const
         if constexpr (in_place) row.dense = x;
         row.norm2 =
             list_nonzeros<T, S, !in_place>(x, task.n_features, a_page_ahead(x), task.values, task.features, &listed);
-        if (listed > task.most_listed || row.norm2 - row.norm2 != T(0)) {  // infinite or NaN
+        if (listed > task.max_listed || row.norm2 - row.norm2 != T(0)) {  // infinite or NaN
             z[r] = static_cast<T>(__builtin_nan(""));
             continue;
         }

@@ -45,6 +45,6 @@ struct OnlineKernels {
 };
 
 template <class T>
-const OnlineKernels<T>& online_kernels();  // of the instruction set in use; see isa/dispatch.cpp
+const OnlineKernels<T>& online_kernels();  // the table in use; see isa/dispatch.cpp
 
 }  // namespace wald

@@ -26,38 +26,6 @@ inline std::vector<std::int32_t> geometric_checkpoints(int n_units, int n_rows) 
     return checkpoints;
 }
 
-// The unused unit with the largest decrease of the residual variance per cost; the number of units if there is none.
-// `left` is the residual variance of each unit, `with` its covariance with the residual of the full margin.
-inline std::size_t best_unit(const std::vector<double>& left, const std::vector<double>& with,
-                             const std::vector<double>& cost, const std::vector<std::uint8_t>& used, double least) {
-    const std::size_t n = left.size();
-    std::size_t best = n;
-    double most_gain = 0;
-    for (std::size_t u = 0; u < n; ++u) {
-        if (used[u] || !(left[u] > least)) continue;
-        const double gain = with[u] * with[u] / (left[u] * cost[u]);
-        if (gain > most_gain) {
-            most_gain = gain;
-            best = u;
-        }
-    }
-    return best;
-}
-
-// Solves the triangular system of a Cholesky decomposition, whose rows have length n, for the factors of the units in
-// `order`.
-inline std::vector<double> back_substitute(const std::vector<double>& rows, const std::vector<double>& beta,
-                                           const std::vector<std::int32_t>& order, std::size_t n) {
-    const std::size_t m = order.size();
-    std::vector<double> factors(m);
-    for (std::size_t a = m; a-- > 0;) {
-        double v = beta[a];
-        for (std::size_t e = a + 1; e < m; ++e) v -= rows[a * n + static_cast<std::size_t>(order[e])] * factors[e];
-        factors[a] = v / rows[a * n + static_cast<std::size_t>(order[a])];
-    }
-    return factors;
-}
-
 // `gram` is the Gram matrix of the centred unit sums of n_rows rows, with the full margin as its last column (index
 // n_units): upper triangle, `width` values per row. Units come in the order `given` or, if it is empty, greedily by the
 // largest decrease of the residual variance per cost. Uses a partial Cholesky decomposition; a unit that depends
@@ -71,14 +39,15 @@ Regression regress(const T* gram, std::int64_t width, int n_units, int n_rows, c
                                          : gram[j * static_cast<std::size_t>(width) + i]);
     };
     Regression r;
-    std::vector<double> left(n), with(n), column(n);
+    // The residual variance of each unit, and its covariance with the residual of the full margin.
+    std::vector<double> variance_left(n), covariance(n), column(n);
     double trace = 0;
     for (std::size_t u = 0; u < n; ++u) trace += at(u, u);
     // The ridge is proportional to the mean variance; pivots must exceed rounding.
     const double ridge = 1e-3 * trace / n_units, least = ridge * 1.01;
     for (std::size_t u = 0; u < n; ++u) {
-        left[u] = at(u, u) + ridge;
-        with[u] = at(u, n);
+        variance_left[u] = at(u, u) + ridge;
+        covariance[u] = at(u, n);
     }
     double residual = at(n, n);
     if (!(trace > 0) || !(residual > 0) || !std::isfinite(trace + residual)) return r;
@@ -90,14 +59,22 @@ Regression regress(const T* gram, std::int64_t width, int n_units, int n_rows, c
         if (!given.empty()) {
             best = static_cast<std::size_t>(given[s]);
         } else {
-            best = best_unit(left, with, cost, used, least);
+            double most_gain = 0;
+            for (std::size_t u = 0; u < n; ++u) {
+                if (used[u] || !(variance_left[u] > least)) continue;
+                const double gain = covariance[u] * covariance[u] / (variance_left[u] * cost[u]);
+                if (gain > most_gain) {
+                    most_gain = gain;
+                    best = u;
+                }
+            }
             if (best == n) break;
         }
         used[best] = 1;
         double* row = &rows[s * n];
         r.order.push_back(static_cast<std::int32_t>(best));
-        if (left[best] > least) {
-            const double pivot = std::sqrt(left[best]);
+        if (variance_left[best] > least) {
+            const double pivot = std::sqrt(variance_left[best]);
             for (std::size_t u = 0; u < n; ++u) column[u] = at(best, u);
             for (std::size_t j = 0; j < s; ++j) {
                 const double factor = rows[j * n + best];
@@ -106,10 +83,10 @@ Regression regress(const T* gram, std::int64_t width, int n_units, int n_rows, c
             }
             for (std::size_t u = 0; u < n; ++u) row[u] = column[u] / pivot;
             row[best] = pivot;
-            beta[s] = with[best] / pivot;
+            beta[s] = covariance[best] / pivot;
             for (std::size_t u = 0; u < n; ++u) {
-                left[u] -= row[u] * row[u];
-                with[u] -= row[u] * beta[s];
+                variance_left[u] -= row[u] * row[u];
+                covariance[u] -= row[u] * beta[s];
             }
             residual -= beta[s] * beta[s];
         } else {
@@ -119,7 +96,13 @@ Regression regress(const T* gram, std::int64_t width, int n_units, int n_rows, c
         const bool is_checkpoint =
             std::find(checkpoints.begin(), checkpoints.end(), static_cast<std::int32_t>(m)) != checkpoints.end();
         if (!is_checkpoint) continue;
-        const std::vector<double> factors = back_substitute(rows, beta, r.order, n);
+        std::vector<double> factors(m);
+        for (std::size_t a = m; a-- > 0;) {  // back substitution
+            double v = beta[a];
+            for (std::size_t e = a + 1; e < m; ++e)
+                v -= rows[a * n + static_cast<std::size_t>(r.order[e])] * factors[e];
+            factors[a] = v / rows[a * n + static_cast<std::size_t>(r.order[a])];
+        }
         // Degrees of freedom for m units; a greedily chosen unit counts as one and a half, because it is the best of
         // many. The variance is widened by the estimation error and by Student's tail.
         const double freedom = n_rows - 1 - (given.empty() ? 1.5 : 1.0) * static_cast<double>(m);

@@ -98,7 +98,7 @@ public:
         intercept = sign * model.b;
     }
 
-    // Whether a row stops at a checkpoint with the label-signed sum `sum`, which includes the intercept.
+    // True if a row stops at a checkpoint with the label-signed sum `sum`, which includes the intercept.
     bool stops(const Config& c, int checkpoint, double sum, const Target& t) const {
         const std::size_t e = static_cast<std::size_t>(checkpoint);
         const double grown = t.scale / scale;

@@ -24,7 +24,7 @@ struct Units {
 };
 
 // Largest number of units, whatever the width of the rows: the time to fit a boundary grows with its square.
-inline constexpr std::int64_t kMostUnits = 128;
+inline constexpr std::int64_t kMaxUnits = 128;
 
 // With unit = 0, cuts at cache-line boundaries if rows are a whole number of lines apart. Otherwise cuts after every
 // `unit` features.
@@ -37,7 +37,7 @@ Units cut(std::int64_t n_features, std::int64_t n_columns, std::int64_t unit, st
     std::int64_t begin_at = 0;
     if (lines) {
         constexpr std::int64_t together = 16;  // two lines of float64, because processors fetch lines in pairs
-        unit = together * ((n_features + together * kMostUnits - 1) / (together * kMostUnits));
+        unit = together * ((n_features + together * kMaxUnits - 1) / (together * kMaxUnits));
         const bool whole =
             n_features * static_cast<std::int64_t>(sizeof(T)) % static_cast<std::int64_t>(kPanelBytes) == 0;
         if (whole) begin_at = line_offset / static_cast<std::int64_t>(sizeof(T)) % L;

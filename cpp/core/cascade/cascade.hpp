@@ -88,7 +88,7 @@ public:
 protected:
     static constexpr int kHeadPanels = 8;
     static constexpr std::int64_t kHeadRows = 512, kTailRows = 512, kChunkRows = 16384;
-    static constexpr std::int64_t kLeastRows = 32;           // fewer rows are not worth another thread
+    static constexpr std::int64_t kMinRows = 32;             // fewer rows are not worth another thread
     static constexpr std::size_t kScratchBytes = 12u << 20;  // per thread
 
     struct TraceOutput {
@@ -137,8 +137,8 @@ protected:
     }
     // Number of threads for n rows, at least one row each. Evaluated once per call, because another thread may change
     // the limit.
-    static int threads_for(std::int64_t n, int wanted) {
-        return static_cast<int>(std::clamp<std::int64_t>(wanted, 1, std::clamp<std::int64_t>(n, 1, thread_limit())));
+    static int threads_for(std::int64_t n, int n_threads) {
+        return static_cast<int>(std::clamp<std::int64_t>(n_threads, 1, std::clamp<std::int64_t>(n, 1, thread_limit())));
     }
     // Answers the n rows of a call. Fast paths override it.
     virtual void answer_call(const Call& call, std::int64_t n, int n_threads) const {
@@ -158,7 +158,7 @@ protected:
     void run_rows(const Call& call, std::int64_t n, const Position& position, int n_threads) const {
         const int head = std::min(n_head_, call.n_stages);
         if (head == 0 || n <= n_threads * tail_rows()) {
-            each_batch(n, head == 0 ? 1 : kLeastRows, n_threads,
+            each_batch(n, head == 0 ? 1 : kMinRows, n_threads,
                        [&](std::int64_t begin, std::int64_t end) { run_range(call, begin, end, position); });
             return;
         }
@@ -182,7 +182,7 @@ protected:
         for (const Survivors& k : kept)
             for (std::size_t i = 0; i < k.positions.size(); ++i)
                 pool.emplace_back(k.positions[i], k.slots.data() + i * width);
-        each_batch(static_cast<std::int64_t>(pool.size()), kLeastRows, n_threads,
+        each_batch(static_cast<std::int64_t>(pool.size()), kMinRows, n_threads,
                    [&](std::int64_t begin, std::int64_t end) {
                        Batch batch(*this, static_cast<int>(end - begin), tail_width(call));
                        batch.read(

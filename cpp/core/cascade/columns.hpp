@@ -24,8 +24,7 @@ public:
     // Rows per tile, such that sums and values fit the scratch memory of a thread.
     static std::int64_t rows(int n_stages) {
         return std::clamp<std::int64_t>(
-            static_cast<std::int64_t>(kScratchBytes / sizeof(T)) / (n_stages + StageEstimates::kGathered), L,
-            kMostRows);
+            static_cast<std::int64_t>(kScratchBytes / sizeof(T)) / (n_stages + StageEstimates::kGathered), L, kMaxRows);
     }
 
     Tile(const ColumnCascade& cascade, const Call& call, std::int64_t first, int n)
@@ -36,12 +35,12 @@ public:
         // before it.
         const int most =
             std::min(columns.n_stages, call_.at_end == AtEnd::answer ? call_.n_stages - 1 : call_.n_stages);
-        std::int32_t active[kMostRows], from[kMostRows];
+        std::int32_t active[kMaxRows], from[kMaxRows];
         for (int r = 0; r < n_; ++r) active[r] = r;
         std::fill_n(call_.codes + first_, n_, kPending);
         int left = n_, stage = 0;
         {
-            T scores[kMostRows];
+            T scores[kMaxRows];
             for (; stage < most && left * kSparseShare > n_; ++stage) {
                 c_.accumulator_->column_scores(columns, first_, n_, stage, scores);
                 left = decide(stage, scores, n_, call_.codes + first_, call_.stages + first_, active);
@@ -79,7 +78,7 @@ public:
     }
 
 private:
-    static constexpr int kMostRows = 2048;
+    static constexpr int kMaxRows = 2048;
 
     int decide(int stage, const T* z, int n, std::int32_t* codes, std::int32_t* stages, std::int32_t* kept) const {
         return kernels<T>().decide(z, n, c_.stages_.low[stage], c_.stages_.high[stage], stage, codes, stages, kept);
@@ -88,7 +87,7 @@ private:
     // Answers the active rows that the stage decides and compacts the rest; from[i] is the previous index of the row
     // now at i. Branch-free: rows that stay are written, too, as pending.
     int decide_active(int stage, const T* z, std::int32_t* active, int n, std::int32_t* from) const {
-        std::int32_t codes[kMostRows], stages[kMostRows];
+        std::int32_t codes[kMaxRows], stages[kMaxRows];
         std::fill_n(codes, n, kPending);
         const int kept = decide(stage, z, n, codes, stages, from);
         for (int i = 0; i < n; ++i) {

@@ -14,7 +14,7 @@ namespace wald {
 struct KernelMachineSpec;
 struct LinearModelSpec;
 
-// What a call does with rows that are still active after its last stage: evaluate the full model, answer with the last
+// How a call treats rows that are still active after its last stage: evaluate the full model, answer with the last
 // estimate, or return kPending.
 enum class AtEnd : std::uint8_t { full, answer, pending };
 

@@ -18,11 +18,11 @@ public:
 
     // True if rows of this machine may take the path when the first stage has `terms` terms.
     static bool suits(const KernelMachine<T>& machine, std::int64_t terms) {
-        return machine.n_outputs() == 1 && machine.has_sparse_row_path() && terms > 0 && terms <= kMostTerms;
+        return machine.n_outputs() == 1 && machine.has_sparse_row_path() && terms > 0 && terms <= kMaxTerms;
     }
 
 private:
-    static constexpr std::int64_t kMostTerms = 32;
+    static constexpr std::int64_t kMaxTerms = 32;
     static constexpr int kTogether = KernelMachine<T>::kTogether;
 
     class FirstStage {

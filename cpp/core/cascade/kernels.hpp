@@ -75,10 +75,10 @@ struct SparseFirstStage {
     const T* weights;  // n_panels panels
     T bias;
     std::int64_t n_features;
-    std::int32_t most_listed;  // rows with more non-zeros get NaN
-    T* values;                 // scratch: a row and a panel
-    std::int32_t* features;    // the same
-    T* slot;                   // scratch: n_panels panels
+    std::int32_t max_listed;  // rows with more non-zeros get NaN
+    T* values;                // scratch: a row and a panel
+    std::int32_t* features;   // scratch: a row and a panel
+    T* slot;                  // scratch: n_panels panels
 };
 
 // Kernels for contiguous rows of type S.
@@ -134,6 +134,6 @@ struct Kernels {
 };
 
 template <class T>
-const Kernels<T>& kernels();  // of the instruction set in use; see isa/dispatch.cpp
+const Kernels<T>& kernels();  // the table in use; see isa/dispatch.cpp
 
 }  // namespace wald

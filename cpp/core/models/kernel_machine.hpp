@@ -135,7 +135,7 @@ public:
                                        weights,
                                        bias,
                                        n_features(),
-                                       static_cast<std::int32_t>(reader_.most_listed()),
+                                       static_cast<std::int32_t>(reader_.max_listed()),
                                        scratch.values,
                                        scratch.features,
                                        slot};

@@ -43,7 +43,7 @@ inline double largest(const std::byte* data, std::int64_t n, std::int64_t stride
 // The largest absolute value; infinity or NaN if one is there. Bytes count as 255. The rows must be complete: no subset
 // of ids, no missing columns.
 inline double largest_magnitude(const Rows& rows, int n_threads) {
-    constexpr std::int64_t kPiece = 1 << 18;  // values
+    constexpr std::int64_t kPiece = 1 << 18;  // values per piece
     const std::int64_t bytes = rows.element_bytes();
     std::int64_t n_lines = rows.n_columns, length = rows.n_rows;
     std::function<Column(std::int64_t)> line = [&](std::int64_t f) { return rows.column(f); };

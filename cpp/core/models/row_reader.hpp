@@ -53,7 +53,7 @@ public:
     bool scales() const { return !scale_.empty(); }
     bool keeps_all() const { return position_.empty(); }
     // Largest number of non-zeros of a sparse row.
-    std::int64_t most_listed() const { return (n_features_ * 2 - 1) / 5; }
+    std::int64_t max_listed() const { return (n_features_ * 2 - 1) / 5; }
 
     std::size_t row_bytes() const {
         return Arena::bytes<T>(n_features_) + Arena::bytes<T>(n_kept_ + L) + Arena::bytes<std::int32_t>(n_kept_ + L);
@@ -111,7 +111,7 @@ public:
 
 private:
     bool is_identity() const { return scale_.empty() && fill_.empty(); }
-    bool is_sparse(std::int64_t nonzeros) const { return nonzeros <= most_listed(); }
+    bool is_sparse(std::int64_t nonzeros) const { return nonzeros <= max_listed(); }
 
     T mapped(double v, std::int64_t f) const {
         if (v != v && !fill_.empty()) return static_cast<T>(fill_[f]);

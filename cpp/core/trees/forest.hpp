@@ -15,7 +15,7 @@ namespace wald {
 // "Exploiting CPU SIMD extensions to speed-up document scoring with tree ensembles", SIGIR 2016).
 class Forest {
 public:
-    static constexpr int kMostLeaves = 32;  // per tree
+    static constexpr int kMaxLeaves = 32;  // per tree
 
     explicit Forest(double base) : base_(base) {}
 

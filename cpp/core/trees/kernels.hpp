@@ -27,6 +27,6 @@ struct ForestKernels {
     void (*add)(const ForestView&, const float* x, double* sums);
 };
 
-const ForestKernels& forest_kernels();  // of the instruction set in use; see isa/dispatch.cpp
+const ForestKernels& forest_kernels();  // the table in use; see isa/dispatch.cpp
 
 }  // namespace wald
