@@ -67,10 +67,8 @@ public:
     void run(std::int64_t n, int n_threads, const std::function<void(std::int64_t, int)>& task) {
         std::unique_lock<std::mutex> busy(busy_, std::try_to_lock);
         if (!busy.owns_lock()) return run_serially(n, task);
-        const TaskScope scope(
-            // The mark stays until all workers have finished: a callback that runs meanwhile must not wait for this
-            // pool.
-            failed_);
+        // Until all workers have finished: a callback that runs meanwhile must not wait for this pool.
+        const TaskScope scope(failed_);
         {
             std::lock_guard<std::mutex> lock(mutex_);
             workers_.reserve(static_cast<std::size_t>(n_threads));
@@ -126,8 +124,8 @@ private:
             workers_[worker - 1].started = true;
             if (n_missing_.load() > 0) n_missing_.fetch_sub(1);
             lock.unlock();
-            if (this_processor() == caller_processor)
-                move_away_from(caller_processor, own_handle());  // otherwise the caller could be delayed
+            // A shared processor would delay the caller.
+            if (this_processor() == caller_processor) move_away_from(caller_processor, own_handle());
             {
                 const TaskScope scope(failed_);
                 drain(task, worker);
@@ -138,9 +136,9 @@ private:
     }
 
     void split_shares(std::int64_t n, int n_threads) {
-        if (n_threads > most_shares_) {
+        if (n_threads > max_shares_) {
             shares_ = std::make_unique<Share[]>(static_cast<std::size_t>(n_threads));
-            most_shares_ = n_threads;
+            max_shares_ = n_threads;
         }
         n_shares_ = n_threads;
         for (int s = 0; s < n_shares_; ++s) {
@@ -199,7 +197,7 @@ private:
     std::condition_variable wake_, done_;
     std::unique_ptr<Share[]> shares_;
     const std::function<void(std::int64_t, int)>* task_ = nullptr;
-    int n_shares_ = 0, most_shares_ = 0, active_ = 0;
+    int n_shares_ = 0, max_shares_ = 0, active_ = 0;
     int processor_ = -1;  // where the caller ran at the start of the call
     std::chrono::steady_clock::time_point since_;
     struct Worker {

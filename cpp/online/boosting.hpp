@@ -36,7 +36,7 @@ public:
         StumpVotes<T> votes(stumps, units, config.n_columns);
         double total = 0;
         for (std::int64_t i = 0; i < rows.n_rows(); ++i) {
-            if (i % kTogether == 0) give_way();
+            if (i % kCheckRows == 0) give_way();
             const std::int64_t r = order ? (*order)(i) : i;
             rows.with(r, [&](const T* x) {
                 votes.start(x, r);
@@ -51,7 +51,7 @@ public:
     std::int64_t advance(const Table<T>& table, const Labels& labels, std::int64_t done, double& total) {
         bool stuck = false;
         for (std::int64_t r = done, at = step; r < table.n_rows; ++r, ++at) {
-            if (r % kTogether == 0) give_way();
+            if (r % kCheckRows == 0) give_way();
             TableVotes<T> votes(table, r);
             const Reading reading = read_row(votes, labels.is_positive(r), labels.weight(r), at);
             stuck = stuck || !reading.complete;
@@ -69,7 +69,7 @@ public:
         const Prediction<T> prediction = predictor(average, width);
         StumpVotes<T> votes(stumps, units, config.n_columns);
         for (std::int64_t r = 0; r < rows.n_rows(); ++r) {
-            if (r % kTogether == 0) give_way();
+            if (r % kCheckRows == 0) give_way();
             rows.with(r, [&](const T* x) {
                 votes.start(x, r);
                 judge(prediction, votes, r, &margins[r], &seen[r]);
@@ -82,7 +82,7 @@ public:
         const Prediction<T> prediction = predictor(average, width);
         bool all = true;
         for (std::int64_t r = 0; r < table.n_rows; ++r) {
-            if (r % kTogether == 0) give_way();
+            if (r % kCheckRows == 0) give_way();
             TableVotes<T> votes(table, r);
             all &= judge(prediction, votes, r, &margins[r], &seen[r]);
         }

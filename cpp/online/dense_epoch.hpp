@@ -47,7 +47,7 @@ public:
     }
 
 private:
-    static constexpr int kBatch = kTogether, kPrefetchDistance = 2;
+    static constexpr int kBatch = kCheckRows, kPrefetchDistance = 2;
     static constexpr int kFull = -1;  // value of Batch::stop for a row that is read in full
 
     struct Batch {

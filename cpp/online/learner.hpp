@@ -37,7 +37,7 @@ public:
     void judge(const DenseBlock<T>& block, bool average, double width, double* margins, std::int64_t* seen) const {
         const Prediction<T> prediction(config, units, model, step, boundary, audits, average, width);
         for (std::int64_t r = 0; r < block.n_rows; ++r) {
-            if (r % kTogether == 0) give_way();
+            if (r % kCheckRows == 0) give_way();
             const T* x = block.data + r * block.stride;
             int checkpoint = 0;
             while (checkpoint < prediction.both.n_checkpoints() && !prediction.is_certain(checkpoint, x, &margins[r]))

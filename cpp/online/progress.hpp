@@ -10,7 +10,7 @@
 
 namespace wald::online {
 
-inline constexpr std::int64_t kTogether = 16;  // rows between two checks for cancellation
+inline constexpr std::int64_t kCheckRows = 16;  // rows between two checks for cancellation
 
 struct Progress {
     const Config config;

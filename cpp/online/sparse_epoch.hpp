@@ -30,7 +30,7 @@ public:
         };
         for (std::int64_t i = 0; i < block_.n_rows && i < ahead; ++i) fetch(i);
         for (std::int64_t i = 0; i < block_.n_rows; ++i) {
-            if (i % kTogether == 0) give_way();
+            if (i % kCheckRows == 0) give_way();
             const std::int64_t r = ids[i % ahead];
             if (i + ahead < block_.n_rows) fetch(i + ahead);
             learn(block_.row(r), labels_.is_positive(r), labels_.weight(r), r);

@@ -44,15 +44,15 @@ public:
     // Prepares the rows at n positions. Calls added(i, r) for each finite row: the i-th position is row r of the batch.
     template <class Position, class Added>
     void read(const Call& call, std::int64_t n, const Position& position, const Added& added) {
-        constexpr int kTogether = Source::kTogether;
+        constexpr int kBlockRows = Source::kBlockRows;
         if (n == 1) {
             const int r = add(call, position(0));
             if (r >= 0) added(0, r);
             return;
         }
-        for (std::int64_t at = 0; at < n; at += kTogether) {
-            const int m = static_cast<int>(std::min<std::int64_t>(kTogether, n - at));
-            std::int64_t rows[kTogether];
+        for (std::int64_t at = 0; at < n; at += kBlockRows) {
+            const int m = static_cast<int>(std::min<std::int64_t>(kBlockRows, n - at));
+            std::int64_t rows[kBlockRows];
             for (int i = 0; i < m; ++i) rows[i] = call.row(position(at + i));
             const auto block = c_.source_->block(call.rows, rows, m, scratch_);
             for (int i = 0; i < m; ++i) {

@@ -23,17 +23,17 @@ public:
 
 private:
     static constexpr std::int64_t kMaxTerms = 32;
-    static constexpr int kTogether = KernelMachine<T>::kTogether;
+    static constexpr int kBlockRows = KernelMachine<T>::kBlockRows;
 
     class FirstStage {
     public:
         // Allocates scratch memory for groups of up to n rows.
         FirstStage(const FirstStageCascade& cascade, std::int64_t n) : c_(cascade) {
             const std::int64_t terms = c_.source_->slot_width(c_.stages_.terms[0]);
-            together_ = c_.tile_rows(terms, std::min<std::int64_t>(kTogether, n));
+            group_rows_ = c_.tile_rows(terms, std::min<std::int64_t>(kBlockRows, n));
             Arena& arena = thread_arena();
-            arena.reset(static_cast<std::size_t>(together_) * c_.source_->row_bytes() + Arena::bytes<T>(terms));
-            scratch_ = c_.source_->scratch(arena, together_);
+            arena.reset(static_cast<std::size_t>(group_rows_) * c_.source_->row_bytes() + Arena::bytes<T>(terms));
+            scratch_ = c_.source_->scratch(arena, group_rows_);
             slot_ = arena.take<T>(terms);
         }
 
@@ -43,8 +43,8 @@ private:
         std::vector<std::int64_t> run(const Call& call, std::int64_t begin, std::int64_t end) {
             std::vector<std::int64_t> undecided;
             bool worthwhile = true;
-            for (std::int64_t at = begin; at < end; at += together_) {
-                const int n = static_cast<int>(std::min(together_, end - at));
+            for (std::int64_t at = begin; at < end; at += group_rows_) {
+                const int n = static_cast<int>(std::min(group_rows_, end - at));
                 if (worthwhile) worthwhile = 2 * decide(call, at, n, undecided) > n;
                 else
                     for (int i = 0; i < n; ++i) undecided.push_back(at + i);
@@ -55,8 +55,8 @@ private:
     private:
         // Answers the rows that the stage decides, and returns their number.
         int decide(const Call& call, std::int64_t first, int n, std::vector<std::int64_t>& undecided) {
-            std::int64_t rows[kTogether];
-            T z[kTogether];
+            std::int64_t rows[kBlockRows];
+            T z[kBlockRows];
             for (int i = 0; i < n; ++i) rows[i] = call.row(first + i);
             const auto block = c_.source_->block(call.rows, rows, n, scratch_);
             c_.source_->first_estimates(block, n, c_.stages_.terms[0], c_.accumulator_->weights(0),
@@ -71,7 +71,7 @@ private:
         }
 
         const FirstStageCascade& c_;
-        std::int64_t together_;
+        std::int64_t group_rows_;
         typename KernelMachine<T>::Scratch scratch_;
         T* slot_;
     };

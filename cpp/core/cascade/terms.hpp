@@ -34,7 +34,7 @@ concept TermSource =
         // Takes the memory of n rows from the arena.
         { source.scratch(arena, n) } -> std::same_as<typename S::Scratch>;
         // Largest number of rows in a block.
-        { S::kTogether } -> std::convertible_to<int>;
+        { S::kBlockRows } -> std::convertible_to<int>;
         // Views the rows ids[0..i), whatever their layout. `ids` must outlive the block.
         { source.block(rows, ids, i, scratch) } -> std::same_as<typename S::Block>;
         // Prepares the i-th row of a block; false if the row is not finite.

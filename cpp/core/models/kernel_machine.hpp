@@ -45,7 +45,7 @@ class KernelMachine {
 public:
     using Scalar = T;
     static constexpr int L = kLanes<T>;
-    static constexpr int kTogether = RowReader<T>::kTogether;
+    static constexpr int kBlockRows = RowReader<T>::kBlockRows;
     // Rows to be prepared. Rows that are not CSR are read together.
     struct Block {
         typename RowReader<T>::Block dense;

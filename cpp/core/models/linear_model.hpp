@@ -30,7 +30,7 @@ class LinearModel {
 public:
     using Scalar = double;
     static constexpr int L = kLanes<double>;
-    static constexpr int kBlockRows = 96, kBlockTerms = 32, kBlockStride = kBlockTerms + 8;
+    static constexpr int kGatherRows = 96, kGatherTerms = 32, kGatherStride = kGatherTerms + 8;
     // Smaller matrices may be in a cache, where prefetching does not pay.
     static constexpr std::int64_t kNearBytes = 4 << 20;
     // A non-zero of a CSR row that early stages read, and its position in the plan's order.
@@ -53,7 +53,7 @@ public:
         const Rows* rows;
         const std::int64_t* ids;
     };
-    static constexpr int kTogether = 32;
+    static constexpr int kBlockRows = 32;
 
     explicit LinearModel(const LinearModelSpec& spec)
         : n_features_(spec.n_features), n_outputs_(static_cast<int>(spec.intercept.size())),
@@ -121,24 +121,24 @@ public:
             return;
         }
         each_block(rows, n, begin, end, [&](int first, int some, std::int64_t at, int m, const double* values) {
-            for (int r = 0; r < some; ++r) std::copy_n(values + r * kBlockStride, m, slots[first + r] + at);
+            for (int r = 0; r < some; ++r) std::copy_n(values + r * kGatherStride, m, slots[first + r] + at);
         });
         for (int r = 0; r < n; ++r) std::fill(slots[r] + end, slots[r] + round_up(end, L), 0.0);
     }
     // Reads terms [begin, end) of rows in blocks. Calls use(first, some, at, m, values) for terms [at, at + m) of rows
-    // [first, first + some); the values of a row are contiguous, and rows are kBlockStride apart.
+    // [first, first + some); the values of a row are contiguous, and rows are kGatherStride apart.
     template <class Use>
     void each_block(const Row* const* rows, int n, std::int64_t begin, std::int64_t end, const Use& use) const {
-        double values[kBlockRows * kBlockStride];
-        for (int first = 0; first < n; first += kBlockRows) {
-            const int some = std::min(kBlockRows, n - first);
-            for (std::int64_t at = begin; at < end; at += kBlockTerms) {
-                const int m = static_cast<int>(std::min<std::int64_t>(kBlockTerms, end - at));
+        double values[kGatherRows * kGatherStride];
+        for (int first = 0; first < n; first += kGatherRows) {
+            const int some = std::min(kGatherRows, n - first);
+            for (std::int64_t at = begin; at < end; at += kGatherTerms) {
+                const int m = static_cast<int>(std::min<std::int64_t>(kGatherTerms, end - at));
                 if (columns_apart(*rows[0]->rows)) {
                     gather_columns(rows + first, some, at, m, values);
                 } else {
                     prefetch(rows + first, some, at, at + m);
-                    for (int r = 0; r < some; ++r) gather(*rows[first + r], at, at + m, values + r * kBlockStride);
+                    for (int r = 0; r < some; ++r) gather(*rows[first + r], at, at + m, values + r * kGatherStride);
                 }
                 use(first, some, at, m, values);
             }
@@ -166,7 +166,7 @@ public:
         if (n < 2 || source.layout != Rows::Layout::dense || source.n_rows * std::abs(source.row_stride) < kNearBytes)
             return;
         const std::byte* p = source.row(rows[0]->index);
-        std::int64_t offsets[kBlockTerms];
+        std::int64_t offsets[kGatherTerms];
         int lines = 0;
         std::uintptr_t last = 0;
         for (std::int64_t k = begin; k < end; ++k) {
@@ -194,7 +194,7 @@ public:
             if (k + ahead < m) prefetch_column(k + ahead);
             const Column c = source.column(order_[begin + k]);
             for (int r = 0; r < n; ++r)
-                values[r * kBlockStride + k] =
+                values[r * kGatherStride + k] =
                     filled(load_element<double>(c.data + rows[r]->index * c.stride, c.dtype), order_[begin + k]);
         }
     }

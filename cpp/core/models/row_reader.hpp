@@ -17,7 +17,7 @@ class RowReader {
 public:
     static constexpr int L = kLanes<T>;
     static constexpr Dtype kNative = sizeof(T) == 4 ? Dtype::f32 : Dtype::f64;
-    static constexpr int kTogether = 32;
+    static constexpr int kBlockRows = 32;
 
     // Memory for prepared rows, used from front to back, so that only the part that is needed is touched.
     struct Scratch {
@@ -29,7 +29,7 @@ public:
 
     // Rows to be read: in place with their native dtype, or already loaded to scratch memory.
     struct Block {
-        const void* row[kTogether];
+        const void* row[kBlockRows];
         int n;
         Dtype dtype;
         bool loaded;

@@ -54,7 +54,7 @@ public:
         model_->each_block(rows, n, begin, end, [&](int first, int some, std::int64_t at, int m, const double* values) {
             for (int r = 0; r < some; ++r)
                 kernels<double>().accumulate(slots[first + r], weights_.data() + at * bias_.size(), n_panels_,
-                                             values + r * LinearModel::kBlockStride, m);
+                                             values + r * LinearModel::kGatherStride, m);
         });
     }
 
