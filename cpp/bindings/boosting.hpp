@@ -88,7 +88,7 @@ public:
         return std::visit(
             [&](auto& l) {
                 return with_features(*l, b, stumps, [&](const auto& features, const auto& those) {
-                    return l->pass(features, those, labels, shuffle);
+                    return l->run_epoch(features, those, labels, shuffle);
                 });
             },
             learner_);

@@ -10,7 +10,7 @@ inline Decision make_decision(const std::string& kind, int n_classes, double thr
     Decision d;
     require(kind == "sign" || kind == "argmax" || kind == "votes", "decision must be sign, argmax or votes");
     d.kind = kind == "sign" ? DecisionKind::sign : kind == "argmax" ? DecisionKind::argmax : DecisionKind::votes;
-    require(n_classes >= (kind == "votes" ? 3 : 2) && n_classes <= (kind == "sign" ? 2 : kMostClasses),
+    require(n_classes >= (kind == "votes" ? 3 : 2) && n_classes <= (kind == "sign" ? 2 : kMaxClasses),
             "sign has 2 classes, argmax 2 to 10000, votes 3 to 10000");
     d.n_classes = n_classes;
     d.threshold = threshold;
@@ -22,12 +22,12 @@ inline Decision make_decision(const std::string& kind, int n_classes, double thr
 class BoundEngine {
 public:
     BoundEngine(const Model& model, const std::string& decision, int n_classes, double threshold, bool tie_positive,
-                bool break_ties, double slack, Longs terms, const std::vector<Matrix>& weights,
+                bool break_ties, double tie_margin, Longs terms, const std::vector<Matrix>& weights,
                 const std::vector<Doubles>& bias, Doubles low, Doubles high) {
         const ModelShape& shape = model.packed->shape();
         const Decision d = make_decision(decision, n_classes, threshold, tie_positive, break_ties);
         require(d.n_outputs() == shape.n_outputs, "the decision and the model differ in their number of outputs");
-        require(slack >= 0, "slack must not be negative");
+        require(tie_margin >= 0, "tie_margin must not be negative");
         const std::size_t n = terms.size();
         require(weights.size() == n && bias.size() == n && low.size() == n && high.size() == n,
                 "every stage needs a readout and thresholds");
@@ -44,12 +44,12 @@ public:
                  {std::pair{weights[t].data(), weights[t].size()}, std::pair{bias[t].data(), bias[t].size()}})
                 for (std::size_t i = 0; i < size; ++i) {
                     require(std::isfinite(at[i]), "readouts must be finite");
-                    require(!shape.single || fits_single(at[i]), "a readout does not fit single precision");
+                    require(!shape.f32 || fits_single(at[i]), "a readout does not fit single precision");
                 }
             stages.weights.emplace_back(weights[t].data(), weights[t].size());
             stages.bias.emplace_back(bias[t].data(), bias[t].size());
         }
-        engine_ = model.packed->with_stages(d, stages, slack);
+        engine_ = model.packed->with_stages(d, stages, tie_margin);
     }
 
     nb::tuple predict(BoundRows& b, int n_stages, const std::string& at_end, double working, int n_threads) const {
@@ -108,13 +108,13 @@ public:
         std::vector<double> row(outputs), work(static_cast<std::size_t>(engine_->decision().n_classes));
         for (std::size_t i = 0; i < n; ++i) {
             std::copy_n(scores.data() + i * outputs, outputs, row.begin());
-            codes.data()[i] = engine_->decision().finish(row.data(), error + engine_->slack(), work.data());
+            codes.data()[i] = engine_->decision().decide(row.data(), error + engine_->tie_margin(), work.data());
         }
         return nb::cast(codes);
     }
 
     int n_stages() const { return engine_->n_stages(); }
-    bool single() const { return engine_->shape().single; }
+    bool single() const { return engine_->shape().f32; }
 
 private:
     template <class T>

@@ -37,7 +37,7 @@ public:
                     "every tree needs a node");
             forest_.add_tree();
             Tree whole{a, a.ends.data()[t], a.ends.data()[t + 1] - a.ends.data()[t], {}, 0};
-            require(whole.n < 2 * Forest::kMostLeaves, "a tree has at most 32 leaves");
+            require(whole.n < 2 * Forest::kMaxLeaves, "a tree has at most 32 leaves");
             grow(whole, 0);
         }
     }
@@ -65,7 +65,7 @@ private:
     struct Tree {
         const ForestArrays& a;
         std::int64_t first, n;
-        std::bitset<2 * Forest::kMostLeaves> reached;
+        std::bitset<2 * Forest::kMaxLeaves> reached;
         int n_leaves;
     };
     // Copies what hangs from a node; its leaves, a bit each. Every node is reached once: a child has one parent, before
@@ -76,7 +76,7 @@ private:
         const std::int64_t at = tree.first + node, left = tree.a.left.data()[at], right = tree.a.right.data()[at];
         if (left == 0 && right == 0) {
             require(std::isfinite(tree.a.value.data()[at]), "values must be finite");
-            require(++tree.n_leaves <= Forest::kMostLeaves, "a tree has at most 32 leaves");
+            require(++tree.n_leaves <= Forest::kMaxLeaves, "a tree has at most 32 leaves");
             return forest_.add_leaf(tree.a.value.data()[at]);
         }
         require(left > node && left < tree.n && right > node && right < tree.n,
@@ -86,7 +86,7 @@ private:
         const double threshold = tree.a.threshold.data()[at];
         require(!std::isnan(threshold), "thresholds must not be NaN");
         const std::uint32_t on_left = grow(tree, left);
-        forest_.add_question({below(threshold), feature, on_left});
+        forest_.add_split({below(threshold), feature, on_left});
         return on_left | grow(tree, right);
     }
     // The largest float that is at most x: a float is at most one exactly if it is at most the other.

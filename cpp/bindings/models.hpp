@@ -40,7 +40,8 @@ inline void check_rows(const BoundRows& b, const ModelShape& model) {
 inline Model kernel_model(const std::string& kernel, double gamma, double coef0, int degree, Matrix vectors,
                           std::optional<Matrix> landmarks, Longs order, Bytes linear, Matrix coef, Doubles intercept,
                           std::int64_t n_features, std::optional<Indices> kept, std::optional<Doubles> scale,
-                          std::optional<Doubles> shift, double swing, std::optional<Doubles> fill, bool single) {
+                          std::optional<Doubles> shift, double scaling_magnitude, std::optional<Doubles> fill,
+                          bool single) {
     KernelMachineSpec s;
     require(kernel == "rbf" || kernel == "poly" || kernel == "sigmoid", "kernel must be rbf, poly or sigmoid");
     s.params = {kernel == "rbf"    ? Activation::rbf
@@ -49,7 +50,7 @@ inline Model kernel_model(const std::string& kernel, double gamma, double coef0,
                 gamma, coef0, degree};
     require(std::isfinite(gamma) && gamma >= 0 && std::isfinite(coef0),
             "gamma must be finite and not negative, coef0 finite");
-    require(degree >= 0 && degree <= kMostDegree, "degree must lie in [0, 1000]");
+    require(degree >= 0 && degree <= kMaxDegree, "degree must lie in [0, 1000]");
     s.n_terms = static_cast<std::int64_t>(order.size());
     s.n_vectors = static_cast<std::int64_t>(vectors.shape(0));
     s.order = span_of(order);
@@ -62,10 +63,10 @@ inline Model kernel_model(const std::string& kernel, double gamma, double coef0,
     s.kept = span_of(kept);
     s.scale = span_of(scale);
     s.shift = span_of(shift);
-    s.swing = swing;
+    s.scaling_magnitude = scaling_magnitude;
     s.fill = span_of(fill);
     const std::size_t d = static_cast<std::size_t>(n_features);
-    require(n_features >= 1 && n_features <= kMostKernelFeatures, "n_features must lie in [1, 2^25)");
+    require(n_features >= 1 && n_features <= kMaxKernelFeatures, "n_features must lie in [1, 2^25)");
     require(s.n_terms >= 1 && s.n_terms < (1 << 26), "there must be at least one vector, and fewer than 2^26");
     require(!kept || !s.kept.empty(), "kept must name at least one feature");
     require(vectors.shape(1) == (kept ? s.kept.size() : d), "vectors must have one column per (kept) feature");
@@ -87,7 +88,7 @@ inline Model kernel_model(const std::string& kernel, double gamma, double coef0,
     each_number([](double v) { require(std::isfinite(v), "vectors and landmarks must be finite"); });
     for (double v : s.coef) require(std::isfinite(v), "coef must be finite");
     for (double v : s.intercept) require(std::isfinite(v), "intercept must be finite");
-    require(swing >= 0, "swing must not be negative");
+    require(scaling_magnitude >= 0, "scaling_magnitude must not be negative");
     if (single) {
         bool fits = fits_single(gamma) && fits_single(coef0);
         each_number([&](double v) { fits = fits && fits_single(v); });
@@ -113,7 +114,7 @@ inline Model linear_model(Indices order, Matrix coef, Doubles intercept, std::op
     require(magnitude.size() == coef.shape(1), "magnitude needs one entry per feature");
     for (double v : s.magnitude) require(v >= 0, "magnitude must not be negative");
     require(bias_magnitude >= 0 && depth >= 0, "bias_magnitude and depth must not be negative");
-    require(s.n_features >= 1 && s.n_features <= kMostFeatures, "coef must have at least one column");
+    require(s.n_features >= 1 && s.n_features <= kMaxFeatures, "coef must have at least one column");
     require(coef.shape(0) == intercept.size() && intercept.size() >= 1, "coef and intercept need one row per output");
     require(s.fill.empty() || s.fill.size() == coef.shape(1), "fill needs one entry per feature");
     std::vector<bool> seen(coef.shape(1));
@@ -130,7 +131,7 @@ inline nb::tuple full_scores(const Model& m, BoundRows& b, double working, int n
     check_rows(b, m.packed->shape());
     const std::size_t n = static_cast<std::size_t>(b.size()), k = static_cast<std::size_t>(m.n_outputs());
     check_working(working);
-    require(!single || m.packed->shape().single, "the model was not packed in single precision");
+    require(!single || m.packed->shape().f32, "the model was not packed in single precision");
     for (const Column& c : b.columns) require(c.data != nullptr || n == 0, "full scores need every column");
     auto scores = new_array<double>({n, k});
     auto errors = new_array<double>({n});
@@ -145,7 +146,7 @@ inline nb::tuple full_scores(const Model& m, BoundRows& b, double working, int n
 inline nb::object term_values(const Model& m, BoundRows& b, int n_threads) {
     const ModelShape& shape = m.packed->shape();
     check_rows(b, shape);
-    require(!shape.single, "the model was packed in single precision");
+    require(!shape.f32, "the model was packed in single precision");
     for (const Column& c : b.columns) require(c.data != nullptr || b.size() == 0, "values need every column");
     auto values = new_array<double>({static_cast<std::size_t>(b.size()), static_cast<std::size_t>(shape.n_terms)});
     {

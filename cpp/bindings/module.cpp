@@ -42,10 +42,10 @@ NB_MODULE(_core, m) {
     m.attr("NOT_FINITE") = kNotFinite;
     m.attr("PENDING") = kPending;
     nb::dict limits;
-    limits["classes"] = kMostClasses;
-    limits["degree"] = kMostDegree;
-    limits["linear_features"] = kMostFeatures;
-    limits["kernel_features"] = kMostKernelFeatures;
+    limits["classes"] = kMaxClasses;
+    limits["degree"] = kMaxDegree;
+    limits["linear_features"] = kMaxFeatures;
+    limits["kernel_features"] = kMaxKernelFeatures;
     limits["lanes_float32"] = kLanes<float>;
     limits["lanes_float64"] = kLanes<double>;
     limits["sparse_share"] = kSparseShare;
@@ -67,8 +67,8 @@ NB_MODULE(_core, m) {
     nb::class_<Model>(m, "Model")
         .def_static("kernel", &kernel_model, nb::kw_only(), "kernel"_a, "gamma"_a, "coef0"_a, "degree"_a, "vectors"_a,
                     "landmarks"_a.none(), "order"_a.noconvert(), "linear"_a, "coef"_a, "intercept"_a, "n_features"_a,
-                    "kept"_a.none().noconvert(), "scale"_a.none(), "shift"_a.none(), "swing"_a, "fill"_a.none(),
-                    "single"_a)
+                    "kept"_a.none().noconvert(), "scale"_a.none(), "shift"_a.none(), "scaling_magnitude"_a,
+                    "fill"_a.none(), "single"_a)
         .def_static("linear", &linear_model, nb::kw_only(), "order"_a.noconvert(), "coef"_a, "intercept"_a,
                     "fill"_a.none(), "magnitude"_a, "bias_magnitude"_a, "depth"_a)
         .def("scores", &full_scores, "rows"_a, "working"_a, "n_threads"_a, "single"_a = false)
@@ -81,7 +81,7 @@ NB_MODULE(_core, m) {
         .def(nb::init<const Model&, const std::string&, int, double, bool, bool, double, Longs,
                       const std::vector<Matrix>&, const std::vector<Doubles>&, Doubles, Doubles>(),
              "model"_a, nb::kw_only(), "decision"_a, "n_classes"_a, "threshold"_a, "tie_positive"_a, "break_ties"_a,
-             "slack"_a, "terms"_a, "weights"_a, "bias"_a, "low"_a, "high"_a)
+             "tie_margin"_a, "terms"_a, "weights"_a, "bias"_a, "low"_a, "high"_a)
         .def("predict", &BoundEngine::predict, "rows"_a, "n_stages"_a, "at_end"_a, "working"_a, "n_threads"_a)
         .def("predict_one", &BoundEngine::predict_one, "x"_a, "n_stages"_a, "at_end"_a, "working"_a)
         .def("trace", &BoundEngine::trace, "rows"_a, "n_threads"_a)

@@ -5,8 +5,8 @@
 #include <variant>
 
 #include "bindings/rows.hpp"
-#include "online/dense_pass.hpp"
-#include "online/sparse_pass.hpp"
+#include "online/dense_epoch.hpp"
+#include "online/sparse_epoch.hpp"
 #include "online/state.hpp"
 
 namespace wald::bindings {
@@ -249,10 +249,10 @@ private:
         };
         if (rows.layout == Rows::Layout::csr) {
             const online::SparseBlock<T> block = sparse_block<T>(rows, l.config.n_features);
-            return run([&] { return online::SparsePass<T>(l, block, labels).run(shuffle); });
+            return run([&] { return online::SparseEpoch<T>(l, block, labels).run(shuffle); });
         }
         const online::DenseBlock<T> block = dense_block<T>(rows, l.config.n_columns);
-        return run([&] { return online::DensePass<T>(l, block, labels, shuffle).run(); });
+        return run([&] { return online::DenseEpoch<T>(l, block, labels, shuffle).run(); });
     }
 };
 
@@ -275,7 +275,7 @@ online::Range sparse_range(const online::Learner<T>& l, std::size_t y, const onl
         return l.rows_of[y] >= l.config.warm_up && s.length.size() >= 10 ? online::Range::no_spread
                                                                          : online::Range::holds;
     const double grown = t.scale / s.scale;
-    return online::range_of(l.config, t.at, s.middle * grown, s.sigma * grown, s.width);
+    return online::range_of(l.config, t.threshold, s.middle * grown, s.sigma * grown, s.width);
 }
 
 // The same, whatever rows the learner meets: first of dense ones, then of CSR ones.
@@ -283,7 +283,7 @@ template <class L>
 std::pair<std::string, std::string> ranges(const L& l) {
     const online::Target t = online::target(l.config, l.step);
     const auto name = [&](std::size_t y) {
-        online::Range range = l.boundary[y].range(l.config, t.at);
+        online::Range range = l.boundary[y].range(l.config, t.threshold);
         if constexpr (requires { l.sparse; })
             if (range == online::Range::holds && l.boundary[y].walks(l.config)) range = sparse_range(l, y, t);
         constexpr const char* names[] = {"holds", "no spread", "at once", "seldom"};

@@ -71,7 +71,7 @@ public:
         if (handles_signals()) {
             here.go_on = &Unlocked::go_on;
             here.caller = this;
-            here.next = std::chrono::steady_clock::now() + kAskAfter;
+            here.next = std::chrono::steady_clock::now() + kCheckAfter;
         }
         state_ = PyEval_SaveThread();
     }

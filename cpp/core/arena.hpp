@@ -1,4 +1,4 @@
-// Scratch memory that a thread keeps between calls, so that a prediction allocates nothing once it is warm.
+// Scratch memory that a thread keeps between calls, so that repeated predictions allocate nothing.
 #pragma once
 
 #include "core/common.hpp"
@@ -7,7 +7,7 @@ namespace wald {
 
 class Arena {
 public:
-    // Forgets everything handed out so far and makes room for `bytes` more.
+    // Frees all arrays taken so far and makes room for `bytes`.
     void reset(std::size_t bytes) {
         if (bytes > memory_.size()) memory_ = Aligned<std::byte>(bytes);
         used_ = 0;
@@ -16,7 +16,8 @@ public:
     static std::size_t bytes(std::int64_t n) {
         return static_cast<std::size_t>(round_up(n * static_cast<std::int64_t>(sizeof(T)), kPanelBytes)) + kPanelBytes;
     }
-    // Not zeroed. Room for one panel more than asked, so that whole panels may be stored at the end.
+    // Returns an uninitialised array of n values, followed by one spare panel, so that whole panels can be stored at
+    // its end.
     template <class T>
     T* take(std::int64_t n) {
         const std::size_t size = bytes<T>(n);

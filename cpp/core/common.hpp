@@ -1,4 +1,4 @@
-// What every part of the engine shares: answer codes, row dtypes, aligned memory.
+// Types shared by the whole C++ core: answer codes, row dtypes, memory aligned to cache lines.
 #pragma once
 
 #include <cstddef>
@@ -13,10 +13,10 @@
 
 namespace wald {
 
-// A code >= 0 is the index of a label. The others say why there is none yet.
+// A code >= 0 is the index of a label. A negative code says why a row has no label.
 inline constexpr std::int32_t kHandOver = -1;   // within rounding of a tie: the wrapped estimator decides
-inline constexpr std::int32_t kNotFinite = -2;  // NaN or infinity met on the way
-inline constexpr std::int32_t kPending = -3;    // needs a later stage than this call allows
+inline constexpr std::int32_t kNotFinite = -2;  // the row holds NaN or infinity
+inline constexpr std::int32_t kPending = -3;    // the call ended before the row was decided
 
 inline constexpr std::size_t kPanelBytes = 64;  // one cache line, one AVX-512 register
 template <class T>
@@ -33,7 +33,7 @@ struct AlignedDelete {
     void operator()(void* p) const noexcept { ::operator delete(p, std::align_val_t{kPanelBytes}); }
 };
 
-// For vectors that begin where a cache line does.
+// Allocates on a cache-line boundary.
 template <class T>
 struct LineAllocator {
     using value_type = T;

@@ -1,3 +1,4 @@
+// Implements the cancellation checks of interruption.hpp, and counts forks.
 #include "core/interruption.hpp"
 
 #include <algorithm>
@@ -14,7 +15,7 @@ namespace {
 
 std::atomic<int> n_forks{0};
 #if defined(__unix__) || defined(__APPLE__)
-// While the core is loaded: a thread that forks later may do so while another one is anywhere.
+// Registered at load time, while no other thread of the core runs.
 [[maybe_unused]] const int registered = pthread_atfork(nullptr, nullptr, [] { n_forks.fetch_add(1); });
 #endif
 
@@ -36,19 +37,19 @@ void give_way() {
     const Interruption before = std::exchange(here, {});
     const int forks_before = forks();
     Arena scratch = std::exchange(thread_arena(), Arena{});
-    const bool wanted = before.go_on(before.caller);
+    const bool keep_going = before.go_on(before.caller);
     thread_arena() = std::move(scratch);
     here = before;
-    if (!wanted) {
-        here.go_on = nullptr;  // once is enough
+    if (!keep_going) {
+        here.go_on = nullptr;  // do not check again
         throw Interrupted{};
     }
     if (here.failed != nullptr && forks() != forks_before)
         throw std::runtime_error(
             "a signal handler forked the process in the middle of this call, which only the parent can go on with");
-    // A caller who lets us wait, because other threads keep him busy, is asked less often.
+    // If the callback was slow because other threads hold the lock, it is called less often.
     const auto after = std::chrono::steady_clock::now();
-    here.next = after + std::clamp<std::chrono::steady_clock::duration>(20 * (after - now), kAskAfter, kAskWithin);
+    here.next = after + std::clamp<std::chrono::steady_clock::duration>(20 * (after - now), kCheckAfter, kCheckWithin);
 }
 
 }  // namespace wald

@@ -1,5 +1,5 @@
-// Long work gives way now and then: whoever called may want something else by now, and another thread's part of the
-// same work may have failed.
+// Cancellation of long work: a thread checks regularly whether its caller has been interrupted, or another thread of
+// the same work has failed.
 #pragma once
 
 #include <atomic>
@@ -7,27 +7,27 @@
 
 namespace wald {
 
-// Leaves work that is not wanted any more. Whoever is asked knows why.
+// Thrown to abandon work. The code that requested the cancellation knows the reason.
 struct Interrupted {};
 
-// What a thread asks while it works, and whom.
+// How a thread checks for cancellation.
 struct Interruption {
-    bool (*go_on)(void*) = nullptr;  // asks the caller, who may do anything before he answers; null: nobody is asked
+    bool (*go_on)(void*) = nullptr;  // calls back; false cancels. Null: the caller is not checked
     void* caller = nullptr;
-    const std::atomic<bool>* failed = nullptr;  // whether the work that this thread has a part in is lost
+    const std::atomic<bool>* failed = nullptr;  // true once another thread of the same work has failed
     std::chrono::steady_clock::time_point next{};
 };
 
-Interruption& interruption();  // of this thread
+Interruption& interruption();  // this thread's
 
-// How long a thread works before it asks its caller for the first time: shorter calls never ask.
-inline constexpr std::chrono::milliseconds kAskAfter{30}, kAskWithin{70};
+// Shortest and longest time between two checks of the caller. Calls shorter than kCheckAfter never check.
+inline constexpr std::chrono::milliseconds kCheckAfter{30}, kCheckWithin{70};
 
-// To be called between pieces of work that take some milliseconds at most, wherever everything may be left as it is.
-// Throws Interrupted. What the caller does meanwhile may use the core, and this thread's scratch memory.
+// Checks for cancellation, and throws Interrupted. Call it between pieces of work of a few milliseconds, where all data
+// is consistent. The callback may call into the core; this thread's scratch memory is saved and restored around it.
 void give_way();
 
-// How often this process is a fork of the one that loaded the core.
+// Number of forks between the process that loaded the core and this one.
 int forks();
 
 }  // namespace wald

@@ -1,15 +1,15 @@
-// What the engine takes at most. Python asks for these numbers, and keeps no copies.
+// The largest sizes that the engine accepts. Python reads these numbers from the extension instead of repeating them.
 #pragma once
 
 #include <cstdint>
 
 namespace wald {
 
-inline constexpr int kMostClasses = 10000, kMostDegree = 1000;
-inline constexpr std::int64_t kMostFeatures = (std::int64_t{1} << 31) - 1;  // column numbers are int32
-// The engine makes room for every feature of a kernel machine, also where sparse support vectors name few of them.
-inline constexpr std::int64_t kMostKernelFeatures = (std::int64_t{1} << 25) - 1;
-// Rows in columns are picked out one by one when fewer than one in so many is left.
+inline constexpr int kMaxClasses = 10000, kMaxDegree = 1000;
+inline constexpr std::int64_t kMaxFeatures = (std::int64_t{1} << 31) - 1;  // column numbers are int32
+// The engine allocates memory for every feature of a kernel machine, even when the support vectors are sparse.
+inline constexpr std::int64_t kMaxKernelFeatures = (std::int64_t{1} << 25) - 1;
+// Once fewer than one row in kSparseShare is still active, columns are gathered row by row instead of scanned.
 inline constexpr int kSparseShare = 8;
 
 }  // namespace wald

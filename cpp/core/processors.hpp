@@ -1,6 +1,5 @@
-// On which processor a thread runs. A system that is, or was a moment ago, busy may put two threads of a call onto one
-// processor, one behind the other, and leave them there for milliseconds while another one is idle; a call may not last
-// longer.
+// Processor affinity of threads. A busy operating system may put two threads of one call on the same processor and
+// leave them there for milliseconds, longer than the call itself, while another processor is idle.
 #pragma once
 
 #include <thread>
@@ -15,9 +14,9 @@ namespace wald {
 
 inline int this_processor() { return sched_getcpu(); }
 
-// Moves a thread to any other processor that it may use, at once. It may come back later. It is then a thread whose
-// processors somebody has chosen, those of now: it will not use any that its process gets later.
-inline void move_off(int processor, std::thread::native_handle_type thread) {
+// Moves a thread to another processor of its affinity mask at once; the system may move it back later. Side effect: the
+// affinity becomes explicit, so the thread does not follow later changes of the process's CPU set.
+inline void move_away_from(int processor, std::thread::native_handle_type thread) {
     cpu_set_t allowed;
     if (processor < 0 || processor >= CPU_SETSIZE || pthread_getaffinity_np(thread, sizeof allowed, &allowed) != 0)
         return;
@@ -31,7 +30,7 @@ inline std::thread::native_handle_type own_handle() { return pthread_self(); }
 #else
 
 inline int this_processor() { return -1; }
-inline void move_off(int, std::thread::native_handle_type) {}
+inline void move_away_from(int, std::thread::native_handle_type) {}
 inline std::thread::native_handle_type own_handle() { return {}; }
 
 #endif

@@ -1,3 +1,4 @@
+// The thread pool behind parallel_for: work stealing between per-worker ranges of tasks.
 #include "core/thread_pool.hpp"
 
 #include <algorithm>
@@ -17,10 +18,9 @@
 namespace wald {
 namespace {
 
-// Looks for a while whether a condition holds before its thread goes to sleep: to be woken takes longer than most
-// tasks.
+// Spins until a condition holds, for at most 100 microseconds: waking a sleeping thread takes longer than most tasks.
 template <class Condition>
-bool soon(const Condition& condition) {
+bool spin_until(const Condition& condition) {
     const auto until = std::chrono::steady_clock::now() + std::chrono::microseconds(100);
     do {
         for (int i = 0; i < 16; ++i) {
@@ -31,28 +31,28 @@ bool soon(const Condition& condition) {
     return condition();
 }
 
-// Whether this thread has a part in some work: what it starts itself then, it does itself.
-thread_local bool at_work = false;
+// True while this thread runs a task. Nested parallel_for calls then run serially.
+thread_local bool inside_task = false;
 
-// A thread's part in work that can fail elsewhere.
-class Part {
+// Marks this thread as running a task for its lifetime, and makes it check the failure flag of the whole work.
+class TaskScope {
 public:
-    explicit Part(const std::atomic<bool>& failed) : before_(interruption().failed) {
-        at_work = true;
+    explicit TaskScope(const std::atomic<bool>& failed) : before_(interruption().failed) {
+        inside_task = true;
         interruption().failed = &failed;
     }
-    ~Part() {
+    ~TaskScope() {
         interruption().failed = before_;
-        at_work = false;
+        inside_task = false;
     }
-    Part(const Part&) = delete;
-    Part& operator=(const Part&) = delete;
+    TaskScope(const TaskScope&) = delete;
+    TaskScope& operator=(const TaskScope&) = delete;
 
 private:
     const std::atomic<bool>* before_;
 };
 
-void do_alone(std::int64_t n, const std::function<void(std::int64_t, int)>& task) {
+void run_serially(std::int64_t n, const std::function<void(std::int64_t, int)>& task) {
     for (std::int64_t i = 0; i < n; ++i) {
         if (i > 0) give_way();
         task(i, 0);
@@ -62,13 +62,13 @@ void do_alone(std::int64_t n, const std::function<void(std::int64_t, int)>& task
 class Pool {
 public:
     explicit Pool(int forks) : forks_(forks) {}
-    bool of_this_process() const { return forks_ == forks(); }
+    bool belongs_to_this_process() const { return forks_ == forks(); }
 
     void run(std::int64_t n, int n_threads, const std::function<void(std::int64_t, int)>& task) {
         std::unique_lock<std::mutex> busy(busy_, std::try_to_lock);
-        if (!busy.owns_lock()) return do_alone(n, task);
-        const Part part(
-            failed_);  // until all have come back: what the caller does while it waits must not wait for the pool
+        if (!busy.owns_lock()) return run_serially(n, task);
+        // Until all workers have finished: a callback that runs meanwhile must not wait for this pool.
+        const TaskScope scope(failed_);
         {
             std::lock_guard<std::mutex> lock(mutex_);
             workers_.reserve(static_cast<std::size_t>(n_threads));
@@ -77,11 +77,11 @@ public:
                 workers_.push_back({worker.native_handle()});
                 worker.detach();
             }
-            share_out(n, n_threads);
+            split_shares(n, n_threads);
             task_ = &task;
             active_ = n_threads - 1;
-            for (Worker& w : workers_) w.came = false;
-            missing_.store(active_);
+            for (Worker& w : workers_) w.started = false;
+            n_missing_.store(active_);
             processor_ = this_processor();
             since_ = std::chrono::steady_clock::now();
             error_ = nullptr;
@@ -92,17 +92,17 @@ public:
         drain(task, 0);
         {
             std::lock_guard<std::mutex> lock(mutex_);
-            task_ = nullptr;  // a worker that wakes up now comes too late, and nobody waits for it
+            task_ = nullptr;  // a worker that wakes up later finds no task, and the caller does not wait for it
         }
-        const auto at_rest = [&] { return running_.load() == 0; };
-        if (!soon(at_rest)) {
+        const auto idle = [&] { return running_.load() == 0; };
+        if (!spin_until(idle)) {
             std::unique_lock<std::mutex> lock(mutex_);
-            while (!failed_.load() && !done_.wait_for(lock, kAskAfter, at_rest)) {
+            while (!failed_.load() && !done_.wait_for(lock, kCheckAfter, idle)) {
                 lock.unlock();
                 attempt([] { give_way(); });
                 lock.lock();
             }
-            done_.wait(lock, at_rest);
+            done_.wait(lock, idle);
         }
         std::lock_guard<std::mutex> lock(mutex_);
         if (error_) std::rethrow_exception(error_);
@@ -112,21 +112,22 @@ private:
     void work(int worker) {
         std::uint64_t seen = 0;
         for (bool needed = true;;) {
-            if (needed) soon([&] { return generation_.load() != seen; });
+            if (needed) spin_until([&] { return generation_.load() != seen; });
             std::unique_lock<std::mutex> lock(mutex_);
             wake_.wait(lock, [&] { return generation_.load() != seen; });
             seen = generation_.load();
             needed = worker <= active_;
             if (task_ == nullptr || !needed) continue;
             const auto& task = *task_;
-            const int callers = processor_;
+            const int caller_processor = processor_;
             running_.fetch_add(1);
-            workers_[worker - 1].came = true;
-            if (missing_.load() > 0) missing_.fetch_sub(1);
+            workers_[worker - 1].started = true;
+            if (n_missing_.load() > 0) n_missing_.fetch_sub(1);
             lock.unlock();
-            if (this_processor() == callers) move_off(callers, own_handle());  // or the caller would have to wait
+            // A shared processor would delay the caller.
+            if (this_processor() == caller_processor) move_away_from(caller_processor, own_handle());
             {
-                const Part part(failed_);
+                const TaskScope scope(failed_);
                 drain(task, worker);
             }
             lock.lock();
@@ -134,10 +135,10 @@ private:
         }
     }
 
-    void share_out(std::int64_t n, int n_threads) {
-        if (n_threads > most_shares_) {
+    void split_shares(std::int64_t n, int n_threads) {
+        if (n_threads > max_shares_) {
             shares_ = std::make_unique<Share[]>(static_cast<std::size_t>(n_threads));
-            most_shares_ = n_threads;
+            max_shares_ = n_threads;
         }
         n_shares_ = n_threads;
         for (int s = 0; s < n_shares_; ++s) {
@@ -146,8 +147,8 @@ private:
         }
     }
 
-    // A worker's own share first: the same one at every call, so that what it reads may still be near. Then what others
-    // have left.
+    // A worker runs its own share first. The share is the same in every call, so that its data may still be in the
+    // cache. Then the worker steals what other shares have left.
     void drain(const std::function<void(std::int64_t, int)>& task, int worker) {
         attempt([&] {
             for (int s = 0; s < n_shares_; ++s) {
@@ -160,14 +161,13 @@ private:
             }
         });
     }
-    // The first error is what the call ends with; nobody starts anything after it.
+    // Runs work; the first exception is kept for the caller, and no task starts after it.
     template <class Work>
     void attempt(const Work& work) {
         try {
             work();
         } catch (...) {
-            if (!of_this_process())
-                throw;  // a child that was forked while the caller was asked has none of the workers
+            if (!belongs_to_this_process()) throw;  // a child forked inside the callback has no workers
             std::lock_guard<std::mutex> lock(mutex_);
             if (!error_) error_ = std::current_exception();
             for (int s = 0; s < n_shares_; ++s) shares_[s].next.store(shares_[s].end);
@@ -175,19 +175,19 @@ private:
         }
     }
 
-    static constexpr std::chrono::microseconds kPatience{100};
-    // Workers that have not come by now may wait for the caller's processor. Those that have move themselves: no two
-    // threads ever move the same one.
+    static constexpr std::chrono::microseconds kStartLimit{100};
+    // Moves workers that have not started by now, since they may be queued on the caller's processor. Workers that have
+    // started move themselves, so two threads never move the same one.
     void move_missing() {
-        if (missing_.load(std::memory_order_relaxed) == 0 || std::chrono::steady_clock::now() - since_ < kPatience)
+        if (n_missing_.load(std::memory_order_relaxed) == 0 || std::chrono::steady_clock::now() - since_ < kStartLimit)
             return;
         std::lock_guard<std::mutex> lock(mutex_);
-        missing_.store(0);  // once is enough
+        n_missing_.store(0);  // do it once a call
         for (int w = 0; w < active_; ++w)
-            if (!workers_[w].came) move_off(this_processor(), workers_[w].thread);
+            if (!workers_[w].started) move_away_from(this_processor(), workers_[w].thread);
     }
 
-    // Neighbouring tasks; a cache line each, as every worker counts on its own.
+    // A range of neighbouring tasks, in a cache line of its own to avoid false sharing of the counters.
     struct alignas(64) Share {
         std::atomic<std::int64_t> next{0};
         std::int64_t end = 0;
@@ -197,28 +197,28 @@ private:
     std::condition_variable wake_, done_;
     std::unique_ptr<Share[]> shares_;
     const std::function<void(std::int64_t, int)>* task_ = nullptr;
-    int n_shares_ = 0, most_shares_ = 0, active_ = 0;
-    int processor_ = -1;  // the caller's, when it called
+    int n_shares_ = 0, max_shares_ = 0, active_ = 0;
+    int processor_ = -1;  // where the caller ran at the start of the call
     std::chrono::steady_clock::time_point since_;
     struct Worker {
         std::thread::native_handle_type thread;
-        bool came = false;  // to the task of now
+        bool started = false;  // on the current task
     };
     std::vector<Worker> workers_;
-    std::atomic<int> running_{0}, missing_{0};
+    std::atomic<int> running_{0}, n_missing_{0};
     std::atomic<std::uint64_t> generation_{0};
     std::exception_ptr error_;
-    std::atomic<bool> failed_{false};  // there is an error
+    std::atomic<bool> failed_{false};  // set once a task has thrown
     const int forks_;
 };
 
-// Never destroyed: its threads may still wait on it, or work, while the process exits. A forked child has none of the
-// threads, so it starts with a new pool.
+// Never destroyed, because its threads may still use it while the process exits. A forked child has none of the threads
+// and creates a new pool.
 std::atomic<Pool*> current{nullptr};
 
 Pool& pool() {
     Pool* p = current.load();
-    while (p == nullptr || !p->of_this_process()) {
+    while (p == nullptr || !p->belongs_to_this_process()) {
         Pool* fresh = new Pool(forks());
         if (current.compare_exchange_strong(p, fresh)) return *fresh;
         delete fresh;
@@ -235,7 +235,7 @@ void set_thread_limit(int n) { limit.store(std::max(1, n)); }
 
 void parallel_for(std::int64_t n, int n_threads, const std::function<void(std::int64_t, int)>& task) {
     n_threads = static_cast<int>(std::min<std::int64_t>({n, n_threads, thread_limit()}));
-    if (n_threads <= 1 || at_work) return do_alone(n, task);
+    if (n_threads <= 1 || inside_task) return run_serially(n, task);
     pool().run(n, n_threads, task);
 }
 

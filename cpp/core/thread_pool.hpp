@@ -1,7 +1,6 @@
-// Worker threads that wait for work. The caller is always one of the workers; a pool that is busy (another thread is
-// predicting) or forbidden (n_threads = 1) makes the caller do everything itself. A thread that waits looks for some
-// 100 microseconds whether there is work before it sleeps. A worker and its caller that share a processor are parted,
-// where there is another: see processors.hpp.
+// A pool of worker threads. The calling thread is always worker 0. If the pool is busy with another call, or n_threads
+// is 1, the caller runs all tasks itself. An idle worker spins for about 100 microseconds before it sleeps. A worker
+// that shares a processor with its caller is moved to another one; see processors.hpp.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +8,12 @@
 
 namespace wald {
 
-// Calls task(index, worker) for every index in [0, n), worker in [0, n_threads). Rethrows the first exception. Gives
-// way between tasks, see interruption.hpp; tasks that take long give way themselves. No thread is at work on a task
-// when this returns or throws.
+// Calls task(index, worker) for every index in [0, n), with worker in [0, n_threads), and rethrows the first exception.
+// Checks for cancellation between tasks (see interruption.hpp); long tasks must check themselves. No thread still runs
+// a task when this returns or throws.
 void parallel_for(std::int64_t n, int n_threads, const std::function<void(std::int64_t, int)>& task);
 
-int thread_limit();  // at most this many threads, whatever n_jobs says
+int thread_limit();  // upper limit for n_threads
 void set_thread_limit(int n);
 
 }  // namespace wald

@@ -1,3 +1,4 @@
+// All kernels, compiled for AVX2 and FMA.
 #define WALD_ISA wald_avx2
 #include "isa/tables.inl"
 

@@ -1,3 +1,4 @@
+// All kernels, compiled for AVX-512.
 #define WALD_ISA wald_avx512
 #include "isa/tables.inl"
 

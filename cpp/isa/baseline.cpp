@@ -1,3 +1,4 @@
+// All kernels, compiled for the oldest supported processor of the architecture.
 #define WALD_ISA wald_baseline
 #include "isa/tables.inl"
 

@@ -1,9 +1,9 @@
-// The hot loops of chains of labels. Included by tables.inl, once per instruction set.
+// Kernels of label chains (Viterbi recursion). Included by tables.inl, once per instruction set.
 
 namespace WALD_ISA {
 
-// The best predecessor of every lane. Indices are kept as lanes of the score's own width, so that one comparison serves
-// both.
+// The best predecessor for every lane. Indices are lanes of the same width as the scores, so that one comparison mask
+// serves both.
 template <class T>
 void max_plus(const T* alpha, const T* steps, int n, int n_panels, T* out, std::int32_t* from) {
     using P = Pack<T>;

@@ -1,16 +1,16 @@
-// Which rows an estimate settles, many at a time; as doubles, which the estimates of rows in columns are. Included by
-// tables.inl, once per instruction set.
+// Kernels that compare estimates with the thresholds of a stage, eight rows at a time in float64, the type of estimates
+// from columns. Included by tables.inl, once per instruction set.
 
 namespace WALD_ISA {
 
 #if defined(__AVX2__)
-// Appends those of eight numbers from `first` on that a mask keeps; eight are written.
+// Appends those of the eight numbers first .. first + 7 that the mask keeps; always writes eight.
 inline int append_kept(unsigned mask, int first, std::int32_t* numbers) {
     const __m256i all = _mm256_add_epi32(_mm256_set1_epi32(first), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
 #if defined(__AVX512F__)
     const __m256i kept = _mm256_maskz_compress_epi32(static_cast<__mmask8>(mask), all);
 #else
-    const __m256i lanes = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(static_cast<long long>(kKeptLanes.of[mask])));
+    const __m256i lanes = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(static_cast<long long>(kKeptLanes.lanes[mask])));
     const __m256i kept = _mm256_permutevar8x32_epi32(all, lanes);
 #endif
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(numbers), kept);
@@ -41,13 +41,13 @@ inline Sides sides(const double* z, double low, double high) {
 }
 
 // Answers those of eight rows whose bits are set in `leaves`.
-inline void answer_eight(unsigned leaves, unsigned above, unsigned finite, std::int32_t look, std::int32_t* codes,
+inline void answer_eight(unsigned leaves, unsigned above, unsigned finite, std::int32_t stage, std::int32_t* codes,
                          std::int32_t* stages) {
 #if defined(__AVX512F__)
-    const __m256i settled = _mm256_maskz_set1_epi32(static_cast<__mmask8>(above), 1);
-    const __m256i code = _mm256_mask_set1_epi32(settled, static_cast<__mmask8>(~finite), wald::kNotFinite);
+    const __m256i decided = _mm256_maskz_set1_epi32(static_cast<__mmask8>(above), 1);
+    const __m256i code = _mm256_mask_set1_epi32(decided, static_cast<__mmask8>(~finite), wald::kNotFinite);
     _mm256_mask_storeu_epi32(codes, static_cast<__mmask8>(leaves), code);
-    _mm256_mask_storeu_epi32(stages, static_cast<__mmask8>(leaves), _mm256_set1_epi32(look));
+    _mm256_mask_storeu_epi32(stages, static_cast<__mmask8>(leaves), _mm256_set1_epi32(stage));
 #else
     const __m256i bit = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
     const auto lanes = [&](unsigned mask) {
@@ -56,7 +56,7 @@ inline void answer_eight(unsigned leaves, unsigned above, unsigned finite, std::
     const __m256i code =
         _mm256_blendv_epi8(_mm256_set1_epi32(wald::kNotFinite), _mm256_srli_epi32(lanes(above), 31), lanes(finite));
     _mm256_maskstore_epi32(codes, lanes(leaves), code);
-    _mm256_maskstore_epi32(stages, lanes(leaves), _mm256_set1_epi32(look));
+    _mm256_maskstore_epi32(stages, lanes(leaves), _mm256_set1_epi32(stage));
 #endif
 }
 
@@ -68,7 +68,7 @@ inline unsigned pending_eight(const std::int32_t* codes) {
 #endif
 
 template <class T>
-int settle(const T* z, int n, T low, T high, std::int32_t look, std::int32_t* codes, std::int32_t* stages,
+int decide(const T* z, int n, T low, T high, std::int32_t stage, std::int32_t* codes, std::int32_t* stages,
            std::int32_t* left) {
     int kept = 0, i = 0;
 #if defined(__AVX2__)
@@ -77,7 +77,7 @@ int settle(const T* z, int n, T low, T high, std::int32_t look, std::int32_t* co
             const unsigned pending = pending_eight(codes + i);
             const Sides s = sides(z + i, low, high);
             const unsigned leaves = pending & (s.above | s.below | (s.finite ^ 255u));
-            answer_eight(leaves, s.above, s.finite, look, codes + i, stages + i);
+            answer_eight(leaves, s.above, s.finite, stage, codes + i, stages + i);
             kept += append_kept(pending & ~leaves, i, left + kept);
         }
     }
@@ -87,7 +87,7 @@ int settle(const T* z, int n, T low, T high, std::int32_t look, std::int32_t* co
                    below = z[i] < low;
         const bool leaves = pending & (above | below | !finite);
         codes[i] = leaves ? (finite ? static_cast<std::int32_t>(above) : wald::kNotFinite) : codes[i];
-        stages[i] = leaves ? look : stages[i];
+        stages[i] = leaves ? stage : stages[i];
         left[kept] = i;
         kept += pending & !leaves;
     }

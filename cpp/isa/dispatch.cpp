@@ -1,3 +1,4 @@
+// Chooses the kernel tables when they are first used.
 #include "isa/dispatch.hpp"
 
 #include <cstdlib>
@@ -29,14 +30,14 @@ std::vector<Level> available() {
 
 Level choose() {
     const std::vector<Level> levels = available();
-    const char* wanted = std::getenv("WALD_SIMD");
-    if (wanted == nullptr || *wanted == '\0') return levels.back();
+    const char* requested = std::getenv("WALD_SIMD");
+    if (requested == nullptr || *requested == '\0') return levels.back();
     std::string names;
     for (const Level& level : levels) {
-        if (std::string(wanted) == level.name) return level;
+        if (std::string(requested) == level.name) return level;
         names += (names.empty() ? "" : ", ") + std::string(level.name);
     }
-    throw std::runtime_error("WALD_SIMD=" + std::string(wanted) + " is not available here; choose one of: " + names);
+    throw std::runtime_error("WALD_SIMD=" + std::string(requested) + " is not available here; choose one of: " + names);
 }
 
 const Level& chosen() {

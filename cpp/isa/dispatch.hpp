@@ -1,4 +1,5 @@
-// Which instruction set the kernels use: the best that the machine has, or the one that WALD_SIMD names.
+// Choice of the instruction set of the kernels: the best one of this machine, or the one that the environment variable
+// WALD_SIMD names.
 #pragma once
 
 #include <string>
@@ -6,7 +7,7 @@
 
 namespace wald {
 
-std::vector<std::string> simd_levels();  // that this build and this machine both have, baseline first
-std::string simd_level();                // in use
+std::vector<std::string> simd_levels();  // available in this build on this machine, baseline first
+std::string simd_level();                // the one in use
 
 }  // namespace wald

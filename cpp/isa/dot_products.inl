@@ -10,7 +10,7 @@ using wald::PreparedRow;
 
 // ---- dot products -------------------------------------------------------------------------------------------------
 
-// NP neighbouring panels of vectors, kept as S: each as T, or a part of a panel of narrower numbers.
+// NP neighbouring panels of support vectors, stored as S: each panel as T, or a part of a panel of narrower numbers.
 template <class T, class S, int NP>
 struct Vectors {
     static constexpr int L = Pack<T>::kSize, kParts = sizeof(T) / sizeof(S);
@@ -23,9 +23,10 @@ struct Vectors {
         }
     }
     Pack<T> load(int p, std::int64_t feature) const { return Pack<T>::load_as(base[p] + feature * (L * kParts)); }
-    void ask(int p, std::int64_t feature) const { __builtin_prefetch(base[p] + feature * (L * kParts)); }
+    void prefetch(int p, std::int64_t feature) const { __builtin_prefetch(base[p] + feature * (L * kParts)); }
 };
 
+// Each segment of features is one chain of multiply-adds; the chains are added from left to right.
 template <class T, class S, int MR, int NP>
 inline void dense_tile(const Panels<T>& panels, int panel, const PreparedRow<T>* const* rows, T* const* slots) {
     constexpr int L = Pack<T>::kSize;
@@ -67,13 +68,13 @@ void dense_rows(const Panels<T>& panels, int panel, const PreparedRow<T>* const*
     using Tile = void (*)(const Panels<T>&, int, const PreparedRow<T>* const*, T* const*);
     static constexpr auto tiles = []<int... I>(std::integer_sequence<int, I...>) {
         struct {
-            Tile of[kRows];
+            Tile run[kRows];
         } table{{&dense_tile<T, S, I + 1, NP>...}};
         return table;
     }(std::make_integer_sequence<int, kRows>{});
     for (int r = 0; r < n;) {
         const int m = n - r < kRows ? n - r : kRows;
-        tiles.of[m - 1](panels, panel, rows + r, slots + r);
+        tiles.run[m - 1](panels, panel, rows + r, slots + r);
         r += m;
     }
 }
@@ -88,20 +89,20 @@ void dots_dense(const Panels<T>& panels, int first, int last, const PreparedRow<
     for (; p < last; ++p) dense_rows<T, S, 1>(panels, p, rows, slots, n);
 }
 
-// Three panels x two chains: half of 784 features of float32 makes 74 KiB, of which the often lit ones fit the
-// first-level cache, since all rows go through these chains, which lie at nearly the same features of each, before the
-// next ones.
+// Three panels x two chains: half of 784 features of float32 take 74 KiB, of which the frequent ones fit the L1 cache.
+// All rows go through these chains, which cover nearly the same features in each row, before the next chains.
 inline constexpr int kSparsePanels = 3;
 #if defined(__AVX2__) || defined(__AVX512F__) || defined(__aarch64__)
 inline constexpr int kSparseChains = 2;
 #else
-inline constexpr int kSparseChains = 1;  // two would not fit the registers
+inline constexpr int kSparseChains = 1;  // two would spill
 #endif
 static_assert(kChains % kSparseChains == 0);
-inline constexpr int kAskingRows = 12;  // fewer wait for memory anyway
+inline constexpr int kPrefetchRows = 12;  // with fewer rows there is no computation to overlap with
 
-// NC chains of a row's list side by side, from one of them on, added up after those before it. One alone would wait for
-// its own sums; of a row that is sparse, they are equally long. Values are in the list, or still in their places.
+// Sums NC consecutive chains of a sparse row at once, because a single chain would stall on its own additions. The
+// chains of a sparse row have equal lengths. They are added in order, after the chains before first_chain. Values come
+// from the list, or in place from the dense row.
 template <class T, class S, int NP, int NC, bool InPlace = false>
 inline void row_chains(const Panels<T>& panels, int panel, int first_chain, const PreparedRow<T>& row, T* slot) {
     constexpr int L = Pack<T>::kSize;
@@ -134,19 +135,20 @@ inline void row_chains(const Panels<T>& panels, int panel, int first_chain, cons
     }
 }
 
-// Where rows are many, the next panels are asked for on the way, at the features that rows mostly have.
+// With many rows, the next panels are prefetched on the way, at the features that are frequent in the vectors.
 template <class T, class S>
 void sparse_rows(const Panels<T>& panels, int panel, const PreparedRow<T>* const* rows, T* const* slots, int n) {
     constexpr int NP = kSparsePanels;
-    const bool asks = n >= kAskingRows && panel + 2 * NP <= panels.n_panels;
-    const Vectors<T, S, NP> next(panels, asks ? panel + NP : panel);
-    const int visits = n * (kChains / kSparseChains), share = asks ? (panels.n_frequent + visits - 1) / visits : 0;
-    int asked = 0;
+    const bool prefetches = n >= kPrefetchRows && panel + 2 * NP <= panels.n_panels;
+    const Vectors<T, S, NP> next(panels, prefetches ? panel + NP : panel);
+    const int visits = n * (kChains / kSparseChains),
+              share = prefetches ? (panels.n_frequent + visits - 1) / visits : 0;
+    int prefetched = 0;
     for (int s = 0; s < kChains; s += kSparseChains)
         for (int r = 0; r < n; ++r) {
-            for (const int until = asked + share < panels.n_frequent ? asked + share : panels.n_frequent; asked < until;
-                 ++asked)
-                for (int p = 0; p < NP; ++p) next.ask(p, panels.frequent[asked]);
+            for (const int until = prefetched + share < panels.n_frequent ? prefetched + share : panels.n_frequent;
+                 prefetched < until; ++prefetched)
+                for (int p = 0; p < NP; ++p) next.prefetch(p, panels.frequent[prefetched]);
             row_chains<T, S, NP, kSparseChains>(panels, panel, s, *rows[r], slots[r]);
         }
 }

@@ -1,32 +1,32 @@
-// Boosted trees for some panels of rows at once. Included by tables.inl, once per instruction set.
+// Evaluates boosted trees for some panels of rows at once. Included by tables.inl, once per instruction set.
 namespace WALD_ISA {
 
-// The leaves that are left of a tree, a bit each, for every lane of some panels of rows.
+// The remaining leaves of a tree as a bit mask, for every lane of some panels of rows.
 struct Leaves {
     using P = Pack<float>;
-    using N = Register<float>::natural;
+    using N = Register<float>::unsigned_integer;
     static constexpr int kRegisters = wald::kForestRows / P::kPerRegister;
     N left[kRegisters];
 
     Leaves() {
         for (N& l : left) l = ~N{};
     }
-    // x: the feature that is asked about, of all rows
-    void ask(const wald::ForestView::Question& asked, const float* x) {
-        const P::R threshold = asked.threshold - P::R{};
-        const N struck = asked.left - N{};
+    // Applies a split; x holds its feature for all rows.
+    void apply(const wald::ForestView::Split& split, const float* x) {
+        const P::R threshold = split.threshold - P::R{};
+        const N excluded = split.left - N{};
         for (int i = 0; i < kRegisters; ++i) {
             const P::R value = *reinterpret_cast<const Register<float>::unaligned*>(x + i * P::kPerRegister);
 #if defined(__AVX512F__)
             const __mmask16 above = _mm512_cmp_ps_mask((__m512)value, (__m512)threshold, _CMP_GT_OQ);
-            left[i] = (N)_mm512_mask_andnot_epi32((__m512i)left[i], above, (__m512i)struck, (__m512i)left[i]);
+            left[i] = (N)_mm512_mask_andnot_epi32((__m512i)left[i], above, (__m512i)excluded, (__m512i)left[i]);
 #else
-            left[i] &= ~((N)(value > threshold) & struck);
+            left[i] &= ~((N)(value > threshold) & excluded);
 #endif
         }
     }
-    // sums[lane] += the value of the first leaf left. Its place is the exponent of its bit as a number (a negative one
-    // for the highest).
+    // sums[lane] += the value of the first remaining leaf. Its index is the exponent of its bit converted to float (a
+    // negative number for the highest bit).
     void add(const double* values, double* sums) const {
         for (int i = 0; i < kRegisters; ++i) {
             const P::R lowest = __builtin_convertvector((P::I)(left[i] & -left[i]), P::R);
@@ -47,13 +47,13 @@ struct Leaves {
     }
 };
 
-inline void add_trees(const wald::ForestView& of, const float* x, double* sums) {
-    for (std::int32_t t = 0; t < of.n_trees; ++t) {
-        const wald::ForestView::Tree tree = of.trees[t];
+inline void add_trees(const wald::ForestView& forest, const float* x, double* sums) {
+    for (std::int32_t t = 0; t < forest.n_trees; ++t) {
+        const wald::ForestView::Tree tree = forest.trees[t];
         Leaves leaves;
-        for (std::int32_t q = tree.first_question; q < tree.last_question; ++q)
-            leaves.ask(of.questions[q], x + std::int64_t{of.questions[q].feature} * wald::kForestRows);
-        leaves.add(of.values + tree.first_leaf, sums);
+        for (std::int32_t q = tree.first_split; q < tree.last_split; ++q)
+            leaves.apply(forest.splits[q], x + std::int64_t{forest.splits[q].feature} * wald::kForestRows);
+        leaves.add(forest.values + tree.first_leaf, sums);
     }
 }
 

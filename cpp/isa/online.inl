@@ -1,11 +1,11 @@
-// The hot loops of online learning. Included by tables.inl, once per instruction set.
+// Kernels of online learning. Every function adds in one fixed order. Included by tables.inl, once per instruction set.
 
 namespace WALD_ISA {
 
-using wald::Look;
 using wald::OnlineKernels;
+using wald::WeightedPieces;
 
-// The last lanes of a row, which no whole register covers.
+// Loads the last n lanes of a row, which are no whole panel; the others are 0.
 template <class T>
 inline Pack<T> load_some(const T* x, std::int64_t n) {
     T rest[Pack<T>::kSize] = {};
@@ -13,10 +13,10 @@ inline Pack<T> load_some(const T* x, std::int64_t n) {
     return Pack<T>::load(rest);
 }
 
-// Rows' registers are added pairwise until lane r holds the sum of row r.
+// Adds pairs of registers; repeated calls reduce until lane r holds the sum of row r.
 template <class T, int Half, int... I>
-inline typename Register<T>::type halves(typename Register<T>::type a, typename Register<T>::type b,
-                                         std::integer_sequence<int, I...>) {
+inline typename Register<T>::type add_pairs(typename Register<T>::type a, typename Register<T>::type b,
+                                            std::integer_sequence<int, I...>) {
     constexpr int n = Pack<T>::kPerRegister;
     constexpr auto from = [](int i) { return i / (2 * Half) * 2 * Half + i % Half + (i % (2 * Half) < Half ? 0 : n); };
     return __builtin_shufflevector(a, b, from(I)...) + __builtin_shufflevector(a, b, (from(I) + Half)...);
@@ -26,17 +26,17 @@ template <class T, int Half>
 inline void reduce(typename Register<T>::type* rows) {
     if constexpr (Half > 0) {
         constexpr int n = Pack<T>::kPerRegister;
-        constexpr int left = 2 * Half;  // registers that are still to be merged
+        constexpr int left = 2 * Half;  // registers that remain to be merged
         for (int i = 0; i < left / 2; ++i)
-            rows[i] = halves<T, Half>(rows[i], rows[i + left / 2], std::make_integer_sequence<int, n>{});
+            rows[i] = add_pairs<T, Half>(rows[i], rows[i + left / 2], std::make_integer_sequence<int, n>{});
         static_assert(left <= n);
         reduce<T, Half / 2>(rows);
     }
 }
 
-// The sum of a panel's lanes, by the same tree.
+// Adds the registers of a panel, by the same tree as Pack::sum.
 template <class T>
-inline typename Register<T>::type halved(const Pack<T>& p) {
+inline typename Register<T>::type add_registers(const Pack<T>& p) {
     typename Register<T>::type sum = p.r[0];
     static_assert(Pack<T>::kRegisters <= 4);
     if constexpr (Pack<T>::kRegisters == 2) sum = p.r[0] + p.r[1];
@@ -44,22 +44,24 @@ inline typename Register<T>::type halved(const Pack<T>& p) {
     return sum;
 }
 template <class T, int Half = Pack<T>::kPerRegister / 2>
-inline T lanes(typename Register<T>::type sum) {
+inline T sum_lanes(typename Register<T>::type sum) {
     if constexpr (Half == 0) return sum[0];
-    else return lanes<T, Half / 2>(halves<T, Half>(sum, sum, std::make_integer_sequence<int, Pack<T>::kPerRegister>{}));
+    else
+        return sum_lanes<T, Half / 2>(
+            add_pairs<T, Half>(sum, sum, std::make_integer_sequence<int, Pack<T>::kPerRegister>{}));
 }
 template <class T>
 inline T total(const Pack<T>& p) {
-    return lanes<T>(halved(p));
+    return sum_lanes<T>(add_registers(p));
 }
 
-// Four chains, lane = feature modulo the panel; ((0 + 1) + (2 + 3)), then the tree. Before each panel, its place in
-// `next` is asked of memory, if there is a next row.
+// Dot product in four chains, lane = feature modulo the panel; ((0 + 1) + (2 + 3)), then the tree over lanes. With
+// Ahead, each panel first prefetches its place in `next`.
 template <class T, bool Ahead>
-inline T dot_of(const T* w, const T* x, std::int64_t n, [[maybe_unused]] const T* next) {
+inline T dot_chains(const T* w, const T* x, std::int64_t n, [[maybe_unused]] const T* next) {
     using P = Pack<T>;
     constexpr int L = P::kSize;
-    // Into the second level: the first has room for few lines that are under way.
+    // Into L2, because few misses of L1 can be outstanding.
     const auto fetch = [&]([[maybe_unused]] std::int64_t at) {
         if constexpr (Ahead) __builtin_prefetch(next + at, 0, 2);
     };
@@ -81,11 +83,11 @@ inline T dot_of(const T* w, const T* x, std::int64_t n, [[maybe_unused]] const T
 }
 template <class T>
 T dot(const T* w, const T* x, std::int64_t n) {
-    return dot_of<T, false>(w, x, n, nullptr);
+    return dot_chains<T, false>(w, x, n, nullptr);
 }
 template <class T>
 T dot_ahead(const T* w, const T* x, std::int64_t n, const T* next) {
-    return dot_of<T, true>(w, x, n, next);
+    return dot_chains<T, true>(w, x, n, next);
 }
 
 template <class T>
@@ -108,8 +110,9 @@ void add(T* w, T a, const T* x, std::int64_t n) {
     }
 }
 
+// w += a x in float64, for x of either type.
 template <class T>
-void add_twice(double* w, double a, const T* x, std::int64_t n) {
+void add_f64(double* w, double a, const T* x, std::int64_t n) {
     using P = Pack<double>;
     constexpr int L = P::kSize;
     const P factor = P::set(a);
@@ -131,44 +134,48 @@ void add_twice(double* w, double a, const T* x, std::int64_t n) {
     }
 }
 
+// Two chains, even and odd pieces; then the registers, then the tree over lanes.
 template <class T>
-void scores(const Look<T>* const* looks, const T* const* rows, int n, T* z) {
+void scores(const WeightedPieces<T>* const* checkpoints, const T* const* rows, int n, T* z) {
     using P = Pack<T>;
     constexpr int L = P::kSize, N = P::kPerRegister;
     for (int r = 0; r < n; r += N) {
         typename P::R sums[N] = {};
         const int some = n - r < N ? n - r : N;
         for (int i = 0; i < some; ++i) {
-            const Look<T>& look = *looks[r + i];
+            const WeightedPieces<T>& pieces = *checkpoints[r + i];
             const T* x = rows[r + i];
             P even = P::zero(), odd = P::zero();
             int p = 0;
-            for (; p + 2 <= look.n_pieces; p += 2) {
-                even.fma(P::load(look.weights + p * L), P::load(x + look.offsets[p]));
-                odd.fma(P::load(look.weights + (p + 1) * L), P::load(x + look.offsets[p + 1]));
+            for (; p + 2 <= pieces.n_pieces; p += 2) {
+                even.fma(P::load(pieces.weights + p * L), P::load(x + pieces.offsets[p]));
+                odd.fma(P::load(pieces.weights + (p + 1) * L), P::load(x + pieces.offsets[p + 1]));
             }
-            if (p < look.n_pieces) even.fma(P::load(look.weights + p * L), P::load(x + look.offsets[p]));
-            sums[i] = halved(even + odd);
+            if (p < pieces.n_pieces) even.fma(P::load(pieces.weights + p * L), P::load(x + pieces.offsets[p]));
+            sums[i] = add_registers(even + odd);
         }
         if (some > N / 4) {
             reduce<T, N / 2>(sums);
-            for (int i = 0; i < some; ++i) z[r + i] = sums[0][i] + looks[r + i]->start;
+            for (int i = 0; i < some; ++i) z[r + i] = sums[0][i] + checkpoints[r + i]->start;
         } else {
-            for (int i = 0; i < some; ++i) z[r + i] = lanes<T>(sums[i]) + looks[r + i]->start;  // the same tree
+            // the same tree as reduce
+            for (int i = 0; i < some; ++i) z[r + i] = sum_lanes<T>(sums[i]) + checkpoints[r + i]->start;
         }
     }
 }
 
+// Each unit is one chain over its pieces, then the tree; units are added one after the other.
 template <class T>
-int walk(const Look<T>& look, const std::int32_t* ends, int n_units, const T* centre, T limit, const T* x, T* sum) {
+int walk(const WeightedPieces<T>& pieces, const std::int32_t* ends, int n_units, const T* centre, T limit, const T* x,
+         T* sum) {
     using P = Pack<T>;
     constexpr int L = P::kSize;
-    T sum_so_far = look.start;
+    T sum_so_far = pieces.start;
     int u = 0;
     for (std::int32_t p = 0; u < n_units; ++u) {
         P unit = P::zero();
         for (; p < ends[u]; ++p)
-            unit.fma(P::load(look.weights + static_cast<std::int64_t>(p) * L), P::load(x + look.offsets[p]));
+            unit.fma(P::load(pieces.weights + static_cast<std::int64_t>(p) * L), P::load(x + pieces.offsets[p]));
         sum_so_far += total(unit);
         if (u == n_units - 1 || sum_so_far - centre[u] > limit) break;
     }
@@ -177,21 +184,22 @@ int walk(const Look<T>& look, const std::int32_t* ends, int n_units, const T* ce
 }
 
 template <class T>
-void piece_sums(const Look<T>& look, const T* const* rows, int n_rows, T* out, std::int64_t stride) {
+void piece_sums(const WeightedPieces<T>& pieces, const T* const* rows, int n_rows, T* out, std::int64_t stride) {
     using P = Pack<T>;
     constexpr int L = P::kSize, N = P::kPerRegister;
     for (int r = 0; r < n_rows; ++r)
-        for (int p = 0; p < look.n_pieces; p += N) {
-            const int some = look.n_pieces - p < N ? look.n_pieces - p : N;
+        for (int p = 0; p < pieces.n_pieces; p += N) {
+            const int some = pieces.n_pieces - p < N ? pieces.n_pieces - p : N;
             typename P::R sums[N] = {};
             for (int k = 0; k < some; ++k)
-                sums[k] = halved(P::load(look.weights + static_cast<std::int64_t>(p + k) * L) *
-                                 P::load(rows[r] + look.offsets[p + k]));
+                sums[k] = add_registers(P::load(pieces.weights + static_cast<std::int64_t>(p + k) * L) *
+                                        P::load(rows[r] + pieces.offsets[p + k]));
             reduce<T, N / 2>(sums);
             for (int k = 0; k < some; ++k) out[r * stride + p + k] = sums[0][k];
         }
 }
 
+// Each element is one chain, in the order of the rows.
 template <class T>
 void gram(const T* g, int n, int width, T* out) {
     using P = Pack<T>;
@@ -208,28 +216,31 @@ void gram(const T* g, int n, int width, T* out) {
         }
 }
 
+// The same order as in `scores`.
 template <class T>
-void fold(const T* weights, const T* row, const T* factors, const Look<T>* looks, int n_looks, T* out, T* sums) {
+void fold(const T* weights, const T* row, const T* factors, const WeightedPieces<T>* checkpoints, int n_checkpoints,
+          T* out, T* sums) {
     using P = Pack<T>;
     constexpr int L = P::kSize, N = P::kPerRegister;
-    for (int from = 0; from < n_looks; from += N) {
+    for (int from = 0; from < n_checkpoints; from += N) {
         typename P::R chains[N] = {};
-        const int some = n_looks - from < N ? n_looks - from : N;
+        const int some = n_checkpoints - from < N ? n_checkpoints - from : N;
         for (int i = 0; i < some; ++i) {
             P even = P::zero(), odd = P::zero();
-            for (int p = 0; p < looks[from + i].n_pieces; ++p, out += L) {
+            for (int p = 0; p < checkpoints[from + i].n_pieces; ++p, out += L) {
                 const P folded = P::set(*factors++) * P::load(weights + static_cast<std::int64_t>(p) * L);
                 folded.store(out);
                 (p % 2 == 0 ? even : odd).fma(folded, P::load(row + static_cast<std::int64_t>(p) * L));
             }
-            chains[i] = halved(even + odd);
+            chains[i] = add_registers(even + odd);
         }
         reduce<T, N / 2>(chains);
         for (int i = 0; i < some; ++i) sums[from + i] = chains[0][i];
     }
 }
 
-// Chain k modulo their number for non-zero k. AVX-512 gathers; elsewhere gathers are no faster than loads.
+// Non-zero k belongs to chain k modulo the number of chains. AVX-512 gathers; elsewhere gathers are no faster than
+// loads.
 template <class T>
 T dot_sparse(const T* w, const std::int32_t* features, const T* values, std::int64_t n) {
     std::int64_t k = 0;
@@ -295,7 +306,7 @@ inline constexpr OnlineKernels<T> online_table{
     .dot = &dot<T>,
     .dot_ahead = &dot_ahead<T>,
     .add = &add<T>,
-    .add_twice = &add_twice<T>,
+    .add_f64 = &add_f64<T>,
     .scores = &scores<T>,
     .walk = &walk<T>,
     .piece_sums = &piece_sums<T>,

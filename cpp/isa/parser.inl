@@ -1,4 +1,5 @@
-// The hot loops of the parser. Included by tables.inl, once per instruction set.
+// Kernels of the dependency parser: feature keys, hashed weight lookups and Eisner's chart. Included by tables.inl,
+// once per instruction set.
 
 namespace WALD_ISA {
 
@@ -28,7 +29,7 @@ struct Keys {
     void add_product(const Keys& a, std::uint32_t b) {
         for (int i = 0; i < kRegisters; ++i) r[i] += a.r[i] * b;
     }
-    // Where slot 0 of a feature is: its line, and the permutation in the lowest bits.
+    // Converts keys to the places of slot 0: the cache line, and the permutation within it in the lowest bits.
     void to_places(int shift) {
         for (int i = 0; i < kRegisters; ++i) r[i] = (r[i] >> shift << 4) | (r[i] & 15u);
     }
@@ -52,7 +53,7 @@ inline void word_keys(const KeyTemplates& t, const std::uint32_t* const* x, cons
     }
 }
 
-// The masked forms of two AVX-512 instructions, with all lanes on: GCC 12 warns of the plain ones.
+// Uses the masked forms of two AVX-512 instructions with all lanes on, because GCC 12 warns about the plain ones.
 inline Pack<float> gather(const float* weights, const Keys& at) {
     Pack<float> p;
 #if defined(__AVX512F__)
@@ -92,8 +93,8 @@ inline void prefetch_lines(const float* weights, const std::uint32_t* places) {
 
 inline void word_unigrams(const float* weights, int shift, const std::uint32_t* keys, const std::uint16_t* which, int n,
                           int first, int last, int vectors, float* out) {
-    constexpr int kMost = 4;  // vectors of unigrams in one call
-    std::uint32_t places[2][kMost][16];
+    constexpr int kMaxVectors = 4;  // vectors of unigrams in one call
+    std::uint32_t places[2][kMaxVectors][16];
     auto locate = [&](int i) {
         for (int v = first; v < last; ++v) {
             Keys k = Keys::load(keys + (static_cast<std::int64_t>(which[i]) * vectors + v) * 16);
@@ -117,7 +118,7 @@ inline void word_unigrams(const float* weights, int shift, const std::uint32_t* 
     }
 }
 
-// The weights of one arc's features are asked for while arcs before it are summed.
+// Weights are prefetched this many arcs ahead.
 inline constexpr int kAhead = 4;
 
 inline const float* between_row(const PairTask& t, const ArcList& arcs, int i) {
@@ -125,7 +126,7 @@ inline const float* between_row(const PairTask& t, const ArcList& arcs, int i) {
                      arcs.bin[i]) *
                         64;
 }
-// The weights of the tags between, summed by tag modulo 16 from the lowest tag to the highest.
+// Sum of the weights of the tags between head and modifier: by tag modulo 16, from the lowest tag to the highest.
 inline Pack<float> between_sums(const PairTask& t, const ArcList& arcs, int i) {
     const float* row = between_row(t, arcs, i);
     const std::uint64_t tags = arcs.between[i] | t.always;
@@ -149,15 +150,15 @@ inline Pack<float> between_sums(const PairTask& t, const ArcList& arcs, int i) {
 
 inline void between_scores(const PairTask& t, const ArcList& arcs, float* out) {
     if (t.rows == nullptr) return std::fill(out, out + arcs.n, 0.0f);
-    constexpr int kFar = 8;
-    auto ask_for = [&](int i) {
+    constexpr int kRowsAhead = 8;
+    auto prefetch_row = [&](int i) {
         const float* row = between_row(t, arcs, i);
         for (std::uint64_t rest = arcs.between[i] | t.always; rest != 0; rest >>= 16, row += 16)
             __builtin_prefetch(row);
     };
-    for (int i = 0; i < kFar && i < arcs.n; ++i) ask_for(i);
+    for (int i = 0; i < kRowsAhead && i < arcs.n; ++i) prefetch_row(i);
     for (int i = 0; i < arcs.n; ++i) {
-        if (i + kFar < arcs.n) ask_for(i + kFar);
+        if (i + kRowsAhead < arcs.n) prefetch_row(i + kRowsAhead);
         out[i] = between_sums(t, arcs, i).sum();
     }
 }
@@ -214,7 +215,7 @@ inline void sum_rows(const float* table, int width, const std::uint32_t* places,
     }
 }
 
-// max_k a[k] + b[k]; both go on with minus infinity behind n, for a panel at least
+// max_k a[k] + b[k]. Both arrays are padded with minus infinity to whole panels after n.
 inline float best_split(const float* a, const float* b, int n) {
     Pack<float> best = Pack<float>::load(a) + Pack<float>::load(b);
     for (int k = 16; k < n; k += 16) {

@@ -1,8 +1,9 @@
-// Weighted sums of what rows have seen: estimates, outputs, and looks over columns. Included by tables.inl, once per
-// instruction set.
+// Weighted sums of term values: readouts, several outputs, and estimates from columns. Every function adds in one fixed
+// order. Included by tables.inl, once per instruction set.
 
 namespace WALD_ISA {
 
+// Four chains, chain = panel modulo 4; ((0 + 1) + (2 + 3)), then the tree over lanes.
 template <class T, bool Absolute>
 inline T weighted_sum(const T* slot, const T* weights, int n_panels) {
     using P = Pack<T>;
@@ -29,6 +30,7 @@ T absolute(const T* slot, const T* weights, int n_panels) {
     return weighted_sum<T, true>(slot, weights, n_panels);
 }
 
+// Each output is one chain that starts from the bias, in the order of the terms.
 template <class T, int MR>
 inline void readout_tile(const T* const* slots, const T* weights, const T* bias, int n_terms, int n_outputs,
                          T* const* out) {
@@ -54,6 +56,7 @@ void readouts(const T* const* slots, int n, const T* weights, const T* bias, int
     for (; r < n; ++r) readout_tile<T, 1>(slots + r, weights, bias, n_terms, n_outputs, out + r);
 }
 
+// Each sum is one chain, in the order of the values.
 template <class T, int NP>
 inline void accumulate_panels(T* sums, const T* weights, std::int64_t step, const T* values, int n) {
     using P = Pack<T>;
@@ -76,8 +79,7 @@ void accumulate(T* sums, const T* weights, int n_panels, const T* values, int n)
     for (; p < n_panels; ++p) accumulate_panels<T, 1>(sums + p * L, weights + p * L, step, values, n);
 }
 
-// As many rows as keep the multipliers busy; where there are fewer, the first one stands in for them, and is not
-// stored.
+// Enough rows to fill the multiply-add pipelines. Missing rows are replaced by the first one and not stored.
 template <class T, int MR>
 inline void accumulate_tile(T* const* sums, const T* weights, int n_panels, const T* const* values, int n, int n_rows) {
     using P = Pack<T>;
@@ -107,18 +109,19 @@ void accumulate_rows(T* const* sums, const T* weights, int n_panels, const T* co
     }
 }
 
-// Lanes are rows. Four panels of rows side by side hide the latency of their chains, and memory works meanwhile.
+// Lanes are rows. Four panels of rows at once hide the latency of their chains, and prefetches overlap with them. Each
+// row has one chain, in the order of the columns.
 template <class T, class S>
-void column_scores(const S* const* columns, std::int64_t first, const T* weights, std::int64_t step, int n_asked,
-                   int n_columns, int n_known, T bias, int n_rows, T* out) {
+void column_scores(const S* const* columns, std::int64_t first, const T* weights, std::int64_t step, int n_prefetched,
+                   int n_columns, int prefetch_end, T bias, int n_rows, T* out) {
     using P = Pack<T>;
     constexpr int L = P::kSize, side = 4;
     constexpr int line = 64 / sizeof(S), ahead = 4 * line;
     int r = 0;
     for (; r + side * L <= n_rows; r += side * L) {
-        for (int k = n_asked; k < n_columns; ++k)
+        for (int k = n_prefetched; k < n_columns; ++k)
             for (int i = 0; i < side * L; i += line) __builtin_prefetch(columns[k] + first + r + ahead + i);
-        for (int k = n_columns; k < n_known; ++k)
+        for (int k = n_columns; k < prefetch_end; ++k)
             for (int i = 0; i < side * L; i += line) __builtin_prefetch(columns[k] + first + r + i, 0, 1);
         P acc[side];
         for (int i = 0; i < side; ++i) acc[i] = P::set(bias);
@@ -145,17 +148,17 @@ void column_scores(const S* const* columns, std::int64_t first, const T* weights
     }
 }
 
-// Every value may lie in a line of its own. The same rows some columns further are asked for meanwhile: enough of them
-// that memory is always busy, however few rows are left.
+// Every value may be in a cache line of its own. The same rows of later columns are prefetched, enough of them to keep
+// memory busy however few rows are left.
 template <class T, class S>
-void gather_columns(const S* const* columns, std::int64_t first, int m, int n_known, const std::int32_t* rows, int n,
-                    T* out, std::int64_t stride) {
+void gather_columns(const S* const* columns, std::int64_t first, int m, int prefetch_end, const std::int32_t* rows,
+                    int n, T* out, std::int64_t stride) {
     constexpr int L = Pack<T>::kSize, busy = 160;
     const int ahead = n < busy ? (busy + n - 1) / n : 2;
     const int padded = (n + L - 1) / L * L;
     for (int k = 0; k < m; ++k, out += stride) {
         const S* column = columns[k] + first;
-        if (k + ahead < n_known) {
+        if (k + ahead < prefetch_end) {
             const S* later = columns[k + ahead] + first;
             for (int i = 0; i < n; ++i) {
                 __builtin_prefetch(later + rows[i]);
@@ -168,7 +171,7 @@ void gather_columns(const S* const* columns, std::int64_t first, int m, int n_kn
     }
 }
 
-// NP panels of rows and TL looks: what is loaded of values and weights serves all of them.
+// NP panels of rows and TL stages share each loaded value and weight. Each sum has one chain, in the order of k.
 template <class T, int NP, int TL>
 inline void add_tile(const T* values, std::int64_t stride, int m, const T* weights, std::int64_t step, T* sums) {
     using P = Pack<T>;
@@ -188,26 +191,26 @@ inline void add_tile(const T* values, std::int64_t stride, int m, const T* weigh
 }
 
 template <class T, int NP>
-inline void add_panels(const T* values, std::int64_t stride, int m, const T* weights, std::int64_t step, int n_looks,
+inline void add_panels(const T* values, std::int64_t stride, int m, const T* weights, std::int64_t step, int n_stages,
                        T* sums) {
-    constexpr int most = Pack<T>::kRegisters == 1 ? 8 : 4 / Pack<T>::kRegisters;  // what fits into the registers
+    constexpr int most = Pack<T>::kRegisters == 1 ? 8 : 4 / Pack<T>::kRegisters;  // as many as fit the registers
     int t = 0;
-    for (; t + most <= n_looks; t += most)
+    for (; t + most <= n_stages; t += most)
         add_tile<T, NP, most>(values, stride, m, weights + t, step, sums + t * stride);
     if constexpr (most > 4)
-        for (; t + 4 <= n_looks; t += 4) add_tile<T, NP, 4>(values, stride, m, weights + t, step, sums + t * stride);
+        for (; t + 4 <= n_stages; t += 4) add_tile<T, NP, 4>(values, stride, m, weights + t, step, sums + t * stride);
     if constexpr (most > 2)
-        for (; t + 2 <= n_looks; t += 2) add_tile<T, NP, 2>(values, stride, m, weights + t, step, sums + t * stride);
-    for (; t < n_looks; ++t) add_tile<T, NP, 1>(values, stride, m, weights + t, step, sums + t * stride);
+        for (; t + 2 <= n_stages; t += 2) add_tile<T, NP, 2>(values, stride, m, weights + t, step, sums + t * stride);
+    for (; t < n_stages; ++t) add_tile<T, NP, 1>(values, stride, m, weights + t, step, sums + t * stride);
 }
 
 template <class T>
-void add_columns(const T* values, std::int64_t stride, int m, int n, const T* weights, std::int64_t step, int n_looks,
+void add_columns(const T* values, std::int64_t stride, int m, int n, const T* weights, std::int64_t step, int n_stages,
                  T* sums) {
     constexpr int L = Pack<T>::kSize;
     int r = 0;
-    for (; r + L < n; r += 2 * L) add_panels<T, 2>(values + r, stride, m, weights, step, n_looks, sums + r);
-    for (; r < n; r += L) add_panels<T, 1>(values + r, stride, m, weights, step, n_looks, sums + r);
+    for (; r + L < n; r += 2 * L) add_panels<T, 2>(values + r, stride, m, weights, step, n_stages, sums + r);
+    for (; r < n; r += L) add_panels<T, 1>(values + r, stride, m, weights, step, n_stages, sums + r);
 }
 
 }  // namespace WALD_ISA

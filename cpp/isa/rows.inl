@@ -1,10 +1,10 @@
-// Reading a row: its squared norm and its non-zeros. Squares are summed lane by lane: lane = feature index modulo the
-// panel width, whatever the layout and the type that the row came in. Included by tables.inl, once per instruction set.
+// Reads a row: its squared norm and its non-zeros. Squares are summed lane by lane, lane = feature index modulo the
+// panel width, whatever the layout and dtype of the row. Included by tables.inl, once per instruction set.
 
 namespace WALD_ISA {
 
-// Rows mostly lie one behind the other. The hardware's own prefetching stops at every page, so a line is asked for a
-// page ahead.
+// Consecutive rows are usually contiguous. The hardware prefetcher stops at page boundaries, so lines are prefetched
+// one page ahead.
 template <class S>
 const S* a_page_ahead(const S* x) {
     return x + 4096 / sizeof(S);
@@ -39,22 +39,22 @@ T scan(const T* x, std::int64_t n, std::int64_t* nonzeros) {
 }
 
 #if defined(__AVX2__) && !defined(__AVX512F__)
-// Which of eight lanes a mask keeps, a byte each, from the first on.
+// For every mask of eight lanes: the indices of the kept lanes, a byte each, from the lowest byte on.
 struct KeptLanes {
-    std::uint64_t of[256] = {};
+    std::uint64_t lanes[256] = {};
     constexpr KeptLanes() {
         for (int mask = 0; mask < 256; ++mask) {
             int kept = 0;
             for (std::uint64_t lane = 0; lane < 8; ++lane)
-                if (mask >> lane & 1) of[mask] |= lane << (8 * kept++);
+                if (mask >> lane & 1) lanes[mask] |= lane << (8 * kept++);
         }
     }
 };
 inline constexpr KeptLanes kKeptLanes;
 #endif
 
-// Appends the non-zeros of one whole panel of features; returns the new count. Values behind the count may be
-// overwritten; without values only the features are listed.
+// Appends the non-zeros of one whole panel of features and returns the new count. Entries past the count may be
+// overwritten. Without Values only the features are written.
 template <class T, bool Values>
 inline std::int64_t append_nonzeros(const Pack<T>& v, std::int32_t first, T* values, std::int32_t* features,
                                     std::int64_t count) {
@@ -72,7 +72,8 @@ inline std::int64_t append_nonzeros(const Pack<T>& v, std::int32_t first, T* val
     if constexpr (sizeof(T) == 4) {
         for (int k = 0; k < Pack<T>::kRegisters; ++k) {
             const int keep = _mm256_movemask_ps(_mm256_cmp_ps((__m256)v.r[k], _mm256_setzero_ps(), _CMP_NEQ_UQ));
-            const __m256i lanes = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(static_cast<long long>(kKeptLanes.of[keep])));
+            const __m256i lanes =
+                _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(static_cast<long long>(kKeptLanes.lanes[keep])));
             if constexpr (Values) _mm256_storeu_ps(values + count, _mm256_permutevar8x32_ps((__m256)v.r[k], lanes));
             _mm256_storeu_si256(reinterpret_cast<__m256i*>(features + count),
                                 _mm256_add_epi32(lanes, _mm256_set1_epi32(first + 8 * k)));
@@ -119,12 +120,12 @@ T list_nonzeros(const S* x, std::int64_t n, const S* ahead, T* values, std::int3
     return squares.sum();
 }
 
-// Without their sign, floats are ordered as their bits are; infinity comes after all numbers, and NaN after infinity.
+// Absolute values of floats are ordered like their bits; infinity is above all numbers, and NaN above infinity.
 template <class T>
 T largest(const T* x, std::int64_t n) {
     using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
     constexpr Bits kSize = static_cast<Bits>(~Bits{0}) >> 1;
-    constexpr int kStep = 4 * Pack<T>::kSize;  // several chains: one alone would wait for its own comparisons
+    constexpr int kStep = 4 * Pack<T>::kSize;  // several chains, because one alone would stall on its own comparisons
     Bits most[kStep] = {};
     const auto size = [&](std::int64_t i) {
         Bits bits;

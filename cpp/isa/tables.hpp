@@ -1,4 +1,4 @@
-// The tables of one instruction set, one a subsystem.
+// The kernel tables of one instruction set, one table a subsystem.
 #pragma once
 
 #include "chain/kernels.hpp"

@@ -1,5 +1,5 @@
 // All kernels and their tables. Included by one translation unit per instruction set, each with its own WALD_ISA and
-// compiler flags: the namespace WALD_ISA keeps what they compile apart.
+// compiler flags. The namespace WALD_ISA keeps their symbols apart.
 #include <algorithm>
 #include <cstring>
 #include <type_traits>
@@ -9,7 +9,7 @@
 #include "isa/vector.hpp"
 #include "parser/chart.hpp"
 
-// clang-format off: each builds on those before it
+// clang-format off: the order matters
 #include "isa/rows.inl"
 #include "isa/dot_products.inl"
 #include "isa/readouts.inl"
@@ -24,7 +24,8 @@
 namespace WALD_ISA {
 
 template <class T, class S>
-inline constexpr wald::RowKernels<T, S> row_table{.list = &list_nonzeros<T, S>, .glance = &glance<T, S>};
+inline constexpr wald::RowKernels<T, S> row_table{.list = &list_nonzeros<T, S>,
+                                                  .sparse_first_stage = &sparse_first_stage<T, S>};
 
 template <class T, class S>
 inline constexpr wald::ColumnKernels<T, S> column_table{.scores = &column_scores<T, S>,
@@ -46,7 +47,7 @@ inline constexpr wald::Kernels<T> cascade_table{
     .columns_f32 = column_table<T, float>,
     .columns_f64 = column_table<T, double>,
     .add_columns = &add_columns<T>,
-    .settle = &settle<T>,
+    .decide = &decide<T>,
     .readouts = &readouts<T>,
     .accumulate_rows = &accumulate_rows<T>,
     .fused = kFused,

@@ -1,5 +1,5 @@
-// One panel (64 bytes) of lanes on whatever registers this translation unit may use. Include only from isa/*.cpp:
-// everything lives in the namespace WALD_ISA, so that no two instruction sets ever share a symbol.
+// A panel (64 bytes) of lanes on the registers of this translation unit. Include it from isa/*.cpp only: everything is
+// in the namespace WALD_ISA, so that two instruction sets never share a symbol.
 #pragma once
 
 #include <cstdint>
@@ -25,18 +25,19 @@ template <>
 struct Register<float> {
     typedef float type __attribute__((vector_size(WALD_REGISTER_BYTES)));
     typedef std::int32_t integer __attribute__((vector_size(WALD_REGISTER_BYTES)));
-    typedef std::uint32_t natural __attribute__((vector_size(WALD_REGISTER_BYTES)));
+    typedef std::uint32_t unsigned_integer __attribute__((vector_size(WALD_REGISTER_BYTES)));
     typedef float unaligned __attribute__((vector_size(WALD_REGISTER_BYTES), aligned(4), may_alias));
 };
 template <>
 struct Register<double> {
     typedef double type __attribute__((vector_size(WALD_REGISTER_BYTES)));
     typedef std::int64_t integer __attribute__((vector_size(WALD_REGISTER_BYTES)));
-    typedef std::uint64_t natural __attribute__((vector_size(WALD_REGISTER_BYTES)));
+    typedef std::uint64_t unsigned_integer __attribute__((vector_size(WALD_REGISTER_BYTES)));
     typedef double unaligned __attribute__((vector_size(WALD_REGISTER_BYTES), aligned(8), may_alias));
 };
 
-// Explicit, because the compiler may not contract: the same row must round the same way in every loop.
+// a * b + c with explicit instructions, because the compiler must not contract: the same row must round the same way in
+// every loop.
 inline Register<float>::type fused(Register<float>::type a, Register<float>::type b, Register<float>::type c) {
 #if defined(__AVX512F__)
     return (Register<float>::type)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
@@ -87,12 +88,12 @@ struct Pack {
             p.r[i] = *reinterpret_cast<const typename Register<T>::unaligned*>(x + i * kPerRegister);
         return p;
     }
-    // Of another type, converted.
+    // Loads values of another type and converts them.
     template <class S>
     static Pack load_as(const S* x) {
         if constexpr (sizeof(S) == sizeof(T)) return load(x);
 #if defined(__AVX2__)
-        if constexpr (sizeof(T) == 4 && sizeof(S) == 1) {  // which compilers do byte by byte
+        if constexpr (sizeof(T) == 4 && sizeof(S) == 1) {  // compilers would convert byte by byte
             Pack p;
 #if defined(__AVX512F__)
             p.r[0] = (R)_mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(x))));
@@ -140,7 +141,7 @@ struct Pack {
         for (int i = 0; i < kRegisters; ++i) p.r[i] = r[i] < T(0) ? -r[i] : r[i];
         return p;
     }
-    // Lane by lane: this, or `other` where the condition holds (NaN never satisfies one).
+    // Lane by lane: this value, or `other` where the condition holds. NaN never satisfies a condition.
     Pack where_less(T limit, const Pack& other) const {
         Pack p;
         for (int i = 0; i < kRegisters; ++i) p.r[i] = r[i] < (limit - R{}) ? other.r[i] : r[i];
@@ -151,7 +152,7 @@ struct Pack {
         for (int i = 0; i < kRegisters; ++i) p.r[i] = r[i] > (limit - R{}) ? other.r[i] : r[i];
         return p;
     }
-    // A fixed tree: halves are added until one lane is left.
+    // Sums the lanes by a fixed tree: halves are added until one lane is left.
     T sum() const {
         T lane[kSize];
         store(lane);
@@ -166,12 +167,12 @@ struct Pack {
 template <class T>
 inline Pack<T> exponential(Pack<T> x) {
     using P = Pack<T>;
-    constexpr bool single = sizeof(T) == 4;
-    constexpr T magic = single ? T(12582912.0) : T(6755399441055744.0);  // 1.5 * 2^(mantissa bits)
+    constexpr bool is_f32 = sizeof(T) == 4;
+    constexpr T magic = is_f32 ? T(12582912.0) : T(6755399441055744.0);  // 1.5 * 2^(mantissa bits)
     constexpr T log2e = T(1.4426950408889634074);
-    constexpr T ln2_high = single ? T(0.693359375) : T(6.93147180369123816490e-01);
-    constexpr T ln2_low = single ? T(-2.12194440054690582e-4) : T(1.90821492927058770002e-10);
-    constexpr int terms = single ? 7 : 13;
+    constexpr T ln2_high = is_f32 ? T(0.693359375) : T(6.93147180369123816490e-01);
+    constexpr T ln2_low = is_f32 ? T(-2.12194440054690582e-4) : T(1.90821492927058770002e-10);
+    constexpr int terms = is_f32 ? 7 : 13;
     constexpr T inverse_factorial[14] = {T(1),
                                          T(1),
                                          T(1.0 / 2),
@@ -200,13 +201,13 @@ inline Pack<T> exponential(Pack<T> x) {
     }
     P result;
     for (int i = 0; i < P::kRegisters; ++i) {
-        using I = typename Register<T>::natural;
+        using I = typename Register<T>::unsigned_integer;
         typename P::R magic_register = magic - typename P::R{};
         I power = (I)shifted.r[i] - (I)magic_register;
-        I bits = single ? (power + 127) << 23 : (power + 1023) << 52;
+        I bits = is_f32 ? (power + 127) << 23 : (power + 1023) << 52;
         typename P::R scaled = p.r[i] * (typename P::R)bits;
         typename P::R zero{};
-        result.r[i] = x.r[i] < ((single ? T(-87.3) : T(-708.3)) - zero) ? zero : scaled;
+        result.r[i] = x.r[i] < ((is_f32 ? T(-87.3) : T(-708.3)) - zero) ? zero : scaled;
     }
     return result;
 }

@@ -1,4 +1,4 @@
-// What a learner is given, and what its audits found.
+// Inputs of a learner (labels, weights, blocks of rows), and counts of what its audits found.
 #pragma once
 
 #include <stdexcept>
@@ -8,19 +8,19 @@
 namespace wald::online {
 
 struct Labels {
-    const std::uint8_t* positive;     // of rows: 0 or 1
-    const double* weights;            // of rows, or null
-    double class_weight[2];           // of the negative and the positive class
-    std::uint8_t* settled = nullptr;  // of rows: no update when they were last read; or null
-    bool skips_settled = false;
-    bool of(std::int64_t r) const { return positive[r] != 0; }
-    // A row of weight 0 is passed over.
+    const std::uint8_t* positive;       // per row: 0 or 1
+    const double* weights;              // per row, or null
+    double class_weight[2];             // for the negative and the positive class
+    std::uint8_t* unchanged = nullptr;  // per row: 1 if it needed no update when last read; or null
+    bool skips_unchanged = false;
+    bool is_positive(std::int64_t r) const { return positive[r] != 0; }
+    // A row of weight 0 is skipped.
     double weight(std::int64_t r) const {
-        if (skips_settled && settled[r]) return 0;
-        return (weights != nullptr ? weights[r] : 1.0) * class_weight[of(r)];
+        if (skips_unchanged && unchanged[r]) return 0;
+        return (weights != nullptr ? weights[r] : 1.0) * class_weight[is_positive(r)];
     }
     void note(std::int64_t r, bool needed) const {
-        if (settled != nullptr) settled[r] = !needed;
+        if (unchanged != nullptr) unchanged[r] = !needed;
     }
 };
 
@@ -41,7 +41,8 @@ struct SparseBlock {
     }
 };
 
-// What audits found: rows that called for an update, that the boundary would have stopped, both, and all.
+// Counts of audited rows: all, rows that the boundary would have stopped, rows that needed an update, and both (wrong
+// stops).
 struct Counts {
     std::int64_t rows = 0, stopped = 0, needed = 0, wrong = 0;
     void add(bool stop, bool need) {

@@ -6,10 +6,10 @@
 
 namespace wald {
 
-// A look at some rows of features: pieces of kLanes features, each read at its own place in the row. Lanes that do not
-// belong to the look have weight 0.
+// A weighted sum of some features of a row, in pieces of kLanes features, each read at its own offset in the row. Lanes
+// that do not count have weight 0.
 template <class T>
-struct Look {
+struct WeightedPieces {
     const T* weights = nullptr;             // [piece][lane]
     const std::int32_t* offsets = nullptr;  // [piece]
     int n_pieces = 0;
@@ -19,31 +19,32 @@ struct Look {
 template <class T>
 struct OnlineKernels {
     T (*dot)(const T* w, const T* x, std::int64_t n);
-    // The same, and asks memory for the n values at `next`, a little at a time.
+    // `dot` that also prefetches the n values at `next`, a little at a time.
     T (*dot_ahead)(const T* w, const T* x, std::int64_t n, const T* next);
-    // w += a x, in T and in double
+    // w += a x, with w in T and in float64
     void (*add)(T* w, T a, const T* x, std::int64_t n);
-    void (*add_twice)(double* w, double a, const T* x, std::int64_t n);
-    // z[i] = looks[i]->start + looks[i]->weights . rows[i]
-    void (*scores)(const Look<T>* const* looks, const T* const* rows, int n, T* z);
-    // Adds unit after unit, of ends[u] pieces together; answers the first u < n_units - 1 at which start + sum -
-    // centre[u] > limit, or n_units - 1. The sum at the end is left in `sum`.
-    int (*walk)(const Look<T>& look, const std::int32_t* ends, int n_units, const T* centre, T limit, const T* x,
-                T* sum);
-    // out[r * stride + p] = weights[p] . (row r at offsets[p]), for the look's pieces p
-    void (*piece_sums)(const Look<T>& look, const T* const* rows, int n_rows, T* out, std::int64_t stride);
-    // Upper triangle of G'G by blocks, G of n rows and width columns (a multiple of lanes)
+    void (*add_f64)(double* w, double a, const T* x, std::int64_t n);
+    // z[i] = checkpoints[i]->start + checkpoints[i]->weights . rows[i]
+    void (*scores)(const WeightedPieces<T>* const* checkpoints, const T* const* rows, int n, T* z);
+    // Adds the sums of units one by one, where unit u ends at piece ends[u]. Returns the first u < n_units - 1 with
+    // start + sum - centre[u] > limit, or n_units - 1. Writes start + sum to `sum`.
+    int (*walk)(const WeightedPieces<T>& pieces, const std::int32_t* ends, int n_units, const T* centre, T limit,
+                const T* x, T* sum);
+    // out[r * stride + p] = weights[p] . (row r at offsets[p]), for every piece p
+    void (*piece_sums)(const WeightedPieces<T>& pieces, const T* const* rows, int n_rows, T* out, std::int64_t stride);
+    // Upper triangle of G'G by blocks, for G of n rows and `width` columns (a multiple of lanes)
     void (*gram)(const T* g, int n, int width, T* out);
-    // Looks made of the same pieces: look i is pieces 0 .. looks[i].n_pieces - 1 of weights, each times the next of
-    // `factors`. Its weights go to `out`, look after look, and sums[i] is what they make of `row`, which holds the
-    // pieces one after the other.
-    void (*fold)(const T* weights, const T* row, const T* factors, const Look<T>* looks, int n_looks, T* out, T* sums);
+    // Checkpoints that share pieces: checkpoint i consists of the pieces 0 .. checkpoints[i].n_pieces - 1 of `weights`,
+    // each multiplied by the next element of `factors`. Writes their weights to `out`, one checkpoint after the other,
+    // and their weighted sums of `row`, whose pieces are contiguous, to `sums`.
+    void (*fold)(const T* weights, const T* row, const T* factors, const WeightedPieces<T>* checkpoints,
+                 int n_checkpoints, T* out, T* sums);
     T (*dot_sparse)(const T* w, const std::int32_t* features, const T* values, std::int64_t n);
-    // votes[j] = 1 if x[features[j]] > thresholds[j], else -1; whether all of these x are finite
+    // votes[j] = 1 if x[features[j]] > thresholds[j], else -1; returns whether all these x are finite
     bool (*stumps)(const std::int32_t* features, const T* thresholds, int n, const T* x, T* votes);
 };
 
 template <class T>
-const OnlineKernels<T>& online_kernels();  // of the instruction set in use; see isa/dispatch.cpp
+const OnlineKernels<T>& online_kernels();  // the table in use; see isa/dispatch.cpp
 
 }  // namespace wald

@@ -1,5 +1,5 @@
-// One binary online learner: what it knows, and what becomes of it when rows were met. The passes over rows are next
-// door.
+// A binary online learner: its model, boundaries and counts. The loops over rows are in dense_epoch.hpp and
+// sparse_epoch.hpp.
 #pragma once
 
 #include "online/prediction.hpp"
@@ -13,13 +13,13 @@ class Learner : public Progress {
 public:
     using Value = T;
 
-    std::vector<double> costs;  // of features, or empty
+    std::vector<double> costs;  // per feature, or empty
     Weights<T> model;
     std::array<Boundary<T>, 2> boundary;
     std::array<SparseBoundary<T>, 2> sparse;
-    double total_cost = 0;  // of all features
+    double total_cost = 0;  // sum over all features
     const Units units;
-    const Coin audits_at;  // steps
+    const Coin audits_at;  // draws the steps whose rows are audited
 
     Learner(const Config& c, std::vector<double> feature_costs)
         : Progress(c), costs(std::move(feature_costs)), model(c.n_features, c.average),
@@ -31,23 +31,25 @@ public:
         if (costs.empty()) total_cost = static_cast<double>(c.n_features);
     }
 
-    // Margins of rows of unknown class, and the features read of each: a row is left once its sign is clear by `width`
-    // standard deviations of what the rest may add. Full margins if nothing is known of the rows.
+    // Writes margins of rows of unknown class, and the number of features read of each. A row stops once the sign of
+    // its margin is certain by `width` standard deviations of the rest. Margins are full while no boundary can be
+    // fitted.
     void judge(const DenseBlock<T>& block, bool average, double width, double* margins, std::int64_t* seen) const {
-        const Prediction<T> known(config, units, model, step, boundary, audits, average, width);
+        const Prediction<T> prediction(config, units, model, step, boundary, audits, average, width);
         for (std::int64_t r = 0; r < block.n_rows; ++r) {
-            if (r % kTogether == 0) give_way();
+            if (r % kCheckRows == 0) give_way();
             const T* x = block.data + r * block.stride;
-            int look = 0;
-            while (look < known.both.n_looks() && !known.clear(look, x, &margins[r])) ++look;
-            const bool left = look < known.both.n_looks();
-            if (!left) margins[r] = known.full(config, x);
-            seen[r] = left ? known.both.features(look) : config.n_features;
+            int checkpoint = 0;
+            while (checkpoint < prediction.both.n_checkpoints() && !prediction.is_certain(checkpoint, x, &margins[r]))
+                ++checkpoint;
+            const bool left = checkpoint < prediction.both.n_checkpoints();
+            if (!left) margins[r] = prediction.full(config, x);
+            seen[r] = left ? prediction.both.features(checkpoint) : config.n_features;
             if (!std::isfinite(margins[r])) throw NotFinite(r);
         }
     }
 
-    // Counts the step.
+    // Ends a step.
     void tick() {
         model.tick(config, step);
         ++step;

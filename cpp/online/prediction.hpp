@@ -1,4 +1,4 @@
-// Answers for rows of unknown class, from a model at rest: a row is left once its sign is clear.
+// Prediction for rows of unknown class with fixed weights: a row stops once the sign of its margin is certain.
 #pragma once
 
 #include <optional>
@@ -13,9 +13,9 @@ struct Prediction {
     Weights<T> w;
     Boundary<T> both;
 
-    // Without a width, rows are read to the end; likewise if nothing is known of them.
+    // Rows are read in full if `width` is missing or no boundary can be fitted.
     Prediction(Config c, const Units& units, const Weights<T>& model, std::int64_t step,
-               const std::array<Boundary<T>, 2>& of, const std::array<Counts, 2>& audits, bool average,
+               const std::array<Boundary<T>, 2>& boundaries, const std::array<Counts, 2>& audits, bool average,
                std::optional<double> width)
         : w(c.n_features, false) {
         c.attention = Attention::conditional;
@@ -27,17 +27,17 @@ struct Prediction {
         double share[2];
         const std::int64_t rows[2] = {1 + audits[0].rows, 1 + audits[1].rows};
         for (int y = 0; y < 2; ++y) share[y] = static_cast<double>(rows[y]) / static_cast<double>(rows[0] + rows[1]);
-        both.fit_both(c, units, w, of, share);
+        both.fit_both(c, units, w, boundaries, share);
         both.width = *width;
     }
 
-    // Whether the sign is clear after a look, and the margin as it then appears.
-    bool clear(int look, const T* x, double* margin) const {
-        const Look<T>* at = &both.look(look);
+    // Writes the estimated margin at a checkpoint, and returns whether its sign is certain.
+    bool is_certain(int checkpoint, const T* x, double* margin) const {
+        const WeightedPieces<T>* pieces = &both.at_checkpoint(checkpoint);
         T z;
-        online_kernels<T>().scores(&at, &x, 1, &z);
+        online_kernels<T>().scores(&pieces, &x, 1, &z);
         *margin = static_cast<double>(z);
-        return std::abs(*margin) > both.slack(look, 1);
+        return std::abs(*margin) > both.half_width(checkpoint, 1);
     }
     double full(const Config& c, const T* x) const {
         return static_cast<double>(online_kernels<T>().dot(w.w.data(), x, c.n_features)) + w.b;

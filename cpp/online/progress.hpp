@@ -1,4 +1,4 @@
-// What a learner has counted, and when its boundaries are due to be fitted.
+// Counters of a learner, feedback from audits to boundaries, and the schedule of fits.
 #pragma once
 
 #include <algorithm>
@@ -10,15 +10,15 @@
 
 namespace wald::online {
 
-inline constexpr std::int64_t kTogether = 16;  // rows that go through without giving way
+inline constexpr std::int64_t kCheckRows = 16;  // rows between two checks for cancellation
 
 struct Progress {
     const Config config;
     std::int64_t step = 0, updates = 0, next_fit = 0, n_fits = 0, features_seen = 0;
     double cost_seen = 0;
-    std::array<std::int64_t, 2> rows_of{};  // seen in the warm-up of each class
+    std::array<std::int64_t, 2> rows_of{};  // read in the warm-up of each class
     std::array<Counts, 2> audits;
-    std::array<Counts, 2> truth;  // of every row after the warm-up, if asked for
+    std::array<Counts, 2> truth;  // counts over every row after the warm-up, if requested
     bool watch_all = false;
 
     explicit Progress(const Config& c) : config(c) {}
@@ -28,9 +28,9 @@ struct Progress {
         cost_seen += cost;
     }
 
-    // An audit's finding; with a target, the boundary of the class is moved towards it (true).
+    // Counts an audited row. With a target error, moves the width of the boundary towards it and returns true.
     template <class B>
-    bool report(B& bound, Counts& counts, bool stop, bool need) {
+    bool add_audit(B& bound, Counts& counts, bool stop, bool need) {
         counts.add(stop, need);
         if (!(config.target > 0)) return false;
         const bool trial = config.error == Error::joint || (config.error == Error::posterior ? stop : need);
@@ -40,12 +40,12 @@ struct Progress {
         return true;
     }
 
-    // Whether a row that was seen in full is kept to fit boundaries on: all in the warm-up, then audits.
-    bool gathers(bool positive, bool audit) const {
+    // True if a row that was read in full is kept to fit boundaries on: all rows in the warm-up, then audited ones.
+    bool keeps_row(bool positive, bool audit) const {
         return config.attention != Attention::full && (audit || rows_of[positive] < config.warm_up);
     }
-    // Whether boundaries have to be fitted: for the first time, or because the model has been updated often since.
-    bool due(bool positive, bool updated) {
+    // True if boundaries must be fitted: after the warm-up, or after enough updates since the last fit.
+    bool fit_is_due(bool positive, bool updated) {
         if (config.attention == Attention::full) return false;
         if (rows_of[positive] < config.warm_up && ++rows_of[positive] == config.warm_up) return true;
         return updated && updates >= next_fit && (rows_of[0] >= config.warm_up || rows_of[1] >= config.warm_up);

@@ -1,4 +1,5 @@
-// Random numbers that are functions of a counter: no state, so that it does not matter how rows come in chunks.
+// Random numbers as functions of a counter. They have no state, so results do not depend on how rows are split into
+// chunks.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +17,7 @@ inline std::uint64_t mix(std::uint64_t z) {
     return z ^ (z >> 31);
 }
 
-// Whether a coin that shows heads with some probability does so at a step.
+// A coin with a given probability of heads; returns true for heads at a step.
 class Coin {
 public:
     Coin(double probability, std::uint64_t seed)
@@ -31,8 +32,8 @@ private:
     std::uint64_t limit_, key_;
 };
 
-// A permutation of 0 .. n-1 in constant memory: a Feistel network on the next power of two, walked until it lands below
-// n.
+// A permutation of 0 .. n-1 in constant memory: a Feistel network on the next power of two, iterated until the value is
+// below n.
 class Permutation {
 public:
     Permutation(std::int64_t n, std::uint64_t seed) : n_(static_cast<std::uint64_t>(n)) {
@@ -67,8 +68,9 @@ private:
     int low_bits_;
 };
 
-// 0 .. n-1 one after the other: in order, or runs of neighbours in random order, so that memory is read in longer
-// stretches. Eight rows learn as fast as one at a time does, even if they are of one class; few rows go singly.
+// The numbers 0 .. n-1 in order, or in runs of neighbours in random order, so that memory is read in longer stretches.
+// Learning is as fast with runs of eight rows as with single ones, even if a run has one class; small data sets use
+// single rows.
 class Runs {
 public:
     Runs(std::int64_t n, std::optional<std::uint64_t> seed) : n_(n), length_(n < 1024 ? 1 : 8) {

@@ -1,4 +1,4 @@
-// The range of the formulas of constant boundaries: what becomes of one that is asked outside it.
+// Validity of the formulas of constant boundaries, and their clamping outside of it.
 #pragma once
 
 #include <algorithm>
@@ -7,8 +7,9 @@
 
 namespace wald::online {
 
-// Level of equation (4) for a label-signed walk that ends at `middle` on average, with spread `sigma`: as the formula
-// has it, and the least for which the formula holds. Below that it says to stop before looking.
+// Level of equation (4) for a label-signed sum that ends at `middle` on average, with standard deviation `sigma`: by
+// the formula, and the least level for which the formula holds. A lower level would stop rows before the first
+// checkpoint.
 struct Reflection {
     double formula, least;
 
@@ -19,8 +20,8 @@ struct Reflection {
     bool moved() const { return formula < least; }
 };
 
-// What becomes of a constant boundary's formula: it holds; it knows no level for lack of spread; its level was moved to
-// where it holds, which most walks of the class pass at once, or hardly any.
+// State of a constant boundary: its formula holds; there is no level, because the spread is 0; or the level was clamped
+// to where the formula holds, so that most rows of the class stop at once (at_once) or hardly any row stops (seldom).
 enum class Range : std::uint8_t { holds, no_spread, at_once, seldom };
 inline Range range_of(const Config& c, double at, double middle, double sigma, double width) {
     if (!(sigma > 0)) return Range::no_spread;

@@ -1,5 +1,5 @@
-// When to stop reading a CSR row of one class. Its non-zeros are read as they are stored; looks fall on quarters of the
-// row.
+// The stopping boundary for CSR rows of one class. Non-zeros are read in the order in which they are stored;
+// checkpoints are at quarters of the row.
 #pragma once
 
 #include "online/boundary.hpp"
@@ -7,27 +7,28 @@
 namespace wald::online {
 
 inline constexpr int kShares = 4;
-inline constexpr std::int64_t kShortest = 16;      // rows with fewer non-zeros are not worth a look
-inline constexpr std::int64_t kLongest = 1 << 14;  // rows with more are not kept
+inline constexpr std::int64_t kShortest = 16;      // shorter rows are not worth a checkpoint
+inline constexpr std::int64_t kLongest = 1 << 14;  // longer rows are not kept for fits
 
 template <class T>
 struct SparseRow {
     const std::int32_t* features;
     const T* values;
     std::int64_t n;
-    std::int64_t end(int look) const { return n * (look + 1) / kShares; }
+    std::int64_t end(int checkpoint) const { return n * (checkpoint + 1) / kShares; }
 };
 
 template <class T>
 class SparseBoundary {
 public:
-    // The ring: row i of the class is features[starts[i]] .. of n[i] non-zeros.
+    // The ring buffer: row i has length[i] non-zeros, from position i * slot on.
     std::vector<std::int32_t> features;
     std::vector<T> values;
-    std::vector<std::int64_t> length;  // of each kept row, in slots of `slot` non-zeros
+    std::vector<std::int64_t> length;  // number of non-zeros of each kept row, at most `slot`
     std::int64_t slot = 0, seen = 0;
     double width = 0;
-    // The full margin as start + factor * (sum so far), with its spread; or the walk's centre.
+    // The expected full margin is start + factor * (sum so far), with standard deviation `spread`; for the centred
+    // boundary, -start is the expected sum so far.
     std::vector<double> start, factor, spread;
     double middle = 0, sigma = 0, scale = 1, intercept = 0;
 
@@ -54,9 +55,9 @@ public:
 
     void fit(const Config& c, const Weights<T>& model, double sign, double scale_now) {
         const std::size_t n = length.size();
-        constexpr int looks = kShares - 1;
+        constexpr int checkpoints = kShares - 1;
         std::vector<double> sums(n * kShares);
-        double mean_of[kShares] = {};
+        double mean_sum[kShares] = {};
         start.clear();
         factor.clear();
         spread.clear();
@@ -68,14 +69,14 @@ public:
                 s += sign * static_cast<double>(online_kernels<T>().dot_sparse(model.w.data(), row.features + from,
                                                                                row.values + from, row.end(e) - from));
                 sums[i * kShares + static_cast<std::size_t>(e)] = s;
-                mean_of[e] += s / static_cast<double>(n);
+                mean_sum[e] += s / static_cast<double>(n);
             }
         }
         double square[kShares] = {}, product[kShares] = {};
         for (std::size_t i = 0; i < n; ++i) {
-            const double full = sums[i * kShares + kShares - 1] - mean_of[kShares - 1];
+            const double full = sums[i * kShares + kShares - 1] - mean_sum[kShares - 1];
             for (int e = 0; e < kShares; ++e) {
-                const double v = sums[i * kShares + static_cast<std::size_t>(e)] - mean_of[e];
+                const double v = sums[i * kShares + static_cast<std::size_t>(e)] - mean_sum[e];
                 square[e] += v * v;
                 product[e] += v * full;
             }
@@ -83,13 +84,13 @@ public:
         const double full = square[kShares - 1], freedom = static_cast<double>(n) - 2;
         if (!(full > 0) || freedom < 8 || !std::isfinite(full)) return;
         scale = scale_now;
-        middle = mean_of[kShares - 1];
+        middle = mean_sum[kShares - 1];
         sigma = std::sqrt(full / (freedom + 1));
-        for (int e = 0; e < looks; ++e) {
+        for (int e = 0; e < checkpoints; ++e) {
             const bool regressed = c.attention == Attention::conditional;
             const double b = regressed ? (square[e] > 0 ? product[e] / square[e] : 0) : 1;
             factor.push_back(b);
-            start.push_back(regressed || c.attention == Attention::budgeted ? middle - b * mean_of[e] : -mean_of[e]);
+            start.push_back(regressed || c.attention == Attention::budgeted ? middle - b * mean_sum[e] : -mean_sum[e]);
             const double left = regressed && square[e] > 0 ? full - product[e] * b : full;
             spread.push_back(
                 std::sqrt(std::max(0.0, left) / freedom * (1 + 2 / static_cast<double>(n)) * (1 + 2.5 / freedom)));
@@ -97,26 +98,27 @@ public:
         intercept = sign * model.b;
     }
 
-    // Whether a row may be left at a look, having summed to `sum` (its intercept included, label-signed).
-    bool stops(const Config& c, int look, double sum, const Target& t) const {
-        const std::size_t e = static_cast<std::size_t>(look);
+    // True if a row stops at a checkpoint with the label-signed sum `sum`, which includes the intercept.
+    bool stops(const Config& c, int checkpoint, double sum, const Target& t) const {
+        const std::size_t e = static_cast<std::size_t>(checkpoint);
         const double grown = t.scale / scale;
         if (c.attention == Attention::conditional) {
-            // The further the estimate is from depending on what was seen, the less this look can tell.
-            return start[e] * grown + factor[e] * sum - t.at > width * spread[e] * grown;
+            // The less the full margin depends on what was read, the larger the spread at this checkpoint.
+            return start[e] * grown + factor[e] * sum - t.threshold > width * spread[e] * grown;
         }
         const double deviation = sigma * grown, centre = middle * grown;
         if (c.attention == Attention::bridge) {
-            const double half = 0.5 * (t.at - intercept), square = deviation * deviation * width * width;
+            const double half = 0.5 * (t.threshold - intercept), square = deviation * deviation * width * width;
             const double root = std::sqrt(half * half + square);
             return sum > intercept + (half >= 0 ? half + root : square / (root - half));
         }
-        const double tau = 0.5 * (t.at - centre + width * deviation);
+        const double tau = 0.5 * (t.threshold - centre + width * deviation);
         if (c.attention == Attention::centred)
-            return sum + start[e] * grown > std::max(tau, std::max(0.0, t.at - centre));
-        return sum > std::max(tau, std::max(0.0, t.at));
+            return sum + start[e] * grown > std::max(tau, std::max(0.0, t.threshold - centre));
+        return sum > std::max(tau, std::max(0.0, t.threshold));
     }
-    // A hard cap: the margin with the rest at its expected value, which is interpolated between the looks.
+    // A hard cap: the expected margin for a sum over seen_here of n non-zeros. The expected rest is interpolated
+    // between checkpoints.
     double capped(double sum, std::int64_t seen_here, std::int64_t n, const Target& t) const {
         const double at = static_cast<double>(seen_here) * kShares / static_cast<double>(n) - 1;
         const int e = std::clamp(static_cast<int>(at), 0, kShares - 3);

@@ -1,4 +1,4 @@
-// A learner's state by name, so that it can be kept and put back.
+// The state of a learner as named values, to save and restore it.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace wald::online {
 
-// Everything that training changes, by name.
+// Calls v(name, value) for everything that training changes. The names are part of the file format.
 template <class L, class V>
 void visit(L& l, V&& v) {
     v("step", l.step), v("updates", l.updates), v("next_fit", l.next_fit), v("n_fits", l.n_fits),
@@ -17,21 +17,23 @@ void visit(L& l, V&& v) {
         v("late_intercept", l.model.late_b);
     v("clock", l.model.clock);
     for (std::size_t y = 0; y < 2; ++y) {
-        const std::string of = y ? "positive." : "negative.";
-        v(of + "rows", l.rows_of[y]);
+        const std::string prefix = y ? "positive." : "negative.";
+        v(prefix + "rows", l.rows_of[y]);
         for (Counts* c : {&l.audits[y], &l.truth[y]}) {
-            const std::string name = of + (c == &l.audits[y] ? "audits." : "truth.");
+            const std::string name = prefix + (c == &l.audits[y] ? "audits." : "truth.");
             v(name + "rows", c->rows), v(name + "stopped", c->stopped), v(name + "needed", c->needed),
                 v(name + "wrong", c->wrong);
         }
         auto& b = l.boundary[y];
-        v(of + "ring", b.audited.rows), v(of + "seen", b.audited.seen), v(of + "sum", b.audited.sum),
-            v(of + "squares", b.audited.squares);
-        v(of + "width", b.width), v(of + "order", b.order), v(of + "looks", b.looks), v(of + "factors", b.factors);
-        v(of + "spread", b.spread), v(of + "mean", b.mean), v(of + "variance", b.variance), v(of + "scale", b.scale);
+        v(prefix + "ring", b.audited.rows), v(prefix + "seen", b.audited.seen), v(prefix + "sum", b.audited.sum),
+            v(prefix + "squares", b.audited.squares);
+        v(prefix + "width", b.width), v(prefix + "order", b.order), v(prefix + "looks", b.checkpoints),
+            v(prefix + "factors", b.factors);
+        v(prefix + "spread", b.spread), v(prefix + "mean", b.mean), v(prefix + "variance", b.variance),
+            v(prefix + "scale", b.scale);
         if constexpr (requires { l.sparse; }) {
             auto& s = l.sparse[y];
-            const std::string csr = of + "csr.";
+            const std::string csr = prefix + "csr.";
             v(csr + "features", s.features), v(csr + "values", s.values), v(csr + "length", s.length),
                 v(csr + "slot", s.slot);
             v(csr + "seen", s.seen), v(csr + "width", s.width), v(csr + "start", s.start), v(csr + "factor", s.factor);
@@ -42,7 +44,7 @@ void visit(L& l, V&& v) {
     }
 }
 
-// After the state was put in place: an error if it cannot be this learner's, else what follows from it.
+// True if a restored boundary is consistent with the configuration.
 template <class T>
 bool fits(const SparseBoundary<T>& s, const Config& c) {
     const auto n = [](const auto& a) { return static_cast<std::int64_t>(a.size()); };
@@ -71,7 +73,7 @@ void check_restored(L<T>& l) {
                b.width >= 0 && b.scale > 0;
         std::int64_t factors = 0;
         std::int32_t before = 0;
-        for (std::int32_t m : b.looks) {
+        for (std::int32_t m : b.checkpoints) {
             good = good && m > before && m <= n(b.order);
             factors += m;
             before = m;
@@ -79,9 +81,9 @@ void check_restored(L<T>& l) {
         for (std::int32_t u : b.order) good = good && u >= 0 && u < l.units.count();
         if (b.ready() && good) {
             good = n(b.mean) == padded && n(b.variance) == (keeps_squares(l.config) ? padded : 0);
-            good = good &&
-                   (b.walks(l.config) ? n(b.spread) == 1 && n(b.order) == n(b.looks) + 1
-                                      : n(b.spread) == n(b.looks) && n(b.factors) == factors && n(b.order) == before);
+            good = good && (b.walks(l.config)
+                                ? n(b.spread) == 1 && n(b.order) == n(b.checkpoints) + 1
+                                : n(b.spread) == n(b.checkpoints) && n(b.factors) == factors && n(b.order) == before);
         }
         if constexpr (requires { l.sparse; }) good = good && fits(l.sparse[y], l.config);
     }

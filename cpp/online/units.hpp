@@ -1,4 +1,5 @@
-// How a dense row is cut: units of features that are read together, and the registers ("pieces") that read them.
+// Partition of a dense row into units (features that are read together), and of units into pieces (registers that read
+// them).
 #pragma once
 
 #include <algorithm>
@@ -9,23 +10,24 @@
 namespace wald::online {
 
 struct Piece {
-    std::int32_t offset;      // of the first lane in the row
-    std::int32_t begin, end;  // lanes that belong to the unit
+    std::int32_t offset;      // of the first lane, in the row
+    std::int32_t begin, end;  // the lanes that belong to the unit
 };
 
 struct Units {
     std::vector<Piece> pieces;
-    std::vector<std::int32_t> first;  // piece of unit u; first[n] is their number
-    std::vector<std::int32_t> size;   // features
+    std::vector<std::int32_t> first;  // first piece of unit u; first[n] is the number of pieces
+    std::vector<std::int32_t> size;   // number of features
     std::vector<double> cost;
 
     int count() const { return static_cast<int>(size.size()); }
 };
 
-// No more units than this, whatever the width of the rows: fitting a boundary takes their square.
-inline constexpr std::int64_t kMostUnits = 128;
+// Largest number of units, whatever the width of the rows: the time to fit a boundary grows with its square.
+inline constexpr std::int64_t kMaxUnits = 128;
 
-// Cuts where cache lines end if rows are whole lines apart, and after every `unit` features otherwise or on request.
+// With unit = 0, cuts at cache-line boundaries if rows are a whole number of lines apart. Otherwise cuts after every
+// `unit` features.
 template <class T>
 Units cut(std::int64_t n_features, std::int64_t n_columns, std::int64_t unit, std::int64_t line_offset,
           const double* costs) {
@@ -34,8 +36,8 @@ Units cut(std::int64_t n_features, std::int64_t n_columns, std::int64_t unit, st
     const bool lines = unit == 0;
     std::int64_t begin_at = 0;
     if (lines) {
-        constexpr std::int64_t together = 16;  // float64 reads two lines at once, as processors like to fetch them
-        unit = together * ((n_features + together * kMostUnits - 1) / (together * kMostUnits));
+        constexpr std::int64_t together = 16;  // two lines of float64, because processors fetch lines in pairs
+        unit = together * ((n_features + together * kMaxUnits - 1) / (together * kMaxUnits));
         const bool whole =
             n_features * static_cast<std::int64_t>(sizeof(T)) % static_cast<std::int64_t>(kPanelBytes) == 0;
         if (whole) begin_at = line_offset / static_cast<std::int64_t>(sizeof(T)) % L;
@@ -48,8 +50,8 @@ Units cut(std::int64_t n_features, std::int64_t n_columns, std::int64_t unit, st
         for (std::int64_t j = begin; j < end; ++j) cost += costs != nullptr ? costs[j] : 1.0;
         units.cost.push_back(cost);
         for (std::int64_t at = begin; at < end;) {
-            // A register's worth, up to the end of its line; a register near an edge of the row reads from within the
-            // row.
+            // Reads one register, up to the end of its line. Near the end of the row, the register starts earlier to
+            // stay within the row.
             const std::int64_t stop = std::min(end, (at + begin_at) / L * L + L - begin_at);
             const std::int64_t offset = std::max<std::int64_t>(0, std::min(at, n_columns - L));
             units.pieces.push_back({static_cast<std::int32_t>(offset), static_cast<std::int32_t>(at - offset),

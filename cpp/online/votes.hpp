@@ -1,4 +1,4 @@
-// Where the votes of weak hypotheses on a row come from: stumps are evaluated as units are read, others come in tables.
+// Sources of votes of weak hypotheses: stumps are evaluated here, unit by unit; other votes come in tables.
 #pragma once
 
 #include "online/examples.hpp"
@@ -6,7 +6,7 @@
 
 namespace wald::online {
 
-// Where units of hypotheses begin.
+// First hypothesis of every unit, and the number of hypotheses.
 inline std::vector<std::int32_t> beginnings(const Units& units) {
     std::vector<std::int32_t> at{0};
     for (std::int32_t size : units.size) at.push_back(at.back() + size);
@@ -21,25 +21,25 @@ struct Stumps {
     std::vector<T> thresholds;
 };
 
-// The votes of stumps on one row after the other.
+// Evaluates stumps on one row after the other, unit by unit.
 template <class T>
 class StumpVotes {
 public:
     StumpVotes(const Stumps<T>& stumps, const Units& units, std::int64_t n_columns)
         : stumps_(stumps), begin_(beginnings(units)), votes_(static_cast<std::size_t>(n_columns)),
-          there_(units.size.size()) {}
+          available_(units.size.size()) {}
 
     void start(const T* x, std::int64_t id) {
         x_ = x;
         id_ = id;
-        std::fill(there_.begin(), there_.end(), std::uint8_t{0});
+        std::fill(available_.begin(), available_.end(), std::uint8_t{0});
     }
     const T* row() const { return votes_.data(); }
-    // A unit's votes; false if they cannot be had yet, which does not happen here.
+    // Computes the votes of a unit. Returns true: they are always available.
     bool read(std::int32_t unit) {
         const std::size_t u = static_cast<std::size_t>(unit);
-        if (there_[u]) return true;
-        there_[u] = 1;
+        if (available_[u]) return true;
+        available_[u] = 1;
         const std::size_t from = static_cast<std::size_t>(begin_[u]);
         if (!online_kernels<T>().stumps(&stumps_.features[from], &stumps_.thresholds[from], begin_[u + 1] - begin_[u],
                                         x_, &votes_[from]))
@@ -51,12 +51,12 @@ private:
     const Stumps<T>& stumps_;
     const std::vector<std::int32_t> begin_;
     std::vector<T> votes_;
-    std::vector<std::uint8_t> there_;
+    std::vector<std::uint8_t> available_;
     const T* x_ = nullptr;
     std::int64_t id_ = 0;
 };
 
-// The features of rows, side by side: dense rows as they lie, CSR rows written out one at a time.
+// Access to the features of rows as contiguous arrays: dense rows in place, CSR rows expanded one at a time.
 template <class T>
 struct DenseFeatures {
     const DenseBlock<T>& block;
@@ -83,12 +83,12 @@ struct SparseFeatures {
     }
 };
 
-// Votes that are worked out elsewhere, unit by unit, for some rows at once: what is missing is asked for.
+// Votes that the caller computes, unit by unit, for some rows at once. Missing ones are marked as requested.
 template <class T>
 struct Table {
-    const T* votes;             // [row][hypothesis], `n_columns` apart
-    const std::uint8_t* there;  // [row][unit]
-    std::uint8_t* wanted;       // [row][unit]
+    const T* votes;                 // [row][hypothesis], `n_columns` apart
+    const std::uint8_t* available;  // [row][unit]
+    std::uint8_t* requested;        // [row][unit]
     std::int64_t n_rows, n_columns, n_units;
 };
 
@@ -96,19 +96,19 @@ template <class T>
 class TableVotes {
 public:
     TableVotes(const Table<T>& table, std::int64_t r)
-        : votes_(table.votes + r * table.n_columns), there_(table.there + r * table.n_units),
-          wanted_(table.wanted + r * table.n_units) {}
+        : votes_(table.votes + r * table.n_columns), available_(table.available + r * table.n_units),
+          requested_(table.requested + r * table.n_units) {}
     const T* row() const { return votes_; }
     bool read(std::int32_t unit) {
-        if (there_[unit]) return true;
-        wanted_[unit] = 1;
+        if (available_[unit]) return true;
+        requested_[unit] = 1;
         return false;
     }
 
 private:
     const T* votes_;
-    const std::uint8_t* there_;
-    std::uint8_t* wanted_;
+    const std::uint8_t* available_;
+    std::uint8_t* requested_;
 };
 
 }  // namespace wald::online

@@ -1,4 +1,4 @@
-// The linear model that is learnt, its average over time, and the rules that update it.
+// The weights of a linear model, their average over time, and the update rules.
 #pragma once
 
 #include <algorithm>
@@ -10,11 +10,11 @@
 
 namespace wald::online {
 
-// A margin calls for an update when it is below (perceptron: not above) `at`. Pegasos keeps u = sum of y x over the
-// violations: its weights are u / (lambda t), so that nothing has to shrink when nothing is added.
+// A margin below `at` (perceptron: not above it) requires an update. Pegasos keeps u = sum of y x over the margin
+// violations. Its weights are u / (lambda t), so that u need not shrink in steps without an update.
 struct Target {
-    double at;     // what margins of w are compared with
-    double scale;  // w grows in proportion to this while nothing happens
+    double threshold;  // for margins
+    double scale;      // the margins of w grow in proportion to this between updates
 };
 
 inline Target target(const Config& c, std::int64_t step) {
@@ -30,14 +30,14 @@ inline Target target(const Config& c, std::int64_t step) {
     }
 }
 
-// Of the class of a row that has been seen in full: does it call for an update?
+// True if a full margin requires an update.
 inline bool needed(const Config& c, double margin, std::int64_t step) {
-    const double at = target(c, step).at;
-    if (c.rule == Rule::perceptron) return margin <= at;
-    return margin < at || (c.rule == Rule::pegasos && step == 0);
+    const double threshold = target(c, step).threshold;
+    if (c.rule == Rule::perceptron) return margin <= threshold;
+    return margin < threshold || (c.rule == Rule::pegasos && step == 0);
 }
 
-// How much of y x to add for a needed update, and the loss that the row has; weights of rows multiply both.
+// The factor of y x in a required update. Row weights multiply it.
 inline double length(const Config& c, double margin, double squared_norm) {
     switch (c.rule) {
         case Rule::perceptron: return c.rate;
@@ -54,7 +54,7 @@ inline double length(const Config& c, double margin, double squared_norm) {
 
 inline double loss(const Config& c, double margin, std::int64_t step) {
     const Target t = target(c, step);
-    const double short_of = t.at - margin;
+    const double short_of = t.threshold - margin;
     if (!(short_of > 0)) return 0;
     if (c.rule == Rule::logistic) return std::max(-margin, 0.0) + std::log1p(std::exp(-std::abs(margin)));
     if (c.rule == Rule::exponential) return margin > 0 ? std::exp(-margin) : 1 - margin;
@@ -64,19 +64,19 @@ inline double loss(const Config& c, double margin, std::int64_t step) {
 template <class T>
 struct Weights {
     LineVector<T> w;          // padded to whole registers
-    LineVector<double> late;  // sum of (clock at the update) * (what was added): the average is w less this
+    LineVector<double> late;  // sum of (clock at the update) * (update); the average is w - late / clock
     double b = 0, late_b = 0;
-    double clock = 0;  // steps that are averaged over
+    double clock = 0;  // number of steps in the average
 
     Weights(std::int64_t n_features, bool average)
         : w(static_cast<std::size_t>(round_up(n_features, kLanes<T>))), late(average ? w.size() : 0) {}
 
-    // After the example that is the step-th, from 0.
+    // Ends a step, counted from 0.
     void tick(const Config& c, std::int64_t step) { clock += step + 1 >= c.average_from; }
     void add(const Config& c, double a, const T* x) {
         const OnlineKernels<T>& k = online_kernels<T>();
         k.add(w.data(), static_cast<T>(a), x, c.n_features);
-        if (!late.empty() && clock > 0) k.add_twice(late.data(), clock * a, x, c.n_features);
+        if (!late.empty() && clock > 0) k.add_f64(late.data(), clock * a, x, c.n_features);
         add_intercept(c, a);
     }
     void add(const Config& c, double a, const std::int32_t* features, const T* values, std::int64_t n) {
@@ -87,7 +87,7 @@ struct Weights {
         if (late.empty() || clock == 0) {
             for (std::int64_t k = 0; k < n; ++k) to[features[k]] += factor * values[k];
         } else {
-            // Neither array's lines wait for the other's.
+            // One loop for both arrays, so that their cache misses overlap.
             for (std::int64_t k = 0; k < n; ++k) {
                 const std::int32_t j = features[k];
                 const T value = values[k];
@@ -97,8 +97,8 @@ struct Weights {
         }
         add_intercept(c, a);
     }
-    // The weights after `steps` rows, or their average over time; before it begins, the weights. For Pegasos it weighs
-    // step t by t, which is the plain sum of u: the first steps are long.
+    // The weights after `steps` rows, or their average over time; the plain weights before the average begins. Pegasos
+    // weighs step t by t, which makes the average a plain sum of u: early steps are long.
     void answer(const Config& c, std::int64_t steps, bool average, double* coef, double* intercept) const {
         const double n = static_cast<double>(steps);
         const double now = c.rule == Rule::pegasos ? 1 / (c.rate * n) : 1;

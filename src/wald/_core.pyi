@@ -79,7 +79,7 @@ class Model:
         kept: NDArray[np.int32] | None,
         scale: NDArray[np.float64] | None,
         shift: NDArray[np.float64] | None,
-        swing: float,
+        scaling_magnitude: float,
         fill: NDArray[np.float64] | None,
         single: bool,
     ) -> Model:
@@ -105,8 +105,8 @@ class Model:
             The features that `vectors` has, ascending; None: all.
         scale, shift : float64 ndarray of shape (n_features,) or None
             A raw value becomes ``x * scale + shift`` first.
-        swing : float
-            Length of what the wrapped model's scaling adds and takes away again; for the error bounds.
+        scaling_magnitude : float
+            Norm of the largest values inside the wrapped model's scaling; they cancel, their rounding errors do not.
         fill : float64 ndarray of shape (n_features,) or None
             Stands in for NaN, after scale and shift.
         single : bool
@@ -195,7 +195,7 @@ class Engine:
         Of "sign": the second label at the threshold, too.
     break_ties : bool
         Of "votes": tied votes are handed over.
-    slack : float
+    tie_margin : float
         Widens the error bound within which rows are handed over.
     terms : int64 ndarray of shape (n_stages,)
         How many terms a stage has seen; must not fall.
@@ -216,7 +216,7 @@ class Engine:
         threshold: float,
         tie_positive: bool,
         break_ties: bool,
-        slack: float,
+        tie_margin: float,
         terms: NDArray[np.int64],
         weights: Sequence[NDArray[np.float64]],
         bias: Sequence[NDArray[np.float64]],
@@ -280,7 +280,7 @@ class Engine:
         Returns
         -------
         int32 ndarray of shape (n_rows,)
-            `HAND_OVER` where scores within the error, or within the engine's slack, give another label.
+            `HAND_OVER` where scores within the error, or within the engine's tie margin, give another label.
         """
 
     @property

@@ -54,7 +54,7 @@ class Machine:
             "kept": self.kept,
             "scale": self.scale,
             "shift": self.shift,
-            "swing": 0.0 if self.shift is None else float(np.linalg.norm(self.shift)),
+            "scaling_magnitude": 0.0 if self.shift is None else float(np.linalg.norm(self.shift)),
             "fill": self.fill,
             "single": single,
         }
@@ -206,7 +206,7 @@ class Plan:
     bias: Sequence[np.ndarray]  # (K,) each
     low: np.ndarray
     high: np.ndarray
-    slack: float = 0.0
+    tie_margin: float = 0.0
 
     def engine(self, model: _core.Model, **changes: Any) -> _core.Engine:
         arguments: dict[str, Any] = {
@@ -215,7 +215,7 @@ class Plan:
             "threshold": self.decision.threshold,
             "tie_positive": self.decision.tie_positive,
             "break_ties": self.decision.break_ties,
-            "slack": self.slack,
+            "tie_margin": self.tie_margin,
             "terms": np.asarray(self.terms, dtype=np.int64),
             "weights": list(self.weights),
             "bias": list(self.bias),

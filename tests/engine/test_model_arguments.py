@@ -150,8 +150,8 @@ def test_take(ids):
         {"shift": np.ones(6)},
         {"scale": np.ones(5), "shift": np.ones(5)},
         {"fill": np.ones(5)},
-        {"swing": -1.0},
-        {"swing": np.nan},
+        {"scaling_magnitude": -1.0},
+        {"scaling_magnitude": np.nan},
     ],
     ids=named,
 )

@@ -1,13 +1,13 @@
-// Rows that go through the stages of a cascade together: read in, evaluated, decided, compacted, answered. Included by
-// cascade.hpp, whose part it is.
+// A batch of rows that goes through the stages of a cascade together: prepare, evaluate, decide, compact, answer.
+// Included by cascade.hpp, which declares the class.
 #pragma once
 
 namespace wald {
 
-// The active set stands first, in its order of arrival.
-template <TermSource Source, Accumulator Kept, TermSource Reference>
-    requires std::same_as<typename Kept::Source, Source>
-class Cascade<Source, Kept, Reference>::Batch {
+// The active rows are the first n_active() ones, in the order in which they were added.
+template <TermSource Source, Accumulator State, TermSource Reference>
+    requires std::same_as<typename State::Source, Source>
+class Cascade<Source, State, Reference>::Batch {
 public:
     using Row = typename Source::Row;
 
@@ -16,8 +16,8 @@ public:
         Arena& arena = thread_arena();
         const std::int64_t n = capacity;
         const std::int64_t work =
-            std::max<std::int64_t>({c_.padded_outputs_, c_.decision_.n_classes, c_.terms_->full_work()});
-        arena.reset(static_cast<std::size_t>(n) * c_.terms_->row_bytes() + Arena::bytes<T>(n * width_) +
+            std::max<std::int64_t>({c_.padded_outputs_, c_.decision_.n_classes, c_.source_->full_work()});
+        arena.reset(static_cast<std::size_t>(n) * c_.source_->row_bytes() + Arena::bytes<T>(n * width_) +
                     Arena::bytes<T>(n * c_.padded_outputs_) + Arena::bytes<Row>(n) + 16 * kPanelBytes +
                     3 * Arena::bytes<void*>(n) + Arena::bytes<std::int64_t>(n) + Arena::bytes<T>(work) +
                     2 * Arena::bytes<double>(work));
@@ -31,34 +31,34 @@ public:
         work_ = arena.take<T>(work);
         full_ = arena.take<double>(work);
         votes_ = arena.take<double>(work);
-        scratch_ = c_.terms_->scratch(arena, n);
+        scratch_ = c_.source_->scratch(arena, n);
     }
 
-    // Reads a row in; -1 when it is not finite, and then answered.
+    // Prepares a row and returns its index in the batch. A row that is not finite is answered at once; returns -1.
     int add(const Call& call, std::int64_t position) {
-        return admit(call, position,
-                     [&](Row& row) { return c_.terms_->prepare(call.rows, call.row(position), row, scratch_); });
+        return add_prepared(call, position, [&](Row& row) {
+            return c_.source_->prepare(call.rows, call.row(position), row, scratch_);
+        });
     }
 
-    // Reads the rows at n positions in. Calls arrived(i, r) for each that is finite: the i-th of them is row r of the
-    // batch.
-    template <class Position, class Arrived>
-    void read(const Call& call, std::int64_t n, const Position& position, const Arrived& arrived) {
-        constexpr int kTogether = Source::kTogether;
+    // Prepares the rows at n positions. Calls added(i, r) for each finite row: the i-th position is row r of the batch.
+    template <class Position, class Added>
+    void read(const Call& call, std::int64_t n, const Position& position, const Added& added) {
+        constexpr int kBlockRows = Source::kBlockRows;
         if (n == 1) {
             const int r = add(call, position(0));
-            if (r >= 0) arrived(0, r);
+            if (r >= 0) added(0, r);
             return;
         }
-        for (std::int64_t at = 0; at < n; at += kTogether) {
-            const int m = static_cast<int>(std::min<std::int64_t>(kTogether, n - at));
-            std::int64_t rows[kTogether];
+        for (std::int64_t at = 0; at < n; at += kBlockRows) {
+            const int m = static_cast<int>(std::min<std::int64_t>(kBlockRows, n - at));
+            std::int64_t rows[kBlockRows];
             for (int i = 0; i < m; ++i) rows[i] = call.row(position(at + i));
-            const auto block = c_.terms_->block(call.rows, rows, m, scratch_);
+            const auto block = c_.source_->block(call.rows, rows, m, scratch_);
             for (int i = 0; i < m; ++i) {
-                const int r = admit(call, position(at + i),
-                                    [&](Row& row) { return c_.terms_->prepare(block, i, row, scratch_); });
-                if (r >= 0) arrived(at + i, r);
+                const int r = add_prepared(call, position(at + i),
+                                           [&](Row& row) { return c_.source_->prepare(block, i, row, scratch_); });
+                if (r >= 0) added(at + i, r);
             }
         }
     }
@@ -67,30 +67,30 @@ public:
         read(call, n, position, [](std::int64_t, int) {});
     }
 
-    int live() const { return n_; }
+    int n_active() const { return n_; }
     std::int64_t position(int r) const { return positions_[r]; }
     T* slot(int r) const { return slots_[r]; }
 
-    // Goes through stages; `begin` says from which term on slots are empty, when that is not where the stage before
-    // ended.
+    // Runs stages [first_stage, last_stage). `begin` is the first term that slots do not contain yet; by default the
+    // end of the previous stage.
     void run(const Call& call, int first_stage, int last_stage, std::int64_t begin = -1) {
         for (int t = first_stage; t < last_stage && n_ > 0; ++t, begin = -1) {
             const std::int64_t end = c_.stages_.terms[t];
             if (begin < 0) begin = c_.evaluated(t);
-            if (end > begin) c_.kept_->evaluate(rows_, slots_, n_, begin, end);
-            if (c_.terms_->n_outputs() == 1) one_output(call, t, t + 1 == call.n_stages);
+            if (end > begin) c_.accumulator_->evaluate(rows_, slots_, n_, begin, end);
+            if (c_.source_->n_outputs() == 1) one_output(call, t, t + 1 == call.n_stages);
             else several_outputs(call, t, t + 1 == call.n_stages);
         }
     }
 
     // Evaluates all terms, and copies each row's values to its place in (positions, n_terms).
     void copy_values(double* to) {
-        const std::int64_t n_terms = c_.terms_->n_terms();
-        if (n_ > 0) c_.terms_->evaluate(rows_, slots_, n_, 0, n_terms);
+        const std::int64_t n_terms = c_.source_->n_terms();
+        if (n_ > 0) c_.source_->evaluate(rows_, slots_, n_, 0, n_terms);
         for (int r = 0; r < n_; ++r) std::copy_n(slots_[r], n_terms, to + positions_[r] * n_terms);
     }
 
-    // The rows that no early stage answered.
+    // Answers the rows that are still active after the last stage.
     void finish(const Call& call) {
         if (n_ == 0) return;
         if (call.at_end != AtEnd::full) {
@@ -98,24 +98,24 @@ public:
             return;
         }
         const std::int64_t done = c_.evaluated(call.n_stages);
-        if (c_.terms_->full_width() > done) c_.kept_->evaluate(rows_, slots_, n_, done, c_.terms_->n_terms());
-        const int outputs = c_.terms_->n_outputs(), prefetched = c_.terms_->full_prefetch_rows();
+        if (c_.source_->full_width() > done) c_.accumulator_->evaluate(rows_, slots_, n_, done, c_.source_->n_terms());
+        const int outputs = c_.source_->n_outputs(), prefetched = c_.source_->full_prefetch_rows();
         for (int r = 0; r < n_; ++r) {
-            if (r % prefetched == 0) c_.terms_->prefetch_full(rows_ + r, std::min(prefetched, n_ - r));
+            if (r % prefetched == 0) c_.source_->prefetch_full(rows_ + r, std::min(prefetched, n_ - r));
             const double e =
-                c_.terms_->full(call.rows, call.row(positions_[r]), *rows_[r], slots_[r], call.working, full_, work_);
+                c_.source_->full(call.rows, call.row(positions_[r]), *rows_[r], slots_[r], call.working, full_, work_);
             if (call.scores != nullptr) {
                 std::copy(full_, full_ + outputs, call.scores + positions_[r] * outputs);
-                call.errors[positions_[r]] = e + c_.slack_;
+                call.errors[positions_[r]] = e + c_.tie_margin_;
                 continue;
             }
-            answer(call, positions_[r], c_.decision_.finish(full_, e + c_.slack_, votes_), c_.stages_.size());
+            answer(call, positions_[r], c_.decision_.decide(full_, e + c_.tie_margin_, votes_), c_.stages_.size());
         }
     }
 
 private:
     template <class Prepare>
-    int admit(const Call& call, std::int64_t position, const Prepare& prepare) {
+    int add_prepared(const Call& call, std::int64_t position, const Prepare& prepare) {
         Row& row = rows_storage_[n_];
         if (!prepare(row)) {
             refuse(call, position);
@@ -125,25 +125,25 @@ private:
         slots_[n_] = slot_storage_ + n_ * width_;
         scores_[n_] = score_storage_ + n_ * c_.padded_outputs_;
         positions_[n_] = position;
-        c_.kept_->start(slots_[n_]);
+        c_.accumulator_->start(slots_[n_]);
         return n_++;
     }
 
     void refuse(const Call& call, std::int64_t position) {
         if (call.scores != nullptr) {
-            const int outputs = c_.terms_->n_outputs();
+            const int outputs = c_.source_->n_outputs();
             std::fill_n(call.scores + position * outputs, outputs, std::numeric_limits<double>::quiet_NaN());
             call.errors[position] = HUGE_VAL;
             return;
         }
         if (!call.tracing()) return answer(call, position, kNotFinite, c_.stages_.size());
-        const int T_ = c_.stages_.size();
-        for (int t = 0; t < T_; ++t) {
-            const std::int64_t at = position * T_ + t;
-            if (call.seen.scores != nullptr) call.seen.scores[at] = std::numeric_limits<T>::quiet_NaN();
+        const int n_stages = c_.stages_.size();
+        for (int t = 0; t < n_stages; ++t) {
+            const std::int64_t at = position * n_stages + t;
+            if (call.traced.scores != nullptr) call.traced.scores[at] = std::numeric_limits<T>::quiet_NaN();
             else {
-                call.seen.codes[at] = kNotFinite;
-                call.seen.confidence[at] = std::numeric_limits<T>::quiet_NaN();
+                call.traced.codes[at] = kNotFinite;
+                call.traced.confidence[at] = std::numeric_limits<T>::quiet_NaN();
             }
         }
     }
@@ -154,13 +154,13 @@ private:
     }
 
     void one_output(const Call& call, int t, bool last) {
-        const auto estimate = c_.kept_->estimate(t);
+        const auto estimate = c_.accumulator_->estimate(t);
         const T largest = std::numeric_limits<T>::max();
         int left = 0;
         for (int r = 0; r < n_; ++r) {
             const T z = estimate(slots_[r]);
             if (call.tracing()) {
-                call.seen.scores[positions_[r] * c_.stages_.size() + t] = z;
+                call.traced.scores[positions_[r] * c_.stages_.size() + t] = z;
                 keep(r, left++);
                 continue;
             }
@@ -180,18 +180,18 @@ private:
     }
 
     void several_outputs(const Call& call, int t, bool last) {
-        const std::int64_t T_ = c_.stages_.size();
-        c_.kept_->estimates(slots_, n_, t, scores_);
+        const std::int64_t n_stages = c_.stages_.size();
+        c_.accumulator_->estimates(slots_, n_, t, scores_);
         int left = 0;
         for (int r = 0; r < n_; ++r) {
             const Judgement<T> j = c_.decision_.judge(scores_[r], work_);
             if (call.tracing()) {
-                call.seen.codes[positions_[r] * T_ + t] = j.code;
-                call.seen.confidence[positions_[r] * T_ + t] = j.confidence;
+                call.traced.codes[positions_[r] * n_stages + t] = j.code;
+                call.traced.confidence[positions_[r] * n_stages + t] = j.confidence;
                 keep(r, left++);
                 continue;
             }
-            if (!(std::fabs(j.confidence) <= std::numeric_limits<T>::max())) {  // NaN: not finite
+            if (!(std::fabs(j.confidence) <= std::numeric_limits<T>::max())) {  // also catches NaN
                 answer(call, positions_[r], kNotFinite, t);
             } else if (j.confidence > c_.stages_.high[t] || (last && call.at_end == AtEnd::answer)) {
                 answer(call, positions_[r], j.code, t);

@@ -1,5 +1,5 @@
-// The one loop of the library: evaluate a block of terms for the rows still undecided, read out an estimate, let rows
-// leave, compact the active set, go on. It knows terms, readouts and thresholds; every stopping rule is a table of
+// The main loop: evaluate a block of terms for the active rows, estimate their scores, answer the rows that leave,
+// compact the active set, repeat. It knows terms, readouts and thresholds only; a stopping rule is a table of
 // thresholds.
 #pragma once
 
@@ -21,8 +21,8 @@
 
 namespace wald {
 
-// The early stages: after terms[t] terms a row leaves when its score is above high[t] or below low[t] (one output), or
-// its confidence above high[t] (several).
+// The stages before the full model. After terms[t] terms, a row leaves if its estimate is above high[t] or below low[t]
+// (one output), or if its confidence is above high[t] (several outputs).
 template <class T>
 struct Stages {
     std::vector<std::int64_t> terms;
@@ -31,25 +31,25 @@ struct Stages {
     int size() const { return static_cast<int>(terms.size()); }
 };
 
-// Reference evaluates the rows once more whose score lies within rounding of a tie.
-template <TermSource Source, Accumulator Kept, TermSource Reference>
-    requires std::same_as<typename Kept::Source, Source>
+// `Reference` evaluates in float64 the rows whose float32 score lies within rounding of a tie.
+template <TermSource Source, Accumulator State, TermSource Reference>
+    requires std::same_as<typename State::Source, Source>
 class Cascade : public Engine {
 public:
     using T = typename Source::Scalar;
     static constexpr int L = kLanes<T>;
 
-    Cascade(const ModelShape& shape, std::shared_ptr<const Source> source, std::shared_ptr<const Kept> kept,
-            std::shared_ptr<const Reference> reference, const Decision& decision, Stages<T> stages, double slack)
-        : Engine(shape, decision, slack), terms_(std::move(source)), kept_(std::move(kept)),
-          reference_(std::move(reference)), decision_(decision), stages_(std::move(stages)), slack_(slack),
-          padded_outputs_(round_up(terms_->n_outputs(), L)) {
+    Cascade(const ModelShape& shape, std::shared_ptr<const Source> source, std::shared_ptr<const State> accumulator,
+            std::shared_ptr<const Reference> reference, const Decision& decision, Stages<T> stages, double tie_margin)
+        : Engine(shape, decision, tie_margin), source_(std::move(source)), accumulator_(std::move(accumulator)),
+          reference_(std::move(reference)), decision_(decision), stages_(std::move(stages)), tie_margin_(tie_margin),
+          padded_outputs_(round_up(source_->n_outputs(), L)) {
         while (n_head_ < stages_.size() && (n_head_ == 0 || stages_.terms[n_head_] <= kHeadPanels * L)) ++n_head_;
     }
 
     int n_stages() const override { return stages_.size(); }
     std::optional<std::span<const std::int32_t>> columns_read(int n_stages) const override {
-        return terms_->columns_read(n_stages == 0 ? 0 : stages_.terms[n_stages - 1]);
+        return source_->columns_read(n_stages == 0 ? 0 : stages_.terms[n_stages - 1]);
     }
 
     void predict(const Rows& rows, const std::int64_t* ids, std::int64_t n, int n_stages, AtEnd at_end, double working,
@@ -87,8 +87,8 @@ public:
 
     void values(const Rows& rows, const std::int64_t* ids, std::int64_t n, int n_threads,
                 double* values) const override {
-        const std::int64_t n_terms = terms_->n_terms(),
-                           width = std::max(kept_->slot_width(n_terms), terms_->slot_width(n_terms));
+        const std::int64_t n_terms = source_->n_terms();
+        const std::int64_t width = std::max(accumulator_->slot_width(n_terms), source_->slot_width(n_terms));
         const Call call{rows, ids, 0, AtEnd::pending, 0.0, nullptr, nullptr};
         std::fill_n(values, n * n_terms, std::numeric_limits<double>::quiet_NaN());
         const int n_workers = threads_for(n, n_threads);
@@ -104,10 +104,10 @@ public:
 protected:
     static constexpr int kHeadPanels = 8;
     static constexpr std::int64_t kHeadRows = 512, kTailRows = 512, kChunkRows = 16384;
-    static constexpr std::int64_t kLeastRows = 32;           // worth a thread
-    static constexpr std::size_t kScratchBytes = 12u << 20;  // of one thread
+    static constexpr std::int64_t kMinRows = 32;             // fewer rows are not worth another thread
+    static constexpr std::size_t kScratchBytes = 12u << 20;  // per thread
 
-    struct Seen {
+    struct TraceOutput {
         T* scores = nullptr;
         std::int32_t* codes = nullptr;
         T* confidence = nullptr;
@@ -120,42 +120,43 @@ protected:
         double working;
         std::int32_t* codes;
         std::int32_t* stages;
-        Seen seen = {};
-        double* scores = nullptr;  // wanted instead of codes: full scores and their errors
+        TraceOutput traced = {};
+        double* scores = nullptr;  // if not null: full scores and their errors are written instead of codes
         double* errors = nullptr;
         std::int64_t row(std::int64_t position) const { return ids == nullptr ? position : ids[position]; }
         bool tracing() const { return codes == nullptr && scores == nullptr; }
     };
 
-    std::int64_t slots_of(int n_stages) const {
-        return kept_->slot_width(n_stages == 0 ? 0 : stages_.terms[n_stages - 1]);
+    std::int64_t slot_width(int n_stages) const {
+        return accumulator_->slot_width(n_stages == 0 ? 0 : stages_.terms[n_stages - 1]);
     }
-    // Terms in a row's slot once the first n_stages stages are through.
+    // Number of terms in a slot after the first n_stages stages.
     std::int64_t evaluated(int n_stages) const {
-        return n_stages == 0 ? 0 : kept_->evaluated(stages_.terms[n_stages - 1]);
+        return n_stages == 0 ? 0 : accumulator_->evaluated(stages_.terms[n_stages - 1]);
     }
     std::int64_t tail_width(const Call& call) const {
-        const std::int64_t early = slots_of(call.n_stages);
-        return call.at_end == AtEnd::full && !call.tracing() ? std::max(early, terms_->full_width()) : early;
+        const std::int64_t early = slot_width(call.n_stages);
+        return call.at_end == AtEnd::full && !call.tracing() ? std::max(early, source_->full_width()) : early;
     }
     std::int64_t tile_rows(std::int64_t width, std::int64_t most) const {
-        const std::size_t row = Arena::bytes<T>(width) + Arena::bytes<T>(padded_outputs_) + terms_->row_bytes() + 64;
+        const std::size_t row = Arena::bytes<T>(width) + Arena::bytes<T>(padded_outputs_) + source_->row_bytes() + 64;
         return std::clamp<std::int64_t>(static_cast<std::int64_t>(kScratchBytes / row), 1, most);
     }
-    // That the scratch memory holds from the first term to the last.
+    // Rows per tile for which the scratch memory suffices through all terms.
     std::int64_t tail_rows() const {
-        return tile_rows(std::max(slots_of(stages_.size()), terms_->full_width()), kTailRows);
+        return tile_rows(std::max(slot_width(stages_.size()), source_->full_width()), kTailRows);
     }
     static void each_piece(std::int64_t n, std::int64_t size, int n_threads,
                            const std::function<void(std::int64_t, std::int64_t, int)>& piece) {
         parallel_for((n + size - 1) / size, n_threads,
                      [&](std::int64_t i, int worker) { piece(i * size, std::min(n, (i + 1) * size), worker); });
     }
-    // Read once a call: another thread may change the limit. A thread has a row at least.
-    static int threads_for(std::int64_t n, int wanted) {
-        return static_cast<int>(std::clamp<std::int64_t>(wanted, 1, std::clamp<std::int64_t>(n, 1, thread_limit())));
+    // Number of threads for n rows, at least one row each. Evaluated once per call, because another thread may change
+    // the limit.
+    static int threads_for(std::int64_t n, int n_threads) {
+        return static_cast<int>(std::clamp<std::int64_t>(n_threads, 1, std::clamp<std::int64_t>(n, 1, thread_limit())));
     }
-    // Answers the n rows of a call; a fast path may know a better way.
+    // Answers the n rows of a call. Fast paths override it.
     virtual void answer_call(const Call& call, std::int64_t n, int n_threads) const {
         for (std::int64_t base = 0; base < n; base += kChunkRows) {
             const std::int64_t stop = std::min(n, base + kChunkRows);
@@ -163,17 +164,17 @@ protected:
             redo(call, base, stop, n_threads);
         }
     }
-    // Answers rows at positions [begin, end), but for ties in single precision.
+    // Answers the rows at positions [begin, end); float32 ties get kHandOver. Fast paths override it.
     virtual void answer_rows(const Call& call, std::int64_t begin, std::int64_t end, int n_threads) const {
         run_rows(call, end - begin, [&](std::int64_t i) { return begin + i; }, n_threads);
     }
-    // The n rows at some positions through all stages: few of them in one go; many first through the early stages, the
-    // head, tile by tile, where most of them leave, and then the survivors of all tiles together.
+    // Runs the n rows at the given positions through all stages. Few rows go through in one batch. Many rows go through
+    // the first stages (the head) tile by tile, where most of them leave; the survivors of all tiles continue together.
     template <class Position>
     void run_rows(const Call& call, std::int64_t n, const Position& position, int n_threads) const {
         const int head = std::min(n_head_, call.n_stages);
         if (head == 0 || n <= n_threads * tail_rows()) {
-            each_batch(n, head == 0 ? 1 : kLeastRows, n_threads,
+            each_batch(n, head == 0 ? 1 : kMinRows, n_threads,
                        [&](std::int64_t begin, std::int64_t end) { run_range(call, begin, end, position); });
             return;
         }
@@ -181,14 +182,14 @@ protected:
             std::vector<std::int64_t> positions;
             std::vector<T> slots;
         };
-        const std::int64_t width = slots_of(head);
+        const std::int64_t width = slot_width(head);
         std::vector<Survivors> kept(n_threads);
         each_piece(n, tile_rows(width, kHeadRows), n_threads, [&](std::int64_t begin, std::int64_t end, int worker) {
             Batch batch(*this, static_cast<int>(end - begin), width);
             batch.read(call, end - begin, [&](std::int64_t i) { return position(begin + i); });
             batch.run(call, 0, head);
             Survivors& mine = kept[worker];
-            for (int r = 0; r < batch.live(); ++r) {
+            for (int r = 0; r < batch.n_active(); ++r) {
                 mine.positions.push_back(batch.position(r));
                 mine.slots.insert(mine.slots.end(), batch.slot(r), batch.slot(r) + width);
             }
@@ -197,7 +198,7 @@ protected:
         for (const Survivors& k : kept)
             for (std::size_t i = 0; i < k.positions.size(); ++i)
                 pool.emplace_back(k.positions[i], k.slots.data() + i * width);
-        each_batch(static_cast<std::int64_t>(pool.size()), kLeastRows, n_threads,
+        each_batch(static_cast<std::int64_t>(pool.size()), kMinRows, n_threads,
                    [&](std::int64_t begin, std::int64_t end) {
                        Batch batch(*this, static_cast<int>(end - begin), tail_width(call));
                        batch.read(
@@ -207,7 +208,8 @@ protected:
                        batch.finish(call);
                    });
     }
-    // As many rows at a time as the scratch memory holds, yet a share for every thread, of `least` rows or more.
+    // Splits n rows into batches that fit the scratch memory, with at least one batch of `least` rows or more for each
+    // thread.
     void each_batch(std::int64_t n, std::int64_t least, int n_threads,
                     const std::function<void(std::int64_t, std::int64_t)>& batch) const {
         const std::int64_t shares = std::clamp<std::int64_t>(n / least, 1, n_threads);
@@ -218,7 +220,7 @@ protected:
         call.codes[position] = code;
         call.stages[position] = stage;
     }
-    // The label that an estimate decides at a stage, if it does.
+    // The label if the estimate is outside the thresholds of stage t, else kPending.
     std::int32_t decided(T z, int t) const {
         const T largest = std::numeric_limits<T>::max();
         if (z > stages_.high[t] && z <= largest) return 1;
@@ -238,10 +240,10 @@ protected:
         if (!call.tracing()) batch.finish(call);
     }
 
-    class Batch;  // rows that go through stages together: batch.hpp
+    class Batch;  // defined in batch.hpp
 
-    // The rows at positions [begin, end) whose single-precision score lies within rounding of a tie, once more in
-    // double.
+    // Evaluates again in float64 those rows at positions [begin, end) whose float32 score lies within rounding of a
+    // tie.
     void redo([[maybe_unused]] const Call& call, [[maybe_unused]] std::int64_t begin, [[maybe_unused]] std::int64_t end,
               [[maybe_unused]] int n_threads) const {
         if constexpr (std::is_same_v<T, float>) {
@@ -255,19 +257,19 @@ protected:
             std::vector<std::int32_t> codes(again.size()), stages(again.size());
             const Cascade<Reference, TermValues<Reference>, Reference> all(
                 shape(), reference_, std::make_shared<const TermValues<Reference>>(reference_, Readouts<double>{}),
-                reference_, decision_, {}, slack_);
+                reference_, decision_, {}, tie_margin_);
             all.predict(call.rows, ids.data(), std::ssize(ids), 0, AtEnd::full, call.working, n_threads, codes.data(),
                         stages.data());
             for (std::size_t k = 0; k < again.size(); ++k) call.codes[again[k]] = codes[k];
         }
     }
 
-    std::shared_ptr<const Source> terms_;
-    std::shared_ptr<const Kept> kept_;
+    std::shared_ptr<const Source> source_;
+    std::shared_ptr<const State> accumulator_;
     std::shared_ptr<const Reference> reference_;
     Decision decision_;
     Stages<T> stages_;
-    double slack_;
+    double tie_margin_;
     std::int64_t padded_outputs_;
     int n_head_ = 0;
 };

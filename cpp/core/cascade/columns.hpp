@@ -1,13 +1,14 @@
-// Neighbouring rows whose features lie in columns. A column is read for many rows before the next one: first for all
-// rows of the tile, a vector of rows at a time; then, when few are left, for these alone.
+// Fast path for linear models whose features are stored column by column. Each column is read for a whole tile of rows
+// before the next one: first for all rows of the tile, with a vector register across rows; then, when few rows are
+// active, for these only.
 #pragma once
 
 #include "core/cascade/cascade.hpp"
-#include "core/models/linear_model.hpp"
+#include "core/models/stage_estimates.hpp"
 
 namespace wald {
 
-// A linear model with one output. It reads columns one after the other where they lie so.
+// A linear model with one output. Uses the column path where the layout of the rows allows it.
 class ColumnCascade final : public Cascade<LinearModel, StageEstimates, LinearModel> {
 public:
     using Cascade::Cascade;
@@ -20,27 +21,29 @@ private:
 
 class ColumnCascade::Tile {
 public:
-    // Rows of a tile: their sums and values take no more than a thread's scratch.
-    static std::int64_t rows(int n_looks) {
+    // Rows per tile, such that sums and values fit the scratch memory of a thread.
+    static std::int64_t rows(int n_stages) {
         return std::clamp<std::int64_t>(
-            static_cast<std::int64_t>(kScratchBytes / sizeof(T)) / (n_looks + StageEstimates::kGathered), L, kMostRows);
+            static_cast<std::int64_t>(kScratchBytes / sizeof(T)) / (n_stages + StageEstimates::kGathered), L, kMaxRows);
     }
 
     Tile(const ColumnCascade& cascade, const Call& call, std::int64_t first, int n)
         : c_(cascade), call_(call), first_(first), n_(n) {}
 
     void run(const StageEstimates::Columns& columns) {
-        // The last look of a call that answers there is not for columns.
-        const int most = std::min(columns.n_looks, call_.at_end == AtEnd::answer ? call_.n_stages - 1 : call_.n_stages);
-        std::int32_t live[kMostRows], from[kMostRows];
-        for (int r = 0; r < n_; ++r) live[r] = r;
+        // A call that must answer at its last stage evaluates this stage from whole rows; columns serve the stages
+        // before it.
+        const int most =
+            std::min(columns.n_stages, call_.at_end == AtEnd::answer ? call_.n_stages - 1 : call_.n_stages);
+        std::int32_t active[kMaxRows], from[kMaxRows];
+        for (int r = 0; r < n_; ++r) active[r] = r;
         std::fill_n(call_.codes + first_, n_, kPending);
-        int left = n_, look = 0;
+        int left = n_, stage = 0;
         {
-            T scores[kMostRows];
-            for (; look < most && left * kSparseShare > n_; ++look) {
-                c_.kept_->column_scores(columns, first_, n_, look, scores);
-                left = decide(look, scores, n_, call_.codes + first_, call_.stages + first_, live);
+            T scores[kMaxRows];
+            for (; stage < most && left * kSparseShare > n_; ++stage) {
+                c_.accumulator_->column_scores(columns, first_, n_, stage, scores);
+                left = decide(stage, scores, n_, call_.codes + first_, call_.stages + first_, active);
             }
         }
         if (left == 0) return;
@@ -49,48 +52,49 @@ public:
         arena.reset(Arena::bytes<T>(stride * call_.n_stages) + Arena::bytes<T>(stride * StageEstimates::kGathered));
         T* sums = arena.take<T>(stride * call_.n_stages);
         T* values = arena.take<T>(stride * StageEstimates::kGathered);
-        for (int t = look; t < call_.n_stages; ++t) std::fill_n(sums + t * stride, stride, c_.kept_->bias(t));
+        for (int t = stage; t < call_.n_stages; ++t) std::fill_n(sums + t * stride, stride, c_.accumulator_->bias(t));
         std::int64_t begin = 0;
-        for (; look < most && left > 0; ++look) {
-            const std::int64_t end = c_.stages_.terms[look];
-            c_.kept_->add_columns(columns, first_, live, left, look, call_.n_stages, begin, end, sums, stride, values);
+        for (; stage < most && left > 0; ++stage) {
+            const std::int64_t end = c_.stages_.terms[stage];
+            c_.accumulator_->add_columns(columns, first_, active, left, stage, call_.n_stages, begin, end, sums, stride,
+                                         values);
             begin = end;
-            const int kept = judge(look, sums + look * stride, live, left, from);
-            for (int t = look + 1; t < call_.n_stages && kept < left; ++t)
+            const int kept = decide_active(stage, sums + stage * stride, active, left, from);
+            for (int t = stage + 1; t < call_.n_stages && kept < left; ++t)
                 for (int i = 0; i < kept; ++i) sums[t * stride + i] = sums[t * stride + from[i]];
             left = kept;
         }
-        // What is left goes on row by row, from where it is.
+        // The remaining rows continue row by row, with the sums that they have.
         for (int at = 0; at < left; at += kHeadRows) {
             const int stop = std::min<int>(left, at + kHeadRows);
             Batch batch(c_, stop - at, c_.tail_width(call_));
             for (int i = at; i < stop; ++i) {
-                const int r = batch.add(call_, first_ + live[i]);
-                for (int t = look; t < call_.n_stages; ++t) batch.slot(r)[t] = sums[t * stride + i];
+                const int r = batch.add(call_, first_ + active[i]);
+                for (int t = stage; t < call_.n_stages; ++t) batch.slot(r)[t] = sums[t * stride + i];
             }
-            batch.run(call_, look, call_.n_stages, begin);
+            batch.run(call_, stage, call_.n_stages, begin);
             batch.finish(call_);
         }
     }
 
 private:
-    static constexpr int kMostRows = 2048;
+    static constexpr int kMaxRows = 2048;
 
-    int decide(int look, const T* z, int n, std::int32_t* codes, std::int32_t* stages, std::int32_t* kept) const {
-        return kernels<T>().settle(z, n, c_.stages_.low[look], c_.stages_.high[look], look, codes, stages, kept);
+    int decide(int stage, const T* z, int n, std::int32_t* codes, std::int32_t* stages, std::int32_t* kept) const {
+        return kernels<T>().decide(z, n, c_.stages_.low[stage], c_.stages_.high[stage], stage, codes, stages, kept);
     }
 
-    // Answers live rows and compacts the active set: of the row that is i-th now, from[i] says where it was. A row that
-    // stays is written to as well, and stays pending, so that nothing hangs on a guess which of them leave.
-    int judge(int look, const T* z, std::int32_t* live, int n, std::int32_t* from) const {
-        std::int32_t codes[kMostRows], stages[kMostRows];
+    // Answers the active rows that the stage decides and compacts the rest; from[i] is the previous index of the row
+    // now at i. Branch-free: rows that stay are written, too, as pending.
+    int decide_active(int stage, const T* z, std::int32_t* active, int n, std::int32_t* from) const {
+        std::int32_t codes[kMaxRows], stages[kMaxRows];
         std::fill_n(codes, n, kPending);
-        const int kept = decide(look, z, n, codes, stages, from);
+        const int kept = decide(stage, z, n, codes, stages, from);
         for (int i = 0; i < n; ++i) {
-            call_.codes[first_ + live[i]] = codes[i];
-            call_.stages[first_ + live[i]] = look;
+            call_.codes[first_ + active[i]] = codes[i];
+            call_.stages[first_ + active[i]] = stage;
         }
-        for (int i = 0; i < kept; ++i) live[i] = live[from[i]];
+        for (int i = 0; i < kept; ++i) active[i] = active[from[i]];
         return kept;
     }
 
@@ -107,8 +111,8 @@ private:
 
 inline void ColumnCascade::answer_call(const Call& call, std::int64_t n, int n_threads) const {
     if (call.n_stages > 0 && call.ids == nullptr && n > 1) {
-        const StageEstimates::Columns columns = kept_->columns(call.rows, call.n_stages);
-        if (columns.n_looks > 0) {
+        const StageEstimates::Columns columns = accumulator_->columns(call.rows, call.n_stages);
+        if (columns.n_stages > 0) {
             each_piece(n, Tile::rows(call.n_stages), n_threads, [&](std::int64_t begin, std::int64_t end, int) {
                 Tile(*this, call, begin, static_cast<int>(end - begin)).run(columns);
             });

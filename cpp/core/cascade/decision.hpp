@@ -1,4 +1,4 @@
-// How scores become labels: the wrapped model's own rule, and what an estimate is worth on the way there.
+// Decision rules: how the scores of the wrapped model, or estimates of them, become labels.
 #pragma once
 
 #include <cmath>
@@ -13,7 +13,7 @@ enum class DecisionKind : std::uint8_t { sign, argmax, votes };
 template <class T>
 struct Judgement {
     std::int32_t code;
-    T confidence;  // how far the estimate is from another label; not above zero, or NaN: no exit
+    T confidence;  // distance of the estimate from another label; a row with a confidence <= 0 or NaN stays
 };
 
 struct Decision {
@@ -29,14 +29,15 @@ struct Decision {
                                               : n_classes * (n_classes - 1) / 2;
     }
 
-    // Several outputs: the label that an estimate z would give, and its confidence. `work` has room for n_classes.
+    // Several outputs: the label of an estimate z, and its confidence. `work` has room for n_classes values.
     template <class T>
     Judgement<T> judge(const T* z, T* work) const {
         return kind == DecisionKind::argmax ? judge_argmax(z) : judge_votes(z, work);
     }
 
-    // The label of a full score that is known to within `error`, or kHandOver. `work` has room for n_classes.
-    std::int32_t finish(const double* f, double error, double* work) const {
+    // The label of full scores that are known to within `error`; kHandOver if another label is possible. `work` has
+    // room for n_classes values.
+    std::int32_t decide(const double* f, double error, double* work) const {
         if (!(error < HUGE_VAL)) return kHandOver;
         if (kind == DecisionKind::sign) {
             const double d = f[0] - threshold;
@@ -49,7 +50,7 @@ struct Decision {
             if (!(best.confidence >= 0) || (best.confidence <= 2 * error && error > 0)) return kHandOver;
             return best.code;
         }
-        return finish_votes(f, error, work);
+        return decide_votes(f, error, work);
     }
 
 private:
@@ -62,15 +63,15 @@ private:
                 second = std::isnan(second) ? second : best;
                 best = z[k];
                 code = k;
-            } else if (!(z[k] <= second)) {  // NaN lands here and poisons the confidence
+            } else if (!(z[k] <= second)) {  // true for NaN, which then propagates to the confidence
                 second = z[k];
             }
         }
         return {code, best - second};
     }
 
-    // Pairs stand in libsvm's order; a positive decision is a vote for the first class. The confidence of a class is
-    // its smallest decision against any rival: positive for at most one class, which then wins whatever the tie rule.
+    // Pairs are in libsvm's order; a positive decision is a vote for the first class. The confidence of a class is its
+    // smallest decision against any rival. It is positive for at most one class, which then wins under every tie rule.
     template <class T>
     Judgement<T> judge_votes(const T* z, T* smallest) const {
         for (int k = 0; k < n_classes; ++k) smallest[k] = std::numeric_limits<T>::infinity();
@@ -89,7 +90,7 @@ private:
         return {code, smallest[code]};
     }
 
-    std::int32_t finish_votes(const double* f, double error, double* votes) const {
+    std::int32_t decide_votes(const double* f, double error, double* votes) const {
         for (int k = 0; k < n_classes; ++k) votes[k] = 0;
         for (int i = 0; i < n_classes; ++i) {
             for (int j = i + 1; j < n_classes; ++j, ++f) {

@@ -1,4 +1,4 @@
-// The factory: it packs a model and chooses the cascade that evaluates the model's stages.
+// Factory of engines: packs a model and chooses the cascade that evaluates its stages.
 #include "core/cascade/engine.hpp"
 
 #include "core/cascade/columns.hpp"
@@ -43,48 +43,48 @@ Stages<T> thresholds(const StagesSpec& spec) {
     return s;
 }
 
-// A cascade that keeps the values of the terms.
+// A cascade that stores the values of the terms.
 template <class Source, class Reference>
 using ValueCascade = Cascade<Source, TermValues<Source>, Reference>;
 
 template <class Engine_, class Source, class Reference>
-std::shared_ptr<const Engine> on_values(const ModelShape& shape, const std::shared_ptr<const Source>& source,
-                                        const std::shared_ptr<const Reference>& reference, const Decision& decision,
-                                        const StagesSpec& spec, double slack) {
+std::shared_ptr<const Engine> build_on_values(const ModelShape& shape, const std::shared_ptr<const Source>& source,
+                                              const std::shared_ptr<const Reference>& reference,
+                                              const Decision& decision, const StagesSpec& spec, double tie_margin) {
     using T = typename Source::Scalar;
     auto values = std::make_shared<const TermValues<Source>>(source, padded_readouts<T>(spec, shape.n_outputs));
-    return std::make_shared<const Engine_>(shape, source, values, reference, decision, thresholds<T>(spec), slack);
+    return std::make_shared<const Engine_>(shape, source, values, reference, decision, thresholds<T>(spec), tie_margin);
 }
 
 class PackedKernelMachine final : public PackedModel {
 public:
-    PackedKernelMachine(const KernelMachineSpec& spec, bool single)
-        : single_(single ? std::make_shared<const KernelMachine<float>>(spec) : nullptr),
-          double_(std::make_shared<const KernelMachine<double>>(spec, single_)),
-          shape_{double_->n_features(), double_->n_terms(), double_->n_outputs(), single,
+    PackedKernelMachine(const KernelMachineSpec& spec, bool f32)
+        : f32_(f32 ? std::make_shared<const KernelMachine<float>>(spec) : nullptr),
+          f64_(std::make_shared<const KernelMachine<double>>(spec, f32_)),
+          shape_{f64_->n_features(), f64_->n_terms(), f64_->n_outputs(), f32,
                  std::any_of(spec.shift.begin(), spec.shift.end(), [](double v) { return v != 0; })} {}
 
     const ModelShape& shape() const override { return shape_; }
     std::shared_ptr<const Engine> with_stages(const Decision& decision, const StagesSpec& stages,
-                                              double slack) const override {
-        return shape_.single ? on(single_, decision, stages, slack) : on(double_, decision, stages, slack);
+                                              double tie_margin) const override {
+        return shape_.f32 ? build(f32_, decision, stages, tie_margin) : build(f64_, decision, stages, tie_margin);
     }
-    std::shared_ptr<const Engine> without_stages(bool single) const override {
-        return single ? on(single_, {}, {}, 0.0) : on(double_, {}, {}, 0.0);
+    std::shared_ptr<const Engine> without_stages(bool f32) const override {
+        return f32 ? build(f32_, {}, {}, 0.0) : build(f64_, {}, {}, 0.0);
     }
 
 private:
     template <class T>
-    std::shared_ptr<const Engine> on(const std::shared_ptr<const KernelMachine<T>>& machine, const Decision& decision,
-                                     const StagesSpec& stages, double slack) const {
+    std::shared_ptr<const Engine> build(const std::shared_ptr<const KernelMachine<T>>& machine,
+                                        const Decision& decision, const StagesSpec& stages, double tie_margin) const {
         if (!stages.terms.empty() && FirstStageCascade<T>::suits(*machine, stages.terms[0]))
-            return on_values<FirstStageCascade<T>>(shape_, machine, double_, decision, stages, slack);
-        return on_values<ValueCascade<KernelMachine<T>, KernelMachine<double>>>(shape_, machine, double_, decision,
-                                                                                stages, slack);
+            return build_on_values<FirstStageCascade<T>>(shape_, machine, f64_, decision, stages, tie_margin);
+        return build_on_values<ValueCascade<KernelMachine<T>, KernelMachine<double>>>(shape_, machine, f64_, decision,
+                                                                                      stages, tie_margin);
     }
 
-    std::shared_ptr<const KernelMachine<float>> single_;
-    std::shared_ptr<const KernelMachine<double>> double_;
+    std::shared_ptr<const KernelMachine<float>> f32_;
+    std::shared_ptr<const KernelMachine<double>> f64_;
     ModelShape shape_;
 };
 
@@ -95,17 +95,18 @@ public:
           shape_{model_->n_features(), model_->n_terms(), model_->n_outputs()} {}
 
     const ModelShape& shape() const override { return shape_; }
-    // One output: the estimates of all stages are kept. Several: the values of the terms are.
+    // One output: the slot keeps the estimates of all stages. Several outputs: it keeps the values of the terms.
     std::shared_ptr<const Engine> with_stages(const Decision& decision, const StagesSpec& spec,
-                                              double slack) const override {
+                                              double tie_margin) const override {
         if (shape_.n_outputs > 1)
-            return on_values<ValueCascade<LinearModel, LinearModel>>(shape_, model_, model_, decision, spec, slack);
+            return build_on_values<ValueCascade<LinearModel, LinearModel>>(shape_, model_, model_, decision, spec,
+                                                                           tie_margin);
         auto estimates = std::make_shared<const StageEstimates>(model_, spec.terms, spec.weights, spec.bias);
         return std::make_shared<const ColumnCascade>(shape_, model_, estimates, model_, decision,
-                                                     thresholds<double>(spec), slack);
+                                                     thresholds<double>(spec), tie_margin);
     }
     std::shared_ptr<const Engine> without_stages(bool) const override {
-        return on_values<ValueCascade<LinearModel, LinearModel>>(shape_, model_, model_, {}, {}, 0.0);
+        return build_on_values<ValueCascade<LinearModel, LinearModel>>(shape_, model_, model_, {}, {}, 0.0);
     }
 
 private:
@@ -115,8 +116,8 @@ private:
 
 }  // namespace
 
-std::shared_ptr<const PackedModel> pack(const KernelMachineSpec& spec, bool single) {
-    return std::make_shared<const PackedKernelMachine>(spec, single);
+std::shared_ptr<const PackedModel> pack(const KernelMachineSpec& spec, bool f32) {
+    return std::make_shared<const PackedKernelMachine>(spec, f32);
 }
 
 std::shared_ptr<const PackedModel> pack(const LinearModelSpec& spec) {

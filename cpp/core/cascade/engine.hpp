@@ -1,5 +1,5 @@
-// What the bindings see of a model that is packed for evaluation, and of an engine: such a model with stages and a
-// decision.
+// The interface of the core to the bindings: a packed model, and an engine, which is a packed model with stages and a
+// decision rule.
 #pragma once
 
 #include <memory>
@@ -14,26 +14,27 @@ namespace wald {
 struct KernelMachineSpec;
 struct LinearModelSpec;
 
-// What happens to rows that are still there after the last stage that a call allows.
+// How a call treats rows that are still active after its last stage: evaluate the full model, answer with the last
+// estimate, or return kPending.
 enum class AtEnd : std::uint8_t { full, answer, pending };
 
 struct ModelShape {
     std::int64_t n_features = 0, n_terms = 0;
     int n_outputs = 0;
-    bool single = false;   // stages are evaluated in float32
-    bool shifted = false;  // zeros that a CSR row does not store would have to be shifted, too
+    bool f32 = false;      // stages are evaluated in float32
+    bool shifted = false;  // the scaling moves zeros, which CSR rows do not store
 };
 
-// Where a trace goes: arrays of (rows, stages). Scores and confidence are float where the model's stages are, else
-// double.
+// Output arrays of a trace, of shape (rows, stages). Scores and confidence are float if the stages are evaluated in
+// float32, else double.
 struct Trace {
     void* scores = nullptr;         // one output
     std::int32_t* codes = nullptr;  // several outputs
     void* confidence = nullptr;
 };
 
-// The stages of a plan as plain arrays. Stage t reads terms[t] terms and weighs them by weights[t], of shape
-// (n_outputs, terms[t]), and bias[t], of shape (n_outputs,). The factory pads and converts them.
+// The stages of a plan as plain arrays. Stage t reads terms[t] terms; weights[t] has the shape (n_outputs, terms[t])
+// and bias[t] the shape (n_outputs,). The factory pads and converts them.
 struct StagesSpec {
     std::span<const std::int64_t> terms;
     std::vector<std::span<const double>> weights, bias;
@@ -42,57 +43,57 @@ struct StagesSpec {
 
 class Engine {
 public:
-    Engine(const ModelShape& shape, const Decision& decision, double slack)
-        : shape_(shape), decision_(decision), slack_(slack) {}
+    Engine(const ModelShape& shape, const Decision& decision, double tie_margin)
+        : shape_(shape), decision_(decision), tie_margin_(tie_margin) {}
     Engine(const Engine&) = delete;
     Engine& operator=(const Engine&) = delete;
     virtual ~Engine() = default;
 
     const ModelShape& shape() const { return shape_; }
     const Decision& decision() const { return decision_; }
-    double slack() const {
-        return slack_;
-    }  // how far a full score may be from the wrapped model's own, beside rounding
+    // Largest difference between a full score and the wrapped model's own, besides rounding.
+    double tie_margin() const { return tie_margin_; }
 
-    // Codes and stages of rows ids[0..n) (or 0..n) of `rows`, as the plan answers them.
+    // Writes codes and stages of rows ids[0..n), or of rows 0..n if `ids` is null. `working` is the unit roundoff of
+    // the wrapped model's precision.
     virtual void predict(const Rows& rows, const std::int64_t* ids, std::int64_t n, int n_stages, AtEnd at_end,
                          double working, int n_threads, std::int32_t* codes, std::int32_t* stages) const = 0;
-    // One row through every stage without a second thread, or rows beside it.
+    // Predicts one row on the calling thread.
     virtual void predict_one(const Rows& rows, std::int64_t r, int n_stages, AtEnd at_end, double working,
                              std::int32_t* code, std::int32_t* stage) const = 0;
-    // What every stage sees of rows, of which none leaves.
+    // Writes the estimates of every stage for every row; no row leaves.
     virtual void trace(const Rows& rows, const std::int64_t* ids, std::int64_t n, int n_threads,
                        const Trace& trace) const = 0;
-    // Full scores (n, n_outputs) and how far each may be from the wrapped model's own (n,); NaN for rows that are not
-    // finite.
+    // Writes full scores (n, n_outputs) and bounds of their distance from the wrapped model's own (n,); NaN for rows
+    // that are not finite.
     virtual void full_scores(const Rows& rows, const std::int64_t* ids, std::int64_t n, double working, int n_threads,
                              double* scores, double* errors) const = 0;
     // The values of all terms (n, n_terms), in their packed order; NaN for rows that are not finite.
     virtual void values(const Rows& rows, const std::int64_t* ids, std::int64_t n, int n_threads,
                         double* values) const = 0;
     virtual int n_stages() const = 0;
-    // The columns that the first n_stages stages read; none given: all of them.
+    // The columns that the first n_stages stages read; nullopt means every column.
     virtual std::optional<std::span<const std::int32_t>> columns_read(int n_stages) const = 0;
 
 private:
     ModelShape shape_;
     Decision decision_;
-    double slack_;
+    double tie_margin_;
 };
 
-// A model, packed once and shared by every engine that is built on it.
+// A model that is packed once and shared by every engine built on it.
 class PackedModel {
 public:
     virtual ~PackedModel() = default;
     virtual const ModelShape& shape() const = 0;
-    // Puts stages on the model, and chooses the engine that evaluates them.
+    // Builds an engine with stages, and chooses the fast path that suits it.
     virtual std::shared_ptr<const Engine> with_stages(const Decision& decision, const StagesSpec& stages,
-                                                      double slack) const = 0;
-    // An engine without stages, for full scores: in float32 where `single` says so.
-    virtual std::shared_ptr<const Engine> without_stages(bool single) const = 0;
+                                                      double tie_margin) const = 0;
+    // Builds an engine that computes full scores only, in float32 if `f32` is true.
+    virtual std::shared_ptr<const Engine> without_stages(bool f32) const = 0;
 };
 
-std::shared_ptr<const PackedModel> pack(const KernelMachineSpec& spec, bool single);
+std::shared_ptr<const PackedModel> pack(const KernelMachineSpec& spec, bool f32);
 std::shared_ptr<const PackedModel> pack(const LinearModelSpec& spec);
 
 }  // namespace wald

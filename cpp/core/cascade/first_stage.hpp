@@ -1,4 +1,5 @@
-// The first stage of rows while each of them is in the cache, by the sparse-row path: most rows need no more.
+// Fast path for kernel machines with a short first stage: each row is evaluated while it is in the cache, by the
+// sparse-row path. Most rows are decided there.
 #pragma once
 
 #include "core/cascade/cascade.hpp"
@@ -6,7 +7,7 @@
 
 namespace wald {
 
-// A kernel machine with one output whose first stage is short.
+// A kernel machine with one output and a short first stage.
 template <class T>
 class FirstStageCascade final : public Cascade<KernelMachine<T>, TermValues<KernelMachine<T>>, KernelMachine<double>> {
     using Base = Cascade<KernelMachine<T>, TermValues<KernelMachine<T>>, KernelMachine<double>>;
@@ -15,34 +16,35 @@ class FirstStageCascade final : public Cascade<KernelMachine<T>, TermValues<Kern
 public:
     using Base::Base;
 
-    // Whether a machine's rows may take this path when the first stage has so many terms.
+    // True if rows of this machine may take the path when the first stage has `terms` terms.
     static bool suits(const KernelMachine<T>& machine, std::int64_t terms) {
-        return machine.n_outputs() == 1 && machine.has_sparse_row_path() && terms > 0 && terms <= kMostTerms;
+        return machine.n_outputs() == 1 && machine.has_sparse_row_path() && terms > 0 && terms <= kMaxTerms;
     }
 
 private:
-    static constexpr std::int64_t kMostTerms = 32;
-    static constexpr int kTogether = KernelMachine<T>::kTogether;
+    static constexpr std::int64_t kMaxTerms = 32;
+    static constexpr int kBlockRows = KernelMachine<T>::kBlockRows;
 
     class FirstStage {
     public:
-        // For up to n rows, of which the scratch memory holds some at a time.
+        // Allocates scratch memory for groups of up to n rows.
         FirstStage(const FirstStageCascade& cascade, std::int64_t n) : c_(cascade) {
-            const std::int64_t terms = c_.terms_->slot_width(c_.stages_.terms[0]);
-            together_ = c_.tile_rows(terms, std::min<std::int64_t>(kTogether, n));
+            const std::int64_t terms = c_.source_->slot_width(c_.stages_.terms[0]);
+            group_rows_ = c_.tile_rows(terms, std::min<std::int64_t>(kBlockRows, n));
             Arena& arena = thread_arena();
-            arena.reset(static_cast<std::size_t>(together_) * c_.terms_->row_bytes() + Arena::bytes<T>(terms));
-            scratch_ = c_.terms_->scratch(arena, together_);
+            arena.reset(static_cast<std::size_t>(group_rows_) * c_.source_->row_bytes() + Arena::bytes<T>(terms));
+            scratch_ = c_.source_->scratch(arena, group_rows_);
             slot_ = arena.take<T>(terms);
         }
 
-        // Answers the rows at positions [begin, end) that are decided, and returns the positions of the others. Once
-        // the stage decides fewer than half of some rows, the next rows are returned without it.
+        // Answers the rows at positions [begin, end) that the first stage decides, and returns the positions of the
+        // others. Once a stage decides
+        // no more than half of a group, the rest is returned unevaluated.
         std::vector<std::int64_t> run(const Call& call, std::int64_t begin, std::int64_t end) {
             std::vector<std::int64_t> undecided;
             bool worthwhile = true;
-            for (std::int64_t at = begin; at < end; at += together_) {
-                const int n = static_cast<int>(std::min(together_, end - at));
+            for (std::int64_t at = begin; at < end; at += group_rows_) {
+                const int n = static_cast<int>(std::min(group_rows_, end - at));
                 if (worthwhile) worthwhile = 2 * decide(call, at, n, undecided) > n;
                 else
                     for (int i = 0; i < n; ++i) undecided.push_back(at + i);
@@ -51,18 +53,17 @@ private:
         }
 
     private:
-        // Returns how many of n rows are answered.
+        // Answers the rows that the stage decides, and returns their number.
         int decide(const Call& call, std::int64_t first, int n, std::vector<std::int64_t>& undecided) {
-            std::int64_t rows[kTogether];
-            T z[kTogether];
+            std::int64_t rows[kBlockRows];
+            T z[kBlockRows];
             for (int i = 0; i < n; ++i) rows[i] = call.row(first + i);
-            const auto block = c_.terms_->block(call.rows, rows, n, scratch_);
-            c_.terms_->first_estimates(block, n, c_.stages_.terms[0], c_.kept_->weights(0), c_.kept_->bias(0), scratch_,
-                                       slot_, z);
+            const auto block = c_.source_->block(call.rows, rows, n, scratch_);
+            c_.source_->first_estimates(block, n, c_.stages_.terms[0], c_.accumulator_->weights(0),
+                                        c_.accumulator_->bias(0), scratch_, slot_, z);
             const std::ptrdiff_t before = std::ssize(undecided);
             for (int i = 0; i < n; ++i) {
-                const std::int32_t code =
-                    c_.decided(z[i], 0);  // a row that this path does not take has NaN, which decides nothing
+                const std::int32_t code = c_.decided(z[i], 0);  // NaN marks rows unfit for this path: never decided
                 if (code == kPending) undecided.push_back(first + i);
                 else FirstStageCascade::answer(call, first + i, code, 0);
             }
@@ -70,7 +71,7 @@ private:
         }
 
         const FirstStageCascade& c_;
-        std::int64_t together_;
+        std::int64_t group_rows_;
         typename KernelMachine<T>::Scratch scratch_;
         T* slot_;
     };
@@ -87,7 +88,8 @@ private:
             const std::vector<std::int64_t> some = FirstStage(*this, to - from).run(call, begin + from, begin + to);
             found[worker].insert(found[worker].end(), some.begin(), some.end());
         });
-        // The threads' rows alternate: neighbouring rows are alike, and every thread is to have some of each kind.
+        // Interleaves the rows of the threads: neighbouring rows are similar, and the work is balanced if every thread
+        // gets rows of each kind.
         std::vector<std::int64_t> undecided;
         std::size_t longest = 0;
         for (const auto& f : found) longest = std::max(longest, f.size());

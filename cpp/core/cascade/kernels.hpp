@@ -1,9 +1,9 @@
-// The hot loops, as a table of functions that each instruction set fills in. Plain arrays and pointers only: a template
-// of the standard library that is instantiated here could be compiled for AVX-512 and then linked for everybody.
-//
+// The hot loops of the cascade, as a table of functions that each instruction set fills in. The interface uses plain
+// arrays and pointers only: a template of the standard library instantiated in a kernel file could be compiled for
+// AVX-512 and then linked for every machine.
 // Sums have one fixed order per instruction set. A dot product is kChains chains of multiply-adds, added from left to
-// right: of a row of few non-zeros, each an equal part of the list of these; of any other row, each a contiguous
-// segment of features, whose zeros may be skipped, since fma(0, s, acc) = acc.
+// right. In a sparse row, each chain is an equal part of the list of non-zeros. In any other row, each chain is a
+// contiguous segment of features; its zeros may be skipped, since fma(0, s, acc) = acc.
 #pragma once
 
 #include "core/common.hpp"
@@ -20,8 +20,8 @@ struct KernelParams {
     int degree = 3;
 };
 
-// Where each chain of a list of n non-zeros ends. Always in line: a copy of its own could be compiled for AVX-512 and
-// then linked for everybody.
+// Ends of the chains of a list of n non-zeros. Always inlined: an out-of-line copy could be compiled for AVX-512 and
+// then linked for every machine.
 [[gnu::always_inline]] inline void cut_evenly(std::int32_t n, std::int32_t* ends) {
     for (int s = 0; s <= kChains; ++s) ends[s] = static_cast<std::int32_t>(std::int64_t{n} * s / kChains);
 }
@@ -31,65 +31,65 @@ template <class T>
 struct PreparedRow {
     const T* dense = nullptr;  // null: use the list
     const T* values = nullptr;
-    const std::int32_t* features = nullptr;     // of the non-zeros, ascending
-    std::int32_t chain_ends[kChains + 1] = {};  // in the list; [0] = 0
+    const std::int32_t* features = nullptr;     // columns of the non-zeros, ascending
+    std::int32_t chain_ends[kChains + 1] = {};  // positions in the list; [0] = 0
     T norm2 = 0;
 };
 
-// Vectors to compare rows with, interleaved: [panel][feature][lane].
+// Support vectors, interleaved: [panel][feature][lane].
 template <class T>
 struct Panels {
     const T* data = nullptr;
-    const float* narrow = nullptr;  // instead of data: the same numbers in panels of float
+    const float* narrow = nullptr;  // if not null, replaces data: the same numbers in panels of float
     std::int64_t n_features = 0;
     int n_panels = 0;
     std::int64_t segments[kChains + 1] = {};
-    const std::int32_t* frequent = nullptr;  // features that many of the vectors have, ascending
+    const std::int32_t* frequent = nullptr;  // features that are non-zero in many vectors, ascending
     int n_frequent = 0;
     const T* offset = nullptr;                 // [panel][lane]: -gamma |s|^2 (rbf)
     const T* linear = nullptr;                 // [panel][lane]: 1 where the lane is the plain dot product
     const std::uint8_t* has_linear = nullptr;  // [panel]
 };
 
-// Columns of S that lie in memory one value behind the other; `first` is the row at which all of them are entered.
+// Kernels for contiguous columns of type S; `first` is the row at which all of them start.
 template <class T, class S>
 struct ColumnKernels {
-    // One output for n_rows neighbouring rows, the same chain of operations for each row:
-    // out[r] = bias, then += columns[k][first + r] * weights[k * step] for k < n_columns. The first n_asked columns
-    // were asked for by the look before; memory is asked for the others a little ahead, and for the same rows of the
-    // columns from there to n_known.
-    void (*scores)(const S* const* columns, std::int64_t first, const T* weights, std::int64_t step, int n_asked,
-                   int n_columns, int n_known, T bias, int n_rows, T* out);
-    // out[k * stride + i] = columns[k][first + rows[i]] for k < m; the last panel is filled up with zeros. Memory is
-    // asked a little ahead, in the first n_known columns.
-    void (*gather)(const S* const* columns, std::int64_t first, int m, int n_known, const std::int32_t* rows, int n,
-                   T* out, std::int64_t stride);
+    // One output for n_rows neighbouring rows, with the same chain of operations for each row:
+    // out[r] = bias, then += columns[k][first + r] * weights[k * step] for k < n_columns. The previous stage has
+    // prefetched the first n_prefetched columns; the others are prefetched a little ahead. For the next stage, the same
+    // rows of columns [n_columns, prefetch_end) are prefetched.
+    void (*scores)(const S* const* columns, std::int64_t first, const T* weights, std::int64_t step, int n_prefetched,
+                   int n_columns, int prefetch_end, T bias, int n_rows, T* out);
+    // out[k * stride + i] = columns[k][first + rows[i]] for k < m; the last panel is padded with zeros. Prefetches a
+    // little ahead, up to column prefetch_end.
+    void (*gather)(const S* const* columns, std::int64_t first, int m, int prefetch_end, const std::int32_t* rows,
+                   int n, T* out, std::int64_t stride);
 };
 
-// A first look at rows one by one: n_panels panels of kernel values, read out.
+// Arguments of the sparse-row path of the first stage: n_panels panels of kernel values and their readout.
 template <class T>
-struct Glance {
+struct SparseFirstStage {
     const KernelParams* params;
     const Panels<T>* panels;
     int n_panels;
-    const T* weights;  // of n_panels panels
+    const T* weights;  // n_panels panels
     T bias;
     std::int64_t n_features;
-    std::int32_t most_listed;  // non-zeros of a row that is looked at
-    T* values;                 // scratch: a row and a panel
-    std::int32_t* features;    // the same
-    T* slot;                   // scratch: n_panels panels
+    std::int32_t max_listed;  // rows with more non-zeros get NaN
+    T* values;                // scratch: a row and a panel
+    std::int32_t* features;   // scratch: a row and a panel
+    T* slot;                  // scratch: n_panels panels
 };
 
-// Rows of S that lie in memory one value behind the other.
+// Kernels for contiguous rows of type S.
 template <class T, class S>
 struct RowKernels {
-    // Lists the non-zeros, how many they are, and returns the squared norm, as `scan` does. `values` and `features`
-    // have room for one panel more than the row. Memory is asked on the way for the n values at `ahead`.
+    // Writes the non-zeros and their number, and returns the squared norm, with the same sum as `scan`. `values` and
+    // `features` have room for one panel more than the row. Prefetches the n values at `ahead` on the way.
     T (*list)(const S* x, std::int64_t n, const S* ahead, T* values, std::int32_t* features, std::int32_t* listed);
-    // The estimates of n rows, exactly as a batch comes to them; NaN for rows that have too many non-zeros or are not
+    // Estimates of n rows, bit-identical to those of a batch; NaN for rows that have too many non-zeros or are not
     // finite.
-    void (*glance)(const Glance<T>& g, const void* const* rows, int n, T* z);
+    void (*sparse_first_stage)(const SparseFirstStage<T>& task, const void* const* rows, int n, T* z);
 };
 
 template <class T>
@@ -101,39 +101,39 @@ struct Kernels {
     RowKernels<T, float> rows_f32;
     RowKernels<T, double> rows_f64;
     RowKernels<T, std::uint8_t> rows_u8;
-    // Kernel values of panels [first, last) for rows that are all dense, or each a list, into slots[r] + panel * lanes.
+    // Dot products of panels [first, last) with rows that are all dense (all lists), into slots[r] + panel * lanes.
     void (*dots_dense)(const Panels<T>&, int first, int last, const PreparedRow<T>* const* rows, T* const* slots,
                        int n);
     void (*dots_sparse)(const Panels<T>&, int first, int last, const PreparedRow<T>* const* rows, T* const* slots,
                         int n);
     void (*activate)(const KernelParams&, const Panels<T>&, int first, int last, T norm2, T* slot);
-    // sum over n_panels of slot * weights, one output
+    // sum of slot * weights over n_panels panels, one output
     T (*readout)(const T* slot, const T* weights, int n_panels);
-    // sum over |slot * weights|
+    // sum of |slot * weights|
     T (*absolute)(const T* slot, const T* weights, int n_panels);
     // sums[i] += values[k] * weights[k * n_panels * lanes + i] for k < n, in that order, over n_panels panels of sums
     void (*accumulate)(T* sums, const T* weights, int n_panels, const T* values, int n);
     ColumnKernels<T, float> columns_f32;
     ColumnKernels<T, double> columns_f64;
-    // Adds m gathered columns to n_looks sums of n rows, the chain of `accumulate` for each:
-    // sums[t * stride + r] += values[k * stride + r] * weights[k * step + t] for k < m, in that order. Whole panels of
-    // rows.
+    // Adds m gathered columns to n_stages sums of n rows, with the chain of `accumulate` for each sum:
+    // sums[t * stride + r] += values[k * stride + r] * weights[k * step + t] for k < m, in that order, for whole panels
+    // of rows.
     void (*add_columns)(const T* values, std::int64_t stride, int m, int n, const T* weights, std::int64_t step,
-                        int n_looks, T* sums);
-    // What n estimates settle, of rows whose code is kPending: those above `high` get the code 1, those below `low` 0,
-    // those that are not finite kNotFinite, all of them `look` as their stage. The numbers of the rows that stay
-    // pending go to `left`, ascending; how many they are is returned.
-    int (*settle)(const T* z, int n, T low, T high, std::int32_t look, std::int32_t* codes, std::int32_t* stages,
+                        int n_stages, T* sums);
+    // Decides rows whose code is kPending: an estimate above `high` gives the code 1, below `low` the code 0, a
+    // non-finite one kNotFinite; `stage` is stored for all of them. Writes the indices of the rows that stay pending to
+    // `left`, ascending, and returns their number.
+    int (*decide)(const T* z, int n, T low, T high, std::int32_t stage, std::int32_t* codes, std::int32_t* stages,
                   std::int32_t* left);
-    // n_outputs (a multiple of lanes) outputs: out = bias + sum_j slot[j] * weights[j * n_outputs]
+    // n_outputs (a multiple of lanes) outputs: out = bias + sum_j slot[j] * weights[j * n_outputs], in the order of j
     void (*readouts)(const T* const* slots, int n, const T* weights, const T* bias, int n_terms, int n_outputs,
                      T* const* out);
-    // The same for several rows at once, each with sums and values of its own.
+    // `accumulate` for several rows at once, each with sums and values of its own
     void (*accumulate_rows)(T* const* sums, const T* weights, int n_panels, const T* const* values, int n, int n_rows);
-    bool fused;  // products are not rounded before they are added
+    bool fused;  // true if multiply-adds are fused: products are not rounded before they are added
 };
 
 template <class T>
-const Kernels<T>& kernels();  // of the instruction set in use; see isa/dispatch.cpp
+const Kernels<T>& kernels();  // the table in use; see isa/dispatch.cpp
 
 }  // namespace wald

@@ -1,4 +1,5 @@
-// What the cascade asks of a source of terms, and of what it keeps about a row between stages.
+// The two concepts that Cascade is built on: TermSource (a model that evaluates terms of rows) and Accumulator (the
+// state of a row between stages), and the plain accumulator that stores the values of all terms.
 #pragma once
 
 #include <concepts>
@@ -13,71 +14,81 @@
 
 namespace wald {
 
-// A model as terms: it reads rows and evaluates blocks of terms in the order of a plan.
+// A packed model. It reads rows and evaluates blocks of terms in the order of a plan.
 template <class S>
 concept TermSource =
     requires(const S& source, const Rows& rows, const std::int64_t* ids, std::int64_t n, int i, Arena& arena,
              typename S::Row& row, typename S::Scratch& scratch, const typename S::Block& block,
              const typename S::Row* const* batch, typename S::Scalar* const* slots, const typename S::Scalar* slot,
              double working, double* scores, typename S::Scalar* work) {
-        // The sizes of the model.
+        // Number of columns of a row.
         { source.n_features() } -> std::same_as<std::int64_t>;
+        // Number of terms of the model.
         { source.n_terms() } -> std::same_as<std::int64_t>;
+        // Number of scores of a row.
         { source.n_outputs() } -> std::same_as<int>;
-        // The columns that the first n terms read; none given: all of them.
+        // The columns that the first n terms read; nullopt means every column.
         { source.columns_read(n) } -> std::same_as<std::optional<std::span<const std::int32_t>>>;
-        // A batch of n rows takes n * row_bytes() of scratch memory from the arena.
+        // Bytes of arena memory that a prepared row needs.
         { source.row_bytes() } -> std::same_as<std::size_t>;
+        // Takes the memory of n rows from the arena.
         { source.scratch(arena, n) } -> std::same_as<typename S::Scratch>;
-        // A block views up to kTogether rows, in any layout. `ids` must outlive it.
-        { S::kTogether } -> std::convertible_to<int>;
+        // Largest number of rows in a block.
+        { S::kBlockRows } -> std::convertible_to<int>;
+        // Views the rows ids[0..i), whatever their layout. `ids` must outlive the block.
         { source.block(rows, ids, i, scratch) } -> std::same_as<typename S::Block>;
-        // Reads a row of a block, or a row by its number. False when the row is not finite.
+        // Prepares the i-th row of a block; false if the row is not finite.
         { source.prepare(block, i, row, scratch) } -> std::same_as<bool>;
+        // Prepares row n of `rows`; false if the row is not finite.
         { source.prepare(rows, n, row, scratch) } -> std::same_as<bool>;
-        // The width of a slot that holds the values of n terms, and how many terms are in it: whole panels, where a
-        // source pads.
+        // Length of a slot that stores the values of n terms, padded to whole panels.
         { source.slot_width(n) } -> std::same_as<std::int64_t>;
+        // Number of terms in a slot after the first n were requested: more than n if whole panels are evaluated.
         { source.evaluated(n) } -> std::same_as<std::int64_t>;
-        // Writes terms [begin, end) of prepared rows to their slots.
+        // Writes the values of terms [begin, end) of i prepared rows to their slots.
         source.evaluate(batch, slots, i, n, n);
-        // The full scores of a row, and a bound of their error. The slot holds full_width() values; 0: the row is read
-        // again.
+        // Number of term values that `full` expects in the slot; 0 if it reads the row again instead.
         { source.full_width() } -> std::same_as<std::int64_t>;
+        // Number of values that `full` needs as work space.
         { source.full_work() } -> std::same_as<std::int64_t>;
+        // Writes the full scores of row n and returns a bound of their distance from the wrapped model's own, which
+        // computes with the unit roundoff `working`.
         { source.full(rows, n, row, slot, working, scores, work) } -> std::same_as<double>;
-        // Prefetches what `full` reads of n rows; so many rows at a time.
+        // Number of rows that `prefetch_full` should be called with.
         { source.full_prefetch_rows() } -> std::same_as<int>;
+        // Prefetches the memory that `full` reads, for i rows.
         source.prefetch_full(batch, i);
     };
 
-// What is kept of a row between stages, in a slot of its own, and how the estimates of a stage come out of it.
+// The state of a row between stages. It lives in a slot of the row, and yields the estimates of every stage.
 template <class A>
 concept Accumulator =
     TermSource<typename A::Source> &&
     requires(const A& accumulator, const typename A::Source::Row* const* batch,
              typename A::Source::Scalar* const* slots, typename A::Source::Scalar* slot, std::int64_t n, int i) {
-        // The width of a slot that goes through stages of up to n terms, and how many terms it has seen then.
+        // Length of a slot for stages of up to n terms.
         { accumulator.slot_width(n) } -> std::same_as<std::int64_t>;
+        // Number of terms in a slot after a stage of n terms.
         { accumulator.evaluated(n) } -> std::same_as<std::int64_t>;
-        // A slot before the first term.
+        // Initialises a slot before the first term.
         accumulator.start(slot);
-        // Takes in terms [begin, end) of prepared rows.
+        // Adds terms [begin, end) of i prepared rows to their slots.
         accumulator.evaluate(batch, slots, i, n, n);
-        // One output: a function from a slot to the estimate of a stage.
+        // One output: returns a function from a slot to the estimate of stage i.
         { accumulator.estimate(i)(slot) } -> std::same_as<typename A::Source::Scalar>;
-        // Several outputs: the estimates of n rows at a stage.
+        // Several outputs: writes the estimates of i rows at a stage.
         accumulator.estimates(slots, i, i, slots);
     };
 
-// The readouts of stages. One output: weights are (panels, lanes); several: (terms, padded outputs).
+// The readouts of all stages: estimate = bias + weights . terms. Weights have the shape (panels, lanes) for one output,
+// and (terms, padded outputs) for several.
 template <class T>
 struct Readouts {
     std::vector<std::int64_t> terms;
     std::vector<Aligned<T>> weights, bias;
 };
 
-// Keeps the values of all terms, and reads every stage out of them anew.
+// An accumulator that stores the values of all terms. Every readout is computed from them anew.
 template <TermSource S>
 class TermValues {
 public:

@@ -1,4 +1,4 @@
-// A kernel machine as terms: kernel values of support vectors, in the order of a plan, packed for the kernels.
+// A kernel machine as a source of terms: the kernel values of its support vectors, in the order of a plan.
 #pragma once
 
 #include <algorithm>
@@ -16,21 +16,22 @@
 
 namespace wald {
 
-// What Python hands over, in the plan's order; the bindings check it.
+// A model as Python passes it, in the plan's order. The bindings have checked it.
 struct KernelMachineSpec {
     KernelParams params;
     std::int64_t n_terms = 0, n_features = 0;  // features of a raw row
     const double* vectors = nullptr;           // (n_vectors, n_kept)
-    const double* landmarks = nullptr;         // (any, n_kept): numbered from n_vectors on
+    const double* landmarks = nullptr;         // (any, n_kept); their indices start at n_vectors
     std::int64_t n_vectors = 0;
-    std::span<const std::int64_t> order;   // (n_terms,): which vector or landmark is compared with in each term
+    std::span<const std::int64_t> order;   // (n_terms,): the vector or landmark of each term
     std::span<const std::uint8_t> linear;  // (n_terms,): 1 where the term is the plain dot product
     std::span<const double> coef;          // (n_outputs, n_terms)
     std::span<const double> intercept;     // (n_outputs,)
-    std::span<const std::int32_t> kept;    // the features that `vectors` has, ascending; empty: all
-    std::span<const double> scale, shift;  // (n_features,): x * scale + shift; empty: as it is
-    double swing = 0;                      // length of what the wrapped model's scaling adds and takes away again
-    std::span<const double> fill;          // (n_features,): stands in for NaN, after scale and shift; empty: none
+    std::span<const std::int32_t> kept;    // columns of `vectors` as feature numbers, ascending; empty: all
+    std::span<const double> scale, shift;  // (n_features,): x * scale + shift replaces x; empty: x is unchanged
+    // Norm of the largest values inside the wrapped model's scaling. They cancel, but their rounding errors do not.
+    double scaling_magnitude = 0;
+    std::span<const double> fill;  // (n_features,): replaces NaN, after scale and shift; empty: none
 
     std::int64_t n_kept() const { return kept.empty() ? n_features : static_cast<std::int64_t>(kept.size()); }
     const double* vector(std::int64_t term) const {
@@ -44,11 +45,11 @@ class KernelMachine {
 public:
     using Scalar = T;
     static constexpr int L = kLanes<T>;
-    static constexpr int kTogether = RowReader<T>::kTogether;
-    // Rows to be read: of what is not CSR, together.
+    static constexpr int kBlockRows = RowReader<T>::kBlockRows;
+    // Rows to be prepared. Rows that are not CSR are read together.
     struct Block {
         typename RowReader<T>::Block dense;
-        const Rows* csr;  // null: dense
+        const Rows* csr;  // null: not CSR
         const std::int64_t* ids;
     };
     using Scratch = typename RowReader<T>::Scratch;
@@ -56,16 +57,18 @@ public:
         PreparedRow<T> prepared;
     };
 
-    // A machine in double precision borrows the vectors of `single`, the same machine, where these are exact there:
-    // what few rows need of it is mostly memory. Then it is for full scores alone, as terms without a coefficient may
-    // be rounded.
-    explicit KernelMachine(const KernelMachineSpec& spec, std::shared_ptr<const KernelMachine<float>> single = nullptr)
-        : lender_(single != nullptr && fits_in_single(spec) ? std::move(single) : nullptr), params_(spec.params),
-          n_terms_(spec.n_terms), reader_(spec.n_features, spec.kept, spec.scale, spec.shift, spec.fill),
+    // The float64 machine shares the float32 machine's support vectors where float32 represents them exactly: few rows
+    // come here, and they are bound by memory. It then computes full scores only, because landmarks (terms without a
+    // coefficient) may have been rounded.
+    explicit KernelMachine(const KernelMachineSpec& spec,
+                           std::shared_ptr<const KernelMachine<float>> f32_machine = nullptr)
+        : vectors_owner_(f32_machine != nullptr && fits_f32(spec) ? std::move(f32_machine) : nullptr),
+          params_(spec.params), n_terms_(spec.n_terms),
+          reader_(spec.n_features, spec.kept, spec.scale, spec.shift, spec.fill),
           n_outputs_(static_cast<int>(spec.intercept.size())),
           padded_outputs_(static_cast<int>(round_up(n_outputs_, L))),
           n_panels_(static_cast<int>(round_up(spec.n_terms, L) / L)), n_kept_(spec.n_kept()),
-          panels_data_(lender_ != nullptr ? 0 : static_cast<std::size_t>(n_panels_) * n_kept_ * L),
+          panels_data_(vectors_owner_ != nullptr ? 0 : static_cast<std::size_t>(n_panels_) * n_kept_ * L),
           offset_(static_cast<std::size_t>(n_panels_) * L), linear_(static_cast<std::size_t>(n_panels_) * L),
           has_linear_(n_panels_),
           weights_(static_cast<std::size_t>(n_panels_) * L * (n_outputs_ == 1 ? 1 : padded_outputs_)),
@@ -77,9 +80,9 @@ public:
             bias_[k] = static_cast<T>(spec.intercept[k]);
             largest_bias_ = std::max(largest_bias_, std::fabs(spec.intercept[k]));
         }
-        swing_ = spec.swing;
+        scaling_magnitude_ = spec.scaling_magnitude;
         panels_.data = panels_data_.data();
-        if (lender_ != nullptr) panels_.narrow = lender_->packed();
+        if (vectors_owner_ != nullptr) panels_.narrow = vectors_owner_->packed();
         panels_.n_features = n_kept_;
         panels_.n_panels = n_panels_;
         panels_.frequent = frequent_.data();
@@ -97,13 +100,12 @@ public:
     std::int64_t evaluated(std::int64_t terms) const { return round_up(terms, L); }  // whole panels
     std::int64_t full_width() const { return static_cast<std::int64_t>(n_panels_) * L; }
 
-    std::optional<std::span<const std::int32_t>> columns_read(std::int64_t) const {
-        return {};
-    }  // a term reads the whole row
+    // Every term reads the whole row.
+    std::optional<std::span<const std::int32_t>> columns_read(std::int64_t) const { return {}; }
     std::size_t row_bytes() const { return reader_.row_bytes(); }
     Scratch scratch(Arena& arena, std::int64_t rows) const { return reader_.scratch(arena, rows); }
 
-    // Rows r[0..n), to be prepared next, or to take the sparse-row path. There must be scratch for n rows.
+    // Views rows r[0..n) for preparation or for the sparse-row path. The scratch memory must have room for n rows.
     Block block(const Rows& rows, const std::int64_t* r, int n, const Scratch& scratch) const {
         Block b;
         b.ids = r;
@@ -111,7 +113,7 @@ public:
         if (b.csr == nullptr) b.dense = reader_.block(rows, r, n, scratch);
         return b;
     }
-    // Reads a row; false when it holds NaN (that nothing stands in for), infinity, or values whose square overflows.
+    // Prepares a row; false if it holds infinity, NaN without a fill value, or values whose square overflows.
     bool prepare(const Block& block, int i, Row& row, Scratch& scratch) const {
         if (block.csr != nullptr) return prepare(*block.csr, block.ids[i], row, scratch);
         reader_.read(block.dense, i, row.prepared, scratch);
@@ -122,30 +124,30 @@ public:
         return is_finite(row);
     }
 
-    // What the first `terms` terms of a block's first n rows read out to; NaN for a row of many non-zeros, or one that
-    // is not finite.
-    bool has_sparse_row_path() const { return reader_.keeps_all() && lender_ == nullptr; }
+    // Writes the estimates of a block's first n rows from their first `terms` terms; NaN for rows that have many
+    // non-zeros or are not finite.
+    bool has_sparse_row_path() const { return reader_.keeps_all() && vectors_owner_ == nullptr; }
     void first_estimates(const Block& block, int n, std::int64_t terms, const T* weights, T bias,
                          const Scratch& scratch, T* slot, T* z) const {
-        const Glance<T> g{&params_,
-                          &panels_,
-                          static_cast<int>(round_up(terms, L) / L),
-                          weights,
-                          bias,
-                          n_features(),
-                          static_cast<std::int32_t>(reader_.most_listed()),
-                          scratch.values,
-                          scratch.features,
-                          slot};
+        const SparseFirstStage<T> task{&params_,
+                                       &panels_,
+                                       static_cast<int>(round_up(terms, L) / L),
+                                       weights,
+                                       bias,
+                                       n_features(),
+                                       static_cast<std::int32_t>(reader_.max_listed()),
+                                       scratch.values,
+                                       scratch.features,
+                                       slot};
         RowReader<T>::by_type(block.dense.dtype, [&](const auto& kernels_of_rows, auto) {
-            kernels_of_rows.glance(g, block.dense.row, n, z);
+            kernels_of_rows.sparse_first_stage(task, block.dense.row, n, z);
         });
     }
 
     int full_prefetch_rows() const { return 1 << 30; }
-    void prefetch_full(const Row* const*, int) const {}  // slots are near
+    void prefetch_full(const Row* const*, int) const {}  // slots are in the cache
 
-    // Terms [begin, end), rounded out to panels, of prepared rows into their slots.
+    // Evaluates terms [begin, end), rounded out to panels, of prepared rows into their slots.
     void evaluate(const Row* const* rows, T* const* slots, int n, std::int64_t begin, std::int64_t end) const {
         const int first = static_cast<int>(begin / L), last = static_cast<int>(round_up(end, L) / L);
         const Kernels<T>& k = kernels<T>();
@@ -178,8 +180,8 @@ public:
         }
     }
 
-    // The full scores from a slot that holds every term, and how far they may be from the wrapped model's own, which
-    // computes in `working` precision (unit roundoff).
+    // The full scores from a slot that holds every term. Returns a bound of their distance from those of the wrapped
+    // model, whose unit roundoff is `working`.
     double full(const Rows&, std::int64_t, const Row& row, const T* slot, double working, double* f, T* work) const {
         const Kernels<T>& k = kernels<T>();
         if (n_outputs_ == 1) {
@@ -197,20 +199,20 @@ public:
 private:
     static constexpr std::int64_t kRare = 16;
 
-    // So many that the products of n rows with them take some milliseconds.
+    // Number of panels whose products with n rows take a few milliseconds.
     int panels_at_a_time(int n) const {
         constexpr std::int64_t kProducts = std::int64_t{1} << 28;
         return static_cast<int>(std::clamp<std::int64_t>(kProducts / (L * n * panels_.n_features), 8, 1 << 20));
     }
     static bool is_finite(const Row& row) { return row.prepared.norm2 <= std::numeric_limits<T>::max(); }
 
-    static bool fits_in_single(const KernelMachineSpec& spec) {
+    static bool fits_f32(const KernelMachineSpec& spec) {
         const std::int64_t d = spec.n_kept(), n_outputs = static_cast<std::int64_t>(spec.intercept.size());
         for (std::int64_t j = 0; j < spec.n_terms; ++j) {
-            bool counts = false;
-            for (std::int64_t k = 0; k < n_outputs; ++k) counts = counts || spec.coef[k * spec.n_terms + j] != 0;
+            bool has_coef = false;
+            for (std::int64_t k = 0; k < n_outputs; ++k) has_coef = has_coef || spec.coef[k * spec.n_terms + j] != 0;
             const double* v = spec.vector(j);
-            for (std::int64_t f = 0; counts && f < d; ++f)
+            for (std::int64_t f = 0; has_coef && f < d; ++f)
                 if (static_cast<double>(static_cast<float>(v[f])) != v[f]) return false;
         }
         return true;
@@ -221,7 +223,7 @@ private:
         const double* v = spec.vector(j);
         double norm2 = 0;
         for (std::int64_t f = 0; f < n_kept_; ++f) {
-            if (lender_ == nullptr) panels_data_[(panel * n_kept_ + f) * L + lane] = static_cast<T>(v[f]);
+            if (vectors_owner_ == nullptr) panels_data_[(panel * n_kept_ + f) * L + lane] = static_cast<T>(v[f]);
             norm2 += v[f] * v[f];
         }
         const bool linear = !spec.linear.empty() && spec.linear[j];
@@ -239,7 +241,7 @@ private:
         total_ += largest;
     }
 
-    // The features that at least one in kRare of the vectors has.
+    // Lists the features that are non-zero in at least one of kRare vectors.
     void list_frequent(const KernelMachineSpec& spec) {
         std::vector<std::int64_t> having(static_cast<std::size_t>(n_kept_));
         for (std::int64_t j = 0; j < n_terms_; ++j) {
@@ -250,23 +252,25 @@ private:
             if (having[f] * kRare >= n_terms_) frequent_.push_back(static_cast<std::int32_t>(f));
     }
 
-    // First-order rounding bounds, with some room to spare. `magnitude` is sum_j max_k |a_kj| |T_j|; u is our own
-    // roundoff, w the wrapped model's.
+    // First-order rounding error bound, with a safety factor. `magnitude` is sum_j max_k |a_kj| |T_j|; u is the unit
+    // roundoff of this machine, w that of the wrapped model.
     double error(const PreparedRow<T>& row, double magnitude, double working) const {
         const double u = std::numeric_limits<T>::epsilon() / 2, w = working, d = static_cast<double>(n_features());
         const double n = static_cast<double>(n_terms_);
         const double chain = static_cast<double>(reader_.longest_chain(row));
-        const double smallest = d * std::numeric_limits<T>::min();  // of squares that underflow, all features together
+        // Error of squares that underflow, over all features.
+        const double smallest = d * std::numeric_limits<T>::min();
         const double x = std::sqrt(static_cast<double>(row.norm2) + smallest), s = longest_ + std::sqrt(smallest),
-                     both = x + s + 2 * swing_;
+                     both = x + s + 2 * scaling_magnitude_;
         const double reading = (sizeof(T) == 4 ? 2 * u : 0) + (reader_.scales() ? 10 * (u + w) : 0);
-        // of gamma times the dot product; of the exponent -gamma |x - s|^2, its two norms summed over L lanes
+        // Error of gamma times the dot product, then of the exponent -gamma |x - s|^2, whose two norms are summed over
+        // L lanes.
         const double dot =
             params_.gamma * ((chain + 8) * u * x * s + ((d + 20) * w + reading) * both * both + smallest);
         const double exponent = 2 * dot + params_.gamma * ((d / L + 12) * u * x * x + 8 * u * s * s);
         const double sums = ((n_outputs_ == 1 ? n / L : n) + 24) * u + (n + 24) * w;
-        double e = magnitude * sums + largest_bias_ * ((n_outputs_ == 1 ? 8 : n + 8) * u +
-                                                       8 * w);  // several outputs: one chain that starts from the bias
+        // With several outputs, one chain of n terms starts from the bias.
+        double e = magnitude * sums + largest_bias_ * ((n_outputs_ == 1 ? 8 : n + 8) * u + 8 * w);
         if (params_.activation == Activation::rbf) {
             if (!(exponent < 0.1)) return HUGE_VAL;
             e += magnitude * 1.1 * exponent + total_ * 4 * std::numeric_limits<T>::min();
@@ -280,7 +284,7 @@ private:
         return e * 1.05 + (total_ > 0 ? n * std::numeric_limits<T>::min() : 0.0);
     }
 
-    std::shared_ptr<const KernelMachine<float>> lender_;
+    std::shared_ptr<const KernelMachine<float>> vectors_owner_;
     KernelParams params_;
     std::int64_t n_terms_;
     RowReader<T> reader_;
@@ -290,7 +294,7 @@ private:
     Aligned<std::uint8_t> has_linear_;
     std::vector<std::int32_t> frequent_;
     Aligned<T> weights_, bias_, largest_;
-    double swing_ = 0, longest_ = 0, total_ = 0, largest_bias_ = 0;
+    double scaling_magnitude_ = 0, longest_ = 0, total_ = 0, largest_bias_ = 0;
     Panels<T> panels_;
 };
 

@@ -1,4 +1,5 @@
-// A linear model as terms: the feature values themselves, gathered in the order of a plan. Everything runs in double.
+// A linear model as a source of terms: the feature values themselves, gathered in the order of a plan. Everything is
+// computed in float64.
 #pragma once
 
 #include <algorithm>
@@ -16,11 +17,11 @@ namespace wald {
 struct LinearModelSpec {
     std::int64_t n_features = 0;
     std::span<const std::int32_t> order;  // the columns that early stages read, in the plan's order
-    std::span<const double> coef;         // (n_outputs, n_features), the features' own order
+    std::span<const double> coef;         // (n_outputs, n_features), in the order of the columns
     std::span<const double> intercept;    // (n_outputs,)
-    std::span<const double> fill;         // (n_features,): stands in for NaN; empty: none
-    // |x| @ magnitude + bias_magnitude bounds the sizes of all that the wrapped model adds up, for any output, and a
-    // value goes through at most `depth` of its roundings.
+    std::span<const double> fill;         // (n_features,): replaces NaN; empty: none
+    // For any output, |x| @ magnitude + bias_magnitude bounds the sum of absolute values that the wrapped model adds
+    // up; each value passes at most `depth` of its roundings.
     std::span<const double> magnitude;  // (n_features,)
     double bias_magnitude = 0, depth = 0;
 };
@@ -29,21 +30,21 @@ class LinearModel {
 public:
     using Scalar = double;
     static constexpr int L = kLanes<double>;
-    static constexpr int kBlockRows = 96, kBlockTerms = 32, kBlockStride = kBlockTerms + 8;
-    static constexpr std::int64_t kNearBytes =
-        4 << 20;  // rows of fewer bytes in all may be in a cache: asking takes time, too
-    // A non-zero of a CSR row that early stages read, and its place in the plan's order.
+    static constexpr int kGatherRows = 96, kGatherTerms = 32, kGatherStride = kGatherTerms + 8;
+    // Smaller matrices may be in a cache, where prefetching does not pay.
+    static constexpr std::int64_t kNearBytes = 4 << 20;
+    // A non-zero of a CSR row that early stages read, and its position in the plan's order.
     struct Entry {
         std::int32_t position;
         double value;
     };
     struct Scratch {
-        std::vector<Entry> entries;  // of all CSR rows that were read in
+        std::vector<Entry> entries;  // non-zeros of all prepared CSR rows
     };
     struct Row {
         const Rows* rows;
         std::int64_t index;
-        // CSR: its entries, in the plan's order, from entries[first] on
+        // CSR: the row's entries in the plan's order, n_entries of them from scratch->entries[first]
         const Scratch* scratch;
         std::size_t first, n_entries;
     };
@@ -52,7 +53,7 @@ public:
         const Rows* rows;
         const std::int64_t* ids;
     };
-    static constexpr int kTogether = 32;
+    static constexpr int kBlockRows = 32;
 
     explicit LinearModel(const LinearModelSpec& spec)
         : n_features_(spec.n_features), n_outputs_(static_cast<int>(spec.intercept.size())),
@@ -77,7 +78,7 @@ public:
     }
     std::int64_t slot_width(std::int64_t terms) const { return round_up(terms, L); }
     std::int64_t evaluated(std::int64_t terms) const { return terms; }
-    std::int64_t full_width() const { return 0; }  // the last stage reads the row itself
+    std::int64_t full_width() const { return 0; }  // the full model reads the row itself
     std::size_t row_bytes() const { return 0; }
     Scratch scratch(Arena&, std::int64_t) const { return {}; }
     std::int64_t full_work() const { return padded_features_; }
@@ -99,9 +100,9 @@ public:
             std::sort(scratch.entries.begin() + row.first, scratch.entries.end(),
                       [](const Entry& one, const Entry& other) { return one.position < other.position; });
         }
-        return true;  // what is read is judged through the scores
+        return true;  // non-finite values show in the scores, where they are checked
     }
-    // The entries of a CSR row at places [begin, end) of the plan's order.
+    // The entries of a CSR row at positions [begin, end) of the plan's order.
     static std::span<const Entry> entries(const Row& row, std::int64_t begin, std::int64_t end) {
         const std::span<const Entry> all(row.scratch->entries.data() + row.first, row.n_entries);
         const auto place = [&](std::int64_t at) {
@@ -120,30 +121,30 @@ public:
             return;
         }
         each_block(rows, n, begin, end, [&](int first, int some, std::int64_t at, int m, const double* values) {
-            for (int r = 0; r < some; ++r) std::copy_n(values + r * kBlockStride, m, slots[first + r] + at);
+            for (int r = 0; r < some; ++r) std::copy_n(values + r * kGatherStride, m, slots[first + r] + at);
         });
         for (int r = 0; r < n; ++r) std::fill(slots[r] + end, slots[r] + round_up(end, L), 0.0);
     }
-    // Reads terms [begin, end) of rows, a block at a time: of `some` rows from `first` on, the terms at, at + 1, ... at
-    // + m - 1; the values of a row lie together, those of the next one kBlockStride further.
+    // Reads terms [begin, end) of rows in blocks. Calls use(first, some, at, m, values) for terms [at, at + m) of rows
+    // [first, first + some); the values of a row are contiguous, and rows are kGatherStride apart.
     template <class Use>
     void each_block(const Row* const* rows, int n, std::int64_t begin, std::int64_t end, const Use& use) const {
-        double values[kBlockRows * kBlockStride];
-        for (int first = 0; first < n; first += kBlockRows) {
-            const int some = std::min(kBlockRows, n - first);
-            for (std::int64_t at = begin; at < end; at += kBlockTerms) {
-                const int m = static_cast<int>(std::min<std::int64_t>(kBlockTerms, end - at));
+        double values[kGatherRows * kGatherStride];
+        for (int first = 0; first < n; first += kGatherRows) {
+            const int some = std::min(kGatherRows, n - first);
+            for (std::int64_t at = begin; at < end; at += kGatherTerms) {
+                const int m = static_cast<int>(std::min<std::int64_t>(kGatherTerms, end - at));
                 if (columns_apart(*rows[0]->rows)) {
                     gather_columns(rows + first, some, at, m, values);
                 } else {
                     prefetch(rows + first, some, at, at + m);
-                    for (int r = 0; r < some; ++r) gather(*rows[first + r], at, at + m, values + r * kBlockStride);
+                    for (int r = 0; r < some; ++r) gather(*rows[first + r], at, at + m, values + r * kGatherStride);
                 }
                 use(first, some, at, m, values);
             }
         }
     }
-    // Feature values of terms [begin, end) of one dense row whose values do not lie in columns apart.
+    // Gathers terms [begin, end) of one row-major row.
     void gather(const Row& row, std::int64_t begin, std::int64_t end, double* out) const {
         const Rows& source = *row.rows;
         if (source.dtype == Dtype::f32 && fill_.empty()) {
@@ -157,14 +158,15 @@ public:
                     filled(load_element<double>(p + order_[k] * source.column_stride, source.dtype), order_[k]);
         }
     }
-    // Asks for the cache lines that gather will read, of all rows before the first is needed, unless the rows may be
-    // near by. Rows lie alike, mostly: the first says which lines. Inlined by force: see `prefetch_full`.
+    // Prefetches the cache lines that `gather` will read, for all rows, unless the matrix is small enough to be cached.
+    // The lines are computed for the first row, because rows are usually aligned alike. Inlined by force: see
+    // `prefetch_full`.
     [[gnu::always_inline]] void prefetch(const Row* const* rows, int n, std::int64_t begin, std::int64_t end) const {
         const Rows& source = *rows[0]->rows;
         if (n < 2 || source.layout != Rows::Layout::dense || source.n_rows * std::abs(source.row_stride) < kNearBytes)
             return;
         const std::byte* p = source.row(rows[0]->index);
-        std::int64_t offsets[kBlockTerms];
+        std::int64_t offsets[kGatherTerms];
         int lines = 0;
         std::uintptr_t last = 0;
         for (std::int64_t k = begin; k < end; ++k) {
@@ -178,29 +180,29 @@ public:
             for (int i = 0; i < lines; ++i) __builtin_prefetch(p + offsets[i]);
         }
     }
-    // One column after the other, each a little ahead of its use: large columns often lie whole pages from each other,
-    // and the values of one row would then compete for the same few places of the cache.
+    // Gathers column by column, each prefetched a little ahead. Large columns often start whole pages apart, so that
+    // the values of one row would compete for the same cache sets.
     void gather_columns(const Row* const* rows, int n, std::int64_t begin, int m, double* values) const {
         const Rows& source = *rows[0]->rows;
-        const auto ask = [&](int k) __attribute__((always_inline)) {  // see prefetch_full
+        const auto prefetch_column = [&](int k) __attribute__((always_inline)) {  // inlined by force: see prefetch_full
             const Column c = source.column(order_[begin + k]);
             for (int r = 0; r < n; ++r) __builtin_prefetch(c.data + rows[r]->index * c.stride);
         };
         const int ahead = std::clamp(64 / n, 1, 16);
-        for (int k = 0; k < std::min(ahead, m); ++k) ask(k);
+        for (int k = 0; k < std::min(ahead, m); ++k) prefetch_column(k);
         for (int k = 0; k < m; ++k) {
-            if (k + ahead < m) ask(k + ahead);
+            if (k + ahead < m) prefetch_column(k + ahead);
             const Column c = source.column(order_[begin + k]);
             for (int r = 0; r < n; ++r)
-                values[r * kBlockStride + k] =
+                values[r * kGatherStride + k] =
                     filled(load_element<double>(c.data + rows[r]->index * c.stride, c.dtype), order_[begin + k]);
         }
     }
     bool as_is() const { return fill_.empty(); }
-    // How many rows `prefetch_full` takes at once: the lines of all of them should still be near when the last is read.
+    // Rows per call of `prefetch_full`: the lines of all of them must stay cached until the last one is read.
     int full_prefetch_rows() const { return static_cast<int>(std::clamp<std::int64_t>(8192 / n_features_, 1, 8)); }
-    // Prefetches everything that `full` reads of rows whose values lie in columns apart. Inlined by force: compilers
-    // leave out calls that only ask, for such calls change nothing.
+    // Prefetches everything that `full` reads of column-major rows. Inlined by force: compilers may drop calls to
+    // functions that only prefetch, because they have no side effects.
     [[gnu::always_inline]] void prefetch_full(const Row* const* rows, int n) const {
         const Rows& source = *rows[0]->rows;
         if (!columns_apart(source) || source.n_rows * n_features_ * 4 < kNearBytes) return;
@@ -251,7 +253,7 @@ private:
             const auto at = [&](std::int64_t f) {
                 return apart ? rows.columns[f].data + r * rows.columns[f].stride : rows.row(r) + f * rows.column_stride;
             };
-            constexpr std::int64_t ahead = 32;  // every value may lie in a line of its own
+            constexpr std::int64_t ahead = 32;  // every value may be in a cache line of its own
             for (std::int64_t f = 0; f < n_features_; ++f) {
                 if (f + ahead < n_features_) __builtin_prefetch(at(f + ahead));
                 x[f] = filled(load_element<double>(at(f), apart ? rows.columns[f].dtype : rows.dtype), f);
@@ -262,14 +264,13 @@ private:
 
     double error(double magnitude, double working) const {
         const double u = std::numeric_limits<double>::epsilon() / 2;
-        const double own = static_cast<double>(n_features_) + 8;  // in CSR rows one chain of all non-zeros
+        const double own = static_cast<double>(n_features_) + 8;  // CSR rows are summed in one chain
         const double size = magnitude + bias_magnitude_;
         if (size == 0) return 0;
-        // Near its largest number the wrapped model may overflow, and near its smallest one a product loses all its
-        // digits.
-        const bool single = working > 4 * u;
-        if (!(size <= (single ? 0x1p100 : 0x1p1000))) return HUGE_VAL;
-        const double smallest = single ? 0x1p-148 : 0x1p-1073;
+        // Near the largest number the wrapped model may overflow; near the smallest one a product loses all its digits.
+        const bool is_f32 = working > 4 * u;
+        if (!(size <= (is_f32 ? 0x1p100 : 0x1p1000))) return HUGE_VAL;
+        const double smallest = is_f32 ? 0x1p-148 : 0x1p-1073;
         return 1.05 * size * (own * u + (depth_ + 4) * working) + (own + depth_) * smallest;
     }
 
@@ -280,124 +281,6 @@ private:
     double bias_magnitude_, depth_;
     std::int64_t padded_features_;
     Aligned<double> weights_, magnitude_;
-};
-
-// What is kept of a row of a linear model with one output: a slot holds the estimates of all stages at once. A
-// feature value, once read, is added to each of them, and nothing is computed twice.
-class StageEstimates {
-public:
-    using Source = LinearModel;
-    using Row = LinearModel::Row;
-    static constexpr int L = LinearModel::L;
-
-    // weights[t] has one entry for each of the first terms[t] terms.
-    StageEstimates(std::shared_ptr<const LinearModel> model, std::span<const std::int64_t> terms,
-                   const std::vector<std::span<const double>>& weights,
-                   const std::vector<std::span<const double>>& bias)
-        : model_(std::move(model)), terms_(terms.begin(), terms.end()),
-          bias_(static_cast<std::size_t>(round_up(static_cast<std::int64_t>(terms.size()), L))),
-          n_panels_(static_cast<int>(bias_.size() / L)) {
-        const std::int64_t deepest = terms.empty() ? 0 : terms.back();
-        weights_ = Aligned<double>(static_cast<std::size_t>(deepest) * bias_.size());
-        for (std::size_t t = 0; t < terms.size(); ++t) {
-            bias_[t] = bias[t][0];
-            for (std::int64_t k = 0; k < terms[t]; ++k) weights_[k * bias_.size() + t] = weights[t][k];
-        }
-    }
-
-    std::int64_t slot_width(std::int64_t) const { return static_cast<std::int64_t>(bias_.size()); }
-    std::int64_t evaluated(std::int64_t terms) const { return terms; }
-    void start(double* slot) const { std::copy(bias_.data(), bias_.data() + bias_.size(), slot); }
-    auto estimate(int stage) const {
-        return [stage](const double* slot) { return slot[stage]; };
-    }
-    void estimates(const double* const* slots, int n, int stage, double* const* scores) const {
-        for (int r = 0; r < n; ++r) scores[r][0] = slots[r][stage];
-    }
-
-    void evaluate(const Row* const* rows, double* const* slots, int n, std::int64_t begin, std::int64_t end) const {
-        if (rows[0]->rows->layout == Rows::Layout::csr) {  // zeros change no sum
-            for (int r = 0; r < n; ++r)
-                for (const LinearModel::Entry& e : LinearModel::entries(*rows[r], begin, end))
-                    kernels<double>().accumulate(slots[r], weights_.data() + e.position * bias_.size(), n_panels_,
-                                                 &e.value, 1);
-            return;
-        }
-        model_->each_block(rows, n, begin, end, [&](int first, int some, std::int64_t at, int m, const double* values) {
-            for (int r = 0; r < some; ++r)
-                kernels<double>().accumulate(slots[first + r], weights_.data() + at * bias_.size(), n_panels_,
-                                             values + r * LinearModel::kBlockStride, m);
-        });
-    }
-
-    // Columns that lie in memory one value behind the other, in the plan's order: as many as the first n_looks looks
-    // read.
-    struct Columns {
-        std::vector<const void*> at;
-        Dtype dtype = Dtype::f32;
-        int n_looks = 0;
-    };
-    // Few rows hardly get far: of them, columns of the first looks only.
-    Columns columns(const Rows& rows, int n_looks) const {
-        Columns found;
-        if (!model_->as_is() || rows.layout == Rows::Layout::csr || model_->order().empty()) return found;
-        while (n_looks > 0 && terms_[n_looks - 1] > 256 + 16 * rows.n_rows) --n_looks;
-        const std::vector<std::int32_t>& order = model_->order();
-        const auto column = [&](std::int64_t k) { return rows.column(order[k]); };
-        found.dtype = column(0).dtype;
-        const auto fits = [&](const Column& c) {
-            return c.dtype == found.dtype && c.dtype != Dtype::u8 && c.stride == (c.dtype == Dtype::f32 ? 4 : 8);
-        };
-        if (n_looks <= 0 || !fits(column(0))) return found;
-        found.at.reserve(terms_[n_looks - 1]);
-        for (std::int64_t k = 0; found.n_looks < n_looks; ++found.n_looks) {
-            for (; k < terms_[found.n_looks]; ++k) {
-                const Column c = column(k);
-                if (!fits(c)) return found;
-                found.at.push_back(c.data);
-            }
-        }
-        return found;
-    }
-    // What a look sees of n neighbouring rows; most of what the next one reads is asked for.
-    void column_scores(const Columns& columns, std::int64_t first, int n, int look, double* scores) const {
-        const std::int64_t step = static_cast<std::int64_t>(bias_.size());
-        const int asked = look == 0 ? 0 : static_cast<int>(terms_[look]);
-        const int known = static_cast<int>(terms_[std::min(look + 1, columns.n_looks - 1)]);
-        with(columns, [&](const auto* const* at, const auto& kernel) {
-            kernel.scores(at, first, weights_.data() + look, step, asked, static_cast<int>(terms_[look]), known,
-                          bias_[look], n, scores);
-        });
-    }
-    // Adds terms [begin, end) of rows first + live[i] to sums[t * stride + i], for looks t from `look` on. `values` has
-    // room for kGathered columns of `stride` values.
-    void add_columns(const Columns& columns, std::int64_t first, const std::int32_t* live, int n, int look, int n_looks,
-                     std::int64_t begin, std::int64_t end, double* sums, std::int64_t stride, double* values) const {
-        const std::int64_t step = static_cast<std::int64_t>(bias_.size());
-        for (std::int64_t k = begin; k < end; k += kGathered) {
-            const int known = static_cast<int>(end - k), m = std::min(kGathered, known);
-            with(columns, [&](const auto* const* at, const auto& kernel) {
-                kernel.gather(at + k, first, m, known, live, n, values, stride);
-            });
-            kernels<double>().add_columns(values, stride, m, n, weights_.data() + k * step + look, step, n_looks - look,
-                                          sums + look * stride);
-        }
-    }
-    double bias(int look) const { return bias_[look]; }
-    static constexpr int kGathered = 32;
-
-private:
-    template <class Use>
-    static void with(const Columns& columns, const Use& use) {
-        if (columns.dtype == Dtype::f32)
-            use(reinterpret_cast<const float* const*>(columns.at.data()), kernels<double>().columns_f32);
-        else use(reinterpret_cast<const double* const*>(columns.at.data()), kernels<double>().columns_f64);
-    }
-
-    std::shared_ptr<const LinearModel> model_;
-    std::vector<std::int64_t> terms_;
-    Aligned<double> bias_, weights_;  // (looks,), (terms, looks): padded to panels
-    int n_panels_;
 };
 
 }  // namespace wald

@@ -1,4 +1,4 @@
-// The largest size of all values of some rows, in one pass at the speed of memory. Bounds of rounding errors need it.
+// The largest absolute value in some rows, computed in one scan of memory. Rounding error bounds need it.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace wald {
 
 namespace magnitude {
 
-// NaN, once met, stays.
+// The maximum of two numbers; propagates NaN.
 inline double larger(double one, double other) { return other > one || std::isnan(other) ? other : one; }
 
 template <class T>
@@ -34,16 +34,16 @@ inline double largest(const std::byte* data, std::int64_t n, std::int64_t stride
     switch (dtype) {
         case Dtype::f32: return largest<float>(data, n, stride);
         case Dtype::f64: return largest<double>(data, n, stride);
-        default: return n > 0 ? 255.0 : 0.0;  // no pass over memory is worth a closer bound
+        default: return n > 0 ? 255.0 : 0.0;  // a closer bound is not worth a scan of memory
     }
 }
 
 }  // namespace magnitude
 
-// The largest absolute value; infinity or NaN if one is there. Bytes count as 255. The rows must be whole: no subset of
-// ids, no missing columns.
+// The largest absolute value; infinity or NaN if one is there. Bytes count as 255. The rows must be complete: no subset
+// of ids, no missing columns.
 inline double largest_magnitude(const Rows& rows, int n_threads) {
-    constexpr std::int64_t kPiece = 1 << 18;  // values
+    constexpr std::int64_t kPiece = 1 << 18;  // values per piece
     const std::int64_t bytes = rows.element_bytes();
     std::int64_t n_lines = rows.n_columns, length = rows.n_rows;
     std::function<Column(std::int64_t)> line = [&](std::int64_t f) { return rows.column(f); };

@@ -1,5 +1,5 @@
-// Rows of any layout and type, read the way a kernel machine takes them: mapped, then as a list of non-zeros or as they
-// are.
+// Reads rows of any layout and dtype for a kernel machine: scales them, fills NaN, and stores them as a list of
+// non-zeros or as dense values.
 #pragma once
 
 #include <algorithm>
@@ -16,27 +16,27 @@ template <class T>
 class RowReader {
 public:
     static constexpr int L = kLanes<T>;
-    static constexpr Dtype kOwn = sizeof(T) == 4 ? Dtype::f32 : Dtype::f64;
-    static constexpr int kTogether = 32;
+    static constexpr Dtype kNative = sizeof(T) == 4 ? Dtype::f32 : Dtype::f64;
+    static constexpr int kBlockRows = 32;
 
-    // Where rows are read to, one behind the other: only what a row really needs is touched.
+    // Memory for prepared rows, used from front to back, so that only the part that is needed is touched.
     struct Scratch {
         T* values;
         std::int32_t* features;
         T* dense;
-        bool expect_list = true;  // a guess carried from row to row: it changes how a row is read, never what comes out
+        bool expect_list = true;  // a prediction from the previous row: it affects speed, never results
     };
 
-    // Rows to be read: in their own place and type, or loaded to scratch.
+    // Rows to be read: in place with their native dtype, or already loaded to scratch memory.
     struct Block {
-        const void* row[kTogether];
+        const void* row[kBlockRows];
         int n;
         Dtype dtype;
         bool loaded;
     };
 
-    // kept: the features that count, ascending; empty: all. x * scale + shift replaces x, then fill NaN; empty: as it
-    // is.
+    // `kept`: the features in use, ascending; empty: all. x * scale + shift replaces x, then `fill` replaces NaN;
+    // empty: unchanged.
     RowReader(std::int64_t n_features, std::span<const std::int32_t> kept, std::span<const double> scale,
               std::span<const double> shift, std::span<const double> fill)
         : n_features_(n_features), n_kept_(kept.empty() ? n_features : static_cast<std::int64_t>(kept.size())),
@@ -49,10 +49,11 @@ public:
     }
 
     std::int64_t n_features() const { return n_features_; }
-    const std::int64_t* segments() const { return segments_; }  // of the chains of rows that are not sparse
+    const std::int64_t* segments() const { return segments_; }  // chain boundaries of rows that are not sparse
     bool scales() const { return !scale_.empty(); }
     bool keeps_all() const { return position_.empty(); }
-    std::int64_t most_listed() const { return (n_features_ * 2 - 1) / 5; }  // non-zeros of a row that is sparse
+    // Largest number of non-zeros of a sparse row.
+    std::int64_t max_listed() const { return (n_features_ * 2 - 1) / 5; }
 
     std::size_t row_bytes() const {
         return Arena::bytes<T>(n_features_) + Arena::bytes<T>(n_kept_ + L) + Arena::bytes<std::int32_t>(n_kept_ + L);
@@ -65,19 +66,20 @@ public:
         return s;
     }
 
-    // Rows r[0..n) of what is not CSR. Until all of them are read, the scratch from where it stands now on is theirs.
+    // Reads rows r[0..n) of a dense matrix or a frame. Uses the scratch memory from its current position until the last
+    // of these rows is prepared.
     Block block(const Rows& rows, const std::int64_t* r, int n, const Scratch& scratch) const {
         Block b;
         b.n = n;
-        b.loaded = !(as_it_is() && rows.contiguous() && (keeps_all() || rows.dtype == kOwn));
-        b.dtype = b.loaded ? kOwn : rows.dtype;
+        b.loaded = !(is_identity() && rows.contiguous() && (keeps_all() || rows.dtype == kNative));
+        b.dtype = b.loaded ? kNative : rows.dtype;
         for (int i = 0; i < n; ++i)
             b.row[i] = b.loaded ? static_cast<const void*>(scratch.dense + i * n_features_) : rows.row(r[i]);
         if (b.loaded) load(rows, r, n, scratch.dense);
         return b;
     }
     void read(const Block& block, int i, PreparedRow<T>& row, Scratch& scratch) const {
-        if (keeps_all()) list_or_leave(block, i, row, scratch);
+        if (keeps_all()) list_or_dense(block, i, row, scratch);
         else list_kept(static_cast<const T*>(block.row[i]), row, scratch);
     }
     void read(const Rows& rows, std::int64_t r, PreparedRow<T>& row, Scratch& scratch) const {
@@ -85,7 +87,7 @@ public:
         else read(block(rows, &r, 1, scratch), 0, row, scratch);
     }
 
-    // Calls visit with the kernels for rows of a type, and a value of it.
+    // Calls visit(row kernels of a dtype, value of this dtype).
     template <class Visit>
     static void by_type(Dtype dtype, const Visit& visit) {
         switch (dtype) {
@@ -95,8 +97,8 @@ public:
         }
     }
 
-    // Of a row's dot products, in multiply-adds: zeros are no roundings. A row that is not sparse has the same as a
-    // list and as it is.
+    // Length of the longest chain of multiply-adds in this row's dot products; bounds the rounding error. Multiplying
+    // by zero does not round, so only non-zeros count, and the list and the dense form of a row give the same length.
     std::int64_t longest_chain(const PreparedRow<T>& row) const {
         const bool sparse = row.dense == nullptr && is_sparse(row.chain_ends[kChains]);
         std::int64_t longest = 0;
@@ -108,20 +110,21 @@ public:
     }
 
 private:
-    bool as_it_is() const { return scale_.empty() && fill_.empty(); }
-    bool is_sparse(std::int64_t nonzeros) const { return nonzeros <= most_listed(); }
+    bool is_identity() const { return scale_.empty() && fill_.empty(); }
+    bool is_sparse(std::int64_t nonzeros) const { return nonzeros <= max_listed(); }
 
     T mapped(double v, std::int64_t f) const {
         if (v != v && !fill_.empty()) return static_cast<T>(fill_[f]);
         return static_cast<T>(scale_.empty() ? v : v * scale_[f] + shift_[f]);
     }
 
-    // Calls use with a value of a type, and what makes of such a value of feature f what the machine sees.
+    // Calls use(sample, convert): `sample` has the stored dtype; convert(value, feature) gives the value that the
+    // machine was trained on.
     template <class Use>
-    void converting(Dtype dtype, const Use& use) const {
+    void with_conversion(Dtype dtype, const Use& use) const {
         const auto from = [&](auto s) {
             using S = decltype(s);
-            if (as_it_is()) use(s, [](S v, std::int64_t) { return static_cast<T>(v); });
+            if (is_identity()) use(s, [](S v, std::int64_t) { return static_cast<T>(v); });
             else if (fill_.empty())
                 use(s, [&](S v, std::int64_t f) {
                     return static_cast<T>(static_cast<double>(v) * scale_[f] + shift_[f]);
@@ -135,7 +138,7 @@ private:
         }
     }
 
-    // Where rows lie nearer than the values of one, as in columns, a few features of all rows are loaded at a time.
+    // Column-major input is loaded a few features at a time for all rows, since neighbouring rows share cache lines.
     void load(const Rows& rows, const std::int64_t* r, int n, T* out) const {
         if (rows.layout == Rows::Layout::dense && std::abs(rows.column_stride) <= std::abs(rows.row_stride)) {
             for (int i = 0; i < n; ++i) copy(rows.row(r[i]), rows.column_stride, rows.dtype, out + i * n_features_);
@@ -149,7 +152,7 @@ private:
                     for (int i = 0; i < n; i += 8) __builtin_prefetch(later.data + r[i] * later.stride);
                 }
                 const Column c = rows.column(f);
-                converting(c.dtype, [&](auto s, const auto& map) {
+                with_conversion(c.dtype, [&](auto s, const auto& map) {
                     for (int i = 0; i < n; ++i)
                         out[i * n_features_ + f] =
                             map(*reinterpret_cast<const decltype(s)*>(c.data + r[i] * c.stride), f);
@@ -158,9 +161,9 @@ private:
         }
     }
     void copy(const std::byte* row, std::int64_t stride, Dtype dtype, T* out) const {
-        converting(dtype, [&](auto s, const auto& map) {
+        with_conversion(dtype, [&](auto s, const auto& map) {
             using S = decltype(s);
-            if (stride == static_cast<std::int64_t>(sizeof(S))) {  // an easy loop
+            if (stride == static_cast<std::int64_t>(sizeof(S))) {  // contiguous: vectorizes
                 for (std::int64_t f = 0; f < n_features_; ++f) out[f] = map(reinterpret_cast<const S*>(row)[f], f);
             } else {
                 for (std::int64_t f = 0; f < n_features_; ++f)
@@ -169,10 +172,10 @@ private:
         });
     }
 
-    // Few non-zeros: their list; many: the row as it is.
-    void list_or_leave(const Block& block, int i, PreparedRow<T>& p, Scratch& scratch) const {
-        const bool own = block.dtype == kOwn;
-        const T* x = own ? static_cast<const T*>(block.row[i]) : nullptr;
+    // Stores the row as a list if it has few non-zeros, else as dense values.
+    void list_or_dense(const Block& block, int i, PreparedRow<T>& p, Scratch& scratch) const {
+        const bool native = block.dtype == kNative;
+        const T* x = native ? static_cast<const T*>(block.row[i]) : nullptr;
         const auto converted = [&] {
             copy(static_cast<const std::byte*>(block.row[i]), bytes_of(block.dtype), block.dtype, scratch.dense);
             return scratch.dense;
@@ -194,7 +197,8 @@ private:
             if (scratch.expect_list) return keep_list(p, listed, scratch);
         }
         if (x == nullptr) x = converted();
-        if (block.loaded && x != scratch.dense) {  // rows before it left room
+        // Earlier rows became lists: the dense copy moves to the front of the free memory.
+        if (block.loaded && x != scratch.dense) {
             std::copy_n(x, n_features_, scratch.dense);
             x = scratch.dense;
         }
@@ -233,7 +237,8 @@ private:
         scratch.features[listed++] = static_cast<std::int32_t>(at);
     }
 
-    // A list that is sparse has chains of equal length; another has those that the same row has where it is dense.
+    // The chains of a sparse list have equal lengths; those of any other list are the segments that the dense row would
+    // have, so that both forms sum in the same order.
     void keep_list(PreparedRow<T>& p, std::int32_t listed, Scratch& scratch) const {
         p.dense = nullptr;
         p.values = scratch.values;

@@ -1,11 +1,11 @@
-// Rows as the caller keeps them: strided arrays, separate columns, or CSR. Nothing is copied here.
+// Views of rows in the caller's memory: strided arrays, separate columns, or CSR. Nothing is copied here.
 #pragma once
 
 #include "core/common.hpp"
 
 namespace wald {
 
-// One element of a row, whatever its type.
+// Loads one element of any dtype.
 template <class T>
 inline T load_element(const std::byte* p, Dtype dtype) {
     switch (dtype) {
@@ -40,14 +40,14 @@ struct Rows {
     // dense
     const std::byte* data = nullptr;
     std::int64_t row_stride = 0, column_stride = 0;  // bytes, possibly negative
-    // columns: one entry per column; a column that was not asked for has no data
+    // columns: one entry per column; a column that was not requested has null data
     std::span<const Column> columns;
     // csr; indices ascend within a row, below n_columns
     const std::int64_t* indptr = nullptr;
     const std::int32_t* indices = nullptr;
 
     const std::byte* row(std::int64_t r) const { return data + r * row_stride; }
-    // Of what is not CSR.
+    // Not for CSR rows.
     Column column(std::int64_t f) const {
         return layout == Layout::columns ? columns[f] : Column{data + f * column_stride, row_stride, dtype};
     }

@@ -1,4 +1,4 @@
-// Sums of regression trees: what boosted trees answer.
+// Sums of regression trees, as in gradient boosting.
 #pragma once
 
 #include <algorithm>
@@ -10,32 +10,32 @@
 
 namespace wald {
 
-// No path is walked: every question of a tree strikes out the leaves that its answer rules out, for many rows at once,
-// and the first leaf that is left is where a row arrives (Lucchese et al., "QuickScorer", SIGIR 2015; "Exploiting CPU
-// SIMD extensions to speed-up document scoring with tree ensembles", SIGIR 2016).
+// Evaluates trees without following paths. Every split of a tree masks out the leaves that its outcome excludes, for
+// many rows at once; the first remaining leaf is the leaf of the row (Lucchese et al., "QuickScorer", SIGIR 2015;
+// "Exploiting CPU SIMD extensions to speed-up document scoring with tree ensembles", SIGIR 2016).
 class Forest {
 public:
-    static constexpr int kMostLeaves = 32;  // of a tree
+    static constexpr int kMaxLeaves = 32;  // per tree
 
     explicit Forest(double base) : base_(base) {}
 
-    // Begins a tree, whose leaves come from left to right.
+    // Begins a tree. Its leaves are added from left to right.
     void add_tree() {
-        const auto first = static_cast<std::int32_t>(questions_.size());
+        const auto first = static_cast<std::int32_t>(splits_.size());
         trees_.push_back({first, first, static_cast<std::int32_t>(values_.size())});
     }
-    void add_question(const ForestView::Question& question) {
-        questions_.push_back(question);
-        ++trees_.back().last_question;
+    void add_split(const ForestView::Split& split) {
+        splits_.push_back(split);
+        ++trees_.back().last_split;
     }
-    // Returns the leaf, as a bit.
+    // Adds a leaf and returns its bit.
     std::uint32_t add_leaf(double value) {
         const auto place = values_.size() - static_cast<std::size_t>(trees_.back().first_leaf);
         values_.push_back(value);
         return std::uint32_t{1} << place;
     }
 
-    // Rows that are evaluated together, as soon as they are enough, or when the batch ends.
+    // Collects rows and evaluates them once a panel is full, or when the batch is destroyed.
     class Batch {
     public:
         Batch(const Forest& forest, std::int64_t n_features)
@@ -44,7 +44,7 @@ public:
         Batch& operator=(const Batch&) = delete;
         ~Batch() { flush(); }
 
-        // `to` gets base + the trees' values, added up in their order, for a row (n_features,).
+        // Stores base + the values of the trees, added in their order, in `to`, for a row of shape (n_features,).
         void add(const float* row, double* to) {
             for (std::int64_t f = 0; f < n_features_; ++f)
                 panel_[static_cast<std::size_t>(f * kForestRows + n_)] = row[f];
@@ -57,7 +57,7 @@ public:
             if (n_ == 0) return;
             double sums[kForestRows];
             std::fill_n(sums, kForestRows, forest_.base_);
-            const ForestView view{forest_.questions_.data(), forest_.trees_.data(), forest_.values_.data(),
+            const ForestView view{forest_.splits_.data(), forest_.trees_.data(), forest_.values_.data(),
                                   static_cast<std::int32_t>(forest_.trees_.size())};
             forest_kernels().add(view, panel_.data(), sums);
             for (int r = 0; r < n_; ++r) *to_[r] = sums[r];
@@ -71,14 +71,14 @@ public:
         int n_ = 0;
     };
 
-    // The logarithm of the probability that has these log odds.
+    // Log-probability for given log odds.
     static double log_probability(double odds) {
         return odds > 0 ? -std::log1p(std::exp(-odds)) : odds - std::log1p(std::exp(odds));
     }
 
 private:
     double base_;
-    std::vector<ForestView::Question> questions_;
+    std::vector<ForestView::Split> splits_;
     std::vector<double> values_;
     std::vector<ForestView::Tree> trees_;
 };

@@ -5,28 +5,28 @@
 
 namespace wald {
 
-// Trees whose questions strike out leaves; see forest.hpp. Two panels of rows share the reading of a question.
+// Trees as arrays of splits and leaves; see forest.hpp. Two panels of rows share the load of a split.
 inline constexpr int kForestRows = 2 * kLanes<float>;
 struct ForestView {
-    struct Question {
+    struct Split {
         float threshold;
         std::int32_t feature;
-        std::uint32_t left;  // leaves on its left, which rows above the threshold do not reach
+        std::uint32_t left;  // leaves of its left subtree, which rows above the threshold do not reach
     };
     struct Tree {
-        std::int32_t first_question, last_question, first_leaf;  // up to, but not with, the last
+        std::int32_t first_split, last_split, first_leaf;  // the range of splits excludes the last
     };
-    const Question* questions;
+    const Split* splits;
     const Tree* trees;
     const double* values;
     std::int32_t n_trees;
 };
 
 struct ForestKernels {
-    // Adds to sums[row] the values of the leaves that kForestRows rows, x [feature][row], arrive at.
+    // Adds to sums[row] the values of the leaves of kForestRows rows, x [feature][row], tree by tree.
     void (*add)(const ForestView&, const float* x, double* sums);
 };
 
-const ForestKernels& forest_kernels();  // of the instruction set in use; see isa/dispatch.cpp
+const ForestKernels& forest_kernels();  // the table in use; see isa/dispatch.cpp
 
 }  // namespace wald

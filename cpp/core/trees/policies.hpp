@@ -1,4 +1,4 @@
-// What policies see of parts, as rows of numbers, and which parts they choose.
+// Inputs and outputs of buying policies: feature vectors of the parts of an example, and the choice of parts to buy.
 #pragma once
 
 #include <algorithm>
@@ -8,9 +8,9 @@
 
 namespace wald::policies {
 
-// An example of `length` parts. A row says of a part: its own `near` (n_near numbers), those of the part before it and
-// of the part after it, 0 where there is none; `mean` (n_near), if there is one; the part's place from the begin and
-// from the end, and the length; and its own `alone` (n_alone).
+// An example of `length` parts (positions of a sequence). The feature vector of a part consists of: its own `near`
+// (n_near numbers) and those of the previous and the next part (0 at the borders); `mean` (n_near), if not null; the
+// distances from the first and the last part, and the length; and its own `alone` (n_alone).
 struct Example {
     const float* near;
     std::int64_t n_near;
@@ -23,7 +23,7 @@ struct Example {
         return (mean ? 4 : 3) * n_near + 3 + n_alone;
     }
 
-    // Writes the row of a part; returns its end.
+    // Writes the feature vector of part t; returns its end.
     float* row(std::int64_t t, float* out) const {
         out = std::copy_n(near + t * n_near, n_near, out);
         out = t > 0 ? std::copy_n(near + (t - 1) * n_near, n_near, out) : std::fill_n(out, n_near, 0.0f);
@@ -36,7 +36,7 @@ struct Example {
     }
 };
 
-// The means of an example's columns: summed in float, part after part.
+// Column means of an example: summed in float, part after part.
 inline void means(const float* near, std::int64_t length, std::int64_t n_near, float* out) {
     std::copy_n(near, n_near, out);
     for (std::int64_t t = 1; t < length; ++t)
@@ -45,7 +45,7 @@ inline void means(const float* near, std::int64_t length, std::int64_t n_near, f
         out[c] = static_cast<float>(static_cast<double>(out[c]) / static_cast<double>(length));
 }
 
-// Items by priority, the highest first, and of equal ones the first.
+// Orders items by descending priority, ties by index.
 struct Better {
     const double* priority;
     bool operator()(std::int64_t a, std::int64_t b) const {
@@ -53,8 +53,8 @@ struct Better {
     }
 };
 
-// Which of an example's n items to buy: of those that it lacks, with a priority above the threshold, the best share
-// `pace`, rounded up, at least one.
+// Chooses which of n items to buy: among the missing items with a priority above the threshold, the best share `pace`,
+// rounded up, at least one.
 inline void choose(const double* priority, const bool* lacks, std::int64_t n, double threshold, double pace,
                    std::vector<std::int64_t>& found, bool* out) {
     found.clear();
@@ -69,8 +69,8 @@ inline void choose(const double* priority, const bool* lacks, std::int64_t n, do
     for (auto i = found.begin(); i != keep; ++i) out[*i] = true;
 }
 
-// Of an example's chosen items, the best that a limit still covers, beside what it has already; item i costs costs[i %
-// n_groups]. What is too dear keeps the worse ones out, too.
+// Restricts the chosen items to the best ones that a cost limit still covers, given the items already bought; item i
+// costs costs[i % n_groups]. An item that is too expensive also excludes the ones of lower priority.
 inline void afford(const double* priority, const bool* lacks, std::int64_t n, const double* costs,
                    std::int64_t n_groups, double limit, std::vector<std::int64_t>& found, bool* chosen) {
     found.clear();

@@ -61,7 +61,7 @@ class CompiledTerms:
             threshold=decision.threshold,
             tie_positive=decision.tie_positive,
             break_ties=decision.break_ties,
-            slack=model.tie_margin,
+            tie_margin=model.tie_margin,
             terms=np.ascontiguousarray(stage_terms, dtype=np.int64),
             weights=[np.ascontiguousarray(r.weights, dtype=np.float64) for r in readouts],
             bias=[np.ascontiguousarray(r.bias, dtype=np.float64) for r in readouts],

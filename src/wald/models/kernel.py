@@ -230,7 +230,7 @@ class KernelTerms(Terms):
             kept=kept,
             scale=np.ascontiguousarray(columns.scale) if columns is not None and has_map else None,
             shift=np.ascontiguousarray(columns.shift) if columns is not None and has_map else None,
-            swing=float(np.sqrt(np.sum(columns.magnitude**2))) if columns is not None and has_map else 0.0,
+            scaling_magnitude=float(np.sqrt(np.sum(columns.magnitude**2))) if columns is not None and has_map else 0.0,
             fill=None if columns is None or columns.fill is None else np.ascontiguousarray(columns.fill),
             single=precision == "float32",
         )

@@ -1,4 +1,4 @@
-// One pass of a learner over CSR rows.
+// One epoch of a learner over CSR rows.
 #pragma once
 
 #include <optional>
@@ -8,12 +8,12 @@
 namespace wald::online {
 
 template <class T>
-class SparsePass {
+class SparseEpoch {
 public:
-    SparsePass(Learner<T>& learner, const SparseBlock<T>& block, const Labels& labels)
+    SparseEpoch(Learner<T>& learner, const SparseBlock<T>& block, const Labels& labels)
         : l_(learner), c_(learner.config), block_(block), labels_(labels) {}
 
-    // The rows in their order or shuffled in runs; the sum of the losses seen.
+    // Learns all rows, in order or in shuffled runs; returns the sum of the losses seen.
     double run(std::optional<std::uint64_t> shuffle) {
         Runs order(block_.n_rows, shuffle);
         constexpr int ahead = 2;
@@ -22,7 +22,7 @@ public:
             const std::int64_t r = ids[i % ahead] = order.next();
             if (labels_.weight(r) == 0) return;
             const SparseRow<T> row = block_.row(r);
-            // The start of a row: the hardware goes on from there by itself.
+            // The start of a row; the hardware prefetcher continues from there.
             for (std::int64_t line = 0; line < 3; ++line) {
                 if (line * kLanes<std::int32_t> < row.n) __builtin_prefetch(row.features + line * kLanes<std::int32_t>);
                 if (line * kLanes<T> < row.n) __builtin_prefetch(row.values + line * kLanes<T>);
@@ -30,21 +30,21 @@ public:
         };
         for (std::int64_t i = 0; i < block_.n_rows && i < ahead; ++i) fetch(i);
         for (std::int64_t i = 0; i < block_.n_rows; ++i) {
-            if (i % kTogether == 0) give_way();
+            if (i % kCheckRows == 0) give_way();
             const std::int64_t r = ids[i % ahead];
             if (i + ahead < block_.n_rows) fetch(i + ahead);
-            settle(block_.row(r), labels_.of(r), labels_.weight(r), r);
+            learn(block_.row(r), labels_.is_positive(r), labels_.weight(r), r);
         }
         return loss_;
     }
 
 private:
-    void settle(const SparseRow<T>& row, bool positive, double weight, std::int64_t id) {
+    void learn(const SparseRow<T>& row, bool positive, double weight, std::int64_t id) {
         if (weight == 0) return finish(false);
         SparseBoundary<T>& bound = l_.sparse[positive];
         const double y = sign(positive);
         const bool audit = bound.ready() && c_.attention != Attention::full && l_.audits_at(l_.step),
-                   looks = bound.ready() && row.n >= kShortest;
+                   may_stop = bound.ready() && row.n >= kShortest;
         const Target t = target(c_, l_.step);
         double sum = y * l_.model.b;
         std::int64_t at = 0;
@@ -54,7 +54,7 @@ private:
                                                                           row.values + at, to - at));
             at = to;
         };
-        if (looks && c_.attention == Attention::budgeted) {
+        if (may_stop && c_.attention == Attention::budgeted) {
             read(std::min(row.n, c_.budget));
             if (!std::isfinite(sum)) throw NotFinite(id);
             if (at < row.n) {
@@ -62,7 +62,7 @@ private:
                 sum = bound.capped(sum, at, row.n, t);
                 known = true;
             }
-        } else if (looks && c_.attention != Attention::full) {
+        } else if (may_stop && c_.attention != Attention::full) {
             for (int e = 0; e < kShares - 1 && !stopped; ++e) {
                 read(row.end(e));
                 stopped = bound.stops(c_, e, sum, t);
@@ -87,8 +87,8 @@ private:
         const bool need = needed(c_, sum, l_.step);
         labels_.note(id, need);
         if (l_.watch_all && bound.ready()) l_.truth[positive].add(stopped, need);
-        if (audit && c_.attention != Attention::budgeted) l_.report(bound, l_.audits[positive], stopped, need);
-        if (l_.gathers(positive, audit)) bound.add(c_, row);
+        if (audit && c_.attention != Attention::budgeted) l_.add_audit(bound, l_.audits[positive], stopped, need);
+        if (l_.keeps_row(positive, audit)) bound.add(c_, row);
         loss_ += weight * loss(c_, sum, l_.step);
         if (need) {
             double norm = 0;
@@ -99,9 +99,9 @@ private:
             l_.model.add(c_, y * weight * length(c_, sum, norm), row.features, row.values, row.n);
             ++l_.updates;
         }
-        finish(l_.due(positive, need));
+        finish(l_.fit_is_due(positive, need));
     }
-    // Of the first `n` non-zeros.
+    // The cost of the first n non-zeros.
     double cost_of(const SparseRow<T>& row, std::int64_t n) const {
         if (l_.costs.empty()) return static_cast<double>(n);
         double sum = 0;
@@ -111,8 +111,9 @@ private:
     void finish(bool fit_now) {
         l_.tick();
         if (fit_now)
-            l_.fit_boundaries(
-                [&](std::size_t y, double sign_of, double scale) { l_.sparse[y].fit(c_, l_.model, sign_of, scale); });
+            l_.fit_boundaries([&](std::size_t y, double label_sign, double scale) {
+                l_.sparse[y].fit(c_, l_.model, label_sign, scale);
+            });
     }
 
     Learner<T>& l_;
