@@ -24,7 +24,7 @@ EXTRAS_dev   := test,dev
 EXTRAS_bench := bench
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long check lint format types reference docs isa levels sanitize bench wheel clean
+.PHONY: help demo test test-long check lint format types stub reference docs isa levels sanitize bench wheel clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -57,6 +57,9 @@ types: $(VENV)/.installed-dev
 
 isa: $(VENV)/.installed-dev
 	tools/check_isa.sh
+
+stub: $(VENV)/.installed-dev ## write the stub of the extension anew, from its bindings
+	$(BIN)/python tools/stub.py
 
 reference: $(VENV)/.installed-dev ## list the public names anew, in docs/reference.md
 	$(BIN)/python tools/reference.py

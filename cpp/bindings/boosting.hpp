@@ -157,20 +157,39 @@ public:
 
 inline void bind_boosting(nb::module_& m) {
     using namespace nb::literals;
-    nb::class_<BoundStumps>(m, "Stumps")
+    nb::class_<BoundStumps>(m, "Stumps", "Checked stumps: a feature and a threshold each.")
         .def(nb::init<Indices, Doubles, std::int64_t>(), "features"_a.noconvert(), "thresholds"_a.noconvert(),
              "n_features"_a);
-    bind_learner<BoostingLearner>(m, "BoostingLearner")
+    bind_learner<BoostingLearner>(m, "BoostingLearner",
+                                  "A binary online learner of the votes of weak hypotheses, with its boundaries.")
         .def("train", &BoostingLearner::train, "rows"_a, "stumps"_a, "positive"_a.noconvert(), "weights"_a.none(),
              "negative_weight"_a, "positive_weight"_a, "shuffle"_a.none(), "settled"_a.noconvert().none() = nb::none(),
-             "skips_settled"_a = false)
-        .def("judge", &BoostingLearner::judge, "rows"_a, "stumps"_a, "average"_a, "width"_a.none())
-        .def("advance", &BoostingLearner::advance, "votes"_a, "there"_a.noconvert(), "positive"_a.noconvert(),
-             "weights"_a.none(), "negative_weight"_a, "positive_weight"_a, "done"_a,
-             "settled"_a.noconvert().none() = nb::none(), "skips_settled"_a = false)
+             "skips_settled"_a = false,
+             R"doc(Make one pass, in the rows' order or shuffled by a seed, and return the sum of the losses seen.
+
+Whether a row called for an update is noted in ``settled``. Rows that did not may be skipped.)doc")
+        .def("judge", &BoostingLearner::judge, "rows"_a, "stumps"_a, "average"_a, "width"_a.none(),
+             nb::sig("def judge(self, rows: Rows, stumps: Stumps, average: bool, width: float | None) -> "
+                     "tuple[numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.int64]]"),
+             "Margins of rows of unknown class and the stumps asked of each; without a width all are asked.")
+        .def(
+            "advance", &BoostingLearner::advance, "votes"_a, "there"_a.noconvert(), "positive"_a.noconvert(),
+            "weights"_a.none(), "negative_weight"_a, "positive_weight"_a, "done"_a,
+            "settled"_a.noconvert().none() = nb::none(), "skips_settled"_a = false,
+            nb::sig(
+                "def advance(self, votes: Rows, there: numpy.typing.NDArray[numpy.uint8], positive: "
+                "numpy.typing.NDArray[numpy.uint8], weights: numpy.typing.NDArray[numpy.float64] | None, "
+                "negative_weight: float, positive_weight: float, done: int, settled: numpy.typing.NDArray[numpy.uint8] "
+                "| None=None, skips_settled: bool=False) -> tuple[int, float, numpy.typing.NDArray[numpy.uint8]]"),
+            "Go on with a table's rows while votes are there: rows done, losses seen, units that the other rows want.")
         .def("judge_votes", &BoostingLearner::judge_votes, "votes"_a, "there"_a.noconvert(), "average"_a,
-             "width"_a.none())
-        .def_prop_ro("units", &BoostingLearner::units);
+             "width"_a.none(),
+             nb::sig("def judge_votes(self, votes: Rows, there: numpy.typing.NDArray[numpy.uint8], average: bool, "
+                     "width: float | None) -> tuple[bool, numpy.typing.NDArray[numpy.float64], "
+                     "numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.uint8]]"),
+             "As `judge`, of a table: whether all that it takes is there, margins, hypotheses asked, units wanted.")
+        .def_prop_ro("units", &BoostingLearner::units,
+                     "Where hypotheses that are asked together begin, and where the last end.");
     m.def(
         "shuffled",
         [](std::int64_t n, std::uint64_t seed) {
@@ -180,7 +199,7 @@ inline void bind_boosting(nb::module_& m) {
             for (std::int64_t i = 0; i < n; ++i) order.data()[i] = at(i);
             return order;
         },
-        "n"_a, "seed"_a);
+        "n"_a, "seed"_a, "Order in which a pass that is shuffled by the seed takes n rows.");
 }
 
 }  // namespace wald::bindings

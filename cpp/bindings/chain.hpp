@@ -363,13 +363,20 @@ private:
 inline void bind_chain(nb::module_& m) {
     using namespace nb::literals;
     using Pickle = std::tuple<int, std::vector<std::int64_t>, bool, FloatMatrix>;
-    nb::class_<ChainGroup>(m, "ChainGroup")
+    nb::class_<ChainGroup>(
+        m, "ChainGroup",
+        "Features of one group, as far as they are known; what is added is not copied and must not be changed.")
         .def(nb::init<std::int64_t, std::int64_t>(), "n_parts"_a, "n_features"_a)
-        .def("add_dense", &ChainGroup::add_dense, "values"_a.noconvert(), "parts"_a.noconvert())
+        .def("add_dense", &ChainGroup::add_dense, "values"_a.noconvert(), "parts"_a.noconvert(),
+             "Take rows (n, n_features), C order, for n ascending parts without any; -1, or the first row not finite.")
         .def("add_csr", &ChainGroup::add_csr, "values"_a.noconvert(), "indices"_a.noconvert(), "indptr"_a.noconvert(),
-             "parts"_a.noconvert())
-        .def_prop_ro("n_features", &ChainGroup::n_features);
-    nb::class_<Chain>(m, "Chain")
+             "parts"_a.noconvert(),
+             "Take CSR rows, indices ascending within a row; -1, or the first row that is not finite.")
+        .def_prop_ro("n_features", &ChainGroup::n_features, "Number of features.");
+    nb::class_<Chain>(m, "Chain", R"doc(Weights of a linear chain, and inference with them; pickles.
+
+``states`` (parts,): bit k says whether a part has costly group k. ``chosen``: sequences to answer for, in order.
+``cheap`` (all parts, n_labels): node scores, as `scores` gives them, of parts without costly groups, if known.)doc")
         .def(
             "__init__",
             [](Chain* self, int n_labels, std::vector<std::int64_t> sizes, bool own) {
@@ -377,24 +384,47 @@ inline void bind_chain(nb::module_& m) {
             },
             "n_labels"_a, "sizes"_a, "own"_a)
         .def("scores", &Chain::scores, "groups"_a, "states"_a.noconvert(), "offsets"_a.noconvert(),
-             "chosen"_a.noconvert().none(), "cheap"_a.noconvert().none(), "n_threads"_a)
-        .def("predict", &Chain::predict, "groups"_a, "states"_a.noconvert(), "offsets"_a.noconvert(),
-             "chosen"_a.noconvert().none(), "cheap"_a.noconvert().none(), "n_threads"_a)
-        .def("decode", &Chain::decode, "node"_a.noconvert(), "offsets"_a.noconvert(), "n_threads"_a)
-        .def("max_marginals", &Chain::max_marginals, "node"_a.noconvert(), "offsets"_a.noconvert(), "n_threads"_a)
-        .def("marginals", &Chain::marginals, "node"_a.noconvert(), "offsets"_a.noconvert(), "scale"_a, "n_threads"_a)
+             "chosen"_a.noconvert().none(), "cheap"_a.noconvert().none(), "n_threads"_a,
+             "Node scores (parts, n_labels).")
+        .def(
+            "predict", &Chain::predict, "groups"_a, "states"_a.noconvert(), "offsets"_a.noconvert(),
+            "chosen"_a.noconvert().none(), "cheap"_a.noconvert().none(), "n_threads"_a,
+            nb::sig("def predict(self, groups: collections.abc.Sequence[ChainGroup], states: "
+                    "numpy.typing.NDArray[numpy.uint8], offsets: numpy.typing.NDArray[numpy.int64], chosen: "
+                    "numpy.typing.NDArray[numpy.int64] | None, cheap: numpy.typing.NDArray[numpy.float32] | None, "
+                    "n_threads: int) -> tuple[numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.float32]]"),
+            "Labels (parts,) and scores (sequences,) of the best paths.")
+        .def("decode", &Chain::decode, "node"_a.noconvert(), "offsets"_a.noconvert(), "n_threads"_a,
+             nb::sig("def decode(self, node: numpy.typing.NDArray[numpy.float32], offsets: "
+                     "numpy.typing.NDArray[numpy.int64], n_threads: int) -> tuple[numpy.typing.NDArray[numpy.int32], "
+                     "numpy.typing.NDArray[numpy.float32]]"),
+             "The same from node scores.")
+        .def("max_marginals", &Chain::max_marginals, "node"_a.noconvert(), "offsets"_a.noconvert(), "n_threads"_a,
+             "Score (parts, n_labels) of the best path through each label.")
+        .def("marginals", &Chain::marginals, "node"_a.noconvert(), "offsets"_a.noconvert(), "scale"_a, "n_threads"_a,
+             "Probabilities (parts, n_labels) under exp(scale * score).")
         .def("evidence", &Chain::evidence, "groups"_a, "states"_a.noconvert(), "offsets"_a.noconvert(),
-             "chosen"_a.noconvert().none(), "cheap"_a.noconvert().none(), "scale"_a, "n_threads"_a)
-        .def_static("part_features", &Chain::part_features, "node"_a.noconvert(), "every"_a)
-        .def("best_paths", &Chain::best_paths, "node"_a.noconvert(), "offsets"_a.noconvert(), "k"_a, "n_threads"_a)
-        .def("finite", &Chain::finite)
-        .def("table", &Chain::table)
-        .def("fill", &Chain::fill, "table"_a.noconvert())
-        .def("__getstate__",
-             [](const Chain& c) {
-                 const chain::Shape& s = c.weights().shape();
-                 return nb::make_tuple(s.n_labels, s.sizes, s.own, c.table());
-             })
+             "chosen"_a.noconvert().none(), "cheap"_a.noconvert().none(), "scale"_a, "n_threads"_a,
+             "What the answers rest on (parts, 11); see `ChainSession.evidence`.")
+        .def_static("part_features", &Chain::part_features, "node"_a.noconvert(), "every"_a,
+                    "What node scores say (parts, 2 or 2 + n_labels); see `ChainSession.part_features`.")
+        .def("best_paths", &Chain::best_paths, "node"_a.noconvert(), "offsets"_a.noconvert(), "k"_a, "n_threads"_a,
+             nb::sig("def best_paths(self, node: numpy.typing.NDArray[numpy.float32], offsets: "
+                     "numpy.typing.NDArray[numpy.int64], k: int, n_threads: int) -> "
+                     "tuple[numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.float32]]"),
+             "Labels (parts * k,), the k paths of a sequence one behind the other, and scores (sequences, k).")
+        .def("finite", &Chain::finite, "Whether no weight is NaN or infinite.")
+        .def("table", &Chain::table,
+             "Weights (rows, n_labels): a row for each state, first and last place, label before, feature of each "
+             "block.")
+        .def("fill", &Chain::fill, "table"_a.noconvert(), "Take over such a table.")
+        .def(
+            "__getstate__",
+            [](const Chain& c) {
+                const chain::Shape& s = c.weights().shape();
+                return nb::make_tuple(s.n_labels, s.sizes, s.own, c.table());
+            },
+            nb::sig("def __getstate__(self) -> tuple[int, list[int], bool, numpy.typing.NDArray[numpy.float32]]"))
         .def("__setstate__", [](Chain& self, const Pickle& p) {
             Chain made(chain::Shape{std::get<0>(p), std::get<1>(p), std::get<2>(p)});
             made.fill(std::get<3>(p));

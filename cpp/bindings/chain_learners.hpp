@@ -98,22 +98,31 @@ private:
 
 inline void bind_chain_learners(nb::module_& m) {
     using namespace nb::literals;
-    nb::class_<ChainLesson>(m, "ChainLesson")
+    nb::class_<ChainLesson>(m, "ChainLesson",
+                            "Labelled sequences, and how the states under which they are seen are drawn.")
         .def(
             nb::init<const Chain&, const std::vector<nb::object>&, const Indices&, const Longs&, bool, std::uint64_t>(),
-            "model"_a, "groups"_a, "labels"_a.noconvert(), "offsets"_a.noconvert(), "random"_a, "seed"_a);
-    nb::class_<ChainPerceptron>(m, "ChainPerceptron")
+            "model"_a, "groups"_a, "labels"_a.noconvert(), "offsets"_a.noconvert(), "random"_a, "seed"_a,
+            nb::sig("def __init__(self, model: Chain, groups: collections.abc.Sequence[ChainGroup], labels: "
+                    "numpy.typing.NDArray[numpy.int32], offsets: numpy.typing.NDArray[numpy.int64], random: bool, "
+                    "seed: int) -> None"));
+    nb::class_<ChainPerceptron>(m, "ChainPerceptron", "The structured perceptron.")
         .def(nb::init<const Chain&>(), "start"_a)
-        .def("epoch", &ChainPerceptron::epoch, "lesson"_a, "order"_a.noconvert(), "turn"_a, "margin"_a)
-        .def("__copy__", [](const ChainPerceptron& p) { return ChainPerceptron(p); })
-        .def("current", &ChainPerceptron::current)
-        .def("averaged", &ChainPerceptron::averaged);
-    nb::class_<ChainFrankWolfe>(m, "ChainFrankWolfe")
-        .def(nb::init<const Chain&, nb::object, double, int>(), "start"_a, "lesson"_a, "strength"_a, "copies"_a)
-        .def("epoch", &ChainFrankWolfe::epoch, "order"_a.noconvert())
-        .def("gap", &ChainFrankWolfe::gap, "average"_a)
-        .def("current", &ChainFrankWolfe::current)
-        .def("averaged", &ChainFrankWolfe::averaged);
+        .def("epoch", &ChainPerceptron::epoch, "lesson"_a, "order"_a.noconvert(), "turn"_a, "margin"_a,
+             "Take one turn over the sequences; how many labels were wrong, margin included.")
+        .def(
+            "__copy__", [](const ChainPerceptron& p) { return ChainPerceptron(p); },
+            "Give one that learns apart from this one.")
+        .def("current", &ChainPerceptron::current, "Weights as they are.")
+        .def("averaged", &ChainPerceptron::averaged, "Weights, averaged over all steps.");
+    nb::class_<ChainFrankWolfe>(m, "ChainFrankWolfe", "The structural SVM by block-coordinate Frank-Wolfe.")
+        .def(nb::init<const Chain&, nb::object, double, int>(), "start"_a, "lesson"_a, "strength"_a, "copies"_a,
+             nb::sig("def __init__(self, start: Chain, lesson: ChainLesson, strength: float, copies: int) -> None"))
+        .def("epoch", &ChainFrankWolfe::epoch, "order"_a.noconvert(), "Take one turn over sequence * copies + copy.")
+        .def("gap", &ChainFrankWolfe::gap, "average"_a,
+             "Primal minus dual objective, of the last weights or of the averaged ones.")
+        .def("current", &ChainFrankWolfe::current, "Weights as they are.")
+        .def("averaged", &ChainFrankWolfe::averaged, "Weights, averaged over all steps, later ones counting more.");
 }
 
 }  // namespace wald::bindings

@@ -222,7 +222,15 @@ inline nb::tuple hash_names(const nb::list& sequences, std::int32_t n_columns, n
 
 inline void bind_chain_names(nb::module_& m) {
     using namespace nb::literals;
-    m.def("hash_names", &hash_names, "sequences"_a, "n_columns"_a, "numbers"_a, "flatten"_a);
+    m.def(
+        "hash_names", &hash_names, "sequences"_a, "n_columns"_a, "numbers"_a, "flatten"_a,
+        nb::sig(
+            "def hash_names(sequences: list[list[typing.Any]], n_columns: int, numbers: tuple[type, ...], flatten: "
+            "collections.abc.Callable[[typing.Any], dict[str, float]]) -> tuple[numpy.typing.NDArray[numpy.float32], "
+            "numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.int64]]"),
+        R"doc(Values, columns and indptr of canonical CSR: a row for every part, a dict or list of features, of all sequences.
+
+``numbers`` count as numbers, besides float and int; ``flatten`` names the features of parts that hold other types.)doc");
 }
 
 }  // namespace wald::bindings

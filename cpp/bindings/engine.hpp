@@ -159,4 +159,106 @@ private:
     std::shared_ptr<const Engine> engine_;
 };
 
+inline void bind_engine(nb::module_& m) {
+    using namespace nb::literals;
+    nb::class_<BoundEngine>(
+        m, "Engine", R"doc(A packed model with stages, readouts and thresholds. Never changes; threads may share it.
+
+Parameters
+----------
+model : Model
+decision : {"sign", "argmax", "votes"}
+    How full scores become labels.
+n_classes : int
+threshold : float
+    Of "sign": the second label above it.
+tie_positive : bool
+    Of "sign": the second label at the threshold, too.
+break_ties : bool
+    Of "votes": tied votes are handed over.
+tie_margin : float
+    Widens the error bound within which rows are handed over.
+terms : int64 ndarray of shape (n_stages,)
+    How many terms a stage has seen; must not fall.
+weights : sequence of float64 ndarray of shape (n_outputs, terms)
+    The readout of every stage.
+bias : sequence of float64 ndarray of shape (n_outputs,)
+low, high : float64 ndarray of shape (n_stages,)
+    One output: a row leaves when its score is below `low` or above `high`. Several: when its confidence
+    is above `high`.)doc")
+        .def(nb::init<const Model&, const std::string&, int, double, bool, bool, double, Longs,
+                      const std::vector<Matrix>&, const std::vector<Doubles>&, Doubles, Doubles>(),
+             "model"_a, nb::kw_only(), "decision"_a, "n_classes"_a, "threshold"_a, "tie_positive"_a, "break_ties"_a,
+             "tie_margin"_a, "terms"_a, "weights"_a, "bias"_a, "low"_a, "high"_a)
+        .def("predict", &BoundEngine::predict, "rows"_a, "n_stages"_a, "at_end"_a, "working"_a, "n_threads"_a,
+             nb::sig("def predict(self, rows: Rows, n_stages: int, at_end: typing.Literal['full', 'answer', "
+                     "'pending'], working: float, n_threads: int) -> tuple[numpy.typing.NDArray[numpy.int32], "
+                     "numpy.typing.NDArray[numpy.int32]]"),
+             R"doc(Compute codes and stages.
+
+Parameters
+----------
+rows : Rows
+n_stages : int
+    Early stages that may be used.
+at_end : {"full", "answer", "pending"}
+    What happens to rows that none of them answers: the full model, the last stage's own answer, or
+    the code `PENDING`.
+working : float
+    Unit roundoff of the arithmetic in which the wrapped model computes.
+n_threads : int
+
+Returns
+-------
+codes : int32 ndarray of shape (n_rows,)
+    Indices of labels, or `HAND_OVER`, `NOT_FINITE`, `PENDING`.
+stages : int32 ndarray of shape (n_rows,)
+    Where a row left; the number of all early stages when it did not.)doc")
+        .def("predict_one", &BoundEngine::predict_one, "x"_a, "n_stages"_a, "at_end"_a, "working"_a,
+             nb::sig("def predict_one(self, x: numpy.typing.NDArray[typing.Any], n_stages: int, at_end: "
+                     "typing.Literal['full', 'answer', 'pending'], working: float) -> tuple[int, int]"),
+             "Compute code and stage of one row, a 1-D array; see `predict`.")
+        .def("trace", &BoundEngine::trace, "rows"_a, "n_threads"_a,
+             nb::sig("def trace(self, rows: Rows, n_threads: int) -> typing.Any"),
+             R"doc(See every row at every early stage; nobody leaves.
+
+Returns
+-------
+ndarray of shape (n_rows, n_stages), or a tuple of two
+    One output: scores. Several: codes (int32) and confidence. Scores and confidence are float32 if
+    `single`, otherwise float64.)doc")
+        .def("decide", &BoundEngine::decide<float>, nb::arg("scores").noconvert(), "error"_a,
+             nb::sig("def decide(self, scores: numpy.typing.NDArray[numpy.float32], error: float) -> "
+                     "numpy.typing.NDArray[numpy.int32]"),
+             R"doc(Turn the wrapped model's own full scores into codes.
+
+Parameters
+----------
+scores : float32 or float64 ndarray of shape (n_rows, n_outputs)
+error : float
+    How far each score may be off.
+
+Returns
+-------
+int32 ndarray of shape (n_rows,)
+    `HAND_OVER` where scores within the error, or within the engine's tie margin, give another label.)doc")
+        .def("decide", &BoundEngine::decide<double>, nb::arg("scores").noconvert(), "error"_a,
+             nb::sig("def decide(self, scores: numpy.typing.NDArray[numpy.float64], error: float) -> "
+                     "numpy.typing.NDArray[numpy.int32]"),
+             R"doc(Turn the wrapped model's own full scores into codes.
+
+Parameters
+----------
+scores : float32 or float64 ndarray of shape (n_rows, n_outputs)
+error : float
+    How far each score may be off.
+
+Returns
+-------
+int32 ndarray of shape (n_rows,)
+    `HAND_OVER` where scores within the error, or within the engine's tie margin, give another label.)doc")
+        .def_prop_ro("n_stages", &BoundEngine::n_stages, "Number of early stages.")
+        .def_prop_ro("single", &BoundEngine::single, "Whether early stages compute in float32.");
+}
+
 }  // namespace wald::bindings

@@ -103,7 +103,19 @@ private:
 
 inline void bind_forest(nb::module_& m) {
     using namespace nb::literals;
-    nb::class_<BoundForest>(m, "Forest")
+    nb::class_<BoundForest>(m, "Forest", R"doc(Sums of regression trees, for finite rows.
+
+Parameters
+----------
+base : float
+    What the sum starts with.
+ends : int64 ndarray of shape (n_trees + 1,)
+    Where the nodes of each tree begin, its root first.
+feature, left, right : int32 ndarray of shape (n_nodes,)
+    Children count within their tree; both are 0 at a leaf.
+threshold, value : float64 ndarray of shape (n_nodes,)
+    A row goes left where its feature is at most the threshold.
+n_features : int)doc")
         .def(
             "__init__",
             [](BoundForest* self, double base, Longs ends, Indices feature, Doubles threshold, Indices left,
@@ -112,7 +124,8 @@ inline void bind_forest(nb::module_& m) {
             },
             nb::kw_only(), "base"_a, "ends"_a.noconvert(), "feature"_a.noconvert(), "threshold"_a.noconvert(),
             "left"_a.noconvert(), "right"_a.noconvert(), "value"_a.noconvert(), "n_features"_a)
-        .def("__call__", &BoundForest::operator(), "rows"_a.noconvert());
+        .def("__call__", &BoundForest::operator(), "rows"_a.noconvert(),
+             "Sums (n,) for rows (n, n_features), C order: the trees' values, added up in their order.");
 }
 
 }  // namespace wald::bindings

@@ -156,4 +156,84 @@ inline nb::object term_values(const Model& m, BoundRows& b, int n_threads) {
     return nb::cast(values);
 }
 
+inline void bind_model(nb::module_& m) {
+    using namespace nb::literals;
+    nb::class_<Model>(m, "Model", "A model as terms, packed for the engine. Never changes.")
+        .def_static("kernel", &kernel_model, nb::kw_only(), "kernel"_a, "gamma"_a, "coef0"_a, "degree"_a, "vectors"_a,
+                    "landmarks"_a.none(), "order"_a.noconvert(), "linear"_a, "coef"_a, "intercept"_a, "n_features"_a,
+                    "kept"_a.none().noconvert(), "scale"_a.none(), "shift"_a.none(), "scaling_magnitude"_a,
+                    "fill"_a.none(), "single"_a, R"doc(Pack a kernel machine.
+
+Parameters
+----------
+kernel : {"rbf", "poly", "sigmoid"}
+gamma, coef0 : float
+degree : int
+vectors : float64 ndarray of shape (n_vectors, n_kept)
+landmarks : float64 ndarray of shape (n_landmarks, n_kept) or None
+    Numbered from n_vectors on.
+order : int64 ndarray of shape (n_terms,)
+    The vector or landmark of every term, in the plan's order.
+linear : uint8 ndarray of shape (n_terms,)
+    1 where the term is the plain dot product.
+coef : float64 ndarray of shape (n_outputs, n_terms)
+intercept : float64 ndarray of shape (n_outputs,)
+n_features : int
+    Of a raw row.
+kept : int32 ndarray of shape (n_kept,) or None
+    The features that `vectors` has, ascending; None: all.
+scale, shift : float64 ndarray of shape (n_features,) or None
+    A raw value becomes ``x * scale + shift`` first.
+scaling_magnitude : float
+    Norm of the largest values inside the wrapped model's scaling; they cancel, their rounding errors do not.
+fill : float64 ndarray of shape (n_features,) or None
+    Stands in for NaN, after scale and shift.
+single : bool
+    Evaluate in float32. What lies within rounding of a tie is evaluated once more in float64.)doc")
+        .def_static("linear", &linear_model, nb::kw_only(), "order"_a.noconvert(), "coef"_a, "intercept"_a,
+                    "fill"_a.none(), "magnitude"_a, "bias_magnitude"_a, "depth"_a,
+                    R"doc(Pack a linear model, which is always evaluated in float64.
+
+Parameters
+----------
+order : int32 ndarray
+    The columns that early stages read, in the plan's order.
+coef : float64 ndarray of shape (n_outputs, n_features)
+    In the features' own order.
+intercept : float64 ndarray of shape (n_outputs,)
+fill : float64 ndarray of shape (n_features,) or None
+    Stands in for NaN.
+magnitude : float64 ndarray of shape (n_features,)
+    ``|x| @ magnitude + bias_magnitude`` bounds the sizes of all that the wrapped model adds up.
+bias_magnitude : float
+depth : float
+    How many roundings of the wrapped model a value goes through at most.)doc")
+        .def("scores", &full_scores, "rows"_a, "working"_a, "n_threads"_a, "single"_a = false,
+             nb::sig("def scores(self, rows: Rows, working: float, n_threads: int, single: bool=False) -> "
+                     "tuple[numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64]]"),
+             R"doc(Compute full scores and their error bounds.
+
+Parameters
+----------
+rows : Rows
+working : float
+    Unit roundoff of the arithmetic in which the wrapped model computes.
+n_threads : int
+single : bool, default=False
+    Compute in float32, for a kernel machine that was packed so.
+
+Returns
+-------
+scores : float64 ndarray of shape (n_rows, n_outputs)
+    NaN where a row is not finite.
+errors : float64 ndarray of shape (n_rows,)
+    How far any score may be from the wrapped model's own.)doc")
+        .def("values", &term_values, "rows"_a, "n_threads"_a,
+             nb::sig("def values(self, rows: Rows, n_threads: int) -> numpy.typing.NDArray[numpy.float64]"),
+             "Compute the values of all terms (n_rows, n_terms), in packed order; NaN for rows that are not finite.")
+        .def_prop_ro("n_features", &Model::n_features, "Features of a raw row.")
+        .def_prop_ro("n_terms", &Model::n_terms, "Terms that early stages can use.")
+        .def_prop_ro("n_outputs", &Model::n_outputs, "Scores of a row.");
+}
+
 }  // namespace wald::bindings

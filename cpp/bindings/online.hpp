@@ -294,9 +294,9 @@ std::pair<std::string, std::string> ranges(const L& l) {
 
 // What every learner offers.
 template <class L>
-nb::class_<L> bind_learner(nb::module_& m, const char* name) {
+nb::class_<L> bind_learner(nb::module_& m, const char* name, const char* doc) {
     using namespace nb::literals;
-    return nb::class_<L>(m, name)
+    return nb::class_<L>(m, name, doc)
         .def(nb::init<std::int64_t, bool, const std::string&, double, double, bool, bool, std::int64_t,
                       const std::string&, const std::string&, const std::string&, const std::string&, double, double,
                       double, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::uint64_t,
@@ -305,27 +305,49 @@ nb::class_<L> bind_learner(nb::module_& m, const char* name) {
              "average"_a, "average_from"_a = 0, "attention"_a, "order"_a, "variance"_a, "error"_a, "width"_a,
              "target"_a, "audit_rate"_a, "budget"_a, "warm_up"_a, "ring"_a, "unit"_a, "line_offset"_a, "seed"_a,
              "costs"_a.none(), "watch_all"_a)
-        .def("answer", &L::answer, "average"_a)
-        .def("state", &L::state)
-        .def("restore", &L::restore, "state"_a)
-        .def_prop_ro("n_columns", [](const L& o) { return o.with([](const auto& l) { return l.config.n_columns; }); })
+        .def("answer", &L::answer, "average"_a,
+             nb::sig("def answer(self, average: bool) -> tuple[numpy.typing.NDArray[numpy.float64], float]"),
+             "Return weights and intercept, or their average over time.")
+        .def("state", &L::state, nb::sig("def state(self) -> dict[str, typing.Any]"),
+             "Everything that training has changed.")
+        .def("restore", &L::restore, "state"_a, nb::sig("def restore(self, state: dict[str, typing.Any]) -> None"),
+             "Put a state in place; ValueError if it is damaged or another learner's.")
+        .def_prop_ro(
+            "n_columns", [](const L& o) { return o.with([](const auto& l) { return l.config.n_columns; }); },
+            "Columns that dense rows must have: the features, and zeros up to a register's width.")
         .def_prop_ro("n_steps", [](const L& o) { return o.with([](const auto& l) { return l.step; }); })
         .def_prop_ro("n_updates", [](const L& o) { return o.with([](const auto& l) { return l.updates; }); })
         .def_prop_ro("n_fits", [](const L& o) { return o.with([](const auto& l) { return l.n_fits; }); })
         .def_prop_ro("features_seen", [](const L& o) { return o.with([](const auto& l) { return l.features_seen; }); })
         .def_prop_ro("cost_seen", [](const L& o) { return o.with([](const auto& l) { return l.cost_seen; }); })
-        .def_prop_ro("audits", [](const L& o) { return o.with([](const auto& l) { return counts_table(l.audits); }); })
-        .def_prop_ro("ranges", [](const L& o) { return o.with([](const auto& l) { return ranges(l); }); })
-        .def_prop_ro("truth", [](const L& o) { return o.with([](const auto& l) { return counts_table(l.truth); }); });
+        .def_prop_ro(
+            "audits", [](const L& o) { return o.with([](const auto& l) { return counts_table(l.audits); }); },
+            nb::sig("def audits(self) -> numpy.typing.NDArray[numpy.int64]"),
+            "Audited rows, those stopped, those needed, those stopped although needed; by class: shape (2, 4).")
+        .def_prop_ro(
+            "ranges", [](const L& o) { return o.with([](const auto& l) { return ranges(l); }); },
+            "Each class's constant boundary: it \"holds\", knows \"no spread\", or was moved to stop \"at once\" or "
+            "\"seldom\".")
+        .def_prop_ro(
+            "truth", [](const L& o) { return o.with([](const auto& l) { return counts_table(l.truth); }); },
+            nb::sig("def truth(self) -> numpy.typing.NDArray[numpy.int64]"),
+            "The same counts over all rows after the warm-up, if `watch_all` is set.");
 }
 
 inline void bind_online(nb::module_& m) {
     using namespace nb::literals;
-    bind_learner<OnlineLearner>(m, "OnlineLearner")
+    bind_learner<OnlineLearner>(m, "OnlineLearner", "A binary online learner of features, with its boundaries.")
         .def("train", &OnlineLearner::train, "rows"_a, "positive"_a.noconvert(), "weights"_a.none(),
              "negative_weight"_a, "positive_weight"_a, "shuffle"_a.none(), "settled"_a.noconvert().none() = nb::none(),
-             "skips_settled"_a = false)
-        .def("judge", &OnlineLearner::judge, "rows"_a, "average"_a, "width"_a);
+             "skips_settled"_a = false,
+             R"doc(Make one pass, in the rows' order or shuffled by a seed, and return the sum of the losses seen.
+
+Whether a row called for an update is noted in ``settled``. Rows that did not may be skipped.)doc")
+        .def(
+            "judge", &OnlineLearner::judge, "rows"_a, "average"_a, "width"_a,
+            nb::sig("def judge(self, rows: Rows, average: bool, width: float) -> "
+                    "tuple[numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.int64]]"),
+            "Margins of dense rows of unknown class, each left once its sign is clear, and the features read of each.");
 }
 
 }  // namespace wald::bindings

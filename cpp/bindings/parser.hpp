@@ -330,45 +330,67 @@ inline nb::dict parser_templates() {
 
 inline void bind_parser(nb::module_& m) {
     using namespace nb::literals;
-    nb::class_<Treebank>(m, "Treebank")
-        .def_static("read", &read_treebank, "text"_a, "name"_a, "conllx"_a = false)
+    nb::class_<Treebank>(m, "Treebank", "The text of a CoNLL file, and where its words are in it.")
+        .def_static("read", &read_treebank, "text"_a, "name"_a, "conllx"_a = false,
+                    "Read and check; errors say `name` and the line.")
         .def("__len__", [](const Treebank& t) { return t.sentences.size(); })
         .def_prop_ro("n_words", [](const Treebank& t) { return t.words.size(); })
-        .def("heads", &treebank_heads)
-        .def("offsets", &treebank_offsets)
-        .def("column", &treebank_column, "column"_a, "first"_a, "last"_a)
-        .def("line", &sentence_line, "sentence"_a)
-        .def("sentence", &sentence_text, "sentence"_a)
+        .def("heads", &treebank_heads, "Heads as in the text, -1 where none is given.")
+        .def("offsets", &treebank_offsets, "First word of every sentence, and the number of words.")
+        .def("column", &treebank_column, "column"_a, "first"_a, "last"_a,
+             nb::sig("def column(self, column: int, first: int, last: int) -> list[str]"),
+             "One of the ten columns of words first to last.")
+        .def("line", &sentence_line, "sentence"_a, "Line of the sentence's first word, counted from 1.")
+        .def("sentence", &sentence_text, "sentence"_a, "One sentence with its comments and the empty line behind it.")
         .def("text", &treebank_text, "heads"_a.none().noconvert() = nb::none(), "names"_a = std::vector<std::string>(),
-             "relations"_a.none().noconvert() = nb::none());
-    m.def("decode_tree", &decode_tree, "scores"_a.noconvert(), "projective"_a, "single_root"_a, "sparse"_a = false);
-    m.def("parser_templates", &parser_templates);
-    nb::class_<ParserModel>(m, "ParserModel")
+             "relations"_a.none().noconvert() = nb::none(),
+             "Return the text, with other heads and relations if they are given.");
+    m.def("decode_tree", &decode_tree, "scores"_a.noconvert(), "projective"_a, "single_root"_a, "sparse"_a = false,
+          "Heads of the words of the best tree over a matrix [head, modifier], word 0 the root.");
+    m.def("parser_templates", &parser_templates, nb::sig("def parser_templates() -> dict[str, list[str]]"),
+          "Return the templates of the parser's features, in the order of their numbers; relations from 4096 on.");
+    nb::class_<ParserModel>(m, "ParserModel", "A trained parser. Never changes.")
         .def(nb::new_(&parser_model), "fine"_a, "coarse"_a, "longest"_a.noconvert(), "bits"_a, "weights"_a.noconvert(),
              "labels"_a, "label_bits"_a, "label_weights"_a.noconvert(), "pruner_bits"_a, "pruner"_a.noconvert())
-        .def("state", &ParserModel::state)
+        .def("state", &ParserModel::state, nb::sig("def state(self) -> tuple[typing.Any, ...]"),
+             "Return what the constructor takes.")
         .def_prop_ro("labels", [](const ParserModel& p) { return p.model->labels; })
-        .def_prop_ro("prunes", [](const ParserModel& p) { return p.model->pruner_or_null() != nullptr; })
-        .def_prop_ro("n_tags",
-                     [](const ParserModel& p) {
-                         return std::make_pair(p.model->lexicon.fine.n_tags(), p.model->lexicon.coarse.n_tags());
-                     })
-        .def("parse", &ParserModel::parse, "treebank"_a, nb::kw_only(), "projective"_a, "single_root"_a, "n_groups"_a,
-             "filter"_a, "factor"_a, "extra"_a, "margin"_a, "relations"_a, "n_threads"_a)
+        .def_prop_ro(
+            "prunes", [](const ParserModel& p) { return p.model->pruner_or_null() != nullptr; },
+            "Whether there is a pruner.")
+        .def_prop_ro(
+            "n_tags",
+            [](const ParserModel& p) {
+                return std::make_pair(p.model->lexicon.fine.n_tags(), p.model->lexicon.coarse.n_tags());
+            },
+            "Numbers of fine and of coarse tags, with the root and the others.")
+        .def(
+            "parse", &ParserModel::parse, "treebank"_a, nb::kw_only(), "projective"_a, "single_root"_a, "n_groups"_a,
+            "filter"_a, "factor"_a, "extra"_a, "margin"_a, "relations"_a, "n_threads"_a,
+            nb::sig("def parse(self, treebank: Treebank, *, projective: bool, single_root: bool, n_groups: int, "
+                    "filter: bool, factor: float, extra: float, margin: float, relations: bool, n_threads: int) -> "
+                    "tuple[numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.int32], "
+                    "numpy.typing.NDArray[numpy.float64], int]"),
+            R"doc(Heads, numbers of relations, seconds for features, scores, decoding and relations, arcs scored by groups.
+
+A margin below 0 stands for no pruner.)doc")
         .def("arcs", &ParserModel::arcs, "treebank"_a, "sentence"_a, nb::kw_only(), "filter"_a, "factor"_a, "extra"_a,
-             "margin"_a)
+             "margin"_a,
+             nb::sig("def arcs(self, treebank: Treebank, sentence: int, *, filter: bool, factor: float, extra: float, "
+                     "margin: float) -> tuple[numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.int32]]"),
+             "Heads and modifiers of the arcs that the groups score.")
         .def("arc_scores", &ParserModel::arc_scores, "treebank"_a, "sentence"_a, "group"_a, "heads"_a.noconvert(),
-             "modifiers"_a.noconvert());
-    nb::class_<ParserLearner>(m, "ParserLearner")
+             "modifiers"_a.noconvert(), "Scores of chosen arcs by one group of features, or by the pruner, 2.");
+    nb::class_<ParserLearner>(m, "ParserLearner", "Weights that are being learned.")
         .def(nb::init<const Treebank&, int, int, int>(), "treebank"_a, nb::kw_only(), "bits"_a, "label_bits"_a,
              "pruner_bits"_a)
-        .def("see", &ParserLearner::see, "treebank"_a)
+        .def("see", &ParserLearner::see, "treebank"_a, "Let arcs of the lengths that occur here be scored.")
         .def("learn", &ParserLearner::pass, "treebank"_a, "order"_a.noconvert(), nb::kw_only(), "projective"_a,
              "single_root"_a, "n_groups"_a, "filter"_a, "factor"_a, "extra"_a, "mira"_a, "step"_a, "random_states"_a,
-             "by_head"_a, "loss_augmented"_a, "seed"_a)
+             "by_head"_a, "loss_augmented"_a, "seed"_a, "One pass over sentences that were seen.")
         .def("learn_pruner", &ParserLearner::pass_pruner, "treebank"_a, "order"_a.noconvert(), nb::kw_only(),
-             "filter"_a, "factor"_a, "extra"_a, "rate"_a)
-        .def("model", &ParserLearner::model);
+             "filter"_a, "factor"_a, "extra"_a, "rate"_a, "Make one pass for the pruner.")
+        .def("model", &ParserLearner::model, "Return the averaged weights.");
 }
 
 }  // namespace wald::bindings

@@ -94,16 +94,27 @@ private:
 
 inline void bind_parser_session(nb::module_& m) {
     using namespace nb::literals;
-    nb::class_<ParserSession>(m, "ParserSession")
+    nb::class_<ParserSession>(
+        m, "ParserSession",
+        "Sentences that are parsed again and again; a state has a byte for every word of all of them.")
         .def(nb::init<const ParserModel&, const Treebank&, bool, bool, bool, bool, double, double, double, int>(),
              "model"_a, "treebank"_a, nb::kw_only(), "projective"_a, "single_root"_a, "by_head"_a, "filter"_a,
              "factor"_a, "extra"_a, "margin"_a, "n_threads"_a)
-        .def("decode", &ParserSession::decode, "state"_a.noconvert(), "examples"_a.none().noconvert() = nb::none())
-        .def("evidence", &ParserSession::evidence, "state"_a.noconvert(), "examples"_a.none().noconvert() = nb::none())
-        .def("look", &ParserSession::look)
+        .def("decode", &ParserSession::decode, "state"_a.noconvert(), "examples"_a.none().noconvert() = nb::none(),
+             "Heads of the words of some sentences, in their order.")
+        .def("evidence", &ParserSession::evidence, "state"_a.noconvert(), "examples"_a.none().noconvert() = nb::none(),
+             nb::sig("def evidence(self, state: numpy.typing.NDArray[numpy.uint8], examples: "
+                     "numpy.typing.NDArray[numpy.int64] | None=None) -> tuple[numpy.typing.NDArray[numpy.int32], "
+                     "numpy.typing.NDArray[numpy.float32]]"),
+             "The same, and what the scores say of every word: (n_words, 10).")
+        .def("look", &ParserSession::look,
+             nb::sig("def look(self) -> tuple[numpy.typing.NDArray[numpy.uint8], numpy.typing.NDArray[numpy.uint8], "
+                     "numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.float32]]"),
+             "Fine tags, coarse tags, numbers of arcs and gaps between the two best cheap scores of all words.")
         .def("offsets", &ParserSession::offsets)
-        .def_prop_ro("seconds", &ParserSession::seconds)
-        .def_prop_ro("extracted", &ParserSession::extracted);
+        .def_prop_ro("seconds", &ParserSession::seconds, nb::sig("def seconds(self) -> tuple[float, float]"),
+                     "By group, over all threads.")
+        .def_prop_ro("extracted", &ParserSession::extracted, "Words with the costly group.");
 }
 
 }  // namespace wald::bindings

@@ -191,17 +191,32 @@ inline nb::ndarray<nb::numpy, bool> any_of_each(const Flags& flags, const Longs&
 
 inline void bind_policies(nb::module_& m) {
     using namespace nb::literals;
-    m.def("parts_of", &parts_of, "offsets"_a.noconvert(), "examples"_a.noconvert());
-    m.def("any_of_each", &any_of_each, "flags"_a.noconvert(), "ends"_a.noconvert());
-    m.def("simple_rows", &simple_rows, "alone"_a.noconvert(), "offsets"_a.noconvert(), "examples"_a.noconvert());
-    m.def("complex_rows", &complex_rows, "known"_a.noconvert(), "state"_a.noconvert(), "alone"_a.noconvert().none(),
-          "offsets"_a.noconvert(), "examples"_a.noconvert());
+    m.def(
+        "parts_of", &parts_of, "offsets"_a.noconvert(), "examples"_a.noconvert(),
+        nb::sig("def parts_of(offsets: numpy.typing.NDArray[numpy.int64], examples: numpy.typing.NDArray[numpy.int64]) "
+                "-> tuple[numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.int64]]"),
+        "The parts that some examples have, and where each example's begin and end among them.");
+    m.def("any_of_each", &any_of_each, "flags"_a.noconvert(), "ends"_a.noconvert(),
+          "Of each example, whether any of its flags (n_parts, K) is set.");
+    m.def("simple_rows", &simple_rows, "alone"_a.noconvert(), "offsets"_a.noconvert(), "examples"_a.noconvert(),
+          "What is known of each part alone, of its neighbours; its place from both ends; its example's length.");
+    m.def(
+        "complex_rows", &complex_rows, "known"_a.noconvert(), "state"_a.noconvert(), "alone"_a.noconvert().none(),
+        "offsets"_a.noconvert(), "examples"_a.noconvert(),
+        R"doc(What is known and bought of each part of the examples, beside its neighbours' and the means; places; ``alone``.
+
+``known`` has rows for the parts of these examples, the others for all parts.)doc");
     m.def("part_chances", &part_chances, "forest"_a, "known"_a.noconvert(), "state"_a.noconvert(),
-          "alone"_a.noconvert().none(), "offsets"_a.noconvert(), "examples"_a.noconvert());
+          "alone"_a.noconvert().none(), "offsets"_a.noconvert(), "examples"_a.noconvert(),
+          "Logarithms of the probabilities that a forest gives for these rows; -inf for parts that lack no group.");
     m.def("choose", &choose, "priority"_a.noconvert(), "lacks"_a.noconvert(), "ends"_a.noconvert(), "threshold"_a,
-          "pace"_a);
-    m.def("afford", &afford, "chosen"_a.noconvert(), "priority"_a.noconvert(), "lacks"_a.noconvert(),
-          "ends"_a.noconvert(), "per_part"_a, "costs"_a.noconvert());
+          "pace"_a,
+          "Of each example's items above the threshold, the best share ``pace``, rounded up, at least one: (n_parts, "
+          "K).");
+    m.def(
+        "afford", &afford, "chosen"_a.noconvert(), "priority"_a.noconvert(), "lacks"_a.noconvert(),
+        "ends"_a.noconvert(), "per_part"_a, "costs"_a.noconvert(),
+        "Of what is chosen, the best that each example can afford, ``per_part`` for each of its parts: (n_parts, K).");
 }
 
 }  // namespace wald::bindings

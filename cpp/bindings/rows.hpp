@@ -126,4 +126,21 @@ inline double largest(BoundRows& b, int n_threads) {
     return largest_magnitude(b.view(), std::clamp(n_threads, 1, thread_limit()));
 }
 
+inline void bind_rows(nb::module_& m) {
+    using namespace nb::literals;
+    nb::class_<BoundRows>(
+        m, "Rows", "Rows in the caller's memory, which is kept alive and not copied. Do not write into it meanwhile.")
+        .def_static("dense", &dense_rows, "x"_a, "View a 2-D array of float32, float64 or uint8, with any strides.")
+        .def_static("columns", &column_rows, "n_rows"_a, "columns"_a,
+                    "View columns that lie apart, each float32, float64 or uint8; None where nobody will read.")
+        .def_static(
+            "csr", &csr_rows, "values"_a, "indices"_a.noconvert(), "indptr"_a.noconvert(), "n_columns"_a,
+            "ascending"_a = true,
+            "View a CSR matrix, whose indices ascend within every row unless only online learners are to read it.")
+        .def("take", &take, "ids"_a.noconvert(), "Let calls see the rows ``ids`` only, in that order.")
+        .def("largest_magnitude", &largest, "n_threads"_a,
+             "Largest absolute value of all rows; infinity or NaN if one is there. Bytes count as 255.")
+        .def("__len__", &BoundRows::size);
+}
+
 }  // namespace wald::bindings

@@ -1,36 +1,42 @@
-"""The compiled engine: rows as the caller keeps them, models as terms, and the loop over stages."""
+"""The compiled engine. Written by `make stub`: edit the bindings in cpp/bindings instead."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, final
+from typing import Any, Literal, overload
 
-import numpy as np
+import numpy
+import numpy.typing
 from numpy.typing import NDArray
 
-HAND_OVER: int
-"""Code of a row within rounding of a tie: the wrapped estimator decides."""
+HAND_OVER: int = -1
 
-NOT_FINITE: int
-"""Code of a row that holds NaN or infinity."""
+NOT_FINITE: int = -2
 
-PENDING: int
+PENDING: int = -3
+
 LIMITS: dict[str, int]
-"""Code of a row that needs a later stage than the call allows."""
 
 def simd_levels() -> list[str]:
-    """Instruction sets that this build and this machine both have, ``"baseline"`` first."""
+    """
+    Instruction sets that this build and this machine both have, ``"baseline"`` first.
+    """
 
 def simd_level() -> str:
-    """Return the instruction set in use: the last of `simd_levels`, or what ``WALD_SIMD`` names."""
+    """
+    Return the instruction set in use: the last of `simd_levels`, or what ``WALD_SIMD`` names.
+    """
 
 def get_num_threads() -> int:
     """Return how many threads a call uses at most."""
 
 def set_num_threads(n: int) -> None:
-    """Set how many threads a call uses at most, whatever it asks for; less than 1 means 1."""
+    """
+    Set how many threads a call uses at most, whatever it asks for; less than 1 means 1.
+    """
 
-@final
 class Rows:
-    """Rows in the caller's memory, which is kept alive and not copied. Do not write into it meanwhile."""
+    """
+    Rows in the caller's memory, which is kept alive and not copied. Do not write into it meanwhile.
+    """
 
     @staticmethod
     def dense(x: NDArray[Any]) -> Rows:
@@ -38,52 +44,58 @@ class Rows:
 
     @staticmethod
     def columns(n_rows: int, columns: Sequence[NDArray[Any] | None]) -> Rows:
-        """View columns that lie apart, each float32, float64 or uint8; None where nobody will read."""
+        """
+        View columns that lie apart, each float32, float64 or uint8; None where nobody will read.
+        """
 
     @staticmethod
     def csr(
         values: NDArray[Any],
-        indices: NDArray[np.int32],
-        indptr: NDArray[np.int64],
+        indices: NDArray[numpy.int32],
+        indptr: NDArray[numpy.int64],
         n_columns: int,
         ascending: bool = True,
     ) -> Rows:
-        """View a CSR matrix, whose indices ascend within every row unless only online learners are to read it."""
+        """
+        View a CSR matrix, whose indices ascend within every row unless only online learners are to read it.
+        """
 
-    def take(self, ids: NDArray[np.int64]) -> None:
+    def take(self, ids: NDArray[numpy.int64]) -> None:
         """Let calls see the rows ``ids`` only, in that order."""
 
     def largest_magnitude(self, n_threads: int) -> float:
-        """Largest absolute value of all rows; infinity or NaN if one is there. Bytes count as 255."""
+        """
+        Largest absolute value of all rows; infinity or NaN if one is there. Bytes count as 255.
+        """
 
     def __len__(self) -> int: ...
 
-@final
 class Model:
     """A model as terms, packed for the engine. Never changes."""
 
     @staticmethod
     def kernel(
         *,
-        kernel: Literal["rbf", "poly", "sigmoid"],
+        kernel: str,
         gamma: float,
         coef0: float,
         degree: int,
-        vectors: NDArray[np.float64],
-        landmarks: NDArray[np.float64] | None,
-        order: NDArray[np.int64],
-        linear: NDArray[np.uint8],
-        coef: NDArray[np.float64],
-        intercept: NDArray[np.float64],
+        vectors: NDArray[numpy.float64],
+        landmarks: NDArray[numpy.float64] | None,
+        order: NDArray[numpy.int64],
+        linear: NDArray[numpy.uint8],
+        coef: NDArray[numpy.float64],
+        intercept: NDArray[numpy.float64],
         n_features: int,
-        kept: NDArray[np.int32] | None,
-        scale: NDArray[np.float64] | None,
-        shift: NDArray[np.float64] | None,
+        kept: NDArray[numpy.int32] | None,
+        scale: NDArray[numpy.float64] | None,
+        shift: NDArray[numpy.float64] | None,
         scaling_magnitude: float,
-        fill: NDArray[np.float64] | None,
+        fill: NDArray[numpy.float64] | None,
         single: bool,
     ) -> Model:
-        """Pack a kernel machine.
+        """
+        Pack a kernel machine.
 
         Parameters
         ----------
@@ -116,15 +128,16 @@ class Model:
     @staticmethod
     def linear(
         *,
-        order: NDArray[np.int32],
-        coef: NDArray[np.float64],
-        intercept: NDArray[np.float64],
-        fill: NDArray[np.float64] | None,
-        magnitude: NDArray[np.float64],
+        order: NDArray[numpy.int32],
+        coef: NDArray[numpy.float64],
+        intercept: NDArray[numpy.float64],
+        fill: NDArray[numpy.float64] | None,
+        magnitude: NDArray[numpy.float64],
         bias_magnitude: float,
         depth: float,
     ) -> Model:
-        """Pack a linear model, which is always evaluated in float64.
+        """
+        Pack a linear model, which is always evaluated in float64.
 
         Parameters
         ----------
@@ -142,13 +155,11 @@ class Model:
             How many roundings of the wrapped model a value goes through at most.
         """
 
-    def values(self, rows: Rows, n_threads: int) -> NDArray[np.float64]:
-        """Compute the values of all terms (n_rows, n_terms), in packed order; NaN for rows that are not finite."""
-
     def scores(
         self, rows: Rows, working: float, n_threads: int, single: bool = False
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Compute full scores and their error bounds.
+    ) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64]]:
+        """
+        Compute full scores and their error bounds.
 
         Parameters
         ----------
@@ -167,6 +178,11 @@ class Model:
             How far any score may be from the wrapped model's own.
         """
 
+    def values(self, rows: Rows, n_threads: int) -> NDArray[numpy.float64]:
+        """
+        Compute the values of all terms (n_rows, n_terms), in packed order; NaN for rows that are not finite.
+        """
+
     @property
     def n_features(self) -> int:
         """Features of a raw row."""
@@ -179,9 +195,9 @@ class Model:
     def n_outputs(self) -> int:
         """Scores of a row."""
 
-@final
 class Engine:
-    """A packed model with stages, readouts and thresholds. Never changes; threads may share it.
+    """
+    A packed model with stages, readouts and thresholds. Never changes; threads may share it.
 
     Parameters
     ----------
@@ -211,27 +227,23 @@ class Engine:
         self,
         model: Model,
         *,
-        decision: Literal["sign", "argmax", "votes"],
+        decision: str,
         n_classes: int,
         threshold: float,
         tie_positive: bool,
         break_ties: bool,
         tie_margin: float,
-        terms: NDArray[np.int64],
-        weights: Sequence[NDArray[np.float64]],
-        bias: Sequence[NDArray[np.float64]],
-        low: NDArray[np.float64],
-        high: NDArray[np.float64],
+        terms: NDArray[numpy.int64],
+        weights: Sequence[NDArray[numpy.float64]],
+        bias: Sequence[NDArray[numpy.float64]],
+        low: NDArray[numpy.float64],
+        high: NDArray[numpy.float64],
     ) -> None: ...
     def predict(
-        self,
-        rows: Rows,
-        n_stages: int,
-        at_end: Literal["full", "answer", "pending"],
-        working: float,
-        n_threads: int,
-    ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """Compute codes and stages.
+        self, rows: Rows, n_stages: int, at_end: Literal["full", "answer", "pending"], working: float, n_threads: int
+    ) -> tuple[NDArray[numpy.int32], NDArray[numpy.int32]]:
+        """
+        Compute codes and stages.
 
         Parameters
         ----------
@@ -259,7 +271,8 @@ class Engine:
         """Compute code and stage of one row, a 1-D array; see `predict`."""
 
     def trace(self, rows: Rows, n_threads: int) -> Any:
-        """See every row at every early stage; nobody leaves.
+        """
+        See every row at every early stage; nobody leaves.
 
         Returns
         -------
@@ -268,8 +281,12 @@ class Engine:
             `single`, otherwise float64.
         """
 
-    def decide(self, scores: NDArray[np.float32] | NDArray[np.float64], error: float) -> NDArray[np.int32]:
-        """Turn the wrapped model's own full scores into codes.
+    @overload
+    def decide(self, scores: NDArray[numpy.float32], error: float) -> NDArray[numpy.int32]: ...
+    @overload
+    def decide(self, scores: NDArray[numpy.float64], error: float) -> NDArray[numpy.int32]:
+        """
+        Turn the wrapped model's own full scores into codes.
 
         Parameters
         ----------
@@ -291,38 +308,35 @@ class Engine:
     def single(self) -> bool:
         """Whether early stages compute in float32."""
 
-@final
 class ChainGroup:
-    """Features of one group, as far as they are known; what is added is not copied and must not be changed."""
+    """
+    Features of one group, as far as they are known; what is added is not copied and must not be changed.
+    """
 
     def __init__(self, n_parts: int, n_features: int) -> None: ...
-    def add_dense(self, values: NDArray[np.float32], parts: NDArray[np.int64]) -> int:
-        """Take rows (n, n_features), C order, for n ascending parts without any; -1, or the first row not finite."""
+    def add_dense(self, values: NDArray[numpy.float32], parts: NDArray[numpy.int64]) -> int:
+        """
+        Take rows (n, n_features), C order, for n ascending parts without any; -1, or the first row not finite.
+        """
 
     def add_csr(
         self,
-        values: NDArray[np.float32],
-        indices: NDArray[np.int32],
-        indptr: NDArray[np.int64],
-        parts: NDArray[np.int64],
+        values: NDArray[numpy.float32],
+        indices: NDArray[numpy.int32],
+        indptr: NDArray[numpy.int64],
+        parts: NDArray[numpy.int64],
     ) -> int:
-        """Take CSR rows, indices ascending within a row; -1, or the first row that is not finite."""
+        """
+        Take CSR rows, indices ascending within a row; -1, or the first row that is not finite.
+        """
 
     @property
     def n_features(self) -> int:
         """Number of features."""
 
-def hash_names(
-    sequences: list[list[Any]], n_columns: int, numbers: tuple[type, ...], flatten: Callable[[Any], dict[str, float]]
-) -> tuple[NDArray[np.float32], NDArray[np.int32], NDArray[np.int64]]:
-    """Values, columns and indptr of canonical CSR: a row for every part, a dict or list of features, of all sequences.
-
-    ``numbers`` count as numbers, besides float and int; ``flatten`` names the features of parts that hold other types.
-    """
-
-@final
 class Chain:
-    """Weights of a linear chain, and inference with them; pickles.
+    """
+    Weights of a linear chain, and inference with them; pickles.
 
     ``states`` (parts,): bit k says whether a part has costly group k. ``chosen``: sequences to answer for, in order.
     ``cheap`` (all parts, n_labels): node scores, as `scores` gives them, of parts without costly groups, if known.
@@ -332,94 +346,105 @@ class Chain:
     def scores(
         self,
         groups: Sequence[ChainGroup],
-        states: NDArray[np.uint8],
-        offsets: NDArray[np.int64],
-        chosen: NDArray[np.int64] | None,
-        cheap: NDArray[np.float32] | None,
+        states: NDArray[numpy.uint8],
+        offsets: NDArray[numpy.int64],
+        chosen: NDArray[numpy.int64] | None,
+        cheap: NDArray[numpy.float32] | None,
         n_threads: int,
-    ) -> NDArray[np.float32]:
+    ) -> NDArray[numpy.float32]:
         """Node scores (parts, n_labels)."""
 
     def predict(
         self,
         groups: Sequence[ChainGroup],
-        states: NDArray[np.uint8],
-        offsets: NDArray[np.int64],
-        chosen: NDArray[np.int64] | None,
-        cheap: NDArray[np.float32] | None,
+        states: NDArray[numpy.uint8],
+        offsets: NDArray[numpy.int64],
+        chosen: NDArray[numpy.int64] | None,
+        cheap: NDArray[numpy.float32] | None,
         n_threads: int,
-    ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+    ) -> tuple[NDArray[numpy.int32], NDArray[numpy.float32]]:
         """Labels (parts,) and scores (sequences,) of the best paths."""
 
     def decode(
-        self, node: NDArray[np.float32], offsets: NDArray[np.int64], n_threads: int
-    ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+        self, node: NDArray[numpy.float32], offsets: NDArray[numpy.int64], n_threads: int
+    ) -> tuple[NDArray[numpy.int32], NDArray[numpy.float32]]:
         """The same from node scores."""
 
     def max_marginals(
-        self, node: NDArray[np.float32], offsets: NDArray[np.int64], n_threads: int
-    ) -> NDArray[np.float32]:
+        self, node: NDArray[numpy.float32], offsets: NDArray[numpy.int64], n_threads: int
+    ) -> NDArray[numpy.float32]:
         """Score (parts, n_labels) of the best path through each label."""
 
     def marginals(
-        self, node: NDArray[np.float32], offsets: NDArray[np.int64], scale: float, n_threads: int
-    ) -> NDArray[np.float32]:
+        self, node: NDArray[numpy.float32], offsets: NDArray[numpy.int64], scale: float, n_threads: int
+    ) -> NDArray[numpy.float32]:
         """Probabilities (parts, n_labels) under exp(scale * score)."""
 
     def evidence(
         self,
         groups: Sequence[ChainGroup],
-        states: NDArray[np.uint8],
-        offsets: NDArray[np.int64],
-        chosen: NDArray[np.int64] | None,
-        cheap: NDArray[np.float32] | None,
+        states: NDArray[numpy.uint8],
+        offsets: NDArray[numpy.int64],
+        chosen: NDArray[numpy.int64] | None,
+        cheap: NDArray[numpy.float32] | None,
         scale: float,
         n_threads: int,
-    ) -> NDArray[np.float32]:
+    ) -> NDArray[numpy.float32]:
         """What the answers rest on (parts, 11); see `ChainSession.evidence`."""
 
     @staticmethod
-    def part_features(node: NDArray[np.float32], every: bool) -> NDArray[np.float32]:
-        """What node scores say (parts, 2 or 2 + n_labels); see `ChainSession.part_features`."""
+    def part_features(node: NDArray[numpy.float32], every: bool) -> NDArray[numpy.float32]:
+        """
+        What node scores say (parts, 2 or 2 + n_labels); see `ChainSession.part_features`.
+        """
 
     def best_paths(
-        self, node: NDArray[np.float32], offsets: NDArray[np.int64], k: int, n_threads: int
-    ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-        """Labels (parts * k,), the k paths of a sequence one behind the other, and scores (sequences, k)."""
+        self, node: NDArray[numpy.float32], offsets: NDArray[numpy.int64], k: int, n_threads: int
+    ) -> tuple[NDArray[numpy.int32], NDArray[numpy.float32]]:
+        """
+        Labels (parts * k,), the k paths of a sequence one behind the other, and scores (sequences, k).
+        """
 
     def finite(self) -> bool:
         """Whether no weight is NaN or infinite."""
 
-    def table(self) -> NDArray[np.float32]:
-        """Weights (rows, n_labels): a row for each state, first and last place, label before, feature of each block."""
+    def table(self) -> NDArray[numpy.float32]:
+        """
+        Weights (rows, n_labels): a row for each state, first and last place, label before, feature of each block.
+        """
 
-    def fill(self, table: NDArray[np.float32]) -> None:
+    def fill(self, table: NDArray[numpy.float32]) -> None:
         """Take over such a table."""
 
-@final
+    def __getstate__(self) -> tuple[int, list[int], bool, NDArray[numpy.float32]]: ...
+    def __setstate__(self, arg: tuple[int, Sequence[int], bool, NDArray[numpy.float32]], /) -> None: ...
+
 class ChainLesson:
-    """Labelled sequences, and how the states under which they are seen are drawn."""
+    """
+    Labelled sequences, and how the states under which they are seen are drawn.
+    """
 
     def __init__(
         self,
         model: Chain,
         groups: Sequence[ChainGroup],
-        labels: NDArray[np.int32],
-        offsets: NDArray[np.int64],
+        labels: NDArray[numpy.int32],
+        offsets: NDArray[numpy.int64],
         random: bool,
         seed: int,
     ) -> None: ...
 
-@final
 class ChainPerceptron:
     """The structured perceptron."""
 
     def __init__(self, start: Chain) -> None: ...
+    def epoch(self, lesson: ChainLesson, order: NDArray[numpy.int64], turn: int, margin: float) -> int:
+        """
+        Take one turn over the sequences; how many labels were wrong, margin included.
+        """
+
     def __copy__(self) -> ChainPerceptron:
         """Give one that learns apart from this one."""
-
-    def epoch(self, lesson: ChainLesson, order: NDArray[np.int64], turn: int, margin: float) -> int:
-        """Take one turn over the sequences; how many labels were wrong, margin included."""
 
     def current(self) -> Chain:
         """Weights as they are."""
@@ -427,16 +452,17 @@ class ChainPerceptron:
     def averaged(self) -> Chain:
         """Weights, averaged over all steps."""
 
-@final
 class ChainFrankWolfe:
     """The structural SVM by block-coordinate Frank-Wolfe."""
 
     def __init__(self, start: Chain, lesson: ChainLesson, strength: float, copies: int) -> None: ...
-    def epoch(self, order: NDArray[np.int64]) -> None:
+    def epoch(self, order: NDArray[numpy.int64]) -> None:
         """Take one turn over sequence * copies + copy."""
 
     def gap(self, average: bool) -> float:
-        """Primal minus dual objective, of the last weights or of the averaged ones."""
+        """
+        Primal minus dual objective, of the last weights or of the averaged ones.
+        """
 
     def current(self) -> Chain:
         """Weights as they are."""
@@ -444,9 +470,18 @@ class ChainFrankWolfe:
     def averaged(self) -> Chain:
         """Weights, averaged over all steps, later ones counting more."""
 
-@final
+def hash_names(
+    sequences: list[list[Any]], n_columns: int, numbers: tuple[type, ...], flatten: Callable[[Any], dict[str, float]]
+) -> tuple[NDArray[numpy.float32], NDArray[numpy.int32], NDArray[numpy.int64]]:
+    """
+    Values, columns and indptr of canonical CSR: a row for every part, a dict or list of features, of all sequences.
+
+    ``numbers`` count as numbers, besides float and int; ``flatten`` names the features of parts that hold other types.
+    """
+
 class Forest:
-    """Sums of regression trees, for finite rows.
+    """
+    Sums of regression trees, for finite rows.
 
     Parameters
     ----------
@@ -465,64 +500,18 @@ class Forest:
         self,
         *,
         base: float,
-        ends: NDArray[np.int64],
-        feature: NDArray[np.int32],
-        threshold: NDArray[np.float64],
-        left: NDArray[np.int32],
-        right: NDArray[np.int32],
-        value: NDArray[np.float64],
+        ends: NDArray[numpy.int64],
+        feature: NDArray[numpy.int32],
+        threshold: NDArray[numpy.float64],
+        left: NDArray[numpy.int32],
+        right: NDArray[numpy.int32],
+        value: NDArray[numpy.float64],
         n_features: int,
     ) -> None: ...
-    def __call__(self, rows: NDArray[np.float32]) -> NDArray[np.float64]:
-        """Sums (n,) for rows (n, n_features), C order: the trees' values, added up in their order."""
-
-def parts_of(offsets: NDArray[np.int64], examples: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The parts that some examples have, and where each example's begin and end among them."""
-
-def any_of_each(flags: NDArray[np.bool_], ends: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Of each example, whether any of its flags (n_parts, K) is set."""
-
-def simple_rows(
-    alone: NDArray[np.float32], offsets: NDArray[np.int64], examples: NDArray[np.int64]
-) -> NDArray[np.float32]:
-    """What is known of each part alone, of its neighbours; its place from both ends; its example's length."""
-
-def complex_rows(
-    known: NDArray[np.float32],
-    state: NDArray[np.bool_],
-    alone: NDArray[np.float32] | None,
-    offsets: NDArray[np.int64],
-    examples: NDArray[np.int64],
-) -> NDArray[np.float32]:
-    """What is known and bought of each part of the examples, beside its neighbours' and the means; places; ``alone``.
-
-    ``known`` has rows for the parts of these examples, the others for all parts.
-    """
-
-def part_chances(
-    forest: Forest,
-    known: NDArray[np.float32],
-    state: NDArray[np.bool_],
-    alone: NDArray[np.float32] | None,
-    offsets: NDArray[np.int64],
-    examples: NDArray[np.int64],
-) -> NDArray[np.float64]:
-    """Logarithms of the probabilities that a forest gives for these rows; -inf for parts that lack no group."""
-
-def choose(
-    priority: NDArray[np.float64], lacks: NDArray[np.bool_], ends: NDArray[np.int64], threshold: float, pace: float
-) -> NDArray[np.bool_]:
-    """Of each example's items above the threshold, the best share ``pace``, rounded up, at least one: (n_parts, K)."""
-
-def afford(
-    chosen: NDArray[np.bool_],
-    priority: NDArray[np.float64],
-    lacks: NDArray[np.bool_],
-    ends: NDArray[np.int64],
-    per_part: float,
-    costs: NDArray[np.float64],
-) -> NDArray[np.bool_]:
-    """Of what is chosen, the best that each example can afford, ``per_part`` for each of its parts: (n_parts, K)."""
+    def __call__(self, rows: NDArray[numpy.float32]) -> NDArray[numpy.float64]:
+        """
+        Sums (n,) for rows (n, n_features), C order: the trees' values, added up in their order.
+        """
 
 class Treebank:
     """The text of a CoNLL file, and where its words are in it."""
@@ -534,10 +523,10 @@ class Treebank:
     def __len__(self) -> int: ...
     @property
     def n_words(self) -> int: ...
-    def heads(self) -> NDArray[np.int32]:
+    def heads(self) -> NDArray[numpy.int32]:
         """Heads as in the text, -1 where none is given."""
 
-    def offsets(self) -> NDArray[np.int64]:
+    def offsets(self) -> NDArray[numpy.int64]:
         """First word of every sentence, and the number of words."""
 
     def column(self, column: int, first: int, last: int) -> list[str]:
@@ -550,34 +539,40 @@ class Treebank:
         """One sentence with its comments and the empty line behind it."""
 
     def text(
-        self, heads: NDArray[np.int32] | None = None, names: list[str] = ..., relations: NDArray[np.int32] | None = None
+        self,
+        heads: NDArray[numpy.int32] | None = None,
+        names: Sequence[str] = [],
+        relations: NDArray[numpy.int32] | None = None,
     ) -> bytes:
         """Return the text, with other heads and relations if they are given."""
 
 def decode_tree(
-    scores: NDArray[np.float32], projective: bool, single_root: bool, sparse: bool = False
-) -> NDArray[np.int32]:
-    """Heads of the words of the best tree over a matrix [head, modifier], word 0 the root."""
+    scores: NDArray[numpy.float32], projective: bool, single_root: bool, sparse: bool = False
+) -> NDArray[numpy.int32]:
+    """
+    Heads of the words of the best tree over a matrix [head, modifier], word 0 the root.
+    """
 
 def parser_templates() -> dict[str, list[str]]:
-    """Return the templates of the parser's features, in the order of their numbers; relations from 4096 on."""
+    """
+    Return the templates of the parser's features, in the order of their numbers; relations from 4096 on.
+    """
 
-@final
 class ParserModel:
     """A trained parser. Never changes."""
 
     def __init__(
         self,
-        fine: list[str],
-        coarse: list[str],
-        longest: NDArray[np.uint16],
+        fine: Sequence[str],
+        coarse: Sequence[str],
+        longest: NDArray[numpy.uint16],
         bits: int,
-        weights: NDArray[np.float32],
-        labels: list[str],
+        weights: NDArray[numpy.float32],
+        labels: Sequence[str],
         label_bits: int,
-        label_weights: NDArray[np.float32],
+        label_weights: NDArray[numpy.float32],
         pruner_bits: int,
-        pruner: NDArray[np.float32],
+        pruner: NDArray[numpy.float32],
     ) -> None: ...
     def state(self) -> tuple[Any, ...]:
         """Return what the constructor takes."""
@@ -605,15 +600,16 @@ class ParserModel:
         margin: float,
         relations: bool,
         n_threads: int,
-    ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64], int]:
-        """Heads, numbers of relations, seconds for features, scores, decoding and relations, arcs scored by groups.
+    ) -> tuple[NDArray[numpy.int32], NDArray[numpy.int32], NDArray[numpy.float64], int]:
+        """
+        Heads, numbers of relations, seconds for features, scores, decoding and relations, arcs scored by groups.
 
         A margin below 0 stands for no pruner.
         """
 
     def arcs(
         self, treebank: Treebank, sentence: int, *, filter: bool, factor: float, extra: float, margin: float
-    ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    ) -> tuple[NDArray[numpy.int32], NDArray[numpy.int32]]:
         """Heads and modifiers of the arcs that the groups score."""
 
     def arc_scores(
@@ -621,50 +617,11 @@ class ParserModel:
         treebank: Treebank,
         sentence: int,
         group: int,
-        heads: NDArray[np.int32],
-        modifiers: NDArray[np.int32],
-    ) -> NDArray[np.float32]:
+        heads: NDArray[numpy.int32],
+        modifiers: NDArray[numpy.int32],
+    ) -> NDArray[numpy.float32]:
         """Scores of chosen arcs by one group of features, or by the pruner, 2."""
 
-@final
-class ParserSession:
-    """Sentences that are parsed again and again; a state has a byte for every word of all of them."""
-
-    def __init__(
-        self,
-        model: ParserModel,
-        treebank: Treebank,
-        *,
-        projective: bool,
-        single_root: bool,
-        by_head: bool,
-        filter: bool,
-        factor: float,
-        extra: float,
-        margin: float,
-        n_threads: int,
-    ) -> None: ...
-    def decode(self, state: NDArray[np.uint8], examples: NDArray[np.int64] | None = None) -> NDArray[np.int32]:
-        """Heads of the words of some sentences, in their order."""
-
-    def evidence(
-        self, state: NDArray[np.uint8], examples: NDArray[np.int64] | None = None
-    ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-        """The same, and what the scores say of every word: (n_words, 10)."""
-
-    def look(self) -> tuple[NDArray[np.uint8], NDArray[np.uint8], NDArray[np.int32], NDArray[np.float32]]:
-        """Fine tags, coarse tags, numbers of arcs and gaps between the two best cheap scores of all words."""
-
-    def offsets(self) -> NDArray[np.int64]: ...
-    @property
-    def seconds(self) -> tuple[float, float]:
-        """By group, over all threads."""
-
-    @property
-    def extracted(self) -> int:
-        """Words with the costly group."""
-
-@final
 class ParserLearner:
     """Weights that are being learned."""
 
@@ -675,7 +632,7 @@ class ParserLearner:
     def learn(
         self,
         treebank: Treebank,
-        order: NDArray[np.int64],
+        order: NDArray[numpy.int64],
         *,
         projective: bool,
         single_root: bool,
@@ -693,22 +650,121 @@ class ParserLearner:
         """One pass over sentences that were seen."""
 
     def learn_pruner(
-        self,
-        treebank: Treebank,
-        order: NDArray[np.int64],
-        *,
-        filter: bool,
-        factor: float,
-        extra: float,
-        rate: float,
+        self, treebank: Treebank, order: NDArray[numpy.int64], *, filter: bool, factor: float, extra: float, rate: float
     ) -> None:
         """Make one pass for the pruner."""
 
     def model(self) -> ParserModel:
         """Return the averaged weights."""
 
-class _Learner:
-    """What the learners share. See `wald.online` for what the settings mean."""
+class ParserSession:
+    """
+    Sentences that are parsed again and again; a state has a byte for every word of all of them.
+    """
+
+    def __init__(
+        self,
+        model: ParserModel,
+        treebank: Treebank,
+        *,
+        projective: bool,
+        single_root: bool,
+        by_head: bool,
+        filter: bool,
+        factor: float,
+        extra: float,
+        margin: float,
+        n_threads: int,
+    ) -> None: ...
+    def decode(self, state: NDArray[numpy.uint8], examples: NDArray[numpy.int64] | None = None) -> NDArray[numpy.int32]:
+        """Heads of the words of some sentences, in their order."""
+
+    def evidence(
+        self, state: NDArray[numpy.uint8], examples: NDArray[numpy.int64] | None = None
+    ) -> tuple[NDArray[numpy.int32], NDArray[numpy.float32]]:
+        """The same, and what the scores say of every word: (n_words, 10)."""
+
+    def look(self) -> tuple[NDArray[numpy.uint8], NDArray[numpy.uint8], NDArray[numpy.int32], NDArray[numpy.float32]]:
+        """
+        Fine tags, coarse tags, numbers of arcs and gaps between the two best cheap scores of all words.
+        """
+
+    def offsets(self) -> NDArray[numpy.int64]: ...
+    @property
+    def seconds(self) -> tuple[float, float]:
+        """By group, over all threads."""
+
+    @property
+    def extracted(self) -> int:
+        """Words with the costly group."""
+
+def parts_of(
+    offsets: NDArray[numpy.int64], examples: NDArray[numpy.int64]
+) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64]]:
+    """
+    The parts that some examples have, and where each example's begin and end among them.
+    """
+
+def any_of_each(flags: NDArray[numpy.bool_], ends: NDArray[numpy.int64]) -> NDArray[numpy.bool_]:
+    """Of each example, whether any of its flags (n_parts, K) is set."""
+
+def simple_rows(
+    alone: NDArray[numpy.float32], offsets: NDArray[numpy.int64], examples: NDArray[numpy.int64]
+) -> NDArray[numpy.float32]:
+    """
+    What is known of each part alone, of its neighbours; its place from both ends; its example's length.
+    """
+
+def complex_rows(
+    known: NDArray[numpy.float32],
+    state: NDArray[numpy.bool_],
+    alone: NDArray[numpy.float32] | None,
+    offsets: NDArray[numpy.int64],
+    examples: NDArray[numpy.int64],
+) -> NDArray[numpy.float32]:
+    """
+    What is known and bought of each part of the examples, beside its neighbours' and the means; places; ``alone``.
+
+    ``known`` has rows for the parts of these examples, the others for all parts.
+    """
+
+def part_chances(
+    forest: Forest,
+    known: NDArray[numpy.float32],
+    state: NDArray[numpy.bool_],
+    alone: NDArray[numpy.float32] | None,
+    offsets: NDArray[numpy.int64],
+    examples: NDArray[numpy.int64],
+) -> NDArray[numpy.float64]:
+    """
+    Logarithms of the probabilities that a forest gives for these rows; -inf for parts that lack no group.
+    """
+
+def choose(
+    priority: NDArray[numpy.float64],
+    lacks: NDArray[numpy.bool_],
+    ends: NDArray[numpy.int64],
+    threshold: float,
+    pace: float,
+) -> NDArray[numpy.bool_]:
+    """
+    Of each example's items above the threshold, the best share ``pace``, rounded up, at least one: (n_parts, K).
+    """
+
+def afford(
+    chosen: NDArray[numpy.bool_],
+    priority: NDArray[numpy.float64],
+    lacks: NDArray[numpy.bool_],
+    ends: NDArray[numpy.int64],
+    per_part: float,
+    costs: NDArray[numpy.float64],
+) -> NDArray[numpy.bool_]:
+    """
+    Of what is chosen, the best that each example can afford, ``per_part`` for each of its parts: (n_parts, K).
+    """
+
+class OnlineLearner:
+    """A binary online learner of features, with its boundaries."""
 
     def __init__(
         self,
@@ -734,21 +790,25 @@ class _Learner:
         unit: int,
         line_offset: int,
         seed: int,
-        costs: NDArray[np.float64] | None,
+        costs: NDArray[numpy.float64] | None,
         watch_all: bool,
     ) -> None: ...
-    def answer(self, average: bool) -> tuple[NDArray[np.float64], float]:
+    def answer(self, average: bool) -> tuple[NDArray[numpy.float64], float]:
         """Return weights and intercept, or their average over time."""
 
     def state(self) -> dict[str, Any]:
         """Everything that training has changed."""
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Put a state in place; ValueError if it is damaged or another learner's."""
+        """
+        Put a state in place; ValueError if it is damaged or another learner's.
+        """
 
     @property
     def n_columns(self) -> int:
-        """Columns that dense rows must have: the features, and zeros up to a register's width."""
+        """
+        Columns that dense rows must have: the features, and zeros up to a register's width.
+        """
 
     @property
     def n_steps(self) -> int: ...
@@ -761,94 +821,180 @@ class _Learner:
     @property
     def cost_seen(self) -> float: ...
     @property
-    def audits(self) -> NDArray[np.int64]:
-        """Audited rows, those stopped, those needed, those stopped although needed; by class: shape (2, 4)."""
+    def audits(self) -> NDArray[numpy.int64]:
+        """
+        Audited rows, those stopped, those needed, those stopped although needed; by class: shape (2, 4).
+        """
 
     @property
     def ranges(self) -> tuple[str, str]:
-        """Each class's constant boundary: it "holds", knows "no spread", or was moved to stop "at once" or "seldom"."""
+        """
+        Each class's constant boundary: it "holds", knows "no spread", or was moved to stop "at once" or "seldom".
+        """
 
     @property
-    def truth(self) -> NDArray[np.int64]:
-        """The same counts over all rows after the warm-up, if `watch_all` is set."""
-
-@final
-class OnlineLearner(_Learner):
-    """One binary online learner of features, with its boundaries."""
+    def truth(self) -> NDArray[numpy.int64]:
+        """
+        The same counts over all rows after the warm-up, if `watch_all` is set.
+        """
 
     def train(
         self,
         rows: Rows,
-        positive: NDArray[np.uint8],
-        weights: NDArray[np.float64] | None,
+        positive: NDArray[numpy.uint8],
+        weights: NDArray[numpy.float64] | None,
         negative_weight: float,
         positive_weight: float,
         shuffle: int | None,
-        settled: NDArray[np.uint8] | None = None,
+        settled: NDArray[numpy.uint8] | None = None,
         skips_settled: bool = False,
     ) -> float:
-        """Make one pass, in the rows' order or shuffled by a seed, and return the sum of the losses seen.
+        """
+        Make one pass, in the rows' order or shuffled by a seed, and return the sum of the losses seen.
 
         Whether a row called for an update is noted in ``settled``. Rows that did not may be skipped.
         """
 
-    def judge(self, rows: Rows, average: bool, width: float) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Margins of dense rows of unknown class, each left once its sign is clear, and the features read of each."""
+    def judge(self, rows: Rows, average: bool, width: float) -> tuple[NDArray[numpy.float64], NDArray[numpy.int64]]:
+        """
+        Margins of dense rows of unknown class, each left once its sign is clear, and the features read of each.
+        """
 
-@final
 class Stumps:
     """Checked stumps: a feature and a threshold each."""
 
-    def __init__(self, features: NDArray[np.int32], thresholds: NDArray[np.float64], n_features: int) -> None: ...
+    def __init__(self, features: NDArray[numpy.int32], thresholds: NDArray[numpy.float64], n_features: int) -> None: ...
 
-@final
-class BoostingLearner(_Learner):
-    """One binary online learner of the votes of weak hypotheses, with its boundaries."""
+class BoostingLearner:
+    """
+    A binary online learner of the votes of weak hypotheses, with its boundaries.
+    """
+
+    def __init__(
+        self,
+        *,
+        n_features: int,
+        single: bool,
+        rule: str,
+        rate: float,
+        negligible: float = 0.1,
+        intercept: bool,
+        average: bool,
+        average_from: int = 0,
+        attention: str,
+        order: str,
+        variance: str,
+        error: str,
+        width: float,
+        target: float,
+        audit_rate: float,
+        budget: int,
+        warm_up: int,
+        ring: int,
+        unit: int,
+        line_offset: int,
+        seed: int,
+        costs: NDArray[numpy.float64] | None,
+        watch_all: bool,
+    ) -> None: ...
+    def answer(self, average: bool) -> tuple[NDArray[numpy.float64], float]:
+        """Return weights and intercept, or their average over time."""
+
+    def state(self) -> dict[str, Any]:
+        """Everything that training has changed."""
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """
+        Put a state in place; ValueError if it is damaged or another learner's.
+        """
+
+    @property
+    def n_columns(self) -> int:
+        """
+        Columns that dense rows must have: the features, and zeros up to a register's width.
+        """
+
+    @property
+    def n_steps(self) -> int: ...
+    @property
+    def n_updates(self) -> int: ...
+    @property
+    def n_fits(self) -> int: ...
+    @property
+    def features_seen(self) -> int: ...
+    @property
+    def cost_seen(self) -> float: ...
+    @property
+    def audits(self) -> NDArray[numpy.int64]:
+        """
+        Audited rows, those stopped, those needed, those stopped although needed; by class: shape (2, 4).
+        """
+
+    @property
+    def ranges(self) -> tuple[str, str]:
+        """
+        Each class's constant boundary: it "holds", knows "no spread", or was moved to stop "at once" or "seldom".
+        """
+
+    @property
+    def truth(self) -> NDArray[numpy.int64]:
+        """
+        The same counts over all rows after the warm-up, if `watch_all` is set.
+        """
 
     def train(
         self,
         rows: Rows,
         stumps: Stumps,
-        positive: NDArray[np.uint8],
-        weights: NDArray[np.float64] | None,
+        positive: NDArray[numpy.uint8],
+        weights: NDArray[numpy.float64] | None,
         negative_weight: float,
         positive_weight: float,
         shuffle: int | None,
-        settled: NDArray[np.uint8] | None = None,
+        settled: NDArray[numpy.uint8] | None = None,
         skips_settled: bool = False,
     ) -> float:
-        """Make one pass, in the rows' order or shuffled by a seed, and return the sum of the losses seen.
+        """
+        Make one pass, in the rows' order or shuffled by a seed, and return the sum of the losses seen.
 
         Whether a row called for an update is noted in ``settled``. Rows that did not may be skipped.
         """
 
     def judge(
         self, rows: Rows, stumps: Stumps, average: bool, width: float | None
-    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Margins of rows of unknown class and the stumps asked of each; without a width all are asked."""
+    ) -> tuple[NDArray[numpy.float64], NDArray[numpy.int64]]:
+        """
+        Margins of rows of unknown class and the stumps asked of each; without a width all are asked.
+        """
 
     def advance(
         self,
         votes: Rows,
-        there: NDArray[np.uint8],
-        positive: NDArray[np.uint8],
-        weights: NDArray[np.float64] | None,
+        there: NDArray[numpy.uint8],
+        positive: NDArray[numpy.uint8],
+        weights: NDArray[numpy.float64] | None,
         negative_weight: float,
         positive_weight: float,
         done: int,
-        settled: NDArray[np.uint8] | None = None,
+        settled: NDArray[numpy.uint8] | None = None,
         skips_settled: bool = False,
-    ) -> tuple[int, float, NDArray[np.uint8]]:
-        """Go on with a table's rows while votes are there: rows done, losses seen, units that the other rows want."""
+    ) -> tuple[int, float, NDArray[numpy.uint8]]:
+        """
+        Go on with a table's rows while votes are there: rows done, losses seen, units that the other rows want.
+        """
 
     def judge_votes(
-        self, votes: Rows, there: NDArray[np.uint8], average: bool, width: float | None
-    ) -> tuple[bool, NDArray[np.float64], NDArray[np.int64], NDArray[np.uint8]]:
-        """As `judge`, of a table: whether all that it takes is there, margins, hypotheses asked, units wanted."""
+        self, votes: Rows, there: NDArray[numpy.uint8], average: bool, width: float | None
+    ) -> tuple[bool, NDArray[numpy.float64], NDArray[numpy.int64], NDArray[numpy.uint8]]:
+        """
+        As `judge`, of a table: whether all that it takes is there, margins, hypotheses asked, units wanted.
+        """
 
     @property
     def units(self) -> list[int]:
-        """Where hypotheses that are asked together begin, and where the last end."""
+        """
+        Where hypotheses that are asked together begin, and where the last end.
+        """
 
-def shuffled(n: int, seed: int) -> NDArray[np.int64]:
+def shuffled(n: int, seed: int) -> NDArray[numpy.int64]:
     """Order in which a pass that is shuffled by the seed takes n rows."""
