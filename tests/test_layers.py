@@ -14,10 +14,10 @@ PACKAGE = Path(__file__).parents[1] / "src" / "wald"
 #: What the files of a folder may import of the package, beside the folder itself and the extension.
 KNOWS = {
     "utils": set(),
-    "engine": set(),
+    "engine": {"utils"},
     "models": {"engine", "utils", "persistence"},  # `check_terms` writes terms to a file and reads them back
     "stopping": {"utils"},
-    "plan": {"models", "stopping"},
+    "plan": {"models", "stopping", "utils"},
     "early_exit": {"engine", "models", "plan", "stopping", "utils"},
     "online": {"engine", "stopping", "utils"},
     "structured": {"engine", "persistence", "stopping", "utils"},  # spaCy's pipelines are saved with their parser

@@ -165,7 +165,7 @@ inline void bind_boosting(nb::module_& m) {
         .def("train", &BoostingLearner::train, "rows"_a, "stumps"_a, "positive"_a.noconvert(), "weights"_a.none(),
              "negative_weight"_a, "positive_weight"_a, "shuffle"_a.none(), "settled"_a.noconvert().none() = nb::none(),
              "skips_settled"_a = false,
-             R"doc(Make one pass, in the rows' order or shuffled by a seed, and return the sum of the losses seen.
+             R"doc(Run one epoch, in the rows' order or shuffled by a seed, and return the sum of the losses seen.
 
 Whether a row called for an update is noted in ``settled``. Rows that did not may be skipped.)doc")
         .def("judge", &BoostingLearner::judge, "rows"_a, "stumps"_a, "average"_a, "width"_a.none(),
@@ -199,7 +199,7 @@ Whether a row called for an update is noted in ``settled``. Rows that did not ma
             for (std::int64_t i = 0; i < n; ++i) order.data()[i] = at(i);
             return order;
         },
-        "n"_a, "seed"_a, "Order in which a pass that is shuffled by the seed takes n rows.");
+        "n"_a, "seed"_a, "Return the order in which an epoch that is shuffled by the seed takes n rows.");
 }
 
 }  // namespace wald::bindings

@@ -52,12 +52,12 @@ inline std::span<const std::int64_t> checked_order(const Longs& ids, std::int64_
 class ChainPerceptron {
 public:
     explicit ChainPerceptron(const Chain& start) : learner_(start.weights()) {}
-    std::int64_t epoch(const ChainLesson& lesson, const Longs& order, std::uint64_t turn, float margin) {
+    std::int64_t epoch(const ChainLesson& lesson, const Longs& order, std::uint64_t epoch, float margin) {
         require(std::isfinite(margin) && margin >= 0, "margin must be finite and not negative");
         const chain::Examples& examples = lesson.examples(learner_.weights());
         const auto ids = checked_order(order, examples.size());
         const Unlocked unlocked;
-        return learner_.epoch(examples, ids, turn, margin);
+        return learner_.epoch(examples, ids, epoch, margin);
     }
     Chain current() const { return Chain(learner_.weights()); }
     Chain averaged() const { return Chain(learner_.averaged()); }
@@ -108,8 +108,8 @@ inline void bind_chain_learners(nb::module_& m) {
                     "seed: int) -> None"));
     nb::class_<ChainPerceptron>(m, "ChainPerceptron", "The structured perceptron.")
         .def(nb::init<const Chain&>(), "start"_a)
-        .def("epoch", &ChainPerceptron::epoch, "lesson"_a, "order"_a.noconvert(), "turn"_a, "margin"_a,
-             "Take one turn over the sequences; how many labels were wrong, margin included.")
+        .def("epoch", &ChainPerceptron::epoch, "lesson"_a, "order"_a.noconvert(), "epoch"_a, "margin"_a,
+             "Run one epoch over the sequences; returns how many labels were wrong, margin included.")
         .def(
             "__copy__", [](const ChainPerceptron& p) { return ChainPerceptron(p); },
             "Give one that learns apart from this one.")
@@ -118,7 +118,7 @@ inline void bind_chain_learners(nb::module_& m) {
     nb::class_<ChainFrankWolfe>(m, "ChainFrankWolfe", "The structural SVM by block-coordinate Frank-Wolfe.")
         .def(nb::init<const Chain&, nb::object, double, int>(), "start"_a, "lesson"_a, "strength"_a, "copies"_a,
              nb::sig("def __init__(self, start: Chain, lesson: ChainLesson, strength: float, copies: int) -> None"))
-        .def("epoch", &ChainFrankWolfe::epoch, "order"_a.noconvert(), "Take one turn over sequence * copies + copy.")
+        .def("epoch", &ChainFrankWolfe::epoch, "order"_a.noconvert(), "Run one epoch over sequence * copies + copy.")
         .def("gap", &ChainFrankWolfe::gap, "average"_a,
              "Primal minus dual objective, of the last weights or of the averaged ones.")
         .def("current", &ChainFrankWolfe::current, "Weights as they are.")

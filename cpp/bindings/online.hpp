@@ -340,7 +340,7 @@ inline void bind_online(nb::module_& m) {
         .def("train", &OnlineLearner::train, "rows"_a, "positive"_a.noconvert(), "weights"_a.none(),
              "negative_weight"_a, "positive_weight"_a, "shuffle"_a.none(), "settled"_a.noconvert().none() = nb::none(),
              "skips_settled"_a = false,
-             R"doc(Make one pass, in the rows' order or shuffled by a seed, and return the sum of the losses seen.
+             R"doc(Run one epoch, in the rows' order or shuffled by a seed, and return the sum of the losses seen.
 
 Whether a row called for an update is noted in ``settled``. Rows that did not may be skipped.)doc")
         .def(

@@ -387,9 +387,9 @@ A margin below 0 stands for no pruner.)doc")
         .def("see", &ParserLearner::see, "treebank"_a, "Let arcs of the lengths that occur here be scored.")
         .def("learn", &ParserLearner::pass, "treebank"_a, "order"_a.noconvert(), nb::kw_only(), "projective"_a,
              "single_root"_a, "n_groups"_a, "filter"_a, "factor"_a, "extra"_a, "mira"_a, "step"_a, "random_states"_a,
-             "by_head"_a, "loss_augmented"_a, "seed"_a, "One pass over sentences that were seen.")
+             "by_head"_a, "loss_augmented"_a, "seed"_a, "Run one epoch over sentences that were seen.")
         .def("learn_pruner", &ParserLearner::pass_pruner, "treebank"_a, "order"_a.noconvert(), nb::kw_only(),
-             "filter"_a, "factor"_a, "extra"_a, "rate"_a, "Make one pass for the pruner.")
+             "filter"_a, "factor"_a, "extra"_a, "rate"_a, "Run one epoch for the pruner.")
         .def("model", &ParserLearner::model, "Return the averaged weights.");
 }
 

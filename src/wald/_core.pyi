@@ -438,9 +438,9 @@ class ChainPerceptron:
     """The structured perceptron."""
 
     def __init__(self, start: Chain) -> None: ...
-    def epoch(self, lesson: ChainLesson, order: NDArray[numpy.int64], turn: int, margin: float) -> int:
+    def epoch(self, lesson: ChainLesson, order: NDArray[numpy.int64], epoch: int, margin: float) -> int:
         """
-        Take one turn over the sequences; how many labels were wrong, margin included.
+        Run one epoch over the sequences; returns how many labels were wrong, margin included.
         """
 
     def __copy__(self) -> ChainPerceptron:
@@ -457,7 +457,7 @@ class ChainFrankWolfe:
 
     def __init__(self, start: Chain, lesson: ChainLesson, strength: float, copies: int) -> None: ...
     def epoch(self, order: NDArray[numpy.int64]) -> None:
-        """Take one turn over sequence * copies + copy."""
+        """Run one epoch over sequence * copies + copy."""
 
     def gap(self, average: bool) -> float:
         """
@@ -647,12 +647,12 @@ class ParserLearner:
         loss_augmented: bool,
         seed: int,
     ) -> None:
-        """One pass over sentences that were seen."""
+        """Run one epoch over sentences that were seen."""
 
     def learn_pruner(
         self, treebank: Treebank, order: NDArray[numpy.int64], *, filter: bool, factor: float, extra: float, rate: float
     ) -> None:
-        """Make one pass for the pruner."""
+        """Run one epoch for the pruner."""
 
     def model(self) -> ParserModel:
         """Return the averaged weights."""
@@ -850,7 +850,7 @@ class OnlineLearner:
         skips_settled: bool = False,
     ) -> float:
         """
-        Make one pass, in the rows' order or shuffled by a seed, and return the sum of the losses seen.
+        Run one epoch, in the rows' order or shuffled by a seed, and return the sum of the losses seen.
 
         Whether a row called for an update is noted in ``settled``. Rows that did not may be skipped.
         """
@@ -955,7 +955,7 @@ class BoostingLearner:
         skips_settled: bool = False,
     ) -> float:
         """
-        Make one pass, in the rows' order or shuffled by a seed, and return the sum of the losses seen.
+        Run one epoch, in the rows' order or shuffled by a seed, and return the sum of the losses seen.
 
         Whether a row called for an update is noted in ``settled``. Rows that did not may be skipped.
         """
@@ -997,4 +997,6 @@ class BoostingLearner:
         """
 
 def shuffled(n: int, seed: int) -> NDArray[numpy.int64]:
-    """Order in which a pass that is shuffled by the seed takes n rows."""
+    """
+    Return the order in which an epoch that is shuffled by the seed takes n rows.
+    """

@@ -19,13 +19,13 @@ from wald.online import AttentivePerceptron
 @pytest.mark.parametrize("name", ["svc", "words"])
 def test_json_is_the_plan(files: Path, name: str) -> None:
     facts, fast = said("inspect", files / f"{name}.wald"), wald.load(files / f"{name}.wald")
-    plan, looks = fast.plan_, facts["plan"]["looks"]
+    plan, stage_scores = fast.plan_, facts["plan"]["looks"]
     low, high = plan.thresholds()
-    assert [look["units"] for look in looks] == plan.stages.tolist()
-    assert [look["cost"] for look in looks] == plan.stage_costs.tolist()
-    assert [look["reached_by"] for look in looks] == plan.live.tolist()
+    assert [look["units"] for look in stage_scores] == plan.stages.tolist()
+    assert [look["cost"] for look in stage_scores] == plan.stage_costs.tolist()
+    assert [look["reached_by"] for look in stage_scores] == plan.reached.tolist()
     for side, limits in (("below", low), ("above", high)):
-        seen = [np.nan if look[side] is None else look[side] for look in looks]
+        seen = [np.nan if look[side] is None else look[side] for look in stage_scores]
         np.testing.assert_array_equal(seen, [*np.where(np.isfinite(limits), limits, np.nan), np.nan])
     assert facts["certificate"]["sentence"] == str(fast.certificate_)
     assert facts["certificate"]["n_disagreements"] == fast.certificate_.n_disagreements
@@ -34,9 +34,9 @@ def test_json_is_the_plan(files: Path, name: str) -> None:
 
 def test_expected_cost_is_the_mean_over_the_plan_rows(files: Path) -> None:
     plan = wald.load(files / "svc.wald").plan_
-    leaving = [a - b for a, b in zip(plan.live, [*plan.live[1:], 0.0], strict=True)]
+    leaving = [a - b for a, b in zip(plan.reached, [*plan.reached[1:], 0.0], strict=True)]
     assert sum(leaving) == pytest.approx(1)
-    mean = expected_cost(plan, plan.live)
+    mean = expected_cost(plan, plan.reached)
     assert mean == pytest.approx(sum(a * b for a, b in zip(leaving, plan.stage_costs, strict=True)))
     assert mean < plan.full_cost / 2
 
@@ -49,7 +49,7 @@ def test_shares_and_cost_of_fresh_rows_lie_within_what_is_printed(tmp_path: Path
     model = LogisticRegression().fit(X[:1000], y[:1000])
     fast = wald.EarlyExitClassifier(FrozenEstimator(model), risk=0.02, cost="units", random_state=0).fit(X[1000:3000])
     plan, n = fast.plan_, fast._validation.n_rows
-    assert 0 in np.round(plan.live * n) or plan.live.min() * n < 10, "no rare stage"
+    assert 0 in np.round(plan.reached * n) or plan.reached.min() * n < 10, "no rare stage"
     wald.save(fast, tmp_path / "rare.wald")
     facts = said("inspect", tmp_path / "rare.wald")["plan"]
     assert facts["n_rows"] == n
@@ -89,8 +89,10 @@ def test_the_table_has_a_line_per_look(files: Path, name: str) -> None:
     assert lines[0] == str(fast.certificate_)
     assert "RBF kernel machine" in lines[1]
     assert "…" not in "".join(lines)
-    looks = [line.split() for line in lines if line.split() and (line.split()[0].isdigit() or line.split()[0] == "all")]
-    assert [row[1] for row in looks] == [str(units) for units in fast.plan_.stages]
+    stage_scores = [
+        line.split() for line in lines if line.split() and (line.split()[0].isdigit() or line.split()[0] == "all")
+    ]
+    assert [row[1] for row in stage_scores] == [str(units) for units in fast.plan_.stages]
 
 
 def test_a_void_certificate_is_exit_code_1(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:

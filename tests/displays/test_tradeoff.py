@@ -65,12 +65,12 @@ def test_the_curve_starts_at_its_cheapest_point(binary_digits: Any) -> None:
     display = TradeoffDisplay.from_estimator(fast, binary_digits.X_test)
     assert (np.diff(display.cost) >= 0).all()
     assert display.cost_in_use in display.cost
-    assert display.risk is None  # as printed: nothing is promised
+    assert display.risk is None  # as published: nothing is promised
 
 
 def test_rows_are_looked_at_once(linear: Any, binary_digits: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     passes = []
-    really = EarlyExitClassifier.looks
+    really = EarlyExitClassifier.stage_scores
     monkeypatch.setattr(EarlyExitClassifier, "looks", lambda *given: passes.append(1) or really(*given))
     monkeypatch.setattr(EarlyExitClassifier, "predict", lambda *_, **__: pytest.fail("predict was called"))
     display = TradeoffDisplay.from_estimator(linear, binary_digits.X_test)

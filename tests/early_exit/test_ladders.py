@@ -1,4 +1,4 @@
-"""How far ladders climb, and how bold they are at late looks."""
+"""How many terms the stages of ladders read, and how bold late stages are."""
 
 import numpy as np
 import pytest
@@ -48,8 +48,8 @@ def test_late_looks_are_bolder_where_rows_share_lines():
 
 def test_a_line_is_paid_for_while_one_of_its_rows_is_left():
     model = CostModel(**UNITS | {"readout": 0.0, "stage": 0.0}, rows_per_line=2)
-    live = np.array([1.0, 0.5, 0.1])
-    assert model.expected(np.array([2, 5]), np.array([2.0, 5.0, 9.0]), live, 1) == pytest.approx(
+    reached = np.array([1.0, 0.5, 0.1])
+    assert model.expected(np.array([2, 5]), np.array([2.0, 5.0, 9.0]), reached, 1) == pytest.approx(
         2 + 3 * (1 - 0.5**2) + 4 * (1 - 0.9**2)
     )
     for n in (0, 1.5, True, float("nan")):
@@ -60,12 +60,12 @@ def test_a_line_is_paid_for_while_one_of_its_rows_is_left():
 def test_looks_over_columns_are_for_all_rows_until_few_are_left():
     costs = UNITS | {"unit": 0.0, "readout": 1.0, "stage": 100.0}
     model, by_rows = (CostModel(**costs, rows_per_line=16, by_columns=by) for by in (True, False))
-    terms, live = np.array([2, 5, 9, 20]), np.array([1.0, 0.3, 0.1, 0.02, 0.01])
+    terms, reached = np.array([2, 5, 9, 20]), np.array([1.0, 0.3, 0.1, 0.02, 0.01])
     units = np.append(terms, 30.0)
     dense = (2 + 5) + 2 * 100
     few = 0.1 * (9 * 2 + 100) + 0.02 * (11 + 100)  # from the beginning, in two estimates; what is new, in one
-    assert model.expected(terms, units, live, 1) == pytest.approx(dense + few)
-    assert by_rows.expected(terms, units, live, 1) == pytest.approx(live[:-1] @ (terms + 100))
+    assert model.expected(terms, units, reached, 1) == pytest.approx(dense + few)
+    assert by_rows.expected(terms, units, reached, 1) == pytest.approx(reached[:-1] @ (terms + 100))
     all_few = np.full(5, 0.1)
     assert model.expected(terms, units, all_few, 1) == pytest.approx(0.1 * (2 * 4 + 3 * 3 + 4 * 2 + 11 + 400))
     none = np.empty(0, dtype=np.int64)

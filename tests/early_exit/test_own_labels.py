@@ -91,8 +91,8 @@ def test_a_tie_has_one_label_behind_thresholds_and_scalers(risk):
 def test_the_certificate_counts_against_the_own_labels():
     model, X = CARDS["two classes"]
     fast = quiet(model, X[:1500], risk=0.05)
-    looks = fast.looks(X[1500:])
-    np.testing.assert_array_equal(fast.classes_[looks.full], in_large_calls(model, X[1500:]))
+    stage_scores = fast.looks(X[1500:])
+    np.testing.assert_array_equal(fast.classes_[stage_scores.full], in_large_calls(model, X[1500:]))
 
 
 @EXACT

@@ -1,4 +1,4 @@
-"""The papers' rules around a real estimator: as printed and measured, and scaled and certified."""
+"""The papers' rules around a real estimator: as published and measured, and scaled and certified."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def timed(n_jobs=1):
 def expected_share(fast):
     plan = fast.plan_
     costs = plan.cost_model
-    return costs.expected(plan.stage_terms, plan.stage_costs, plan.live, 1) / costs.full
+    return costs.expected(plan.stage_terms, plan.stage_costs, plan.reached, 1) / costs.full
 
 
 def test_a_plan_that_won_is_kept_and_costs_what_was_measured(costs, ratios):

@@ -85,9 +85,9 @@ def test_everything_works_without_stages(fast: EarlyExitClassifier, case: Any, t
         np.testing.assert_allclose(scores[:, 0], model.decision_function(fresh), rtol=1e-9, atol=1e-9)
         assert scores.shape == (1500, 1)
         assert (stage == 0).all()
-        looks = other.looks(fresh)
-        assert looks.n_stages == 0
-        np.testing.assert_array_equal(other.classes_[looks.full], own)
+        stage_scores = other.looks(fresh)
+        assert stage_scores.n_stages == 0
+        np.testing.assert_array_equal(other.classes_[stage_scores.full], own)
         trace = other.trace(fresh[:1])
         assert trace.label == own[0]
         assert other.certificate_.verify()

@@ -7,7 +7,7 @@ from sklearn.frozen import FrozenEstimator
 
 from wald import EarlyExitClassifier
 from wald.early_exit import selection
-from wald.plan import CostModel, live_shares
+from wald.plan import CostModel, shares_reached
 from wald.stopping import ConstantBoundary, DegenerateBoundaryWarning
 from wald.stopping.core.binomial import most_disagreements, shared_confidence
 
@@ -132,11 +132,11 @@ def test_a_cost_model_given_decides_what_is_cheapest(planned):
         assert spent[0] <= 1.2 * spent[1]  # the first split is one of the three
 
 
-def expected(plan, looks):
+def expected(plan, stage_scores):
     if plan.evaluate_all:
         return plan.cost_model.full
-    live = live_shares(looks, plan.boundary, plan.q, plan.precision)
-    return plan.cost_model.expected(plan.stage_terms, plan.stage_costs, live, 1)
+    reached = shares_reached(stage_scores, plan.boundary, plan.q, plan.precision)
+    return plan.cost_model.expected(plan.stage_terms, plan.stage_costs, reached, 1)
 
 
 def test_rules_warn_of_the_plan_that_is_kept_where_fit_was_called():

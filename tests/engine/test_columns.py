@@ -1,4 +1,4 @@
-"""Rows in columns go through the looks together, more of them than a tile has: they answer like rows one by one."""
+"""Rows in columns, more than a tile holds, get the answers that rows one by one get."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ N_ROWS, N_FEATURES = 4597, 150
 
 
 def halving(rng, model, n_stages, leaving):
-    """A plan whose looks let about a share ``leaving`` of the rows go each."""
+    """A plan at each stage of which about a share ``leaving`` of the rows leaves."""
     terms = np.unique(np.geomspace(1, model.n_terms - 10, n_stages).astype(int))
     weights = [rng.normal(size=(1, m)) / np.sqrt(m) for m in terms]
     high = np.full(len(terms), 1.5 * (1 - leaving))

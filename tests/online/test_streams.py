@@ -123,7 +123,7 @@ def test_memory_does_not_grow_with_the_stream():
         return len(pickle.dumps(model))
 
     few, many = size(2), size(12)
-    assert many < few * 1.05 + 200  # rings are full; counters and looks may differ by some bytes
+    assert many < few * 1.05 + 200  # rings are full; counters and checkpoints may differ by some bytes
 
 
 @pytest.mark.parametrize("model", MODELS)

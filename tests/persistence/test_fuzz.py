@@ -120,7 +120,7 @@ def test_ten_thousand_mutated_files(tmp_path):
 
 
 def small_file(name, path):
-    """A file with few rows of looks: mutations shall meet the rest."""
+    """A file with few rows of stage scores: mutations shall meet the rest."""
     fast, X = made(name)
     fast = fast.recertify(X)
     fast._validation = fast._validation.take(np.arange(4))

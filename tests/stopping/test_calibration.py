@@ -26,10 +26,10 @@ def rows(n, seed=0, *, dtype=np.float64, digits=None):
     return StageScores(full=(full > 0).astype(np.int32), scores=scores.astype(dtype))
 
 
-def mistakes(looks, boundary, protect, q):
+def mistakes(stage_scores, boundary, protect, q):
     """How many protected rows leave early, by the engine's own comparisons."""
-    _, stage = looks.answers(*boundary.restricted(protect).thresholds(q, looks.dtype))
-    return int(np.count_nonzero((stage < looks.n_stages) & (looks.full == (protect == "positive"))))
+    _, stage = stage_scores.answers(*boundary.restricted(protect).thresholds(q, stage_scores.dtype))
+    return int(np.count_nonzero((stage < stage_scores.n_stages) & (stage_scores.full == (protect == "positive"))))
 
 
 @pytest.mark.parametrize(
@@ -66,26 +66,26 @@ def test_ranks_are_those_of_the_definitions(n, delta, confidence):
 @pytest.mark.parametrize("digits", [None, 1])
 def test_it_takes_the_least_scale_that_lets_no_more_rows_leave_wrongly(method, protect, dtype, digits):
     for seed in range(5):
-        looks = rows(2000, seed, dtype=dtype, digits=digits)
-        result = calibrate(looks, LADDER, delta=0.02, method=method, protect=protect)
-        n = np.count_nonzero(looks.full == (protect == "positive"))
+        stage_scores = rows(2000, seed, dtype=dtype, digits=digits)
+        result = calibrate(stage_scores, LADDER, delta=0.02, method=method, protect=protect)
+        n = np.count_nonzero(stage_scores.full == (protect == "positive"))
         assert (result.n_protected, result.n_rows) == (n, 2000)
         most = allowed_mistakes(method, n if result.conditional else 2000, 0.02, 0.95)
         assert result.k == n - most
-        assert mistakes(looks, LADDER, protect, result.q) <= most
+        assert mistakes(stage_scores, LADDER, protect, result.q) <= most
         bolder = result.q * (1 - 1e-5)
-        assert mistakes(looks, LADDER, protect, bolder) > most
+        assert mistakes(stage_scores, LADDER, protect, bolder) > most
 
 
 def test_crossings_are_the_largest_over_the_looks_on_the_open_sides():
-    looks = rows(500)
-    by_hand = ((LADDER.low_center - looks.scores) / SD).max(axis=1)
-    np.testing.assert_allclose(crossings(looks, LADDER.restricted("positive")), by_hand)
-    both = np.maximum(by_hand, ((looks.scores - LADDER.high_center) / SD).max(axis=1))
-    np.testing.assert_allclose(crossings(looks, LADDER), both)
+    stage_scores = rows(500)
+    by_hand = ((LADDER.low_center - stage_scores.scores) / SD).max(axis=1)
+    np.testing.assert_allclose(crossings(stage_scores, LADDER.restricted("positive")), by_hand)
+    both = np.maximum(by_hand, ((stage_scores.scores - LADDER.high_center) / SD).max(axis=1))
+    np.testing.assert_allclose(crossings(stage_scores, LADDER), both)
     for q in (0.5, 1.0, 2.0):
-        _, stage = looks.answers(*LADDER.thresholds(q, np.float64))
-        np.testing.assert_array_equal(stage < 3, crossings(looks, LADDER) > q)
+        _, stage = stage_scores.answers(*LADDER.thresholds(q, np.float64))
+        np.testing.assert_array_equal(stage < 3, crossings(stage_scores, LADDER) > q)
 
 
 def test_rows_that_are_never_judged_never_cross():
@@ -155,9 +155,9 @@ def test_delta_below_machine_precision_needs_more_rows_than_there_are():
 
 
 def test_groups_count_once():
-    looks, groups = rows(3000), np.repeat(np.arange(600), 5)
-    result = calibrate(looks, LADDER, delta=0.05, groups=groups, random_state=3)
-    picked = looks.take(one_row_per_group(groups, np.random.default_rng(3)))
+    stage_scores, groups = rows(3000), np.repeat(np.arange(600), 5)
+    result = calibrate(stage_scores, LADDER, delta=0.05, groups=groups, random_state=3)
+    picked = stage_scores.take(one_row_per_group(groups, np.random.default_rng(3)))
     assert result == calibrate(picked, LADDER, delta=0.05)
     assert result.n_rows == 600
 
@@ -180,7 +180,7 @@ def test_parameters_are_checked(changes, message):
 
 
 def test_looks_must_fit():
-    with pytest.raises(ValueError, match="2 stages, the looks 3"):
+    with pytest.raises(ValueError, match="2 stages, the stage scores 3"):
         calibrate(rows(100), Boundary.symmetric(0.0, [1.0, 2.0]), delta=0.05)
     many = StageScores(full=np.zeros(5, np.int32), codes=np.zeros((5, 3), np.int32), confidence=np.ones((5, 3)))
     with pytest.raises(ValueError, match="binary models"):

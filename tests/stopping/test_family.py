@@ -18,19 +18,19 @@ def rows(n, seed=0):
 
 
 def test_bonferroni_certifies_each_at_its_share():
-    looks = rows(4000)
-    certificates = certify_family(looks, FAMILY, risk=0.02, confidence=0.95)
+    stage_scores = rows(4000)
+    certificates = certify_family(stage_scores, FAMILY, risk=0.02, confidence=0.95)
     for boundary, certificate in zip(FAMILY, certificates, strict=True):
         assert certificate.confidence == 1 - 0.05 / 4
-        assert certificate == certify(looks, boundary, risk=0.02, confidence=1 - 0.05 / 4, q_grid=[1.0])
+        assert certificate == certify(stage_scores, boundary, risk=0.02, confidence=1 - 0.05 / 4, q_grid=[1.0])
         assert certificate.verify()
     assert certificates[0].status == "certified"
     assert certificates[-1].q == np.inf
 
 
 def test_every_candidate_may_walk_its_own_grid():
-    looks, grids = rows(4000), [q_grid(rows(1000, seed=1), b) for b in FAMILY]
-    certificates = certify_family(looks, FAMILY, risk=0.02, confidence=0.95, q_grids=grids)
+    stage_scores, grids = rows(4000), [q_grid(rows(1000, seed=1), b) for b in FAMILY]
+    certificates = certify_family(stage_scores, FAMILY, risk=0.02, confidence=0.95, q_grids=grids)
     assert all(c.status == "certified" for c in certificates)
     assert certificates[0].q < certificates[-1].q
 
@@ -44,9 +44,9 @@ def test_a_fixed_sequence_ends_at_the_first_failure():
 
 
 def test_candidates_may_see_other_looks_and_groups_count_once():
-    looks = [rows(3000, seed=0), rows(3000, seed=0)]
+    stage_scores = [rows(3000, seed=0), rows(3000, seed=0)]
     groups = np.repeat(np.arange(1000), 3)
-    one, other = certify_family(looks, FAMILY[:2], risk=0.05, confidence=0.9, groups=groups)
+    one, other = certify_family(stage_scores, FAMILY[:2], risk=0.05, confidence=0.9, groups=groups)
     assert one.n_rows == other.n_rows == 1000
     assert one.grouped
 

@@ -11,7 +11,7 @@ from scipy import stats
 
 from wald.stopping import Boundary, StageScores, certify, measure, one_row_per_group, q_grid
 from wald.stopping.core.binomial import upper_bound
-from wald.stopping.core.fixed_sequence import counts_along
+from wald.stopping.core.certifying import counts_along
 
 SD = np.array([1.0, 0.5, 0.25])
 LADDER = Boundary.symmetric(0.0, SD)
@@ -41,8 +41,8 @@ def three_classes(n, seed=0):
 GRID = q_grid(rows(2000, seed=1), LADDER)
 
 
-def disagreements(looks, boundary, q):
-    return int((looks.answers(*boundary.thresholds(q, looks.dtype))[0] != looks.full).sum())
+def disagreements(stage_scores, boundary, q):
+    return int((stage_scores.answers(*boundary.thresholds(q, stage_scores.dtype))[0] != stage_scores.full).sum())
 
 
 EXTREMES = np.array([np.nan, np.inf, -np.inf, 0.0, 1e300, -1e300, 5e-324])
@@ -52,13 +52,13 @@ EXTREMES = np.array([np.nan, np.inf, -np.inf, 0.0, 1e300, -1e300, 5e-324])
 @pytest.mark.parametrize("kind", ["binary", "binary with codes", "one side", "crossing", "multiclass"])
 def test_counts_along_a_grid_are_those_of_every_row_at_every_scale(kind, dtype):
     rng = np.random.default_rng(0)
-    looks = (three_classes(400) if kind == "multiclass" else rows(400)).astype(dtype)
-    odd = rng.random(looks.judged.shape) < 0.05
+    stage_scores = (three_classes(400) if kind == "multiclass" else rows(400)).astype(dtype)
+    odd = rng.random(stage_scores.judged.shape) < 0.05
     with np.errstate(over="ignore"):
-        looks.judged[odd] = rng.choice(EXTREMES, size=np.count_nonzero(odd)).astype(dtype)
-    looks.judged[:50] = rng.choice([-0.5, 0.25, 0.5, 1.0], size=(50, 3))  # on thresholds, to the bit
+        stage_scores.judged[odd] = rng.choice(EXTREMES, size=np.count_nonzero(odd)).astype(dtype)
+    stage_scores.judged[:50] = rng.choice([-0.5, 0.25, 0.5, 1.0], size=(50, 3))  # on thresholds, to the bit
     if kind == "binary with codes":  # which say nothing beside scores
-        looks = replace(looks, codes=np.zeros(looks.scores.shape, np.int32))
+        stage_scores = replace(stage_scores, codes=np.zeros(stage_scores.scores.shape, np.int32))
     boundary = {
         "binary with codes": LADDER,
         "binary": Boundary.symmetric(0.125, [0.5, 0.0, 0.25]),
@@ -69,8 +69,8 @@ def test_counts_along_a_grid_are_those_of_every_row_at_every_scale(kind, dtype):
     members = {"even": np.arange(400) % 2 == 0, "all": np.ones(400, dtype=bool)}
     grid = [np.inf, 1e300, *np.geomspace(1e3, 1e-3, 300), 2.0, 1.0, 0.75, 0.5, 0.0]
     seen = set()
-    for q, strata in counts_along(looks, boundary, grid, members):
-        expected = [disagreements(looks.take(mask), boundary, q) for mask in members.values()]
+    for q, strata in counts_along(stage_scores, boundary, grid, members):
+        expected = [disagreements(stage_scores.take(mask), boundary, q) for mask in members.values()]
         assert [s.n_disagreements for s in strata] == expected
         assert [(s.name, s.n_rows) for s in strata] == [("even", 200), ("all", 400)]
         seen.add(expected[1])
@@ -78,20 +78,20 @@ def test_counts_along_a_grid_are_those_of_every_row_at_every_scale(kind, dtype):
 
 
 def test_the_grid_spans_from_nobody_to_nearly_everybody():
-    looks = rows(2000, seed=1)
+    stage_scores = rows(2000, seed=1)
     assert GRID.shape == (1000,)
     np.testing.assert_allclose(GRID[1:] / GRID[:-1], GRID[1] / GRID[0])
-    assert GRID[0] == pytest.approx(2.0 * np.abs(looks.scores / SD).max())
-    _, stage = looks.answers(*LADDER.thresholds(GRID[0], np.float64))
+    assert GRID[0] == pytest.approx(2.0 * np.abs(stage_scores.scores / SD).max())
+    _, stage = stage_scores.answers(*LADDER.thresholds(GRID[0], np.float64))
     assert (stage == 3).all()
-    _, stage = looks.answers(*LADDER.thresholds(GRID[-1], np.float64))
+    _, stage = stage_scores.answers(*LADDER.thresholds(GRID[-1], np.float64))
     assert (stage == 0).mean() > 0.98
 
 
 def test_the_grid_of_senseless_looks_is_still_a_grid():
     for value in (np.nan, np.inf, 0.0):
-        looks = StageScores(full=np.zeros(5, np.int32), scores=np.full((5, 3), value))
-        grid = q_grid(looks, LADDER)
+        stage_scores = StageScores(full=np.zeros(5, np.int32), scores=np.full((5, 3), value))
+        grid = q_grid(stage_scores, LADDER)
         assert np.isfinite(grid).all()
         assert (np.diff(grid) < 0).all()
     closed = LADDER.restricted("positive").restricted("negative")
@@ -101,9 +101,9 @@ def test_the_grid_of_senseless_looks_is_still_a_grid():
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("protect", ["all", "positive", "negative"])
 def test_it_keeps_the_last_scale_before_the_first_failure(dtype, protect):
-    looks, risk, confidence = rows(4000, dtype=dtype), 0.01, 0.9
-    certificate = certify(looks, LADDER, risk=risk, confidence=confidence, protect=protect, q_grid=GRID)
-    spoken_of = looks if protect == "all" else looks.take(looks.full == (protect == "positive"))
+    stage_scores, risk, confidence = rows(4000, dtype=dtype), 0.01, 0.9
+    certificate = certify(stage_scores, LADDER, risk=risk, confidence=confidence, protect=protect, q_grid=GRID)
+    spoken_of = stage_scores if protect == "all" else stage_scores.take(stage_scores.full == (protect == "positive"))
     boundary = LADDER.restricted(protect)
     expected = None
     for q in GRID:
@@ -118,19 +118,23 @@ def test_it_keeps_the_last_scale_before_the_first_failure(dtype, protect):
     assert certificate.verify()
 
 
-@pytest.mark.parametrize(("looks", "classes"), [(rows(6000, mean=1.0), None), (three_classes(6000), list("abc"))])
-def test_each_class_passes_for_itself(looks, classes):
-    boundary = LADDER if looks.binary else Boundary.upper(0.0, SD)
-    certificate = certify(looks, boundary, risk=0.02, confidence=0.95, protect="each", q_grid=GRID, classes=classes)
+@pytest.mark.parametrize(
+    ("stage_scores", "classes"), [(rows(6000, mean=1.0), None), (three_classes(6000), list("abc"))]
+)
+def test_each_class_passes_for_itself(stage_scores, classes):
+    boundary = LADDER if stage_scores.binary else Boundary.upper(0.0, SD)
+    certificate = certify(
+        stage_scores, boundary, risk=0.02, confidence=0.95, protect="each", q_grid=GRID, classes=classes
+    )
     assert certificate.verify()
-    counts = np.bincount(looks.full)
+    counts = np.bincount(stage_scores.full)
     assert [stratum.n_rows for stratum in certificate.strata] == counts.tolist()
     for code, stratum in enumerate(certificate.strata):
-        one = looks.take(looks.full == code)
+        one = stage_scores.take(stage_scores.full == code)
         assert stratum.n_disagreements == disagreements(one, boundary, certificate.q)
         assert upper_bound(stratum.n_disagreements, stratum.n_rows, 0.95) <= 0.02
     # A promise about each class asks for more than one about all rows.
-    assert certificate.q >= certify(looks, boundary, risk=0.02, confidence=0.95, q_grid=GRID).q
+    assert certificate.q >= certify(stage_scores, boundary, risk=0.02, confidence=0.95, q_grid=GRID).q
 
 
 def test_a_class_without_rows_is_missed():
@@ -151,23 +155,23 @@ def test_too_few_rows_say_so(n, status):
 
 
 def test_disagreements_at_the_most_cautious_scale_say_so():
-    looks = rows(5000)
-    certificate = certify(looks, LADDER, risk=0.01, confidence=0.95, q_grid=[0.5, 0.4])
+    stage_scores = rows(5000)
+    certificate = certify(stage_scores, LADDER, risk=0.01, confidence=0.95, q_grid=[0.5, 0.4])
     assert certificate.status == "too many disagreements"
     assert certificate.q == np.inf
-    assert certificate.n_disagreements == disagreements(looks, LADDER, 0.5)
+    assert certificate.n_disagreements == disagreements(stage_scores, LADDER, 0.5)
     assert certificate.verify()
 
 
 def test_the_first_failure_ends_the_walk():
     """Bolder scales that would pass again are not looked at: fixed-sequence testing allows one failure."""
     scores = np.array([[np.nan, 1.5], [3.0, -3.5]])[np.r_[np.zeros(980, int), np.ones(20, int)]]
-    looks = StageScores(full=(scores[:, 1] > -9).astype(np.int32), scores=scores)
+    stage_scores = StageScores(full=(scores[:, 1] > -9).astype(np.int32), scores=scores)
     boundary = Boundary(np.zeros(2), np.ones(2), np.zeros(2), np.ones(2))
     # At q = 3.2 the twenty rows leave wrongly at the second look, at q = 2 rightly at the first.
-    wrong = [disagreements(looks, boundary, q) for q in (5.0, 3.2, 2.0)]
+    wrong = [disagreements(stage_scores, boundary, q) for q in (5.0, 3.2, 2.0)]
     assert wrong == [0, 20, 0]
-    certificate = certify(looks, boundary, risk=0.01, confidence=0.9, q_grid=[5.0, 3.2, 2.0])
+    certificate = certify(stage_scores, boundary, risk=0.01, confidence=0.9, q_grid=[5.0, 3.2, 2.0])
     assert certificate.q == 5.0
 
 
@@ -181,25 +185,25 @@ def test_groups_give_one_row_each():
 
 
 def test_groups_are_what_is_counted():
-    looks, groups = rows(8000), np.repeat(np.arange(400), 20)
+    stage_scores, groups = rows(8000), np.repeat(np.arange(400), 20)
     given = {"risk": 0.05, "confidence": 0.95, "q_grid": GRID, "groups": groups}
-    certificate = certify(looks, LADDER, **given)
+    certificate = certify(stage_scores, LADDER, **given)
     assert certificate.n_rows == 400
     assert certificate.grouped
-    assert certificate == certify(looks, LADDER, **given)
+    assert certificate == certify(stage_scores, LADDER, **given)
 
 
 def test_measuring_uses_the_rule_as_printed():
-    looks = rows(3000)
-    certificate = measure(looks, LADDER, protect="positive")
-    positives = looks.take(looks.full == 1)
+    stage_scores = rows(3000)
+    certificate = measure(stage_scores, LADDER, protect="positive")
+    positives = stage_scores.take(stage_scores.full == 1)
     k = disagreements(positives, LADDER.restricted("positive"), 1.0)
     assert (certificate.n_disagreements, certificate.n_rows, certificate.q) == (k, positives.n_rows, 1.0)
     assert certificate.verify()
 
 
 @pytest.mark.parametrize(
-    ("looks", "changes", "message"),
+    ("stage_scores", "changes", "message"),
     [
         (rows(9), {"risk": 0.0}, "'risk'"),
         (rows(9), {"confidence": 1.0}, "'confidence'"),
@@ -213,20 +217,20 @@ def test_measuring_uses_the_rule_as_printed():
         (three_classes(9), {"protect": "each"}, "needs classes="),
     ],
 )
-def test_senseless_requests_are_refused(looks, changes, message):
+def test_senseless_requests_are_refused(stage_scores, changes, message):
     given = {"risk": 0.1, "confidence": 0.9, "q_grid": [2.0, 1.0], **changes}
     with pytest.raises(ValueError, match=message):
-        certify(looks, LADDER, **given)
+        certify(stage_scores, LADDER, **given)
 
 
 def test_twenty_thousand_rows_take_less_than_a_second():
     rng = np.random.default_rng(0)
     full, sd = rng.normal(size=20_000), np.geomspace(1.0, 0.01, 20)
     scores = (full[:, None] + sd * rng.normal(size=(20_000, 20))).astype(np.float32)
-    looks, boundary = StageScores(full=(full > 0).astype(np.int32), scores=scores), Boundary.symmetric(0.0, sd)
-    grid = q_grid(looks, boundary)
+    stage_scores, boundary = StageScores(full=(full > 0).astype(np.int32), scores=scores), Boundary.symmetric(0.0, sd)
+    grid = q_grid(stage_scores, boundary)
     start = time.process_time()
-    certify(looks, boundary, risk=0.7, confidence=0.95, q_grid=grid)  # never fails: all 1000 scales
+    certify(stage_scores, boundary, risk=0.7, confidence=0.95, q_grid=grid)  # never fails: all 1000 scales
     assert time.process_time() - start < 1.0
 
 
@@ -246,8 +250,8 @@ def test_promises_hold_as_often_as_they_say(protect):
     true_risk = {q: max(disagreements(part, boundary, q) / part.n_rows for part in parts) for q in grid}
     violations = early = 0
     for _ in range(1000):
-        looks = pool.take(rng.integers(0, pool.n_rows, size=1500))
-        certificate = certify(looks, LADDER, risk=risk, confidence=0.95, protect=protect, q_grid=grid)
+        stage_scores = pool.take(rng.integers(0, pool.n_rows, size=1500))
+        certificate = certify(stage_scores, LADDER, risk=risk, confidence=0.95, protect=protect, q_grid=grid)
         early += certificate.q < np.inf
         violations += true_risk.get(certificate.q, 0.0) > risk
     assert early > 900, "a promise that is never made is no test"
@@ -263,7 +267,7 @@ def test_certifying_on_the_plan_rows_is_a_cheat(fresh):
     served = rng.normal(size=(20_000, n_terms))
     n_trials, violations = 200, 0
 
-    def looks(terms, readout):
+    def stage_scores(terms, readout):
         full = (terms @ weights > 0).astype(np.int32)
         return StageScores(full=full, scores=(terms[:, :n_seen] @ readout)[:, None])
 
@@ -272,24 +276,24 @@ def test_certifying_on_the_plan_rows_is_a_cheat(fresh):
         readout, *_ = np.linalg.lstsq(plan[:, :n_seen], plan @ weights, rcond=None)
         residual = plan @ weights - plan[:, :n_seen] @ readout
         boundary = Boundary.symmetric(0.0, [residual.std()])
-        grid = q_grid(looks(plan, readout), boundary)
-        rows_used = looks(other if fresh else plan, readout)
+        grid = q_grid(stage_scores(plan, readout), boundary)
+        rows_used = stage_scores(other if fresh else plan, readout)
         certificate = certify(rows_used, boundary, risk=risk, confidence=0.95, q_grid=grid)
-        truth = looks(served, readout)
+        truth = stage_scores(served, readout)
         violations += disagreements(truth, boundary, certificate.q) / truth.n_rows > risk
     chance = stats.binom.sf(violations - 1, n_trials, 0.05)
     assert chance > 0.005 if fresh else chance < 1e-6
 
 
 def test_of_several_splits_each_is_tested_at_its_share_of_the_error():
-    looks = rows(3000, seed=2)
+    stage_scores = rows(3000, seed=2)
     given = {"risk": 0.02, "q_grid": np.geomspace(GRID[0], GRID[-1], 4000)}
-    shared = certify(looks, LADDER, confidence=0.95, n_splits=4, **given)
-    alone = certify(looks, LADDER, confidence=0.9875, **given)
+    shared = certify(stage_scores, LADDER, confidence=0.95, n_splits=4, **given)
+    alone = certify(stage_scores, LADDER, confidence=0.9875, **given)
     assert (shared.q, shared.strata) == (alone.q, alone.strata)
     assert (shared.confidence, shared.n_splits, shared.verify()) == (0.95, 4, True)
-    assert shared.q > certify(looks, LADDER, confidence=0.95, **given).q
+    assert shared.q > certify(stage_scores, LADDER, confidence=0.95, **given).q
     scarce = certify(rows(300), LADDER, risk=0.01, confidence=0.95, q_grid=GRID, n_splits=2)
     assert (scarce.status, scarce.rows_needed) == ("too few rows", 368)
     with pytest.raises(ValueError, match="n_splits must be at least 1"):
-        certify(looks, LADDER, confidence=0.95, n_splits=0, **given)
+        certify(stage_scores, LADDER, confidence=0.95, n_splits=0, **given)

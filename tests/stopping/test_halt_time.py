@@ -32,20 +32,20 @@ def three_classes(n, seed=0):
     )
 
 
-def by_stage(looks, boundary):
+def by_stage(stage_scores, boundary):
     """Disagreement among the rows that leave by each stage."""
-    codes, stage = looks.answers(*boundary.thresholds(1.0, looks.dtype))
-    wrong = codes != looks.full
-    return [wrong[stage <= t].mean() if (stage <= t).any() else 0.0 for t in range(looks.n_stages)]
+    codes, stage = stage_scores.answers(*boundary.thresholds(1.0, stage_scores.dtype))
+    wrong = codes != stage_scores.full
+    return [wrong[stage <= t].mean() if (stage <= t).any() else 0.0 for t in range(stage_scores.n_stages)]
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_the_counts_are_the_engines_and_pass_by_every_stage(dtype):
-    looks = rows(20_000, dtype=dtype)
-    certificate = certify_by_halt_time(looks, LADDER, risk=0.02, confidence=0.95, random_state=1)
+    stage_scores = rows(20_000, dtype=dtype)
+    certificate = certify_by_halt_time(stage_scores, LADDER, risk=0.02, confidence=0.95, random_state=1)
     assert certificate.first_stage == 0
     assert certificate.verify()
-    tested = looks.take(np.random.default_rng(1).permutation(20_000)[10_000:])
+    tested = stage_scores.take(np.random.default_rng(1).permutation(20_000)[10_000:])
     codes, stage = tested.answers(*certificate.boundary.thresholds(1.0, dtype))
     for t, stratum in enumerate(certificate.strata):
         assert stratum.n_rows == np.count_nonzero(stage <= t)
@@ -55,15 +55,15 @@ def test_the_counts_are_the_engines_and_pass_by_every_stage(dtype):
 
 
 def test_it_protects_early_exits_where_a_promise_about_all_rows_does_not():
-    looks, fresh = rows(20_000), rows(200_000, seed=2)
+    stage_scores, fresh = rows(20_000), rows(200_000, seed=2)
     # A shape that is too bold at the first look, which the later ones hide.
     bold = Boundary.symmetric(0.0, SD * [0.4, 1.5, 1.5])
-    marginal = certify(looks, bold, risk=0.02, confidence=0.95, q_grid=q_grid(rows(2000, seed=3), bold))
+    marginal = certify(stage_scores, bold, risk=0.02, confidence=0.95, q_grid=q_grid(rows(2000, seed=3), bold))
     scaled = Boundary.symmetric(0.0, marginal.q * bold.high_scale)
     assert by_stage(fresh, scaled)[0] > 0.03
     codes, _ = fresh.answers(*scaled.thresholds(1.0, np.float64))
     assert np.mean(codes != fresh.full) <= 0.02
-    certificate = certify_by_halt_time(looks, bold, risk=0.02, confidence=0.95)
+    certificate = certify_by_halt_time(stage_scores, bold, risk=0.02, confidence=0.95)
     assert max(by_stage(fresh, certificate.boundary)) <= 0.02
     assert np.mean(fresh.answers(*certificate.boundary.thresholds(1.0, np.float64))[1] < 3) > 0.5
 
@@ -76,9 +76,11 @@ def test_several_classes():
 
 
 def test_stages_before_the_first_failure_stay_closed():
-    looks = rows(20_000)
-    looks.scores[:, 1] = -looks.scores[:, 1]  # no scale helps here, so it is closed in the screening already
-    certificate = certify_by_halt_time(looks, LADDER, risk=0.02, confidence=0.95)
+    stage_scores = rows(20_000)
+    stage_scores.scores[:, 1] = -stage_scores.scores[
+        :, 1
+    ]  # no scale helps here, so it is closed in the screening already
+    certificate = certify_by_halt_time(stage_scores, LADDER, risk=0.02, confidence=0.95)
     assert np.isinf(certificate.q[1])
     assert np.isfinite(certificate.q[[0, 2]]).all()
     _, high = certificate.boundary.thresholds(1.0, np.float64)
@@ -86,12 +88,12 @@ def test_stages_before_the_first_failure_stay_closed():
 
 
 @pytest.mark.parametrize(
-    "looks",
+    "stage_scores",
     [rows(200), rows(1), rows(0), StageScores(full=np.ones(5000, np.int32), scores=np.full((5000, 3), np.nan))],
     ids=["few", "one", "none", "nan"],
 )
-def test_without_evidence_everything_stays_closed(looks):
-    certificate = certify_by_halt_time(looks, LADDER, risk=0.01, confidence=0.95)
+def test_without_evidence_everything_stays_closed(stage_scores):
+    certificate = certify_by_halt_time(stage_scores, LADDER, risk=0.01, confidence=0.95)
     assert certificate.first_stage is None
     assert np.isinf(certificate.boundary.high_center).all()
     assert certificate.verify()
@@ -100,13 +102,13 @@ def test_without_evidence_everything_stays_closed(looks):
 
 
 def test_groups_count_once_and_must_fit():
-    looks, groups = rows(20_000), np.repeat(np.arange(4000), 5)
-    certificate = certify_by_halt_time(looks, LADDER, risk=0.05, confidence=0.9, groups=groups)
+    stage_scores, groups = rows(20_000), np.repeat(np.arange(4000), 5)
+    certificate = certify_by_halt_time(stage_scores, LADDER, risk=0.05, confidence=0.9, groups=groups)
     assert certificate.n_tested == 2000
     assert certificate.grouped
     assert "one per group" in str(certificate)
     with pytest.raises(ValueError, match="groups must name"):
-        certify_by_halt_time(looks, LADDER, risk=0.05, confidence=0.9, groups=groups[:-1])
+        certify_by_halt_time(stage_scores, LADDER, risk=0.05, confidence=0.9, groups=groups[:-1])
 
 
 @pytest.mark.parametrize("name", ["risk", "confidence", "screening_fraction"])
@@ -114,5 +116,5 @@ def test_groups_count_once_and_must_fit():
 def test_parameters_are_checked(name, value):
     with pytest.raises(ValueError, match=f"'{name}' parameter"):
         certify_by_halt_time(rows(100), LADDER, **({"risk": 0.1, "confidence": 0.9} | {name: value}))
-    with pytest.raises(ValueError, match="2 stages, the looks 3"):
+    with pytest.raises(ValueError, match="2 stages, the stage scores 3"):
         certify_by_halt_time(rows(100), Boundary.symmetric(0.0, [1.0, 1.0]), risk=0.1, confidence=0.9)

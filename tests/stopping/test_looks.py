@@ -15,15 +15,15 @@ VALUES = st.sampled_from([-np.inf, -2.0, -1.0, 0.0, 1.0, 2.0, np.inf, np.nan])  
 LEVELS = st.sampled_from([-np.inf, -1.0, 0.0, 1.0, np.inf])
 
 
-def first_exit(looks: StageScores, low, high):
+def first_exit(stage_scores: StageScores, low, high):
     """Answer row by row, as the documentation says it."""
     codes, stages = [], []
-    for i in range(looks.n_rows):
-        code, stage = looks.full[i], looks.n_stages
-        for t in reversed(range(looks.n_stages)):
-            if looks.judged[i, t] > high[t]:
-                code, stage = 1 if looks.binary else looks.codes[i, t], t
-            elif looks.binary and looks.judged[i, t] < low[t]:
+    for i in range(stage_scores.n_rows):
+        code, stage = stage_scores.full[i], stage_scores.n_stages
+        for t in reversed(range(stage_scores.n_stages)):
+            if stage_scores.judged[i, t] > high[t]:
+                code, stage = 1 if stage_scores.binary else stage_scores.codes[i, t], t
+            elif stage_scores.binary and stage_scores.judged[i, t] < low[t]:
                 code, stage = 0, t
         codes.append(code)
         stages.append(stage)
@@ -38,41 +38,41 @@ def cases(draw):
     full = draw(arrays.arrays(np.int32, n_rows, elements=st.integers(0, 2)))
     levels = draw(arrays.arrays(dtype, (2, n_stages), elements=LEVELS))
     if draw(st.booleans()):
-        looks = StageScores(full=full, scores=judged)
+        stage_scores = StageScores(full=full, scores=judged)
     else:
         codes = draw(arrays.arrays(np.int32, (n_rows, n_stages), elements=st.integers(0, 2)))
-        looks = StageScores(full=full, codes=codes, confidence=judged)
-    return looks, levels.min(axis=0), levels.max(axis=0)
+        stage_scores = StageScores(full=full, codes=codes, confidence=judged)
+    return stage_scores, levels.min(axis=0), levels.max(axis=0)
 
 
 @given(cases())
 def test_answers_are_the_first_exit(case):
-    looks, low, high = case
-    codes, stage = looks.answers(low, high)
+    stage_scores, low, high = case
+    codes, stage = stage_scores.answers(low, high)
     assert codes.dtype == np.int32
-    assert (codes.tolist(), stage.tolist()) == first_exit(looks, low, high)
+    assert (codes.tolist(), stage.tolist()) == first_exit(stage_scores, low, high)
 
 
 @given(cases(), st.randoms())
 def test_a_row_does_not_depend_on_the_others(case, random):
-    looks, low, high = case
-    rows = np.array(random.sample(range(looks.n_rows), looks.n_rows), dtype=np.intp)
-    codes, stage = looks.answers(low, high)
-    shuffled_codes, shuffled_stage = looks.take(rows).answers(low, high)
+    stage_scores, low, high = case
+    rows = np.array(random.sample(range(stage_scores.n_rows), stage_scores.n_rows), dtype=np.intp)
+    codes, stage = stage_scores.answers(low, high)
+    shuffled_codes, shuffled_stage = stage_scores.take(rows).answers(low, high)
     np.testing.assert_array_equal(shuffled_codes, codes[rows])
     np.testing.assert_array_equal(shuffled_stage, stage[rows])
 
 
 def test_a_tie_with_the_threshold_goes_on():
-    looks = StageScores(full=np.array([1, 0], np.int32), scores=np.array([[1.0], [-1.0]]))
-    _, stage = looks.answers(np.array([-1.0]), np.array([1.0]))
+    stage_scores = StageScores(full=np.array([1, 0], np.int32), scores=np.array([[1.0], [-1.0]]))
+    _, stage = stage_scores.answers(np.array([-1.0]), np.array([1.0]))
     assert stage.tolist() == [1, 1]
 
 
 def test_thresholds_of_another_dtype_are_refused():
-    looks = StageScores(full=np.zeros(1, np.int32), scores=np.zeros((1, 1), np.float32))
+    stage_scores = StageScores(full=np.zeros(1, np.int32), scores=np.zeros((1, 1), np.float32))
     with pytest.raises(TypeError, match="float32"):
-        looks.answers(np.zeros(1), np.zeros(1))
+        stage_scores.answers(np.zeros(1), np.zeros(1))
 
 
 @pytest.mark.parametrize(

@@ -96,7 +96,7 @@ def test_it_is_cheaper_than_boundaries_of_a_given_shape():
 
 
 def test_the_walk_without_early_looks():
-    walk = walk_of(make_walks(100, 5, random_state=0), looks=np.array([], dtype=int))
+    walk = walk_of(make_walks(100, 5, random_state=0), stage_scores=np.array([], dtype=int))
     assert OptimalBoundary().boundary(walk).n_stages == 0
     assert ConstantBoundary().boundary(walk).n_stages == 0
     assert CurvedBoundary().boundary(walk).n_stages == 0
@@ -139,7 +139,7 @@ def test_bad_input():
 @pytest.mark.long
 @pytest.mark.parametrize(("drift", "best"), [(1.0, 0.683), (2.0, 0.491)])
 def test_within_two_percent_of_the_best_known_cost(drift, best):
-    """Mean share of terms at a conditional error of 0.05, exits as positive only, 500 looks, 200 000 walks."""
+    """Mean share of terms at a conditional error of 0.05, exits as positive only, 500 checks, 200 000 walks."""
     rule = OptimalBoundary(sides="positive")
     fit = walk_of(make_walks(20_000, 500, drift=drift, random_state=0))
     boundary = rule.boundary(fit)

@@ -11,7 +11,7 @@ from stopping.rules import BY_ROWS
 
 from wald.stopping import ErrorSpending, LikelihoodRatio, Margin, Qwyc, Walk
 from wald.stopping.core.survivors import allowed
-from wald.stopping.papers.printed import printed_table
+from wald.stopping.papers.published import published_table
 from wald.stopping.rules.checks import example_walk
 
 PLACED = [rule for rule in BY_ROWS if isinstance(rule, Qwyc | ErrorSpending)]
@@ -37,7 +37,7 @@ def noisy_walk(n_rows=600, seed=0, n_stages=6, **changes):
 
 def served(rule, walk, q=1.0):
     """Codes, stages, and which rows disagree, of the plan rows themselves."""
-    codes, stage = walk.looks.answers(*rule.boundary(walk).thresholds(q, np.float64))
+    codes, stage = walk.stage_scores.answers(*rule.boundary(walk).thresholds(q, np.float64))
     return codes, stage, codes != walk.full
 
 
@@ -286,13 +286,13 @@ def test_margin_scales_with_q_and_keeps_its_looks_apart():
 # ---- tables and parameters -------------------------------------------------------------------------------------------
 
 
-def test_a_printed_table_is_never_bolder_than_what_was_printed():
+def test_a_published_table_is_never_bolder_than_what_was_printed():
     rng = np.random.default_rng(0)
     n = 5000
     walk = noisy_walk(n_stages=n, n_rows=3, threshold=0.1)
     low, high = np.sort(rng.normal(size=(2, n)) * 10.0 ** rng.integers(-12, 12, size=n), axis=0)
     low[:10], high[10:20] = -np.inf, np.inf
-    at_one_low, at_one_high = printed_table(walk, low, high).thresholds(1.0, np.float64)
+    at_one_low, at_one_high = published_table(walk, low, high).thresholds(1.0, np.float64)
     assert (at_one_low <= low).all()
     assert (at_one_high >= high).all()
     np.testing.assert_allclose(at_one_low, low, rtol=1e-9, atol=1e-9)

@@ -69,7 +69,7 @@ def test_a_perfect_stage_still_has_a_scale():
 @pytest.mark.parametrize("n_classes", [2, 5])
 def test_lossless_exits_early_and_never_differs(n_classes):
     walk = example_walk(n_classes, n_rows=5000)
-    codes, stage = walk.looks.answers(*Lossless().boundary(walk).thresholds(1.0, np.float64))
+    codes, stage = walk.stage_scores.answers(*Lossless().boundary(walk).thresholds(1.0, np.float64))
     np.testing.assert_array_equal(codes, walk.full)
     assert (stage < walk.n_stages).mean() > 0.5
 
@@ -83,7 +83,7 @@ def test_lossless_leaves_ties_to_the_model():
         remainder_high=np.full(4, 1.0),
         slack=np.zeros(4),
     )
-    _, stage = walk.looks.answers(*Lossless().boundary(walk).thresholds(1.0, np.float64))
+    _, stage = walk.stage_scores.answers(*Lossless().boundary(walk).thresholds(1.0, np.float64))
     assert stage.tolist() == [4, 0, 4]
 
 
@@ -100,14 +100,14 @@ def test_lossless_without_sure_bounds_never_exits():
 @pytest.mark.parametrize(("k", "stage"), [(2, 0), (11.5, 1), (12, 2), (23, 3), (24, 4), (1e9, 4)])
 def test_budget_answers_at_the_deepest_stage_it_pays_for(n_classes, k, stage):
     walk = example_walk(n_classes)
-    _, stages = walk.looks.answers(*Budget(k).boundary(walk).thresholds(1.0, np.float64))
+    _, stages = walk.stage_scores.answers(*Budget(k).boundary(walk).thresholds(1.0, np.float64))
     assert (stages == stage).all()
 
 
 def test_budget_carries_a_tie_to_the_next_look():
     walk = example_walk(n_rows=2)
     walk.scores[:] = [[0.0, 0.0, 2.0, 2.0], [0.0, -1.0, 2.0, 2.0]]
-    codes, stages = walk.looks.answers(*Budget(6).boundary(walk).thresholds(1.0, np.float64))
+    codes, stages = walk.stage_scores.answers(*Budget(6).boundary(walk).thresholds(1.0, np.float64))
     assert codes.tolist() == [1, 0]
     assert stages.tolist() == [2, 1]
 

@@ -90,7 +90,7 @@ def walk_of(terms, stages=STAGES):
 @functools.cache
 def pool(kind):
     """Rows to draw from. The rows of digits are few, and are drawn again and again."""
-    return walk_of(terms_of(kind, 40_000, np.random.default_rng(1))).looks
+    return walk_of(terms_of(kind, 40_000, np.random.default_rng(1))).stage_scores
 
 
 @functools.cache
@@ -98,14 +98,14 @@ def plan(kind, seed=2, n=1000):
     return walk_of(terms_of(kind, n, np.random.default_rng(seed)))
 
 
-def disagreement(looks, boundary, q=1.0):
-    return float(np.mean(looks.answers(*boundary.thresholds(q, np.float64))[0] != looks.full))
+def disagreement(stage_scores, boundary, q=1.0):
+    return float(np.mean(stage_scores.answers(*boundary.thresholds(q, np.float64))[0] != stage_scores.full))
 
 
-def draws(looks, n, seed):
+def draws(stage_scores, n, seed):
     rng = np.random.default_rng(seed)
     for _ in range(N_TRIALS):
-        yield looks.take(rng.integers(0, looks.n_rows, size=n))
+        yield stage_scores.take(rng.integers(0, stage_scores.n_rows, size=n))
 
 
 def fine_grid(plan_rows, rows, boundary, risk, n_steps=50):
@@ -129,10 +129,10 @@ def report(what, violations):
 def test_certified_rules(kind, rule):
     risk, rows = 0.03, pool(kind)
     boundary = rule.boundary(plan(kind))
-    true_risk = fine_grid(plan(kind).looks, rows, boundary, risk)
+    true_risk = fine_grid(plan(kind).stage_scores, rows, boundary, risk)
     violations = made = 0
-    for looks in draws(rows, 800, seed=3):
-        certificate = certify(looks, boundary, risk=risk, confidence=0.95, q_grid=list(true_risk))
+    for stage_scores in draws(rows, 800, seed=3):
+        certificate = certify(stage_scores, boundary, risk=risk, confidence=0.95, q_grid=list(true_risk))
         made += certificate.q < np.inf
         violations += true_risk.get(certificate.q, 0.0) > risk
     assert made > 900, "a promise that is never made is no test"
@@ -149,8 +149,8 @@ def test_calibrated_sides(kind, protect, method):
     crossed = np.sort(crossings(rows.take(is_protected), boundary))
     of = is_protected.sum() if method in ("conformal", "pac") else rows.n_rows
     true_risk = np.empty(N_TRIALS)
-    for i, looks in enumerate(draws(rows, n, seed=4)):
-        q = calibrate(looks, boundary, delta=delta, method=method, protect=protect).q
+    for i, stage_scores in enumerate(draws(rows, n, seed=4)):
+        q = calibrate(stage_scores, boundary, delta=delta, method=method, protect=protect).q
         true_risk[i] = (crossed.size - np.searchsorted(crossed, q, side="right")) / of
     error = true_risk.std() / N_TRIALS**0.5
     if method in ("pac", "rcps"):
@@ -169,8 +169,8 @@ def test_every_halting_time(kind, screening, monkeypatch):
     risk, rows = 0.05, pool(kind)
     boundary = Ladder().boundary(plan(kind))
     violations = made = 0
-    for looks in draws(rows, 2000, seed=5):
-        certificate = certify_by_halt_time(looks, boundary, risk=risk, confidence=0.95)
+    for stage_scores in draws(rows, 2000, seed=5):
+        certificate = certify_by_halt_time(stage_scores, boundary, risk=risk, confidence=0.95)
         made += certificate.first_stage is not None
         codes, stage = rows.answers(*certificate.boundary.thresholds(1.0, np.float64))
         left = np.bincount(stage, minlength=len(STAGES))[:-1].cumsum()
@@ -203,8 +203,8 @@ def test_thresholds_certified_on_the_rows_that_placed_them(kind, honest):
     for _ in range(N_TRIALS):
         walk = walk_of(terms_of(kind, 600, rng))
         boundary = Qwyc(alpha=0.008).boundary(walk)
-        looks = rows.take(rng.integers(0, rows.n_rows, size=600)) if honest else walk.looks
-        certificate = certify(looks, boundary, risk=risk, confidence=0.95, q_grid=np.geomspace(4.0, 1.0, 12))
+        stage_scores = rows.take(rng.integers(0, rows.n_rows, size=600)) if honest else walk.stage_scores
+        certificate = certify(stage_scores, boundary, risk=risk, confidence=0.95, q_grid=np.geomspace(4.0, 1.0, 12))
         violations += certificate.q < np.inf and disagreement(rows, boundary, certificate.q) > risk
     report(f"{kind}, thresholds certified on {'fresh' if honest else 'their own'} rows", violations)
     if honest:
@@ -221,21 +221,21 @@ def test_the_best_of_ten_candidates(honest):
     stages = np.array([8, 24])
     walks = [walk_of(terms[:, rng.permutation(24)], stages) for _ in range(10)]
     boundaries = [Ladder().boundary(walk) for walk in walks]
-    everything = [walk.looks for walk in walks]
+    everything = [walk.stage_scores for walk in walks]
     true_risk = [
         fine_grid(rows, rows, boundary, risk, n_steps=30) for rows, boundary in zip(everything, boundaries, strict=True)
     ]
     violations = 0
     for _ in range(N_TRIALS):
         drawn = rng.integers(0, 40_000, size=n)
-        looks = [rows.take(drawn) for rows in everything]
+        stage_scores = [rows.take(drawn) for rows in everything]
         grids = [list(known) for known in true_risk]
         if honest:
-            certificates = certify_family(looks, boundaries, risk=risk, confidence=0.95, q_grids=grids)
+            certificates = certify_family(stage_scores, boundaries, risk=risk, confidence=0.95, q_grids=grids)
         else:
             certificates = [
                 certify(seen, boundary, risk=risk, confidence=0.95, q_grid=grid)
-                for seen, boundary, grid in zip(looks, boundaries, grids, strict=True)
+                for seen, boundary, grid in zip(stage_scores, boundaries, grids, strict=True)
             ]
         best = int(np.argmin([certificate.q for certificate in certificates]))
         violations += true_risk[best].get(certificates[best].q, 0.0) > risk
@@ -253,11 +253,11 @@ def test_the_boldest_of_several_splits(n_splits, honest):
     """The same rows, split again and again: scales from one part, their certificate from the other."""
     risk, n, n_kept, rng = 0.03, 2600, 259, np.random.default_rng(11)  # 259 rows allow 3 with hardly any room to spare
     rows, violations, made = pool("heavy-tailed"), 0, 0
-    for looks in draws(rows, n, seed=12):
+    for stage_scores in draws(rows, n, seed=12):
         boldest = (np.inf, 0.0)
         for _ in range(n_splits):
             order = rng.permutation(n)
-            planned, kept = looks.take(order[n_kept:]), looks.take(order[:n_kept])
+            planned, kept = stage_scores.take(order[n_kept:]), stage_scores.take(order[:n_kept])
             boundary = Boundary.symmetric(0.0, np.quantile(np.abs(planned.scores), 0.9, axis=0))
             certificate = certify(
                 kept,
@@ -283,7 +283,7 @@ def test_the_boldest_of_several_splits(n_splits, honest):
 def test_drawing_certificate_rows_until_they_please(n_tries):
     risk, rows, rng = 0.03, pool("correlated"), np.random.default_rng(9)
     boundary = Ladder().boundary(plan("correlated"))
-    true_risk = fine_grid(plan("correlated").looks, rows, boundary, risk)
+    true_risk = fine_grid(plan("correlated").stage_scores, rows, boundary, risk)
     violations = 0
     for _ in range(N_TRIALS):
         scales = [
@@ -304,7 +304,7 @@ def test_drawing_certificate_rows_until_they_please(n_tries):
         assert violations > 2 * MOST_VIOLATIONS
 
 
-# ---- rules as printed, which promise nothing -------------------------------------------------------------------------
+# ---- rules as published, which promise nothing -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", KINDS[:3])

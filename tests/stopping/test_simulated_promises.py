@@ -83,8 +83,8 @@ def limits_of(certificate):
 def test_what_is_printed_after_choosing_holds(kind, confidence):
     boundary, grid, truth = family(kind)
     broken = by_the_counts = made = 0
-    for looks in draws(kind, 1500, seed=3):
-        certificate = certify(looks, boundary, risk=0.02, confidence=confidence, q_grid=grid)
+    for stage_scores in draws(kind, 1500, seed=3):
+        certificate = certify(stage_scores, boundary, risk=0.02, confidence=confidence, q_grid=grid)
         if certificate.status != "certified":
             continue
         made += 1
@@ -102,8 +102,8 @@ def test_what_is_printed_after_choosing_holds(kind, confidence):
 def test_limits_at_the_chosen_scale_would_not_hold():
     boundary, grid, truth = family("rare classes")
     broken = 0
-    for looks in draws("rare classes", 1500, seed=4):
-        certificate = certify(looks, boundary, risk=0.02, confidence=0.8, q_grid=grid)
+    for stage_scores in draws("rare classes", 1500, seed=4):
+        certificate = certify(stage_scores, boundary, risk=0.02, confidence=0.8, q_grid=grid)
         broken += truth[certificate.q][0] > upper_bound(certificate.n_disagreements, certificate.n_rows, 0.8)
     assert broken > most_broken(0.8)  # the check above would catch it
 
@@ -115,8 +115,8 @@ def test_the_interval_of_the_class_that_came_out_worst(kind):
     rates, classes = truth[q][1], np.arange(len(truth[q][1]))
     assert rates.max() > 0.01
     missed = any_missed = alone = 0
-    for looks in draws(kind, 1000, seed=5):
-        certificate = measure(looks, boundary, protect="each", q=q, classes=classes)
+    for stage_scores in draws(kind, 1000, seed=5):
+        certificate = measure(stage_scores, boundary, protect="each", q=q, classes=classes)
         worst = certificate.strata.index(certificate.worst)
         inside = [low <= rate <= high for (low, high), rate in zip(certificate.intervals, rates, strict=True)]
         missed += not inside[worst]
@@ -143,9 +143,9 @@ def test_classes_keep_their_risks_all_at_once(kind, protect, risk, confidence):
     boundary, grid, truth = family(kind)
     classes = np.arange(len(truth[np.inf][1]))
     broken = made = 0
-    for looks in draws(kind, 3000, seed=6):
+    for stage_scores in draws(kind, 3000, seed=6):
         certificate = certify(
-            looks, boundary, risk=risk, confidence=confidence, protect=protect, q_grid=grid, classes=classes
+            stage_scores, boundary, risk=risk, confidence=confidence, protect=protect, q_grid=grid, classes=classes
         )
         if certificate.status != "certified":
             continue
@@ -162,7 +162,7 @@ def test_classes_keep_their_risks_all_at_once(kind, protect, risk, confidence):
 def test_a_promise_about_all_rows_is_none_about_a_rare_class():
     boundary, grid, truth = family("rare votes")
     lost = []
-    for looks in draws("rare votes", 3000, seed=7, trials=50):
-        certificate: Certificate = certify(looks, boundary, risk=0.02, confidence=0.95, q_grid=grid)
+    for stage_scores in draws("rare votes", 3000, seed=7, trials=50):
+        certificate: Certificate = certify(stage_scores, boundary, risk=0.02, confidence=0.95, q_grid=grid)
         lost.append(truth[certificate.q][1][1])
     assert np.median(lost) > 0.2  # of the rare class, where less than 0.02 of all rows may differ

@@ -115,13 +115,13 @@ def test_scaled_by_a_certificate_every_rule_keeps_its_risk(rule, kind):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", OptimisticBoundaryWarning)
         boundary = rule.boundary(shape)
-    grid = q_grid(shape.looks, boundary)
-    truth = walk_of(make_walks(200_000, 30, kind=kind, drift=0.5, random_state=rng)).looks
+    grid = q_grid(shape.stage_scores, boundary)
+    truth = walk_of(make_walks(200_000, 30, kind=kind, drift=0.5, random_state=rng)).stage_scores
     risks = {}
     broken = 0
     for _ in range(200):
-        looks = walk_of(make_walks(1500, 30, kind=kind, drift=0.5, random_state=rng)).looks
-        q = certify(looks, boundary, risk=0.01, confidence=0.95, q_grid=grid).q
+        stage_scores = walk_of(make_walks(1500, 30, kind=kind, drift=0.5, random_state=rng)).stage_scores
+        q = certify(stage_scores, boundary, risk=0.01, confidence=0.95, q_grid=grid).q
         if q not in risks:
             codes, _ = truth.answers(*boundary.thresholds(q, np.float64))
             risks[q] = (codes != truth.full).mean()

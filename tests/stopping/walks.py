@@ -10,21 +10,21 @@ from wald.datasets import make_walks
 from wald.stopping import Walk
 
 
-def walk_of(terms, theta=0.0, looks=None, intercept=0.0):
+def walk_of(terms, theta=0.0, stage_scores=None, intercept=0.0):
     """Look at cumulative sums after the given numbers of terms (default: after each but the last)."""
     sums = terms.cumsum(axis=1)
     n = sums.shape[1]
-    looks = np.arange(1, n) if looks is None else np.asarray(looks)
+    stage_scores = np.arange(1, n) if stage_scores is None else np.asarray(stage_scores)
     full = sums[:, -1] + intercept
     return Walk(
         full=(full > theta).astype(np.int32),
         full_scores=full[:, None],
-        scores=sums[:, looks - 1] + intercept,
-        stages=np.append(looks, n),
-        stage_costs=np.append(looks, n).astype(np.float64),
+        scores=sums[:, stage_scores - 1] + intercept,
+        stages=np.append(stage_scores, n),
+        stage_costs=np.append(stage_scores, n).astype(np.float64),
         threshold=theta,
         intercept=intercept,
-        imputed=np.zeros(len(looks)),
+        imputed=np.zeros(len(stage_scores)),
     )
 
 
@@ -39,7 +39,7 @@ class Errors(NamedTuple):
 
 
 def errors_of(boundary, walk, q=1.0):
-    codes, stage = walk.looks.answers(*boundary.thresholds(q, np.float64))
+    codes, stage = walk.stage_scores.answers(*boundary.thresholds(q, np.float64))
     early = stage < walk.n_stages
     wrong = [(codes == answer) & (walk.full != answer) for answer in (1, 0)]
     return Errors(

@@ -72,10 +72,10 @@ def test_a_selection_answers_as_the_whole_does():
 
 
 def test_dense_and_sparse_by_turns():
-    turn = iter([False, True, False])
+    epoch = iter([False, True, False])
     m, X = fitted(Watched())
     want = m.open(X)
-    mixed = Watched(lambda parts: sparse.coo_matrix(parts) if next(turn) else parts)
+    mixed = Watched(lambda parts: sparse.coo_matrix(parts) if next(epoch) else parts)
     m.groups = [m.groups[0], FeatureGroup("costly", mixed)]
     session, state = m.open(X), want.state() & False
     for upto in (2, 5, 10):

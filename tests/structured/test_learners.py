@@ -32,8 +32,8 @@ class Lesson:
         cut = slice(self.ends[i], self.ends[i + 1])
         return [v[cut] for v in self.values], self.labels[cut]
 
-    def states(self, i, turn):
-        return states_of(self.seed, turn, i, self.lengths[i], len(self.sizes)) if self.random else self.full(i)
+    def states(self, i, epoch):
+        return states_of(self.seed, epoch, i, self.lengths[i], len(self.sizes)) if self.random else self.full(i)
 
     def full(self, i):
         return np.full(self.lengths[i], self.rows.n_states - 1)
@@ -50,11 +50,11 @@ def mixed(seed, a, b, c):
     return (h >> 11) * 2.0**-53
 
 
-def states_of(seed, turn, sequence, length, n_groups):
+def states_of(seed, epoch, sequence, length, n_groups):
     """One sequence in ten has nothing costly, one everything, the others each part with a probability of its own."""
-    kind = mixed(seed, turn, sequence, 2**64 - 1)
-    p = 0 if kind < 0.1 else 1 if kind < 0.2 else mixed(seed, turn, sequence, 2**64 - 2)
-    bits = [[mixed(seed, turn, sequence, t * n_groups + g) < p for g in range(1, n_groups)] for t in range(length)]
+    kind = mixed(seed, epoch, sequence, 2**64 - 1)
+    p = 0 if kind < 0.1 else 1 if kind < 0.2 else mixed(seed, epoch, sequence, 2**64 - 2)
+    bits = [[mixed(seed, epoch, sequence, t * n_groups + g) < p for g in range(1, n_groups)] for t in range(length)]
     return np.array([sum(bit << g for g, bit in enumerate(row)) for row in bits])
 
 
@@ -88,17 +88,17 @@ def test_perceptron(margin, own, random, sizes):
     learner, rows = _core.ChainPerceptron(lesson.chain), lesson.rows
     table, total, n_steps = np.zeros((rows.n, K)), np.zeros((rows.n, K)), 0
     rng = np.random.default_rng(1)
-    for turn in range(4):
+    for epoch in range(4):
         order = rng.permutation(len(LENGTHS))
         wrong = 0
         for i in order:
             values, labels = lesson.sequence(i)
-            inputs = rows.inputs(values, lesson.states(i, turn))
+            inputs = rows.inputs(values, lesson.states(i, epoch))
             guess = augmented_best(rows, table, inputs, labels, margin)
             wrong += np.count_nonzero(guess != labels)
             table = table + rows.psi(inputs, labels) - rows.psi(inputs, guess)
             total, n_steps = total + table, n_steps + 1
-        assert learner.epoch(lesson.core, order, turn, margin) == wrong
+        assert learner.epoch(lesson.core, order, epoch, margin) == wrong
         np.testing.assert_array_equal(learner.current().table(), table)
         np.testing.assert_allclose(learner.averaged().table(), total / n_steps, atol=1e-5)
     assert n_steps == 4 * len(LENGTHS)
@@ -115,8 +115,8 @@ def test_dense_and_sparse_learn_the_same(sparse_groups):
             _core.ChainPerceptron(lesson.chain),
             _core.ChainFrankWolfe(lesson.chain, lesson.core, 0.1, 3),
         )
-        for turn in range(3):
-            perceptron.epoch(lesson.core, order, turn, 1.0)
+        for epoch in range(3):
+            perceptron.epoch(lesson.core, order, epoch, 1.0)
             svm.epoch(np.arange(3 * len(LENGTHS)))
         learned.append((perceptron.averaged().table(), svm.averaged().table()))
     np.testing.assert_array_equal(learned[0][0], learned[1][0])
@@ -176,18 +176,18 @@ def test_svm(own, copies):
     lesson = Lesson(own, random=copies > 1, n_labels=2)  # with two labels no first step is a tie
     svm, reference = _core.ChainFrankWolfe(lesson.chain, lesson.core, 0.05, copies), DualSVM(lesson, 0.05, copies)
     rng, gaps = np.random.default_rng(2), []
-    for turn in range(30):
+    for epoch in range(30):
         order = rng.permutation(copies * len(LENGTHS))
         svm.epoch(order)
         for i in order:
             reference.visit(i)
-        if turn == 0:
+        if epoch == 0:
             np.testing.assert_allclose(svm.current().table(), reference.weights(), atol=1e-4)
             np.testing.assert_allclose(svm.averaged().table(), reference.mean, atol=1e-4)
         w = reference.weights()
         gaps.append((svm.gap(False), svm.gap(True)))
         assert min(gaps[-1]) >= -1e-6
-        if turn == 0:
+        if epoch == 0:
             assert gaps[-1][0] == pytest.approx(reference.primal(w) - reference.dual(w, reference.loss()), abs=1e-4)
             mean = reference.primal(reference.mean) - reference.dual(reference.mean, reference.mean_loss)
             assert gaps[-1][1] == pytest.approx(mean, abs=1e-4)

@@ -179,7 +179,7 @@ def test_whoever_does_not_pay_in_time_is_not_asked(model):
 
 def test_a_budget_promises_nothing(model, policies):
     fast = BudgetedPredictor(model, policies["confidence"], budget=5).fit(X[400:600])
-    assert str(fast.certificate_) == "no promise: a budget was asked for, not a risk"
+    assert str(fast.certificate_) == "no promise: a budget was given, not a risk"
     assert fast.max_parts_ is None
 
 

@@ -1,7 +1,7 @@
 """How commands answer: results on stdout, all else on stderr, and an exit code.
 
-0: done. 1: the answer is no, or a promise that does not hold. 2: the user's mistake, told in one message. 130 and 141:
-stopped by Ctrl-C, or by a reader that went away; quietly. NumPy and rich are loaded where they are used.
+0: done. 1: the answer is no, or a promise that does not hold. 2: the user's mistake, reported in one message. 130
+and 141: stopped by Ctrl-C, or by a reader that went away; quietly. NumPy and rich are loaded where they are used.
 """
 
 from __future__ import annotations
@@ -143,18 +143,18 @@ def progress_console() -> Console:
 
 @contextmanager
 def _warnings_as_lines(command: str) -> Iterator[None]:
-    told: set[str] = set()
+    shown: set[str] = set()
 
-    def tell(message: Warning | str, *_: Any, **__: Any) -> None:
+    def report(message: Warning | str, *_: Any, **__: Any) -> None:
         line = " ".join(str(message).split())
-        if line not in told:
-            told.add(line)
+        if line not in shown:
+            shown.add(line)
             note(f"wald {command}: warning: {line}")
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", UserWarning)
-        warnings.showwarning = tell
+        warnings.showwarning = report
         yield
 
 

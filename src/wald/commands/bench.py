@@ -92,8 +92,8 @@ def bench(
         with threadpool_limits(threads), mistaken(called(data), ValueError, TypeError):
             full = wrapped.predict(rows)
             labels, cost = fast.predict(rows, return_cost=True)
-            with share_done(progress_console(), "timing in turns") as tell:
-                cases = _timed(wrapped, fast, rows, repeats, tell)
+            with share_done(progress_console(), "timing in turns") as report:
+                cases = _timed(wrapped, fast, rows, repeats, report)
         differs = labels != full
         broken = broken_promise(fast.certificate_, full, differs, fast.classes_)
         facts = {
@@ -118,7 +118,7 @@ def bench(
             raise typer.Exit(NO)
 
 
-def _timed(wrapped: Any, fast: Any, rows: Any, repeats: int, tell: Callable[[float], object]) -> list[Case]:
+def _timed(wrapped: Any, fast: Any, rows: Any, repeats: int, report: Callable[[float], object]) -> list[Case]:
     import numpy as np
     from scipy import sparse
 
@@ -142,7 +142,7 @@ def _timed(wrapped: Any, fast: Any, rows: Any, repeats: int, tell: Callable[[flo
             partial(_through, wrapped.predict, batches),
             partial(_through, quick, same),
             repeats=repeats,
-            tell=lambda done, i=i: tell((i + done) / len(runs)),  # type: ignore[misc]  # mypy does not see through defaults
+            report=lambda done, i=i: report((i + done) / len(runs)),  # type: ignore[misc]  # mypy does not see through defaults
         )
         cases.append(Case(name, batches[0].shape[0], model_seconds / len(batches), wald_seconds / len(batches)))
     return cases
@@ -192,7 +192,7 @@ def broken_promise(
 
 def _promised(certificate: Certificate, classes: NDArray[Any]) -> list[tuple[Any, float]]:
     """Class labels, or None for all rows, with what is promised of them."""
-    from ..stopping.core.fixed_sequence import rows_of
+    from ..stopping.core.certifying import rows_of
 
     if certificate.status != "certified" or not certificate.risk:
         return [(None, 0.0)]

@@ -2,4 +2,4 @@
 
 
 class UserError(Exception):
-    """A mistake or a lack that is told in one message: what is wrong, where, and what to do. Exit code 2."""
+    """A mistake or a lack, reported in one message: what is wrong, where, and what to do. Exit code 2."""

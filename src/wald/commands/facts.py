@@ -58,18 +58,18 @@ def plan_facts(plan: Plan, n_rows: int) -> dict[str, Any]:
 
     low, high = (np.append(limits.astype(np.float64), np.nan) for limits in plan.thresholds())
     lower, upper = reached_by(plan, n_rows)
-    looks = [
+    stage_scores = [
         {
             "units": int(units),
             "cost": float(cost),
             "below": float(below),
             "above": float(above),
-            "reached_by": float(live),
+            "reached_by": float(reached),
             "reached_by_low": float(least),
             "reached_by_high": float(most),
         }
-        for units, cost, below, above, live, least, most in zip(
-            plan.stages, plan.stage_costs, low, high, plan.live, lower, upper, strict=True
+        for units, cost, below, above, reached, least, most in zip(
+            plan.stages, plan.stage_costs, low, high, plan.reached, lower, upper, strict=True
         )
     ]
     return {
@@ -78,11 +78,11 @@ def plan_facts(plan: Plan, n_rows: int) -> dict[str, Any]:
         "n_surrogates": len(plan.surrogates.vectors),
         "n_rows": n_rows,
         "confidence": CONFIDENCE,
-        "expected_cost": expected_cost(plan, plan.live),
+        "expected_cost": expected_cost(plan, plan.reached),
         "expected_cost_low": expected_cost(plan, lower),
         "expected_cost_high": expected_cost(plan, upper),
         "full_cost": plan.full_cost,
-        "looks": looks,
+        "looks": stage_scores,
     }
 
 
@@ -109,18 +109,18 @@ def reached_by(plan: Plan, n_rows: int) -> tuple[Floats, Floats]:
     low, high = np.ones(plan.n_stages + 1), np.ones(plan.n_stages + 1)
     if not plan.evaluate_all:
         confidence = shared_confidence(CONFIDENCE, max(1, plan.n_stages))
-        for i, live in enumerate(plan.live[1:], start=1):
-            low[i], high[i] = interval(round(live * n_rows), n_rows, confidence)
+        for i, reached in enumerate(plan.reached[1:], start=1):
+            low[i], high[i] = interval(round(reached * n_rows), n_rows, confidence)
     return low, high
 
 
-def expected_cost(plan: Plan, live: Floats) -> float:
+def expected_cost(plan: Plan, reached: Floats) -> float:
     """What a row costs on average if such shares of the rows reach the stages."""
     import numpy as np
 
     if plan.evaluate_all:
         return plan.full_cost
-    leaving = live - np.append(live[1:], 0.0)
+    leaving = reached - np.append(reached[1:], 0.0)
     return float(leaving @ plan.stage_costs)
 
 

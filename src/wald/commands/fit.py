@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from ..stopping import Certificate
 
-#: Statuses of a promise that was asked for and cannot be made.
+#: Statuses of a promise that was requested and cannot be made.
 FAILED = ("too few rows", "too many disagreements")
 
 
@@ -154,5 +154,5 @@ def by_label(risks: Mapping[str, float], classes: NDArray[Any]) -> dict[Any, flo
 
 
 def failed(certificate: Certificate) -> bool:
-    """Whether a promise was asked for and could not be made."""
+    """Whether a promise was requested and could not be made."""
     return certificate.status in FAILED

@@ -63,14 +63,14 @@ def _table(model: dict[str, Any], plan: dict[str, Any]) -> Table:
     from rich import box
     from rich.table import Table
 
-    looks = plan["looks"]
-    below = any(math.isfinite(look["below"]) for look in looks)
+    stage_scores = plan["looks"]
+    below = any(math.isfinite(look["below"]) for look in stage_scores)
     above = "leaves above" if model["binary"] else "leaves at confidence"
     grid = Table(box=box.SIMPLE_HEAD, padding=(0, 1), pad_edge=False)
     for name in ("look", "units", "cost", *(["leaves below"] if below else []), above, "rows that get here"):
         grid.add_column(name, justify="right", no_wrap=True)
-    for i, look in enumerate(looks):
-        last = i == len(looks) - 1
+    for i, look in enumerate(stage_scores):
+        last = i == len(stage_scores) - 1
         limits = [look["below"], look["above"]] if below else [look["above"]]
         grid.add_row(
             "all" if last else str(i + 1),

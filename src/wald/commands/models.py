@@ -28,7 +28,7 @@ def load_model(path: Path, trust_pickle: bool = False, trusted: Sequence[str] = 
     Parameters
     ----------
     path : Path
-        Written by ``skops.io.dump``, ``joblib.dump`` or ``pickle.dump``; told apart by its contents.
+        Written by ``skops.io.dump``, ``joblib.dump`` or ``pickle.dump``; recognized by its contents.
     trust_pickle : bool, default=False
         Whether code in the file may run, as it does in pickle and joblib.
     trusted : sequence of str, default=()

@@ -11,12 +11,12 @@ import typer
 from .answers import mistaken
 from .errors import UserError
 from .rows import FORMATS, Reading
-from .rows.separators import told
+from .rows.separators import separator_character
 
 FILE = "What wald fit wrote."
 DATA = (
     "Rows: CSV or TSV (UTF-8), Parquet, NPY or svmlight, by suffix; text may be packed (.gz, .bz2, .xz). - is stdin, "
-    "whose format is told by --format or its first bytes."
+    "whose format is named by --format or inferred from its first bytes."
 )
 
 DataArgument = Annotated[Path, typer.Argument(metavar="DATA", help=DATA)]
@@ -37,13 +37,14 @@ Header = Annotated[
     typer.Option(
         "--header/--no-header",
         show_default=False,
-        help="Whether a CSV begins with names; if not said, its first two lines tell, and are refused where in doubt.",
+        help="Whether a CSV begins with names; otherwise its first two lines decide, or are refused.",
     ),
 ]
 Separator = Annotated[
     str | None,
     typer.Option(
-        metavar="CHARACTER", help="Between the cells of a CSV, as ';' or tab; if not said, its first line tells."
+        metavar="CHARACTER",
+        help="Between the cells of a CSV, as ';' or tab; otherwise its first line decides.",
     ),
 ]
 Keep = Annotated[
@@ -88,7 +89,7 @@ def reading(
 ) -> Reading:
     """Gather what was said about DATA."""
     if separator is not None:
-        told(separator)  # refused before any work is done
+        separator_character(separator)  # refused before any work is done
     return Reading(format, tuple(drop or ()), groups, header, zero_based, separator, tuple(keep or ()))
 
 

@@ -82,7 +82,7 @@ def predict(
         n_rows, total = 0, 0.0
         counts = np.zeros(len(fast.classes_), dtype=np.int64)
         reading = options.reading(format, drop, header, zero_based, separator, keep=keep)
-        with share_done(progress_console(), "predicting") as tell, sink(output) as write:
+        with share_done(progress_console(), "predicting") as report, sink(output) as write:
             for part in read(data, wanted, reading):
                 with mistaken(called(data), ValueError, TypeError):
                     labels, costs = fast.predict(part.rows, budget=budget, return_cost=True)
@@ -92,7 +92,7 @@ def predict(
                 write(_beside(part.kept, own))
                 counts += _counted(fast.classes_, labels)
                 n_rows, total = n_rows + len(labels), total + float(costs.sum())
-                tell(part.done)
+                report(part.done)
         if json:
             as_json(
                 {

@@ -11,7 +11,7 @@ SHORTEST = 0.005
 
 
 def median_seconds(
-    *runs: Callable[[], object], repeats: int, tell: Callable[[float], object] = lambda done: None
+    *runs: Callable[[], object], repeats: int, report: Callable[[float], object] = lambda done: None
 ) -> list[float]:
     """Median times; the runs take turns, so that a busy machine disturbs them alike.
 
@@ -30,10 +30,10 @@ def median_seconds(
     """
     numbers = [_enough(run) for run in runs]
     times: list[list[float]] = [[] for _ in runs]
-    for turn in range(repeats):
+    for round in range(repeats):
         for run, number, taken in zip(runs, numbers, times, strict=True):
             taken.append(_timed(run, number) / number)
-        tell((turn + 1) / repeats)
+        report((round + 1) / repeats)
     return [statistics.median(taken) for taken in times]
 
 

@@ -15,7 +15,7 @@ from .mnist import fetch_mnist
 _PARTS = {"train": 6000, "valid": 1000, "test": 6500}
 _N_FEATURES = 5000
 _TOP = 999
-#: Where pixels are drawn from: the upper rows and middle columns, which tell an open 4 from a closed 9.
+#: Where pixels are drawn from: the upper rows and middle columns, which distinguish an open 4 from a closed 9.
 _ROWS, _COLUMNS = slice(4, 18), slice(6, 22)
 
 _CHUNK = 256

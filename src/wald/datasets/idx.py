@@ -20,7 +20,7 @@ _CHUNK = 1 << 20
 def read_idx(path: str | PathLike[str], *, shape: tuple[int, ...], sha256: str | None = None) -> NDArray[np.uint8]:
     """Read a gzipped IDX file of unsigned bytes.
 
-    The shape is known beforehand: no more is ever decompressed or allocated than it asks for, whatever the
+    The shape is known beforehand: no more is ever decompressed or allocated than it needs, whatever the
     file claims to hold.
 
     Parameters

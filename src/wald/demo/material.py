@@ -19,7 +19,7 @@ from ..early_exit.data_split import split_rows
 
 Floats = NDArray[np.floating[Any]]
 
-#: The digit that the binary models tell from the rest; it is the hardest one.
+#: The digit that the binary models separate from the rest; it is the hardest one.
 DIGIT = 8
 
 

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..models import AdditiveModel
-from ..plan import Plan, live_shares
+from ..plan import Plan, shares_reached
 from ..stopping import Certificate, Rule, StageScores, certify, measure, q_grid
 from ..stopping.core.binomial import shared_confidence, upper_bound
 from ..stopping.core.boundary import Protect
-from ..stopping.core.fixed_sequence import rows_of
+from ..stopping.core.certifying import rows_of
 from ..utils.figures import percent, thousands
 from .planning import full_codes
 from .request import stage_scores, without_exits
@@ -87,8 +87,8 @@ def certified(
     """
     certificate = _certificate(model, plan, validation, rows, groups, promise)
     q = 1.0 if certificate.status in ("lossless", "measured") else certificate.q
-    live = live_shares(validation, plan.boundary, q, plan.precision)
-    certified_plan = plan.at(q, live, evaluate_all=not np.isfinite(q))
+    reached = shares_reached(validation, plan.boundary, q, plan.precision)
+    certified_plan = plan.at(q, reached, evaluate_all=not np.isfinite(q))
     return _if_worthwhile(model, certificate, certified_plan, validation, promise)
 
 
@@ -96,7 +96,7 @@ def _if_worthwhile(
     model: AdditiveModel, certificate: Certificate, plan: Plan, validation: StageScores, promise: Promise
 ) -> tuple[Certificate, Plan]:
     """Keep a certified plan, unless evaluating everything is cheaper by its own cost model."""
-    if promise.risk is None or plan.evaluate_all:  # a rule used as printed is used
+    if promise.risk is None or plan.evaluate_all:  # a rule used as published is used
         return certificate, plan
     costs = plan.cost_model
     if costs.worthwhile(expected_cost(model, plan, promise)):
@@ -109,9 +109,9 @@ def evaluating_everything(
     plan: Plan, validation: StageScores, promise: Promise, reason: str
 ) -> tuple[Certificate, Plan]:
     """Leave a plan unused; the certificate says why."""
-    live = live_shares(validation, plan.boundary, np.inf, plan.precision)
+    reached = shares_reached(validation, plan.boundary, np.inf, plan.precision)
     unused = Certificate.full_evaluation(reason, promise.risk, promise.confidence)
-    return unused, plan.at(np.inf, live, evaluate_all=True)
+    return unused, plan.at(np.inf, reached, evaluate_all=True)
 
 
 def expected_cost(model: AdditiveModel, plan: Plan, promise: Promise) -> float:
@@ -119,7 +119,7 @@ def expected_cost(model: AdditiveModel, plan: Plan, promise: Promise) -> float:
     costs = plan.cost_model
     if promise.rule.lossless:  # what is left goes to the wrapped model, and not through the rest of the terms
         costs = replace(costs, finish=costs.full)
-    return costs.expected(plan.stage_terms, plan.stage_costs, plan.live, model.terms.n_outputs)
+    return costs.expected(plan.stage_terms, plan.stage_costs, plan.reached, model.terms.n_outputs)
 
 
 def _certificate(

@@ -72,7 +72,7 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         half of the rows, and planned and certified on the rest.
     risk : float or None, default=0.001
         Bound on the probability that a row's label differs from the wrapped model's. 0: none may differ, by proof; rows
-        that are not proven go to the wrapped model itself. None: promise nothing, use the rule as printed, and report
+        that are not proven go to the wrapped model itself. None: promise nothing, use the rule as published, and report
         the measured rate.
     confidence : float, default=0.95
         Probability, over independent draws of the certificate rows (of all rows given to ``fit``, where they are split
@@ -264,8 +264,8 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             rng=rng,
         )
         draw = partial(split_rows, rows, groups, certificate_share(self.certificate_fraction, model), rng)
-        with LateBar() as tell:
-            outcome = plan_and_certify(model, given, draw, self.n_splits, request, self._promise(groups), tell)
+        with LateBar() as report:
+            outcome = plan_and_certify(model, given, draw, self.n_splits, request, self._promise(groups), report)
         self._validation = outcome.validation
         self._install(model, outcome.plan, outcome.certificate, _shares(n_rows_of(X), outcome.split))
         return self
@@ -375,7 +375,7 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         return answers  # type: ignore[no-any-return]
 
     def _answer(self, predictor: Predictor, X: Any, budget: float | None, return_cost: bool) -> Any:
-        """Labels, and costs if asked for, of rows that were checked."""
+        """Labels of validated rows, and their costs if requested."""
         if predictor.model.preprocessing is not None and n_rows_of(X) == 0:  # which transformers refuse
             return (self.classes_[:0], np.empty(0)) if return_cost else self.classes_[:0]
         codes, stages = predictor.predict(X, effective_threads(self.n_jobs), budget)
@@ -543,8 +543,8 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         >>> from wald.stopping import calibrate
         >>> X, y = make_classification(6000, random_state=0)
         >>> fast = EarlyExitClassifier(FrozenEstimator(SVC().fit(X[:500], y[:500])), risk=0.05, random_state=0)
-        >>> looks = fast.fit(X[500:4000]).looks(X[4000:])
-        >>> calibrate(looks, fast.plan_.boundary, delta=0.05, method="pac", protect="positive").q < 10
+        >>> stage_scores = fast.fit(X[500:4000]).looks(X[4000:])
+        >>> calibrate(stage_scores, fast.plan_.boundary, delta=0.05, method="pac", protect="positive").q < 10
         True
         """
         predictor = self._ready()

@@ -149,7 +149,7 @@ def warn_of_training_rows(model: AdditiveModel, Z: Any, stacklevel: int = 3) -> 
     Rows of few distinct values equal each other by chance, and so they equal support vectors. If rows and training rows
     are draws from one source, as many values are seen once in each as two equal rows lead one to expect: of two equal
     draws, one falls on either side ``2 * n_training / n`` times as often as both fall among the n rows. Only what is
-    above that is told.
+
 
     Parameters
     ----------

@@ -22,7 +22,7 @@ from ..engine import Cascade
 from ..engine.rows import n_rows_of, pieces, take
 from ..models import AdditiveModel
 
-#: How often a row that is a tie is repeated when the wrapped model is asked for it: as many rows as the kernels of the
+#: How often a row that is a tie is repeated when the wrapped model labels it: as many rows as the kernels of the
 #: usual libraries take at a time, so that none of them treats it as the odd rest of a call.
 COPIES = 8
 #: Copies, and dense copies of sparse rows, are made this many bytes at a time.
@@ -32,7 +32,7 @@ Codes = NDArray[np.int32]
 
 
 class FullModel:
-    """A wrapped model, asked for its own labels.
+    """A wrapped model, which gives its own labels.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class FullModel:
         self.model, self._cascade = model, cascade
         self._products = _products(model)
 
-    def ask(self, X: Any) -> Codes:
+    def query(self, X: Any) -> Codes:
         """Codes of the labels that the wrapped estimator answers for these rows as a call."""
         return codes_of(self.model, predict_wrapped(self.model, X))
 
@@ -56,12 +56,12 @@ class FullModel:
         # a saved model answers by the engine
         alone = model.row_by_row == "always" or (model.row_by_row == "sparse" and sparse.issparse(X))
         if model.leaf is None or (alone and model.preprocessing is None) or model.row_by_row == "always":
-            return self.ask(X)
+            return self.query(X)
         if model.preprocessing is not None or sparse.issparse(X):
-            return np.array([self.ask(take(X, np.full(COPIES, i)))[0] for i in range(n_rows_of(X))], dtype=np.int32)
+            return np.array([self.query(take(X, np.full(COPIES, i)))[0] for i in range(n_rows_of(X))], dtype=np.int32)
         rows, inverse = _distinct(_values(X))
         if self._products is None:
-            codes = np.array([self.ask(np.repeat(row[None], COPIES, axis=0))[0] for row in rows], dtype=np.int32)
+            codes = np.array([self.query(np.repeat(row[None], COPIES, axis=0))[0] for row in rows], dtype=np.int32)
         else:
             codes = model.decision.codes(self._products(rows).astype(np.float64))
         return codes[inverse]
@@ -120,7 +120,7 @@ def codes_of(model: AdditiveModel, labels: NDArray[Any]) -> Codes:
 
 
 def as_met(X: Any) -> Any:
-    """Rows as the wrapped model is asked for them: of float16 and extended precision as float64, others as they are."""
+    """Rows as the wrapped model gets them: float16 and extended precision become float64, others stay as they are."""
     if isinstance(X, np.ndarray) or sparse.issparse(X):
         return X.astype(np.float64) if _is_odd(X.dtype) else X
     if nw.dependencies.is_pandas_dataframe(X):
@@ -183,14 +183,14 @@ def _products(model: AdditiveModel) -> Callable[[NDArray[Any]], NDArray[np.float
     rng = np.random.default_rng(0)
     for dtype in (np.float32, np.float64):
         for row in rng.normal(size=(2, len(weights))).astype(dtype):
-            asked = leaf.decision_function(np.repeat(row[np.newaxis], COPIES, axis=0))
-            if not np.array_equal(np.ravel(product(np.stack([row, row]))[1]), np.ravel(asked[0])):
+            answered = leaf.decision_function(np.repeat(row[np.newaxis], COPIES, axis=0))
+            if not np.array_equal(np.ravel(product(np.stack([row, row]))[1]), np.ravel(answered[0])):
                 return None
     return products
 
 
 def _nameless(fitted: Any) -> Any:
-    """A fitted object that does not ask for the names of the columns."""
+    """A fitted object that does not check the names of the columns."""
     bare = copy.copy(fitted)
     vars(bare).pop("feature_names_in_", None)
     return bare

@@ -49,9 +49,9 @@ def locate(error: Exception, X: Any, model: AdditiveModel | None, names: Any = N
             )
         elif (found := _no_number(X)) is not None:
             row, column, value = found
-            told = f"{_column(column, _names(X, names))} holds {value!r}, a {type(value).__name__}, in {word} {row}"
+            holds = f"{_column(column, _names(X, names))} holds {value!r}, a {type(value).__name__}, in {word} {row}"
             error.args = (
-                f"{message}\nX must hold numbers: {told}. Encode such columns before the model, as with a "
+                f"{message}\nX must hold numbers: {holds}. Encode such columns before the model, as with a "
                 "ColumnTransformer in a pipeline.",
             )
     except (ValueError, TypeError, KeyError, IndexError):  # X is stranger than the error says, which then stands

@@ -1,4 +1,4 @@
-"""From a model and plan rows to a plan: what `plan` asks about a model, answered by the engine."""
+"""From a model and plan rows to a plan: the engine gives the stage scores that planning needs."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def plan_without_stages(model: AdditiveModel) -> Plan:
         readouts=(),
         boundary=Boundary(empty, empty, empty, empty),
         q=math.inf,
-        live=np.ones(1),
+        reached=np.ones(1),
         surrogates=NO_SURROGATES,
         precision="float64",
         evaluate_all=True,

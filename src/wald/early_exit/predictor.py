@@ -99,7 +99,7 @@ class Predictor:
     # ---- many rows -------------------------------------------------------------------------------------------------
 
     def predict(self, X: Any, n_threads: int, budget: float | None) -> tuple[Codes, Codes]:
-        """Codes and stages of rows; what the engine leaves open is asked of the wrapped model."""
+        """Codes and stages of rows; the wrapped model labels those that the engine leaves open."""
         n_stages, at_end = self._reach(budget)
         if n_stages == 0 or (sparse.issparse(X) and self.model.centres):
             codes = self._everything(X, n_threads)
@@ -115,13 +115,13 @@ class Predictor:
         return codes, stages if n_stages > 0 else np.full_like(stages, self.plan.n_stages)
 
     def _everything(self, X: Any, n_threads: int) -> Codes | None:
-        """Codes of rows for which every term is evaluated, if the wrapped model is the one to ask."""
+        """Codes of rows for which every term is evaluated, where the wrapped model gives them."""
         if sparse.issparse(X) and self.model.centres and self.model.preprocessing is None:
-            return self._full.ask(X)  # which leaves zeros where they are, or refuses
+            return self._full.query(X)  # which leaves zeros where they are, or refuses
         if n_rows_of(X) <= FEW_ROWS and self.model.preprocessing is None:
             return None
         if self._at_end == "pending":
-            return self._full.ask(X)
+            return self._full.query(X)
         return self._full.by_products(X, n_threads)
 
     def labels(self, codes: Codes) -> NDArray[Any]:

@@ -15,7 +15,7 @@ from .costs import predict_time
 from .lossless import FeatureRanges
 from .predictor import Predictor
 
-#: A plan that looks so many times as fast as the model is taken at its word.
+#: A plan whose estimated speed is so many times the model's is not timed.
 CLEAR = 5.0
 #: Times are measured on a machine that also does other things: a plan must take less than this share of the model's
 #: time, and look as if it took less than that where it was not timed, for then its costs may be wrong by half.
@@ -47,7 +47,7 @@ def kept_if_faster(
     n_threads : int
         Plan and model run on one thread each and on so many each; the plan's worse ratio counts.
     """
-    if promise.risk is None:  # a rule used as printed is used
+    if promise.risk is None:  # a rule used as published is used
         return certificate, plan
     costs = plan.cost_model
     expected = expected_cost(model, plan, promise)

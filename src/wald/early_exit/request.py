@@ -1,4 +1,4 @@
-"""What the user asked for, and what an engine shows of rows that nothing leaves early."""
+"""The user's request for a plan, and the stage scores and costs of rows of which none leaves early."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..stopping.core.boundary import Protect
 
 @dataclass(frozen=True, eq=False)
 class Request:
-    """What the user asked of a plan; see `EarlyExitClassifier`."""
+    """The user's request for a plan; see `EarlyExitClassifier`."""
 
     rule: Rule
     risk: float | None

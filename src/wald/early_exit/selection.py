@@ -10,7 +10,7 @@ from itertools import chain
 import numpy as np
 
 from ..models import AdditiveModel
-from ..plan import CostModel, Plan, live_shares
+from ..plan import CostModel, Plan, shares_reached
 from ..stopping import Certificate, StageScores
 from ..stopping.core.binomial import most_disagreements, shared_confidence
 from .certification import Promise, certificate_scores, certified, evaluating_everything, rare_classes, seen_by
@@ -45,7 +45,7 @@ def plan_and_certify(
     n_splits: int | str,
     request: Request,
     promise: Promise,
-    tell: Callable[[str, float], None],
+    report: Callable[[str, float], None],
 ) -> Outcome:
     """Plan and certify, and keep the plan that costs least on the rows of its certificate.
 
@@ -72,12 +72,12 @@ def plan_and_certify(
         return _everything(model, first, rows, request, promise)
     splits = chain([first], (draw() for _ in range(promise.n_splits - 1)))
     outcomes = (
-        _outcome(model, rows, split, request, promise, _part_of(tell, k, promise.n_splits))
+        _outcome(model, rows, split, request, promise, _part_of(report, k, promise.n_splits))
         for k, split in enumerate(splits)
     )
     kept = min(outcomes, key=lambda o: o.cost)
     if request.cost == "time":
-        tell("timing the plan beside the model", TIMED_FROM)
+        report("timing the plan beside the model", TIMED_FROM)
         split = kept.split
         in_order = np.concatenate([split.validation, split.order, split.certificate])
         some = rows.take(in_order[: n_timed(model, len(in_order))]).raw
@@ -92,10 +92,10 @@ def plan_and_certify(
     return kept
 
 
-def _part_of(tell: Callable[[str, float], None], k: int, n_splits: int) -> Callable[[str, float], None]:
+def _part_of(report: Callable[[str, float], None], k: int, n_splits: int) -> Callable[[str, float], None]:
     """Tell of one split of several as of a part of everything."""
     which = f", split {k + 1} of {n_splits}" if n_splits > 1 else ""
-    return lambda name, done: tell(name + which, TIMED_FROM * (k + done) / n_splits)
+    return lambda name, done: report(name + which, TIMED_FROM * (k + done) / n_splits)
 
 
 def _everything(model: AdditiveModel, split: Split, rows: Rows, request: Request, promise: Promise) -> Outcome:
@@ -114,16 +114,16 @@ def _outcome(
     split: Split,
     request: Request,
     promise: Promise,
-    tell: Callable[[str, float], None],
+    report: Callable[[str, float], None],
 ) -> Outcome:
     _require_rows(split)
-    tell("planning", 0.0)
+    report("planning", 0.0)
     validation_rows = rows.take(split.validation)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         plan = make_plan(model, rows.take(split.order), validation_rows, request)
     validation = seen_by(model, plan, validation_rows, request.n_threads)
-    tell("certifying", PLANNED)
+    report("certifying", PLANNED)
     certificate_rows = rows.take(split.certificate)
     seen = certificate_scores(model, plan, certificate_rows, promise, request.n_threads)
     certificate, plan = certified(model, plan, validation, seen, certificate_rows.groups, promise)
@@ -179,5 +179,5 @@ def _cost(plan: Plan, rows: StageScores | None, request: Request, n_outputs: int
     model = request.cost if isinstance(request.cost, CostModel) else CostModel.of_units(plan.full_cost)
     if rows is None or plan.evaluate_all:
         return model.full
-    live = live_shares(rows, plan.boundary, plan.q, plan.precision)
-    return model.expected(plan.stage_terms, plan.stage_costs, live, n_outputs)
+    reached = shares_reached(rows, plan.boundary, plan.q, plan.precision)
+    return model.expected(plan.stage_terms, plan.stage_costs, reached, n_outputs)

@@ -1,4 +1,4 @@
-"""Rows at the door: names and number of features, taken from the rows of `fit` and asked of all later ones."""
+"""Checks of rows: `fit` stores the names and the number of features, later calls must have the same."""
 
 from __future__ import annotations
 
@@ -112,17 +112,17 @@ def _as_table(X: Any, **checks: Any) -> Any:
     try:
         return check_array(X, ensure_all_finite=False, input_name="X", **checks)
     except ValueError as error:
-        told = str(error)
-        if told.startswith(("Expected 2D array", "Expected a 2-dimensional")):
+        message = str(error)
+        if message.startswith(("Expected 2D array", "Expected a 2-dimensional")):
             one = " For one row, use predict_one(x) or predict([x])."
-        elif told.startswith("Found array with dim"):
+        elif message.startswith("Found array with dim"):
             one = ""
-        elif "inhomogeneous" in told:
+        elif "inhomogeneous" in message:
             one = " Its rows have different lengths."
         else:
             raise
         shape = f" of shape {X.shape}" if hasattr(X, "shape") else ""
         raise ValueError(
             "X must be a table: one row for each thing to classify, one column for each feature. Got "
-            f"{type(X).__name__}{shape}.{one}\n{told}"
+            f"{type(X).__name__}{shape}.{one}\n{message}"
         ) from None

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
+from ..utils.exits import exits
 from .interface import AtEnd, Codes, Decided, Floats, Readout, Rule, Trace, Working
 from .rows import n_rows_of, take, to_array
 
@@ -165,10 +166,10 @@ class PythonCascade:
         """The label that each estimate gives, and whether the row leaves with it."""
         low, high = self._low[stage], self._high[stage]
         if self._model.decision.n_outputs == 1:
-            above = z[:, 0] > high
-            return above.astype(np.int32), above | (z[:, 0] < low)
+            leaves, above = exits(z[:, 0], low, high)
+            return above.astype(np.int32), leaves
         label, confidence = judge(self._model.decision, z)
-        return label, confidence > high
+        return label, exits(confidence, None, high)[0]
 
 
 def judge(decision: Rule, z: Floats) -> tuple[Codes, Floats]:

@@ -151,7 +151,7 @@ def _met_as(dtype: np.dtype[Any]) -> np.dtype[Any]:
 def whole_block(X: Any) -> NDArray[Any] | None:
     """A pandas frame that is one block of memory, as an array that shares it; None for any other.
 
-    Its rows lie together, which columns pulled one by one would not tell.
+    Its rows lie together, which columns pulled one by one would not show.
     """
     if not nw.dependencies.is_pandas_dataframe(X) or X.shape[1] < 2 or X.shape[0] == 0:
         return None
@@ -171,8 +171,8 @@ def column_of(frame: Any) -> Callable[[int], NDArray[Any]]:
     """How to pull a column of a frame as an array, by its number.
 
     A frame has hundreds of columns and a few milliseconds for all of them, so each library's quickest way is taken.
-    pandas builds a Series for every column that is asked of it, 10 microseconds each; the method it uses itself, where
-    it is still there, takes one.
+    pandas builds a Series for every column that is taken from it, 10 microseconds each; its
+    internal method, where it still exists, takes one.
     """
     if nw.dependencies.is_polars_dataframe(frame):
         return lambda c: np.asarray(frame.to_series(c).to_numpy())

@@ -186,7 +186,7 @@ def _read_imputer(imputer: SimpleImputer) -> ColumnMap | None:
         return None
     if not np.isfinite(statistics).all():  # a column of NaN is dropped, and the columns behind it move up
         return None
-    # What is filled in is the statistic, cast in ways that depend on the data seen in fit: one row tells.
+    # What is filled in is the statistic, cast in ways that depend on the data seen in fit: one row shows it.
     probe = np.full((1, len(statistics)), np.nan)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about feature names, which do not matter to the answer

@@ -1,4 +1,4 @@
-"""Surrogate terms: cheap functions of a row that are no terms of the model, yet tell much about its score.
+"""Surrogate terms: cheap functions of a row that are no terms of the model, yet predict much of its score.
 
 A linear function costs a kernel machine about one kernel evaluation. The certificate does not care where an estimate
 came from.

@@ -1,4 +1,4 @@
-"""Landmarks: vectors moved by gradient until their kernel values tell a score best.
+"""Landmarks: vectors moved by gradient descent until their kernel values predict a score best.
 
 A stage may read any cheap function of a row: the certificate does not care where an estimate came from. Support vectors
 were chosen to draw a boundary, and many are needed to say how far a row is from it; a few vectors that are free to move
@@ -18,7 +18,7 @@ BLOCKS = (16, 16, 32, 64)
 #: Steps of L-BFGS for each block; more of them fit the plan rows alone.
 STEPS = 50
 RIDGE = 1e-5
-#: Fewer rows than this cannot tell landmarks apart.
+#: Fewer rows than this are too few to place landmarks.
 LEAST_ROWS = 64
 
 

@@ -28,7 +28,7 @@ _FAMILIES: dict[str, type[Terms]] = {}
 
 @dataclass(frozen=True, eq=False)
 class Surrogates:
-    """Cheap functions of a row that are no terms of the model, yet tell much about its score.
+    """Cheap functions of a row that are no terms of the model, yet predict much of its score.
 
     Parameters
     ----------

@@ -72,7 +72,7 @@ class AttentiveBoosting(AttentiveClassifier):
     variance : {"auto", "independent", "empirical"}, default="auto"
         With ``attention="constant"``: the variance of the full margin as if hypotheses were independent, which follows
         every update, or as measured on audited examples. "auto" is "empirical": stumps on one feature, or on features
-        that tell the same, are anything but independent.
+        that carry the same information, are anything but independent.
     order : {"auto", "selected", "weight", "random", "cost"}, default="auto"
         The order in which runs of hypotheses are evaluated. "selected": forward selection by how much of the margin's
         variance a run explains. "weight": by \|weight\| times spread. "random": at random. "cost": the cheapest first.

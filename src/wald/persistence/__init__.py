@@ -107,7 +107,7 @@ def load(
     """Load a model that `save` wrote.
 
     It answers as the one that was saved, bit for bit. The file may come from anywhere: everything in it is checked
-    before it is used, and nothing in it is executed. What no check can tell is whether its model is a good one. Of a
+    before it is used, and nothing in it is executed. No check can say whether its model is a good one. Of a
     whole pipeline inside the file (``pipeline="skops"``), the types are checked before anything is built, and then the
     terms of its last step. The other numbers of its steps are not: load such a file only from people you trust.
 

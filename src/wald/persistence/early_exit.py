@@ -167,7 +167,7 @@ class Parts:
         self.plan = decode_plan(header.section("plan"), stock, self.model)
         self.certificate: Certificate = values.decode(header.take("certificate"), stock, "certificate", Certificate)
         self.names = decode_names(header.flag("feature_names"), stock, self.n_features)
-        self.looks = decode_looks(stock, self.model, self.plan)
+        self.stage_scores = decode_looks(stock, self.model, self.plan)
         self.estimator = None if whole else self._rebuilt(raw, stock)
         self.room = stock.room
         header.done()
@@ -239,7 +239,7 @@ def assemble(parts: Parts, estimator: Any, where: str, trusted: Sequence[str] = 
         owner.n_features_in_ = parts.n_features
     if parts.names is not None:
         owner.feature_names_in_ = parts.names
-    owner.plan_, owner.certificate_, owner._validation = parts.plan, parts.certificate, parts.looks
+    owner.plan_, owner.certificate_, owner._validation = parts.plan, parts.certificate, parts.stage_scores
     try:
         ranges = FeatureRanges.of(model, checked_rule(owner))
         owner._predictor = Predictor(model, parts.plan, parts.by_proof, packed, ranges)

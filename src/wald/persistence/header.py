@@ -1,4 +1,4 @@
-"""The JSON header of a file: parsed without trust, and asked for one typed value at a time."""
+"""The JSON header of a file: parsed without trust; each value is read with the type that it must have."""
 
 from __future__ import annotations
 

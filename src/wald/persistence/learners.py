@@ -167,16 +167,18 @@ def _decode_problems(stock: Stock, common: dict[str, Any], n: int) -> list[Probl
 
 
 def _reserve_boundaries(stock: Stock, state: dict[str, Any], common: dict[str, Any]) -> None:
-    """Make sure that there is room for what a learner lays out for its looks, now and in its first prediction."""
+    """Make sure that there is room for what a learner lays out for its checkpoints, now and in its first prediction."""
     d, unit, single = common["n_features"], max(0, common["unit"]), common["single"]
     kept = 0
     for of in ("negative.", "positive."):
-        order, looks = state[f"{of}order"], len(state[f"{of}looks"])
+        order, n_checkpoints = state[f"{of}order"], len(state[f"{of}looks"])
         require(len(np.unique(order)) == len(order), f"the array 'state.{of}order' names something twice")
         kept += len(state[f"{of}ring"]) // d
-        if looks:  # walks keep one table for all of them
+        if n_checkpoints:  # walks keep one table for all of them
             conditional = common["attention"] in ("conditional", "budgeted")
-            stock.room.reserve(boundary_bytes(d, unit, single, looks if conditional else 1), f"{looks} looks")
+            stock.room.reserve(
+                boundary_bytes(d, unit, single, n_checkpoints if conditional else 1), f"{n_checkpoints} checkpoints"
+            )
     if kept:  # a problem's regression is gone when that of the next one begins
         stock.room.reserve(attentive_bytes(d, unit, single, kept), f"{kept} audited rows")
 

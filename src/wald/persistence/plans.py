@@ -27,7 +27,7 @@ def encode_plan(plan: Plan, arrays: Arrays) -> dict[str, Any]:
         "stages": plan.stages,
         "stage_terms": plan.stage_terms,
         "stage_costs": plan.stage_costs,
-        "live": plan.live,
+        "live": plan.reached,
         "readout.weights": np.concatenate([np.empty(0), *(np.ravel(r.weights) for r in plan.readouts)]),
         "readout.bias": np.array([r.bias for r in plan.readouts]).reshape(plan.n_stages, n_outputs),
         "surrogates": plan.surrogates.vectors,
@@ -62,8 +62,8 @@ def decode_plan(section: Section, stock: Stock, model: AdditiveModel) -> Plan:
         require(np.all(column[:-1] <= column[1:]), f"the array {name!r} falls")
     # the last cost is summed up in another order
     require(n_stages == 0 or costs[-2] <= costs[-1] * (1 + 1e-9), "the array 'stage_costs' falls at its end")
-    live = stock.floats("live", n_stages + 1, low=0.0)
-    require(np.all(live <= 1) and np.all(live[:-1] >= live[1:]), "the array 'live' does not fall from 1 to 0")
+    reached = stock.floats("live", n_stages + 1, low=0.0)
+    require(np.all(reached <= 1) and np.all(reached[:-1] >= reached[1:]), "the array 'live' does not fall from 1 to 0")
     cost_model = values.decode(section.take("cost_model"), stock, "cost_model", CostModel)
     require(cost_model.block <= MOST_BLOCK, "cost_model.block is out of range")
     require(cost_model.rows_per_line <= MOST_BLOCK, "cost_model.rows_per_line is out of range")
@@ -76,7 +76,7 @@ def decode_plan(section: Section, stock: Stock, model: AdditiveModel) -> Plan:
         readouts=_decode_readouts(stock, stage_terms.tolist(), n_outputs),
         boundary=Boundary(*(stock.floats(f"boundary.{n}", n_stages, finite="scale" in n) for n in COLUMNS)),
         q=section.number("q", 0.0, finite=False),
-        live=live,
+        reached=reached,
         surrogates=surrogates,
         precision=section.choice("precision", ("float32", "float64")),
         evaluate_all=section.flag("evaluate_all"),
@@ -116,10 +116,10 @@ def _decode_readouts(stock: Stock, stage_terms: list[int], n_outputs: int) -> tu
 # ---- what the plan saw -----------------------------------------------------------------------------------------------
 
 
-def encode_looks(looks: StageScores, arrays: Arrays) -> None:
+def encode_looks(stage_scores: StageScores, arrays: Arrays) -> None:
     """Put what was seen into ``arrays``."""
     for name in ("full", "scores", "codes", "confidence"):
-        column = getattr(looks, name)
+        column = getattr(stage_scores, name)
         if column is not None:
             arrays[f"looks.{name}"] = column
 
@@ -147,7 +147,7 @@ def check_promise(certificate: Certificate, plan: Plan, by_proof: bool, lossless
     by_proof : bool
         Whether rows that are not proven go to the wrapped model itself.
     lossless : bool
-        Whether a lossless rule was asked for.
+        Whether the rule is a lossless one.
     """
     values.check_certificate(certificate)
     early = certificate.status in ("certified", "lossless", "measured")

@@ -65,7 +65,7 @@ class Row:
 
 
 def _binarized(model: Any) -> None:
-    """Ridge classifiers ask their label binarizer for the labels."""
+    """Ridge classifiers keep the labels in their label binarizer."""
     binarizer = LabelBinarizer(pos_label=1, neg_label=-1).fit(model.__dict__["classes_"])
     binarizer.classes_ = model.__dict__["classes_"]
     model._label_binarizer = binarizer

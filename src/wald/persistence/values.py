@@ -174,7 +174,7 @@ def fits(value: Any, hint: Any) -> bool:
         return isinstance(value, int) and not isinstance(value, bool)
     try:
         return isinstance(hint, type) and isinstance(value, hint)
-    except TypeError:  # a protocol that cannot be asked
+    except TypeError:  # a protocol that cannot be checked at run time
         return False
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .cost import CostModel
-from .ladder import build_plan, live_shares
+from .ladder import build_plan, shares_reached
 from .plan import Plan
 from .problem import Problem, Recipe, Sight
 from .readout import Readout
@@ -16,5 +16,5 @@ __all__ = [
     "Recipe",
     "Sight",
     "build_plan",
-    "live_shares",
+    "shares_reached",
 ]

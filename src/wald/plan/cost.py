@@ -111,7 +111,7 @@ class CostModel:
             finish=None if self.finish is None else near(self.finish),
         )
 
-    def expected(self, stage_terms: Ints, stage_costs: Floats, live: Floats, n_outputs: int) -> float:
+    def expected(self, stage_terms: Ints, stage_costs: Floats, reached: Floats, n_outputs: int) -> float:
         """Expected cost of a row of a plan.
 
         Parameters
@@ -120,8 +120,8 @@ class CostModel:
             Terms at each early stage.
         stage_costs : ndarray of shape (T + 1,)
             Cumulative cost in units, the last one of everything.
-        live : ndarray of shape (T + 1,)
-            Share of the rows that reach each stage; ``live[T]`` see everything.
+        reached : ndarray of shape (T + 1,)
+            Share of the rows that reach each stage; ``reached[T]`` of them see everything.
         n_outputs : int
         """
         bought = np.diff(stage_costs, prepend=0.0)
@@ -129,21 +129,21 @@ class CostModel:
             ends = -(-stage_costs // self.block) * self.block
             bought = np.diff(ends, prepend=0.0)
         if self.by_columns:
-            at_stages = self._stages_over_columns(np.asarray(stage_terms), live)
+            at_stages = self._stages_over_columns(np.asarray(stage_terms), reached)
         else:
-            at_stages = float(live[:-1] @ (self.readout * np.asarray(stage_terms) * n_outputs + self.stage))
-        read = live if self.rows_per_line == 1 else 1.0 - (1.0 - live) ** self.rows_per_line
+            at_stages = float(reached[:-1] @ (self.readout * np.asarray(stage_terms) * n_outputs + self.stage))
+        read = reached if self.rows_per_line == 1 else 1.0 - (1.0 - reached) ** self.rows_per_line
         last = self.unit * bought[-1] * read[-1]
         if self.finish is not None:
-            last = live[-1] * self.finish if self.rows_per_line == 1 else max(last, live[-1] * self.finish)
+            last = reached[-1] * self.finish if self.rows_per_line == 1 else max(last, reached[-1] * self.finish)
         return float(self.row + self.unit * (read[:-1] @ bought[:-1]) + at_stages + last)
 
-    def _stages_over_columns(self, stage_terms: Ints, live: Floats) -> float:
-        dense = int(np.count_nonzero(live[:-1] * SPARSE > 1))  # stages of all rows; those of few follow
+    def _stages_over_columns(self, stage_terms: Ints, reached: Floats) -> float:
+        dense = int(np.count_nonzero(reached[:-1] * SPARSE > 1))  # stages of all rows; those of few follow
         for_all = self.readout * stage_terms[:dense].sum() + self.stage * dense
         to_come = np.arange(len(stage_terms) - dense, 0, -1)
         new = np.diff(stage_terms[dense:], prepend=0)  # these start from the beginning
-        return float(for_all + live[dense:-1] @ (self.readout * new * to_come + self.stage))
+        return float(for_all + reached[dense:-1] @ (self.readout * new * to_come + self.stage))
 
 
 def geometric(first: int, last: int, ratio: float, multiple: int = 1) -> list[int]:

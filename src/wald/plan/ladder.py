@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ..models.terms import Precision
 from ..stopping import Boundary, Ladder, StageScores, Walk, q_grid
 from ..stopping.core.boundary import Protect
-from ..stopping.core.fixed_sequence import counts_along
+from ..stopping.core.certifying import counts_along
 from .cost import CostModel, thinned
 from .moments import Floats
 from .plan import Plan
@@ -41,12 +41,12 @@ def build_plan(problem: Problem) -> Plan:
             with warnings.catch_warnings(record=True) as warned:
                 warnings.simplefilter("always")
                 boundary = _boundary(walk, candidate, sight.cost_model, problem)
-            live = _reached_on_validation_rows(walk.looks.astype(sight.dtype), boundary, problem, sight.dtype)
+            reached = _reached_on_validation_rows(walk.stage_scores.astype(sight.dtype), boundary, problem, sight.dtype)
             expected = sight.cost_model.expected(
-                candidate.stage_terms, candidate.stage_costs, live, problem.terms.n_outputs
+                candidate.stage_terms, candidate.stage_costs, reached, problem.terms.n_outputs
             )
             if best is None or expected < best[0]:
-                best, caught = (expected, _plan(candidate, boundary, live, sight)), warned
+                best, caught = (expected, _plan(candidate, boundary, reached, sight)), warned
     assert best is not None
     for warning in caught:
         warnings.warn(warning.message, stacklevel=2)
@@ -71,7 +71,7 @@ def _reached_on_validation_rows(seen: StageScores, boundary: Boundary, problem: 
             if any(s.n_disagreements > (risk if s.risk is None else s.risk) * s.n_rows for s in strata):
                 break
             q = step
-    return live_shares(seen, boundary, q, dtype)
+    return shares_reached(seen, boundary, q, dtype)
 
 
 def _members(seen: StageScores, protect: Protect) -> tuple[dict[str, NDArray[np.bool_]], dict[str, float]]:
@@ -86,14 +86,14 @@ def _members(seen: StageScores, protect: Protect) -> tuple[dict[str, NDArray[np.
     return {str(code): seen.full == code for code in codes}, {}
 
 
-def live_shares(seen: StageScores, boundary: Boundary, q: float, dtype: Precision) -> Floats:
+def shares_reached(seen: StageScores, boundary: Boundary, q: float, dtype: Precision) -> Floats:
     """Share of the rows that reach each stage, the full model's included."""
     _, stage = seen.answers(*boundary.thresholds(q, dtype))
     left = np.bincount(stage, minlength=seen.n_stages + 1)
     return 1.0 - np.concatenate([[0], np.cumsum(left)[:-1]]) / max(1, seen.n_rows)
 
 
-def _plan(recipe: Recipe, boundary: Boundary, live: Floats, sight: Sight) -> Plan:
+def _plan(recipe: Recipe, boundary: Boundary, reached: Floats, sight: Sight) -> Plan:
     return Plan(
         order=recipe.order,
         terms=recipe.terms,
@@ -103,7 +103,7 @@ def _plan(recipe: Recipe, boundary: Boundary, live: Floats, sight: Sight) -> Pla
         readouts=recipe.readouts,
         boundary=boundary,
         q=np.inf,
-        live=live,
+        reached=reached,
         surrogates=recipe.surrogates,
         precision=sight.dtype,
         evaluate_all=False,

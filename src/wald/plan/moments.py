@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -86,9 +86,6 @@ def row_chunks(n_rows: int, row_bytes: int, limit: int = 96 << 20) -> Iterator[s
     step = max(1, min(n_rows, limit // max(1, row_bytes)))
     for start in range(0, n_rows, step):
         yield slice(start, min(n_rows, start + step))
-
-
-Weighting = Callable[[Floats], Floats]
 
 
 def boundary_weights(confidence: Floats, width: float = 0.7, floor: float = 0.1) -> Floats:

@@ -37,7 +37,7 @@ class Plan:
         Centres and scales of the thresholds.
     q : float
         The scale in use; infinite when nothing leaves early.
-    live : float64 ndarray of shape (T + 1,)
+    reached : float64 ndarray of shape (T + 1,)
         Share of the plan rows that reached each stage at ``q``.
     surrogates : Surrogates
         Landmarks or linear terms that stand in front of a kernel machine's own.
@@ -57,7 +57,7 @@ class Plan:
     readouts: tuple[Readout, ...]
     boundary: Boundary
     q: float
-    live: Floats
+    reached: Floats
     surrogates: Surrogates
     precision: Precision
     evaluate_all: bool
@@ -77,9 +77,9 @@ class Plan:
         """Low and high thresholds of the early stages, in the plan's precision."""
         return self.boundary.thresholds(self.q, self.precision)
 
-    def at(self, q: float, live: Floats, evaluate_all: bool) -> Plan:
+    def at(self, q: float, reached: Floats, evaluate_all: bool) -> Plan:
         """Give the same plan with other thresholds."""
-        return replace(self, q=q, live=live, evaluate_all=evaluate_all)
+        return replace(self, q=q, reached=reached, evaluate_all=evaluate_all)
 
     def affordable(self, budget: float) -> int:
         """Index of the deepest stage that ``budget`` pays for.

@@ -19,9 +19,9 @@ def with_own_rows(moments: Moments, coef: Floats, values: Floats, weights: Float
 
     The square of the full reach is the mean fourth power over the mean square, about the mean, by as much as that is
     more than for a Gaussian: what the term does where it does anything, and 0 for a term that varies in every row.
-    A term that was seen twice is thus believed to have the model's weight; its regression would be a whim. Orders and
-    estimates from such moments are those of a ridge towards the model. Terms that are constant but for rounding get no
-    variance at all, and leave nothing to estimate.
+    A term that was active on two rows thus keeps the model's weight, because a regression on two rows says nothing.
+    Orders and estimates from such moments are those of a ridge towards the model. Terms that are constant but for
+    rounding get no variance at all, and leave nothing to estimate.
 
     Parameters
     ----------

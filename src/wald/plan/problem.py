@@ -72,7 +72,7 @@ class Problem:
     readout : {"regressed", "partial"}
     rule : Rule
     risk : float or None
-        At which candidates are compared; None: the rule is used as printed.
+        At which candidates are compared; None: the rule is used as published.
     protect : {"all", "positive", "negative", "each"} or dict from class code to risk
     block : int
         Terms that the engine evaluates at a time.

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..stopping.core.survivors import allowed, loosest_pair
 from ..stopping.core.validation import require_share
+from ..utils.exits import exits
 from .moments import Floats
 from .order import Ints
 
@@ -109,7 +110,7 @@ def _search(values: Floats, positive: NDArray[np.bool_], costs: Floats, alpha: f
         for unit in left:
             up, down = plus.sums + plus.values[unit], minus.sums + minus.values[unit]
             low, high = _thresholds(up, down, budget)
-            n_decided = sum(np.count_nonzero((s < low) | (s > high)) for s in (up, down))
+            n_decided = sum(np.count_nonzero(exits(s, low, high)[0]) for s in (up, down))
             worth = costs[unit] * (plus.n + minus.n) / n_decided if n_decided else np.inf
             if worth < least:
                 best, least, pair = unit, worth, (low, high)
@@ -134,11 +135,12 @@ class _Undecided:
     def advance(self, unit: int, low: float, high: float) -> tuple[int, int]:
         """Take a unit, and let rows go; returns how many went low and high."""
         self.sums = self.sums + self.values[unit]
-        down, up = self.sums < low, self.sums > high
-        stay = np.flatnonzero(~(down | up))
+        leaves, up = exits(self.sums, low, high)
+        stay = np.flatnonzero(~leaves)
         if stay.size < self.n:
             self.values, self.sums = np.take(self.values, stay, axis=1), self.sums[stay]
-        return int(np.count_nonzero(down)), int(np.count_nonzero(up & ~down))
+        n_up = int(np.count_nonzero(up))
+        return int(np.count_nonzero(leaves)) - n_up, n_up
 
 
 def _thresholds(up: Floats, down: Floats, budget: int) -> tuple[float, float]:

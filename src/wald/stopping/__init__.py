@@ -9,8 +9,8 @@ from .core.binomial import p_value, rows_needed
 from .core.boundary import Boundary
 from .core.calibration import Calibration, calibrate
 from .core.certificate import Certificate, Stratum
+from .core.certifying import certify, measure, one_row_per_group, q_grid
 from .core.family import certify_family
-from .core.fixed_sequence import certify, measure, one_row_per_group, q_grid
 from .core.p_values import bentkus_p_value, hoeffding_bentkus_p_value, hoeffding_p_value
 from .core.stage_scores import StageScores
 from .core.walk import Moments, Walk

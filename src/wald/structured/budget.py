@@ -148,7 +148,7 @@ class BudgetedPredictor(BaseEstimator):
         require_option(type(self).__name__, "spend", self.spend, ("mean", "each"))
         if self.risk is not None:
             return self._certify(X, y, self.risk)
-        self.certificate_ = StructureCertificate.none("a budget was asked for, not a risk")
+        self.certificate_ = StructureCertificate.none("a budget was given, not a risk")
         self.max_parts_: int | None = None
         session = self.model.open(X)
         self.mode_ = "policy"

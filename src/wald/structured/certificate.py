@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..stopping.core.fixed_sequence import fixed_sequence
 from ..stopping.core.validation import require_fraction, require_option
 from ..utils.figures import percent, thousands
 from .gaps import LOSSES, Loss
@@ -173,7 +174,7 @@ def certify_structures(
     Parameters
     ----------
     gaps : array-like of shape (n_thresholds, n_examples), or an iterable of its rows
-        See `example_gaps`. An iterable is asked only as far as the walk goes.
+        See `example_gaps`. An iterable is read up to the first threshold that fails.
     n_parts : array-like of int, of shape (n_examples,)
         Number of parts of every example, at least 1.
     thresholds : array-like of shape (n_thresholds,)
@@ -224,18 +225,19 @@ def certify_structures(
     order = np.asarray(thresholds, dtype=np.float64)
     if order.ndim != 1 or len(order) == 0 or np.isnan(order).any():
         raise ValueError(f"The 'thresholds' of {owner} must be a 1-D array of numbers, at least one.")
-    passed, kept, cautious = -math.inf, None, _NOTHING
     rows = iter(_rows(gaps, len(order)))
-    for threshold in order:
-        row = _gaps_row(next(rows, None), n, longest, loss)
-        if not passes(row, n, risk, confidence, longest):
-            cautious = row
-            break
-        passed, kept = float(threshold), row
-    if kept is None:
+    steps = ((float(threshold), _gaps_row(next(rows, None), n, longest, loss)) for threshold in order)
+
+    def holds(step: tuple[float, NDArray[np.float64]]) -> bool:
+        return passes(step[1], n, risk, confidence, longest)
+
+    passed, failed = fixed_sequence(steps, holds)
+    if passed is None:
         status = failure_of(n, risk, confidence, longest)
+        cautious = failed[1] if failed is not None else _NOTHING
         return StructureCertificate(status, loss, risk, confidence, -math.inf, longest, cautious, n)
-    return StructureCertificate("certified", loss, risk, confidence, passed, longest, kept, n)
+    threshold, kept = passed
+    return StructureCertificate("certified", loss, risk, confidence, threshold, longest, kept, n)
 
 
 def _rows(gaps: Any, n_thresholds: int) -> Iterable[Any]:

@@ -46,7 +46,7 @@ class ChainClassifier(BaseEstimator):
     C : float, default=1.0
         SVM: penalty of a sequence's hinge loss; larger fits closer.
     tol : float, default=0.0
-        SVM: stop when the duality gap, looked at every ten turns, is below this. 0: take all turns.
+        SVM: stop when the duality gap, computed every ten epochs, is below this. 0: run all epochs.
     states : {"random", "full"}, default="random"
         What is seen of a sequence while learning: random states, so that predictions are good under every state; or
         everything.
@@ -55,7 +55,7 @@ class ChainClassifier(BaseEstimator):
     average : bool, default=True
         Average the weights over all steps; for the SVM, with weights that rise with the steps.
     shuffle : bool, default=True
-        Whether sequences come in a new order at every turn.
+        Whether sequences come in a new order in every epoch.
     n_jobs : int, default=None
         Threads of predictions.
     random_state : int, RandomState instance or None, default=None
@@ -75,7 +75,7 @@ class ChainClassifier(BaseEstimator):
 
     Notes
     -----
-    Random states are drawn anew at every turn: one sequence in ten has nothing costly, one in ten everything, and in
+    Random states are drawn anew in every epoch: one sequence in ten has nothing costly, one in ten everything, and in
     the others each part has each group with a probability that is itself uniform. The structural SVM, which needs its
     examples fixed, sees every sequence three times: with everything, with nothing costly, and in one random state.
 
@@ -179,7 +179,7 @@ class ChainClassifier(BaseEstimator):
     def partial_fit(
         self, X: Any, y: Any, classes: ArrayLike | None = None, *, lengths: ArrayLike | None = None
     ) -> Self:
-        """Take one perceptron turn over some labelled sequences.
+        """Run one perceptron epoch over some labelled sequences.
 
         Parameters
         ----------
@@ -210,8 +210,8 @@ class ChainClassifier(BaseEstimator):
             raise ValueError("The first call of partial_fit needs classes=, all labels there are.")
         known_classes = self.classes_ if started else np.unique(np.asarray(classes))
         codes = _codes(labels, known_classes)
-        turn = self.n_iter_ if started else 0
-        rng = np.random.default_rng([check_random_state(self.random_state).randint(2**31 - 1), turn])
+        epoch = self.n_iter_ if started else 0
+        rng = np.random.default_rng([check_random_state(self.random_state).randint(2**31 - 1), epoch])
         features = LazyFeatures(self._groups(), sequences, self._sizes if started else None)
         with all_or_nothing(self):
             if started:
@@ -221,7 +221,7 @@ class ChainClassifier(BaseEstimator):
                 lesson = self._begin(features, codes, rng)
             if not hasattr(self, "_learner"):
                 self._learner = _core.ChainPerceptron(self._chain)
-            self._learner = copy(self._learner)  # the turn changes it as it goes
+            self._learner = copy(self._learner)  # the epoch changes it
             self._turn(lesson, sequences.n_sequences, rng)
             self._keep(self._learner)
             self._scale = self._typical_scale(features)
@@ -251,10 +251,10 @@ class ChainClassifier(BaseEstimator):
         copies = COPIES if self.states == "random" and len(self._sizes) > 1 else 1
         average = bool(self.average)
         learner = _core.ChainFrankWolfe(self._chain, lesson, 1.0 / (self.C * n_sequences * copies), copies)
-        for turn in range(1, self.max_iter + 1):
+        for epoch in range(1, self.max_iter + 1):
             learner.epoch(self._order(n_sequences * copies, rng))
-            self.n_iter_ = turn
-            if self.tol > 0 and turn % 10 == 0 and learner.gap(average) < self.tol:
+            self.n_iter_ = epoch
+            if self.tol > 0 and epoch % 10 == 0 and learner.gap(average) < self.tol:
                 break
         self.duality_gap_ = learner.gap(average)
         self._keep(learner)

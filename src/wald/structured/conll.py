@@ -22,7 +22,7 @@ COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "de
 
 @dataclass(frozen=True)
 class Sentence:
-    """One sentence of a `Treebank`, made when it is asked for.
+    """One sentence of a `Treebank`, made on access.
 
     Attributes
     ----------

@@ -43,7 +43,7 @@ class Extracted:
 
 
 def fingerprint(parts: Any) -> bytes:
-    """What tells raw parts, an array or CSR matrix, from others."""
+    """What distinguishes raw parts, an array or CSR matrix, from others."""
     digest = hashlib.blake2b(repr((sparse.issparse(parts), parts.shape)).encode(), digest_size=16)
     for array in _arrays(parts):
         digest.update(array.dtype.str.encode())

@@ -186,16 +186,16 @@ class DependencyParser(BaseEstimator):
         bank = annotated(sentences)
         self._as_lists = not isinstance(sentences, Treebank)
         self._begin(bank, None if inventory is None else treebank_of(inventory))
-        for turn in range(self.n_epochs):
-            self._pass(bank, pruner=turn < PRUNER_PASSES)
+        for epoch in range(self.n_epochs):
+            self._pass(bank, pruner=epoch < PRUNER_PASSES)
         self._finish(bank)
         del self._learning  # weights and sums of weights: three times the model
         return self
 
     def partial_fit(self, sentences: Treebank | Sequence[Any], y: None = None) -> DependencyParser:
-        """Make one pass over annotated sentences, on top of the passes made before.
+        """Run one epoch over annotated sentences, on top of earlier ones.
 
-        The first call settles the tags that get numbers of their own and the relations: words whose relation it did
+        The first call fixes the tags that get numbers of their own and the relations: words whose relation it did
         not meet teach heads only. A call after `fit` starts anew.
 
         Parameters
@@ -226,7 +226,7 @@ class DependencyParser(BaseEstimator):
         self.n_passes_ = 0
 
     def _pass(self, bank: Treebank, *, pruner: bool) -> None:
-        self._learning.turn(self, bank, pruner=pruner)
+        self._learning.epoch(self, bank, pruner=pruner)
         self.n_passes_ += 1
 
     def _finish(self, bank: Treebank) -> None:

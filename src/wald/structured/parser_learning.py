@@ -65,8 +65,8 @@ class Learning:
         """Let the length filter see sentences; before they are learned from."""
         self._core.see(bank.core)
 
-    def turn(self, parser: Any, bank: Treebank, *, pruner: bool) -> None:
-        """Make one pass for the groups and, where there is one and it is to learn, the pruner."""
+    def epoch(self, parser: Any, bank: Treebank, *, pruner: bool) -> None:
+        """Run one epoch for the groups and, where there is one and it is to learn, the pruner."""
         order = self._random.permutation(len(bank)).astype(np.int64)
         self._core.learn(
             bank.core,

@@ -17,7 +17,7 @@ class ParserSession:
     """Sentences on their way through a parser: which words have the costly features, and what tree that gives.
 
     Sentences are read, and their arcs scored by the cheap group, when the session opens; an arc's costly score is
-    worked out once, when a state first asks for it. A state, a boolean array (n_words, 1), says which words' arcs have
+    computed once, when a state first needs it. A state, a boolean array (n_words, 1), says which words' arcs have
     the group ``"words"``: the arcs that the word is the modifier of or, for a parser with ``group_by="head"``, the head
     of. Arcs from the root always are their modifier's. With ``examples``, an array of different sentences' indices,
     answers are for the words of these sentences only, in this order, and only these are worked on.
@@ -109,7 +109,7 @@ class ParserSession:
     def confidence(self, state: ArrayLike, examples: ArrayLike | None = None) -> NDArray[np.float32]:
         """By how much the score of a word's arc beats that of the word's best other arc, or 0: (n_words,).
 
-        These are scores of arcs, not of trees: where the tree asks for another arc than the word's best one, confidence
+        These are scores of arcs, not of trees: where the tree needs another arc than the word's best one, confidence
         is 0. It is 16 for words that have no other arc: the only word of a sentence, and those whose head a pruner
         settled.
         """

@@ -81,9 +81,9 @@ def check_model(model: Any, X: Any, y: Any) -> None:
     """Raise AssertionError, saying what is wrong, unless a fitted model can be driven by policies.
 
     Checked on the given examples: names, costs and shapes agree; a state of another shape is refused; nothing costly is
-    extracted before it is asked for, and then only for the parts asked for, once; an answer depends on the example's
-    own state alone, not on the states of the examples beside it, on what was asked before, nor on which ``examples``
-    are asked for; ``confidence`` is finite and not negative; what the session offers beyond that fits; the loss is 0
+    extracted before it is requested, and then only for the parts requested, once; an answer depends on the example's
+    own state alone, not on the states of the examples beside it, on earlier requests, nor on which ``examples``
+    are requested; ``confidence`` is finite and not negative; what the session offers beyond that fits; the loss is 0
     for the truth and lies in [0, 1]; ``predict`` has one answer per example.
 
     Parameters
@@ -139,7 +139,7 @@ def _check_purchases(session: Session, everything: State) -> None:
         _promise(extracted.shape == (everything.shape[1] + 1,), "extracted must have one entry per group")
         return np.array(extracted[1:])  # a copy: the session may go on counting in its own array
 
-    _promise(not bought().any(), "nothing costly may be extracted before it is asked for")
+    _promise(not bought().any(), "nothing costly may be extracted before it is requested")
     nothing = np.zeros_like(everything)
     cheap = np.array(session.decode(nothing))
     _promise(not bought().any(), "decoding without costly groups must extract none of them")
@@ -151,9 +151,7 @@ def _check_purchases(session: Session, everything: State) -> None:
     _promise((bought() == some.sum(axis=0)).all(), "confidence must extract nothing that its state does not have")
     session.decode(everything)
     _promise((bought() == len(everything)).all(), "what was extracted before must not be extracted again")
-    _promise(
-        (session.decode(nothing) == cheap).all(), "an answer must depend on the state, not on what was asked before"
-    )
+    _promise((session.decode(nothing) == cheap).all(), "an answer must depend on the state, not on earlier requests")
     seconds = np.asarray(session.seconds)
     _promise(seconds.shape == (everything.shape[1] + 1,), "seconds must have one entry per group")
     _promise((seconds >= 0).all(), "seconds must not be negative")
@@ -182,7 +180,7 @@ def _check_answers(model: Any, X: Any, session: Session, everything: State, trut
 
 
 def _check_selection(model: Any, X: Any, session: Session) -> None:
-    """Examples asked for by index are answered as the whole is, and nothing is extracted for the others."""
+    """Examples requested by index get the answers that they get among all, and nothing is extracted for the others."""
     offsets, state = np.asarray(session.offsets), session.state().copy()
     state[::2] = False
     last = len(offsets) - 2
@@ -193,11 +191,11 @@ def _check_selection(model: Any, X: Any, session: Session) -> None:
     for name in ("decode", "confidence", "evidence"):
         if not hasattr(session, name):
             continue
-        ask = getattr(session, name)
-        whole, some = ask(state), ask(state, [last, 0])
+        method = getattr(session, name)
+        whole, some = method(state), method(state, [last, 0])
         parts = np.concatenate([whole[offsets[last] :], whole[: offsets[1]]])
         _promise(np.array_equal(some, parts), f"{name}(state, examples) must answer for these examples, in order")
-        _promise(len(ask(state, [])) == 0, f"{name}(state, []) must be empty")
+        _promise(len(method(state, [])) == 0, f"{name}(state, []) must be empty")
 
 
 def _check_offers(session: Any) -> None:

@@ -179,7 +179,7 @@ def without_empty(X: Any, lengths: ArrayLike | None = None) -> tuple[Any, Any, N
     X, lengths
         Of the others.
     present : bool ndarray of shape (n_examples,)
-        Which of all examples these are. Where it cannot be told, all of them: what reads them will say what is wrong.
+        Which of all examples these are. Where it is not known, all of them: what reads them will say what is wrong.
     """
     if isinstance(X, Sequences):
         sizes = np.diff(X.offsets)
@@ -296,7 +296,7 @@ def _holds_names(items: list[Any]) -> bool:
 def _flattened(part: Any, prefix: str = "") -> dict[str, float]:
     """Name a part's features the way python-crfsuite does: ``name:value`` for strings and nested names.
 
-    The engine does this by itself for plain dicts, lists and numbers, and asks here about everything else.
+    The engine does this by itself for plain dicts, lists and numbers, and calls this for everything else.
     """
     if isinstance(part, list | tuple | set | frozenset):
         if not all(isinstance(name, str) for name in part):

@@ -13,7 +13,7 @@ from .sequences import labels_of
 
 State = NDArray[np.bool_]
 
-#: Of more labels, `ChainSession.part_features` tells the first three alone, and scores are not kept.
+#: Of more labels, `ChainSession.part_features` gives the first three alone, and scores are not kept.
 _MOST_LABELS = 64
 
 
@@ -68,7 +68,7 @@ class ChainSession:
     ) -> None:
         self._chain, self._classes, self.features, self._n_threads = chain, classes, features, n_threads
         self._scale, self._as_lists = scale, as_lists
-        self._cheap: NDArray[np.float32] | None = None  # node scores without costly groups, once asked for
+        self._cheap: NDArray[np.float32] | None = None  # node scores without costly groups, once computed
         self._part_features: NDArray[np.float32] | None = None
         self.sequences = features.sequences
 
@@ -184,13 +184,13 @@ class ChainSession:
     def _bought(
         self, state: ArrayLike, examples: ArrayLike | None
     ) -> tuple[NDArray[np.uint8], NDArray[np.int64] | None]:
-        """Buy what a state needs for the sequences asked for; the state as bits, and these sequences."""
+        """Buy what a state needs for the requested sequences; return the state as bits, and these sequences."""
         state, chosen = self.state(state), self._chosen(examples)
         wanted = state
         if chosen is not None:
-            asked = np.zeros(self.sequences.n_sequences, dtype=bool)
-            asked[chosen] = True
-            wanted = state & np.repeat(asked, np.diff(self.offsets))[:, None]
+            requested = np.zeros(self.sequences.n_sequences, dtype=bool)
+            requested[chosen] = True
+            wanted = state & np.repeat(requested, np.diff(self.offsets))[:, None]
         self.features.buy(wanted)
         bits = np.zeros(len(state), dtype=np.uint8)
         for group in range(state.shape[1]):

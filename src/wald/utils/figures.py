@@ -56,7 +56,7 @@ def percent(share: float, digits: int = 2) -> str:
 
 
 def percent_up(share: float, digits: int = 2) -> str:
-    """A share in percent, rounded up: what is said of it as a limit holds for the figure as printed.
+    """A share in percent, rounded up: what is said of it as a limit holds for the figure as published.
 
     Examples
     --------

@@ -31,7 +31,7 @@ def progress(console: Any, n_steps: int) -> Iterator[Steps]:
     console : rich.console.Console or None
         None shows nothing.
     n_steps : int
-        How often the steps will be told.
+        How often steps will be reported.
 
     Yields
     ------
@@ -80,7 +80,7 @@ def share_done(console: Any, name: str) -> Iterator[Callable[[float], None]]:
 class LateBar:
     """A bar for work that takes long: it appears after `PATIENCE` seconds, and only where somebody can see it.
 
-    Within ``with``, the bar is told the name of every step, and which share of the work is done before it. Nothing is
+    Within ``with``, the bar gets the name of every step, and which share of the work is done before it. Nothing is
     shown where the standard error is neither a terminal nor a notebook's, where rich is missing, or where another bar
     is shown already. rich is not loaded before the bar appears.
     """

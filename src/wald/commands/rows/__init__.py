@@ -50,7 +50,7 @@ def read(path: Path, wanted: Wanted, reading: Reading) -> Iterator[Part]:
         yield replace(part, rows=_named(part.rows, wanted))
 
 
-def read_whole(path: Path, wanted: Wanted, reading: Reading, tell: Callable[[float], object] = float) -> Part:
+def read_whole(path: Path, wanted: Wanted, reading: Reading, report: Callable[[float], object] = float) -> Part:
     """All rows of a data file at once; see `read`. NPY files stay mapped.
 
     Parameters
@@ -70,7 +70,7 @@ def read_whole(path: Path, wanted: Wanted, reading: Reading, tell: Callable[[flo
     parts = []
     for part in _arrays(path, wanted, reading, whole=True):
         parts.append(part)
-        tell(part.done)
+        report(part.done)
     rows = parts[0].rows if len(parts) == 1 else np.concatenate([part.rows for part in parts])
     groups = [part.groups for part in parts if part.groups is not None]
     return Part(_named(rows, wanted), np.concatenate(groups) if groups else None, 1.0)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ..errors import UserError
 from .header import MISSING, begins_with_names, number
-from .separators import TRIED, sniffed, told
+from .separators import TRIED, separator_character, sniffed
 from .source import Source
 from .wanted import Part, Reading, Selection, Wanted, first_bad, not_finite, select, short
 
@@ -52,7 +52,7 @@ def read_delimited(source: Source, wanted: Wanted, reading: Reading, separator: 
     wanted : Wanted
     reading : Reading
     separator : str or None
-        Between cells; None: the first line tells. What `reading` says counts more.
+        Between cells; None: inferred from the first line. What `reading` says counts more.
 
     Yields
     ------
@@ -62,7 +62,7 @@ def read_delimited(source: Source, wanted: Wanted, reading: Reading, separator: 
     with source.unpacked() as (file, share):
         line, first = _first(source, file)
         if reading.separator is not None:
-            separator = told(reading.separator)
+            separator = separator_character(reading.separator)
         elif separator is None:
             separator = sniffed(source, _cut(source, first, line), wanted, reading)
         cells = next(_records(source, first, line, separator))[1]
@@ -112,7 +112,7 @@ def _cut(source: Source, first: bytes, line: int) -> dict[str, list[str]]:
 
 
 def _below(second: bytes, separator: str) -> list[str] | None:
-    """The second line; None where there is none, or none that can be read: that is told with its place later."""
+    """The second line; None where there is none that can be read, which is reported with its place later."""
     reader = csv.reader(io.StringIO(second.decode("utf-8", "replace"), newline=""), delimiter=separator)
     try:
         return next((cells for cells in reader if cells), None)
@@ -156,7 +156,7 @@ def _values(table: _Table, block: bytes, line: int, parse: _Parse) -> tuple[Floa
 
 
 def _thorough(table: _Table, block: bytes, line: int) -> tuple[Floats, Texts]:
-    """Parse cell by cell; the first that is wrong is told with its place."""
+    """Parse cell by cell; report the first wrong one with its place."""
     rows: list[list[float]] = []
     texts: dict[int, list[str]] = {c: [] for c in table.selection.others}
     for at, cells in _records(table.path, block, line, table.separator):

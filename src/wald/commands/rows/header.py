@@ -92,7 +92,7 @@ def _numbers_are_names(
         given is cells
         and len(cells) - len(reading.drop) - len(reading.keep) - bool(reading.groups) != wanted.n_features
     ):
-        select(place, len(cells), wanted, reading)  # raises: as they are not the model's, there is no need to ask
+        select(place, len(cells), wanted, reading)  # raises: they are not the model's columns
     if _counts_from(given, 0) and (_cannot_count(given, below) or (given is not cells and _is_number(below, 0))):
         return True
     raise _doubt(place, cells)

@@ -1,4 +1,4 @@
-"""What stands between the cells of a text table: told by its first line and the model's columns."""
+"""The separator of a text table, inferred from its first line and the model's columns."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ TRIED = (",", ";", "\t", "|")
 _WORDS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";"}
 
 
-def told(separator: str) -> str:
+def separator_character(separator: str) -> str:
     """Turn what ``--separator`` says into a character.
 
     Parameters

@@ -32,7 +32,7 @@ _BEGINNINGS = (
 )
 #: A line of svmlight: a label, and at least one INDEX:VALUE.
 _SVMLIGHT = re.compile(rb"[^\s:,;\"]+(\s+qid:\d+)?(\s+\d+:[^\s:]+)+\s*(#.*)?")
-#: Bytes that tell what a stream holds.
+#: First bytes of a stream, which show its format.
 _LOOKED_AT = 1 << 16
 
 
@@ -47,7 +47,7 @@ class Source:
     path : Path
         The file that they are in.
     packed : str or None
-        What packed them, told by how the file begins.
+        The compression, inferred from the file's first bytes.
     """
 
     name: str
@@ -59,7 +59,7 @@ class Source:
 
     @contextmanager
     def unpacked(self) -> Iterator[tuple[IO[bytes], Callable[[], float]]]:
-        """Open them; with them goes a function that tells which share has been read."""
+        """Open them; also return a function that gives the share read so far."""
         with self.path.open("rb") as raw:
             size = max(1, os.fstat(raw.fileno()).st_size)
             if self.packed is None:

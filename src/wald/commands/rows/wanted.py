@@ -50,13 +50,13 @@ class Reading:
     drop : tuple of str
         Columns that are no features: names, or positions from 0.
     groups : str or None
-        The column that tells which rows belong together; no feature either.
+        The column that names the group of each row; it is no feature.
     header : bool or None
-        Whether a text table begins with names; None: its first lines tell.
+        Whether a text table begins with names; None: inferred from its first lines.
     zero_based : bool or None
         Whether svmlight indices begin at 0; None: they do if 0 occurs.
     separator : str or None
-        What stands between the cells of a CSV; None: its first line tells.
+        The separator of a CSV; None: inferred from its first line.
     keep : tuple of str
         Columns that are no features, and are handed on.
     """
@@ -79,7 +79,7 @@ class Part:
     rows : ndarray, CSR matrix or data frame
         In the form that the model takes.
     groups : ndarray or None
-        The group of each row, where they were asked for.
+        The group of each row, if requested.
     done : float
         Share of the file that has been read.
     kept : dict from str to ndarray

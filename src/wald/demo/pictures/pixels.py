@@ -1,4 +1,4 @@
-"""Where the linear model looks: in which order, on an easy row and on a hard one, and how often."""
+"""The pixels that the linear model reads: their order, an easy row, a hard row, and how often each is read."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SHARE_COLOURS = "Blues"
 
 
 def share_map(exhibit: Exhibit, stages: NDArray[np.int32]) -> NDArray[np.float64]:
-    """Share of rows that read every pixel, given the looks at which they leave."""
+    """Share of rows that read every pixel, given the stages at which they leave."""
     n_pixels = exhibit.fast.n_features_in_
     shares = np.zeros(n_pixels)
     for stage, count in zip(*np.unique(stages, return_counts=True), strict=True):
@@ -44,7 +44,7 @@ def draw_pixels(exhibit: Exhibit, material: Material) -> Figure:
     panels = figure.subplots(1, 4)
     AttentionMapDisplay(
         images=[mean, X[easy], X[hard]],
-        # early looks after all of them, so that what is never ordered stays blank
+        # early stages after all of them, so that what is never ordered stays blank
         seen=[places(plan, n_pixels, stage) for stage in (plan.n_stages - 1, int(stages[easy]), int(stages[hard]))],
         image_shape=(side, side),
         titles=[

@@ -55,7 +55,7 @@ def read_centroids(model: Any) -> tuple[LinearTerms, Decision]:
             "a linear score gives. Use metric='euclidean'."
         )
     n_classes = len(model.classes_)
-    prior = getattr(model, "class_prior_", None)  # its own predict asks the same
+    prior = getattr(model, "class_prior_", None)  # its own predict reads the same attribute
     if prior is not None and not np.isclose(prior, 1 / n_classes).all():
         raise TypeError(
             "NearestCentroid with unequal priors is not supported: its scores are squares of rounded roots. Use "

@@ -140,7 +140,7 @@ def ratio(records: Sequence[Record], model: Record, ladder: str = "ladder") -> E
 
 
 def known_scores(tables: Tables, models: Sequence[Record]) -> str:
-    """The ladder's terms over the attentive predictor's, beside how much the first terms tell about the others."""
+    """The ladder's terms over the attentive predictor's, beside how well the first terms predict the others."""
 
     def mean(data: str, column: str) -> float:
         return float(np.mean(per_seed(select(tables["known"], data=data), column)))
@@ -168,7 +168,7 @@ def known_scores(tables: Tables, models: Sequence[Record]) -> str:
         *("variance open", "wrong signs", "independent terms"),
     )
     text = (
-        "The ladder gains where the first terms tell much about the others. Ratios are those of the data set's worst "
+        "The ladder gains where the first terms predict the others well. Ratios are those of the data set's worst "
         "model. The other columns: the terms, in the ladder's order, from which the best linear estimate explains 90 % "
         f"of the score's variance; after {percent(PART)} of the terms, the share of the variance that is open and the "
         "share of rows whose estimate has the wrong sign; and the number of independent terms that would be correlated "

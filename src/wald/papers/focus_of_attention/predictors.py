@@ -173,7 +173,7 @@ class PartialSums:
             scores=score[:, None],
             threshold=threshold,
         )
-        codes, stage = walk.looks.answers(*Budget(float(k)).boundary(walk).thresholds(1.0, np.float64))
+        codes, stage = walk.stage_scores.answers(*Budget(float(k)).boundary(walk).thresholds(1.0, np.float64))
         early = stage == 0
         return Outcome(costs[stage], codes, np.where(early, score, rows.scores), early)
 

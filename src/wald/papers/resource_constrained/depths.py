@@ -10,7 +10,7 @@ from .._common import Record
 from .contenders import Contender
 from .curves import Fitted
 
-#: Depths told apart; deeper words count with the last. The root word has depth 0.
+#: Depths that are distinguished; deeper words count with the last. The root word has depth 0.
 DEEPEST = 7
 #: The budget, and the policies whose purchases are counted.
 SHARE = 0.3

@@ -32,8 +32,8 @@ class CountingSession(MeteredSession):
         self.inferred = 0
         super().__init__(session)
 
-    def _timed(self, ask: Any) -> Any:
-        timed = super()._timed(ask)
+    def _timed(self, method: Any) -> Any:
+        timed = super()._timed(method)
 
         def answer(state: Any, examples: Any = None) -> Any:
             offsets = np.asarray(self.session.offsets)

@@ -23,7 +23,7 @@ class Boundary:
 
     A row leaves as positive when ``z > high_center + q * high_scale`` and as negative when ``z < low_center -
     q * low_scale``. A multiclass row leaves when its confidence exceeds the high side; its low side is
-    disabled. At ``q = 1`` a rule is used as printed; larger is more cautious, and ``q = inf`` never leaves.
+    disabled. At ``q = 1`` a rule is used as published; larger is more cautious, and ``q = inf`` never leaves.
 
     A side is disabled by an infinite centre (+inf above, -inf below), beside which the scale counts for
     nothing and is kept as 0. A scale of 0 beside a finite centre is a threshold that no finite `q` moves.

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from .binomial import p_value, rows_needed
 from .boundary import Boundary, Protect
-from .fixed_sequence import ungrouped
+from .certifying import ungrouped
 from .stage_scores import StageScores
 from .survivors import allowed
 from .validation import require_fraction, require_option
@@ -38,7 +38,8 @@ class Calibration:
     n_rows : int
         All calibration rows.
     method, delta, confidence, protect
-        As asked for.
+        As given to `calibrate`.
+
     rows_needed : int
         Rows (protected ones, for "conformal" and "pac") without which no finite `q` is possible.
     """
@@ -80,7 +81,7 @@ class Calibration:
 
 
 def calibrate(
-    looks: StageScores,
+    stage_scores: StageScores,
     boundary: Boundary,
     *,
     delta: float,
@@ -92,7 +93,7 @@ def calibrate(
 ) -> Calibration:
     """Find the boldest scale of a one-sided boundary that keeps a promise about protected rows.
 
-    A row's crossing is ``M = max over looks of (distance beyond the centre) / scale``: it leaves early at scale q
+    A row's crossing is ``M = max over stages of (distance beyond the centre) / scale``: it leaves early at scale q
     just if M > q. On one side the mistakes can only become fewer as q grows, so q is an order statistic of the
     crossings of the protected rows. The reference is the full model: no labels are needed.
 
@@ -103,7 +104,7 @@ def calibrate(
 
     Parameters
     ----------
-    looks : StageScores
+    stage_scores : StageScores
         The calibration rows, through the engine, in the dtype that will be served. Nothing else (order, readouts,
         shape of the boundary) may have seen them.
     boundary : Boundary
@@ -128,7 +129,7 @@ def calibrate(
     Raises
     ------
     ValueError
-        For parameters out of range, multiclass looks, looks that do not fit the boundary, and two-sided promises:
+        For parameters out of range, multiclass stage scores, shapes that do not fit, and two-sided promises:
         a looser side can let a row out before it would make a mistake on the other, so the disagreement of both
         together need not fall as q grows. `certify` handles those. Or calibrate each side for itself, at
         ``(1 + confidence) / 2`` each if both promises are to hold together.
@@ -144,8 +145,8 @@ def calibrate(
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> full = rng.normal(size=3000)
-    >>> looks = StageScores(full=(full > 0).astype(np.int32), scores=(full + rng.normal(size=3000))[:, None])
-    >>> print(calibrate(looks, Boundary.symmetric([0.0], [1.0]), delta=0.01, method="pac"))
+    >>> stage_scores = StageScores(full=(full > 0).astype(np.int32), scores=(full + rng.normal(size=3000))[:, None])
+    >>> print(calibrate(stage_scores, Boundary.symmetric([0.0], [1.0]), delta=0.01, method="pac"))
     P(exits as negative | one of the positives) <= 0.01 with 95 % confidence over calibrations: q = 1.92023,
     from 1436 positives of 3000 rows
     """
@@ -157,14 +158,14 @@ def calibrate(
             f"calibrate needs protect='positive' or 'negative', as only one side's mistakes are sure to become fewer "
             f"when q grows. Got {protect!r} instead: use certify, or calibrate each side for itself."
         )
-    if not looks.binary:
+    if not stage_scores.binary:
         raise ValueError("calibrate is for binary models; certify others.")
-    if boundary.n_stages != looks.n_stages:
-        raise ValueError(f"The boundary has {boundary.n_stages} stages, the looks {looks.n_stages}.")
-    looks = ungrouped(looks, groups, random_state)
-    protected = looks.take(looks.full == (1 if protect == "positive" else 0))
+    if boundary.n_stages != stage_scores.n_stages:
+        raise ValueError(f"The boundary has {boundary.n_stages} stages, the stage scores {stage_scores.n_stages}.")
+    stage_scores = ungrouped(stage_scores, groups, random_state)
+    protected = stage_scores.take(stage_scores.full == (1 if protect == "positive" else 0))
     boundary = boundary.restricted(protect)
-    n, n_all = protected.n_rows, looks.n_rows
+    n, n_all = protected.n_rows, stage_scores.n_rows
     mistakes = allowed_mistakes(method, n if method in ("conformal", "pac") else n_all, delta, confidence)
     q, k = math.inf, n + 1
     if mistakes is not None:
@@ -194,18 +195,18 @@ def allowed_mistakes(method: Method, n: int, delta: float, confidence: float) ->
     return low
 
 
-def crossings(looks: StageScores, boundary: Boundary) -> npt.NDArray[np.float64]:
+def crossings(stage_scores: StageScores, boundary: Boundary) -> npt.NDArray[np.float64]:
     """Scale below which each row leaves early on a side of the boundary that is open, of shape (N,).
 
     -inf: the row never leaves. +inf: it leaves at any finite scale, having passed a threshold of scale 0.
     """
-    most = np.full(looks.n_rows, -np.inf)
+    most = np.full(stage_scores.n_rows, -np.inf)
     for sign, center, scale in (
         (1.0, boundary.high_center, boundary.high_scale),
         (-1.0, boundary.low_center, boundary.low_scale),
     ):
         for t in np.flatnonzero(np.isfinite(center)):
-            beyond = sign * (looks.judged[:, t].astype(np.float64) - center[t])
+            beyond = sign * (stage_scores.judged[:, t].astype(np.float64) - center[t])
             ratio = beyond / scale[t] if scale[t] > 0.0 else np.where(beyond > 0.0, np.inf, -np.inf)
             most = np.fmax(most, ratio)  # NaN never leaves
     return most
@@ -232,9 +233,9 @@ def _largest_ratio(boundary: Boundary) -> float:
     return max(ratios)
 
 
-def _n_leaving(looks: StageScores, boundary: Boundary, q: float) -> int:
-    _, stage = looks.answers(*boundary.thresholds(q, looks.dtype))
-    return int(np.count_nonzero(stage < looks.n_stages))
+def _n_leaving(stage_scores: StageScores, boundary: Boundary, q: float) -> int:
+    _, stage = stage_scores.answers(*boundary.thresholds(q, stage_scores.dtype))
+    return int(np.count_nonzero(stage < stage_scores.n_stages))
 
 
 def _rows_needed(method: Method, delta: float, confidence: float) -> int:

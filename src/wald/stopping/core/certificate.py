@@ -55,7 +55,7 @@ class Certificate:
         "certified": the promise holds. "lossless": no row can differ, by proof. "measured": counts only, no
         promise. "full", "too few rows", "too many disagreements": every row is evaluated in full, and why.
     risk : float or None
-        Promised bound of the probability that a row is answered otherwise; None if nothing was asked for.
+        Promised bound of the probability that a row is answered otherwise; None without a promise.
     confidence : float
         Probability, over independent draws of the certificate rows (of all rows, where they were split several times),
         with which the promise holds.

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from .boundary import Boundary, Protect
 from .certificate import Certificate
-from .fixed_sequence import certify
+from .certifying import certify
 from .stage_scores import StageScores
 from .validation import require_fraction, require_option
 
@@ -18,7 +18,7 @@ CORRECTIONS: tuple[Correction, ...] = ("bonferroni", "fixed_sequence")
 
 
 def certify_family(
-    looks: StageScores | Sequence[StageScores],
+    stage_scores: StageScores | Sequence[StageScores],
     boundaries: Sequence[Boundary],
     *,
     risk: float,
@@ -38,9 +38,9 @@ def certify_family(
 
     Parameters
     ----------
-    looks : StageScores, or one per candidate
-        The certificate rows, as for `certify`. Candidates with other orders or readouts see other looks of the same
-        rows.
+    stage_scores : StageScores, or one per candidate
+        The certificate rows, as for `certify`. Candidates with other orders or readouts have
+        stage scores of their own, of the same rows.
     boundaries : sequence of Boundary
         The candidates, fixed before the certificate rows are seen.
     risk, confidence : float
@@ -50,7 +50,7 @@ def certify_family(
         "fixed_sequence": candidates are tested in the given order, from cautious to bold, at `confidence` each, until
         the first one fails; the rest is not tested.
     q_grids : sequence of arrays of positive floats, optional
-        "bonferroni": the scales that each candidate tries, from `q_grid`. By default each is used as printed, q = 1,
+        "bonferroni": the scales that each candidate tries, from `q_grid`. By default each is used as published, q = 1,
         which is all that "fixed_sequence" takes.
     protect, groups, classes, random_state
         As for `certify`. With `groups`, all candidates are counted on the same rows.
@@ -75,9 +75,10 @@ def certify_family(
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> full = rng.normal(size=5000)
-    >>> looks = StageScores(full=(full > 0).astype(np.int32), scores=(full + 0.1 * rng.normal(size=5000))[:, None])
+    >>> estimates = (full + 0.1 * rng.normal(size=5000))[:, None]
+    >>> stage_scores = StageScores(full=(full > 0).astype(np.int32), scores=estimates)
     >>> family = [Boundary.symmetric([0.0], [scale]) for scale in (0.5, 0.2, 0.1)]
-    >>> for certificate in certify_family(looks, family, risk=0.01, confidence=0.95):
+    >>> for certificate in certify_family(stage_scores, family, risk=0.01, confidence=0.95):
     ...     print(certificate)
     disagreement <= 1 % with 98.3333 % confidence: 0 of 5 000 rows
     disagreement <= 1 % with 98.3333 % confidence: 2 of 5 000 rows
@@ -88,10 +89,10 @@ def certify_family(
     m = len(boundaries)
     if m == 0:
         raise ValueError("certify_family needs at least one candidate.")
-    seen = [looks] * m if isinstance(looks, StageScores) else list(looks)
+    seen = [stage_scores] * m if isinstance(stage_scores, StageScores) else list(stage_scores)
     grids = [[1.0]] * m if q_grids is None else list(q_grids)
     if len(seen) != m or len(grids) != m:
-        raise ValueError(f"certify_family needs looks and q_grids for each of the {m} candidates.")
+        raise ValueError(f"certify_family needs stage_scores and q_grids for each of the {m} candidates.")
     if correction == "fixed_sequence" and q_grids is not None:
         raise ValueError("certify_family takes q_grids with correction='bonferroni' only: certify walks one grid.")
     each = 1.0 - (1.0 - confidence) / m if correction == "bonferroni" else confidence

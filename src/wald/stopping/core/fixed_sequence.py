@@ -1,313 +1,47 @@
-"""From certificate rows to a certificate: `q` walks from cautious to bold until the evidence ends."""
+"""Fixed-sequence testing: hypotheses are tested in an order that was fixed before, until the first one fails."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import TypeVar
 
-import numpy as np
-import numpy.typing as npt
-
-from .binomial import shared_confidence
-from .boundary import Boundary, Protect
-from .certificate import Certificate, Stratum, Subject, failure_of, passes
-from .class_risks import by_code, require_protect
-from .stage_scores import FloatArray, StageScores
-from .validation import require_fraction
-
-#: Masks over the rows, one for each part of them that a promise speaks of.
-Members = dict[str, npt.NDArray[np.bool_]]
-#: Scales of a grid. The walk ends on average half a step before the evidence does, and a step costs next to nothing.
-N_STEPS = 1000
+Step = TypeVar("Step")
 
 
-def q_grid(looks: StageScores, boundary: Boundary, n_steps: int = N_STEPS) -> npt.NDArray[np.float64]:
-    """Choose the scales to try, before the certificate rows are seen.
+def fixed_sequence(steps: Iterable[Step], passes: Callable[[Step], bool]) -> tuple[Step | None, Step | None]:
+    """Test steps in their order until the first one fails.
 
-    The first is twice the largest ``|z - centre| / scale`` on the given rows, where none of them leaves. The
-    last is a hundredth of the smallest median that this ratio has at any stage and side: about 99 of 100 rows
-    leave there at the first chance, and nothing is left to gain.
+    If each test errs with probability at most alpha, then so does the sequence: its first false hypothesis to pass must
+    pass a test of its own, and no later one matters. No correction for the number of steps is needed.
 
     Parameters
     ----------
-    looks : StageScores
-        Rows that are not the certificate rows: those that gave the boundary its shape.
-    boundary : Boundary
-    n_steps : int, default=1000
+    steps : iterable
+        From cautious to bold, in an order that the tested examples have no part in. Steps after the first failure are
+        not computed.
+    passes : callable
+        From a step to whether its test rejects the hypothesis that its risk is too large.
 
     Returns
     -------
-    float64 array of shape (n_steps,)
-        Geometric and falling.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> looks = StageScores(full=np.array([0, 1, 1]), scores=np.array([[-1.0], [2.0], [4.0]]))
-    >>> grid = q_grid(looks, Boundary.symmetric([0.0], [0.5]))
-    >>> grid.shape, round(float(grid[0]), 9), round(float(grid[-1]), 9)
-    ((1000,), 16.0, 0.04)
-    """
-    sides = [(boundary.high_center, boundary.high_scale)]
-    if looks.binary:
-        sides.append((boundary.low_center, boundary.low_scale))
-    largest, medians = 0.0, []
-    for center, scale in sides:
-        for t in np.flatnonzero(scale > 0.0):
-            ratio = np.abs(looks.judged[:, t].astype(np.float64) - center[t]) / scale[t]
-            ratio = ratio[np.isfinite(ratio)]
-            if ratio.size:
-                largest = max(largest, float(ratio.max()))
-                medians.append(float(np.median(ratio)))
-    first = 2.0 * largest or 1.0
-    # Gaps of 0 can make the median vanish; ten decades are enough for anybody.
-    last = max(0.01 * min(medians, default=first), 1e-10 * first)
-    return np.geomspace(first, last, n_steps)
-
-
-def one_row_per_group(groups: npt.ArrayLike, rng: np.random.Generator) -> npt.NDArray[np.intp]:
-    """Pick one random row of every group; returns their indices in rising order.
-
-    Rows of one user, document or day resemble each other; one of each is an independent draw again.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> one_row_per_group(["a", "b", "b"], np.random.default_rng(0)).shape
-    (2,)
-    """
-    labels = np.asarray(groups)
-    shuffled = rng.permutation(len(labels))
-    _, first = np.unique(labels[shuffled], return_index=True)
-    return np.sort(shuffled[first])
-
-
-def ungrouped(looks: StageScores, groups: npt.ArrayLike | None, random_state: int | np.random.Generator) -> StageScores:
-    """Keep one random row of every group, or all rows without groups; raises ValueError if the groups do not fit."""
-    if groups is None:
-        return looks
-    if len(np.asarray(groups)) != looks.n_rows:
-        raise ValueError(f"groups must name the group of each of the {looks.n_rows} rows.")
-    return looks.take(one_row_per_group(groups, np.random.default_rng(random_state)))
-
-
-def certify(
-    looks: StageScores,
-    boundary: Boundary,
-    *,
-    risk: float,
-    confidence: float,
-    protect: Protect = "all",
-    q_grid: npt.ArrayLike,
-    groups: npt.ArrayLike | None = None,
-    classes: npt.ArrayLike | None = None,
-    random_state: int | np.random.Generator = 0,
-    n_splits: int = 1,
-) -> Certificate:
-    """Find the boldest scale at which the rows still prove that early answers differ by at most `risk`.
-
-    The scales are tested in their given order. Each test counts the early answers that differ from the full
-    model's and compares the exact binomial p-value with 1 - `confidence`; the first failure ends the walk,
-    and the last scale that passed is kept. Then P(disagreement <= risk) >= confidence over the draw of the
-    rows, with no correction for the number of scales and no assumption on the model, if the rows are
-    independent draws from those to be served and nothing else (order, readouts, shape, `q_grid`) has seen
-    them.
-
-    Parameters
-    ----------
-    looks : StageScores
-        The certificate rows, through the engine, in the dtype that will be served.
-    boundary : Boundary
-        Serve with ``boundary.restricted(protect).thresholds(certificate.q, looks.dtype)``, as is done here.
-    risk, confidence : float
-        Strictly between 0 and 1.
-    protect : {"all", "positive", "negative", "each"} or dict from label to risk, default="all"
-        "all": any row; "positive": rows that the full model calls positive, exits as negative only;
-        "negative": the mirror; "each": the rows of every class for itself, with one `q`. With risks by class label:
-        all rows with `risk`, those of named classes included, and at once the rows of each class named with its own
-        risk, with one `q`; classes that are not named have the promise about all rows only.
-    q_grid : array-like of positive floats
-        Falling strictly; from `q_grid`.
-    groups : array-like of shape (N,), optional
-        Certify one random row of every group. The promise is then about a random row of a random group, for groups
-        that are independent draws; large groups count no more than small ones.
-    classes : array-like of shape (n_classes,), optional
-        Labels of the codes, for promises by class; needed there for multiclass, where a class without
-        certificate rows would go unnoticed. Without them, the labels of a binary model are 0 and 1.
-    random_state : int or Generator, default=0
-        For `groups`.
-    n_splits : int, default=1
-        Of how many certificates one will be kept, whichever it is: several plans, each certified on rows that it has
-        not seen, though others may have. Every one is tested with 1 - (1 - `confidence`) / `n_splits`.
-
-    Returns
-    -------
-    Certificate
-        With ``q = inf`` and the reason if no scale passed.
-
-    Raises
-    ------
-    ValueError
-        For parameters out of range, or if one side of a multiclass model is to be protected.
+    passed : step or None
+        The last step that passed; None if the first one failed.
+    failed : step or None
+        The first step that failed; None if all passed.
 
     References
     ----------
-    A. Angelopoulos, S. Bates, E. Candes, M. Jordan, L. Lei, "Learn then Test": fixed-sequence testing.
+    A. Angelopoulos, S. Bates, E. Candes, M. Jordan, L. Lei, "Learn then Test", Annals of Applied Statistics 19(2),
+    2025: fixed-sequence testing.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> rng = np.random.default_rng(0)
-    >>> full = rng.normal(size=5000)
-    >>> seen = full + 0.1 * rng.normal(size=5000)
-    >>> looks = StageScores(full=(full > 0).astype(np.int32), scores=seen[:, None])
-    >>> boundary, grid = Boundary.symmetric([0.0], [0.1]), np.geomspace(50, 0.01, 200)
-    >>> certificate = certify(looks, boundary, risk=0.01, confidence=0.95, q_grid=grid)
-    >>> print(certificate)
-    disagreement <= 1 % with 95 % confidence: 38 of 5 000 rows
-    >>> print(certify(looks, boundary, risk=0.01, confidence=0.95, protect={1: 0.005}, q_grid=grid))
-    disagreement <= 1 %, <= 0.5 % within class 1, all with 95 % confidence: 9 of 5 000 rows, 3 of 2 443 rows of class 1
+    >>> fixed_sequence([0.1, 0.2, 0.4, 0.3], lambda risk: risk < 0.35)
+    (0.2, 0.4)
     """
-    require_fraction("certify", "risk", risk)
-    require_fraction("certify", "confidence", confidence)
-    if n_splits < 1:
-        raise ValueError(f"certify: n_splits must be at least 1. Got {n_splits!r}.")
-    tested = shared_confidence(confidence, n_splits)
-    grid = _checked(q_grid)
-    looks, members, risks = _select(looks, protect, groups, classes, random_state)
-    boundary, subject = boundary.restricted(protect), _subject(protect)
-
-    strata: tuple[Stratum, ...] = ()
-    passed, kept = math.inf, strata
-    for q, strata in counts_along(looks, boundary, grid, members, risks):
-        if not passes(strata, risk, tested):
-            break
-        passed, kept = q, strata
-    grouped = groups is not None
-    if not kept:
-        status = failure_of(strata, risk, tested)
-        return Certificate(status, risk, confidence, subject, strata=strata, grouped=grouped, n_splits=n_splits)
-    return Certificate("certified", risk, confidence, subject, passed, kept, grouped=grouped, n_splits=n_splits)
-
-
-def measure(
-    looks: StageScores,
-    boundary: Boundary,
-    *,
-    confidence: float = 0.95,
-    protect: Protect = "all",
-    q: float = 1.0,
-    groups: npt.ArrayLike | None = None,
-    classes: npt.ArrayLike | None = None,
-    random_state: int | np.random.Generator = 0,
-) -> Certificate:
-    """Count the disagreements of a rule used as printed (`q` = 1), and promise nothing.
-
-    Parameters are those of `certify`; `protect` takes words only. For "each", the certificate's `intervals` hold for
-    all classes at once, and so does that of the worst class, which is printed.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> looks = StageScores(full=np.array([0] * 96 + [1] * 11904), scores=np.ones((12000, 1)))
-    >>> print(measure(looks, Boundary.symmetric([0.0], [0.0])))
-    measured disagreement 0.8 % (95 % interval 0.65 % to 0.98 %), 96 of 12 000 rows; not a promise
-    """
-    require_fraction("measure", "confidence", confidence)
-    if isinstance(protect, Mapping):
-        raise ValueError("measure promises nothing, and protect gives risks by class: use protect='each' instead.")
-    looks, members, _ = _select(looks, protect, groups, classes, random_state)
-    _, strata = next(counts_along(looks, boundary.restricted(protect), [q], members))
-    return Certificate("measured", None, confidence, _subject(protect), q, strata, grouped=groups is not None)
-
-
-def _subject(protect: Protect) -> Subject:
-    return "classes" if isinstance(protect, Mapping) else protect
-
-
-def _select(
-    looks: StageScores,
-    protect: Protect,
-    groups: npt.ArrayLike | None,
-    classes: npt.ArrayLike | None,
-    random_state: int | np.random.Generator,
-) -> tuple[StageScores, Members, dict[str, float]]:
-    """Select the rows that the promise speaks of, with a mask over them for every stratum, and risks of their own."""
-    require_protect("certify", protect)
-    looks = ungrouped(looks, groups, random_state)
-    everything = np.ones(looks.n_rows, dtype=bool)
-    if protect in ("positive", "negative"):
-        if not looks.binary:
-            raise ValueError(f'protect="{protect}" is for binary models; others take "all" or "each".')
-        looks = looks.take(looks.full == (1 if protect == "positive" else 0))
-        return looks, {f"{protect}s": np.ones(looks.n_rows, dtype=bool)}, {}
-    if protect == "all":
-        return looks, {"rows": everything}, {}
-    if classes is None and not looks.binary:
-        raise ValueError(
-            'protect="each", or with risks by class, needs classes=, lest a class without rows goes unnoticed.'
-        )
-    labels: npt.NDArray[Any] = np.arange(2) if classes is None else np.asarray(classes)
-    chosen = by_code(protect, labels)
-    if not isinstance(chosen, dict):
-        return looks, {rows_of(label): looks.full == code for code, label in enumerate(labels)}, {}
-    members = {rows_of(labels[code]): looks.full == code for code in chosen}
-    return looks, {"rows": everything, **members}, {rows_of(labels[code]): risk for code, risk in chosen.items()}
-
-
-def rows_of(label: Any) -> str:
-    """Name of the stratum of a class."""
-    return f"rows of class {label}"
-
-
-def counts_along(
-    looks: StageScores,
-    boundary: Boundary,
-    grid: npt.ArrayLike,
-    members: Members,
-    risks: Mapping[str, float] | None = None,
-) -> Iterator[tuple[float, tuple[Stratum, ...]]]:
-    """Count rows and disagreements of every stratum when served at one scale of the grid after the other.
-
-    Strata named in `risks` have that risk of their own.
-    Only rows that can differ there are looked at: while `q` is cautious, these are few.
-    """
-    own = risks or {}
-    reach = _differs_below(looks, boundary)
-    by_reach = np.argsort(-reach, kind="stable")
-    rising = -reach[by_reach]
-    sizes = {name: int(np.count_nonzero(mask)) for name, mask in members.items()}
-    for q in np.asarray(grid, dtype=np.float64).tolist():
-        rows = by_reach[: np.searchsorted(rising, -q, side="right")]
-        some = looks.take(rows)
-        differing = rows[some.answers(*boundary.thresholds(q, looks.dtype))[0] != some.full]
-        counts = {name: int(np.count_nonzero(mask[differing])) for name, mask in members.items()}
-        yield q, tuple(Stratum(name, sizes[name], counts[name], own.get(name)) for name in members)
-
-
-def _differs_below(looks: StageScores, boundary: Boundary) -> npt.NDArray[np.float64]:
-    """Scale of each row above which no look would answer it otherwise than the full model; -inf: none ever does."""
-    reach = np.full(looks.n_rows, -np.inf)
-    codes = None if looks.binary else looks.codes
-    for t in range(looks.n_stages):
-        z = looks.judged[:, t].astype(np.float64)
-        sides = [(1, z, boundary.high_center[t], boundary.high_scale[t])]
-        if looks.binary:
-            sides.append((0, -z, -boundary.low_center[t], boundary.low_scale[t]))
-        for code, beyond, center, scale in sides:
-            wrong = looks.full != (code if codes is None else codes[:, t])
-            with np.errstate(all="ignore"):  # disabled sides, scores that are not finite
-                # The slack is far above the rounding of a threshold.
-                room = beyond - center + 1e-12 * (np.abs(beyond) + np.abs(center))
-                least = room / scale if scale > 0.0 else np.inf
-            np.copyto(reach, np.maximum(reach, least), where=wrong & (room >= 0.0))
-    return reach
-
-
-def _checked(q_grid: npt.ArrayLike) -> FloatArray:
-    grid = np.asarray(q_grid, dtype=np.float64)
-    usable = grid.ndim == 1 and grid.size > 0 and bool(np.isfinite(grid).all() and (grid > 0).all())
-    if not usable or (np.diff(grid) >= 0).any():
-        raise ValueError("q_grid must hold finite positive numbers that fall strictly: from cautious to bold.")
-    return grid
+    passed = None
+    for step in steps:
+        if not passes(step):
+            return passed, step
+        passed = step
+    return passed, None

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ...utils.exits import exits
+
 FloatArray = npt.NDArray[np.floating[Any]]
 CodeArray = npt.NDArray[np.int32]
 IndexArray = npt.NDArray[np.intp]
@@ -39,8 +41,9 @@ class StageScores:
     Examples
     --------
     >>> import numpy as np
-    >>> looks = StageScores(full=np.array([1, 0, 0]), scores=np.array([[0.2, 3.0], [-4.0, -1.0], [0.1, np.nan]]))
-    >>> codes, stage = looks.answers(np.array([-2.0, -2.0]), np.array([2.0, 2.0]))
+    >>> scores = np.array([[0.2, 3.0], [-4.0, -1.0], [0.1, np.nan]])
+    >>> stage_scores = StageScores(full=np.array([1, 0, 0]), scores=scores)
+    >>> codes, stage = stage_scores.answers(np.array([-2.0, -2.0]), np.array([2.0, 2.0]))
     >>> codes.tolist(), stage.tolist()
     ([1, 0, 0], [1, 0, 2])
     """
@@ -55,7 +58,10 @@ class StageScores:
             raise ValueError("StageScores needs 'scores' (binary), or 'codes' and 'confidence' (multiclass).")
         shape = self.judged.shape
         if len(shape) != 2 or self.full.shape != shape[:1]:
-            raise ValueError(f"StageScores needs (N, T) looks and (N,) full codes. Got {shape} and {self.full.shape}.")
+            raise ValueError(
+                f"StageScores needs (N, T) scores or confidences and (N,) full codes. "
+                f"Got {shape} and {self.full.shape}."
+            )
         if not self.binary and self.codes is not None and self.codes.shape != shape:
             raise ValueError(f"Codes and confidence must have one shape. Got {self.codes.shape} and {shape}.")
 
@@ -132,7 +138,7 @@ class StageScores:
 
         Parameters
         ----------
-        low, high : arrays of shape (T,), in the dtype of the looks
+        low, high : arrays of shape (T,), in the dtype of the stage scores
             As `Boundary.thresholds` returns them. Multiclass does not use `low`.
 
         Returns
@@ -149,22 +155,15 @@ class StageScores:
             not use.
         """
         if low.dtype != self.dtype or high.dtype != self.dtype:
-            raise TypeError(f"Thresholds must be {self.dtype}, as the looks are. Got {low.dtype} and {high.dtype}.")
+            raise TypeError(
+                f"Thresholds must be {self.dtype}, as the stage scores are. Got {low.dtype} and {high.dtype}."
+            )
         codes = self.full.astype(np.int32)
         stage = np.full(self.n_rows, self.n_stages, dtype=np.intp)
-        leaves = self.judged > high
-        if self.scores is not None:
-            leaves |= self.scores < low
+        leaves, above = exits(self.judged, low if self.binary else None, high)
         rows = np.flatnonzero(leaves.any(axis=1))
         if rows.size:
             first = leaves[rows].argmax(axis=1)
             stage[rows] = first
-            codes[rows] = self._code(rows, first, high)
+            codes[rows] = above[rows, first] if self.codes is None or self.binary else self.codes[rows, first]
         return codes, stage
-
-    def _code(self, rows: IndexArray, stage: IndexArray, high: FloatArray) -> npt.NDArray[Any]:
-        """Answer for the given rows as they leave at the given stages."""
-        if self.scores is not None:
-            return self.scores[rows, stage] > high[stage]
-        assert self.codes is not None
-        return self.codes[rows, stage]

@@ -1,4 +1,4 @@
-"""Plan rows on their way through the looks, and thresholds placed on those still there."""
+"""Plan rows on their way through the stages, and thresholds chosen on the rows that are still active."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Survivors:
 
     def __init__(self, walk: Walk) -> None:
         self._walk = walk
-        self._judged = walk.looks.judged
+        self._judged = walk.stage_scores.judged
         self._alive = np.ones(len(self._judged), dtype=bool)
 
     @property

@@ -143,10 +143,10 @@ class Walk:
     protect: Protect = "all"
 
     def __post_init__(self) -> None:
-        looks = self.looks  # checks the shapes of what was seen
-        n_stages = looks.n_stages
-        if self.full_scores.ndim != 2 or len(self.full_scores) != looks.n_rows:
-            raise ValueError(f"full_scores must have shape ({looks.n_rows}, K). Got {self.full_scores.shape}.")
+        stage_scores = self.stage_scores  # checks the shapes of what was seen
+        n_stages = stage_scores.n_stages
+        if self.full_scores.ndim != 2 or len(self.full_scores) != stage_scores.n_rows:
+            raise ValueError(f"full_scores must have shape ({stage_scores.n_rows}, K). Got {self.full_scores.shape}.")
         if self.stages.shape != (n_stages + 1,) or self.stage_costs.shape != (n_stages + 1,):
             raise ValueError(f"stages and stage_costs must have shape ({n_stages + 1},): the full model is a stage.")
         for name in ("imputed", "remainder_low", "remainder_high", "slack"):
@@ -155,8 +155,8 @@ class Walk:
                 raise ValueError(f"{name} must have shape ({n_stages},). Got {column.shape}.")
 
     @property
-    def looks(self) -> StageScores:
-        """The same walk as the engine's looks, in float64."""
+    def stage_scores(self) -> StageScores:
+        """The same rows as the engine's stage scores, in float64."""
         return StageScores(full=self.full, scores=self.scores, codes=self.codes, confidence=self.confidence)
 
     def subset(self, keep: Sequence[int]) -> Walk:
@@ -182,7 +182,7 @@ class Walk:
     @property
     def n_stages(self) -> int:
         """Number of early stages T."""
-        return self.looks.n_stages
+        return self.stage_scores.n_stages
 
     @property
     def goal(self) -> Float64Array:
@@ -199,7 +199,7 @@ class Walk:
 
     def residual_sd(self) -> Float64Array:
         """Return the standard deviation of (estimate - goal) at every early stage, of shape (T,)."""
-        return np.asarray((self.looks.judged - self.goal[:, None]).std(axis=0), dtype=np.float64)
+        return np.asarray((self.stage_scores.judged - self.goal[:, None]).std(axis=0), dtype=np.float64)
 
     def residual_size(self) -> Float64Array:
         """Return the fourth-power mean of (estimate - goal) at every early stage, of shape (T,).
@@ -207,7 +207,7 @@ class Walk:
         Late stages err rarely and then by much (a feature that is zero but for one row in a thousand): the
         fourth power sees that, the standard deviation does not. For Gaussian errors it is 1.32 of the latter.
         """
-        error = self.looks.judged - self.goal[:, None]
+        error = self.stage_scores.judged - self.goal[:, None]
         return np.asarray((error**4).mean(axis=0) ** 0.25, dtype=np.float64)
 
     @property

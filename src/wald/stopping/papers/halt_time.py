@@ -11,13 +11,18 @@ from scipy import special
 from ..core.binomial import p_value, rows_needed, upper_bound
 from ..core.boundary import Boundary
 from ..core.certificate import Stratum
-from ..core.fixed_sequence import ungrouped
+from ..core.certifying import ungrouped
+from ..core.fixed_sequence import fixed_sequence
 from ..core.stage_scores import StageScores
 from ..core.validation import require_fraction
 
 # Scales are screened at a level that many times stricter than they are tested at: the boldest that just passes on one
 # part passes on the other about nine times in ten then, where the same level would be a toss-up.
 _SCREENING = 200.0
+
+
+#: Stages from this one on are open: their scales, the boundary, and the counts of all stages.
+_Opened = tuple[int, npt.NDArray[np.float64], Boundary, tuple[Stratum, ...]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +81,7 @@ class HaltTimeCertificate:
 
 
 def certify_by_halt_time(
-    looks: StageScores,
+    stage_scores: StageScores,
     boundary: Boundary,
     *,
     risk: float,
@@ -100,7 +105,7 @@ def certify_by_halt_time(
 
     Parameters
     ----------
-    looks : StageScores
+    stage_scores : StageScores
         The certificate rows, through the engine, in the dtype that will be served. Nothing else may have seen them.
     boundary : Boundary
         Both sides of a stage share one scale.
@@ -121,7 +126,7 @@ def certify_by_halt_time(
     Raises
     ------
     ValueError
-        For parameters out of range, or looks that do not fit the boundary.
+        For parameters out of range, or stage scores that do not fit the boundary.
 
     References
     ----------
@@ -134,8 +139,9 @@ def certify_by_halt_time(
     >>> rng = np.random.default_rng(0)
     >>> full = rng.normal(size=8000)
     >>> seen = full[:, None] + rng.normal(size=(8000, 2)) * [0.4, 0.1]
-    >>> looks = StageScores(full=(full > 0).astype(np.int32), scores=seen)
-    >>> certificate = certify_by_halt_time(looks, Boundary.symmetric(0.0, [0.4, 0.1]), risk=0.02, confidence=0.95)
+    >>> stage_scores = StageScores(full=(full > 0).astype(np.int32), scores=seen)
+    >>> boundary = Boundary.symmetric(0.0, [0.4, 0.1])
+    >>> certificate = certify_by_halt_time(stage_scores, boundary, risk=0.02, confidence=0.95)
     >>> print(certificate)
     disagreement <= 2 % among the rows that leave by any stage, with 95 % confidence: at worst 58 of 3824 rows
     leaving by stage 1
@@ -144,38 +150,42 @@ def certify_by_halt_time(
     """
     for name, share in (("risk", risk), ("confidence", confidence), ("screening_fraction", screening_fraction)):
         require_fraction("certify_by_halt_time", name, share)
-    if boundary.n_stages != looks.n_stages:
-        raise ValueError(f"The boundary has {boundary.n_stages} stages, the looks {looks.n_stages}.")
+    if boundary.n_stages != stage_scores.n_stages:
+        raise ValueError(f"The boundary has {boundary.n_stages} stages, the stage scores {stage_scores.n_stages}.")
     rng = np.random.default_rng(random_state)
-    looks = ungrouped(looks, groups, rng)
-    shuffled = rng.permutation(looks.n_rows)
-    n_screened = round(screening_fraction * looks.n_rows)
-    screened, tested = looks.take(shuffled[:n_screened]), looks.take(shuffled[n_screened:])
+    stage_scores = ungrouped(stage_scores, groups, rng)
+    shuffled = rng.permutation(stage_scores.n_rows)
+    n_screened = round(screening_fraction * stage_scores.n_rows)
+    screened, tested = stage_scores.take(shuffled[:n_screened]), stage_scores.take(shuffled[n_screened:])
 
     candidates = _screen(screened, boundary, risk, (1.0 - confidence) / _SCREENING)
-    q = np.full(boundary.n_stages, np.inf)
-    scaled = _scaled(boundary, q)
-    strata = _cumulated(tested, scaled)
-    for t in np.flatnonzero(np.isfinite(candidates))[::-1]:
-        bolder = np.where(np.arange(q.size) >= t, candidates, np.inf)
-        opened = _scaled(boundary, bolder)
-        counts = _cumulated(tested, opened)
-        if any(p_value(s.n_disagreements, s.n_rows, risk) > 1.0 - confidence for s in counts[t:]):
-            break
-        q, scaled, strata = bolder, opened, counts
+
+    def opened_from(t: int) -> _Opened:
+        q = np.where(np.arange(boundary.n_stages) >= t, candidates, np.inf)
+        scaled = _scaled(boundary, q)
+        return t, q, scaled, _cumulated(tested, scaled)
+
+    steps = map(opened_from, np.flatnonzero(np.isfinite(candidates))[::-1].tolist())
+
+    def holds(step: _Opened) -> bool:
+        t, _, _, counts = step
+        return all(p_value(s.n_disagreements, s.n_rows, risk) <= 1.0 - confidence for s in counts[t:])
+
+    passed, _ = fixed_sequence(steps, holds)
+    _, q, scaled, strata = passed or opened_from(boundary.n_stages)
     return HaltTimeCertificate(scaled, risk, confidence, q, strata, tested.n_rows, groups is not None)
 
 
-def _screen(looks: StageScores, boundary: Boundary, risk: float, level: float) -> npt.NDArray[np.float64]:
+def _screen(stage_scores: StageScores, boundary: Boundary, risk: float, level: float) -> npt.NDArray[np.float64]:
     """Per stage, the boldest scale at which the rows that leave by then keep `risk`; infinite if there is none.
 
     Exact: the only scales that matter are the rows' own ratios ``distance beyond the centre / scale``.
     """
     q = np.full(boundary.n_stages, np.inf)
-    alive = np.ones(looks.n_rows, dtype=bool)
+    alive = np.ones(stage_scores.n_rows, dtype=bool)
     n_left = n_wrong = 0
     for t in range(boundary.n_stages):
-        ratio, wrong = _ratios(looks, boundary, t)
+        ratio, wrong = _ratios(stage_scores, boundary, t)
         rows = np.flatnonzero(alive & (ratio > 0.0))  # smaller ones would be on the wrong side of the centre
         rows = rows[np.argsort(-ratio[rows], kind="stable")]
         ranked = ratio[rows]
@@ -191,9 +201,11 @@ def _screen(looks: StageScores, boundary: Boundary, risk: float, level: float) -
     return q
 
 
-def _ratios(looks: StageScores, boundary: Boundary, t: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
+def _ratios(
+    stage_scores: StageScores, boundary: Boundary, t: int
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
     """Scale below which each row leaves at stage `t`, and whether it would be wrong to."""
-    seen = looks.judged[:, t].astype(np.float64)
+    seen = stage_scores.judged[:, t].astype(np.float64)
 
     def beyond(sign: float, center: float, scale: float) -> npt.NDArray[np.float64]:
         if not (np.isfinite(center) and scale > 0.0):
@@ -201,10 +213,10 @@ def _ratios(looks: StageScores, boundary: Boundary, t: int) -> tuple[npt.NDArray
         return np.nan_to_num(sign * (seen - center) / scale, nan=-np.inf, posinf=np.inf, neginf=-np.inf)
 
     up = beyond(1.0, boundary.high_center[t], boundary.high_scale[t])
-    if looks.codes is not None and not looks.binary:
-        return up, looks.codes[:, t] != looks.full
+    if stage_scores.codes is not None and not stage_scores.binary:
+        return up, stage_scores.codes[:, t] != stage_scores.full
     down = beyond(-1.0, boundary.low_center[t], boundary.low_scale[t])
-    return np.maximum(up, down), (up > down) != (looks.full == 1)
+    return np.maximum(up, down), (up > down) != (stage_scores.full == 1)
 
 
 def _scaled(boundary: Boundary, q: npt.NDArray[np.float64]) -> Boundary:
@@ -219,9 +231,9 @@ def _scaled(boundary: Boundary, q: npt.NDArray[np.float64]) -> Boundary:
     )
 
 
-def _cumulated(looks: StageScores, boundary: Boundary) -> tuple[Stratum, ...]:
+def _cumulated(stage_scores: StageScores, boundary: Boundary) -> tuple[Stratum, ...]:
     """Count the rows that leave by each stage, and those among them that disagree."""
-    codes, stage = looks.answers(*boundary.thresholds(1.0, looks.dtype))
-    n = np.cumsum(np.bincount(stage, minlength=looks.n_stages + 1))
-    k = np.cumsum(np.bincount(stage[codes != looks.full], minlength=looks.n_stages + 1))
-    return tuple(Stratum(f"rows leaving by stage {t}", int(n[t]), int(k[t])) for t in range(looks.n_stages))
+    codes, stage = stage_scores.answers(*boundary.thresholds(1.0, stage_scores.dtype))
+    n = np.cumsum(np.bincount(stage, minlength=stage_scores.n_stages + 1))
+    k = np.cumsum(np.bincount(stage[codes != stage_scores.full], minlength=stage_scores.n_stages + 1))
+    return tuple(Stratum(f"rows leaving by stage {t}", int(n[t]), int(k[t])) for t in range(stage_scores.n_stages))

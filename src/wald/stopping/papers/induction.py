@@ -26,7 +26,7 @@ STEP, REACH = 0.02, 6.0
 SPENT, TOLERANCE = 0.995, 1.0005
 #: Errors that cost more, or less than one over this, are forbidden, or free.
 HIGHEST = 1e280
-#: The prices of the two sides are settled in turn, this many times at most: they hardly touch each other.
+#: The prices of the two sides are solved in turn, this many times at most: they hardly touch each other.
 MOST_ROUNDS = 4
 
 
@@ -51,7 +51,7 @@ class Policy:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """A Gaussian martingale with looks that cost.
+    """A Gaussian martingale with checks that cost.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ class Problem:
     def best(self, allowed: Floats) -> Policy:
         """Find the cheapest policy whose joint errors are `allowed`, of shape (2,), where 0 closes a side.
 
-        Where the errors jump over what is allowed (a first look that tells nothing sends all walks the same
+        Where the errors jump over what is allowed (a first check without information sends all walks the same
         way), the policy before the jump is returned.
         """
         evaluate = self._evaluator()

@@ -1,7 +1,19 @@
 """Levels of the papers' boundaries: how high, for a given stop error.
 
-All of them speak of a walk that starts at 0 and ends with mean `drift` and standard deviation `sigma`. The lower
-level of the mirrored test is minus the level for ``-theta`` and ``-drift``.
+All functions are about a walk that starts at 0 and whose full sum has mean `drift` and standard deviation `sigma`. They
+share these parameters:
+
+theta : float
+    Decision threshold on the full sum.
+sigma : float
+    Standard deviation of the full sum.
+delta : float
+    Stop error to allow, strictly between 0 and 1.
+drift : float, default=0.0
+    Mean of the full sum.
+
+They raise ValueError for a `delta` out of range and a `sigma` that is negative, or zero where a deviation must be
+positive. The lower level of the mirrored test is minus the level for ``-theta`` and ``-drift``.
 """
 
 from __future__ import annotations
@@ -18,11 +30,11 @@ from .brownian import log_joint_crossing
 
 
 class DegenerateBoundaryWarning(UserWarning):
-    """A formula was asked outside its range; its level was moved to the range's end, or the side was closed."""
+    """A formula was used outside its range: its level was moved to the range's end, or the side was closed."""
 
 
 class OptimisticBoundaryWarning(UserWarning):
-    """A formula was used as printed where it errs more often than it says."""
+    """A formula was used as published where it errs more often than it says."""
 
 
 def bridge_boundary(theta: float, sigma: float, delta: float, start: float = 0.0) -> float:
@@ -35,25 +47,14 @@ def bridge_boundary(theta: float, sigma: float, delta: float, start: float = 0.0
 
     Parameters
     ----------
-    theta : float
-        Decision threshold on the full sum.
-    sigma : float
-        Standard deviation of the walk given its end; 0 or more.
-    delta : float
-        Stop error to allow, strictly between 0 and 1.
+    theta, sigma, delta : float
+        As at the top of this file; `sigma` is that of the walk given its end, and may be 0.
     start : float, default=0.0
         Where the walk starts: a model's intercept belongs here, or is taken off `theta`.
 
     Returns
     -------
     float
-        The level. The lower boundary of the mirrored test is ``-bridge_boundary(-theta, sigma, delta,
-        -start)``.
-
-    Raises
-    ------
-    ValueError
-        If `sigma` is negative or `delta` is out of range.
 
     References
     ----------
@@ -79,21 +80,7 @@ def simple_bridge_boundary(theta: float, sigma: float, delta: float) -> float:
     For positive `theta` it lies above the exact root, which makes it more cautious; for negative `theta` it
     would lie below, and is refused.
 
-    Parameters
-    ----------
-    theta : float
-        Decision threshold on the full sum; 0 or more.
-    sigma, delta : float
-        As for `bridge_boundary`.
-
-    Returns
-    -------
-    float
-
-    Raises
-    ------
-    ValueError
-        If `theta` or `sigma` is negative, or `delta` is out of range.
+    Parameters and errors are those of `bridge_boundary`; a negative `theta` is an error, too.
 
     Examples
     --------
@@ -108,32 +95,14 @@ def simple_bridge_boundary(theta: float, sigma: float, delta: float) -> float:
 
 
 def reflection_boundary(theta: float, sigma: float, delta: float, drift: float = 0.0) -> float:
-    """Level of the Attentive Perceptron, (theta - drift + sigma Phi^-1(1 - delta)) / 2, as printed.
+    """Level of the Attentive Perceptron, (theta - drift + sigma Phi^-1(1 - delta)) / 2, as published.
 
     For the centred walk, S_i - E S_i, it makes the joint error P(stop, full score < theta) exactly `delta`
     under Brownian motion, if ``delta <= P(full score < theta) <= 1 - delta``. Outside that range the level
     falls below 0 or below the threshold, and means nothing. Compared with the raw walk, as the paper does, the
     error is exp(2 drift level / sigma^2) `delta`: too large for a drift towards the boundary.
 
-    Parameters
-    ----------
-    theta : float
-        Decision threshold on the raw full sum.
-    sigma : float
-        Standard deviation of the full sum; 0 or more.
-    delta : float
-        Joint error to allow, strictly between 0 and 1.
-    drift : float, default=0.0
-        Mean of the full sum.
-
-    Returns
-    -------
-    float
-
-    Raises
-    ------
-    ValueError
-        If `sigma` is negative or `delta` is out of range.
+    The `theta` is compared with the raw full sum; `sigma` may be 0.
 
     References
     ----------
@@ -156,25 +125,9 @@ def joint_boundary(
 
     `joint_crossing_probability` falls as the level rises from max(0, theta); its logarithm is solved for the
     level. Where stopping at max(0, theta) errs no more than `delta` already, that is the answer, with a
-    warning: if full scores below `theta` are rarer than `delta`, the promise asks for nothing.
+    warning: if full scores below `theta` are rarer than `delta`, the promise is empty.
 
-    Parameters
-    ----------
-    theta, sigma : float
-        As for `joint_crossing_probability`.
-    delta : float
-        Joint error to allow, strictly between 0 and 1.
-    drift, bridge_sigma : float
-        As for `joint_crossing_probability`.
-
-    Returns
-    -------
-    float
-
-    Raises
-    ------
-    ValueError
-        If a deviation is not positive or `delta` is out of range.
+    The error `delta` is a joint one; `bridge_sigma` is that of `joint_crossing_probability`.
 
     Warns
     -----
@@ -200,28 +153,8 @@ def conditional_boundary(
     walk S_i - E S_i needs no search: its level is `reflection_boundary` with that budget, or this function for
     ``theta - drift`` and drift 0.
 
-    Parameters
-    ----------
-    theta, sigma : float
-        As for `joint_crossing_probability`.
-    delta : float
-        Conditional error to allow, strictly between 0 and 1.
-    drift, bridge_sigma : float
-        As for `joint_crossing_probability`.
-
-    Returns
-    -------
-    float
-
-    Raises
-    ------
-    ValueError
-        If a deviation is not positive or `delta` is out of range.
-
-    Warns
-    -----
-    DegenerateBoundaryWarning
-        If the level is max(0, theta).
+    The error `delta` is a conditional one; `bridge_sigma` is that of `joint_crossing_probability`.
+    Warns as `joint_boundary` does.
 
     Examples
     --------
@@ -239,7 +172,7 @@ def curved_boundary(
 ) -> npt.NDArray[np.float64]:
     """Find the partial sum at which a Gaussian remainder leaves `theta` behind with probability 1 - `delta`.
 
-    Whatever the number of looks, the first crossing has P(full score < theta | stop) <= `delta`: at each look
+    Whatever the number of checks, the first crossing has P(full score < theta | stop) <= `delta`: at each check
     that holds by construction, and an average of such errors is no larger.
 
     Parameters
@@ -249,7 +182,7 @@ def curved_boundary(
     delta : float
         Posterior error to allow, strictly between 0 and 1.
     remainder_mean, remainder_sd : array-like
-        Mean and standard deviation of what is still to come at each look.
+        Mean and standard deviation of what is still to come at each check.
 
     Returns
     -------

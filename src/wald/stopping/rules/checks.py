@@ -46,7 +46,7 @@ def check_stopping_rule(rule: Rule) -> None:
         assert pickle.dumps(rule.boundary(walk)) == pickle.dumps(boundary), "the same walk must give the same table"
         _check_table(rule, walk, boundary)
         if rule.lossless:
-            codes, _ = walk.looks.answers(*boundary.thresholds(1.0, np.float64))
+            codes, _ = walk.stage_scores.answers(*boundary.thresholds(1.0, np.float64))
             assert (codes == walk.full).all(), "a lossless rule must answer as the full model does"
     assert refusals < 2, "the rule refuses binary and multiclass walks alike"
 
@@ -63,7 +63,7 @@ def _check_table(rule: Rule, walk: Walk, boundary: Boundary) -> None:
     low32, high32 = boundary.thresholds(1.0, np.float32)
     outwards = (low32 <= low) & (high32 >= high)
     assert outwards.all(), "float32 thresholds must not be bolder"
-    _, stage = walk.looks.answers(*boundary.thresholds(np.inf, np.float64))
+    _, stage = walk.stage_scores.answers(*boundary.thresholds(np.inf, np.float64))
     assert (stage == walk.n_stages).all(), "no row may leave at q = inf"
 
 

@@ -22,7 +22,7 @@ from ..papers.levels import (
     reflection_level,
     simple_bridge_boundary,
 )
-from ..papers.printed import SIDES, Sides
+from ..papers.published import SIDES, Sides
 from .rules import Readout
 from .sides import Columns, Side, table
 
@@ -77,7 +77,7 @@ class ConstantBoundary:
         With moments of all rows, whose full sums are taken to be normal:
 
         * "reflection": `reflection_boundary` for the centred sums, a slanted boundary for the raw ones; exact;
-        * "reflection_raw": the same level for the raw sums, as printed. For a drift towards the boundary it
+        * "reflection_raw": the same level for the raw sums, as published. For a drift towards the boundary it
           errs too often, with a warning;
         * "reflection_exact": `joint_boundary`, exact for the raw sums;
         * "conditional": the same for conditional errors only, `conditional_boundary`, and detrended.
@@ -164,7 +164,7 @@ class ConstantBoundary:
             self._require("variance", self.variance, _VARIANCES, formula.variances)
 
     def boundary(self, walk: Walk) -> Boundary:
-        """Centres on the mean path, scales of one level: the formula as printed at q = 1.
+        """Centres on the mean path, scales of one level: the formula as published at q = 1.
 
         A side whose rows have no spread (fewer than two of them, say) is disabled, with a warning.
         """
@@ -180,7 +180,7 @@ class ConstantBoundary:
             )
 
     def _upper(self, side: Side) -> Columns | None:
-        conditional = self.kind in ("bridge", "bridge_simple")  # given the end, so protected rows tell enough
+        conditional = self.kind in ("bridge", "bridge_simple")  # given the end, so protected rows suffice
         moments = side.moments(side.protected if conditional else None)
         if moments is None:
             return None

@@ -1,4 +1,4 @@
-"""The curved boundary: stop when what is still to come is too little to turn the answer."""
+"""The curved boundary: stop when the remaining terms are unlikely to change the answer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..core.boundary import Boundary
 from ..core.validation import require_option
 from ..core.walk import Walk
 from ..papers.levels import curved_boundary
-from ..papers.printed import SIDES, Sides
+from ..papers.published import SIDES, Sides
 from .rules import Readout
 from .sides import Columns, Side, table
 
@@ -28,7 +28,7 @@ class CurvedBoundary:
     """Stop where the full sum, given the partial one, lies beyond the threshold with probability 1 - `delta`.
 
     The full sum is taken to be normal around its prediction from the partial sum. Then the posterior error is
-    at most `delta`, whatever the number of looks. The boundary falls as the remainder shrinks; a constant one
+    at most `delta`, whatever the number of stages. The boundary falls as the remainder shrinks; a constant one
     stops more early and less late.
 
     Parameters
@@ -44,7 +44,7 @@ class CurvedBoundary:
         The answers that may be given early.
     remainder : {"regression", "independent"}, default="regression"
         "regression": the full sum is predicted by least squares from each partial sum, over all rows. Where the
-        two are not positively correlated, no row leaves. "independent", as printed: what is to come is taken to
+        two are not positively correlated, no row leaves. "independent", as published: what is to come is taken to
         be independent of what was seen, with mean(S_n) - mean(S_t) and var(S_n) - var(S_t). Where the latter is
         negative, no row leaves; where terms are positively correlated it counts as remainder what is known
         already.
@@ -88,7 +88,7 @@ class CurvedBoundary:
         require_option("CurvedBoundary", "remainder", self.remainder, _REMAINDERS)
 
     def boundary(self, walk: Walk) -> Boundary:
-        """Centres where the prediction is the threshold, scales of the level above: as printed at q = 1."""
+        """Centres where the prediction is the threshold, scales of the level above: as published at q = 1."""
         return table(walk, self.sides, "CurvedBoundary", self._upper)
 
     def _upper(self, side: Side) -> Columns | None:

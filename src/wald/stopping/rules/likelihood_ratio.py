@@ -13,7 +13,7 @@ from scipy import ndimage, optimize
 from ..core.boundary import Boundary
 from ..core.validation import require_option, require_share
 from ..core.walk import Float64Array, Walk
-from ..papers.printed import SIDES, Sides, open_sides, printed_table
+from ..papers.published import SIDES, Sides, open_sides, published_table
 from .rules import READOUTS, Readout
 
 Density = Literal["kernel", "gaussian", "isotonic"]
@@ -118,7 +118,7 @@ class LikelihoodRatio:
                 low[t] = between[n_rejected]
             if open_high and n_accepted:
                 high[t] = between[points.size - n_accepted]
-        return printed_table(walk, low, high)
+        return published_table(walk, low, high)
 
 
 def _gaussian(negative: Float64Array, positive: Float64Array) -> tuple[Float64Array, Float64Array]:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from ..core.boundary import Boundary
 from ..core.validation import require, require_option, require_positive
 from ..core.walk import Walk
-from ..papers.printed import SIDES, Sides, open_sides
+from ..papers.published import SIDES, Sides, open_sides
 from .rules import Readout
 
 
@@ -30,7 +30,7 @@ class Margin:
     value : float, default=10.0
         ``pred_early_stop_margin``; positive.
     every : int, default=10
-        ``pred_early_stop_freq``: units between two looks. The plan's looks that are nearer to the last open one
+        ``pred_early_stop_freq``: units between two checks. The plan's stages that are nearer to the last open one
         stay closed.
     sides : {"both", "negative", "positive"}, default="both"
         The answers that may be given early. LightGBM gives both.

@@ -13,7 +13,7 @@ from ..core.boundary import Boundary
 from ..core.validation import require_fraction, require_option
 from ..core.walk import Moments, Walk
 from ..papers.induction import Policy, Problem
-from ..papers.printed import SIDES, Sides
+from ..papers.published import SIDES, Sides
 from .rules import Readout
 from .sides import Columns, Side, table
 
@@ -24,7 +24,7 @@ class OptimalBoundary:
 
     The prediction of the full sum from the partial one, by least squares over all rows, is taken to be a
     Gaussian martingale in the clock corr(S_t, S_n)^2: exact for independent Gaussian terms, and close where the
-    partial sum tells all that the terms seen can tell. Costs are the walk's `stage_costs`, errors have prices,
+    partial sum is sufficient for the terms seen. Costs are the walk's `stage_costs`, errors have prices,
     and the best policy for given prices follows look by look from the last one to the first; the prices are
     searched by bisection for the errors allowed. Constant boundaries cost a few percent more.
 
@@ -48,9 +48,9 @@ class OptimalBoundary:
 
     Notes
     -----
-    The boundary is optimal as printed. Scaled to a risk far below `delta` it is not: choose `delta` near the risk.
+    The boundary is optimal as published. Scaled to a risk far below `delta` it is not: choose `delta` near the risk.
 
-    A grid of some 600 nodes and about 20 passes over the looks for one side, some 40 for both. Where the errors
+    A grid of some 600 nodes and about 20 passes over the stages for one side, some 40 for both. Where the errors
     jump over `delta` as their price falls (when nearly all rows are of one class, and those alone may be
     answered wrongly), less than `delta` is spent.
 

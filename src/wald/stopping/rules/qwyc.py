@@ -11,7 +11,7 @@ from ..core.boundary import Boundary
 from ..core.survivors import Survivors, allowed, loosest, loosest_pair, settled
 from ..core.validation import require_option, require_share
 from ..core.walk import Walk
-from ..papers.printed import SIDES, Sides, open_sides, printed_table
+from ..papers.published import SIDES, Sides, open_sides, published_table
 from .rules import READOUTS, Readout
 
 
@@ -20,7 +20,7 @@ class Qwyc:
     """Open every look as wide as the plan rows allow, with at most a share `alpha` of them answered otherwise.
 
     At each look, among the rows that are still there, the loosest pair of thresholds is taken that keeps the
-    disagreements of all looks so far within ``alpha`` times the rows; of several pairs, the one that lets most rows
+    disagreements of all stages so far within ``alpha`` times the rows; of several pairs, the one that lets most rows
     leave. Both are found exactly, by sorting. StageScores that no plan row reaches repeat the last thresholds.
 
     The thresholds know the plan rows, so fresh rows disagree more often than `alpha`: ``risk=None`` measures how
@@ -51,7 +51,7 @@ class Qwyc:
     >>> from wald.stopping.rules.checks import example_walk
     >>> walk = example_walk()
     >>> boundary = Qwyc(alpha=0.01).boundary(walk)
-    >>> codes, stage = walk.looks.answers(*boundary.thresholds(1.0, "float64"))
+    >>> codes, stage = walk.stage_scores.answers(*boundary.thresholds(1.0, "float64"))
     >>> int((codes != walk.full).sum())
     3
     """
@@ -75,7 +75,7 @@ class Qwyc:
         rows, budget = Survivors(walk), allowed(self.alpha, len(walk.full))
         low, high = np.full(walk.n_stages, -np.inf), np.full(walk.n_stages, np.inf)
         for t in range(walk.n_stages):
-            if rows.n_rows == 0:  # as printed no row gets here, but with a larger q some do
+            if rows.n_rows == 0:  # as published no row gets here, but with a larger q some do
                 low[t:], high[t:] = low[t - 1], high[t - 1]
                 break
             wrong_low, wrong_high = rows.wrong(t)
@@ -88,4 +88,4 @@ class Qwyc:
                 )
             low[t], high[t] = settled(*pair, theta)
             budget -= sum(rows.leave(t, low[t], high[t]))
-        return printed_table(walk, low, high)
+        return published_table(walk, low, high)

@@ -37,7 +37,7 @@ class Rule(Protocol):
         """Whether the rule makes rows leave however unclear they are, so that no risk can be promised."""
 
     def boundary(self, walk: Walk) -> Boundary:
-        """Turn `walk` into the rule's table for its stages; q = 1 uses it as printed."""
+        """Turn `walk` into the rule's table for its stages; q = 1 uses it as published."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Ladder:
 
     Each stage is measured with its own yardstick, the fourth-power mean of its error on plan rows that its
     readout was not fitted on. The one number `q` that is left to choose is chosen by the certificate.
-    Where rows lie in columns, a plan makes late looks bolder (see `wald.plan.CostModel`).
+    Where rows lie in columns, a plan makes late stages bolder (see `wald.plan.CostModel`).
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ class Lossless:
         """Thresholds that the remainder cannot cross, as centres with scale 0.
 
         With full score F in ``z + [remainder_low, remainder_high]`` up to `slack`, ``z > threshold -
-        remainder_low + slack`` proves F > threshold, strictly: the model's own rule for ties is never asked.
+        remainder_low + slack`` proves F > threshold, strictly: the model's own rule for ties is never needed.
         Multiclass: the winner's margin cannot fall by more than ``-remainder_low``, so above it every rival
         stays strictly beaten.
         """

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from ..core.boundary import Boundary
 from ..core.walk import Float64Array, Moments, Walk
 from ..papers.levels import DegenerateBoundaryWarning
-from ..papers.printed import Sides
+from ..papers.published import Sides
 
 
 @dataclass(frozen=True, eq=False)

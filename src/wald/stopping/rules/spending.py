@@ -1,4 +1,4 @@
-"""Error spending: the mistakes that a rule may make are handed out over the looks in advance."""
+"""Error spending: each stage gets a share of the errors that a rule may make, fixed in advance."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..core.boundary import Boundary
 from ..core.survivors import Survivors, allowed, loosest, settled
 from ..core.validation import require_option, require_share
 from ..core.walk import Float64Array, Walk
-from ..papers.printed import SIDES, Sides, open_sides, printed_table
+from ..papers.published import SIDES, Sides, open_sides, published_table
 from .rules import READOUTS, Readout
 
 Spend = Literal["linear", "front", "pocock", "obrien-fleming"]
@@ -94,7 +94,7 @@ class ErrorSpending:
         rows, spent_low, spent_high = Survivors(walk), 0, 0
         low, high = np.full(walk.n_stages, -np.inf), np.full(walk.n_stages, np.inf)
         for t, share in enumerate(shares):
-            if rows.n_rows == 0:  # as printed no row gets here, but with a larger q some do
+            if rows.n_rows == 0:  # as published no row gets here, but with a larger q some do
                 low[t:], high[t:] = low[t - 1], high[t - 1]
                 break
             wrong_low, wrong_high = rows.wrong(t)
@@ -105,7 +105,7 @@ class ErrorSpending:
             low[t], high[t] = settled(low[t], high[t], theta)
             more_low, more_high = rows.leave(t, low[t], high[t])
             spent_low, spent_high = spent_low + more_low, spent_high + more_high
-        return printed_table(walk, low, high)
+        return published_table(walk, low, high)
 
     def spent(self, seen: npt.ArrayLike) -> Float64Array:
         """Share of `delta` that may be spent when a share `seen` of the units has been seen.

@@ -1,4 +1,4 @@
-"""One addition after another, so that there is an answer whenever one is asked for."""
+"""One addition after another, so that there is an answer at any time."""
 
 from __future__ import annotations
 
@@ -57,13 +57,13 @@ class AnytimePolicy(Policy):
     T. Bolukbasi, K. Chang, J. Wang and V. Saligrama, "Resource Constrained Structured Prediction" (arXiv 1602.08761),
     algorithms 1 and 2. At each step an example's successors, all single additions s, have weights W(s); the score
     minimizes ``-sum W(s) log softmax(s)``, a convex bound of the weighted errors of equation 8, over all steps so far,
-    and then takes the step. Algorithm 2 as printed buys one group more than the budget allows; this one stops before.
+    and then takes the step. Algorithm 2 as published buys one group more than the budget allows; this one stops before.
 
     Equation 8 has W(s) = max C - C(s). Here it is max(C0 - C(s), 0), where C0 is the value of the cheapest addition
     that changes no answer. Counted from the worst addition, one that spoils an answer gives a weight to all that
-    change nothing, in sum more than any gain has, and the score learns to tell these apart.
+    change nothing, in sum more than any gain has, and the score learns to distinguish these.
 
-    Scores compare an example's own parts. With ``BudgetedPredictor(spend="each")`` that is all they are asked for; with
+    Scores compare an example's own parts. With ``BudgetedPredictor(spend="each")`` that is all that is needed; with
     ``spend="mean"``, one threshold for all examples, other policies use the money better.
 
     Examples

@@ -15,13 +15,13 @@ from ..protocol import Session, State, StructuredModel
 class Policy(BaseEstimator):
     """A policy; the base of all of them.
 
-    A driver asks for priorities, buys what lies above a threshold, and asks again under the new state, until nothing is
+    A driver computes priorities, buys what lies above a threshold, and repeats under the new state, until nothing is
     bought or after `n_rounds`. The threshold is not the policy's: `BudgetedPredictor` chooses it for a budget.
 
     Attributes
     ----------
     n_rounds : int or None
-        How often priorities are asked for at most; None: as long as something is bought.
+        How often priorities are computed at most; None: as long as something is bought.
     pace : float
         Share of what lies above the threshold that is bought of an example in a round, rounded up, the highest
         priorities first; in the last round all of it is bought. 0: one (part, group) at a time.
@@ -66,7 +66,7 @@ class Policy(BaseEstimator):
         state : bool ndarray of shape (n_parts, K)
             Of all of the session's parts.
         examples : int64 ndarray
-            The examples that are asked about.
+            The examples in question.
 
         Returns
         -------

@@ -94,10 +94,10 @@ def crossfit(
     else:
         split = GroupKFold(int(cv)).split(np.arange(n), groups=np.asarray(groups))
     codes_alike = {}  # a fold may lack a label or a tag, and their numbers must mean the same in all of them
-    asked = signature(model.fit).parameters
-    if hasattr(model, "classes_") and "classes" in asked:
+    requested = signature(model.fit).parameters
+    if hasattr(model, "classes_") and "classes" in requested:
         codes_alike = {"classes": model.classes_}
-    elif "inventory" in asked:
+    elif "inventory" in requested:
         codes_alike = {"inventory": X}
     folds = []
     for others, held in split:

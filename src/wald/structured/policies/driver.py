@@ -1,4 +1,4 @@
-"""The one loop that all policies share: ask for priorities, buy what lies above a threshold, ask again."""
+"""The one loop that all policies share: compute priorities, buy what lies above a threshold, and repeat."""
 
 from __future__ import annotations
 

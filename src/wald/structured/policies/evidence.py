@@ -68,7 +68,7 @@ def known_of(session: Session, state: State, examples: NDArray[np.int64]) -> Kno
 
 
 def for_group(rows: Rows, group: int | NDArray[np.int64], n_groups: int) -> Rows:
-    """Rows that say which group they ask for, where there is a choice."""
+    """Rows with an indicator of the group in question, where there are several."""
     if n_groups == 1:
         return rows
     mark = np.zeros((len(rows), n_groups), dtype=np.float32)

@@ -145,12 +145,12 @@ class IteratedPolicy(Policy):
 
     def _lesson(self, fold: Fold, state: State) -> tuple[Rows, NDArray[np.bool_]]:
         """Rows and events of the parts that lack a group and whose truth is known."""
-        asked = np.any(~state, axis=1)
+        requested = np.any(~state, axis=1)
         if fold.truth is not None:
-            asked &= fold.truth >= 0
+            requested &= fold.truth >= 0
         everyone = np.arange(len(fold.session.offsets) - 1)
         event = self._event(fold, fold.session.decode(state))
-        return rows_of(fold.session, state, everyone, "complex")[asked], event[asked]
+        return rows_of(fold.session, state, everyone, "complex")[requested], event[requested]
 
     def _repairs(self, fold: Fold, nothing: State) -> NDArray[np.int64]:
         """How many parts have the target with nothing bought, and how many lose it with each group everywhere."""

@@ -12,7 +12,7 @@ from ..protocol import Session, State
 
 
 class MeteredSession:
-    """A session that knows how long the model was asked for answers, extraction aside.
+    """A session that measures how long the model takes to answer, without extraction.
 
     Everything else is the session's own.
 
@@ -43,10 +43,10 @@ class MeteredSession:
         """Seconds that extraction took so far, all groups together."""
         return float(sum(np.asarray(self.session.seconds).tolist()))
 
-    def _timed(self, ask: Any) -> Any:
+    def _timed(self, method: Any) -> Any:
         def answer(state: State, examples: NDArray[np.int64] | None = None) -> Any:
             start, before = time.perf_counter(), self.extraction()
-            found = ask(state) if examples is None else ask(state, examples)
+            found = method(state) if examples is None else method(state, examples)
             self.inference += time.perf_counter() - start - (self.extraction() - before)
             self.n_inferences += 1
             return found

@@ -1,4 +1,4 @@
-"""The rival that looks at whole examples: those whose answers are doubtful get everything."""
+"""A baseline policy for whole examples: those whose answers are doubtful get every group."""
 
 from __future__ import annotations
 

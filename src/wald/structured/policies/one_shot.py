@@ -52,7 +52,7 @@ class OneShotPolicy(Policy):
     scores_ : list of LinearScore
         One per costly group.
     share_ : float64 ndarray of shape (K,)
-        Share of the parts whose pseudo-label asks for the group.
+        Share of the parts whose pseudo-label wants the group.
 
     Notes
     -----
@@ -134,13 +134,13 @@ class OneShotPolicy(Policy):
         self.share_ = every_wanted.mean(axis=0)
         self.scores_ = []
         for group, name in enumerate(costly):
-            asks = every_wanted[:, group]
+            wants = every_wanted[:, group]
             try:
-                score = weighted_svm(every_row, asks, self._weighted(name, asks, weight), self.C, seed)
+                score = weighted_svm(every_row, wants, self._weighted(name, wants, weight), self.C, seed)
             except ValueError as error:
                 raise ValueError(
-                    f"No pseudo-label tells parts with group {name!r} from parts without it at tradeoff="
-                    f"{self.tradeoff!r}: {error}. A smaller tradeoff asks for more."
+                    f"No pseudo-label separates parts with group {name!r} from parts without it at tradeoff="
+                    f"{self.tradeoff!r}: {error}. With a smaller tradeoff more parts want it."
                 ) from error
             self.scores_.append(score)
         return self
@@ -158,13 +158,13 @@ class OneShotPolicy(Policy):
             return lean(objective, trajectory(objective, self.t_max))
         return parsimonious(objective, float(self.tau))
 
-    def _weighted(self, name: str, asks: NDArray[np.bool_], weight: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _weighted(self, name: str, wants: NDArray[np.bool_], weight: NDArray[np.float64]) -> NDArray[np.float64]:
         """Weights with that of the class in them."""
         of_class: Any = self.class_weight[name] if isinstance(self.class_weight, Mapping) else self.class_weight
         if of_class == "balanced":
-            asking = float(weight[asks].sum())
-            of_class = (float(weight.sum()) - asking) / asking if asking else 1.0
-        return np.asarray(weight * np.where(asks, of_class, 1.0))
+            positive_weight = float(weight[wants].sum())
+            of_class = (float(weight.sum()) - positive_weight) / positive_weight if positive_weight else 1.0
+        return np.asarray(weight * np.where(wants, of_class, 1.0))
 
     def _check(self) -> None:
         owner_ = type(self).__name__

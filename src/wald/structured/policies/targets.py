@@ -51,7 +51,7 @@ class Objective:
         return len(self.fold.session.offsets) - 1
 
     def __call__(self, state: State, examples: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Value of each example under its state: (n_examples asked for,)."""
+        """Value of each requested example under its state: (n_requested,)."""
         parts, ends = parts_of(np.asarray(self.fold.session.offsets), examples)
         loss = self.fold.loss(self.fold.session.decode(state, examples), parts)
         return np.asarray(np.add.reduceat(loss, ends[:-1])) + self.paid(state, examples)
@@ -208,8 +208,8 @@ def _changes(
     starts = np.searchsorted(owners, np.arange(len(examples)))
     place = np.arange(len(owners)) - starts[owners]
     values, trial = np.empty(len(owners)), state.copy()
-    for turn in range(int(place.max()) + 1):
-        now = np.flatnonzero(place == turn)
+    for place_index in range(int(place.max()) + 1):
+        now = np.flatnonzero(place == place_index)
         trial[at[now], groups[now]] ^= True
         values[now] = objective(trial, examples[owners[now]])
         trial[at[now], groups[now]] ^= True

@@ -55,7 +55,7 @@ class BoostedTrees:
     def _fitted(
         rows: NDArray[np.float32], event: NDArray[np.bool_], max_iter: int, random_state: int | None
     ) -> dict[str, Any]:
-        if event.all() or not event.any():  # nothing to tell apart: the odds that one more row leaves possible
+        if event.all() or not event.any():  # nothing to distinguish: the odds that one more row leaves possible
             odds = np.log((event.sum() + 0.5) / ((~event).sum() + 0.5))
             return _arrays(float(odds), [], rows.shape[1])
         model = HistGradientBoostingClassifier(

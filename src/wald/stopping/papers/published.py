@@ -25,7 +25,7 @@ def open_sides(sides: Sides, protect: Protect) -> tuple[bool, bool]:
     return sides != "positive" and protect != "negative", sides != "negative" and protect != "positive"
 
 
-def printed_table(walk: Walk, low: npt.ArrayLike, high: npt.ArrayLike) -> Boundary:
+def published_table(walk: Walk, low: npt.ArrayLike, high: npt.ArrayLike) -> Boundary:
     """Make the table whose thresholds at ``q = 1`` are `low` and `high`.
 
     Each threshold is measured from the decision threshold (multiclass: from 0), which is its centre, so that ``q``
