@@ -66,7 +66,7 @@ def test_runs_take_turns() -> None:
     calls: list[str] = []
     shares: list[float] = []
     times = median_seconds(
-        lambda: calls.append("a"), lambda: calls.append("b"), repeats=7, tell=lambda done: shares.append(done)
+        lambda: calls.append("a"), lambda: calls.append("b"), repeats=7, report=lambda done: shares.append(done)
     )
     assert len(times) == 2
     assert calls == ["a", "b"] * 8  # the first turn does not count

@@ -70,7 +70,7 @@ def test_the_curve_starts_at_its_cheapest_point(binary_digits: Any) -> None:
 
 def test_rows_are_looked_at_once(linear: Any, binary_digits: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     passes = []
-    really = EarlyExitClassifier.stage_scores
+    really = EarlyExitClassifier.looks
     monkeypatch.setattr(EarlyExitClassifier, "looks", lambda *given: passes.append(1) or really(*given))
     monkeypatch.setattr(EarlyExitClassifier, "predict", lambda *_, **__: pytest.fail("predict was called"))
     display = TradeoffDisplay.from_estimator(linear, binary_digits.X_test)

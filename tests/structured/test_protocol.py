@@ -131,7 +131,7 @@ BROKEN = {
     r"state\(\) must have everything": Model(INNER, {"state": lambda s: lambda *a: s.state(*a) & False}),
     "must refuse": Model(INNER, {"state": lambda s: lambda state=None: s.state()}),
     "one entry per group": Model(INNER, {"extracted": lambda s: s.extracted[:1]}),
-    "before it is asked for": Model(INNER, {"extracted": lambda s: s.extracted + 1}),
+    "before it is requested": Model(INNER, {"extracted": lambda s: s.extracted + 1}),
     "without costly groups must extract none": Model(INNER, {"decode": lambda s: lambda state: s.decode(s.state())}),
     "must extract as many": Model(
         INNER, {"decode": lambda s: lambda state: s.decode(np.repeat(state.any(keepdims=True), len(state), axis=0))}
@@ -140,7 +140,7 @@ BROKEN = {
     "must not be extracted again": Model(
         INNER, {"decode": forgetful, "extracted": lambda s: getattr(s, "counts", np.zeros(2, dtype=np.int64))}
     ),
-    "not on what was asked before": Model(INNER, {"decode": moody}),
+    "not on earlier requests": Model(INNER, {"decode": moody}),
     "seconds must have": Model(INNER, {"seconds": lambda s: s.seconds[:1]}),
     "seconds must not be negative": Model(INNER, {"seconds": lambda s: s.seconds - 10**6}),
     "one integer code": Model(INNER, {"decode": lambda s: lambda state: s.decode(state) / 2}),

@@ -231,12 +231,12 @@ def certify_structures(
     def holds(step: tuple[float, NDArray[np.float64]]) -> bool:
         return passes(step[1], n, risk, confidence, longest)
 
-    passed, failed = fixed_sequence(steps, holds)
-    if passed is None:
+    found = fixed_sequence(steps, holds)
+    if found.passed is None:
         status = failure_of(n, risk, confidence, longest)
-        cautious = failed[1] if failed is not None else _NOTHING
+        cautious = found.failed[1] if found.failed is not None else _NOTHING
         return StructureCertificate(status, loss, risk, confidence, -math.inf, longest, cautious, n)
-    threshold, kept = passed
+    threshold, kept = found.passed
     return StructureCertificate("certified", loss, risk, confidence, threshold, longest, kept, n)
 
 

@@ -185,13 +185,13 @@ def certify(
     def holds(step: tuple[float, tuple[Stratum, ...]]) -> bool:
         return passes(step[1], risk, tested)
 
-    passed, failed = fixed_sequence(counts, holds)
+    found = fixed_sequence(counts, holds)
     grouped = groups is not None
-    if passed is None:
-        strata = failed[1] if failed is not None else ()
+    if found.passed is None:
+        strata = found.failed[1] if found.failed is not None else ()
         status = failure_of(strata, risk, tested)
         return Certificate(status, risk, confidence, subject, strata=strata, grouped=grouped, n_splits=n_splits)
-    q, strata = passed
+    q, strata = found.passed
     return Certificate("certified", risk, confidence, subject, q, strata, grouped=grouped, n_splits=n_splits)
 
 

@@ -3,12 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 Step = TypeVar("Step")
 
 
-def fixed_sequence(steps: Iterable[Step], passes: Callable[[Step], bool]) -> tuple[Step | None, Step | None]:
+class Tested(NamedTuple, Generic[Step]):
+    """The end of a sequence of tests.
+
+    Attributes
+    ----------
+    passed : step or None
+        The last step that passed; None if the first one failed.
+    failed : step or None
+        The first step that failed; None if all passed.
+    """
+
+    passed: Step | None
+    failed: Step | None
+
+
+def fixed_sequence(steps: Iterable[Step], passes: Callable[[Step], bool]) -> Tested[Step]:
     """Test steps in their order until the first one fails.
 
     If each test errs with probability at most alpha, then so does the sequence: its first false hypothesis to pass must
@@ -24,10 +39,7 @@ def fixed_sequence(steps: Iterable[Step], passes: Callable[[Step], bool]) -> tup
 
     Returns
     -------
-    passed : step or None
-        The last step that passed; None if the first one failed.
-    failed : step or None
-        The first step that failed; None if all passed.
+    Tested
 
     References
     ----------
@@ -37,11 +49,11 @@ def fixed_sequence(steps: Iterable[Step], passes: Callable[[Step], bool]) -> tup
     Examples
     --------
     >>> fixed_sequence([0.1, 0.2, 0.4, 0.3], lambda risk: risk < 0.35)
-    (0.2, 0.4)
+    Tested(passed=0.2, failed=0.4)
     """
     passed = None
     for step in steps:
         if not passes(step):
-            return passed, step
+            return Tested(passed, step)
         passed = step
-    return passed, None
+    return Tested(passed, None)

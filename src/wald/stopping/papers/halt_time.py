@@ -171,8 +171,8 @@ def certify_by_halt_time(
         t, _, _, counts = step
         return all(p_value(s.n_disagreements, s.n_rows, risk) <= 1.0 - confidence for s in counts[t:])
 
-    passed, _ = fixed_sequence(steps, holds)
-    _, q, scaled, strata = passed or opened_from(boundary.n_stages)
+    found = fixed_sequence(steps, holds)
+    _, q, scaled, strata = found.passed or opened_from(boundary.n_stages)
     return HaltTimeCertificate(scaled, risk, confidence, q, strata, tested.n_rows, groups is not None)
 
 
