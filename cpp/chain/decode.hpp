@@ -24,7 +24,7 @@ struct Lattice {
 
 class Decoder {
 public:
-    // The best path; of equal ones the one whose labels come first, compared from the end. Returns its score.
+    // Finds the best path and returns its score. Ties go to the smallest label, compared from the last place backwards.
     float best(const Lattice& x, std::int32_t* labels) {
         forward(x);
         const float* last = alpha_.data() + (x.length - 1) * x.padded;

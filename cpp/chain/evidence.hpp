@@ -1,4 +1,4 @@
-// What a chain says of its answer, part by part, in a few numbers: margins, probabilities and labels.
+// Evidence for a chain's answer: margins, probabilities and labels for every part.
 #pragma once
 
 #include <array>
@@ -7,8 +7,8 @@
 
 namespace wald::chain {
 
-// The three largest of n values, equal ones counted apart; -infinity where there are fewer. Without a branch: what is
-// largest is hard to predict.
+// The three largest of n values, with repetitions; -infinity where there are fewer. Branch-free, because comparisons
+// are hard to predict.
 inline std::array<float, 3> three(const float* v, int n) {
     constexpr float never = -std::numeric_limits<float>::infinity();
     float first = never, second = never, third = never;
@@ -20,17 +20,17 @@ inline std::array<float, 3> three(const float* v, int n) {
     }
     return {first, second, third};
 }
-// Where v is `value`, but for place `but`.
+// The first index other than `but` at which v equals `value`.
 inline int place_of(const float* v, int n, float value, int but = -1) {
     int k = 0;
     while (k + 1 < n && (v[k] != value || k == but)) ++k;
     return k;
 }
-// By how much the largest of n values leads.
+// Margin of the largest of n values over top[over]; 0 if there are not that many values.
 inline float lead(const std::array<float, 3>& top, int n, int over) { return over < n ? top[0] - top[over] : 0.0f; }
 
-// What a part's own scores say: by how much the best one beats the second and the third, and, with `every`, how much
-// less than the best each one is.
+// Evidence from a part's own scores: the margins of the best over the second and the third score and, with `every`,
+// each score minus the best.
 inline void alone(const float* own, int n_labels, bool every, float* out) {
     const auto top = three(own, n_labels);
     for (int i = 1; i < 3; ++i) *out++ = i < n_labels ? -(top[i] - top[0]) : 0.0f;
@@ -93,10 +93,10 @@ public:
     }
 
 private:
-    // exp, never so small that a product of two would be lost.
+    // exp(scale * difference), bounded below so that the product of two cannot underflow.
     float gain(float difference) const { return std::exp(std::max(scale_ * difference, -40.0f)); }
 
-    // Forwards and backwards, each place normalized, so that nothing overflows.
+    // The forward-backward algorithm, normalized at every place against overflow.
     void probabilities(const Lattice& x, Scratch& with, float* out) const {
         for (std::int64_t t = 0; t < x.length; ++t) {
             float* alpha = with.alpha.data() + t * x.padded;

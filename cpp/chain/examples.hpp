@@ -8,7 +8,7 @@
 
 namespace wald::chain {
 
-// A number that depends on its coordinates alone: the same draws whatever was drawn before.
+// A counter-based random number: it depends on the seed and the counters only, not on earlier draws.
 inline std::uint64_t mixed(std::uint64_t seed, std::uint64_t a, std::uint64_t b, std::uint64_t c) {
     std::uint64_t h = seed;
     for (std::uint64_t v : {a, b, c}) {
@@ -35,9 +35,8 @@ struct Examples {
     std::int64_t length(std::int64_t sequence) const { return offsets[sequence + 1] - offsets[sequence]; }
     std::uint8_t everything() const { return static_cast<std::uint8_t>((1 << (n_groups - 1)) - 1); }
 
-    // The states of a sequence's parts at a turn. Random: one sequence in ten has nothing costly, one in ten
-    // everything; in the others a part has a group with a probability that is itself uniform, drawn once for the
-    // sequence.
+    // Draws the states of a sequence's parts in an epoch. If `random`, one sequence in ten has no costly group and one
+    // in ten has all; in the others, each part has each group with a probability drawn uniformly for the sequence.
     void draw(std::int64_t sequence, std::uint64_t turn, States& out) const {
         const std::int64_t n = length(sequence);
         out.assign(static_cast<std::size_t>(n), everything());

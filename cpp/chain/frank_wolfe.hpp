@@ -1,6 +1,6 @@
 // The structural SVM by block-coordinate Frank-Wolfe (Lacoste-Julien, Jaggi, Schmidt and Pletscher, 2013, algorithm 4):
 //   min_w  lambda/2 |w|^2 + 1/n sum_i max_y [ H(y_i, y) - w . (psi(y_i) - psi(y)) ],  H the Hamming loss.
-// The dual point of a sequence is kept as the paths that it mixes, so that memory does not depend on the number of
+// The dual point of a sequence is stored as a mixture of paths, so that memory does not depend on the number of
 // features.
 #pragma once
 
@@ -15,7 +15,7 @@ public:
         : learned_(std::move(start)), lambda_(lambda), n_(static_cast<double>(n_sequences) * copies), copies_(copies),
           mixes_(static_cast<std::size_t>(n_sequences) * copies) {}
 
-    // One turn over examples, given as sequence * copies + copy.
+    // Runs one epoch over examples, each given as sequence * copies + copy.
     void epoch(const Examples& data, std::span<const std::int64_t> order) {
         for (const std::int64_t id : order) {
             give_way();
@@ -128,7 +128,7 @@ private:
         }
     }
 
-    // |D|^2 in the space of the weights: places meet where they share features and labels.
+    // |D|^2 in the space of the weights: two places contribute where they share features and labels.
     double squared(const Examples& data, std::int64_t first, std::int64_t n) const {
         double sum = 0;
         for (const Stepped& s : steps_) sum += s.by * s.by;

@@ -9,7 +9,7 @@ class Perceptron {
 public:
     explicit Perceptron(Weights start) : learned_(std::move(start)) {}
 
-    // One turn over the sequences, in this order. Returns the labels that it got wrong, margin included.
+    // Runs one epoch over the sequences in this order. Returns the number of wrong labels, margin included.
     std::int64_t epoch(const Examples& data, std::span<const std::int64_t> order, std::uint64_t turn, float margin) {
         std::int64_t wrong = 0;
         for (const std::int64_t sequence : order) {

@@ -1,5 +1,5 @@
-// What a linear chain knows: node weights by group of features and by state, the ends of a sequence, and steps between
-// labels.
+// Weights of a linear chain: node weights by feature group and by state, weights for the ends of a sequence, and
+// weights of steps between labels.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ struct Row {
     bool known() const { return n >= 0; }
 };
 
-// Of every group, the rows of all parts.
+// For every group, the rows of all parts.
 using Features = std::vector<const Row*>;
 
 struct Shape {
@@ -72,8 +72,8 @@ public:
     const float* steps() const { return row(step_row(0)); }  // [from][to]
 
     // Node scores (length, padded) of the sequence that starts at part `first`; `states` are those of its parts.
-    // `cheap` (length, n_labels), if it is there: the scores of parts that have the first group alone, as they were
-    // computed here before.
+    // `cheap` (length, n_labels), unless null, holds earlier results of this function for parts with the first group
+    // only.
     void score(const Features& x, std::int64_t first, std::int64_t length, const std::uint8_t* states, float* out,
                const float* cheap = nullptr) const {
         const auto given = [&](std::int64_t t) { return cheap != nullptr && states[t] == 0; };
@@ -94,7 +94,7 @@ public:
                 }
     }
 
-    // Calls visit(row of the table, value) for everything that speaks for a label at place t of a sequence.
+    // Calls visit(row of the table, value) for every input to the node scores at place t of a sequence.
     template <class Visit>
     void each_input(const Features& x, std::int64_t first, std::int64_t length, std::int64_t t, int state,
                     Visit&& visit) const {
@@ -111,7 +111,7 @@ public:
     }
 
 private:
-    // Adds what a block says of the places that read it; dense ones, which take long, several at a time.
+    // Adds a block's scores to the places that read it; dense places are batched, because they dominate the cost.
     template <class Reads>
     void add_block(const Row* rows, std::int64_t length, const Reads& reads, const float* block, float* out) const {
         constexpr int most = 16;

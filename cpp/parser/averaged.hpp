@@ -1,4 +1,4 @@
-// Weights that are learned step by step, and the mean of what they were after every step.
+// Weights that are learned step by step, and their average over all steps.
 #pragma once
 
 #include "parser/scorer.hpp"
@@ -60,7 +60,7 @@ private:
     std::vector<std::uint32_t> used_;
 };
 
-// Weights and what their mean over all steps lacks of them.
+// Weights and the sums from which their average over all steps follows.
 class AveragedWeights {
 public:
     AveragedWeights(int table_bits, int n_tags) : weights_(table_bits, n_tags), late_(weights_.values.size()) {}
@@ -77,7 +77,7 @@ public:
         });
     }
     void end_step() { ++steps_; }
-    // The mean is of the steps from now on.
+    // Restarts the average: it covers the steps after this call.
     void restart() {
         steps_ = 0;
         std::fill(late_.data(), late_.data() + late_.size(), 0.0);

@@ -39,9 +39,9 @@ public:
     }
 
     const Arcs& arcs() const { return arcs_; }
-    // The only arcs that are left of their words, modifier by modifier; they score 0.
+    // The arcs of words that have a single arc left, ordered by modifier; they score 0.
     const std::vector<ScoredArc>& settled() const { return settled_; }
-    // The others, for when there is no tree without, and their scores.
+    // The pruned arcs with their scores; they are used only if there is no tree without them.
     std::vector<ScoredArc> spare() const {
         std::vector<ScoredArc> out;
         if (!pruned_) return out;

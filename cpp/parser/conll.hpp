@@ -13,7 +13,7 @@
 
 namespace wald::parser {
 
-// What is wrong, and where.
+// A syntax error and its position.
 struct ConllError : std::runtime_error {
     ConllError(std::uint32_t line, const std::string& what) : std::runtime_error(what), line(line) {}
     std::uint32_t line;

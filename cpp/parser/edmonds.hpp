@@ -26,7 +26,7 @@ public:
         for (std::size_t m = 0; m < N; ++m) rows_[m].clear();
         low_ = high_ = 0;
     }
-    // Of each modifier a head at most once. Minus infinity leaves an arc out.
+    // Each pair of head and modifier may be added at most once. An arc with score minus infinity is left out.
     void add(int head, int modifier, float score) {
         const double s = score;
         if (s == kNone) return;
@@ -134,7 +134,7 @@ private:
         path_.push_back(c);
         on_path_[c] = 1;
     }
-    // Of two arcs from one word the better one.
+    // Keeps the better one of two arcs from the same word.
     void merge(std::vector<Arc>& row, std::vector<Arc>& other, double cost) {
         merged_.clear();
         auto a = row.begin();

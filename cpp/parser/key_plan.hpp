@@ -30,7 +30,7 @@ inline int atom_index(char letter, int offset) {
     }
 }
 
-// What a template says of one side ('h', 'm', or 0 for a template of one word): a bit for every atom.
+// The atoms that a template uses on one side ('h', 'm', or 0 for a template of one word), one bit each.
 inline std::uint32_t atoms_of(std::string_view text, char side) {
     std::uint32_t bits = 0;
     for (std::size_t at = 0; at < text.size();) {

@@ -49,7 +49,7 @@ public:
         }
     }
 
-    // One pass over sentences in the order given; all of them must have been seen.
+    // Runs one epoch over sentences in the given order; `see` must have had all of them.
     void pass(const Treebank& t, const std::int64_t* order, std::int64_t n, const FilterSettings& f,
               const LearnerSettings& s, std::uint64_t seed) {
         if (++passes_ == 2) groups_.restart();
@@ -61,7 +61,7 @@ public:
             groups_.end_step();
         }
     }
-    // The same for the pruner, which knows nothing of the groups.
+    // Runs one epoch for the pruner, which does not use the feature groups.
     void pass_pruner(const Treebank& t, const std::int64_t* order, std::int64_t n, const FilterSettings& f,
                      double rate) {
         pruner_->begin_pass();
@@ -76,8 +76,8 @@ public:
         }
     }
 
-    // The means of the weights after every step, from the second pass on if there is one: the first steps are the
-    // wildest.
+    // Returns the weights averaged over all steps, without the first epoch if there are more, because early steps vary
+    // most.
     Model model() const {
         Model m{lexicon_, filter_, groups_.mean(), labels_, {}, {}};
         if (pruner_) m.pruner = pruner_->mean();

@@ -53,7 +53,7 @@ public:
         for (auto& keys : keys_) grow(keys, static_cast<std::size_t>(atoms.n()) * kVectors * KeyPlan::kLanes);
     }
 
-    // Of the words that these arcs connect.
+    // Computes the keys of the words that these arcs connect.
     void find_keys(int level, const ArcList& arcs) {
         for (int side = 0; side < 2; ++side) find_keys(level, side, side == 0 ? arcs.head : arcs.modifier, arcs.n);
     }

@@ -1,4 +1,4 @@
-// What a thread needs to parse a sentence, and what a parser is told about how to.
+// A thread's working memory for parsing sentences, and the parser's settings.
 #pragma once
 
 #include <chrono>
@@ -51,7 +51,7 @@ public:
         if (!where_.empty()) scorer_.score(1, some_.view(), extra_.data());
         for (std::size_t k = 0; k < where_.size(); ++k) scores_[where_[k]] += extra_[k];
     }
-    // Of these arcs, whose scores may be changed in between; false if they make no tree.
+    // Finds the best tree of the chosen arcs, whose scores the caller may have changed; false if there is none.
     bool decode(const Settings& s, std::int32_t* heads) {
         return trees_.best(
             atoms_.n(), chosen_.arcs(), scores_.data(), chosen_.settled(), [&] { return chosen_.spare(); }, s, heads);

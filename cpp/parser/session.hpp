@@ -7,7 +7,7 @@
 
 namespace wald::parser {
 
-// What a decoded sentence says of each of its words, in this order.
+// Evidence for each word of a decoded sentence, in this order.
 enum Evidence : int {
     kMargin,           // score of the chosen head less that of the word's best other head
     kProbability,      // of the chosen head among the word's heads, by the exponentials of their scores
@@ -93,8 +93,8 @@ public:
         });
     }
 
-    // Of every word: its fine and its coarse tag, the number of its arcs, and by how much the cheap score of the best
-    // one beats the next.
+    // For every word: its fine and its coarse tag, the number of its arcs, and the margin of the best arc's cheap score
+    // over the next one's.
     void look(std::uint8_t* tags, std::uint8_t* coarse, std::int32_t* n_arcs, float* gaps) const {
         for (std::size_t i = 0; i < sentences_.size(); ++i) {
             const Sentence& s = sentences_[i];

@@ -64,7 +64,7 @@ private:
         int head, end;
     };
 
-    // Of spans no longer than the band, by the ends that name them: table(head)[end].
+    // Scores of spans no longer than the band, indexed by their two ends: table(head)[end].
     float* right(int i) {
         return right_.data() + static_cast<std::size_t>(i) * band_;
     }  // [i][j] complete, head i, ends at j
@@ -74,7 +74,7 @@ private:
     float* left_from(int i) {
         return left_from_.data() + static_cast<std::size_t>(i) * band_;
     }  // [i][j] the same, transposed
-    // Of spans that reach the end, n, or the beginning, 1, too.
+    // The same scores, for spans that reach the end, n, or the beginning, 1, as well.
     float rightwards(int i, int j) { return j == n_ ? to_end_[static_cast<std::size_t>(i)] : right(i)[j]; }
     float leftwards(int j, int i) { return i == 1 ? to_begin_[static_cast<std::size_t>(j)] : left(j)[i]; }
 
