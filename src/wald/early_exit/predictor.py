@@ -117,11 +117,11 @@ class Predictor:
     def _everything(self, X: Any, n_threads: int) -> Codes | None:
         """Codes of rows for which every term is evaluated, if the wrapped model is the one to ask."""
         if sparse.issparse(X) and self.model.centres and self.model.preprocessing is None:
-            return self._full.ask(X)  # which leaves zeros where they are, or refuses
+            return self._full.predict(X)  # which leaves zeros where they are, or refuses
         if n_rows_of(X) <= FEW_ROWS and self.model.preprocessing is None:
             return None
         if self._at_end == "pending":
-            return self._full.ask(X)
+            return self._full.predict(X)
         return self._full.by_products(X, n_threads)
 
     def labels(self, codes: Codes) -> NDArray[Any]:
