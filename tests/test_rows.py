@@ -9,7 +9,7 @@ import pytest
 
 from wald import _core
 from wald.engine import rows as engine_rows
-from wald.engine.rows import column_of, whole_block
+from wald.engine.rows import column_reader, whole_block
 
 pd = pytest.importorskip("pandas")
 
@@ -32,7 +32,7 @@ def test_one_block_is_shared(order):
 
 def test_columns_apart_are_no_block_wherever_they_lie(monkeypatch):
     frame = equally_spaced()
-    starts = [column_of(frame)(c).ctypes.data for c in range(5)]
+    starts = [column_reader(frame)(c).ctypes.data for c in range(5)]
     assert len(set(np.diff(starts))) == 1
 
     def copies(*_):
@@ -45,10 +45,10 @@ def test_columns_apart_are_no_block_wherever_they_lie(monkeypatch):
 @pytest.mark.parametrize("dtype", [np.float32, "Float64", "boolean", "category"])
 def test_columns_of_a_pandas_that_hides_its_own_way(dtype, monkeypatch):
     frame = pd.DataFrame({"a": [1.0, 0.0], "b": [0.0, 1.0]}).astype(dtype)
-    quick = column_of(frame)
+    quick = column_reader(frame)
     hidden = SimpleNamespace(iloc=frame.iloc)
     monkeypatch.setattr(engine_rows.nw.dependencies, "is_pandas_dataframe", lambda X: X is hidden)
-    slow = column_of(hidden)
+    slow = column_reader(hidden)
     for c in range(2):
         np.testing.assert_array_equal(quick(c), slow(c))
 

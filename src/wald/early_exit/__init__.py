@@ -1,4 +1,4 @@
-"""Early exit: a classifier that is already trained, evaluated no further than each row needs, with a certificate."""
+"""Early exit: evaluates a trained classifier only as far as each row needs, with a certificate."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a plan and rows kept apart to a certificate, and the thresholds that it allows."""
+"""Certification of a plan on held-out rows, and the thresholds that the certificate allows."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from .rows import Rows
 
 #: Certificate rows go through the engine this many at a time.
 PIECE_ROWS = 32_768
-#: Share of a class that a promise about all rows should not leave room for without a word.
+#: Warn if a promise about all rows allows this share of a class to disagree.
 LARGE_PART = 0.25
-#: Classes that a warning names.
+#: Largest number of classes that a warning names.
 MOST_NAMED = 5
 
 
 @dataclass(frozen=True, eq=False)
 class Promise:
-    """What is to be promised, and by which rule."""
+    """The requested promise, and the rule whose boundary it scales."""
 
     rule: Rule
     risk: float | None
@@ -39,7 +39,7 @@ class Promise:
 
 
 def seen_by(model: AdditiveModel, plan: Plan, rows: Rows, n_threads: int) -> StageScores:
-    """What the plan sees of rows at every stage, beside the full model's own labels."""
+    """Scores of rows at every stage of the plan, with the full model's labels."""
     packed = model.terms.pack(plan.terms, plan.surrogates, plan.precision)
     cascade = without_exits(model, packed, plan.stage_terms, plan.readouts)
     parts = [
@@ -52,7 +52,7 @@ def seen_by(model: AdditiveModel, plan: Plan, rows: Rows, n_threads: int) -> Sta
 def certificate_scores(
     model: AdditiveModel, plan: Plan, rows: Rows, promise: Promise, n_threads: int
 ) -> StageScores | None:
-    """What the plan sees of the certificate rows; None where the promise holds by proof and nothing is counted."""
+    """Stage scores of the certificate rows; None if the promise is lossless, so that nothing is counted."""
     by_proof = promise.rule.lossless and promise.risk is not None
     return None if by_proof else seen_by(model, plan, rows, n_threads)
 
@@ -72,9 +72,9 @@ def certified(
     model : AdditiveModel
     plan : Plan
     validation : StageScores
-        Of the validation rows: the grid of scales is anchored on them, and expected costs are taken from them.
+        Stage scores of the validation rows, which determine the grid of scales and the expected costs.
     rows : StageScores or None
-        Of the certificate rows, from `certificate_scores`.
+        Stage scores of the certificate rows, from `certificate_scores`.
     groups : array-like or None
         Group of each certificate row.
     promise : Promise
@@ -83,7 +83,7 @@ def certified(
     -------
     certificate : Certificate
     plan : Plan
-        With the certified thresholds, or evaluating everything where that is cheaper or nothing could be certified.
+        With the certified thresholds. It evaluates everything if that is cheaper, or if nothing could be certified.
     """
     certificate = _certificate(model, plan, validation, rows, groups, promise)
     q = 1.0 if certificate.status in ("lossless", "measured") else certificate.q
@@ -96,7 +96,7 @@ def _if_worthwhile(
     model: AdditiveModel, certificate: Certificate, plan: Plan, validation: StageScores, promise: Promise
 ) -> tuple[Certificate, Plan]:
     """Keep a certified plan, unless evaluating everything is cheaper by its own cost model."""
-    if promise.risk is None or plan.evaluate_all:  # a rule used as published is used
+    if promise.risk is None or plan.evaluate_all:  # without a risk, the rule is used as published
         return certificate, plan
     costs = plan.cost_model
     if costs.worthwhile(expected_cost(model, plan, promise)):
@@ -108,8 +108,8 @@ def _if_worthwhile(
 def evaluating_everything(
     plan: Plan, validation: StageScores, promise: Promise, reason: str
 ) -> tuple[Certificate, Plan]:
-    """Leave a plan unused; the certificate says why."""
-    reached = shares_reached(validation, plan.boundary, np.inf, plan.precision)
+    """Replace a plan by one that evaluates everything, with a certificate that gives the reason."""
+    live = live_shares(validation, plan.boundary, np.inf, plan.precision)
     unused = Certificate.full_evaluation(reason, promise.risk, promise.confidence)
     return unused, plan.at(np.inf, reached, evaluate_all=True)
 
@@ -117,7 +117,7 @@ def evaluating_everything(
 def expected_cost(model: AdditiveModel, plan: Plan, promise: Promise) -> float:
     """Expected cost of a row under a plan with its thresholds."""
     costs = plan.cost_model
-    if promise.rule.lossless:  # what is left goes to the wrapped model, and not through the rest of the terms
+    if promise.rule.lossless:  # undecided rows go to the wrapped model, not through the remaining terms
         costs = replace(costs, finish=costs.full)
     return costs.expected(plan.stage_terms, plan.stage_costs, plan.reached, model.terms.n_outputs)
 
@@ -158,11 +158,10 @@ def _certificate(
 
 
 def rare_classes(model: AdditiveModel, certificate: Certificate, plan: Plan, rows: StageScores | None) -> str | None:
-    """Say which classes a promise about all rows lets be lost to a large part; None if there is none.
+    """Warning about rare classes, a large part of which may disagree under a promise about all rows; None without any.
 
-    All certificate rows are counted, whatever their group. A class is named if it surely has less than half of an
-    even share, if the risk could pay for `LARGE_PART` of it, and if the rows themselves do not speak against such
-    a loss.
+    All certificate rows are counted, whatever their group. A class is named if the upper bound of its share is below
+    half of an even share, if the risk allows `LARGE_PART` of it to disagree, and if the rows do not rule this out.
 
     Parameters
     ----------
@@ -171,7 +170,7 @@ def rare_classes(model: AdditiveModel, certificate: Certificate, plan: Plan, row
     plan : Plan
         With the certified thresholds.
     rows : StageScores or None
-        Of the certificate rows.
+        Stage scores of the certificate rows.
     """
     overall = certificate.protect in ("all", "classes")
     if rows is None or certificate.status != "certified" or plan.evaluate_all or not overall or not certificate.risk:

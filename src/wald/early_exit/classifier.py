@@ -1,4 +1,4 @@
-"""The front door: a fitted classifier, wrapped so that its predictions stop as soon as they are clear."""
+"""The estimator that wraps a fitted classifier and stops each prediction as soon as the label is clear."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _wrapped_has(method: str) -> Any:
 
 
 def _shares(n: int, split: Split) -> str:
-    """What became of the rows given to `fit`, for a promise that needs more of them."""
+    """Sentence on the use of the rows given to `fit`, for warnings that more rows are needed."""
     planned = len(split.order) + len(split.validation)
     kept = len(split.certificate)
     trained = f", {thousands(n - planned - kept)} trained the estimator" if n > planned + kept else ""
@@ -93,22 +93,21 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         together with ``confidence``. Classes that are not named have the promise about all rows only.
     cost : {"time", "units"} or CostModel, default="time"
         What the plan minimizes: measured time, or units (or ``feature_costs``). Whatever it is, evaluating everything
-        is taken when no plan is cheaper. With "time", a plan that does not look five times as fast as the model is
-        timed beside it and must be clearly faster.
+        is chosen if no plan is cheaper. With "time", a plan whose estimated time is not below a fifth of the model's is
+        timed against the model and must be clearly faster.
     feature_costs : array-like of shape (n_features,) or dict from feature or group name to cost, default=None
         Positive costs, for linear models. Costs are then reported, and budgets given, in their unit.
     feature_groups : dict from name to columns, default=None
         Columns (indices or names) that are bought together, for linear models.
     certificate_fraction : float or "auto", default="auto"
-        Share of the rows kept for the certificate; of the others three quarters give order and readouts, one chooses
-        the stages.
-        "auto": 0.6 for linear models, which say something of their plan themselves, else 0.5.
+        Share of the rows for the certificate. Three quarters of the others determine order and readouts, and one
+        quarter the stages. "auto": 0.6 for linear models, whose weights contribute to the plan, else 0.5.
     n_splits : int or "auto", default="auto"
         How often to split the rows, plan and certify, each time at confidence ``1 - (1 - confidence) / n_splits``; the
         plan that costs least (in units, or by a ``CostModel`` given) is kept, and the promise holds whichever it is.
-        Where a certificate allows hardly any disagreement a single row can decide, and another split is another
-        chance; ``fit`` takes as many times longer. "auto", with ``protect="all"``: 5 (linear models only) or 2, if the
-        certificate may then show as many disagreements as with one split, or if 2 lose the only one; else 1.
+        If a certificate allows hardly any disagreement, a single row can decide, and several splits make that less
+        likely; ``fit`` takes `n_splits` times as long. "auto", with ``protect="all"``: the larger of 5 (linear models
+        only) and 2 that costs no allowed disagreement; 5 also if even 2 would cost the only one; else 1.
     n_jobs : int or None, default=None
         Threads of ``predict`` and ``fit``, as in joblib.
     random_state : int, RandomState instance or None, default=None
@@ -130,7 +129,7 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     Notes
     -----
     The promise holds when the rows given to ``fit`` and those to be served are independent draws from one source, and
-    when the model was not trained on these rows. Of rows that depend on each other, as those of a user do, ``groups``
+    when the model was not trained on these rows. If rows depend on each other, as those of one user do, ``groups``
     makes a promise about a random row of a random group. Features that no stage reads are not checked for NaN.
 
     References
@@ -193,8 +192,8 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : {array-like, sparse matrix, data frame} of shape (n_rows, n_features)
-            With a frozen estimator: rows like those to be predictor, without labels, not the training rows. Otherwise
-            half of them train the estimator.
+            With a frozen estimator: unlabelled rows from the distribution that `predict` will serve, without training
+            rows. Otherwise, half of them train the estimator.
         y : array-like of shape (n_rows,), default=None
             Labels, for an estimator that is not frozen. A frozen one is not trained, and does not use them.
         groups : array-like of shape (n_rows,), default=None
@@ -227,18 +226,18 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             X = validate_fit_rows(self, X)
             self.estimator_, rows = fitted_estimator(self, X, y, groups, params, rng)
         except (ValueError, TypeError) as error:
-            if not hasattr(self.estimator, "steps"):  # whose transformers may take what X holds
+            if not hasattr(self.estimator, "steps"):  # the transformers of a pipeline may accept such values
                 locate(error, X, None, getattr(self, "feature_names_in_", None))
             raise
         model = decompose(self.estimator_)
-        if sparse.issparse(X) and model.centres:  # such steps treat sparse rows otherwise, or refuse them
+        if sparse.issparse(X) and model.centres:  # such steps transform sparse rows differently, or refuse them
             model = decompose(self.estimator_, fold=False)
         self._library = library_of(X)
         if model.decision.n_outputs > 1 and self.protect in ("positive", "negative"):
             raise ValueError(
                 f"protect={self.protect!r} needs two classes, not {model.decision.n_classes}: use 'all' or 'each'."
             )
-        protect = by_code(self.protect, model.classes)  # refuses labels that are no classes
+        protect = by_code(self.protect, model.classes)  # raises for labels that are no classes
         self.classes_ = model.classes
         try:
             require_accepted(model, X)
@@ -264,8 +263,8 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             rng=rng,
         )
         draw = partial(split_rows, rows, groups, certificate_share(self.certificate_fraction, model), rng)
-        with LateBar() as report:
-            outcome = plan_and_certify(model, given, draw, self.n_splits, request, self._promise(groups), report)
+        with LateBar() as progress:
+            outcome = plan_and_certify(model, given, draw, self.n_splits, request, self._promise(groups), progress)
         self._validation = outcome.validation
         self._install(model, outcome.plan, outcome.certificate, _shares(n_rows_of(X), outcome.split))
         return self
@@ -280,7 +279,7 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         X : {array-like, sparse matrix, data frame} of shape (n_rows, n_features)
             Fresh rows, all of which serve the certificate.
         risk, confidence : float, default=None
-            Of the new promise; those of this object when None.
+            Parameters of the new promise; by default those of this object.
         groups : array-like of shape (n_rows,), default=None
             One random row of each group is certified, as in `fit`.
 
@@ -312,7 +311,7 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         return other
 
     def _require_proof(self, rule: Rule, risk: float | None) -> None:
-        """Refuse to promise by proof what no lossless rule has planned."""
+        """Raise if a lossless promise is requested for a plan that no lossless rule has made."""
         if risk is None or not rule.lossless or (checked_rule(self).lossless and self.plan_.boundary.fixed):
             return
         raise ValueError(
@@ -334,21 +333,21 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             few = self.certificate_.status == "too few rows"
             warnings.warn(f"{self.certificate_}{aside if few else ''}", UserWarning, stacklevel=3)
 
-    # ---- answering -------------------------------------------------------------------------------------------------
+    # ---- prediction ------------------------------------------------------------------------------------------------
 
     def predict(
         self, X: Any, *, budget: float | None = None, return_cost: bool = False, check_input: bool = True
     ) -> NDArray[Any] | tuple[NDArray[Any], NDArray[np.float64]]:
-        """Labels, most of them early.
+        """Predict labels, with early exits.
 
         Parameters
         ----------
         X : {array-like, sparse matrix, data frame} of shape (n_rows, n_features)
         budget : float, default=None
-            Most that a row may cost, in the unit of the costs: rows that are still unclear then get the answer of the
-            deepest stage that the budget pays for. Outside of the certificate.
+            Largest cost of a row, in the unit of the costs. Rows that are undecided then get the label of the last
+            stage within the budget. The certificate does not cover this.
         return_cost : bool, default=False
-            Whether to return what each row cost.
+            Whether to return the cost of each row.
         check_input : bool, default=True
             Whether feature names and their number are checked.
 
@@ -375,8 +374,8 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         return answers  # type: ignore[no-any-return]
 
     def _answer(self, predictor: Predictor, X: Any, budget: float | None, return_cost: bool) -> Any:
-        """Labels of validated rows, and their costs if requested."""
-        if predictor.model.preprocessing is not None and n_rows_of(X) == 0:  # which transformers refuse
+        """Labels, and costs if requested, of validated rows."""
+        if predictor.model.preprocessing is not None and n_rows_of(X) == 0:  # transformers refuse empty input
             return (self.classes_[:0], np.empty(0)) if return_cost else self.classes_[:0]
         codes, stages = predictor.predict(X, effective_threads(self.n_jobs), budget)
         labels = predictor.labels(codes)
@@ -418,7 +417,7 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         >>> bool(fast.predict_one(row) == fast.predict_one(X[0]))
         True
         """
-        try:  # the usual row passes here without a look at what it is
+        try:  # an array of the right shape and dtype needs no validation
             predictor: Predictor = self._predictor
             code, stage = predictor.predict_one(x, budget)
         except (AttributeError, TypeError, ValueError, KeyError, IndexError) as error:
@@ -429,7 +428,7 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         return self._answer_unusual(x, budget, return_cost, failed)
 
     def _answer_unusual(self, x: Any, budget: float | None, return_cost: bool, failed: Exception) -> Any:
-        """Answer a row that the engine cannot read in place, or say what is wrong with it."""
+        """Predict a row that the engine cannot read in place, or raise if it is invalid."""
         predictor = self._ready()
         row, is_table = read_row(self, predictor.model, x)
         if row is x:
@@ -449,7 +448,7 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     def predict_records(
         self, records: Sequence[Mapping[str, Any]], *, budget: float | None = None, return_cost: bool = False
     ) -> NDArray[Any] | tuple[NDArray[Any], NDArray[np.float64]]:
-        """Labels of rows that come as dicts, as a web service gets them.
+        """Predict labels of rows that are given as dicts.
 
         Parameters
         ----------
@@ -504,14 +503,14 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         return answers  # type: ignore[no-any-return]
 
     def stage_scores(self, X: Any) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
-        """What the plan sees of rows at every stage, and where they leave.
+        """Estimates of rows at every stage of the plan, and the stages at which the rows exit.
 
         Returns
         -------
         scores : float64 ndarray of shape (n_rows, T + 1)
-            The estimate at each of the T early stages and the full score; with several outputs their confidence.
+            The estimate at each of the T early stages and the full score; with several outputs, their confidence.
         stage : int32 ndarray of shape (n_rows,)
-            The stage at which the row leaves; T is everything.
+            The stage at which the row exits; T stands for full evaluation.
         """
         predictor = self._ready()
         try:
@@ -551,7 +550,7 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         return seen_by(predictor.model, predictor.plan, self._read(X), effective_threads(self.n_jobs))
 
     def trace(self, x: Any) -> Trace:
-        """The walk of one row: score, thresholds and cost at every stage.
+        """Trace one row: score, thresholds and cost at every stage.
 
         Parameters
         ----------
@@ -590,7 +589,7 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         return np.asarray(self.estimator_.predict_log_proba(as_met(validate_rows(self, X))))
 
     def _read(self, X: Any) -> Rows:
-        """Rows, checked, all finite."""
+        """Validate and preprocess rows; all values must be finite."""
         model = self._ready().model
         try:
             X = validate_rows(self, X)

@@ -1,4 +1,4 @@
-"""What evaluating costs: measured on the engine and on the wrapped model, or counted in units."""
+"""Costs of evaluation: measured on the engine and on the wrapped model, or counted in units."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from .rows import Rows
 
 #: Bytes of a cache line.
 LINE = 64
-#: Columns in one step of what is timed: fewer would stay in the cache from one run to the next, and seem cheap.
+#: Least number of columns per timed stage; fewer would stay in the cache between repetitions, and seem cheap.
 TIMED_COLUMNS = 16
 
 
 class Costs:
-    """Costs of evaluating a model on rows like some.
+    """Costs of evaluating a model.
 
     Parameters
     ----------
     model : AdditiveModel
     rows : Rows
-        On which times are measured, where the user wants to save time.
+        Rows on which times are measured if the request's cost is "time".
     units : Units
     precision : {"float32", "float64"}
-        Of early stages.
+        Precision of early stages.
     request : Request
     """
 
@@ -50,10 +50,10 @@ class Costs:
 
     def of(self, recipe: Recipe, packed: Packed) -> CostModel:
         """Costs of the stages of a recipe, on terms that are packed for it."""
-        costs = self._of_terms(recipe, packed)
-        return replace(costs, row=costs.row + self._preprocessing)  # a plan pays for the steps as the model does
+        costs = self._without_preprocessing(recipe, packed)
+        return replace(costs, row=costs.row + self._preprocessing)  # the full model's time includes preprocessing, too
 
-    def _of_terms(self, recipe: Recipe, packed: Packed) -> CostModel:
+    def _without_preprocessing(self, recipe: Recipe, packed: Packed) -> CostModel:
         request, model, terms = self._request, self._model, self._model.terms
         if isinstance(request.cost, CostModel):
             return request.cost
@@ -74,7 +74,7 @@ class Costs:
         if request.columnar and by_column:
             rows_per_line = max(1, LINE // rows.itemsize)
             step = max(step, TIMED_COLUMNS)
-        # as the compiled engine chooses to go through the columns one by one
+        # the condition under which the compiled engine evaluates column by column
         by_columns = rows_per_line > 1 and n_outputs == 1 and rows.dtype.kind == "f" and not model.allow_nan
         return measure_cost_model(
             ladder,
@@ -102,13 +102,13 @@ class Costs:
 
 
 def predict_time(model: AdditiveModel, X: Any, n_threads: int) -> float:
-    """Seconds of the wrapped model itself."""
+    """Seconds of a prediction by the wrapped model."""
     with threadpool_limits(n_threads):
         return seconds(lambda: predict_wrapped(model, X), model.terms.timed_repeats)
 
 
 def _preprocessing_time(model: AdditiveModel, X: Any) -> float:
-    """Seconds of the steps in front of the terms."""
+    """Seconds of preprocessing."""
     if model.preprocessing is None:
         return 0.0
     rows = as_met(X)
@@ -116,5 +116,5 @@ def _preprocessing_time(model: AdditiveModel, X: Any) -> float:
 
 
 def n_timed(model: AdditiveModel, n_rows: int) -> int:
-    """On how many rows times are measured."""
+    """Number of rows on which times are measured."""
     return min(n_rows, model.terms.timed_rows)

@@ -1,4 +1,4 @@
-"""Which rows do what in `fit`: train the estimator, give order and readouts, choose the stages, certify."""
+"""Split of the rows of `fit`: to train the estimator, to fit order and readouts, to choose stages, and to certify."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from ..engine.rows import n_rows_of, take
 from ..models import AdditiveModel
 from ..utils.figures import thousands
 
-#: A few rows equal to support vectors happen by nature; more than this, and this share, are training rows.
+#: Numbers and shares of rows equal to support vectors up to which `warn_of_training_rows` does not warn.
 DUPLICATES, DUPLICATE_SHARE = 5, 0.005
-#: Share of the plan rows that give order and readouts; the others choose the stages.
+#: Share of the plan rows on which order and readouts are fitted; the others choose the stages.
 ORDER_SHARE = 0.75
 
 Indices = NDArray[np.intp]
@@ -32,7 +32,7 @@ Indices = NDArray[np.intp]
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Row numbers that give order and readouts, that choose the stages, and that certify."""
+    """Indices of the rows for order and readouts, for the choice of stages, and for the certificate."""
 
     order: Indices
     validation: Indices
@@ -42,7 +42,7 @@ class Split:
 def fitted_estimator(
     owner: Any, X: Any, y: Any, groups: ArrayLike | None, params: Mapping[str, Any], rng: np.random.Generator
 ) -> tuple[Any, Indices]:
-    """Give the fitted estimator whose labels are promised, and the rows it was not trained on."""
+    """Return the fitted estimator whose labels are promised, and the rows it was not trained on."""
     n = n_rows_of(X)
     everything = np.arange(n)
     if groups is not None and len(np.asarray(groups)) != n:
@@ -118,10 +118,10 @@ def _halves(n: int, y: Any, groups: ArrayLike | None, rng: np.random.Generator) 
 
 
 def _by_group(rows: Indices, groups: ArrayLike, share: float, rng: np.random.Generator) -> tuple[Indices, Indices]:
-    """Split rows in two, every group on one side."""
+    """Split rows in two, without splitting a group."""
     _, member = np.unique(np.asarray(groups)[rows], return_inverse=True)
     shuffled = rng.permutation(member.max() + 1 if len(member) else 0)
-    first = np.isin(member, shuffled[: _part(share, len(shuffled))])
+    first = np.isin(member, shuffled[: _count_of_share(share, len(shuffled))])
     return rows[first], rows[~first]
 
 
@@ -132,32 +132,32 @@ def split_rows(rows: Indices, groups: ArrayLike | None, certificate_fraction: fl
         order, validation = _by_group(plan, groups, ORDER_SHARE, rng)
         return Split(rng.permutation(order), rng.permutation(validation), rng.permutation(certificate))
     shuffled = rng.permutation(rows)
-    n_certificate = _part(certificate_fraction, len(rows))
+    n_certificate = _count_of_share(certificate_fraction, len(rows))
     plan = shuffled[n_certificate:]
-    n_order = _part(ORDER_SHARE, len(plan))
+    n_order = _count_of_share(ORDER_SHARE, len(plan))
     return Split(plan[:n_order], plan[n_order:], shuffled[:n_certificate])
 
 
-def _part(share: float, n: int) -> int:
-    """Round ``share * n``; of two or more, at least one is left over."""
+def _count_of_share(share: float, n: int) -> int:
+    """Round ``share * n``, but leave at least one of two or more over."""
     return min(round(share * n), max(1, n - 1))
 
 
 def warn_of_training_rows(model: AdditiveModel, Z: Any, stacklevel: int = 3) -> None:
-    """Warn when rows seem to be the model's own support vectors: their scores are more extreme than those of new rows.
+    """Warn if rows seem to be training rows, because too many of them equal support vectors.
 
-    Rows of few distinct values equal each other by chance, and so they equal support vectors. If rows and training rows
-    are draws from one source, as many values are seen once in each as two equal rows lead one to expect: of two equal
-    draws, one falls on either side ``2 * n_training / n`` times as often as both fall among the n rows. Only what is
-
+    The scores of training rows are more extreme than those of new rows. Rows with few distinct values equal each other,
+    and support vectors, by chance. Duplicates among the rows tell how often: if rows and
+    training rows are draws from one distribution, a pair of equal draws is divided between the two samples
+    ``2 * n_training / n`` times as often as both fall among the n rows. Only a significant excess causes the warning.
 
     Parameters
     ----------
     model : AdditiveModel
     Z : array or CSR
-        Rows as the terms meet them.
+        Preprocessed rows.
     stacklevel : int, default=3
-        Of the warning.
+        Stack level of the warning.
     """
     terms = model.terms
     held = terms.training_rows()
@@ -165,14 +165,14 @@ def warn_of_training_rows(model: AdditiveModel, Z: Any, stacklevel: int = 3) -> 
     if held is None or n == 0:
         return
     known = set(_row_keys(held))
-    times = Counter(_row_keys(terms.mapped(Z)))
-    same = sum(count for key, count in times.items() if key in known)
-    once = sum(count == 1 and key in known for key, count in times.items())
-    twice = sum(count == 2 for count in times.values())
-    for_each = 2.0 * _n_training(model, held.shape[0]) / n
-    by_chance = for_each * twice
-    spread = for_each * twice**0.5 + by_chance**0.5  # of what is expected, which is counted itself, and of the count
-    if once > by_chance + 3.0 * spread + max(DUPLICATES, DUPLICATE_SHARE * n):
+    counts = Counter(_row_keys(terms.mapped(Z)))
+    same = sum(count for key, count in counts.items() if key in known)
+    unique_matches = sum(count == 1 and key in known for key, count in counts.items())
+    pairs = sum(count == 2 for count in counts.values())
+    per_pair = 2.0 * _n_training(model, held.shape[0]) / n
+    expected = per_pair * pairs
+    deviation = per_pair * pairs**0.5 + expected**0.5  # of the expected number, and of the observed one
+    if unique_matches > expected + 3.0 * deviation + max(DUPLICATES, DUPLICATE_SHARE * n):
         warnings.warn(
             f"{thousands(same)} of {thousands(n)} rows equal support vectors of the model, more than equal rows among "
             "themselves explain: they may be training rows, on which the model is surer than on new ones. Then the "
@@ -183,13 +183,13 @@ def warn_of_training_rows(model: AdditiveModel, Z: Any, stacklevel: int = 3) -> 
 
 
 def _n_training(model: AdditiveModel, at_least: int) -> int:
-    """How many rows trained a model, as far as it says."""
-    said = [shape[0] for shape in (getattr(m, "shape_fit_", None) for m in _nested(model.estimator)) if shape]
-    return max([at_least, *map(int, said)])
+    """Number of training rows according to ``shape_fit_``, or `at_least` without this attribute."""
+    known = [shape[0] for shape in (getattr(m, "shape_fit_", None) for m in _nested(model.estimator)) if shape]
+    return max([at_least, *map(int, known)])
 
 
 def _nested(estimator: Any) -> Iterator[Any]:
-    """Yield an estimator and those inside of it that answer in its place."""
+    """Yield an estimator, the estimator that it wraps, and so on."""
     while estimator is not None:
         yield estimator
         steps = getattr(estimator, "steps", None)
@@ -199,7 +199,7 @@ def _nested(estimator: Any) -> Iterator[Any]:
 
 
 def _row_keys(rows: Any) -> list[int]:
-    """A hash per row, from its values rounded to single precision."""
+    """Return a hash of each row, with values rounded to float32."""
     step = 4096
     keys: list[int] = []
     for start in range(0, rows.shape[0], step):

@@ -1,9 +1,9 @@
-"""The wrapped model's own labels: one for each row, whatever rows stand beside it.
+"""The wrapped model's own labels, independent of the batch.
 
-A row whose score lies within rounding of a tie may get either label from the wrapped model itself: matrix products
-round otherwise for another number of rows, or another memory layout. Its own label is then defined as the one that it
-gives the row in a C-ordered call of `COPIES` copies of it, which is what large calls give on the usual libraries. Every
-other row has one label anyway, and it is computed in the fastest way there is.
+If a score lies within rounding of a tie, the wrapped model may give the row either label, because matrix products round
+differently for other numbers of rows and other memory layouts. The own label of such a row is defined as the one in a
+C-ordered call with `COPIES` copies of the row, which is the label in large calls on the usual libraries. The label of
+every other row does not depend on rounding, and is computed in the fastest available way.
 """
 
 from __future__ import annotations
@@ -22,46 +22,47 @@ from ..engine import Cascade
 from ..engine.rows import n_rows_of, pieces, take
 from ..models import AdditiveModel
 
-#: How often a row that is a tie is repeated when the wrapped model labels it: as many rows as the kernels of the
-#: usual libraries take at a time, so that none of them treats it as the odd rest of a call.
+#: Number of copies of a tied row in a call of the wrapped model: the number of rows that kernels of the usual libraries
+#: process at a time, so that no copy is processed as a remainder.
 COPIES = 8
-#: Copies, and dense copies of sparse rows, are made this many bytes at a time.
+#: Size of the pieces in which copies, and dense copies of sparse rows, are made, in bytes.
 COPIED_BYTES = 4 << 20
 
 Codes = NDArray[np.int32]
 
 
 class FullModel:
-    """A wrapped model, which gives its own labels.
+    """Own labels of the wrapped model.
 
     Parameters
     ----------
     model : AdditiveModel
     cascade : Cascade
-        On the same model, with any stages: it computes full scores, and knows how far they may be off.
+        Any stages on the same model; it computes full scores and bounds of their errors.
     """
 
     def __init__(self, model: AdditiveModel, cascade: Cascade) -> None:
         self.model, self._cascade = model, cascade
         self._products = _products(model)
 
-    def query(self, X: Any) -> Codes:
-        """Codes of the labels that the wrapped estimator answers for these rows as a call."""
+    def predict(self, X: Any) -> Codes:
+        """Codes of the labels that the wrapped estimator predicts in one call for these rows."""
         return codes_of(self.model, predict_wrapped(self.model, X))
 
     def at_ties(self, X: Any) -> Codes:
-        """Codes of rows whose labels hang on the wrapped model's own rounding, each row for itself."""
+        """Codes of rows whose labels depend on the wrapped model's rounding, for each row alone."""
         X = as_met(X)
         model = self.model
-        # a saved model answers by the engine
+        # a model loaded from a file has no leaf and predicts by the engine
         alone = model.row_by_row == "always" or (model.row_by_row == "sparse" and sparse.issparse(X))
         if model.leaf is None or (alone and model.preprocessing is None) or model.row_by_row == "always":
-            return self.query(X)
+            return self.predict(X)
         if model.preprocessing is not None or sparse.issparse(X):
-            return np.array([self.query(take(X, np.full(COPIES, i)))[0] for i in range(n_rows_of(X))], dtype=np.int32)
+            copies = (take(X, np.full(COPIES, i)) for i in range(n_rows_of(X)))
+            return np.array([self.predict(rows)[0] for rows in copies], dtype=np.int32)
         rows, inverse = _distinct(_values(X))
         if self._products is None:
-            codes = np.array([self.query(np.repeat(row[None], COPIES, axis=0))[0] for row in rows], dtype=np.int32)
+            codes = np.array([self.predict(np.repeat(row[None], COPIES, axis=0))[0] for row in rows], dtype=np.int32)
         else:
             codes = model.decision.codes(self._products(rows).astype(np.float64))
         return codes[inverse]
@@ -71,35 +72,35 @@ class FullModel:
 
         Parameters
         ----------
-        seen : rows as the terms meet them
-        raw : the same rows as the wrapped estimator takes them
+        seen : preprocessed rows
+        raw : the same rows before preprocessing
         n_threads : int
         """
         codes, _ = self._cascade.predict(seen, 0, "full", n_threads)
-        left = np.flatnonzero(codes < 0)
-        if len(left):
-            codes[left] = self.at_ties(take(raw, left))
+        unlabelled = np.flatnonzero(codes < 0)
+        if len(unlabelled):
+            codes[unlabelled] = self.at_ties(take(raw, unlabelled))
         return codes
 
-    # ---- many rows of a linear model, at its own speed -------------------------------------------------------------
+    # ---- many rows of a linear model, by one matrix product --------------------------------------------------------
 
     def by_products(self, X: Any, n_threads: int) -> Codes | None:
-        """Codes of all rows of a call by the wrapped model's own matrix product, and of ties each for itself.
+        """Codes of all rows by the wrapped model's own matrix product, and of tied rows for each row alone.
 
-        None where that is not possible: for models that score in another way, and rows that are not finite.
+        None if the model does not score by a matrix product, or if a value is not finite.
         """
         if not self.model.by_product or self.model.leaf is None:
             return None
         X, model = as_met(X), self.model
         Z = X if model.preprocessing is None else model.preprocessing.transform(X)
         most, working = 0.0, 0.0
-        if not sparse.issparse(Z):  # products with sparse rows have one order
+        if not sparse.issparse(Z):  # products with sparse rows add up in a fixed order
             for piece in pieces(Z):
                 largest = piece.rows.largest_magnitude(n_threads)
                 if not np.isfinite(largest):
                     return None
                 most, working = max(most, largest), max(working, model.working_precision(piece.dtype))
-        with sklearn.config_context(assume_finite=not sparse.issparse(Z)):  # it was looked at above
+        with sklearn.config_context(assume_finite=not sparse.issparse(Z)):  # dense rows were checked above
             scores = _own_scores(model, Z)
         error = 0.0 if sparse.issparse(Z) else model.terms.score_error(most, working)
         table = scores if scores.ndim == 2 else scores[:, np.newaxis]
@@ -120,7 +121,7 @@ def codes_of(model: AdditiveModel, labels: NDArray[Any]) -> Codes:
 
 
 def as_met(X: Any) -> Any:
-    """Rows as the wrapped model gets them: float16 and extended precision become float64, others stay as they are."""
+    """Rows in the dtype that the wrapped model receives: float16 and extended precision become float64."""
     if isinstance(X, np.ndarray) or sparse.issparse(X):
         return X.astype(np.float64) if _is_odd(X.dtype) else X
     if nw.dependencies.is_pandas_dataframe(X):
@@ -137,9 +138,9 @@ def _is_odd(dtype: np.dtype[Any]) -> bool:
 
 
 def predict_wrapped(model: AdditiveModel, X: Any) -> NDArray[Any]:
-    """Labels that the wrapped estimator answers for these rows as a call.
+    """Labels that the wrapped estimator predicts in one call for these rows.
 
-    A kernel machine that was trained on dense rows refuses sparse ones, which the engine takes: it gets them dense.
+    A kernel machine that was trained on dense rows refuses sparse ones, so they are made dense.
     """
     X = as_met(X)
     if not (model.dense_only and sparse.issparse(X)) or model.preprocessing is not None or model.centres:
@@ -150,20 +151,20 @@ def predict_wrapped(model: AdditiveModel, X: Any) -> NDArray[Any]:
     return np.concatenate([model.estimator.predict(rows[start : start + step].toarray()) for start in starts])
 
 
-# ---- how the wrapped model computes --------------------------------------------------------------------------------
+# ---- the wrapped model's arithmetic --------------------------------------------------------------------------------
 
 
 def _own_scores(model: AdditiveModel, Z: Any) -> NDArray[np.floating[Any]]:
-    """Scores of the innermost model, for rows as the terms meet them."""
+    """Scores of the innermost model for preprocessed rows."""
     for step in model.steps:
         Z = _keeping_rows(step).transform(Z)
     return np.asarray(model.leaf.decision_function(Z))
 
 
 def _products(model: AdditiveModel) -> Callable[[NDArray[Any]], NDArray[np.floating[Any]]] | None:
-    """What the wrapped model's matrix product gives for each row among copies of itself, all rows in one call.
+    """Return a function for the wrapped model's scores of each row in a product with `COPIES` copies of the row.
 
-    None where the labels do not follow from such a product, or where stacked products round in another way.
+    None if the labels do not follow from such a product, or if stacked products round differently.
     """
     if model.leaf is None or model.ruled or model.preprocessing is not None or not model.by_product:
         return None
@@ -183,21 +184,21 @@ def _products(model: AdditiveModel) -> Callable[[NDArray[Any]], NDArray[np.float
     rng = np.random.default_rng(0)
     for dtype in (np.float32, np.float64):
         for row in rng.normal(size=(2, len(weights))).astype(dtype):
-            answered = leaf.decision_function(np.repeat(row[np.newaxis], COPIES, axis=0))
-            if not np.array_equal(np.ravel(product(np.stack([row, row]))[1]), np.ravel(answered[0])):
+            own = leaf.decision_function(np.repeat(row[np.newaxis], COPIES, axis=0))
+            if not np.array_equal(np.ravel(product(np.stack([row, row]))[1]), np.ravel(own[0])):
                 return None
     return products
 
 
 def _nameless(fitted: Any) -> Any:
-    """A fitted object that does not check the names of the columns."""
+    """Copy of a fitted object that does not check the names of the columns."""
     bare = copy.copy(fitted)
     vars(bare).pop("feature_names_in_", None)
     return bare
 
 
 def _keeping_rows(step: Any) -> Any:
-    """A step that does not overwrite the rows it transforms."""
+    """A transformer that does not overwrite its input."""
     if getattr(step, "copy", True):
         return step
     other = copy.copy(step)
@@ -209,14 +210,14 @@ def _keeping_rows(step: Any) -> Any:
 
 
 def _values(X: Any) -> NDArray[Any]:
-    """Rows as one C-ordered array of numbers, in the dtype in which a model meets them."""
+    """Rows as one C-ordered array, in the dtype that the wrapped model receives."""
     if not isinstance(X, np.ndarray):
         X = X.to_numpy() if hasattr(X, "to_numpy") else np.asarray(X)
     return np.ascontiguousarray(X.astype(np.float64) if X.dtype.kind not in "biuf" else X)
 
 
 def _distinct(rows: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
-    """Rows without repetitions, and where each of the given ones is among them."""
+    """Distinct rows, and the index of each given row among them."""
     if len(rows) < 2 or rows.shape[1] == 0:
         return rows, np.arange(len(rows))
     bytes_of_rows = rows.view(np.dtype((np.void, rows.shape[1] * rows.itemsize)))[:, 0]

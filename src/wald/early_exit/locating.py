@@ -1,4 +1,4 @@
-"""Where rows hold what a model cannot read: the row and column, put into the error that says so."""
+"""Adds the row and column of an invalid value to the error about it."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from scipy import sparse
 from ..engine.rows import PREPROCESSED_ROWS, is_frame, n_rows_of, take, to_array
 from ..models import AdditiveModel
 
-#: Rows that are searched at a time.
+#: Number of rows that are searched at a time.
 SEARCHED_ROWS = 4096
-#: How scikit-learn begins what it says of NaN and infinity; ``None`` stands where the place goes.
+#: Beginnings of scikit-learn's messages about NaN and infinity.
 NAN, INFINITY = "Input X contains NaN", "Input X contains infinity or a value too large for "
 
 
 def locate(error: Exception, X: Any, model: AdditiveModel | None, names: Any = None, word: str = "row") -> None:
-    """Put into an error where the value is that it speaks of, if it speaks of one that can be found.
+    """Add the place of an invalid value to the error about it, if the value can be found.
 
     Parameters
     ----------
@@ -28,11 +28,11 @@ def locate(error: Exception, X: Any, model: AdditiveModel | None, names: Any = N
         Raised while X was read; changed in place.
     X : rows as the user gave them
     model : AdditiveModel or None
-        Which reads them; None for an estimator that is no pipeline, and reads X itself.
+        The model that reads the rows; None for an estimator that is no pipeline.
     names : array-like of str or None
-        Of the columns, where X has none of its own.
+        Names of the columns, for X without names.
     word : str
-        What a row is called.
+        Noun for a row in messages.
     """
     message = str(error)
     try:
@@ -49,12 +49,12 @@ def locate(error: Exception, X: Any, model: AdditiveModel | None, names: Any = N
             )
         elif (found := _no_number(X)) is not None:
             row, column, value = found
-            holds = f"{_column(column, _names(X, names))} holds {value!r}, a {type(value).__name__}, in {word} {row}"
+            place = f"{_column(column, _names(X, names))} holds {value!r}, a {type(value).__name__}, in {word} {row}"
             error.args = (
-                f"{message}\nX must hold numbers: {holds}. Encode such columns before the model, as with a "
+                f"{message}\nX must hold numbers: {place}. Encode such columns before the model, as with a "
                 "ColumnTransformer in a pipeline.",
             )
-    except (ValueError, TypeError, KeyError, IndexError):  # X is stranger than the error says, which then stands
+    except (ValueError, TypeError, KeyError, IndexError):  # X cannot be searched: keep the error as it is
         return
 
 
@@ -79,9 +79,9 @@ def _column(number: int, names: Any) -> str:
 
 
 def _not_finite(X: Any, model: AdditiveModel | None, names: Any, nan: bool, word: str) -> str | None:
-    """Say where the first NaN, or infinity, is."""
+    """Return the place of the first NaN, or infinity, in words."""
     if model is not None and model.preprocessing is not None:
-        return _behind_front(X, model, names, nan, word)
+        return _after_preprocessing(X, model, names, nan, word)
     found = _first_in_table(X, np.isnan if nan else np.isinf)
     return None if found is None else f"{word} {found[0]}, {_column(found[1], _names(X, names))}"
 
@@ -99,8 +99,8 @@ def _first_in_table(X: Any, wrong: Callable[[Any], NDArray[np.bool_]]) -> tuple[
     return None
 
 
-def _behind_front(X: Any, model: AdditiveModel, names: Any, nan: bool, word: str) -> str | None:
-    """The first row that transformers refuse, or turn into what the model refuses, and what is wrong in it itself."""
+def _after_preprocessing(X: Any, model: AdditiveModel, names: Any, nan: bool, word: str) -> str | None:
+    """Return the first row that is invalid in or after preprocessing, and its invalid columns, in words."""
     preprocessing, n = model.preprocessing, n_rows_of(X)
 
     def fails(start: int, stop: int) -> bool:
@@ -112,7 +112,7 @@ def _behind_front(X: Any, model: AdditiveModel, names: Any, nan: bool, word: str
         return bool(np.any(np.isinf(values) | (np.isnan(values) & (not model.allow_nan))))
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # predict has given them
+        warnings.simplefilter("ignore")  # predict has issued them
         for start in range(0, n, PREPROCESSED_ROWS):
             stop = min(n, start + PREPROCESSED_ROWS)
             if fails(start, stop):
@@ -131,7 +131,7 @@ def _behind_front(X: Any, model: AdditiveModel, names: Any, nan: bool, word: str
 
 
 def _row_values(X: Any, row: int) -> list[Any]:
-    """Values of a row, as they are in X."""
+    """Values of a row before any conversion."""
     one = take(X, np.array([row]))
     if sparse.issparse(one):
         return list(one.toarray()[0])
@@ -151,11 +151,11 @@ def _is_infinite(value: Any) -> bool:
     return isinstance(value, float | np.floating) and bool(np.isinf(value))
 
 
-# ---- what is no number -----------------------------------------------------------------------------------------------
+# ---- values that are no numbers --------------------------------------------------------------------------------------
 
 
 def _no_number(X: Any) -> tuple[int, int, Any] | None:
-    """Row, column and value of the first column's first value that is no number."""
+    """Row, column and value of the first non-numeric value, column by column."""
     if sparse.issparse(X):
         return None
     if is_frame(X):

@@ -1,4 +1,4 @@
-"""What a row's unseen terms can add at most, surely: the bounds behind lossless exits, rounding included."""
+"""Bounds of the contribution of unseen terms, rounding included, for lossless exits."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ..engine.rows import column_of, is_frame
+from ..engine.rows import column_reader, is_frame
 from ..models import AdditiveModel
 from ..plan import Recipe
 from ..plan.moments import Floats
 from ..stopping import Lossless, Rule
 
-#: Rows are compared with ranges this many at a time.
+#: Number of rows that are compared with ranges at a time.
 CHECKED_ROWS = 4096
 
 
 def remainders(model: AdditiveModel, recipe: Recipe, rule: Lossless) -> tuple[Floats, Floats, Floats]:
-    """Sure bounds of (full score - readout) at every stage, and of rounding; of pairwise margins for many outputs."""
+    """Bounds of (full score - readout) at every stage, and of rounding; with several outputs, of pairwise margins."""
     terms = model.terms
     n = terms.n_terms
     low, high = terms.ranges(*_feature_ranges(model, rule))
@@ -45,13 +45,13 @@ def remainders(model: AdditiveModel, recipe: Recipe, rule: Lossless) -> tuple[Fl
     if model.decision.n_outputs > 1:
         below, above = np.minimum(below, -above), np.maximum(above, -below)
     rounding = terms.rounding(low, high, model.working_precision(np.float32))
-    slack = np.full(len(recipe.stage_terms), rounding + model.tie_margin)
-    return below, above, slack
+    tolerance = np.full(len(recipe.stage_terms), rounding + model.tie_margin)
+    return below, above, tolerance
 
 
 @dataclass(frozen=True, eq=False)
 class FeatureRanges:
-    """Between which values a user says that features lie, which lossless exits of linear models rely on.
+    """The user's bounds of the features, on which lossless exits of linear models rely.
 
     Attributes
     ----------
@@ -63,13 +63,13 @@ class FeatureRanges:
 
     @classmethod
     def of(cls, model: AdditiveModel, rule: Rule) -> FeatureRanges | None:
-        """Read the ranges of a rule; None where it has none, or the model needs none."""
+        """Read the ranges of a rule; None if it has none, or if the model does not use them."""
         if not isinstance(rule, Lossless) or (rule.low is None and rule.high is None):
             return None
         return cls(*_feature_ranges(model, rule)) if model.terms.needs_feature_ranges() else None
 
     def require(self, X: Any) -> None:
-        """Raise ValueError if a row of an array or CSR matrix shows a value outside."""
+        """Raise ValueError if a value of an array or CSR matrix lies outside."""
         for start in range(0, X.shape[0], CHECKED_ROWS):
             rows = X[start : start + CHECKED_ROWS]
             values = rows.toarray() if sparse.issparse(rows) else rows
@@ -82,12 +82,12 @@ class FeatureRanges:
                     "ranges that hold for all rows."
                 )
 
-    def broken_by(self, X: Any, columns: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Which rows of an array, a CSR matrix or a frame show a value outside in some of the columns."""
+    def violated_by(self, X: Any, columns: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Whether each row of an array, CSR matrix or frame has a value outside in one of the given columns."""
         if sparse.issparse(X):
             values = X.tocsr()[:, columns].toarray()
         elif is_frame(X):
-            column = column_of(X)
+            column = column_reader(X)
             values = np.column_stack([np.asarray(column(int(c)), dtype=np.float64) for c in columns])
         else:
             values = np.asarray(X)[:, columns]
@@ -98,7 +98,7 @@ class FeatureRanges:
 
 
 def _feature_ranges(model: AdditiveModel, rule: Lossless) -> tuple[Floats, Floats]:
-    """The ranges that a rule gives, a value for each feature."""
+    """Bounds of the features from a rule, broadcast to one value per feature."""
     n = model.terms.n_features
     if (rule.low is not None or rule.high is not None) and model.preprocessing is not None:
         raise ValueError(

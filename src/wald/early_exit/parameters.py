@@ -1,4 +1,4 @@
-"""The estimator's parameters: what is allowed, and what to say when something else comes."""
+"""Validation of the estimator's parameters."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..stopping.core.boundary import PROTECT
 
 
 def checked_rule(owner: Any) -> Rule:
-    """Check the parameters that say what is wanted, and give the stopping rule."""
+    """Check the parameters and return the stopping rule."""
     if owner.risk is not None and not (_is_number(owner.risk) and 0 <= owner.risk < 1):
         raise ValueError(f"risk must be None or a number at least 0 and below 1. Got {owner.risk!r} instead.")
     if not _is_share(owner.confidence):

@@ -1,4 +1,4 @@
-"""From a model and plan rows to a plan: the engine gives the stage scores that planning needs."""
+"""Planning: builds the problem that `plan` solves from a model, plan rows and the engine."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from .lossless import remainders
 from .request import Request, stage_scores, without_exits
 from .rows import Rows
 
-#: More plan rows than this improve nothing that could be measured.
+#: Largest numbers of plan rows; more made no measurable difference.
 MOST_ORDER_ROWS, MOST_VALIDATION_ROWS = 24_000, 16_000
-#: Single precision is left when its rounding leaves more than this share of the full scores in doubt.
+#: float64 is used if float32 rounding may change the labels of more than this share of the rows.
 MOST_REDONE = 0.05
-#: Rows on which that is found out, and values beyond which nobody tries.
+#: Number of rows for this test, and the largest value for which float32 is tried.
 PRECISION_ROWS, LARGEST_SINGLE = 1024, 1e15
-#: The squares of larger scores are no numbers any more.
+#: Larger scores are refused, since sums of their powers may overflow.
 LARGEST_SCORE = 1e100
-#: Of so few outputs, products with the non-zeros of a row take no longer than choosing among them.
+#: Up to this number of outputs, a full product with a row's non-zeros is as fast as selecting among them.
 FEW_OUTPUTS = 32
 
 NO_TERMS = np.empty(0, dtype=np.int64)
@@ -41,9 +41,9 @@ def make_plan(model: AdditiveModel, order: Rows, validation: Rows, request: Requ
     ----------
     model : AdditiveModel
     order : Rows
-        They give the order of the units, and the readouts.
+        Rows that determine the order of the units, and the readouts.
     validation : Rows
-        They choose the stages.
+        Rows that determine the stages.
     request : Request
     """
     order, validation, n_threads = (
@@ -105,9 +105,8 @@ def full_codes(model: AdditiveModel, packed: Packed, rows: Rows, n_threads: int)
 def cannot_pay(model: AdditiveModel, rows: Rows, request: Request) -> bool:
     """Whether no plan would be faster than the model itself, because the rows are sparse.
 
-    A plan must go through the non-zeros of a row to find those it wants, and look at what it has found more than once;
-    a linear model multiplies them, and is done. Counted in units a plan would pay, and yet take many times as long: it
-    is made only for features that cost something.
+    A plan must search the non-zeros of a row for the features of each stage, whereas a linear model multiplies each
+    non-zero once. A plan could save units, yet take many times as long, so it is made only for features with costs.
 
     Parameters
     ----------
@@ -123,7 +122,7 @@ def cannot_pay(model: AdditiveModel, rows: Rows, request: Request) -> bool:
 
 
 def plan_without_stages(model: AdditiveModel) -> Plan:
-    """Build the plan that evaluates everything."""
+    """Build the plan that evaluates every term of every row."""
     none, empty = np.empty(0, dtype=np.int64), np.empty(0)
     n = model.terms.n_terms
     total = float(n)
@@ -145,12 +144,12 @@ def plan_without_stages(model: AdditiveModel) -> Plan:
 
 
 def _confidence(model: AdditiveModel, scores: Floats) -> Floats:
-    """How clear full scores are; of one output, the distance to the threshold."""
+    """Confidence of full scores; with one output, the distance to the threshold."""
     return np.asarray(model.decision.judge(scores)[1], dtype=np.float64)
 
 
 def _precision(model: AdditiveModel, rows: Rows, request: Request) -> Precision:
-    """Single precision, unless its rounding would leave too many full scores in doubt, or a proof is wanted."""
+    """Choose float32, unless its rounding may change too many labels, or exits must be lossless."""
     X = rows.seen
     if "float32" not in model.terms.precisions or request.rule.lossless:
         return "float64"
@@ -158,7 +157,7 @@ def _precision(model: AdditiveModel, rows: Rows, request: Request) -> Precision:
         return "float64"
     try:
         packed = model.terms.pack(NO_TERMS, NO_SURROGATES, "float32")
-    except ValueError:  # numbers beyond single precision
+    except ValueError:  # values beyond the range of float32
         return "float64"
     some = X[:PRECISION_ROWS]
     scores, errors = packed.scores(some, model.working_precision, request.n_threads, single=True)
@@ -167,7 +166,7 @@ def _precision(model: AdditiveModel, rows: Rows, request: Request) -> Precision:
 
 
 def _units(model: AdditiveModel, rows: Rows, request: Request) -> Units:
-    """Terms that are paid for together: as the user says, or those whose values come from memory together."""
+    """Units from the user's groups and costs, or else from cache lines."""
     terms, given = model.terms, request.feature_costs is not None or request.feature_groups is not None
     by_column = terms.columns_read(NO_TERMS) is not None
     if given and by_column and model.preprocessing is not None:
@@ -182,7 +181,7 @@ def _units(model: AdditiveModel, rows: Rows, request: Request) -> Units:
 
 
 def _walk(model: AdditiveModel, recipe: Recipe, seen: StageScores, scores: Floats, request: Request) -> Walk:
-    """What a rule may know of the validation rows."""
+    """The walk of the validation rows, which a rule sees."""
     partial = request.rule.readout == "partial"
     imputed = low = high = slack = None
     binary = seen.scores is not None

@@ -1,4 +1,4 @@
-"""A model and its plan, compiled: rows in, codes and stages out. It never changes, so that threads share it."""
+"""A model and its plan, compiled: rows in, codes and stages out. It is immutable, so threads may share it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .full_model import FullModel
 from .lossless import FeatureRanges
 from .rows import check_finite, preprocessed
 
-#: Of so few rows most of an estimator's time goes into its own checks: there the engine evaluates everything.
+#: Up to this number of rows, the engine evaluates everything, as an estimator's input checks dominate its time.
 FEW_ROWS = 128
 
 Codes = NDArray[np.int32]
@@ -27,18 +27,18 @@ Codes = NDArray[np.int32]
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """One row on its way through the stages of a plan.
+    """One row at every stage of a plan.
 
     Attributes
     ----------
     scores : ndarray of shape (T + 1,)
-        The estimate at each stage (several outputs: its confidence), the last one from everything.
+        The estimate at each stage (with several outputs, its confidence), and the full score.
     low, high : ndarray of shape (T,)
-        The row leaves at the first stage whose score is below ``low`` or above ``high``.
+        The row exits at the first stage whose score is below ``low`` or above ``high``.
     costs : ndarray of shape (T + 1,)
-        What the row has cost at each stage.
+        Cumulative cost at each stage.
     stage : int
-        The stage at which it left; T is everything.
+        The stage at which the row exited; T stands for full evaluation.
     label : object
     """
 
@@ -51,7 +51,7 @@ class Trace:
 
     @property
     def cost(self) -> float:
-        """What the row cost."""
+        """Cost of the row."""
         return float(self.costs[self.stage])
 
 
@@ -63,11 +63,11 @@ class Predictor:
     model : AdditiveModel
     plan : Plan
     by_proof : bool
-        Whether only exits by proof are allowed: what is left may go to the wrapped model itself.
+        Whether only lossless exits are allowed; undecided rows may then go to the wrapped model itself.
     packed : Packed or None, default=None
-        The model's terms in the plan's order, where somebody has packed them already.
+        The model's terms, packed in the plan's order; None to pack them here.
     ranges : FeatureRanges or None, default=None
-        What exits rely on: a row that shows a value outside is evaluated in full.
+        Ranges on which exits rely; a row with a value outside is evaluated in full.
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class Predictor:
     # ---- many rows -------------------------------------------------------------------------------------------------
 
     def predict(self, X: Any, n_threads: int, budget: float | None) -> tuple[Codes, Codes]:
-        """Codes and stages of rows; the wrapped model labels those that the engine leaves open."""
+        """Codes and stages of rows; the wrapped model labels rows that the engine leaves undecided."""
         n_stages, at_end = self._reach(budget)
         if n_stages == 0 or (sparse.issparse(X) and self.model.centres):
             codes = self._everything(X, n_threads)
@@ -109,28 +109,28 @@ class Predictor:
         codes = parts[0][0] if len(parts) == 1 else np.concatenate([c for c, _ in parts])
         stages = parts[0][1] if len(parts) == 1 else np.concatenate([s for _, s in parts])
         if self._ranges is not None and at_end != "answer":
-            self._recall(X, codes, stages)
+            self._undo_unsafe_exits(X, codes, stages)
         if codes.size and codes.min() < 0:
             self._hand_over(X, codes)
         return codes, stages if n_stages > 0 else np.full_like(stages, self.plan.n_stages)
 
     def _everything(self, X: Any, n_threads: int) -> Codes | None:
-        """Codes of rows for which every term is evaluated, where the wrapped model gives them."""
+        """Codes of fully evaluated rows from the wrapped model; None if the engine should evaluate them."""
         if sparse.issparse(X) and self.model.centres and self.model.preprocessing is None:
-            return self._full.query(X)  # which leaves zeros where they are, or refuses
+            return self._full.predict(X)  # its steps leave zeros in place, or refuse sparse rows
         if n_rows_of(X) <= FEW_ROWS and self.model.preprocessing is None:
             return None
         if self._at_end == "pending":
-            return self._full.query(X)
+            return self._full.predict(X)
         return self._full.by_products(X, n_threads)
 
     def labels(self, codes: Codes) -> NDArray[Any]:
-        """What codes stand for."""
+        """Labels of codes."""
         classes = self.model.classes
         return codes.astype(classes.dtype) if self._codes_are_labels else classes.take(codes)
 
     def _reach(self, budget: float | None) -> tuple[int, AtEnd]:
-        """How many stages a call may go through, and what happens to rows that are left then."""
+        """Number of stages within the budget, and the treatment of rows that none of them decides."""
         if budget is not None:
             deepest = self.plan.affordable(budget)
             if deepest < self.plan.n_stages:
@@ -149,19 +149,19 @@ class Predictor:
             some = X if whole else take(X, np.arange(start, min(n, start + PREPROCESSED_ROWS)))
             yield self._cascade.predict(preprocessed(self.model, some), n_stages, at_end, n_threads)
 
-    def _recall(self, X: Any, codes: Codes, stages: Codes) -> None:
-        """Let no row leave that has shown a value outside of the ranges that its exit relies on."""
+    def _undo_unsafe_exits(self, X: Any, codes: Codes, stages: Codes) -> None:
+        """Undo the exits of rows with a value outside of the ranges among the features that were read."""
         assert self._ranges is not None
         for stage in range(self.plan.n_stages):
-            left = np.flatnonzero((stages == stage) & (codes >= 0))
-            if len(left):
+            exited = np.flatnonzero((stages == stage) & (codes >= 0))
+            if len(exited):
                 columns = self.model.terms.columns_read(self.plan.terms[: self.plan.stage_terms[stage]])
-                assert columns is not None  # ranges of features are for terms that read one
-                broken = left[self._ranges.broken_by(take(X, left), columns)]
-                codes[broken], stages[broken] = _core.PENDING, self.plan.n_stages
+                assert columns is not None  # only terms that read single features have ranges of features
+                unsafe = exited[self._ranges.violated_by(take(X, exited), columns)]
+                codes[unsafe], stages[unsafe] = _core.PENDING, self.plan.n_stages
 
     def _hand_over(self, X: Any, codes: Codes) -> None:
-        """Ask the wrapped model for the rows without a code; raise if one of them is not finite."""
+        """Label the rows without a code by the wrapped model; raise if one of them is not finite."""
         bad = np.flatnonzero((codes == _core.NOT_FINITE) | (codes == _core.HAND_OVER))
         if len(bad) and self.model.preprocessing is None:
             check_finite(self.model, take(X, bad))
@@ -170,9 +170,9 @@ class Predictor:
             if len(pending):
                 rows = take(X, pending)
                 codes[pending] = self._full.evaluated(rows, rows, 1)
-        left = np.flatnonzero(codes < 0)
-        if len(left):
-            codes[left] = self._full.at_ties(take(X, left))
+        unlabelled = np.flatnonzero(codes < 0)
+        if len(unlabelled):
+            codes[unlabelled] = self._full.at_ties(take(X, unlabelled))
 
     # ---- one row ---------------------------------------------------------------------------------------------------
 
@@ -190,18 +190,17 @@ class Predictor:
         code, stage = self._cascade.predict_one(x, n_stages, at_end, working)
         if code >= 0 and self._ranges is None:
             return code, stage
-        ranged = self._ranges is not None and at_end != "answer"
         codes, stages = np.array([code], dtype=np.int32), np.array([stage], dtype=np.int32)
-        if ranged:
-            self._recall(x[None], codes, stages)
+        if self._ranges is not None and at_end != "answer":
+            self._undo_unsafe_exits(x[None], codes, stages)
         if codes[0] < 0:
             self._hand_over(x[None], codes)
         return int(codes[0]), int(stages[0])
 
-    # ---- what stages see, of rows that do not leave ----------------------------------------------------------------
+    # ---- tracing ---------------------------------------------------------------------------------------------------
 
     def trace(self, X: Any, n_threads: int) -> tuple[NDArray[np.float64], Codes]:
-        """What every stage sees (n, T + 1), the full model last, and the stage at which each row leaves (n,)."""
+        """Estimates at every stage and full scores (n, T + 1), and the stage at which each row exits (n,)."""
         decision, Z = self.model.decision, to_array(preprocessed(self.model, X))
         check_finite(self.model, Z)
         trace = self._cascade.trace(Z, n_threads)
@@ -211,7 +210,7 @@ class Predictor:
         last = full[:, 0] if decision.n_outputs == 1 else decision.judge(full)[1]
         codes, stages = self._cascade.predict(Z, *self._reach(None), n_threads)
         if self._ranges is not None:
-            self._recall(Z, codes, stages)
+            self._undo_unsafe_exits(Z, codes, stages)
         if self.plan.evaluate_all:
             stages = np.full_like(stages, self.plan.n_stages)
         return np.column_stack([early.astype(np.float64), last]), stages

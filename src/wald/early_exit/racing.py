@@ -1,4 +1,4 @@
-"""Time a certified plan beside the model itself: a model of costs knows short ladders only, which no row leaves."""
+"""Time a certified plan against the model; the cost model alone was fitted on short plans without exits."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def kept_if_faster(
     promise: Promise,
     n_threads: int,
 ) -> tuple[Certificate, Plan]:
-    """Keep a certified plan if it is clearly faster than the model, and scale its costs to what was measured.
+    """Keep a certified plan if it is clearly faster than the model, and scale its costs to the measured time.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def kept_if_faster(
     n_threads : int
         Plan and model run on one thread each and on so many each; the plan's worse ratio counts.
     """
-    if promise.risk is None:  # a rule used as published is used
+    if promise.risk is None:  # without a risk, the rule is used as published
         return certificate, plan
     costs = plan.cost_model
     expected = expected_cost(model, plan, promise)

@@ -1,4 +1,4 @@
-"""Rows by name: dicts as a web service gets them, named tuples, and single rows, in the form that the model reads."""
+"""Conversion of single rows and of rows with names (dicts, named tuples) to the form that the model reads."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..models import AdditiveModel
 
 #: Libraries in which frames are built, the usual one first.
 LIBRARIES = ("pandas", "polars", "pyarrow")
-#: So many names are listed in a message.
+#: Largest number of names that a message lists.
 MOST_NAMED = 8
 
 
@@ -74,7 +74,7 @@ def read_row(owner: Any, model: AdditiveModel, x: Any) -> tuple[Any, bool]:
 
 
 def takes_raw(owner: Any, model: AdditiveModel) -> bool:
-    """Whether a row is no table's row: a text, or a dict for a pipeline that starts with a DictVectorizer."""
+    """Whether rows are no table: texts, or dicts for a pipeline that starts with a DictVectorizer."""
     return model.preprocessing is not None and getattr(owner, "n_features_in_", None) is None
 
 
@@ -91,8 +91,8 @@ def _record(x: Any) -> Mapping[str, Any] | None:
         return dict(x._asdict())
     if nw.dependencies.is_pandas_series(x) and len(x) and all(isinstance(name, str) for name in x.index):
         if not x.index.is_unique:
-            twice = x.index[x.index.duplicated()][0]
-            raise ValueError(f"x must have each name once. Got {twice!r} several times in its index.")
+            repeated = x.index[x.index.duplicated()][0]
+            raise ValueError(f"x must have each name once. Got {repeated!r} several times in its index.")
         return dict(zip(x.index, x.tolist(), strict=True))
     return None
 
@@ -240,7 +240,7 @@ def _needed(preprocessing: Any, names: Sequence[str]) -> list[str]:
 
 
 def _library(owner: Any) -> str | None:
-    """In which library frames are built: that of the rows of `fit`, or else one that is installed."""
+    """Library in which frames are built: that of the rows of `fit`, or else an installed one."""
     from importlib.util import find_spec
 
     library: str | None = getattr(owner, "_library", None)

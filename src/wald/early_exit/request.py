@@ -1,4 +1,4 @@
-"""The user's request for a plan, and the stage scores and costs of rows of which none leaves early."""
+"""The user's request for a plan, and the engine's stages without exits."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..stopping.core.boundary import Protect
 
 @dataclass(frozen=True, eq=False)
 class Request:
-    """The user's request for a plan; see `EarlyExitClassifier`."""
+    """The user's requirements of a plan; see `EarlyExitClassifier`."""
 
     rule: Rule
     risk: float | None
@@ -42,5 +42,5 @@ def without_exits(
 
 
 def stage_scores(trace: Trace, full: NDArray[np.int32]) -> StageScores:
-    """What the stages saw of rows, beside the full model's codes."""
+    """The stages' scores of rows, with the full model's codes."""
     return StageScores(full=full, scores=trace.scores, codes=trace.codes, confidence=trace.confidence)

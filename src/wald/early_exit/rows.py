@@ -1,4 +1,4 @@
-"""Rows on their way through ``fit``: one value, from the door to the certificate."""
+"""Rows of ``fit`` before and after preprocessing, as one value."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from .full_model import as_met
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Rows as they came, and as the terms of a model meet them.
+    """Rows before and after preprocessing.
 
     Parameters
     ----------
     raw : array-like, sparse matrix or data frame of shape (n_rows, n_columns)
-        As the wrapped estimator takes them.
+        Rows for the wrapped estimator.
     seen : array or CSR of shape (n_rows, n_features)
-        As the terms meet them: behind the steps of a pipeline that are not part of the terms.
+        Rows for the terms: after the steps of a pipeline that are not folded into the terms.
     groups : ndarray of shape (n_rows,) or None, default=None
     """
 
@@ -62,12 +62,12 @@ class Rows:
 
 
 def preprocessed(model: AdditiveModel, X: Any) -> Any:
-    """Rows as the terms meet them: behind the steps of a pipeline that are not part of the terms.
+    """Apply the steps of a pipeline that are not folded into the terms.
 
     Raises
     ------
     ValueError
-        For sparse rows where the terms include a step that moves zeros.
+        If rows are sparse and the terms include a step that maps zeros to other values.
     """
     if model.preprocessing is not None:
         X = model.preprocessing.transform(as_met(X))

@@ -1,4 +1,4 @@
-"""Plan on one part of the rows and certify on the other: once, or several times to keep the cheapest plan."""
+"""Plan on one part of the rows and certify on the other, for one split or for several, and keep the cheapest plan."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from .racing import kept_if_faster
 from .request import Request
 from .rows import Rows
 
-#: Shares of the time of `fit`, roughly: of a split, what planning takes; of everything, what comes before the timing.
+#: Approximate shares of time, for the progress bar: of planning in a split, and of all splits in `fit`.
 PLANNED, TIMED_FROM = 0.8, 0.9
 
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """A plan with its thresholds and certificate, what it saw of the validation rows, and its warnings."""
+    """A plan with its thresholds and certificate, its scores of the validation rows, and its warnings."""
 
     plan: Plan
     validation: StageScores
@@ -49,21 +49,21 @@ def plan_and_certify(
 ) -> Outcome:
     """Plan and certify, and keep the plan that costs least on the rows of its certificate.
 
-    What planning warns about is passed on for the plan that is kept.
+    Warnings of planning are issued for that plan only.
 
     Parameters
     ----------
     model : AdditiveModel
     rows : Rows
     draw : callable
-        Splits the rows that the model was not trained on, another way at every call.
+        Draws a random split of the rows that the model was not trained on.
     n_splits : int or "auto"
-        How many splits of the rows to try.
+        Number of splits to try.
     request : Request
     promise : Promise
         Its ``n_splits`` is set here.
     tell : callable
-        Told what is done from now on, and which share of everything is done already.
+        Reports the current step, and the share of the work that is done.
     """
     first = draw()
     n_independent = len(first.certificate if rows.groups is None else np.unique(rows.groups[first.certificate]))
@@ -92,14 +92,14 @@ def plan_and_certify(
     return kept
 
 
-def _part_of(report: Callable[[str, float], None], k: int, n_splits: int) -> Callable[[str, float], None]:
-    """Tell of one split of several as of a part of everything."""
+def _part_of(tell: Callable[[str, float], None], k: int, n_splits: int) -> Callable[[str, float], None]:
+    """Convert the progress of one split to the progress of all splits."""
     which = f", split {k + 1} of {n_splits}" if n_splits > 1 else ""
     return lambda name, done: report(name + which, TIMED_FROM * (k + done) / n_splits)
 
 
 def _everything(model: AdditiveModel, split: Split, rows: Rows, request: Request, promise: Promise) -> Outcome:
-    """Evaluate everything, without looking for a plan."""
+    """Return the outcome of evaluating everything, without planning."""
     _require_rows(split)
     plan = plan_without_stages(model)
     validation = seen_by(model, plan, rows.take(split.validation), request.n_threads)
@@ -132,7 +132,7 @@ def _outcome(
 
 
 def _require_rows(split: Split) -> None:
-    """Raise ValueError where there is nothing to plan on."""
+    """Raise ValueError if there are no rows to plan on."""
     order, validation = len(split.order), len(split.validation)
     if order < 1 or validation < 1:
         raise ValueError(
@@ -150,10 +150,9 @@ def certificate_share(fraction: float | str, model: AdditiveModel) -> float:
 
 
 def _number(n_splits: int | str, promise: Promise, n_certificate: int, model: AdditiveModel) -> int:
-    """How many splits: "auto" takes more than one where the certificate may show as many disagreements with them.
+    """Number of splits: "auto" is the largest that costs no allowed disagreement.
 
-    Models that plan on few rows try up to five: also where these lose the one row that might disagree, and two would
-    lose it, too.
+    Models with more than two `most_splits` also use them if even two splits would cost the only allowed disagreement.
     """
     if not isinstance(n_splits, str):
         return int(n_splits)
@@ -172,9 +171,9 @@ def _number(n_splits: int | str, promise: Promise, n_certificate: int, model: Ad
 
 
 def _cost(plan: Plan, rows: StageScores | None, request: Request, n_outputs: int) -> float:
-    """What a row of the certificate costs: by the user's own model, else in units.
+    """Mean cost of the certificate rows by the user's cost model, else in units.
 
-    Measured times would make another choice every time.
+    Measured times are not used, as the choice would not be reproducible.
     """
     model = request.cost if isinstance(request.cost, CostModel) else CostModel.of_units(plan.full_cost)
     if rows is None or plan.evaluate_all:

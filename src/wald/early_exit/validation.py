@@ -1,4 +1,4 @@
-"""Checks of rows: `fit` stores the names and the number of features, later calls must have the same."""
+"""Validation of input rows: names and number of features are recorded in `fit` and checked later."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .full_model import predict_wrapped
 
 
 def validate_fit_rows(owner: Any, X: Any) -> Any:
-    """Take names and number of features from the rows of `fit`."""
+    """Record names and number of features of the rows of `fit`, and return the rows."""
     X = _readable(X)
     if _is_raw(X):
         return X
@@ -30,7 +30,7 @@ def validate_fit_rows(owner: Any, X: Any) -> Any:
 
 
 def require_accepted(model: AdditiveModel, X: Any) -> None:
-    """Let a fitted estimator read one row of `fit`: what it refuses (names, their order, a number) is refused."""
+    """Predict one row of `fit`, so that the estimator raises for wrong names, their order or their number."""
     if n_rows_of(X) > 0:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of names that X lacks
@@ -38,7 +38,7 @@ def require_accepted(model: AdditiveModel, X: Any) -> None:
 
 
 def validate_rows(owner: Any, X: Any) -> Any:
-    """Check names and number of features of rows to be answered."""
+    """Check names and number of features of rows to predict."""
     n_features = getattr(owner, "n_features_in_", None)
     if n_features is None:
         return _readable(X)
@@ -70,10 +70,10 @@ def validate_rows(owner: Any, X: Any) -> Any:
 
 
 def _judges_names(model: AdditiveModel) -> bool:
-    """Whether the wrapped model itself finds its columns by name, or refuses them.
+    """Whether the wrapped model itself checks or selects columns by name.
 
-    Steps of scikit-learn that were fitted on arrays know how many columns there are, and read them by position: there
-    the names of `fit` hold. A step that knows neither is the user's own, and picks what it wants.
+    Steps of scikit-learn that were fitted on arrays check the number of columns and read them by position, so the names
+    of `fit` are checked instead. A step without either attribute is the user's own and may select columns by name.
     """
     preprocessing = model.preprocessing
     if preprocessing is None:
@@ -83,7 +83,7 @@ def _judges_names(model: AdditiveModel) -> bool:
 
 
 def _readable(X: Any) -> Any:
-    """Rows as given; Arrow's arrays of texts, whose values no vectorizer takes for texts, as arrays of these."""
+    """Convert Arrow arrays of texts, which vectorizers cannot read, to NumPy arrays; return other rows unchanged."""
     if isinstance(X, np.ndarray | list | tuple) or hasattr(X, "shape"):
         return X
     arrow = nw.dependencies.get_pyarrow()

@@ -1,4 +1,4 @@
-"""What runs a plan: rows in, codes and stages out. It knows arrays, stages and thresholds, and no family of models."""
+"""Engines that evaluate plans: rows in, codes and stages out. They do not depend on families of models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The compiled engine, as Python sees it: any rows in, pieces of them to the extension."""
+"""Python interface of the compiled engine: converts any rows to pieces that the extension reads."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .. import _core
 from .interface import AtEnd, Codes, Decided, Floats, Readout, Trace, Working
 from .rows import Columns, Piece, is_frame, pieces, whole_block
 
-#: Fewer rows than this are not worth waking a second thread for.
+#: Calls with fewer rows than this use one thread.
 INLINE_ROWS = 256
 
 
@@ -103,11 +103,11 @@ class CompiledCascade:
         return np.concatenate([codes for codes, _ in parts]), np.concatenate([stages for _, stages in parts])
 
     def trace(self, X: Any, n_threads: int) -> Trace:
-        """What every stage sees of rows, of which none leaves."""
-        seen = [self._engine.trace(piece.rows, n_threads) for piece in pieces(X)]
+        """Estimates of every stage for all rows, without exits."""
+        parts = [self._engine.trace(piece.rows, n_threads) for piece in pieces(X)]
         if self._model.decision.n_outputs == 1:
-            return Trace(np.concatenate(seen), None, None)
-        return Trace(None, np.concatenate([s[0] for s in seen]), np.concatenate([s[1] for s in seen]))
+            return Trace(np.concatenate(parts), None, None)
+        return Trace(None, np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts]))
 
     def _piece(self, piece: Piece, n_stages: int, at_end: AtEnd, n_threads: int) -> tuple[Codes, Codes]:
         if len(piece.rows) < INLINE_ROWS:
@@ -116,23 +116,23 @@ class CompiledCascade:
         return self._engine.predict(piece.rows, n_stages, at_end, working, n_threads)
 
     def _working(self, *dtypes: np.dtype[Any]) -> float:
-        """The unit roundoff in which the wrapped model computes for rows of these dtypes: the coarsest."""
+        """Largest unit roundoff of the wrapped model for rows of these dtypes."""
         for dtype in dtypes:
             if dtype not in self._known:
                 self._known[dtype] = self._model.working_precision(dtype)
         return max(self._known[dtype] for dtype in dtypes)
 
     def _by_columns(self, X: Any, n_stages: int, at_end: AtEnd, n_threads: int) -> tuple[Codes, Codes]:
-        """A frame's rows, from the columns that they need: first those of the stages, then all for the rows left."""
+        """Codes and stages of a frame's rows: reads the stages' columns first, and all columns for undecided rows."""
         assert self._read is not None
         columns = Columns(X)
         rows = columns.rows(self._read[n_stages - 1])
         last: AtEnd = "answer" if at_end == "answer" else "pending"
         codes, stages = self._engine.predict(rows, n_stages, last, self._working(*columns.dtypes), n_threads)
-        left = np.flatnonzero(codes == _core.PENDING)
-        if at_end == "full" and len(left):
+        undecided = np.flatnonzero(codes == _core.PENDING)
+        if at_end == "full" and len(undecided):
             rows = columns.rows(range(self._n_features))
-            rows.take(left)
+            rows.take(undecided)
             working = self._working(*columns.dtypes)
-            codes[left], stages[left] = self._engine.predict(rows, n_stages, at_end, working, n_threads)
+            codes[undecided], stages[undecided] = self._engine.predict(rows, n_stages, at_end, working, n_threads)
         return codes, stages

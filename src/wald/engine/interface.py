@@ -1,4 +1,4 @@
-"""What every engine offers, compiled or not: terms that are packed, and a cascade of stages on them."""
+"""Interface of all engines, compiled or not: packed terms, and a cascade of stages on them."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
 
-#: What happens to rows that are left after the last stage of a call: they are evaluated in full, get the last stage's
-#: own answer, or are left open.
+#: Treatment of rows that no stage of a call decides: evaluate them in full, give them the label of the last stage, or
+#: return the code `PENDING`.
 AtEnd = Literal["full", "answer", "pending"]
-#: From the dtype of rows to the unit roundoff in which the wrapped model computes for them.
+#: Maps the dtype of rows to the unit roundoff in which the wrapped model computes for them.
 Working = Callable[[np.dtype[Any]], float]
 
 
 class Trace(NamedTuple):
-    """What every stage sees of rows, of which none leaves.
+    """Estimates of every stage for all rows, without exits.
 
     Attributes
     ----------
     scores : ndarray of shape (n_rows, n_stages) or None
-        One output: the estimate.
+        The estimates of models with one output.
     codes : int32 ndarray of shape (n_rows, n_stages) or None
-        Several outputs: the label that the stage would answer.
+        The stages' labels, for models with several outputs.
     confidence : ndarray of shape (n_rows, n_stages) or None
-        Several outputs: how clear it is.
+        The confidence of these labels.
     """
 
     scores: NDArray[Any] | None
@@ -49,15 +49,15 @@ class Rule(Protocol):
 
     @property
     def threshold(self) -> float:
-        """Of "sign"."""
+        """Threshold of kind "sign"."""
 
     @property
     def tie_positive(self) -> bool:
-        """Of "sign": whether a score at the threshold is class 1."""
+        """For kind "sign": whether a score at the threshold is class 1."""
 
     @property
     def break_ties(self) -> bool:
-        """Of "votes": whether equal votes are not for the first class."""
+        """For kind "votes": whether sums of scores break ties; otherwise the first class wins."""
 
     @property
     def n_outputs(self) -> int:
@@ -65,7 +65,7 @@ class Rule(Protocol):
 
 
 class Decided(Protocol):
-    """What an engine must know of a model beside its terms."""
+    """The facts of a model that an engine needs in addition to its terms."""
 
     @property
     def decision(self) -> Rule:
@@ -80,38 +80,38 @@ class Decided(Protocol):
 
 
 class Readout(Protocol):
-    """From the values of the first terms to an estimate of the scores."""
+    """Linear estimate of the scores from the values of the first terms."""
 
     @property
     def weights(self) -> Floats:
-        """Of shape (n_outputs, n_terms)."""
+        """Weights of shape (n_outputs, n_terms)."""
 
     @property
     def bias(self) -> Floats:
-        """Of shape (n_outputs,)."""
+        """Bias of shape (n_outputs,)."""
 
 
 class Cascade(Protocol):
-    """Stages on packed terms. It never changes, so that threads share it."""
+    """Stages on packed terms; immutable, so threads may share it."""
 
     def predict(self, X: Any, n_stages: int, at_end: AtEnd, n_threads: int) -> tuple[Codes, Codes]:
-        """Codes and stages of rows that meet the terms; a code below 0 says why there is none."""
+        """Codes and stages of preprocessed rows; a negative code says why there is no label."""
 
     def predict_one(self, x: NDArray[Any], n_stages: int, at_end: AtEnd, working: float) -> tuple[int, int]:
         """Code and stage of one row, a float32, float64 or uint8 array."""
 
     def trace(self, X: Any, n_threads: int) -> Trace:
-        """What every stage sees of rows, of which none leaves."""
+        """Estimates of every stage for all rows, without exits."""
 
     def decide(self, scores: NDArray[Any], error: float) -> Codes:
-        """Codes of full scores that are known to within `error`; `HAND_OVER` where another label is as near."""
+        """Codes of full scores with error at most `error`; `HAND_OVER` where the error may change the label."""
 
 
 class Packed(Protocol):
-    """Terms in the order of a plan, ready to be evaluated."""
+    """Terms packed for an engine, in the order of a plan."""
 
     def scores(self, X: Any, working: Working, n_threads: int, single: bool = False) -> tuple[Floats, Floats]:
-        """Full scores (n, n_outputs), and how far each row's may be from the wrapped model's own (n,)."""
+        """Full scores (n, n_outputs), and bounds of their distance to the wrapped model's own (n,)."""
 
     def cascade(
         self,

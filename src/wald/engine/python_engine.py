@@ -1,4 +1,4 @@
-"""The same engine in plain NumPy, for terms that are not compiled: it calls a function for their values.
+"""The engine in plain NumPy, for terms whose values a Python function computes.
 
 All sums run from left to right, so that a row's scores depend on the row alone.
 """
@@ -16,14 +16,14 @@ from ..utils.exits import exits
 from .interface import AtEnd, Codes, Decided, Floats, Readout, Rule, Trace, Working
 from .rows import n_rows_of, take, to_array
 
-#: Rows are evaluated so many at a time.
+#: Number of rows that are evaluated at a time.
 ROWS = 4096
 #: Unit roundoff of float64.
 U = 2.0**-53
 
 
-class Valued(Protocol):
-    """Terms with a function for their values; see `wald.models.Terms`."""
+class TermValues(Protocol):
+    """Terms that compute their values in Python; see `wald.models.Terms`."""
 
     coef: Floats
     intercept: Floats
@@ -37,16 +37,16 @@ class Valued(Protocol):
 
 
 class PythonTerms:
-    """Terms whose values a function of Python computes.
+    """Terms whose values a Python function computes.
 
     Parameters
     ----------
-    terms : Valued
+    terms : TermValues
     order : int64 ndarray
         The terms of early stages in their order.
     """
 
-    def __init__(self, terms: Valued, order: NDArray[np.int64]) -> None:
+    def __init__(self, terms: TermValues, order: NDArray[np.int64]) -> None:
         self.terms, self.order = terms, np.asarray(order, dtype=np.int64)
 
     def scores(self, X: Any, working: Working, n_threads: int, single: bool = False) -> tuple[Floats, Floats]:
@@ -77,7 +77,7 @@ class PythonTerms:
 
 
 class PythonCascade:
-    """Stages on terms of Python."""
+    """Stages on terms whose values a Python function computes."""
 
     def __init__(
         self,
@@ -108,7 +108,7 @@ class PythonCascade:
         return int(codes[0]), int(stages[0])
 
     def trace(self, X: Any, n_threads: int) -> Trace:
-        """What every stage sees of rows, of which none leaves."""
+        """Estimates of every stage for all rows, without exits."""
         X = to_array(X)
         values = self._packed.terms.values(X, self._packed.order)
         finite = np.isfinite(values).all(axis=1)
@@ -125,7 +125,7 @@ class PythonCascade:
         return Trace(None, codes, confidence)
 
     def decide(self, scores: NDArray[Any], error: float) -> Codes:
-        """Codes of full scores that are known to within `error`."""
+        """Codes of full scores with error at most `error`."""
         full = np.asarray(scores, dtype=np.float64)
         return decide(self._model.decision, full, np.full(len(full), error + self._model.tie_margin))
 
@@ -134,21 +134,21 @@ class PythonCascade:
         decision, order = self._model.decision, self._packed.order
         active = np.arange(len(codes))
         values = np.empty((len(codes), int(self._stage_terms[n_stages - 1]) if n_stages else 0))
-        seen = 0
+        evaluated = 0
         for t in range(n_stages):
             m = int(self._stage_terms[t])
-            if m > seen:
-                values[active, seen:m] = self._packed.terms.values(take(X, active), order[seen:m])
-            seen = m
+            if m > evaluated:
+                values[active, evaluated:m] = self._packed.terms.values(take(X, active), order[evaluated:m])
+            evaluated = m
             z = self._estimate(values[active], t)
             finite = np.isfinite(z).all(axis=1)
             label, leaves = self._leaving(z, t)
             if at_end == "answer" and t == n_stages - 1:
                 leaves, label = np.ones(len(z), dtype=bool), _forced(decision, z, label)
             label = np.where(finite, label, _core.NOT_FINITE)
-            gone = leaves | ~finite
-            codes[active[gone]], stages[active[gone]] = label[gone], t
-            active = active[~gone]
+            decided = leaves | ~finite
+            codes[active[decided]], stages[active[decided]] = label[decided], t
+            active = active[~decided]
         if at_end == "full" and len(active):
             scores, errors = self._packed.scores(take(X, active), self._model.working_precision, 1)
             finite = np.isfinite(scores).all(axis=1)
@@ -163,7 +163,7 @@ class PythonCascade:
             return _sums(values[:, : self._stage_terms[stage]], readout.weights, readout.bias)
 
     def _leaving(self, z: Floats, stage: int) -> tuple[Codes, NDArray[np.bool_]]:
-        """The label that each estimate gives, and whether the row leaves with it."""
+        """Labels of estimates, and whether the rows exit at this stage."""
         low, high = self._low[stage], self._high[stage]
         if self._model.decision.n_outputs == 1:
             leaves, above = exits(z[:, 0], low, high)
@@ -173,7 +173,7 @@ class PythonCascade:
 
 
 def judge(decision: Rule, z: Floats) -> tuple[Codes, Floats]:
-    """Labels of estimates of several outputs, and how far each is from another label: not above 0, no exit.
+    """Labels of estimates of several outputs, and their confidence; a row without positive confidence cannot exit.
 
     Parameters
     ----------
@@ -185,7 +185,7 @@ def judge(decision: Rule, z: Floats) -> tuple[Codes, Floats]:
     -------
     codes : int32 ndarray of shape (n_rows,)
     confidence : float64 ndarray of shape (n_rows,)
-        NaN where an estimate is.
+        NaN where an estimate is NaN.
     """
     worth = z if decision.kind == "argmax" else _smallest(decision, z)
     codes = worth.argmax(axis=1).astype(np.int32)
@@ -197,7 +197,7 @@ def judge(decision: Rule, z: Floats) -> tuple[Codes, Floats]:
 
 
 def decide(decision: Rule, scores: Floats, errors: Floats) -> Codes:
-    """Labels of full scores, each known to within its row's error; `HAND_OVER` where another label is as near.
+    """Labels of full scores with bounded errors; `HAND_OVER` where the error may change the label.
 
     Parameters
     ----------
@@ -232,7 +232,7 @@ def decide(decision: Rule, scores: Floats, errors: Floats) -> Codes:
 
 
 def _forced(decision: Rule, z: Floats, label: Codes) -> Codes:
-    """The answer of a stage that must answer."""
+    """Labels of the last stage of a call that may not evaluate further."""
     if decision.n_outputs > 1:
         return label
     threshold = decision.threshold
@@ -249,7 +249,7 @@ def _sums(values: Floats, weights: Floats, bias: Floats) -> Floats:
 
 
 def _smallest(decision: Rule, z: Floats) -> Floats:
-    """For every class, its smallest decision against any rival."""
+    """Smallest pairwise score of every class against its rivals."""
     smallest = np.full((len(z), decision.n_classes), np.inf)
     for pair, (i, j) in enumerate(_pairs(decision.n_classes)):
         smallest[:, i] = np.minimum(smallest[:, i], z[:, pair])

@@ -1,4 +1,4 @@
-"""How many threads to use: joblib's word, capped by the engine's limit; and that limit, for threadpoolctl."""
+"""Number of threads from ``n_jobs``, joblib and the engine's limit, which threadpoolctl can set."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ def effective_threads(n_jobs: int | None) -> int:
     Parameters
     ----------
     n_jobs : int or None
-        As everywhere in scikit-learn: None means 1, or what an enclosing ``joblib.parallel_config`` says; -1
-        means every processor, -2 all but one, and so on.
+        As in scikit-learn: None means 1 or the value of an enclosing ``joblib.parallel_config``, -1 all processors, -2
+        all but one, and so on.
 
     Returns
     -------
     int
-        At least 1, and at most the engine's limit, which ``threadpoolctl.threadpool_limits`` sets. Inside a
-        joblib worker also at most the share of threads that joblib left to it (``inner_max_num_threads``).
+        At least 1, and at most the engine's limit, which ``threadpoolctl.threadpool_limits`` sets. Inside a joblib
+        worker also at most the worker's share of threads (``inner_max_num_threads``).
     """
-    given: Any = n_jobs  # by a user
+    given: Any = n_jobs  # not yet validated
     if given is not None and (isinstance(given, bool) or not isinstance(given, Integral) or given == 0):
         raise ValueError(f"n_jobs must be None or a non-zero integer (-1: all processors). Got {n_jobs!r}.")
     if n_jobs == 1:
         return 1
-    backend, enclosing = get_active_backend()  # as in joblib.effective_n_jobs, which would ask for it once more
+    backend, enclosing = get_active_backend()  # as in joblib.effective_n_jobs, which would call it again
     wanted = int(backend.effective_n_jobs(n_jobs=n_jobs or enclosing))
     if backend.nesting_level:
         wanted = min(wanted, _worker_share(wanted))
@@ -40,9 +40,9 @@ def effective_threads(n_jobs: int | None) -> int:
 
 
 def _worker_share(default: int) -> int:
-    """Return the threads that joblib leaves to each of its workers, or `default` where it does not say."""
+    """Return joblib's number of threads per worker, or `default` if it is not set."""
     try:
-        return int(os.environ["OMP_NUM_THREADS"])  # where joblib writes it for every library
+        return int(os.environ["OMP_NUM_THREADS"])  # joblib sets it in its workers
     except (KeyError, ValueError):
         return default
 

@@ -1,7 +1,7 @@
-"""A fitted model, seen as terms: ``F(x) = b + sum_j a_j T_j(x)``, and its own decision rule.
+"""A fitted model as terms, ``F(x) = b + sum_j a_j T_j(x)``, with its own decision rule.
 
-This part of wald knows models and nothing of stopping. A family of models is a subclass of `Terms` in one file, and
-a `Family` that says how its fitted models are read.
+This package does not depend on stopping rules. A family of models is a subclass of `Terms` in one file, and a `Family`
+that reads its fitted models.
 """
 
 from __future__ import annotations
@@ -52,12 +52,12 @@ def decompose(estimator: Any, *, fold: bool = True) -> AdditiveModel:
         one inside a pipeline, a search, a frozen estimator, a binary threshold classifier or a binary calibrated
         classifier.
     fold : bool, default=True
-        Whether scalers and imputers become part of the terms. If not, all steps stay in front of the model.
+        Whether scalers and imputers become part of the terms. If not, all steps remain preprocessing.
 
     Returns
     -------
     AdditiveModel
-        Its terms and decision, with copies of the numbers.
+        Its terms and decision, which own copies of the model's arrays.
 
     Raises
     ------
@@ -132,7 +132,7 @@ def decompose(estimator: Any, *, fold: bool = True) -> AdditiveModel:
 
 
 def _require_inherited(model: Any, family: Family) -> None:
-    """Refuse a subclass with its own way to decide: its coefficients would say nothing about its labels."""
+    """Refuse a subclass that overrides a method which decides labels: its coefficients need not determine them."""
     for method in family.methods:
         own = getattr(type(model), method)
         inherited = any(own is getattr(base, method, None) for base in family.models if isinstance(model, base))

@@ -1,4 +1,4 @@
-"""The contract of a family of models: what its terms promise, checked on a fitted model."""
+"""Contract checks of a family of models, on a fitted model."""
 
 from __future__ import annotations
 
@@ -22,15 +22,14 @@ def check_terms(terms: Terms, estimator: Any, X: Any) -> None:
     ----------
     terms : Terms
     estimator : estimator
-        The fitted classifier that they were read from, or a pipeline that ends with it. It must be one that
-        `decompose` reads.
+        The fitted classifier that they were read from, or a pipeline that ends with it; `decompose` must support it.
     X : {array-like, sparse matrix} of shape (n_rows, n_features)
-        Some rows as the terms meet them, at least two, none of them NaN.
+        At least two preprocessed rows without NaN.
 
     Raises
     ------
     AssertionError
-        If a promise does not hold; the message begins with its name in brackets.
+        If a check fails; the message begins with its name in brackets.
 
     Examples
     --------
@@ -46,7 +45,7 @@ def check_terms(terms: Terms, estimator: Any, X: Any) -> None:
             problems = list(clause(terms, estimator, to_array(X)))
         except AssertionError as error:
             problems = [str(error)]
-        except Exception as error:  # whatever a family raises is a broken promise
+        except Exception as error:  # any exception of a family fails the check
             problems = [f"it raises {type(error).__name__}: {error}"]
         if problems:
             raise AssertionError(f"[{name}] {type(terms).__name__}: {problems[0]}")
@@ -92,12 +91,12 @@ def _values(terms: Terms, estimator: Any, X: Any) -> Iterator[str]:
         yield "values(X, which) must be the columns 'which' of values(X)"
 
 
-def _row_alone(terms: Terms, estimator: Any, X: Any) -> Iterator[str]:
+def _batch_invariance(terms: Terms, estimator: Any, X: Any) -> Iterator[str]:
     packed = terms.pack(np.arange(terms.n_terms))
     together = _scores(packed, X)
     for i in (0, n_rows_of(X) // 2, n_rows_of(X) - 1):
         if not np.array_equal(_scores(packed, take(X, np.array([i])))[0], together[i], equal_nan=True):
-            yield f"the scores of row {i} alone are not, to the last bit, those among other rows"
+            yield f"the scores of row {i} alone differ from its scores in a batch"
     backwards = np.arange(n_rows_of(X))[::-1]
     if not np.array_equal(_scores(packed, take(X, backwards)), together[backwards], equal_nan=True):
         yield "scores change with the order of the rows"
@@ -115,7 +114,7 @@ def _labels(terms: Terms, estimator: Any, X: Any) -> Iterator[str]:
     model = decompose(estimator)
     rows = X if model.preprocessing is None else None
     if rows is None:
-        yield "give the innermost model, whose rows are those that meet the terms"
+        yield "pass the innermost model: this pipeline has preprocessing that the terms do not include"
         return
     scores, errors = terms.pack(np.empty(0, dtype=np.int64)).scores(X, model.working_precision, 1)
     codes = model.decision.codes(scores)
@@ -175,12 +174,12 @@ def _file(terms: Terms, estimator: Any, X: Any) -> Iterator[str]:
         yield "terms that went through a file have other scores"
 
 
-#: Promises by the name that messages give them.
+#: Checks by their names in messages.
 CLAUSES: dict[str, Clause] = {
     "shape": _shape,
     "names": _names,
     "values": _values,
-    "a row alone": _row_alone,
+    "a row alone": _batch_invariance,
     "sum": _sum,
     "labels": _labels,
     "bounds": _bounds,

@@ -1,4 +1,4 @@
-"""What the affine steps of a pipeline do to each raw column, as one map."""
+"""The affine steps of a pipeline as one map of the raw columns."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 __all__ = ["ColumnMap", "read_step"]
 
-# What each foldable step reads when it transforms a row.
+# Attributes that transform reads, by type of foldable step.
 READ_BY_TRANSFORM: dict[type, tuple[str, ...]] = {
     StandardScaler: ("mean_", "scale_", "with_mean", "with_std"),
     MinMaxScaler: ("scale_", "min_", "clip"),
@@ -24,25 +24,25 @@ READ_BY_TRANSFORM: dict[type, tuple[str, ...]] = {
     SimpleImputer: ("statistics_", "missing_values"),
 }
 
-# Steps with smaller or larger scales stay in front of the model.
+# Steps with smaller or larger scales are not folded into the model.
 LEAST_SCALE, MOST_SCALE = 2.0**-60, 2.0**60
 DERIVED: Any = None  # default of a field that __post_init__ computes from the others
 
 
 @dataclass(frozen=True, eq=False)
 class ColumnMap:
-    """An affine map of every column, and the value that stands in for NaN.
+    """An affine map of every column, and the value that replaces NaN.
 
     Parameters
     ----------
     scale, shift : float64 ndarray of shape (n_features,)
         A raw value x becomes ``x * scale + shift``.
     fill : float64 ndarray of shape (n_features,) or None, default=None
-        What a raw NaN becomes, after scale and shift. None: a NaN is an error.
+        Value of the map at NaN. None: a NaN is an error.
     magnitude : float64 ndarray of shape (n_features,), optional
-        ``|x * scale| + magnitude`` bounds every value that the folded steps pass through, carried to the end of
-        the map. Their roundings are relative to that, not to the final value, which may be small by
-        cancellation. ``|shift|`` when missing.
+        ``|x * scale| + magnitude`` bounds every intermediate value of the folded steps, in units of the output.
+        Rounding errors are relative to this bound; the output itself may be small by cancellation. ``|shift|`` by
+        default.
     """
 
     scale: NDArray[np.float64]
@@ -66,13 +66,13 @@ class ColumnMap:
         Returns
         -------
         ColumnMap
-            Scale 1, shift 0, NaN refused.
+            Scale 1, shift 0 and no `fill`.
         """
         return cls(np.ones(n_features), np.zeros(n_features))
 
     @property
     def is_identity(self) -> bool:
-        """Whether the map leaves every value, NaN included, as it is."""
+        """Whether the map changes no value, NaN included."""
         return self.fill is None and bool(np.all(self.scale == 1) and np.all(self.shift == 0))
 
     def then(self, later: ColumnMap) -> ColumnMap:
@@ -86,8 +86,7 @@ class ColumnMap:
         Returns
         -------
         ColumnMap
-            One map that does both. A NaN passes through this one if it has no `fill`, and meets that of
-            `later`.
+            The composition. Without a `fill` of its own it has that of `later`.
         """
         fill = later.fill if self.fill is None else self.fill * later.scale + later.shift
         return ColumnMap(
@@ -147,7 +146,7 @@ def read_step(step: Any) -> ColumnMap | None:
     sklearn.exceptions.NotFittedError
         If the step could be read but is not fitted.
     """
-    # Subclasses may transform in their own way: they stay in front of the model.
+    # Subclasses may override transform, so they are not folded.
     if type(step) not in READ_BY_TRANSFORM:
         return None
     check_is_fitted(step)
@@ -158,7 +157,7 @@ def read_step(step: Any) -> ColumnMap | None:
     if isinstance(step, MinMaxScaler):
         scale, shift = step.scale_, step.min_
     else:
-        # x -> (x - centre) / spread; a scaler may keep statistics that it does not use.
+        # x -> (x - centre) / spread; a scaler may have statistics that it does not use.
         centre = spread = None
         if isinstance(step, StandardScaler):
             centre, spread = step.mean_ if step.with_mean else None, step.scale_ if step.with_std else None
@@ -171,25 +170,25 @@ def read_step(step: Any) -> ColumnMap | None:
         shift = np.zeros(step.n_features_in_) if centre is None else -_floats(centre) * scale
     columns = ColumnMap(_floats(scale), _floats(shift))
     scales = np.abs(columns.scale)
-    # Error bounds know neither over- nor underflow of scales beyond these.
+    # The error bounds do not cover over- and underflow by scales beyond these.
     readable = np.isfinite(columns.shift) & (scales >= LEAST_SCALE) & (scales <= MOST_SCALE)
     return columns if readable.all() else None
 
 
 def _read_imputer(imputer: SimpleImputer) -> ColumnMap | None:
-    plain = isinstance(imputer.missing_values, float) and np.isnan(imputer.missing_values)
-    if not plain or imputer.add_indicator:
+    replaces_nan = isinstance(imputer.missing_values, float) and np.isnan(imputer.missing_values)
+    if not replaces_nan or imputer.add_indicator:
         return None
     try:
         statistics = _floats(imputer.statistics_)
-    except (TypeError, ValueError):  # words
+    except (TypeError, ValueError):  # strings
         return None
-    if not np.isfinite(statistics).all():  # a column of NaN is dropped, and the columns behind it move up
+    if not np.isfinite(statistics).all():  # the imputer drops a column that was all NaN in fit
         return None
-    # What is filled in is the statistic, cast in ways that depend on the data seen in fit: one row shows it.
+    # The imputer casts its statistics in ways that depend on the data seen in fit, so a row of NaN is transformed.
     probe = np.full((1, len(statistics)), np.nan)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about feature names, which do not matter to the answer
+        warnings.simplefilter("ignore")  # about missing feature names
         filled = np.asarray(imputer.transform(probe), dtype=np.float64)[0]
     return ColumnMap(np.ones(len(filled)), np.zeros(len(filled)), filled)
 

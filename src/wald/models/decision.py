@@ -1,4 +1,4 @@
-"""How a model turns its scores into a label, and how clear that label is."""
+"""The rule by which a model turns scores into labels, and the confidence of a label."""
 
 from __future__ import annotations
 
@@ -25,8 +25,7 @@ class Decision:
     n_classes : int
         Number of classes.
     threshold : float, default=0.0
-        For ``"sign"``: class 1 is answered when the score lies above. May be infinite: then the answer is
-        constant.
+        For ``"sign"``: scores above it are class 1. If it is infinite, the label is constant.
     tie_positive : bool, default=False
         For ``"sign"``: whether a score of exactly `threshold` is class 1.
     break_ties : bool, default=False
@@ -36,7 +35,7 @@ class Decision:
     Raises
     ------
     ValueError
-        If the kind is unknown, or cannot serve so many classes.
+        If the kind is unknown, or does not support `n_classes`.
     """
 
     kind: Literal["sign", "argmax", "votes"]
@@ -78,7 +77,7 @@ class Decision:
         """
         scores = self._table(F)
         if self.kind == "sign":
-            # A NumPy scalar keeps its dtype in a comparison: float32 scores meet the threshold in float64.
+            # A NumPy scalar keeps its dtype, so float32 scores are compared with the threshold in float64.
             threshold = np.float64(self.threshold)
             above = scores[:, 0] >= threshold if self.tie_positive else scores[:, 0] > threshold
             return np.asarray(above, dtype=np.int32)
@@ -88,7 +87,7 @@ class Decision:
         return np.asarray(tally.argmax(axis=1), dtype=np.int32)
 
     def judge(self, Z: ArrayLike) -> tuple[NDArray[np.int32], NDArray[np.floating]]:
-        """Labels for estimated scores, and how clear each is.
+        """Labels for estimated scores, and their confidence.
 
         Parameters
         ----------
@@ -132,7 +131,7 @@ class Decision:
         return [(i, j) for i in range(self.n_classes) for j in range(i + 1, self.n_classes)]
 
     def margins(self) -> NDArray[np.float64]:
-        """Rows that turn scores into the margins that decide: the score itself, or that of every pair of classes.
+        """Matrix from scores to the margins that decide: the scores themselves, or differences of two classes' scores.
 
         Returns
         -------
@@ -147,7 +146,7 @@ class Decision:
         return margins
 
     def towards(self, code: int) -> NDArray[np.float64]:
-        """How much each score speaks for a label: its own score, less the mean of its rivals'.
+        """Weights of the scores in the mean margin of a label over its rivals.
 
         Parameters
         ----------
@@ -184,10 +183,10 @@ class Decision:
         return votes
 
     def _votes_and_sums(self, scores: NDArray[np.floating]) -> NDArray[np.float64]:
-        """scikit-learn's one-vs-rest view of pairwise scores.
+        """One-vs-rest scores from pairwise scores, as scikit-learn computes them.
 
-        Not libsvm's: here a score of exactly 0 is a vote for the first class of the pair. The order of the
-        additions is scikit-learn's, so that equal input gives equal bits.
+        Unlike in libsvm, a score of exactly 0 is a vote for the first class of the pair. Additions are in
+        scikit-learn's order, so that results are bit-identical.
         """
         votes = np.zeros((len(scores), self.n_classes))
         sums = np.zeros((len(scores), self.n_classes))
@@ -197,5 +196,5 @@ class Decision:
             second_wins = scores[:, pair] < 0
             votes[:, i] += ~second_wins
             votes[:, j] += second_wins
-        # Squeezed into (-1/3, 1/3), a sum never outweighs a vote.
+        # Sums are mapped into (-1/3, 1/3), so that they never outweigh a vote.
         return np.asarray(votes + sums / (3 * (np.abs(sums) + 1)))

@@ -1,7 +1,7 @@
-"""Surrogate terms: cheap functions of a row that are no terms of the model, yet predict much of its score.
+"""Linear surrogates: directions whose dot products with a row predict the scores.
 
-A linear function costs a kernel machine about one kernel evaluation. The certificate does not care where an estimate
-came from.
+In a kernel machine, such a dot product costs about as much as one kernel evaluation. The certificate is valid for any
+estimate, whatever its source.
 """
 
 from __future__ import annotations
@@ -12,10 +12,9 @@ from .units import Floats
 
 
 def linear_surrogates(X: Floats, scores: Floats, weights: Floats, n_directions: int) -> Floats:
-    """Directions whose products with a row explain the scores best, linearly.
+    """Fit directions by weighted ridge regression of the scores (N, K) on the rows (N, d).
 
-    The weighted ridge regression of the scores (N, K) on the rows (N, d) gives K directions; of their fitted values
-    the leading principal components are kept.
+    If the K directions are more than `n_directions`, the leading principal components of their fitted values are kept.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Which models are read, and how: one entry per family."""
+"""Registry of the supported families of models and their readers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Family", "Reading", "family_of", "register"]
 
-#: Products of sparse rows with weights have one order of additions; those of dense rows depend on their number.
+#: Products with sparse rows add up in a fixed order; with dense rows, the order depends on the number of rows.
 SPARSE: Literal["sparse"] = "sparse"
 
 
@@ -39,19 +39,19 @@ class Reading:
     decision : Decision
         From scores to labels.
     dtype : dtype
-        The coarsest dtype of its coefficients.
+        The least precise dtype of its coefficients.
     steps : list of (str, transformer), default=[]
-        What the model itself does to rows before it adds up anything.
+        Transformations that the model itself applies to rows first.
     folded : bool, default=False
         Whether the terms include steps of a pipeline.
     centres : bool, default=False
-        Whether such a step moves zeros.
+        Whether such a step maps zeros to other values.
     watches : tuple of Watch, default=()
-        Of the models inside.
+        Watches of the inner models.
     row_by_row : {"always", "sparse", "never"}, default="never"
-        For which rows the model's own arithmetic for a row knows nothing of the rows beside it.
+        For which rows the model's own scores are independent of the batch, to the last bit.
     by_product : bool, default=False
-        Whether the model adds up ``X @ coef_.T + intercept_``.
+        Whether the model's scores are ``X @ coef_.T + intercept_``.
     dense_only : bool, default=False
         Whether the model refuses sparse rows, which the terms take.
     """
@@ -81,9 +81,9 @@ class Family:
     attributes : tuple of str
         Attributes that decide their labels.
     read : callable
-        Takes the model and `decompose`, gives a `Reading`.
+        Takes the model and `decompose`; returns a `Reading`.
     thresholds : bool, default=True
-        Whether thresholds and calibrators around such a model read the score that decides its labels.
+        Whether threshold classifiers and calibrators use the same score of such a model as its own predict.
     """
 
     models: tuple[type, ...]
@@ -99,12 +99,11 @@ def family_of(model: Any) -> Family | None:
     Parameters
     ----------
     model : object
-        Anything.
 
     Returns
     -------
     Family or None
-        None when no family has it.
+        None if no family supports it.
     """
     return next((family for family in _FAMILIES if isinstance(model, family.models)), None)
 
@@ -115,14 +114,14 @@ def register(family: Family) -> None:
     Parameters
     ----------
     family : Family
-        Takes the place of one that was registered for the same classes.
+        Replaces a family that was registered for the same classes.
 
     Raises
     ------
     TypeError
         If it is no `Family`.
     ValueError
-        If some of its classes are read already, together with others.
+        If some, but not all, of its classes belong to a registered family.
     """
     if not isinstance(family, Family):
         raise TypeError(f"family must be a wald.models.Family. Got {type(family).__name__} instead.")
@@ -145,12 +144,12 @@ def _linear(model: Any, decompose: Callable[[Any], AdditiveModel]) -> Reading:
 def _kernel(model: Any, decompose: Callable[[Any], AdditiveModel]) -> Reading:
     terms, decision = read_kernel(model)
     dense_only = not sparse.issparse(model.support_vectors_)
-    # libsvm converts rows to float64, and goes through them one by one
+    # libsvm converts rows to float64 and evaluates them one by one
     return Reading(terms, decision, np.dtype(np.float64), row_by_row="always", dense_only=dense_only)
 
 
 def _naive_bayes(model: Any, decompose: Callable[[Any], AdditiveModel]) -> Reading:
-    # The weights are the first that rows meet; a prior of float64 does not undo a product in float32.
+    # The product with the weights sets the precision, even if the prior is float64.
     dtype = np.dtype(model.feature_log_prob_.dtype) if hasattr(model, "feature_log_prob_") else np.dtype(np.float64)
     return Reading(*read_naive_bayes(model), dtype, binarizing_steps(model), row_by_row=SPARSE)
 

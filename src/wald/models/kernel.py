@@ -26,16 +26,16 @@ if TYPE_CHECKING:
 
 __all__ = ["KernelTerms"]
 
-#: The engine takes no more.
+#: Limits of the engine.
 MOST_DEGREE: int = _core.LIMITS["degree"]
 MOST_FEATURES: int = _core.LIMITS["kernel_features"]
 #: Terms that the engine evaluates at a time: the lanes of the widest registers.
 LANES = {"float32": _core.LIMITS["lanes_float32"], "float64": _core.LIMITS["lanes_float64"]}
-#: A machine that was trained on sparse rows keeps only the features that its support vectors have, from here on.
+#: Above this number of features, a machine trained on sparse rows keeps only those in some support vector.
 SPARSE_FEATURES = 2048
-#: Packed support vectors may take this much memory.
+#: Largest size of packed support vectors.
 PACKED_BYTES = 8 << 30
-#: Surrogates are not made for more features than these, and linear ones are no more than so many directions.
+#: Largest number of features for which surrogates are fitted, and of linear surrogates.
 SURROGATE_FEATURES, MOST_DIRECTIONS = 4096, 15
 CSR_PARTS = ("data", "indices", "indptr")
 _NAMES = {"rbf": "RBF", "poly": "polynomial", "sigmoid": "sigmoid"}
@@ -54,7 +54,7 @@ class KernelTerms(Terms):
     degree : int
         Degree of ``"poly"``.
     support_vectors : float64 ndarray or CSR array of shape (n_terms, n_features)
-        Support vectors, as the kernel sees them (after `columns`).
+        Support vectors, after `columns`.
     coef : float64 ndarray of shape (n_outputs, n_terms)
         Weight of each support vector in each output.
     intercept : float64 ndarray of shape (n_outputs,)
@@ -84,17 +84,17 @@ class KernelTerms(Terms):
 
     @property
     def allow_nan(self) -> bool:
-        """Whether something stands in for NaN."""
+        """Whether `columns` replaces NaN."""
         return self.columns is not None and self.columns.fill is not None
 
     @property
     def takes_sparse(self) -> bool:
-        """Whether zeros stay zeros on the way to the kernel."""
+        """Whether `columns` maps zeros to zeros."""
         return self.columns is None or not bool(np.any(self.columns.shift))
 
     @property
     def description(self) -> str:
-        """In words."""
+        """The kernel's name in messages."""
         return f"{_NAMES[self.kernel]} kernel machine"
 
     def values(self, X: Any, which: Sequence[int] | NDArray[np.intp] | None = None) -> NDArray[np.float64]:
@@ -110,7 +110,7 @@ class KernelTerms(Terms):
         Returns
         -------
         float64 ndarray of shape (n_rows, n_terms) or (n_rows, len(which))
-            Kernel values of every row with the support vectors.
+            Kernel values of rows and support vectors.
         """
         terms = self
         if which is not None:
@@ -121,14 +121,14 @@ class KernelTerms(Terms):
         return terms._packed(np.arange(terms.n_terms)).values(X, effective_threads(-1))
 
     def after(self, columns: ColumnMap, n_steps: int = 1) -> KernelTerms:
-        """Put a map of the columns in front of the kernel.
+        """Apply a map of the columns before the kernel.
 
         Parameters
         ----------
         columns : ColumnMap
-            What happens to a raw row before it meets the present terms.
+            The map of a raw row to a row of the present terms.
         n_steps : int, default=1
-            Makes no difference here.
+            Ignored: `ColumnMap.magnitude` bounds the rounding.
 
         Returns
         -------
@@ -147,7 +147,7 @@ class KernelTerms(Terms):
         return np.full(n, 0.0 if bounded else -np.inf), np.full(n, 1.0 if bounded else np.inf)
 
     def rounding(self, low: Floats, high: Floats, working: float) -> float:
-        """Bound of all rounding, the engine's and the wrapped model's, of an RBF machine."""
+        """Bound of the rounding errors of the engine and of the wrapped RBF machine together."""
         # K = exp(-E) errs by K dE, dE <= c u gamma (|x| + |s|)^2 <= c u (8 gamma |s|^2 + 2 E), and E exp(-E) < 1/2.
         u, vectors = 2.0**-53, self.support_vectors
         depth = vectors.shape[1] + self.n_terms + 64
@@ -161,7 +161,7 @@ class KernelTerms(Terms):
     def surrogates(
         self, X: Any, scores: Floats, n_classes: int
     ) -> Callable[[Floats, Ints], tuple[Surrogates, Floats]] | None:
-        """Landmarks of an RBF machine; directions of the others."""
+        """Landmarks for RBF kernels, linear directions for others."""
         too_few = X.shape[0] < LEAST_ROWS
         if sparse.issparse(X) or sparse.issparse(self.support_vectors) or X.shape[1] > SURROGATE_FEATURES or too_few:
             return None
@@ -185,17 +185,17 @@ class KernelTerms(Terms):
         return self.support_vectors
 
     def mapped(self, X: Any) -> Any:
-        """Rows as the kernel sees them."""
+        """Rows after `columns`."""
         return X if self.columns is None else self.columns.apply(X)
 
     def block_length(self, precision: str) -> int:
-        """A register of terms."""
+        """Number of lanes in a register."""
         return LANES[precision]
 
     # ---- the engine, and files -------------------------------------------------------------------------------------
 
     def pack(self, order: Ints, surrogates: Surrogates = NO_SURROGATES, precision: Precision = "float64") -> Packed:
-        """Pack for the compiled engine: early terms first, in the order of the plan, and all others behind them."""
+        """Pack for the compiled engine: first the plan's terms in their order, then all others."""
         return self._packed(order, surrogates, precision)
 
     def _packed(
@@ -237,7 +237,7 @@ class KernelTerms(Terms):
         return CompiledTerms(packed)
 
     def _kept_features(self) -> NDArray[np.int32] | None:
-        """Features that some support vector has; None where all features are kept."""
+        """Features that are non-zero in some support vector; None if all features are kept."""
         vectors = self.support_vectors
         if not sparse.issparse(vectors) or self.n_features <= SPARSE_FEATURES:
             return None
@@ -249,31 +249,33 @@ class KernelTerms(Terms):
 
     @property
     def packed_size(self) -> str:
-        """Support vectors, and the features that are kept of them."""
+        """Number of support vectors and of their kept features."""
         kept = self._kept_features()
         return f"{self.n_terms} support vectors of {self.n_features if kept is None else len(kept)} features"
 
     def packed_bytes(self, n_surrogates: int, precision: str) -> int:
-        """Packed vectors, and what is kept for each term, feature and row."""
+        """Bound of the memory of packed vectors and of the arrays per term, feature and row."""
         n_terms, single = self.n_terms + n_surrogates, precision == "float32"
-        thin = sparse.issparse(self.support_vectors)  # these are made dense first
+        is_sparse = sparse.issparse(self.support_vectors)  # sparse vectors are made dense first
         kept = self._kept_features()
         width = self.n_features if kept is None else len(kept)
         lanes = LANES[precision]
-        of_value = 8 * thin * n_terms + 4 * padded(n_terms, LANES["float32"]) * single
-        of_value += 8 * padded(n_terms, LANES["float64"])
+        per_kept_feature = 8 * is_sparse * n_terms + 4 * padded(n_terms, LANES["float32"]) * single
+        per_kept_feature += 8 * padded(n_terms, LANES["float64"])
         outputs = 1 if self.n_outputs == 1 else padded(self.n_outputs, lanes)
         coefs = padded(n_terms, lanes) * (outputs * 12 + self.n_outputs * 24 + 64)
-        # where a feature is kept; a row as it comes and as a list, in both precisions; scipy's choice of columns
-        of_feature = (20 if thin else 0) + 4 + 8
-        return int(width * of_value + coefs + self.n_features * of_feature + (width + LANES["float32"]) * 36)
+        # per feature: its kept index and scipy's column selection; per kept feature: a dense and a sparse row, in both
+        # precisions (36 bytes)
+        per_feature = (20 if is_sparse else 0) + 4 + 8
+        buffers = (width + LANES["float32"]) * 36
+        return int(width * per_kept_feature + coefs + self.n_features * per_feature + buffers)
 
     def stages_bytes(self, stage_terms: Sequence[int]) -> int:
-        """Readouts."""
+        """Bound of the memory of readouts."""
         return readout_bytes(stage_terms, self.n_outputs)
 
     def encode(self, arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
-        """Support vectors, their weights, the kernel, and what stands before it."""
+        """Encode support vectors, coefficients, the kernel and `columns`."""
         vectors, columns = self.support_vectors, self.columns
         arrays |= {"coef": self.coef, "intercept": self.intercept}
         if sparse.issparse(vectors):
@@ -297,7 +299,7 @@ class KernelTerms(Terms):
 
     @classmethod
     def decode(cls, section: Any, stock: Any, n_outputs: int) -> Self:
-        """Build again what `encode` gave."""
+        """Build terms from what `encode` returned."""
         n_features = section.integer("n_features", 1, MOST_FEATURES)
         coef = stock.floats("coef", n_outputs, None)
         n_terms = coef.shape[1]

@@ -1,8 +1,7 @@
-"""Landmarks: vectors moved by gradient descent until their kernel values predict a score best.
+"""Landmarks: vectors that are optimized so that their kernel values predict the scores.
 
-A stage may read any cheap function of a row: the certificate does not care where an estimate came from. Support vectors
-were chosen to draw a boundary, and many are needed to say how far a row is from it; a few vectors that are free to move
-say it better.
+The certificate is valid for any estimate, so a stage may use any cheap function of a row. Support vectors are chosen to
+separate the classes; many of them are needed to estimate a score, and a few optimized vectors estimate it better.
 """
 
 from __future__ import annotations
@@ -13,12 +12,12 @@ from scipy.optimize import minimize
 
 from .units import Floats
 
-#: Landmarks are optimized in blocks, each with those before it held fast, so that every stage has its own best ones.
+#: Landmarks are optimized in blocks, with earlier blocks held fixed, so that every stage has optimized landmarks.
 BLOCKS = (16, 16, 32, 64)
-#: Steps of L-BFGS for each block; more of them fit the plan rows alone.
+#: Iterations of L-BFGS for each block; more would overfit the plan rows.
 STEPS = 50
 RIDGE = 1e-5
-#: Fewer rows than this are too few to place landmarks.
+#: Least number of rows to fit landmarks on.
 LEAST_ROWS = 64
 
 
@@ -26,17 +25,17 @@ def rbf_landmarks(X: Floats, scores: Floats, weights: Floats, start: Floats, gam
     """Optimize landmarks for the estimates of the first stages.
 
     Minimizes the weighted squared error of the best linear estimate of the scores from ``exp(-gamma |x - v_j|^2)``
-    over the landmarks v_j. The readout is solved for at every step (variable projection), so that the gradient is that
-    of the landmarks alone.
+    over the landmarks v_j. The readout is solved for at every evaluation (variable projection), so that the gradient is
+    with respect to the landmarks only.
 
     Parameters
     ----------
     X : ndarray of shape (n, d)
-        Plan rows, as the kernel sees them.
+        Plan rows, in the space of the support vectors.
     scores : ndarray of shape (n, K)
     weights : ndarray of shape (n,)
     start : ndarray of shape (m, d)
-        Where landmarks start from: support vectors in their greedy order.
+        Initial landmarks: support vectors in their greedy order.
     gamma : float
 
     Returns
@@ -68,7 +67,7 @@ def rbf_landmarks(X: Floats, scores: Floats, weights: Floats, start: Floats, gam
 
 
 def _unit(X: Floats) -> float:
-    """A power of 16 by which features are divided: steps of the optimizer fit features of about 1."""
+    """Power of 16 near the root mean square of the features, by which they are divided for the optimizer."""
     largest = float(np.abs(X).max(initial=0.0))
     if largest == 0:
         return 1.0

@@ -1,4 +1,4 @@
-"""Models that decide by weighted sums of feature values."""
+"""Linear models: terms are feature values."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 __all__ = ["LinearTerms"]
 
-#: The engine takes no more.
+#: Limit of the engine.
 MOST_FEATURES: int = _core.LIMITS["linear_features"]
-#: Behind folded steps, weights count as no smaller than this in the bounds.
+#: Least weight in the bounds when pipeline steps are folded.
 LEAST_WEIGHT = 2.0**-27
-#: What float32 loses at most when a product underflows, as a multiple of its unit roundoff.
+#: Largest absolute error of a float32 product that underflows, divided by the unit roundoff.
 UNDERFLOW = 2.0**-125
 
 
@@ -42,24 +42,24 @@ class LinearTerms(Terms):
     intercept : float64 ndarray of shape (n_outputs,)
         Intercepts.
     fill : float64 ndarray of shape (n_features,) or None, default=None
-        Raw value that stands in for NaN. None: a NaN is an error.
+        Raw value that replaces NaN. None: a NaN is an error.
     coef_bound, intercept_bound : float64 ndarrays of the shapes of `coef` and `intercept`, optional
-        ``|x| @ coef_bound.T + intercept_bound`` bounds the sum of the sizes of everything that the wrapped
-        model adds up. It exceeds the sum of the terms here where a pipeline centres columns, or where the
-        weights themselves are sums over support vectors: there the model cancels large values, and its
-        rounding is relative to those. ``|coef|`` and ``|intercept|`` when missing.
+        ``|x| @ coef_bound.T + intercept_bound`` bounds the sum of the absolute values of all summands in the wrapped
+        model. It exceeds the sum over the terms here if a pipeline centres columns, or if the weights are sums over
+        support vectors: large values then cancel, and rounding errors are relative to these. ``|coef|`` and
+        ``|intercept|`` by default.
     depth : int, optional
-        Number of roundings that a value goes through in the wrapped model, at most: to first order its score
-        is within ``depth * u * (|x| @ coef_bound.T + intercept_bound)`` of the exact one, u its unit
-        roundoff. The number of features and a few when missing.
+        Largest number of roundings that a value passes through in the wrapped model. To first order, its score is
+        within ``depth * u * (|x| @ coef_bound.T + intercept_bound)`` of the exact one, where u is its unit roundoff.
+        ``n_features + 2`` by default.
     """
 
     family: ClassVar[str] = "linear"
     unit_name: ClassVar[str] = "features"
     own_weights: ClassVar[bool] = True
-    certificate_share: ClassVar[float] = 0.6  # the weights say something of the plan themselves
+    certificate_share: ClassVar[float] = 0.6  # planning needs fewer rows, as it uses the weights
     most_splits: ClassVar[int] = 5
-    timed_rows: ClassVar[int] = 16_000  # cheap models are as slow as the rows' memory
+    timed_rows: ClassVar[int] = 16_000  # cheap models are memory-bound, so rows must exceed the cache
     timed_repeats: ClassVar[int] = 7
     plans_sparse_rows: ClassVar[bool] = False
     rest_by_model: ClassVar[bool] = False
@@ -81,17 +81,17 @@ class LinearTerms(Terms):
 
     @property
     def n_features(self) -> int:
-        """Number of columns: one a term."""
+        """Number of columns, one per term."""
         return self.n_terms
 
     @property
     def allow_nan(self) -> bool:
-        """Whether something stands in for NaN."""
+        """Whether `fill` replaces NaN."""
         return self.fill is not None
 
     @property
     def description(self) -> str:
-        """In words."""
+        """The model's name in messages."""
         return "linear model"
 
     def values(self, X: Any, which: Sequence[int] | NDArray[np.intp] | None = None) -> NDArray[np.float64]:
@@ -107,13 +107,13 @@ class LinearTerms(Terms):
         Returns
         -------
         float64 ndarray of shape (n_rows, n_terms) or (n_rows, len(which))
-            The feature values, NaN replaced where the model replaces it.
+            Feature values, with NaN replaced by `fill`.
         """
         order = np.arange(self.n_terms) if which is None else np.asarray(which)
         return self._packed(order).values(X, effective_threads(-1))
 
     def columns_read(self, terms: Ints) -> Ints:
-        """Each term reads the column of its number."""
+        """Term j reads column j."""
         return terms
 
     def after(self, columns: ColumnMap, n_steps: int = 1) -> LinearTerms:
@@ -122,16 +122,16 @@ class LinearTerms(Terms):
         Parameters
         ----------
         columns : ColumnMap
-            What happens to a raw row before it meets the present terms.
+            The map of a raw row to a row of the present terms.
         n_steps : int, default=1
-            Number of pipeline steps behind the map: each rounds a value a few times.
+            Number of pipeline steps in the map; each rounds a value a few times.
 
         Returns
         -------
         LinearTerms
             Terms for the rows before the map.
         """
-        # The wrapped model may overflow on the way although no term is large: weights count as no smaller than this.
+        # Intermediate values may overflow in the wrapped model although no term is large, hence LEAST_WEIGHT.
         bound = np.maximum(self.coef_bound, LEAST_WEIGHT)
         shifted = [
             math.fsum((*row * columns.shift, start)) for row, start in zip(self.coef, self.intercept, strict=True)
@@ -148,17 +148,17 @@ class LinearTerms(Terms):
     # ---- bounds ----------------------------------------------------------------------------------------------------
 
     def needs_feature_ranges(self) -> bool:
-        """A term is a feature, or what stands in for it."""
+        """Always: terms are features."""
         return True
 
     def ranges(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
-        """Those of the features, and of what stands in for them."""
+        """Bounds of the features, extended to `fill`."""
         if self.fill is None:
             return low, high
         return np.minimum(low, self.fill), np.maximum(high, self.fill)
 
     def rounding(self, low: Floats, high: Floats, working: float) -> float:
-        """Bound of all rounding, the engine's and the wrapped model's."""
+        """Bound of the rounding errors of the engine and of the wrapped model together."""
         size = np.maximum(np.abs(low), np.abs(high))
         with np.errstate(invalid="ignore"):
             largest = np.where(self.coef_bound == 0, 0.0, self.coef_bound * size).sum(axis=1).max()
@@ -166,7 +166,7 @@ class LinearTerms(Terms):
         return 4.0 * total * ((self.n_terms + 16) * 2.0**-53 + (self.depth + 16) * working)
 
     def score_error(self, most: float, working: float) -> float:
-        """As ``LinearModel::error`` of the engine has it."""
+        """The same bound as ``LinearModel::error`` of the engine."""
         size = most * float(self.coef_bound.max(axis=0).sum()) + float(self.intercept_bound.max())
         if not size <= (2.0**100 if working > 2.0**-50 else 2.0**1000):
             return math.inf
@@ -182,7 +182,7 @@ class LinearTerms(Terms):
         costs: ArrayLike | Mapping[str, float] | None,
         run: int,
     ) -> Units:
-        """Features, one by one, in the user's groups, or in runs of neighbours."""
+        """Single features, the user's groups, or runs of neighbouring features."""
         return feature_units(self.n_terms, names, groups, costs, run)
 
     def pack(self, order: Ints, surrogates: Surrogates = NO_SURROGATES, precision: Precision = "float64") -> Packed:
@@ -202,24 +202,24 @@ class LinearTerms(Terms):
         return CompiledTerms(packed, columns=np.asarray(order, dtype=np.int64))
 
     def packed_bytes(self, n_surrogates: int, precision: str) -> int:
-        """Coefficients by output, padded, and copies of them; their bounds; places of the features."""
+        """Bound of the memory of padded coefficients, their copies and bounds, and of the features' indices."""
         width = padded(self.n_terms, 8)
         return self.n_outputs * (3 * width + 8) * 8 + 64 * width
 
     def stages_bytes(self, stage_terms: Sequence[int]) -> int:
-        """Readouts, and with one output a table of all stages by all terms."""
+        """Bound of the memory of readouts and, with one output, of the table of stages by terms."""
         table = max(stage_terms, default=0) * padded(len(stage_terms), 8) * 8 if self.n_outputs == 1 else 0
         return readout_bytes(stage_terms, self.n_outputs) + table
 
     def encode(self, arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
-        """Weights and their bounds."""
+        """Encode weights and their bounds."""
         arrays |= {
             "coef": self.coef,
             "intercept": self.intercept,
             "coef_bound": self.coef_bound,
             "intercept_bound": self.intercept_bound,
         }
-        by_columns = not self.coef.flags.c_contiguous  # products take another way then, and round otherwise
+        by_columns = not self.coef.flags.c_contiguous  # matrix products round differently with another layout
         if by_columns:
             arrays["coef"] = self.coef.T
         if self.fill is not None:
@@ -228,7 +228,7 @@ class LinearTerms(Terms):
 
     @classmethod
     def decode(cls, section: Any, stock: Any, n_outputs: int) -> Self:
-        """Weights and their bounds."""
+        """Build terms from what `encode` returned."""
         by_columns = section.flag("by_columns")
         coef = stock.floats("coef", None, n_outputs).T if by_columns else stock.floats("coef", n_outputs, None)
         n_features = coef.shape[1]

@@ -1,4 +1,4 @@
-"""A fitted classifier, seen as a sum of terms and a rule that turns sums into labels."""
+"""A fitted classifier as a sum of terms and a decision rule."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from .watch import Watch, digest
 
 __all__ = ["AdditiveModel"]
 
-# The dtypes that scikit-learn's scalers and imputers keep; they turn any other into float64. Rows of float16 never
-# reach them: see `as_met`.
+# Dtypes that scikit-learn's scalers and imputers preserve; they convert others to float64. float16 rows are converted
+# before, by `as_met`.
 KEPT_BY_STEPS = (np.float32, np.float64)
 
 
@@ -29,40 +29,40 @@ class AdditiveModel:
     Parameters
     ----------
     estimator : estimator
-        The fitted estimator whose labels are promised. It answers the rows that are handed over.
+        The fitted estimator whose labels are promised. It also labels the rows that the engine leaves undecided.
     terms : Terms
-        The score as a sum, for the rows that `preprocessing` gives (raw rows without preprocessing).
+        The score as a sum, for rows after `preprocessing`.
     decision : Decision
-        From scores to labels.
+        The rule from scores to labels.
     preprocessing : Pipeline or None
-        Fitted steps that are applied to raw rows first; None when rows meet the terms directly.
+        Fitted steps that are applied to raw rows first; None if the terms take raw rows.
     classes : ndarray of shape (n_classes,)
-        The labels that codes stand for.
+        Label of each code.
     n_features_in : int or None
-        Number of raw columns, where the estimator knows it.
+        Number of raw columns; None if the estimator does not know it.
     feature_names_in : ndarray of str or None
-        Their names, where it knows them.
+        Names of the raw columns; None if the estimator does not know them.
     allow_nan : bool
-        Whether a NaN among the rows that meet the terms has an answer.
+        Whether preprocessed rows may hold NaN.
     tie_margin : float, default=0.0
-        Absolute. A score within this of the threshold, or at this distance, must be handed to the estimator:
-        the rounding of its own threshold on probabilities decides there, not the score.
+        Largest absolute distance of a score from the threshold at which the rounding of the estimator's own threshold
+        on probabilities may decide. The estimator itself must label such rows.
     dtype : dtype, default=float64
         Dtype of the wrapped model's coefficients.
     folded : bool, default=False
         Whether the terms include steps of a pipeline, which compute in the dtype of the rows.
     steps : tuple of transformers, default=()
-        These steps, in their order; empty where only their numbers are there.
+        These steps, in their order; empty if the model was loaded without them.
     centres : bool, default=False
-        Whether a folded step moves zeros, which only dense rows show it.
+        Whether a folded step maps zeros to other values, which it does with dense rows only.
     leaf : estimator or None, default=None
-        The innermost model, behind all steps; None where only its numbers are there.
+        The innermost model, after all steps; None if the model was loaded without it.
     ruled : bool, default=False
-        Whether a threshold or a calibrator decides, and not the innermost model itself.
+        Whether a threshold classifier or a calibrator around the innermost model decides.
     row_by_row : {"always", "sparse", "never"}, default="never"
-        For which rows the innermost model's arithmetic for a row knows nothing of the rows beside it.
+        For which rows the innermost model's scores are independent of the batch, to the last bit.
     by_product : bool, default=False
-        Whether the innermost model adds up ``X @ coef_.T + intercept_``.
+        Whether the innermost model's scores are ``X @ coef_.T + intercept_``.
     dense_only : bool, default=False
         Whether the innermost model refuses sparse rows, which the terms take.
     watch : Watch, default=Watch(())
@@ -95,20 +95,20 @@ class AdditiveModel:
         Parameters
         ----------
         dtype : dtype-like
-            Dtype of the rows that meet the terms.
+            Dtype of the preprocessed rows.
 
         Returns
         -------
         float
-            ``eps / 2`` of the coarsest dtype on the way: 2**-24 for float32, 2**-53 for float64.
+            ``eps / 2`` of the least precise dtype in the computation: 2**-24 for float32, 2**-53 for float64.
         """
         rows = np.dtype(dtype)
-        if rows.kind not in "biuf":  # scikit-learn reads anything else as float64, or refuses it
+        if rows.kind not in "biuf":  # scikit-learn converts other kinds to float64, or refuses them
             rows = np.dtype(np.float64)
         used = []
         if self.folded:
             rows = rows if rows.type in KEPT_BY_STEPS else np.dtype(np.float64)
-            used += [rows, *_learnt_dtypes(self.steps)]  # sparse rows meet the inverse of a scale, in its own dtype
+            used += [rows, *_learnt_dtypes(self.steps)]  # with sparse rows, 1 / scale_ has the dtype of scale_
         computed = np.result_type(rows, self.dtype)
         used.append(computed if computed.kind == "f" else np.dtype(np.float64))
         return max(2.0**-53, *(float(np.finfo(each).eps) / 2 for each in used))
@@ -116,8 +116,7 @@ class AdditiveModel:
     def fingerprint(self) -> str:
         """Hash of every number that decides a label, as it was when the model was read.
 
-        Whether the estimator has changed since, down to the last bit, is told by
-        ``decompose(model.estimator).fingerprint()``.
+        If the estimator has changed since, even in one bit, ``decompose(model.estimator).fingerprint()`` differs.
 
         Returns
         -------
@@ -127,10 +126,10 @@ class AdditiveModel:
         return digest(self.terms, self.decision, self.preprocessing, self.classes, self.allow_nan, self.tie_margin)
 
     def changed(self) -> str | None:
-        """Look whether the estimator is still the one that was read, in microseconds.
+        """Check in microseconds whether the estimator has changed since it was read.
 
-        Refits, replaced attributes and changes in place of arrays of up to 16 KiB are noticed. Of larger
-        arrays the beginning is compared; `fingerprint` covers the rest.
+        Refits, replaced attributes and changes in place of arrays of up to 16 KiB are detected. For larger arrays only
+        the beginning is compared; `fingerprint` covers the rest.
 
         Returns
         -------
@@ -141,6 +140,6 @@ class AdditiveModel:
 
 
 def _learnt_dtypes(steps: tuple[Any, ...]) -> list[np.dtype[Any]]:
-    """Dtypes of the numbers that folded steps have learnt."""
+    """Dtypes of the fitted arrays of folded steps."""
     learnt = (getattr(step, name) for step in steps for name in READ_BY_TRANSFORM[type(step)])
     return [value.dtype for value in learnt if isinstance(value, np.ndarray) and value.dtype.kind == "f"]

@@ -1,4 +1,4 @@
-"""Why a model is not supported, and what to do instead: one table, whose first fitting row is said."""
+"""Error messages for unsupported models: the first matching row of a table says why, and what to do instead."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ class Reason(NamedTuple):
 
 
 def _named(*names: str) -> Callable[[Any], bool]:
-    """Whether the class or one that it inherits from has such a name; nothing is imported for that."""
+    """Match models with a class of one of these names in their MRO; no library is imported."""
     return lambda model: not names_of(model).isdisjoint(names)
 
 
 def _from(*packages: str) -> Callable[[Any], bool]:
-    """Whether the class or one that it inherits from comes from such a package or a part of it."""
+    """Match models with a class from one of these packages or their subpackages in their MRO."""
     return lambda model: any(
         each.__module__ == package or each.__module__.startswith(package + ".")
         for each in type(model).__mro__
@@ -65,7 +65,7 @@ def names_of(model: Any) -> set[str]:
 
 
 REASONS = (
-    # What is no model at all.
+    # Objects that are no models.
     Reason(_is(type), "decompose takes a fitted estimator, not the class {model.__name__}: make one, and fit it"),
     Reason(
         _is(type(None)),

@@ -1,4 +1,4 @@
-"""What a family of models is: its terms, what they cost, what planning may assume of them, how they are packed."""
+"""The base class of model families: their terms, costs, planning assumptions and how they are packed."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ NO_SURROGATES = Surrogates(np.empty((0, 0)))
 class Terms(ABC):
     """A score as a sum: output k of a row x is ``intercept[k] + sum_j coef[k, j] * values(x)[j]``.
 
-    A family of models is a subclass in one file. It must say how many features a row has (`n_features`) and what the
-    terms are worth (`values`); all else has an answer here that is right for any terms which a function of Python
-    computes, if not always the fastest. `wald.models.check_terms` checks a family against a fitted model.
+    A family of models is a subclass in one file. It must define the number of features (`n_features`) and the values
+    of the terms (`values`). The defaults of all other members are correct for terms that a Python function computes,
+    though not always the fastest. `wald.models.check_terms` checks a family against a fitted model.
 
     Attributes
     ----------
@@ -60,24 +60,24 @@ class Terms(ABC):
     family : str
         Name of the family in files. Two families cannot share one.
     unit_name : str
-        What a term is called where costs are counted, in the plural.
+        Plural noun for terms in reports of costs.
     precisions : tuple of {"float32", "float64"}
-        In which early stages may be evaluated, the fastest first.
+        Precisions in which early stages may be evaluated, the fastest first.
     own_weights : bool
-        Whether orders and readouts take from `coef` what plan rows say little of. Do so where terms are far from
-        cancelling each other.
+        Whether orders and readouts shrink towards `coef` where plan rows carry little information. Use it where terms
+        hardly cancel each other.
     certificate_share : float
         Share of the rows that ``certificate_fraction="auto"`` keeps for the certificate.
     most_splits : int
-        How many splits of the rows ``n_splits="auto"`` tries at most.
+        Largest number of splits that ``n_splits="auto"`` tries.
     timed_rows, timed_repeats : int
-        On how many rows, and how often, a prediction of the wrapped model is timed.
+        Number of rows, and of repetitions, with which predictions of the wrapped model are timed.
     plans_sparse_rows : bool
-        Whether early exit can pay on sparse rows, of which the wrapped model itself reads the non-zeros only.
+        Whether early exit can pay on sparse rows, whose non-zeros alone the wrapped model reads.
     rest_by_model : bool
-        Whether rows that no proof decides go to the wrapped model itself, and not through the rest of the terms.
+        Whether rows that no lossless exit decides go to the wrapped model instead of through the remaining terms.
     surrogate_candidates : int
-        How many terms, in the order of their worth, `surrogates` wants to know.
+        Number of best terms that `surrogates` receives.
     """
 
     family: ClassVar[str] = ""
@@ -122,11 +122,11 @@ class Terms(ABC):
     @property
     @abstractmethod
     def n_features(self) -> int:
-        """Number of columns of the rows that meet the terms."""
+        """Number of columns of the preprocessed rows."""
 
     @property
     def allow_nan(self) -> bool:
-        """Whether a NaN among these rows has an answer."""
+        """Whether NaN is a valid feature value."""
         return False
 
     @property
@@ -136,7 +136,7 @@ class Terms(ABC):
 
     @property
     def description(self) -> str:
-        """What the model is, in words, where its estimator is not at hand."""
+        """Description of the model in messages, without reference to its estimator."""
         return f"{self.family or type(self).__name__} model"
 
     # ---- values ----------------------------------------------------------------------------------------------------
@@ -145,12 +145,12 @@ class Terms(ABC):
     def values(self, X: Any, which: Sequence[int] | NDArray[np.intp] | None = None) -> Floats:
         """Values of the terms.
 
-        A row's values depend on the row alone, down to the last bit: not on the rows beside it.
+        A row's values depend on that row alone, down to the last bit.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_rows, n_features)
-            Rows as the terms meet them.
+            Preprocessed rows.
         which : array-like of int, optional
             Indices of the terms; all by default.
 
@@ -165,7 +165,7 @@ class Terms(ABC):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_rows, n_features)
-            Rows as the terms meet them.
+            Preprocessed rows.
 
         Returns
         -------
@@ -175,7 +175,7 @@ class Terms(ABC):
         return self.pack(np.empty(0, dtype=np.int64)).scores(X, lambda dtype: 0.0, 1)[0]
 
     def columns_read(self, terms: Ints) -> Ints | None:
-        """Columns that some terms read, one for each; None where a term reads the whole row.
+        """Column that each of the given terms reads; None if terms read the whole row.
 
         Parameters
         ----------
@@ -187,7 +187,7 @@ class Terms(ABC):
         """
         return None
 
-    # ---- steps in front, and bounds --------------------------------------------------------------------------------
+    # ---- preprocessing and bounds ----------------------------------------------------------------------------------
 
     def after(self, columns: ColumnMap, n_steps: int) -> Terms | None:
         """Fold affine steps of a pipeline into the terms.
@@ -195,24 +195,24 @@ class Terms(ABC):
         Parameters
         ----------
         columns : ColumnMap
-            What these steps do to a raw row before it meets the present terms.
+            The map that these steps apply before the present terms.
         n_steps : int
-            How many they are: each rounds a value a few times.
+            Number of steps; each rounds a value a few times.
 
         Returns
         -------
         Terms or None
-            Terms for the rows before these steps. None: they stay in front of the model.
+            Terms of the rows before these steps; None if the steps must remain preprocessing.
         """
         return None
 
     def ranges(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
-        """Between which values every term surely lies.
+        """Lower and upper bounds of every term.
 
         Parameters
         ----------
         low, high : float64 ndarray of shape (n_features,)
-            Between which values the features lie.
+            Bounds of the features.
 
         Returns
         -------
@@ -221,39 +221,40 @@ class Terms(ABC):
         return np.full(self.n_terms, -np.inf), np.full(self.n_terms, np.inf)
 
     def needs_feature_ranges(self) -> bool:
-        """Whether `ranges` follows from those of the features."""
+        """Whether `ranges` depends on the bounds of the features."""
         return False
 
     def rounding(self, low: Floats, high: Floats, working: float) -> float:
-        """Bound of all rounding between an estimate and the wrapped model's own score.
+        """Bound of the total rounding error between an estimate and the wrapped model's own score.
 
         Parameters
         ----------
         low, high : float64 ndarray of shape (n_terms,)
-            As `ranges` gives them.
+            Bounds that `ranges` returns.
         working : float
             Unit roundoff in which the wrapped model computes.
 
         Returns
         -------
         float
-            Infinite where nothing is known: then no exit is lossless.
+            Infinite if no bound is known; then no exit is lossless.
         """
         return math.inf
 
     def score_error(self, most: float, working: float) -> float:
-        """How far the wrapped model's own score may be off, for rows of values up to `most`.
+        """Bound of the rounding error of the wrapped model's own score.
 
         Parameters
         ----------
         most : float
+            Largest absolute value in the rows.
         working : float
             Unit roundoff in which the wrapped model computes.
 
         Returns
         -------
         float
-            Infinite where nothing is known.
+            Infinite if no bound is known.
         """
         return math.inf
 
@@ -266,16 +267,16 @@ class Terms(ABC):
         costs: ArrayLike | Mapping[str, float] | None,
         run: int,
     ) -> Units:
-        """Which terms are paid for together, and what that costs.
+        """Group the terms into units, and give their costs.
 
         Parameters
         ----------
         names : ndarray of str or None
-            Of the features.
+            Names of the features.
         groups, costs
-            What `EarlyExitClassifier` was given as ``feature_groups`` and ``feature_costs``.
+            The parameters ``feature_groups`` and ``feature_costs`` of `EarlyExitClassifier`.
         run : int
-            How many neighbouring columns come from memory together.
+            Number of neighbouring columns in one cache line.
 
         Returns
         -------
@@ -284,7 +285,7 @@ class Terms(ABC):
         Raises
         ------
         ValueError
-            If groups or costs are given, and the terms are not bought by the feature.
+            If groups or costs are given, and terms do not read single features.
         """
         if groups is not None or costs is not None:
             raise ValueError(
@@ -296,12 +297,12 @@ class Terms(ABC):
     def surrogates(
         self, X: Any, scores: Floats, n_classes: int
     ) -> Callable[[Floats, Ints], tuple[Surrogates, Floats]] | None:
-        """Surrogates that the family knows of.
+        """Prepare the family's surrogates.
 
         Parameters
         ----------
         X : array or CSR
-            Plan rows as the terms meet them.
+            Preprocessed plan rows.
         scores : float64 ndarray of shape (n_rows, n_outputs)
             Their full scores.
         n_classes : int
@@ -309,21 +310,21 @@ class Terms(ABC):
         Returns
         -------
         callable or None
-            From weights of the rows, and terms in the order of their worth, to surrogates and their values
-            (n_rows, n_surrogates).
+            Takes weights of the rows and the best terms, the best first; returns surrogates and their values
+            (n_rows, n_surrogates). None if the family has no surrogates.
         """
         return None
 
     def training_rows(self) -> Any:
-        """Rows of the training set that the terms hold, as `mapped` gives rows; None if they hold none."""
+        """Training rows that the terms hold, in the space of `mapped`; None if they hold none."""
         return None
 
     def mapped(self, X: Any) -> Any:
-        """Rows as the terms compare them with rows of the training set."""
+        """Map rows to the space in which the terms compare them with training rows."""
         return X
 
     def block_length(self, precision: str) -> int:
-        """How many terms the engine evaluates at a time."""
+        """Number of terms that the engine evaluates at a time."""
         return 1
 
     # ---- the engine, and files -------------------------------------------------------------------------------------
@@ -334,25 +335,25 @@ class Terms(ABC):
         Parameters
         ----------
         order : int64 ndarray
-            The terms of early stages in their order; surrogates follow the model's own numbers.
+            Indices of the early stages' terms in their order; surrogate j has the index ``n_terms + j``.
         surrogates : Surrogates
         precision : {"float32", "float64"}
-            Of the early stages.
+            Precision of the early stages.
 
         Returns
         -------
         Packed
-            By default for the engine that calls `values`.
+            By default, terms of the engine that calls `values`.
         """
         return PythonTerms(self, order)
 
     def facts(self) -> dict[str, Any]:
-        """What ``wald inspect`` says of the terms, beside their number and unit."""
+        """Facts that ``wald inspect`` prints in addition to the number of terms and their unit."""
         return {}
 
     @property
     def packed_size(self) -> str:
-        """What `pack` holds, in words."""
+        """Description of what `pack` holds."""
         return f"{self.n_terms} {self.unit_name}"
 
     def packed_bytes(self, n_surrogates: int, precision: str) -> int:
@@ -360,28 +361,28 @@ class Terms(ABC):
         return 8 * (self.n_outputs + 8) * padded(self.n_terms + n_surrogates, 8)
 
     def stages_bytes(self, stage_terms: Sequence[int]) -> int:
-        """Bound of the memory that stages on packed terms take, in bytes."""
+        """Bound of the memory of the stages on packed terms, in bytes."""
         return 64 * self.n_outputs * (sum(stage_terms) + len(stage_terms))
 
     def encode(self, arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
-        """Put what the terms are into arrays and plain facts, for a file.
+        """Encode the terms as arrays and JSON values, for a file.
 
-        A dataclass of float64 arrays, numbers and texts needs no method of its own.
+        A dataclass of float64 arrays, numbers and strings need not override this method.
 
         Parameters
         ----------
         arrays : dict
-            To be added to.
+            Receives the arrays, by name.
 
         Returns
         -------
         dict
-            What JSON can hold.
+            JSON values.
 
         Raises
         ------
         ValueError
-            If the terms hold something else.
+            If a field has another type.
         """
         facts: dict[str, Any] = {}
         for name in _fields_of(self):
@@ -400,12 +401,12 @@ class Terms(ABC):
 
     @classmethod
     def decode(cls, section: Any, stock: Any, n_outputs: int) -> Self:
-        """Build terms from what `encode` gave.
+        """Build terms from what `encode` returned.
 
         Parameters
         ----------
         section : wald.persistence.header.Section
-            The facts.
+            The JSON values.
         stock : wald.persistence.arrays.Stock
             The arrays.
         n_outputs : int
@@ -417,7 +418,7 @@ class Terms(ABC):
         Raises
         ------
         wald.persistence.FileFormatError
-            If something is missing, or is not what it should be.
+            If something is missing or invalid.
         """
         values: dict[str, Any] = {}
         for name in _fields_of(cls):

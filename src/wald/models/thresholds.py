@@ -1,8 +1,8 @@
-"""From a rule on probabilities to a threshold on the score.
+"""Conversion of a rule on probabilities to a threshold on the score.
 
-A calibrated or thresholded binary classifier answers by ``p(score) >= level``, where p never falls. That is a
-threshold on the score. To hold for every float, it is not computed from a formula but found by bisection, on
-the very function that scikit-learn evaluates.
+A calibrated or thresholded binary classifier decides by ``p(score) >= level``, where p is non-decreasing. That is a
+threshold on the score. To be exact for every float, the threshold is found by bisection on the function that
+scikit-learn itself evaluates.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .decision import Decision
 __all__ = ["Response", "Rule", "above_half", "at_least", "decision_from", "logistic", "other_at_least"]
 
 Floats = NDArray[np.float64]
-# Is class 1 answered at these probabilities of class 1, even if they were smaller by a margin?
+# Takes probabilities and a margin; returns whether the label is class 1 even if they are lower by the margin.
 Rule = Callable[[Floats, float], NDArray[np.bool_]]
 
 
@@ -32,13 +32,13 @@ class Response:
     probability : callable
         Takes float64 scores of shape (n,) and returns float64 probabilities of shape (n,).
     knots : ndarray of shape (n_knots,), optional
-        Scores between which the computed probability never falls, in the dtype that the function works in.
+        Scores between which the computed probability is non-decreasing, in the dtype of the computation.
     relative_error : float, default=0.0
-        By how much, relative to its value, rounding may make the computed probability fall between knots.
+        Relative rounding error by which the computed probability may decrease between knots.
     saturation : float, default=inf
-        From this score on the computed probability is 1 exactly, whatever the relative_error.
+        Score from which on the computed probability is exactly 1, whatever the `relative_error`.
     input_error : callable, optional
-        Size of the rounding error inside the function, seen as a shift of the score given.
+        Rounding error of the function at a score, as an equivalent shift of the score.
     """
 
     probability: Callable[[Floats], Floats]
@@ -63,7 +63,7 @@ def logistic(slope: float = 1.0, offset: float = 0.0, *, single: bool = False) -
     Returns
     -------
     Response
-        Smooth, with the rounding of the exponential as relative_error.
+        A smooth response; its relative error is that of the exponential.
     """
     unit = 2.0**-24 if single else 2.0**-53
 
@@ -75,8 +75,7 @@ def logistic(slope: float = 1.0, offset: float = 0.0, *, single: bool = False) -
         return Response(probability)
 
     def input_error(score: float) -> float:
-        # In one precision, equal scores give equal probabilities. Between two precisions the argument
-        # differs.
+        # The argument of the sigmoid differs only between precisions.
         return 8 * unit * (abs(score) + abs(offset / slope)) if single else 0.0
 
     # 1 + exp(-40) is 1 in float64.
@@ -96,7 +95,7 @@ def at_least(level: float) -> Rule:
     callable
         ``p >= level``, with a margin relative to `level`.
     """
-    # Above 1 there is no probability, with or without rounding.
+    # No probability reaches a level above 1, with or without rounding.
     return lambda p, margin: (p >= level * (1 + margin)) & (level <= 1)
 
 
@@ -118,7 +117,7 @@ def other_at_least(level: float) -> Rule:
 
 
 def above_half(p: Floats, margin: float) -> NDArray[np.bool_]:
-    """Class 1 when it is the more probable one; ``argmax([1 - p, p])`` answers class 0 at one half.
+    """Class 1 when it is more probable than class 0, as in ``argmax([1 - p, p])``.
 
     Parameters
     ----------
@@ -141,30 +140,29 @@ def decision_from(response: Response, rule: Rule) -> tuple[Decision, float]:
     Parameters
     ----------
     response : Response
-        Probability of class 1 given the score.
+        Probability of class 1 as a function of the score.
     rule : callable
-        The rule on it.
+        Rule on this probability.
 
     Returns
     -------
     decision : Decision
         Of kind ``"sign"``.
     tie_margin : float
-        The decision is the rule, exactly, for every score further than this from the threshold. 0: for every
-        score.
+        The decision equals the rule for every score further than this from the threshold. 0: for every score.
     """
     relative_error, saturation = response.relative_error, response.saturation
     saturated = bool(rule(np.ones(1), 0.0)[0])
 
-    def maybe(scores: Floats) -> NDArray[np.bool_]:
+    def possibly_positive(scores: Floats) -> NDArray[np.bool_]:
         return rule(response.probability(scores), -relative_error)
 
-    def surely(scores: Floats) -> NDArray[np.bool_]:
+    def certainly_positive(scores: Floats) -> NDArray[np.bool_]:
         return rule(response.probability(scores), relative_error) | (saturated & (scores >= saturation))
 
     points = _points(response.knots)
-    first, last = _first_true(maybe, points), _last_false(surely, points)
-    if last < first or (first == last and np.isinf(first)):  # a clean cut, or the same answer everywhere
+    first, last = _first_true(possibly_positive, points), _last_false(certainly_positive, points)
+    if last < first or (first == last and np.isinf(first)):  # rounding cannot matter, or the label is constant
         return Decision("sign", 2, threshold=first, tie_positive=True), 0.0
     middle = (first + last) / 2 if np.isfinite((first, last)).all() else 0.0
     tie_margin = (last - first) / 2 + 2 * float(np.spacing(abs(middle))) + response.input_error(middle)
@@ -172,7 +170,7 @@ def decision_from(response: Response, rule: Rule) -> tuple[Decision, float]:
 
 
 def _points(knots: NDArray[np.floating]) -> Floats:
-    """List scores between which a response never falls: knots, their neighbours in their dtype, the ends."""
+    """Return scores between which a response is non-decreasing: the knots, their neighbours, and the largest floats."""
     ends = np.array([-1.0, 1.0], dtype=knots.dtype) * np.finfo(knots.dtype).max
     around = [np.nextafter(knots, ends[0]), knots, np.nextafter(knots, ends[1]), ends]
     return np.unique(np.concatenate(around)).astype(np.float64)
@@ -195,23 +193,23 @@ def _last_false(answers: Callable[[Floats], NDArray[np.bool_]], points: Floats) 
 
 
 def _bisect(answers: Callable[[Floats], NDArray[np.bool_]], low: float, high: float) -> tuple[float, float]:
-    """Neighbouring floats of which `answers` denies the lower and affirms the upper one."""
-    below, above = _rank(low), _rank(high)
+    """Return adjacent floats at which `answers` is False and True, in this order."""
+    below, above = _ordinal(low), _ordinal(high)
     while above - below > 1:
         middle = (below + above) // 2
-        if answers(np.array([_unrank(middle)]))[0]:
+        if answers(np.array([_float_at(middle)]))[0]:
             above = middle
         else:
             below = middle
-    return _unrank(below), _unrank(above)
+    return _float_at(below), _float_at(above)
 
 
-def _rank(value: float) -> int:
-    """Position of a float64 among all, zero being 0."""
+def _ordinal(value: float) -> int:
+    """Return the position of a float64 in the order of all float64; that of zero is 0."""
     bits = int(np.float64(abs(value)).view(np.int64))
     return bits if value >= 0 else -bits
 
 
-def _unrank(rank: int) -> float:
-    size = float(np.int64(abs(rank)).view(np.float64))
-    return size if rank >= 0 else -size
+def _float_at(ordinal: int) -> float:
+    magnitude = float(np.int64(abs(ordinal)).view(np.float64))
+    return magnitude if ordinal >= 0 else -magnitude

@@ -27,7 +27,7 @@ class Units:
 
     @classmethod
     def runs(cls, n_terms: int, length: int) -> Units:
-        """Neighbouring terms that share a cache line."""
+        """One unit per run of neighbouring terms, which share a cache line; each costs its length."""
         members = tuple(np.arange(start, min(start + length, n_terms)) for start in range(0, n_terms, length))
         return cls(members, np.array([float(len(m)) for m in members]))
 
@@ -52,11 +52,11 @@ def feature_units(
     names : ndarray of str or None
         Names of the features, if they have any.
     groups : mapping of str to columns, or None
-        Columns (indices or names) that are bought together; every other column is a unit of its own.
+        Columns (indices or names) that form one unit; every other column is a unit of its own.
     costs : array-like of shape (n_features,), mapping from feature or group name to cost, or None
         A group without a cost of its own costs the sum of its columns. A column without a cost costs 1.
     run : int
-        Without groups and costs: how many neighbouring columns make a unit.
+        Number of neighbouring columns in a unit, if there are neither groups nor costs.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Is the wrapped model still the one that was read? A cheap check, and a full hash."""
+"""Detection of changes of the wrapped model after it was read: a cheap check and a full hash."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from sklearn.base import BaseEstimator
 
 __all__ = ["Watch", "digest"]
 
-SMALL = 1 << 14  # arrays of up to so many bytes are compared in full
-SAMPLE = 1 << 11  # of larger ones, so many bytes from the start
+SMALL = 1 << 14  # arrays of at most so many bytes are compared in full
+SAMPLE = 1 << 11  # largest prefix of larger arrays that is compared, in bytes
 MISSING = object()
 
 
-class Sight(NamedTuple):
-    """One attribute of the model as it was."""
+class Snapshot(NamedTuple):
+    """One attribute of the model when it was read."""
 
     owner: Any
     name: str
     value: Any
-    plain: bool  # compared by value, where identity says too little
-    read: Callable[[], bytes] | None  # gives the bytes of (a part of) an array
-    memory: bytes  # what it gave
+    by_value: bool  # whether equal values count as unchanged, besides the same object
+    read: Callable[[], bytes] | None  # returns the compared bytes of an array
+    memory: bytes  # the bytes that it returned
 
 
 class Watch:
     """Attributes of a fitted model that decide its labels, as they were when the model was read.
 
-    Comparing bytes is several times faster than any checksum of them, and exact. What is not noticed: a
-    change in place of a large array beyond its first bytes. `digest` notices that too.
+    Comparing bytes is exact, and several times faster than a checksum. A change in place of a large array beyond its
+    first bytes is not detected; `digest` detects it.
 
     Parameters
     ----------
@@ -43,12 +43,12 @@ class Watch:
         numbers, strings and the steps of pipelines by value, everything else by identity. A name that does
         not exist is watched for appearing.
     inside : iterable of Watch, default=()
-        What they watch is watched here, too.
+        Watches whose attributes are included.
     """
 
     def __init__(self, attributes: Iterable[tuple[Any, str]], inside: Iterable[Watch] = ()) -> None:
-        self._sights = [sight for owner, name in attributes for sight in _sights(owner, name)]
-        self._sights += [sight for watch in inside for sight in watch._sights]
+        self._snapshots = [snapshot for owner, name in attributes for snapshot in _snapshots(owner, name)]
+        self._snapshots += [snapshot for watch in inside for snapshot in watch._snapshots]
 
     def changed(self) -> str | None:
         """Compare with the present state.
@@ -58,45 +58,45 @@ class Watch:
         str or None
             A sentence that names the first attribute that changed, or None.
         """
-        for owner, name, value, plain, read, memory in self._sights:
+        for owner, name, value, by_value, read, memory in self._snapshots:
             now = getattr(owner, name, MISSING)
-            if now is not value and not (plain and type(now) is type(value) and now == value):
+            if now is not value and not (by_value and type(now) is type(value) and now == value):
                 return f"{name} of {type(owner).__name__} was replaced after wald read the model."
             if read is not None and read() != memory:
                 return f"{name} of {type(owner).__name__} was changed in place after wald read the model."
         return None
 
-    # A copied array is another object, so identities are taken anew; remembered values travel along.
+    # Unpickled arrays are new objects, so identities are recorded anew; values and bytes are pickled.
     def __getstate__(self) -> list[tuple[Any, str, bool, Any, bytes]]:
-        return [(s.owner, s.name, s.plain, s.value if s.plain else None, s.memory) for s in self._sights]
+        return [(s.owner, s.name, s.by_value, s.value if s.by_value else None, s.memory) for s in self._snapshots]
 
     def __setstate__(self, state: list[tuple[Any, str, bool, Any, bytes]]) -> None:
-        self._sights = []
-        for owner, name, plain, value, memory in state:
-            now = value if plain else getattr(owner, name, MISSING)
-            self._sights.append(Sight(owner, name, now, plain, None if plain else _reader(now), memory))
+        self._snapshots = []
+        for owner, name, by_value, value, memory in state:
+            now = value if by_value else getattr(owner, name, MISSING)
+            self._snapshots.append(Snapshot(owner, name, now, by_value, None if by_value else _reader(now), memory))
 
 
-def _sights(owner: Any, name: str) -> list[Sight]:
+def _snapshots(owner: Any, name: str) -> list[Snapshot]:
     value = getattr(owner, name, MISSING)
-    # A NaN equals nothing, and counts by identity.
+    # A NaN is not equal to itself, so it is compared by identity.
     if value is None or (isinstance(value, (str, bool, int, float, np.generic)) and value == value):
-        return [Sight(owner, name, value, True, None, b"")]
+        return [Snapshot(owner, name, value, True, None, b"")]
     if isinstance(value, list) and (
         all(isinstance(item, tuple) and len(item) == 2 for item in value)
         or all(isinstance(item, BaseEstimator) for item in value)
     ):
-        # Steps of a pipeline, or estimators, can be exchanged within the list: it is compared with a copy.
-        return [Sight(owner, name, list(value), True, None, b"")]
+        # A list of steps or estimators can be changed in place, so it is compared with a copy.
+        return [Snapshot(owner, name, list(value), True, None, b"")]
     read = _reader(value)
-    sights = [Sight(owner, name, value, False, read, b"" if read is None else read())]
+    snapshots = [Snapshot(owner, name, value, False, read, b"" if read is None else read())]
     if sparse.issparse(value):
-        sights += [sight for inner in ("data", "indices") for sight in _sights(value, inner)]
-    return sights
+        snapshots += [snapshot for inner in ("data", "indices") for snapshot in _snapshots(value, inner)]
+    return snapshots
 
 
 def _reader(value: Any) -> Callable[[], bytes] | None:
-    """Give access to the bytes of an array; None when there are none that mean anything."""
+    """Return a function that reads the compared bytes of an array; None for objects without such bytes."""
     if not isinstance(value, np.ndarray) or value.dtype.hasobject or not value.nbytes:
         return None
     part: NDArray[Any] = value
@@ -133,7 +133,7 @@ def _feed(hasher: Any, part: Any, open_objects: set[int]) -> None:
     if part is None or isinstance(part, (str, bytes, bool, int, float, complex, np.generic)):
         hasher.update(f"{type(part).__name__} {part!r};".encode())
         return
-    if id(part) in open_objects:  # an object that holds itself
+    if id(part) in open_objects:  # a cyclic reference
         return
     open_objects.add(id(part))
     hasher.update(f"<{type(part).__module__}.{type(part).__qualname__}".encode())
@@ -161,5 +161,5 @@ def _content(part: Any) -> Iterable[Any]:
         return [inner for name, value in sorted(vars(part).items()) for inner in (name, value)]
     try:
         return [pickle.dumps(part, protocol=4)]
-    except Exception:  # whatever an unknown object raises: then its class alone counts
+    except Exception:  # an object that cannot be pickled counts by its class
         return []

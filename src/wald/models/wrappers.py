@@ -1,4 +1,4 @@
-"""What stands around a model: pipelines, searches, frozen estimators, decision thresholds and calibrators."""
+"""Wrappers around a model: pipelines, searches, frozen estimators, decision thresholds and calibrators."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from .thresholds import Response, Rule, above_half, at_least, decision_from, log
 
 __all__ = ["Peeled", "fold_steps", "peel", "rule_decision"]
 
-# The base of all searches, those of other libraries included; scikit-learn gives it no public name.
+# Base class of all searches, including those of other libraries; it has no public name in scikit-learn.
 SEARCH: Any = next(base for base in GridSearchCV.__mro__ if base.__name__ == "BaseSearchCV")
 Attributes = list[tuple[Any, str]]
 
 
 @dataclass
 class Peeled:
-    """A model without what stood around it."""
+    """The innermost model, and the wrappers that were around it."""
 
     model: Any
-    steps: list[tuple[str, Any]] = field(default_factory=list)  # transformers, the first to be applied first
-    rules: list[Any] = field(default_factory=list)  # thresholds and calibrators, outermost first
-    attributes: Attributes = field(default_factory=list)  # that hold the whole together
+    steps: list[tuple[str, Any]] = field(default_factory=list)  # transformers in their order of application
+    rules: list[Any] = field(default_factory=list)  # threshold classifiers and calibrators, outermost first
+    attributes: Attributes = field(default_factory=list)  # the wrappers' attributes that refer to inner objects
 
 
 def peel(estimator: Any) -> Peeled:
@@ -48,7 +48,7 @@ def peel(estimator: Any) -> Peeled:
     Returns
     -------
     Peeled
-        The innermost model, the steps in front of it, and the rules that read its score.
+        The innermost model, the steps before it, and the rules on its score.
 
     Raises
     ------
@@ -67,11 +67,11 @@ def peel(estimator: Any) -> Peeled:
             peeled.steps += _flatten(model.steps[:-1], peeled.attributes)
         elif isinstance(model, SEARCH) and type(model).predict.__module__.startswith("sklearn."):
             check_is_fitted(model)
-            if not hasattr(model, "best_estimator_"):  # refit=False: it answers nothing, and is refused by name
+            if not hasattr(model, "best_estimator_"):  # with refit=False it cannot predict, and is refused by name
                 return peeled
             names, inner = ["best_estimator_"], model.best_estimator_
         elif isinstance(model, FixedThresholdClassifier):
-            # As in its own predict: without a fit of its own it uses the estimator as given.
+            # Its own predict also uses `estimator` if it was not fitted.
             held = "estimator_" if hasattr(model, "estimator_") else "estimator"
             names, inner = [held, "threshold", "pos_label", "response_method"], getattr(model, held)
             peeled.rules.append(model)
@@ -126,18 +126,18 @@ def fold_steps(steps: list[tuple[str, Any]], fold: bool = True) -> tuple[Any, Co
     steps : list of (str, transformer)
         Fitted steps.
     fold : bool, default=True
-        False: none is folded.
+        If False, no step is folded.
 
     Returns
     -------
     preprocessing : Pipeline or None
-        The steps that cannot be folded, and all before them.
+        All steps up to the last one that cannot be folded.
     columns : ColumnMap or None
-        The steps after it; None when they change nothing.
+        The map of the steps after it; None for the identity.
     n_folded : int
-        The number of these steps.
+        Number of folded steps.
     attributes : list of (object, str)
-        Attributes that decide what the steps do.
+        Attributes that determine the steps' transforms.
     """
     columns: ColumnMap | None = None
     attributes: Attributes = []
@@ -151,7 +151,7 @@ def fold_steps(steps: list[tuple[str, Any]], fold: bool = True) -> tuple[Any, Co
         attributes += [(step, name) for name in READ_BY_TRANSFORM[type(step)]]
         kept -= 1
     for _, step in steps[:kept]:
-        # What fit has learnt ends in an underscore; refitting a step replaces it.
+        # Fitted attributes end in an underscore; refitting a step replaces them.
         attributes += [
             (step, name) for name in getattr(step, "__dict__", {}) if name.endswith("_") and not name.startswith("_")
         ]
@@ -160,7 +160,7 @@ def fold_steps(steps: list[tuple[str, Any]], fold: bool = True) -> tuple[Any, Co
 
 
 def _uniquely_named(steps: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
-    names = [name for name, _ in steps]  # flattened pipelines may repeat one
+    names = [name for name, _ in steps]  # nested pipelines may use the same name
     return [(name if names.count(name) == 1 else f"{name}-{i}", step) for i, (name, step) in enumerate(steps)]
 
 
@@ -184,9 +184,9 @@ def rule_decision(peeled: Peeled, single: bool) -> tuple[Decision, float]:
     Raises
     ------
     TypeError
-        If the model has more than two classes, or the probability is none that can be mapped.
+        If the model has more than two classes, or the probability is no known function of its score.
     ValueError
-        If the rule is contradictory: a threshold that is no number, a calibrator that reverses the order.
+        If the threshold is NaN, or a calibrator is decreasing.
     """
     outer, inner = peeled.rules[0], peeled.rules[1:]
     classes = peeled.model.classes_
@@ -208,8 +208,8 @@ def rule_decision(peeled: Peeled, single: bool) -> tuple[Decision, float]:
         rule: Rule = at_least(level) if positive == 1 else other_at_least(level)
         return decision_from(_response(inner, peeled.model, single), rule)
     if any(isinstance(between, CalibratedClassifierCV) for between in inner):
-        raise TypeError(f"{type(outer).__name__} asks a CalibratedClassifierCV for a decision_function it has not.")
-    # Scores of float32 are compared with the threshold rounded to float32.
+        raise TypeError(f"{type(outer).__name__} needs a decision_function, which CalibratedClassifierCV has not.")
+    # float32 scores are compared with the threshold rounded to float32.
     rounded = single and np.isfinite(level) and float(np.float32(level)) != level
     tie_margin = 2.0**-24 * abs(level) if rounded else 0.0
     # Class 1 if F >= level; or class 0 if -F >= level.
@@ -235,7 +235,7 @@ def _positive_code(outer: Any, classes: Any) -> int:
     if isinstance(outer, FixedThresholdClassifier):
         label = outer.pos_label
     else:
-        # The label that the score counts as positive comes from the scorer, which has no public name for it.
+        # The scorer determines the positive label; it has no public attribute for it.
         scorer = getattr(outer, "_curve_scorer", None)
         if scorer is None or not hasattr(scorer, "_get_pos_label"):
             raise TypeError(
@@ -253,7 +253,7 @@ def _positive_code(outer: Any, classes: Any) -> int:
 
 
 def _response(rules: list[Any], model: Any, single: bool) -> Response:
-    """Find who computes the probability of class 1: the outermost calibrator, or the model itself."""
+    """Return the response of the outermost calibrator, or of the model itself if there is none."""
     calibrated = [rule for rule in rules if isinstance(rule, CalibratedClassifierCV)]
     if len(calibrated) > 1:
         raise TypeError(
@@ -265,7 +265,7 @@ def _response(rules: list[Any], model: Any, single: bool) -> Response:
 def _calibrator_response(model: Any, single: bool) -> Response:
     calibrator = _only_calibrated(model).calibrators[0]
     if isinstance(calibrator, IsotonicRegression):
-        # Between knots, interpolation never falls, in floating point too; it may overshoot the next knot.
+        # Between knots, interpolation is non-decreasing in floating point, too; it may overshoot the next knot.
         return Response(lambda scores: np.asarray(calibrator.predict(scores), float), calibrator.X_thresholds_)
     if not (hasattr(calibrator, "a_") and hasattr(calibrator, "b_")):
         raise TypeError(
@@ -286,7 +286,7 @@ def _model_response(model: Any, single: bool) -> Response:
     name = type(model).__name__
     logistic_model = (
         isinstance(model, LinearDiscriminantAnalysis)
-        # Until scikit-learn 1.8, two classes may be fitted as a softmax, whose probability is another one.
+        # Until scikit-learn 1.8, two classes may be fitted as a softmax, with other probabilities.
         or (isinstance(model, LogisticRegression) and getattr(model, "multi_class", None) != "multinomial")
         or (isinstance(model, SGDClassifier) and model.loss == "log_loss")
     )

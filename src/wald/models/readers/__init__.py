@@ -1,1 +1,1 @@
-"""How the fitted models of a library are read as terms: one file a kind of model."""
+"""Readers of fitted models, one file per kind of model."""

@@ -1,4 +1,4 @@
-"""The nearest centroid is the largest of linear scores: ``2 <x, c> - |c|^2``."""
+"""Nearest centroid classifiers: the nearest centroid has the largest linear score ``2 <x, c> - |c|^2``."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ __all__ = ["CENTROID_MODELS", "read_centroids"]
 
 CENTROID_MODELS: tuple[type, ...] = (NearestCentroid,)
 
-#: Rounding is bounded for rows whose values are at most so many times as large as the largest of a centroid.
+#: The rounding bound holds for rows whose values are at most this multiple of the largest value of a centroid.
 LARGEST_ROW = 2.0**26
 
 
 def read_centroids(model: Any) -> tuple[LinearTerms, Decision]:
     """Read a fitted ``NearestCentroid`` with equal priors and Euclidean distances.
 
-    Its `predict` compares ``|x|^2 - 2 <x, c> + |c|^2``, or the roots. The first part is the same for every
-    centroid and decides nothing but by its rounding, which is relative to ``|x|^2``. A bound of the form
-    ``|x| @ coef_bound`` covers that as long as no value of a row exceeds `LARGEST_ROW` times the largest
+    Its `predict` compares ``|x|^2 - 2 <x, c> + |c|^2``, or the square roots. The first summand is the same for every
+    centroid and matters only by its rounding error, which is relative to ``|x|^2``. A bound of the form
+    ``|x| @ coef_bound`` covers this error as long as no value of a row exceeds `LARGEST_ROW` times the largest
     absolute value of a centroid, since then ``x_j^2 <= LARGEST_ROW * largest * |x_j|``.
 
     Parameters
@@ -37,9 +37,9 @@ def read_centroids(model: Any) -> tuple[LinearTerms, Decision]:
     Returns
     -------
     terms : LinearTerms
-        ``2 <x, c> - |c|^2`` for every centroid. Two classes: that of the second minus that of the first.
+        ``2 <x, c> - |c|^2`` for every centroid; for two classes, the second score minus the first.
     decision : Decision
-        The nearest centroid, the first of several.
+        The nearest centroid; the first if several are equally near.
 
     Raises
     ------
@@ -55,7 +55,7 @@ def read_centroids(model: Any) -> tuple[LinearTerms, Decision]:
             "a linear score gives. Use metric='euclidean'."
         )
     n_classes = len(model.classes_)
-    prior = getattr(model, "class_prior_", None)  # its own predict reads the same attribute
+    prior = getattr(model, "class_prior_", None)  # tested as in its own predict
     if prior is not None and not np.isclose(prior, 1 / n_classes).all():
         raise TypeError(
             "NearestCentroid with unequal priors is not supported: its scores are squares of rounded roots. Use "
@@ -65,8 +65,8 @@ def read_centroids(model: Any) -> tuple[LinearTerms, Decision]:
     if not np.isfinite(centroids).all():
         raise ValueError("A centroid of this NearestCentroid is not finite. Fit it on finite rows.")
     squares = np.array([math.fsum(centroid * centroid) for centroid in centroids])
-    # Products and their sums round a value at most n_features times, the sum of the three parts twice, a root
-    # and the comparison of roots three times.
+    # Products and their sums round a value at most n_features times, the sum of the three summands twice, and a square
+    # root and the comparison of square roots three times.
     return first_of_largest(
         coef=2.0 * centroids,
         intercept=-squares,

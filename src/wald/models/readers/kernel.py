@@ -41,7 +41,7 @@ def read_kernel(model: Any) -> tuple[LinearTerms | KernelTerms, Decision]:
     TypeError
         If the kernel is precomputed or a callable.
     ValueError
-        If the model answers nothing itself: no support vectors, changed by hand, contradictory options.
+        If the model has no support vectors, was edited after fit, or has contradictory options.
     """
     check_is_fitted(model)
     name, kernel = type(model).__name__, model.kernel
@@ -72,7 +72,7 @@ def read_kernel(model: Any) -> tuple[LinearTerms | KernelTerms, Decision]:
         weights, sizes = coef @ vectors, np.abs(coef) @ abs(vectors)
         depth = sum(vectors.shape) + 4  # libsvm adds up n_sv products of n_features each
         return LinearTerms(weights, intercept, None, sizes, np.abs(intercept), depth), decision
-    # The resolved gamma ("scale", "auto") has no public name, and the rows that it comes from are gone.
+    # The resolved gamma ("scale", "auto") has no public name, and cannot be computed again without the training rows.
     gamma = float(model._gamma)
     terms = KernelTerms(kernel, gamma, float(model.coef0), int(model.degree), vectors, coef, intercept)
     return terms, decision
@@ -81,8 +81,8 @@ def read_kernel(model: Any) -> tuple[LinearTerms | KernelTerms, Decision]:
 def _one_vs_one(dual: NDArray[np.float64], n_support: NDArray[np.int32]) -> NDArray[np.float64]:
     """Unfold libsvm's (n_classes - 1, n_sv) coefficients into one row per pair of classes.
 
-    Support vectors are grouped by class. Those of class i hold their coefficients against the other classes
-    in rows 0, 1, ..., in the order of the classes without i.
+    Support vectors are grouped by class. The coefficients of class i against the other classes are in rows 0, 1, ...,
+    in the order of the classes without i.
     """
     n_classes = len(n_support)
     ends = np.cumsum(n_support)
@@ -95,10 +95,9 @@ def _one_vs_one(dual: NDArray[np.float64], n_support: NDArray[np.int32]) -> NDAr
 
 
 def _refuse_changed_by_hand(model: Any, n_classes: int) -> None:
-    """Refuse a model whose public coefficients are not those that it predicts with.
+    """Refuse a model whose public coefficients differ from the private ones, which predict uses.
 
-    predict reads private copies, with libsvm's sign. They are the same numbers unless someone has edited one
-    side.
+    The private copies have libsvm's sign. They differ only if one of the two was edited.
     """
     sign = -1.0 if n_classes == 2 else 1.0
     for public, private in (("dual_coef_", "_dual_coef_"), ("intercept_", "_intercept_")):

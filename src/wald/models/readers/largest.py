@@ -1,4 +1,4 @@
-"""Models with one score for each class, of which the largest wins, and the first of equals."""
+"""Models with one score per class that predict by argmax."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ def first_of_largest(
     intercept_bound: NDArray[np.float64],
     depth: int,
 ) -> tuple[LinearTerms, Decision]:
-    """Build terms for a model that has one score per class, for two classes, too, and answers by argmax.
+    """Build terms for a model with one score per class, even for two classes, that predicts by argmax.
 
-    Of two scores, the second wins when it is larger, and the first when they are equal. That is the sign of
-    their difference, in floating point as well. Each of the two scores rounds by itself, so that what the
-    difference may be off by is the sum of both bounds.
+    With two classes, the second wins if its score is larger, and the first otherwise. That is the sign of the
+    difference of the scores, in floating point, too. Both scores are rounded, so that the error bound of the difference
+    is the sum of their bounds.
 
     Parameters
     ----------
@@ -31,9 +31,9 @@ def first_of_largest(
     intercept : float64 ndarray of shape (n_classes,)
         Intercepts.
     coef_bound, intercept_bound : float64 ndarrays of the shapes of `coef` and `intercept`
-        Bounds as `LinearTerms` has them.
+        Bounds as in `LinearTerms`.
     depth : int
-        Number of roundings that a value goes through in the wrapped model.
+        Number of roundings that a value passes through in the wrapped model.
 
     Returns
     -------

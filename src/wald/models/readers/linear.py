@@ -16,7 +16,7 @@ from ..linear import LinearTerms
 
 __all__ = ["LINEAR_MODELS", "read_linear"]
 
-# PassiveAggressiveClassifier is on its way out of scikit-learn, hence by name.
+# By name, because scikit-learn has deprecated PassiveAggressiveClassifier.
 LINEAR_MODELS: tuple[type, ...] = (
     LinearSVC,
     LinearDiscriminantAnalysis,
@@ -62,8 +62,7 @@ def read_linear(model: Any) -> tuple[LinearTerms, Decision]:
     """
     check_is_fitted(model)
     name = type(model).__name__
-    # RidgeClassifier keeps the kind of its targets nowhere in public; three labels look like three classes
-    # otherwise.
+    # RidgeClassifier has no public attribute for the type of its targets; three labels look like three classes.
     binarizer = getattr(model, "_label_binarizer", None)
     if str(getattr(binarizer, "y_type_", "")).startswith("multilabel"):
         raise TypeError(
@@ -78,7 +77,7 @@ def read_linear(model: Any) -> tuple[LinearTerms, Decision]:
     n_outputs = 1 if n_classes == 2 else n_classes
     if coef.shape[0] != n_outputs:
         raise ValueError(f"This {name} has {n_classes} classes and coef_ of shape {coef.shape}, which do not fit.")
-    # The intercept is one number, 0.0, in models that were fitted without.
+    # Models without an intercept have the scalar 0.0.
     intercept = np.array(np.broadcast_to(np.asarray(model.intercept_, dtype=np.float64), (n_outputs,)))
     decision = Decision("sign" if n_classes == 2 else "argmax", n_classes)
     return LinearTerms(coef, intercept), decision

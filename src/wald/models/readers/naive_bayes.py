@@ -1,4 +1,4 @@
-"""Naive Bayes on counts and on bits: log-likelihoods that are weighted sums of feature values."""
+"""Naive Bayes on counts and on binary features, whose log-likelihoods are linear."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ def read_naive_bayes(model: Any) -> tuple[LinearTerms, Decision]:
     Parameters
     ----------
     model : MultinomialNB, ComplementNB or BernoulliNB
-        The fitted model. `binarizing_steps` says what a ``BernoulliNB`` does to rows before.
+        The fitted model. `binarizing_steps` gives the preprocessing of a ``BernoulliNB``.
 
     Returns
     -------
     terms : LinearTerms
-        The joint log-likelihoods. Two classes: that of the second minus that of the first.
+        The joint log-likelihoods; for two classes, the second minus the first.
     decision : Decision
-        The class with the largest log-likelihood, the first of several.
+        The class with the largest log-likelihood; the first if several are equal.
 
     Raises
     ------
     sklearn.exceptions.NotFittedError
         If the model is not fitted.
     ValueError
-        If the model knows one class only, or gives something the probability 0.
+        If the model has one class only, or a feature or class has the probability 0 or 1.
     """
     check_is_fitted(model)
     name = type(model).__name__
@@ -48,12 +48,12 @@ def read_naive_bayes(model: Any) -> tuple[LinearTerms, Decision]:
     prior = np.asarray(model.class_log_prior_)
     with np.errstate(divide="ignore", invalid="ignore"):
         if isinstance(model, BernoulliNB):
-            # The same expressions as in its _joint_log_likelihood, so that the numbers have the same bits.
+            # The expressions of its _joint_log_likelihood, so that results are bit-identical.
             absent = np.log(1 - np.exp(weights))
             coef, intercept = weights - absent, prior + absent.sum(axis=1)
             sizes, start = np.abs(weights) + np.abs(absent), np.abs(prior) + np.abs(absent).sum(axis=1)
         else:
-            # ComplementNB reads its prior for a single class only.
+            # ComplementNB uses its prior only if there is a single class.
             coef, intercept = weights, np.zeros(len(weights)) if isinstance(model, ComplementNB) else prior
             sizes, start = np.abs(coef), np.abs(intercept)
     if not (np.isfinite(coef).all() and np.isfinite(intercept).all()):
@@ -61,14 +61,14 @@ def read_naive_bayes(model: Any) -> tuple[LinearTerms, Decision]:
             f"This {name} gives a feature or a class the probability 0 or 1, whose log-likelihood is not finite. "
             "Fit it with alpha > 0, rows of every class, and a prior above 0 for each."
         )
-    # A value is rounded once in its product, in at most n_features - 1 additions to the others, and once
-    # more when the prior is added. Two roundings are kept in hand: BernoulliNB's weights are differences
-    # of logarithms and its intercepts sums of them, which have the bits of the model's own here.
+    # A value is rounded once in its product, in at most n_features - 1 additions, and once when the prior is added: at
+    # most n_features + 1 times. Two more are a reserve; BernoulliNB's weights and intercepts, which are differences and
+    # sums of logarithms, have the same bits here as in the model.
     return first_of_largest(coef, intercept, sizes, start, depth=coef.shape[1] + 3)
 
 
 def binarizing_steps(model: Any) -> list[tuple[str, Any]]:
-    """List what a ``BernoulliNB`` does to rows before it adds up anything.
+    """Return the preprocessing of a ``BernoulliNB`` as steps of a pipeline.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def binarizing_steps(model: Any) -> list[tuple[str, Any]]:
     if not isinstance(model, BernoulliNB) or model.binarize is None:
         return []
     step = Binarizer(threshold=model.binarize)
-    for attribute in ("n_features_in_", "feature_names_in_"):  # what its fit would have set
+    for attribute in ("n_features_in_", "feature_names_in_"):  # its fit would have set these
         if hasattr(model, attribute):
             setattr(step, attribute, getattr(model, attribute))
     return [("binarize", step)]

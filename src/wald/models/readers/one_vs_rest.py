@@ -1,4 +1,4 @@
-"""One linear model per class, the surest of which wins."""
+"""One-vs-rest classifiers: one linear model per class, whose largest score wins."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ READ_BY_PREDICT = ("estimators_", "label_binarizer_")
 
 
 class Rest(NamedTuple):
-    """What the models of all classes have in common."""
+    """The models of all classes, joined."""
 
     terms: LinearTerms
     decision: Decision
@@ -42,24 +42,23 @@ def read_one_vs_rest(model: Any, decompose: Callable[[Any], AdditiveModel]) -> R
     Parameters
     ----------
     model : OneVsRestClassifier
-        The fitted model. A class that all or no rows had counts with its constant score.
+        The fitted model. The model of a class that all or no training rows had is a constant score.
     decompose : callable
         Reads the model of one class.
 
     Returns
     -------
     Rest
-        One score per class, the first of the largest wins; for two classes one score, where exactly 0 is the
-        first class.
+        One score per class, and argmax; for two classes, one score, where exactly 0 is the first class.
 
     Raises
     ------
     sklearn.exceptions.NotFittedError
         If the model is not fitted.
     TypeError
-        If it is multilabel, or a model in it is not a linear classifier behind steps that can be folded.
+        If it is multilabel, or a model in it is not a linear classifier after steps that can be folded.
     ValueError
-        If it knows one class only.
+        If it has one class only.
     """
     check_is_fitted(model)
     if model.multilabel_:
@@ -79,7 +78,7 @@ def read_one_vs_rest(model: Any, decompose: Callable[[Any], AdditiveModel]) -> R
     parts = [_read(each, decompose) for each, fixed in zip(model.estimators_, constant, strict=True) if not fixed]
     if not parts:
         raise ValueError("Every model of this OneVsRestClassifier is constant: there is nothing to decide.")
-    terms = [part.terms for part in parts if isinstance(part.terms, LinearTerms)]  # as _read has made sure
+    terms = [part.terms for part in parts if isinstance(part.terms, LinearTerms)]  # _read refuses others
     fill = terms[0].fill
     for each in terms:
         same = each.fill is None if fill is None else each.fill is not None and np.array_equal(each.fill, fill)
@@ -101,9 +100,9 @@ def read_one_vs_rest(model: Any, decompose: Callable[[Any], AdditiveModel]) -> R
     )
     return Rest(
         joined,
-        # Binary: label 1 for a score above 0, whatever the model itself answers at 0. More: ties go to the first.
+        # Two classes: label 1 for a score above 0, even if the inner model differs at 0. More: argmax.
         Decision("sign" if n_classes == 2 else "argmax", n_classes),
-        min((part.dtype for part in parts), key=lambda dtype: dtype.itemsize),  # the coarsest
+        min((part.dtype for part in parts), key=lambda dtype: dtype.itemsize),  # the least precise
         any(part.folded for part in parts),
         any(part.centres for part in parts),
         tuple(part.watch for part in parts),
@@ -122,7 +121,7 @@ def _read(estimator: Any, decompose: Callable[[Any], AdditiveModel]) -> Additive
     peeled = peel(estimator)
     model: Any = peeled.model
     leaf = type(model).__name__
-    # Others have no decision_function, or one that their own predict does not follow.
+    # Other models have no decision_function, or predict by other scores.
     if peeled.rules or not isinstance(model, LINEAR_MODELS + KERNEL_MODELS):
         raise TypeError(
             f"OneVsRestClassifier of {leaf} is not supported: it compares other numbers than linear scores. Wrap the "
