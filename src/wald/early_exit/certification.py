@@ -109,7 +109,7 @@ def evaluating_everything(
     plan: Plan, validation: StageScores, promise: Promise, reason: str
 ) -> tuple[Certificate, Plan]:
     """Replace a plan by one that evaluates everything, with a certificate that gives the reason."""
-    live = live_shares(validation, plan.boundary, np.inf, plan.precision)
+    reached = shares_reached(validation, plan.boundary, np.inf, plan.precision)
     unused = Certificate.full_evaluation(reason, promise.risk, promise.confidence)
     return unused, plan.at(np.inf, reached, evaluate_all=True)
 

@@ -62,7 +62,7 @@ def plan_and_certify(
     request : Request
     promise : Promise
         Its ``n_splits`` is set here.
-    tell : callable
+    report : callable
         Reports the current step, and the share of the work that is done.
     """
     first = draw()
@@ -92,7 +92,7 @@ def plan_and_certify(
     return kept
 
 
-def _part_of(tell: Callable[[str, float], None], k: int, n_splits: int) -> Callable[[str, float], None]:
+def _part_of(report: Callable[[str, float], None], k: int, n_splits: int) -> Callable[[str, float], None]:
     """Convert the progress of one split to the progress of all splits."""
     which = f", split {k + 1} of {n_splits}" if n_splits > 1 else ""
     return lambda name, done: report(name + which, TIMED_FROM * (k + done) / n_splits)
