@@ -1,4 +1,4 @@
-"""Readouts against the equations that they solve."""
+"""The rows made up for every term, which draw readouts and orders towards the model."""
 
 import numpy as np
 import pytest
