@@ -89,3 +89,54 @@ def test_units_of_features_do_not_matter(power):
     one = readout(X, coef, scores, weights, 4)
     other = readout(X * size, coef / size, scores, weights, 4)
     np.testing.assert_allclose(other.weights * size[ORDER[:4]], one.weights, rtol=1e-6, atol=1e-12)
+
+
+def test_the_rows_made_up_can_be_written_down_and_regressed_on():
+    """One row for each term, at its full reach, with the model's own weight; least squares on all of them together."""
+    rng = np.random.default_rng(0)
+    n, d = 300, 5
+    X = np.where(rng.random((n, d)) < 0.1, rng.normal(size=(n, d)), 0.0)
+    coef = rng.normal(size=(2, d))
+    scores = X @ coef.T + rng.normal(size=(n, 2))
+    moments = gather_moments(iter([(X, scores, np.ones((1, n)))]), d, 2, 1)[0]
+    drawn = with_own_rows(moments, coef, X, np.ones(n))
+    found = regressed_readouts(drawn, np.arange(d), [d], 0.0, coef)[0]
+    centred = X - X.mean(axis=0)
+    variance = (centred**2).mean(axis=0)
+    squared_reach = (centred**4).mean(axis=0) / variance - 3 * variance
+    assert (squared_reach > 0).all()
+    made_up = np.diag(np.sqrt(PRIOR_ROWS * squared_reach))
+    rows_, target = np.vstack([centred, made_up]), np.vstack([scores - scores.mean(axis=0), made_up @ coef.T])
+    np.testing.assert_allclose(found.weights, np.linalg.lstsq(rows_, target, rcond=None)[0].T, rtol=1e-9)
+    np.testing.assert_allclose(found.bias, scores.mean(axis=0) - found.weights @ X.mean(axis=0))
+
+
+def test_moments_with_own_rows_do_not_depend_on_the_order_of_rows_or_the_unit_of_weights():
+    X, coef, scores, weights = rows()
+    moments = gather_moments(iter([(X, scores, weights[None])]), 6, 2, 1)[0]
+    mixed = np.random.default_rng(1).permutation(len(X))
+    one = with_own_rows(moments, coef, X, weights)
+    other = with_own_rows(moments, coef, X[mixed], 1e6 * weights[mixed])
+    np.testing.assert_allclose(one.terms, other.terms, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(one.outputs, other.outputs, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_few_rows_that_are_alike_say_nothing(n):
+    X, coef, scores, _ = rows()
+    X, scores = np.repeat(X[:1], n, axis=0), np.repeat(scores[:1], n, axis=0)
+    moments = gather_moments(iter([(X, scores, np.ones((1, n)))]), 6, 2, 1)[0]
+    drawn = with_own_rows(moments, coef, X, np.ones(n))
+    np.testing.assert_array_equal(drawn.terms, 0.0)
+    np.testing.assert_array_equal(drawn.outputs, 0.0)
+    found = regressed_readouts(drawn, ORDER, [6], 1e-9, coef)[0]
+    np.testing.assert_allclose(found.weights, coef[:, ORDER])
+
+
+def test_more_rows_weaken_the_rows_made_up():
+    X, coef, scores, weights = rows()
+    few = gather_moments(iter([(X, scores, weights[None])]), 6, 2, 1)[0]
+    added = [
+        (with_own_rows(few, coef, np.tile(X, (k, 1)), np.tile(weights, k)).terms - few.terms)[1, 1] for k in (1, 10)
+    ]
+    np.testing.assert_allclose(added[0], 10 * added[1], rtol=1e-9)
