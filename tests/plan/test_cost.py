@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -146,7 +148,7 @@ def test_geometric_stages_grow_by_about_the_ratio(first, last, ratio, multiple):
     stages = geometric(first, last, ratio, multiple)
     assert stages == sorted(set(stages))
     assert all(s % multiple == 0 and multiple <= s <= last for s in stages)
-    for before, after in zip(stages[:-1], stages[1:], strict=True):
+    for before, after in itertools.pairwise(stages):
         assert after - before <= max((ratio - 1) * before + ratio * multiple, 1.5 * multiple)  # rounding at both ends
     if multiple == 1 and first <= last:
         assert stages[0] == first

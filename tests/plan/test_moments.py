@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -28,7 +30,7 @@ def check_same(one, other, rtol=1e-9):
 def test_moments_are_those_of_numpy_however_rows_are_cut(seed, cuts):
     X, scores, weightings = rows(seed=seed)
     edges = [0, *sorted(cuts), 60]
-    chunks = ((X[a:b], scores[a:b], weightings[:, a:b]) for a, b in zip(edges[:-1], edges[1:], strict=True))
+    chunks = ((X[a:b], scores[a:b], weightings[:, a:b]) for a, b in itertools.pairwise(edges))
     for found, weights in zip(gather_moments(chunks, 4, 2, 3), weightings, strict=True):
         covariance = np.cov(np.hstack([X, scores]), rowvar=False, aweights=weights, ddof=0)
         np.testing.assert_allclose(found.term_mean, np.average(X, axis=0, weights=weights))

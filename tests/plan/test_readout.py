@@ -120,7 +120,7 @@ def test_a_constant_term_has_the_weight_given_or_none(own):
 
 
 def test_kernel_values_that_hardly_vary_weigh_nothing_and_features_in_small_units_do():
-    X, scores, weights, order = problem()
+    X, scores, weights, _ = problem()
     X[:, 3] = 1e-3 * np.sqrt(LEAST_VARIANCE) * np.random.default_rng(0).normal(size=len(X))
     moments = moments_of(X, scores, weights)
     (kernel,) = regressed_readouts(moments, np.arange(6), [6])
