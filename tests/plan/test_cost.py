@@ -175,3 +175,7 @@ def test_thinned_stages_are_the_densest_ladder_of_the_ratio_that_starts_first(st
         before = max(k for k in kept if k < s)
         assert (s in kept) == (s >= ratio * before)
     assert set(kept) <= set(late)
+
+
+def test_a_stage_at_just_the_ratio_is_kept():
+    assert thinned([1, 2, 4, 7, 8], 2.0) == [1, 2, 4, 8]
