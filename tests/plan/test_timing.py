@@ -144,3 +144,14 @@ def test_a_machine_that_takes_no_time_costs_nothing_that_is_negative(monkeypatch
     found = Machine(monkeypatch, row=0.0, unit=0.0, readout=0.0, stage=0.0, full=0.0).measured()
     assert 0 < found.unit < 1e-11  # later terms still cost more than earlier ones
     assert (found.row, found.stage, found.finish) == (0.0, 0.0, 0.0)
+
+
+def test_a_unit_is_priced_without_its_readout_and_the_end_without_the_row(monkeypatch):
+    row, unit, readout, stage, few, many = 5.0, 1.0, 0.1, 2.0, 4, 12
+    once = {m: row + unit * m + readout * 2 * m + stage for m in (few, many)}
+    again = {m: once[m] + readout * 2 * m + stage for m in (few, many)}
+    found = timing._fit(
+        row, once[few], once[few], once[many], again[few], again[many], few=few, many=many, n_steps=1, n_outputs=2
+    )
+    assert found[:3] == pytest.approx((row, unit, readout))
+    assert Machine(monkeypatch, row=5e-6, full=8e-6).measured().finish == pytest.approx(3e-6, rel=2**0.125 - 1)
