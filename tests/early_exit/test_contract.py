@@ -1,6 +1,7 @@
 """scikit-learn's own contract, as the estimator is and with a risk so high that rows really leave early."""
 
 import pytest
+from kinds.estimators import ONE_A_FAMILY
 from sklearn.base import clone
 from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
@@ -28,8 +29,8 @@ def explained(estimator):
     return reasons
 
 
-PLAIN = [EarlyExitClassifier(e, random_state=0) for e in (SVC(), LogisticRegression(), LinearSVC())]
-BOLD = [EarlyExitClassifier(e, risk=0.3, confidence=0.5, random_state=0) for e in (SVC(), LogisticRegression())]
+PLAIN = [EarlyExitClassifier(e, random_state=0) for e in (*ONE_A_FAMILY.values(), LinearSVC())]
+BOLD = [EarlyExitClassifier(e, risk=0.3, confidence=0.5, random_state=0) for e in ONE_A_FAMILY.values()]
 BOLDEST = [clone(e).set_params(cost="units") for e in BOLD]
 scarce = pytest.mark.filterwarnings("ignore:no early exit")
 rare = pytest.mark.filterwarnings("ignore:The certificate's risk")  # 30 % of 25 rows

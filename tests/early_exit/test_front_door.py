@@ -8,6 +8,7 @@ from collections import defaultdict, namedtuple
 import numpy as np
 import pytest
 from early_exit.models import MODELS, X2, X3, wrap, y2, y3
+from kinds.estimators import ONE_A_FAMILY
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.compose import make_column_transformer
@@ -117,7 +118,7 @@ def buyer(library, last):
 
 
 @pytest.mark.parametrize("cost", ["units", "time"])
-@pytest.mark.parametrize("last", [SVC(), LogisticRegression()], ids=["svc", "logistic"])
+@pytest.mark.parametrize("last", ONE_A_FAMILY.values(), ids=ONE_A_FAMILY)
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_columns_that_the_model_takes_by_name_may_come_in_any_order(library, last, cost):
     model = buyer(library, last)
@@ -245,7 +246,7 @@ def test_a_row_before_fit_and_a_budget_too_small():
 
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("risk", [0.02, 0])
-@pytest.mark.parametrize("last", [SVC(), LogisticRegression()], ids=["svc", "logistic"])
+@pytest.mark.parametrize("last", ONE_A_FAMILY.values(), ids=ONE_A_FAMILY)
 def test_names_of_a_row_are_matched(last, risk):
     fast = wrap(clone(last).fit(FRAME[:800], y2[:800]), FRAME[1000:5000], risk=risk)
     expected, cost = fast.predict(FRAME[5000:5050], return_cost=True)
@@ -297,7 +298,7 @@ def test_what_is_no_list_of_records_is_refused():
 
 
 @pytest.mark.filterwarnings("error", "ignore:no early exit")
-@pytest.mark.parametrize("last", [SVC(), LogisticRegression()], ids=["svc", "logistic"])
+@pytest.mark.parametrize("last", ONE_A_FAMILY.values(), ids=ONE_A_FAMILY)
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_records_for_a_column_transformer(library, last):
     model = buyer(library, last)

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from early_exit.models import wrap
+from kinds.estimators import ONE_A_FAMILY, ONE_A_READING
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.model_selection import FixedThresholdClassifier
@@ -216,7 +217,7 @@ def test_a_robust_scaler_leaves_sparse_rows_uncentred(risk):
         np.testing.assert_array_equal(in_calls(fast.predict, rows, 100), model.predict(rows))
 
 
-@pytest.mark.parametrize("last", [LogisticRegression(), SVC()], ids=repr)
+@pytest.mark.parametrize("last", ONE_A_FAMILY.values(), ids=repr)
 def test_a_centring_scaler_refuses_sparse_rows_as_scikit_learn_does(last):
     X, y = far_from_zero()
     model = make_pipeline(StandardScaler(), last).fit(X[:500], y[:500])
@@ -248,7 +249,7 @@ def test_an_svc_of_dense_rows_answers_sparse_ones_whatever_their_values(params):
 # ---- bits and extremes ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("model", [LogisticRegression(), SVC(), SVC(kernel="linear")], ids=repr)
+@pytest.mark.parametrize("model", ONE_A_READING, ids=repr)
 @pytest.mark.parametrize("classes", [2, 3])
 def test_the_last_column_of_stage_scores_depends_on_the_row_alone(model, classes):
     rng = np.random.default_rng(0)

@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
+from kinds.rules import OF_THE_PAPERS
 from sklearn.datasets import make_classification
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
@@ -19,17 +20,6 @@ from wald.stopping import (
     OptimisticBoundaryWarning,
 )
 
-RULES = [
-    ConstantBoundary(),
-    ConstantBoundary("bridge_simple", centre="mean"),
-    ConstantBoundary("reflection", error="joint"),
-    ConstantBoundary("reflection_raw", error="joint"),
-    ConstantBoundary("reflection_exact", error="disagreement"),
-    ConstantBoundary("conditional", sides="negative"),
-    CurvedBoundary(),
-    CurvedBoundary(remainder="independent", error="conditional"),
-    OptimalBoundary(),
-]
 X, y = make_classification(6000, 20, n_informative=8, n_clusters_per_class=1, class_sep=1.5, random_state=0)
 MODEL = LogisticRegression().fit(X[:800], y[:800])
 
@@ -43,7 +33,7 @@ def wrap(rule, **params):
         ).fit(X[800:4800])
 
 
-@pytest.mark.parametrize("rule", RULES, ids=repr)
+@pytest.mark.parametrize("rule", OF_THE_PAPERS, ids=repr)
 def test_as_printed_a_rule_is_measured(rule):
     fast = wrap(rule, risk=None)
     assert fast.certificate_.status == "measured"
@@ -57,7 +47,7 @@ def test_as_printed_a_rule_is_measured(rule):
         assert (labels[cost < 20] == 0).all()
 
 
-@pytest.mark.parametrize("rule", RULES, ids=repr)
+@pytest.mark.parametrize("rule", OF_THE_PAPERS, ids=repr)
 def test_scaled_a_rule_is_certified(rule):
     fast = wrap(rule, risk=0.03)
     assert fast.certificate_.status == "certified"

@@ -7,6 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
+from kinds.rules import BY_ROWS_ON_MODELS
 from sklearn.base import clone
 from sklearn.datasets import make_classification
 from sklearn.frozen import FrozenEstimator
@@ -23,19 +24,6 @@ from wald.stopping import (
     OptimisticBoundaryWarning,
     Qwyc,
 )
-
-RULES = [
-    Qwyc(alpha=0.01),
-    Qwyc(alpha=0.01, readout="regressed"),
-    Qwyc(alpha=0.02, sides="negative"),
-    ErrorSpending(delta=0.02, spend="front"),
-    ErrorSpending(delta=0),
-    LikelihoodRatio(alpha=0.02, beta=0.02),
-    LikelihoodRatio(alpha=0.02, beta=0.02, density="gaussian", readout="regressed"),
-    LikelihoodRatio(alpha=0.05, beta=0, density="isotonic"),
-    Margin(value=3.0, every=3),
-    Margin(value=1.0, every=2, sides="positive"),
-]
 
 
 def make(classes=2, n=4000):
@@ -57,7 +45,7 @@ def wrap(model, X, **params):
 
 
 @pytest.mark.parametrize("model", [LINEAR, KERNEL], ids=["linear", "kernel"])
-@pytest.mark.parametrize("rule", RULES, ids=repr)
+@pytest.mark.parametrize("rule", BY_ROWS_ON_MODELS, ids=repr)
 def test_as_printed(rule, model):
     fast = wrap(model, X2, rule=rule, risk=None)
     assert fast.certificate_.status == "measured"
@@ -69,7 +57,7 @@ def test_as_printed(rule, model):
 
 
 @pytest.mark.parametrize("model", [LINEAR, KERNEL], ids=["linear", "kernel"])
-@pytest.mark.parametrize("rule", RULES, ids=repr)
+@pytest.mark.parametrize("rule", BY_ROWS_ON_MODELS, ids=repr)
 def test_certified(rule, model):
     fast = wrap(model, X2, rule=rule, risk=0.05)
     assert fast.certificate_.status == "certified"
@@ -91,7 +79,9 @@ def test_several_classes(rule, risk):
 
 
 @pytest.mark.parametrize("protect", ["positive", "negative", "each"])
-@pytest.mark.parametrize("rule", [RULES[0], RULES[3], RULES[5], RULES[8]], ids=repr)
+@pytest.mark.parametrize(
+    "rule", [BY_ROWS_ON_MODELS[0], BY_ROWS_ON_MODELS[3], BY_ROWS_ON_MODELS[5], BY_ROWS_ON_MODELS[8]], ids=repr
+)
 def test_protect(rule, protect):
     fast = wrap(LINEAR, X2, rule=rule, risk=0.05, protect=protect)
     labels, cost = fast.predict(X2[3200:], return_cost=True)
@@ -127,7 +117,7 @@ def test_the_order_of_qwyc_goes_with_other_rules_and_needs_two_classes():
         wrap(SEVERAL, X3, order="qwyc")
 
 
-@pytest.mark.parametrize("rule", RULES, ids=repr)
+@pytest.mark.parametrize("rule", BY_ROWS_ON_MODELS, ids=repr)
 def test_rules_survive_clone_and_pickle_and_promise_nothing_by_proof(rule):
     fast = wrap(LINEAR, X2, rule=rule, risk=0.05)
     assert clone(fast).rule == rule

@@ -11,12 +11,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from kinds.containers import LAYOUTS
+from kinds.estimators import LINEAR_IN_DISGUISE
 from scipy import sparse
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401
 from sklearn.frozen import FrozenEstimator
 from sklearn.impute import SimpleImputer
-from sklearn.linear_model import LogisticRegression, RidgeClassifier, SGDClassifier
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.model_selection import (
     FixedThresholdClassifier,
     GridSearchCV,
@@ -29,7 +31,7 @@ from sklearn.multiclass import OneVsRestClassifier, _ConstantPredictor
 from sklearn.naive_bayes import BernoulliNB, ComplementNB, MultinomialNB
 from sklearn.neighbors import NearestCentroid
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import Binarizer, MaxAbsScaler, StandardScaler
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
 from wald import EarlyExitClassifier, load, save
@@ -44,23 +46,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:The certificate's risk of:UserWarning"),  # of rare classes, on made data
 ]
 
-MODELS = {
-    "multinomial": MultinomialNB(),
-    "multinomial without prior": MultinomialNB(alpha=0.1, fit_prior=False),
-    "complement": ComplementNB(),
-    "complement with norm": ComplementNB(norm=True),
-    "bernoulli": BernoulliNB(),
-    "bernoulli above 1": BernoulliNB(binarize=1.1),
-    "bernoulli of bits": make_pipeline(Binarizer(threshold=0.5), BernoulliNB(binarize=None)),
-    "centroids": NearestCentroid(),
-    "one-vs-rest": OneVsRestClassifier(LogisticRegression(max_iter=50)),
-    "one-vs-rest of ridge": OneVsRestClassifier(RidgeClassifier()),
-    "one-vs-rest of linear kernels": OneVsRestClassifier(SVC(kernel="linear")),
-    "one-vs-rest of pipelines": OneVsRestClassifier(make_pipeline(MaxAbsScaler(), SGDClassifier(random_state=0))),
-    "search": GridSearchCV(LinearSVC(max_iter=100), {"C": [0.1, 1]}, cv=2),
-}
 DTYPES = (np.float32, np.float64, np.uint8, np.int64)
-FORMS = {"C": np.ascontiguousarray, "F": np.asfortranarray, "CSR": sparse.csr_array}
 
 
 def counts(n_classes, n_rows=1500, n_features=9, seed=0, top=4):
@@ -110,15 +96,15 @@ def check_scores(read, own, X):
         assert (abs(ours - own) <= bound(read, X) + 1e-300).all()
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", LAYOUTS)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("n_classes", [2, 4])
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", LINEAR_IN_DISGUISE)
 def test_scores_are_the_models_own_within_the_bound(name, n_classes, dtype, form, check_same_labels):
     X, y = counts(n_classes)
     words = np.array(["d", "c", "b", "a"])
-    X = FORMS[form](X.astype(dtype))
-    model = copy.deepcopy(MODELS[name]).fit(X[:600], words[y[:600]])
+    X = LAYOUTS[form](X.astype(dtype))
+    model = copy.deepcopy(LINEAR_IN_DISGUISE[name]).fit(X[:600], words[y[:600]])
     read = check_same_labels(model, X, min_clear=0.9)
     check_scores(read, own_scores(model, X), X)
     assert read.decision.kind == ("sign" if n_classes == 2 else "argmax")
@@ -131,11 +117,11 @@ def test_scores_are_the_models_own_within_the_bound(name, n_classes, dtype, form
     [(np.float32, "C"), (np.float64, "F"), (np.uint8, "C"), (np.uint8, "F"), (np.float32, "CSR"), (np.int64, "CSR")],
 )
 @pytest.mark.parametrize("n_classes", [2, 4])
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", LINEAR_IN_DISGUISE)
 def test_labels_of_early_exit_are_the_models_own(name, n_classes, dtype, form):
     X, y = counts(n_classes)
-    X = FORMS[form](X.astype(dtype))
-    model = copy.deepcopy(MODELS[name]).fit(X[:300], y[:300])
+    X = LAYOUTS[form](X.astype(dtype))
+    model = copy.deepcopy(LINEAR_IN_DISGUISE[name]).fit(X[:300], y[:300])
     expected = model.predict(X)
     exact = EarlyExitClassifier(FrozenEstimator(model), risk=0, cost="units", random_state=0).fit(X[300:])
     np.testing.assert_array_equal(exact.predict(X), expected)
@@ -166,7 +152,7 @@ def test_equal_classes_tie_and_the_first_wins(model, n_classes):
 
 @settings(max_examples=60)
 @given(
-    name=st.sampled_from(sorted(MODELS)),
+    name=st.sampled_from(sorted(LINEAR_IN_DISGUISE)),
     n_classes=st.integers(2, 6),
     n_features=st.integers(1, 40),
     top=st.sampled_from([1, 3, 250]),
@@ -179,7 +165,7 @@ def test_sizes(name, n_classes, n_features, top, seed, dtype):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # too few rows for the folds of a search
         try:
-            model = copy.deepcopy(MODELS[name]).fit(X, y)
+            model = copy.deepcopy(LINEAR_IN_DISGUISE[name]).fit(X, y)
         except ValueError:  # all rows alike: scikit-learn refuses
             return
     read = decompose(model)
@@ -298,10 +284,10 @@ def test_a_search_of_a_search(rows, check_same_labels):
     check_same_labels(GridSearchCV(inner, {"estimator__C": [1, 2]}, cv=2).fit(X, y), X)
 
 
-@pytest.mark.parametrize("name", [*MODELS, "one-vs-rest, a model exchanged"])
+@pytest.mark.parametrize("name", [*LINEAR_IN_DISGUISE, "one-vs-rest, a model exchanged"])
 def test_refits_are_noticed(name):
     X, y = counts(3)
-    model = copy.deepcopy(MODELS[name.split(",")[0]]).fit(X, y)
+    model = copy.deepcopy(LINEAR_IN_DISGUISE[name.split(",")[0]]).fit(X, y)
     read = decompose(model)
     assert read.changed() is None
     copied = pickle.loads(pickle.dumps(read))
@@ -338,17 +324,20 @@ def test_binarized_frames_keep_their_names():
         np.testing.assert_array_equal(fast.predict(frame), model.predict(frame))
 
 
-NO_FILES = [name for name in MODELS if name.startswith("bernoulli")]
+NO_FILES = [name for name in LINEAR_IN_DISGUISE if name.startswith("bernoulli")]
 
 
 @pytest.mark.filterwarnings("ignore:The file holds the terms of this OneVsRestClassifier")
 @pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("name", sorted(set(MODELS) - set(NO_FILES)))
+@pytest.mark.parametrize("name", sorted(set(LINEAR_IN_DISGUISE) - set(NO_FILES)))
 def test_files(name, n_classes, tmp_path):
     X, y = counts(n_classes, 900)
     X = X.astype(np.float64)
     fast = EarlyExitClassifier(
-        FrozenEstimator(copy.deepcopy(MODELS[name]).fit(X[:300], y[:300])), risk=0.1, cost="units", random_state=0
+        FrozenEstimator(copy.deepcopy(LINEAR_IN_DISGUISE[name]).fit(X[:300], y[:300])),
+        risk=0.1,
+        cost="units",
+        random_state=0,
     ).fit(X[300:])
     save(fast, tmp_path / "model.wald")
     loaded = load(tmp_path / "model.wald")
@@ -359,7 +348,7 @@ def test_files(name, n_classes, tmp_path):
 @pytest.mark.parametrize("name", NO_FILES)
 def test_a_file_holds_no_binarizer(name, tmp_path):
     X, y = counts(2, 600)
-    fast = EarlyExitClassifier(FrozenEstimator(copy.deepcopy(MODELS[name]).fit(X, y)), risk=0).fit(X)
+    fast = EarlyExitClassifier(FrozenEstimator(copy.deepcopy(LINEAR_IN_DISGUISE[name]).fit(X, y)), risk=0).fit(X)
     with pytest.raises(ValueError, match=r"'binarize.*\(Binarizer\) cannot be saved"):
         save(fast, tmp_path / "model.wald")
     bits = (X > 0).astype(np.float64)  # what it says to do

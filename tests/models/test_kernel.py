@@ -4,22 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from kinds.estimators import KERNELS
 from scipy import sparse
 from sklearn.svm import SVC, NuSVC
 
 from wald.models import KernelTerms, LinearTerms, decompose
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-
-KERNELS = [
-    {"kernel": "rbf"},
-    {"kernel": "rbf", "gamma": "auto"},
-    {"kernel": "rbf", "gamma": 0.02},
-    {"kernel": "poly", "degree": 3, "coef0": 0.5},
-    {"kernel": "poly", "degree": 2, "gamma": 0.05},
-    {"kernel": "sigmoid", "gamma": 0.01, "coef0": -0.2},
-    {"kernel": "linear"},
-]
 
 
 @pytest.mark.parametrize("trained_on", ["dense", "sparse", "float32"])

@@ -5,43 +5,22 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import sklearn.linear_model
+from kinds.estimators import LINEAR
 from scipy import sparse
-from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import (
     LogisticRegression,
-    LogisticRegressionCV,
-    Perceptron,
     RidgeClassifier,
-    RidgeClassifierCV,
     SGDClassifier,
 )
-from sklearn.svm import LinearSVC
 
 from wald.models import LinearTerms, decompose
 
 pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::sklearn.exceptions.ConvergenceWarning")
 
-MODELS = [
-    LogisticRegression(max_iter=50),
-    LogisticRegression(max_iter=50, fit_intercept=False),
-    LogisticRegressionCV(Cs=2, cv=2, max_iter=50),
-    LinearSVC(max_iter=200),
-    LinearSVC(max_iter=200, fit_intercept=False),
-    LinearSVC(max_iter=200, multi_class="crammer_singer"),
-    SGDClassifier(random_state=0, max_iter=20),
-    SGDClassifier(random_state=0, max_iter=20, average=True, loss="log_loss"),
-    Perceptron(max_iter=20),
-    RidgeClassifier(),
-    RidgeClassifier(fit_intercept=False),
-    RidgeClassifierCV(),
-    LinearDiscriminantAnalysis(),
-    LinearDiscriminantAnalysis(solver="lsqr"),
-]
-
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("n_classes", [2, 4])
-@pytest.mark.parametrize("model", MODELS, ids=str)
+@pytest.mark.parametrize("model", LINEAR, ids=str)
 def test_labels(model, n_classes, dtype, rows, check_same_labels):
     X, y = rows(n_classes, dtype)
     names = np.array(["d", "c", "b", "a"])

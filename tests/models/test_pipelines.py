@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from kinds.estimators import BEHIND_STEPS, ONE_A_FAMILY
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.decomposition import PCA
@@ -47,7 +48,6 @@ IMPUTERS = [
     SimpleImputer(strategy="most_frequent"),
     SimpleImputer(strategy="constant", fill_value=-3.5),
 ]
-FINAL = [LogisticRegression(), SVC(gamma=0.05), SVC(kernel="linear", C=0.01), SVC(kernel="poly", degree=2)]
 
 
 def fit_steps(steps, X, y):
@@ -68,7 +68,7 @@ def fit_steps(steps, X, y):
     before=st.lists(st.sampled_from(SCALERS), max_size=3),
     imputer=st.none() | st.sampled_from(IMPUTERS),
     after=st.lists(st.sampled_from(SCALERS), max_size=2),
-    final=st.sampled_from(FINAL),
+    final=st.sampled_from(BEHIND_STEPS),
     n_classes=st.sampled_from([2, 3]),
     dtype=st.sampled_from([np.float32, np.float64]),
     seed=st.integers(0, 5),
@@ -87,7 +87,7 @@ def test_affine_steps_are_folded(rows, check_same_labels, before, imputer, after
     assert read.working_precision(dtype) == (2.0**-24 if single else 2.0**-53)
 
 
-@pytest.mark.parametrize("final", [LogisticRegression(), SVC()], ids=str)
+@pytest.mark.parametrize("final", ONE_A_FAMILY.values(), ids=str)
 def test_nan_meets_the_value_of_the_imputer_wherever_it_stands(final, rows):
     X, y = rows()
     X[::3, 2], X[::5, 0] = np.nan, np.nan

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from kinds.containers import LAYOUTS
 from scipy import sparse
 from sklearn.metrics.pairwise import pairwise_kernels
 
@@ -55,7 +56,7 @@ def test_kernel_values_of_mapped_columns() -> None:
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.uint8, np.int16])
-@pytest.mark.parametrize("form", [np.asarray, np.asfortranarray, sparse.csr_array], ids=["C", "F", "CSR"])
+@pytest.mark.parametrize("form", LAYOUTS.values(), ids=LAYOUTS)
 def test_linear_values_are_the_features(form: type, dtype: type) -> None:
     X = np.random.default_rng(0).integers(0, 100, size=(50, 13)).astype(dtype)
     terms = LinearTerms(coef=np.ones((1, 13)), intercept=np.zeros(1))

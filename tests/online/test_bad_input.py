@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from kinds.containers import DENSE_AND_CSR
+from kinds.learners import LINEAR
 from online.reference import walk_problem
 from scipy import sparse
 from sklearn.base import clone
@@ -11,11 +13,10 @@ from sklearn.base import clone
 from wald.online import AttentivePassiveAggressive, AttentivePegasos, AttentivePerceptron
 
 X, Y = walk_problem(np.random.default_rng(0), 1500, 64)
-MODELS = [AttentivePerceptron(), AttentivePassiveAggressive(), AttentivePegasos(alpha=0.01)]
 FAST = {"max_iter": 2, "tol": None, "random_state": 0}
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", LINEAR)
 def test_labels(model):
     model = clone(model).set_params(**FAST)
     with pytest.raises(ValueError, match="number of classes"):
@@ -41,7 +42,7 @@ def test_labels(model):
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", LINEAR)
 def test_rows_that_are_not_finite(model, dtype, value):
     model = clone(model).set_params(**FAST)
     for container in (np.asarray, sparse.csr_matrix):
@@ -62,8 +63,8 @@ def test_a_row_that_is_not_finite_is_no_reason_to_stop():
         model.fit(rows, np.tile(Y, 4))
 
 
-@pytest.mark.parametrize("model", MODELS)
-@pytest.mark.parametrize("container", [np.asarray, sparse.csr_matrix])
+@pytest.mark.parametrize("model", LINEAR)
+@pytest.mark.parametrize("container", DENSE_AND_CSR)
 def test_harmless_rows_and_features(model, container):
     model = clone(model).set_params(run_length=8 if container is np.asarray else None, **FAST)
     rows = X.copy()
@@ -78,7 +79,7 @@ def test_harmless_rows_and_features(model, container):
     assert (nothing.coef_ == 0).all()
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", LINEAR)
 def test_chunks(model):
     model = clone(model).set_params(**FAST).partial_fit(X, Y, classes=[-1, 1])
     before = model.coef_.copy(), model.t_
@@ -140,7 +141,7 @@ def test_chunks(model):
         ({"shrinking": "auto"}, "shrinking"),
     ],
 )
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", LINEAR)
 def test_parameters(model, change, message):
     with pytest.raises(ValueError, match=message):
         clone(model).set_params(**change).fit(X, Y)
@@ -189,7 +190,7 @@ def csr(indices=None, indptr=None, index=np.int32):
 
 
 @pytest.mark.parametrize("index", [np.int32, np.int64])
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", LINEAR)
 def test_csr_indices_out_of_range(model, index):
     wrong = [{"indices": 64}, {"indices": -1}, {"indptr": 10**8}, {"indptr": -1}, {"indptr": 2}]
     for how in wrong if index == np.int32 else [*wrong, {"indices": 2**33 + 1}, {"indices": -(2**33)}]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from kinds.containers import DENSE_AND_CSR
 from online.reference import boost, walk_problem
 from online.voting import ATTENTION, CONTAINERS, EAGER, FULL, WEIGHTS, Column, X, Y, columns_of, same, votes_of
 from scipy import sparse
@@ -88,7 +89,7 @@ def test_audits_of_everything_are_the_plain_algorithm(kind, dtype):
 
 
 @pytest.mark.parametrize("kind", [kind for kind in ATTENTION if kind != "printed"])
-@pytest.mark.parametrize("container", [np.asarray, sparse.csr_matrix])
+@pytest.mark.parametrize("container", DENSE_AND_CSR)
 def test_attention_asks_less_and_learns_nearly_as_well(kind, container):
     rows, y = walk_problem(np.random.default_rng(2), 5000, 150)
     rows, common = container(rows), {"n_thresholds": 1, "max_iter": 2, "tol": None, "random_state": 0}
@@ -118,7 +119,7 @@ def test_a_hypothesis_that_is_not_asked_does_not_see_the_row():
 
 
 @pytest.mark.parametrize("kind", [*ATTENTION, "full"])
-@pytest.mark.parametrize("container", [np.asarray, sparse.csr_matrix])
+@pytest.mark.parametrize("container", DENSE_AND_CSR)
 @pytest.mark.filterwarnings("ignore::wald.stopping.DegenerateBoundaryWarning")
 def test_a_list_of_stumps_is_the_stumps(kind, container):
     rows, y = container(X[:300]), Y[:300]

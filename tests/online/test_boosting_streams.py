@@ -7,6 +7,7 @@ import pickle
 
 import numpy as np
 import pytest
+from kinds.containers import DENSE_AND_CSR
 from online.voting import ATTENTION, CONTAINERS, EAGER, FULL, SPARSE, Column, X, Y, same
 from scipy import sparse
 from sklearn.base import clone
@@ -146,7 +147,7 @@ def test_what_cannot_vote():
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("container", [np.asarray, sparse.csr_matrix])
+@pytest.mark.parametrize("container", DENSE_AND_CSR)
 def test_rows_that_are_not_finite(container, dtype, value):
     rows = X.astype(dtype)
     rows[1500, 3] = value

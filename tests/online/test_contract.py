@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from kinds.learners import CLASSES
 from scipy import sparse
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -72,9 +73,7 @@ def test_scikit_learns_contract(estimator, check):
     check(estimator)
 
 
-@pytest.mark.parametrize(
-    "estimator", [AttentivePerceptron, AttentivePassiveAggressive, AttentivePegasos, AttentiveBoosting]
-)
+@pytest.mark.parametrize("estimator", CLASSES)
 def test_the_docstring_lists_every_parameter_with_its_default(estimator):
     sections = dict(zip(*[iter(re.split(r"^(\w+)\n-+\n", inspect.getdoc(estimator), flags=re.M)[1:])] * 2, strict=True))
     listed = re.findall(r"^(\w+) : (.*), default=(.*)$", sections["Parameters"], flags=re.M)

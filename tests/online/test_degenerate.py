@@ -6,8 +6,8 @@ import warnings
 
 import numpy as np
 import pytest
+from kinds.containers import DENSE_AND_CSR
 from online.reference import walk_problem
-from scipy import sparse
 from scipy.special import ndtri
 
 from wald.online import AttentiveBoosting, AttentivePassiveAggressive, AttentivePerceptron
@@ -58,7 +58,7 @@ def test_ranges_are_what_the_formula_says(model, boundary):
 
 
 @pytest.mark.parametrize("boundary", ["centred", "printed"])
-@pytest.mark.parametrize("container", [np.asarray, sparse.csr_matrix])
+@pytest.mark.parametrize("container", DENSE_AND_CSR)
 def test_a_level_that_stops_at_once_is_told(boundary, container):
     runs = {} if container is np.asarray else {"run_length": None}
     model = AttentivePerceptron(boundary=boundary, delta=0.3, **(CONSTANT | runs))
@@ -79,7 +79,7 @@ def test_a_level_that_hardly_ever_stops_is_told():
 
 
 @pytest.mark.parametrize("boundary", ["centred", "printed", "bridge"])
-@pytest.mark.parametrize("container", [np.asarray, sparse.csr_matrix])
+@pytest.mark.parametrize("container", DENSE_AND_CSR)
 def test_margins_without_spread_are_told(boundary, container):
     rows = np.where(Y[:, None] > 0, 1.0, 2.0) * np.ones(48)
     runs = {} if container is np.asarray else {"run_length": None}
@@ -89,7 +89,7 @@ def test_margins_without_spread_are_told(boundary, container):
     assert model.features_seen_ == 2 * rows.size
 
 
-@pytest.mark.parametrize("container", [np.asarray, sparse.csr_matrix])
+@pytest.mark.parametrize("container", DENSE_AND_CSR)
 @pytest.mark.parametrize(
     "attention",
     [

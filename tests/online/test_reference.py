@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from kinds.containers import DENSE_AND_CSR
 from online.reference import learn, walk_problem
 from scipy import sparse
 from sklearn.linear_model import Perceptron
@@ -17,7 +18,7 @@ FULL = {"attention": "full", "tol": None, "shuffle": False, "random_state": 0}
 
 @pytest.mark.parametrize("average", [False, True])
 @pytest.mark.parametrize("intercept", [False, True])
-@pytest.mark.parametrize("container", [np.asarray, sparse.csr_matrix])
+@pytest.mark.parametrize("container", DENSE_AND_CSR)
 def test_the_perceptron_is_rosenblatts_bit_for_bit(average, intercept, container):
     ours = AttentivePerceptron(average=average, fit_intercept=intercept, max_iter=3, **FULL).fit(container(X), Y)
     theirs = learn("perceptron", X, Y, epochs=3, intercept=intercept)
@@ -51,7 +52,7 @@ def test_the_perceptron_is_scikit_learns_bit_for_bit():
         ("pegasos", AttentivePegasos(alpha=0.01)),
     ],
 )
-@pytest.mark.parametrize("container", [np.asarray, sparse.csr_matrix])
+@pytest.mark.parametrize("container", DENSE_AND_CSR)
 def test_learners_are_the_classical_ones(rule, model, average, weight, container):
     if rule == "pegasos" and weight is not None:
         weight = np.maximum(
@@ -95,7 +96,7 @@ def test_audits_of_everything_are_the_classical_learner(dtype, kind):
     assert audited.stop_error_.n_trials > 50
 
 
-@pytest.mark.parametrize("container", [np.asarray, sparse.csr_matrix])
+@pytest.mark.parametrize("container", DENSE_AND_CSR)
 @pytest.mark.parametrize(
     "attention",
     [

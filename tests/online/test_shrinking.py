@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from kinds.containers import DENSE_AND_CSR
+from kinds.learners import UPDATES
 from online.reference import learn, walk_problem
 from scipy import sparse
 from sklearn.base import clone
@@ -15,12 +17,6 @@ from wald.online import AttentiveBoosting, AttentivePassiveAggressive, Attentive
 
 X, Y = walk_problem(np.random.default_rng(0), 600)
 FULL = {"attention": "full", "tol": None, "shuffle": False, "random_state": 0}
-RULES = [
-    ("perceptron", AttentivePerceptron(eta0=0.5), 0.5),
-    ("PA", AttentivePassiveAggressive(variant="PA", C=0.5), 0.5),
-    ("PA-I", AttentivePassiveAggressive(variant="PA-I", C=0.01), 0.01),
-    ("pegasos", AttentivePegasos(alpha=0.01), 0.01),
-]
 
 
 def _csr(rows):
@@ -29,7 +25,7 @@ def _csr(rows):
     return sparse.csr_matrix((rows.ravel(), np.tile(np.arange(d), n), np.arange(n + 1) * d), shape=rows.shape)
 
 
-@pytest.mark.parametrize(("rule", "model", "rate"), RULES)
+@pytest.mark.parametrize(("rule", "model", "rate"), UPDATES)
 @pytest.mark.parametrize("average", [False, True, 700])
 @pytest.mark.parametrize("container", [np.asarray, _csr])
 def test_shrinking_is_as_it_says(rule, model, rate, average, container):
@@ -44,7 +40,7 @@ def test_shrinking_is_as_it_says(rule, model, rate, average, container):
     assert theirs.n_read < 0.8 * 7 * len(X)
 
 
-@pytest.mark.parametrize(("rule", "model", "rate"), RULES)
+@pytest.mark.parametrize(("rule", "model", "rate"), UPDATES)
 @pytest.mark.parametrize("begin", [1, 599, 600, 10_000])
 def test_an_average_begins_with_the_example_that_is_named(rule, model, rate, begin):
     ours = clone(model).set_params(average=begin, max_iter=2, **FULL).fit(X, Y)
@@ -62,7 +58,7 @@ def test_averages_of_streams_count_all_their_examples():
     np.testing.assert_array_equal(chunks.coef_, whole.coef_)
 
 
-@pytest.mark.parametrize("container", [np.asarray, sparse.csr_matrix])
+@pytest.mark.parametrize("container", DENSE_AND_CSR)
 @pytest.mark.parametrize(
     "model",
     [

@@ -10,6 +10,8 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from kinds.containers import stream_containers
+from kinds.learners import ATTENTIVE
 from online.reference import walk_problem
 from scipy import sparse
 from sklearn.base import clone
@@ -18,20 +20,7 @@ from wald import _core
 from wald.online import AttentivePassiveAggressive, AttentivePegasos, AttentivePerceptron
 
 X, Y = walk_problem(np.random.default_rng(0), 4000, 96)
-CONTAINERS = {
-    "float64": X,
-    "float32": X.astype(np.float32),
-    "csr": sparse.csr_matrix(np.where(np.abs(X) > 0.5, X, 0)),
-    "narrow": np.ascontiguousarray(X[:, :5]),
-}
-MODELS = [
-    AttentivePerceptron(delta="auto", audit_rate=0.05),
-    AttentivePerceptron(attention="constant", boundary="centred"),
-    AttentivePerceptron(attention="constant", boundary="bridge", variance="empirical"),
-    AttentivePerceptron(attention="budgeted", budget=30),
-    AttentivePegasos(alpha=0.01, average=True),
-    AttentivePassiveAggressive(C=0.01),
-]
+CONTAINERS = stream_containers(X, 5)
 
 
 def seeded(model, rows):
@@ -50,7 +39,7 @@ def same(a, b):
 
 
 @pytest.mark.parametrize("rows", CONTAINERS.values(), ids=CONTAINERS)
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", ATTENTIVE)
 def test_chunks_make_no_difference(model, rows):
     whole = seeded(model, rows).fit(rows, Y)
     assert whole.features_seen_ < (rows.nnz if sparse.issparse(rows) else rows.size)
@@ -64,7 +53,7 @@ def test_chunks_make_no_difference(model, rows):
 
 
 @pytest.mark.parametrize("rows", CONTAINERS.values(), ids=CONTAINERS)
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", ATTENTIVE)
 def test_a_pickle_goes_on_as_the_original(model, rows):
     half = len(Y) // 2
     model = seeded(model, rows).partial_fit(rows[:half], Y[:half], classes=[-1, 1])
@@ -75,7 +64,7 @@ def test_a_pickle_goes_on_as_the_original(model, rows):
         same(model, twin)
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", ATTENTIVE)
 def test_seeds(model):
     model = clone(model).set_params(max_iter=2, tol=None, run_length=8, random_state=3)
     same(clone(model).fit(X, Y), clone(model).fit(X, Y))
@@ -126,7 +115,7 @@ def test_memory_does_not_grow_with_the_stream():
     assert many < few * 1.05 + 200  # rings are full; counters and checkpoints may differ by some bytes
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", ATTENTIVE)
 def test_a_warm_start_goes_on(model):
     twice = clone(model).set_params(random_state=0, max_iter=1, tol=None, warm_start=True)
     once = clone(twice).set_params(max_iter=2, warm_start=False)

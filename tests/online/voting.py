@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+from kinds.containers import stream_containers
 from online.reference import walk_problem
 from scipy import sparse
 
 X, Y = walk_problem(np.random.default_rng(0), 3000, 48)
 SPARSE = np.where(np.abs(X) > 0.5, X, 0)
-CONTAINERS = {
-    "float64": X,
-    "float32": X.astype(np.float32),
-    "csr": sparse.csr_matrix(SPARSE),
-    "narrow": X[:, :3].copy(),
-}
+CONTAINERS = stream_containers(X, 3)
 WEIGHTS = np.random.default_rng(1).integers(0, 3, len(X)).astype(float)
 FULL = {"attention": "full", "max_iter": 2, "tol": None, "shuffle": False, "random_state": 0}
 EAGER = {"run_length": 4, "warm_up": 32, "audit_rate": 0.05, "random_state": 7}

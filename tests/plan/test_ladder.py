@@ -1,14 +1,20 @@
-"""At which scale candidate plans are compared."""
+"""Which candidate plan is taken, and at which scale candidates are compared."""
 
 from __future__ import annotations
 
+import itertools
+import warnings
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from plan.cases import problem
 
-from wald.plan.ladder import _reached_on_validation_rows
-from wald.stopping import Boundary, Ladder, StageScores
+from wald.plan import CostModel, build_plan, live_shares
+from wald.plan.ladder import _ladders, _reached_on_validation_rows
+from wald.plan.recipes import recipes
+from wald.stopping import Boundary, Ladder, StageScores, q_grid
 
 
 @pytest.mark.parametrize("protect", ["positive", "negative", "each", "all"])
@@ -17,8 +23,8 @@ def test_the_rows_that_the_promise_speaks_of_keep_the_risk(protect):
     score = rng.normal(-1.5, 1.0, 20_000)  # positives are rare: of all rows, few can be wrong
     stage_scores = StageScores(full=(score > 0).astype(np.int32), scores=(score + rng.normal(size=20_000))[:, None])
     boundary = Boundary.symmetric([0.0], [1.0]).restricted(protect)
-    problem = SimpleNamespace(rule=Ladder(), risk=0.02, protect=protect)
-    left = 1.0 - _reached_on_validation_rows(stage_scores, boundary, problem, "float64")[-1]
+    task = SimpleNamespace(rule=Ladder(), risk=0.02, protect=protect)
+    left = 1.0 - _reached_on_validation_rows(looks, boundary, task, "float64")[-1]
     kept = {"positive": [1], "negative": [0], "each": [0, 1], "all": [None]}[protect]
     masks = [np.ones(20_000, dtype=bool) if code is None else stage_scores.full == code for code in kept]
 
@@ -30,3 +36,128 @@ def test_the_rows_that_the_promise_speaks_of_keep_the_risk(protect):
     tried = [leaves_and_errs(q) for q in np.geomspace(10, 0.01, 2000)]
     boldest = max(leaves for leaves, errs in tried if errs <= 0.02)
     assert 0.85 * boldest <= left <= boldest + 0.005
+
+
+# ---- which candidate is taken --------------------------------------------------------------------------------------
+
+
+def subsets(n):
+    return itertools.chain.from_iterable(itertools.combinations(range(n), k) for k in range(n + 1))
+
+
+def expected_cost(recipe, sight, keep, task):
+    """Judge a ladder as the certificate will: bold as the validation rows allow, then priced."""
+    some, walk = recipe.subset(list(keep)), sight.walk.subset(list(keep))
+    seen, boundary = walk.looks, task.rule.boundary(walk).restricted(task.protect)
+    scale = np.inf
+    for q in q_grid(seen, boundary):
+        codes, _ = seen.answers(*boundary.thresholds(q, np.float64))
+        if np.mean(codes != seen.full) > task.risk:
+            break
+        scale = q
+    _, stage = seen.answers(*boundary.thresholds(scale, np.float64))
+    live = np.array([(stage >= t).mean() for t in range(len(keep) + 1)])
+    return sight.cost_model.expected(some.stage_terms, some.stage_costs, live, 1)
+
+
+def small_task(seed=0, n=4000, d=9, own=True, **prices):
+    rng = np.random.default_rng(seed)
+    X, coef = rng.normal(size=(n, d)), np.geomspace(3.0, 0.1, d)[rng.permutation(d)]
+    costs = CostModel(**{"row": 0.0, "unit": 1.0, "readout": 0.05, "stage": 0.2, "full": 20.0} | prices)
+    return problem(X, coef, costs, own=own, risk=0.01)
+
+
+def chosen_cost(plan):
+    return plan.cost_model.expected(plan.stage_terms, plan.stage_costs, plan.live, 1)
+
+
+@pytest.mark.parametrize("own", [True, False])
+@pytest.mark.parametrize("stage", [0.05, 0.5, 3.0])
+def test_the_plan_is_the_cheapest_of_its_candidates_and_near_the_best_of_all_ladders(stage, own):
+    task = small_task(n=1000, d=6, own=own, stage=stage)
+    plan = build_plan(task)
+    candidates, every = [], []
+    for recipe in recipes(task):
+        sight = task.sight(recipe)
+        keeps = {tuple(keep) for keep in _ladders(recipe, sight.cost_model, task)}
+        candidates += [expected_cost(recipe, sight, keep, task) for keep in keeps]
+        every += [expected_cost(recipe, sight, keep, task) for keep in subsets(recipe.stages.size - 1)]
+    assert chosen_cost(plan) == pytest.approx(min(candidates))
+    assert chosen_cost(plan) <= 1.15 * min(every)
+    assert chosen_cost(plan) < np.mean(every)
+
+
+def test_dearer_stages_are_fewer():
+    counts = [build_plan(small_task(n=1500, d=12, stage=stage)).n_stages for stage in (0.0, 0.3, 5.0)]
+    assert counts == sorted(counts, reverse=True)
+    assert counts[0] > counts[-1] > 0
+
+
+def test_stages_that_cost_nothing_are_all_taken():
+    task = small_task(readout=0.0, stage=0.0)
+    (recipe,) = recipes(task)
+    np.testing.assert_array_equal(build_plan(task).stages, recipe.stages)
+
+
+def test_the_plan_leaves_thresholds_to_the_certificate():
+    plan = build_plan(small_task())
+    assert plan.q == np.inf
+    assert not plan.evaluate_all
+    assert plan.live[0] == 1.0
+    assert (np.diff(plan.live) <= 0).all()
+    assert plan.live[-1] < 0.2  # as these rows will leave
+
+
+def test_rows_may_come_in_any_order():
+    task = small_task()
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(4000, 9))
+    mixed = X.copy()
+    for part in (0, 1):
+        mixed[part::2] = X[part::2][rng.permutation(2000)]
+    coef, costs = task.terms.coef, task.sight(next(iter(recipes(task)))).cost_model
+    one, other = (build_plan(problem(rows, coef, costs)) for rows in (X, mixed))
+    np.testing.assert_array_equal(one.order, other.order)
+    np.testing.assert_array_equal(one.stages, other.stages)
+    np.testing.assert_allclose(one.live, other.live, atol=1e-3)
+
+
+@pytest.mark.parametrize("rows", ["constant", "one each", "one class"])
+def test_degenerate_rows_still_give_a_plan(rows):
+    rng = np.random.default_rng(0)
+    X = {"constant": np.ones((40, 5)), "one each": rng.normal(size=(2, 5)), "one class": rng.random((40, 5)) + 1}[rows]
+    plan = build_plan(problem(X, np.ones(5), CostModel(0.0, 1.0, 0.1, 0.1, 10.0)))
+    assert plan.stages[-1] == 5
+    assert plan.live[0] == 1.0
+    assert ((plan.live >= 0) & (plan.live <= 1)).all()
+
+
+def test_live_shares_count_the_rows_that_reach_a_stage():
+    rng = np.random.default_rng(0)
+    seen = StageScores(full=(rng.random(500) > 0.5).astype(np.int32), scores=rng.normal(size=(500, 3)))
+    boundary = Boundary.symmetric(0.0, [2.0, 1.0, 0.5])
+    left = np.abs(seen.scores) > 0.7 * np.array([2.0, 1.0, 0.5])
+    stage = np.where(left.any(axis=1), left.argmax(axis=1), 3)
+    found = live_shares(seen, boundary, 0.7, "float64")
+    np.testing.assert_allclose(found, [(stage >= t).mean() for t in range(4)])
+    assert 0 < found[-1] < found[1] < 1
+    np.testing.assert_array_equal(live_shares(seen, boundary, np.inf, "float64"), 1.0)
+    none = StageScores(full=np.empty(0, dtype=np.int32), scores=np.empty((0, 3)))
+    np.testing.assert_array_equal(live_shares(none, boundary, 1.0, "float64"), 1.0)
+
+
+@pytest.mark.parametrize("protect", ["all", "positive"])
+def test_only_warnings_of_the_plan_that_is_chosen_are_given(protect, monkeypatch):
+    task = small_task()
+    made = []
+
+    class Loud(Ladder):
+        def boundary(self, walk):
+            made.append(walk.stages.tolist())
+            warnings.warn(f"stages {walk.stages.tolist()}", UserWarning, stacklevel=2)
+            return super().boundary(walk)
+
+    with pytest.warns(UserWarning, match="stages") as caught:
+        plan = build_plan(replace(task, rule=Loud(), protect=protect))
+    assert len(made) > 1
+    assert [str(w.message) for w in caught] == [f"stages {plan.stages.tolist()}"]

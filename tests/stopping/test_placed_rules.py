@@ -6,8 +6,8 @@ import dataclasses
 
 import numpy as np
 import pytest
+from kinds.rules import BY_ROWS
 from scipy import stats
-from stopping.rules import BY_ROWS
 
 from wald.stopping import ErrorSpending, LikelihoodRatio, Margin, Qwyc, Walk
 from wald.stopping.core.survivors import allowed

@@ -6,9 +6,9 @@ import dataclasses
 
 import numpy as np
 import pytest
+from kinds.rules import BY_FORMULA, BY_ROWS
 from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
-from stopping.rules import BY_FORMULA, BY_ROWS
 
 import wald.stopping
 from wald.stopping import (

@@ -10,6 +10,7 @@ import functools
 
 import numpy as np
 import pytest
+from kinds.rules import CERTIFIED
 from scipy import stats
 from sklearn.datasets import load_digits
 from sklearn.linear_model import LogisticRegression
@@ -40,13 +41,6 @@ N_TRIALS = 1000
 MOST_VIOLATIONS = 67
 KINDS = ["independent", "correlated", "heavy-tailed", "digits"]
 STAGES = np.array([3, 6, 9, 12, 16, 20, 24])
-RULES = [
-    Ladder(readout="partial"),
-    Qwyc(alpha=0.01),
-    ErrorSpending(delta=0.01, spend="front"),
-    LikelihoodRatio(alpha=0.02, beta=0.02),
-    Margin(value=5.0, every=3),
-]
 
 
 def terms_of(kind, n, rng):
@@ -125,7 +119,7 @@ def report(what, violations):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: type(rule).__name__)
+@pytest.mark.parametrize("rule", CERTIFIED, ids=lambda rule: type(rule).__name__)
 def test_certified_rules(kind, rule):
     risk, rows = 0.03, pool(kind)
     boundary = rule.boundary(plan(kind))

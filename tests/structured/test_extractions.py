@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import sparse
+from kinds.containers import DENSE_AND_CSR
 from sklearn.base import clone
 
 from wald.datasets import make_chains
@@ -64,7 +64,7 @@ def most() -> int:
 
 
 @pytest.mark.parametrize("name", POLICIES)
-@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix], ids=["dense", "sparse"])
+@pytest.mark.parametrize("form", DENSE_AND_CSR, ids=["dense", "sparse"])
 def test_a_model_and_its_policy_extract_once(name: str, form: Any) -> None:
     model = fitted(form)
     assert (len(SEEN), most()) == (N, 1)

@@ -1,4 +1,4 @@
-"""Every rule, in several settings."""
+"""Stopping rules: tests that mean "every rule" take them from here. A new rule adds one line to each list."""
 
 from __future__ import annotations
 
@@ -54,4 +54,40 @@ BY_ROWS = [
     LikelihoodRatio(density="isotonic", readout="regressed"),
     Margin(),
     Margin(value=1.5, every=4, sides="positive"),
+]
+
+#: The papers' formulas as they are used on a linear model: one of each kind, with every error once.
+OF_THE_PAPERS = [
+    ConstantBoundary(),
+    ConstantBoundary("bridge_simple", centre="mean"),
+    ConstantBoundary("reflection", error="joint"),
+    ConstantBoundary("reflection_raw", error="joint"),
+    ConstantBoundary("reflection_exact", error="disagreement"),
+    ConstantBoundary("conditional", sides="negative"),
+    CurvedBoundary(),
+    CurvedBoundary(remainder="independent", error="conditional"),
+    OptimalBoundary(),
+]
+
+#: Rules by rows as they are used on models, with settings at which rows leave and few are wrong.
+BY_ROWS_ON_MODELS = [
+    Qwyc(alpha=0.01),
+    Qwyc(alpha=0.01, readout="regressed"),
+    Qwyc(alpha=0.02, sides="negative"),
+    ErrorSpending(delta=0.02, spend="front"),
+    ErrorSpending(delta=0),
+    LikelihoodRatio(alpha=0.02, beta=0.02),
+    LikelihoodRatio(alpha=0.02, beta=0.02, density="gaussian", readout="regressed"),
+    LikelihoodRatio(alpha=0.05, beta=0, density="isotonic"),
+    Margin(value=3.0, every=3),
+    Margin(value=1.0, every=2, sides="positive"),
+]
+
+#: One of each that a certificate scales, for simulations of its guarantee.
+CERTIFIED = [
+    Ladder(readout="partial"),
+    Qwyc(alpha=0.01),
+    ErrorSpending(delta=0.01, spend="front"),
+    LikelihoodRatio(alpha=0.02, beta=0.02),
+    Margin(value=5.0, every=3),
 ]

@@ -1,0 +1,24 @@
+"""A recipe keeps its early stages by their index, and the full model always."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from plan.cases import recipe
+
+
+@pytest.mark.parametrize("keep", [[], [0], [2], [0, 2], [0, 1, 2]])
+def test_a_subset_keeps_stages_and_the_full_model(keep):
+    whole = recipe(3, size=2)
+    some = whole.subset(keep)
+    assert some.stages.tolist() == [*(2 * (k + 1) for k in keep), 8]
+    assert some.stage_terms.tolist() == [2 * (k + 1) for k in keep]
+    assert some.stage_costs.tolist() == [10 * s for s in some.stages.tolist()]
+    assert [r.bias[0] for r in some.readouts] == some.stage_terms.tolist()
+    np.testing.assert_array_equal(some.order, whole.order)
+    np.testing.assert_array_equal(some.terms, whole.terms)
+    assert some.surrogates is whole.surrogates
+
+
+def test_a_subset_of_a_subset_counts_from_there():
+    assert recipe(4).subset([0, 2, 3]).subset([1, 2]).stages.tolist() == recipe(4).subset([2, 3]).stages.tolist()
