@@ -64,12 +64,12 @@ def test_lines_are_paid_for_until_their_last_row_has_left(stages, rows_per_line)
 
 @given(stages=leaving)
 def test_the_end_costs_a_line_no_less_than_its_rows(stages):
-    live = live_of(stages)
+    reached = live_of(stages)
     cheap, dear = (CostModel(**PRICES, rows_per_line=8, finish=finish) for finish in (0.0, 1e6))
     free = CostModel(**PRICES, rows_per_line=8)
-    assert cheap.expected(TERMS, UNITS, live, 1) == pytest.approx(free.expected(TERMS, UNITS, live, 1))
-    if live[-1] > 0:
-        assert dear.expected(TERMS, UNITS, live, 1) >= 1e6 * live[-1]
+    assert cheap.expected(TERMS, UNITS, reached, 1) == pytest.approx(free.expected(TERMS, UNITS, reached, 1))
+    if reached[-1] > 0:
+        assert dear.expected(TERMS, UNITS, reached, 1) >= 1e6 * reached[-1]
 
 
 @pytest.mark.parametrize("options", [{}, {"block": 4}, {"rows_per_line": 8}, {"finish": 9.0}])
@@ -100,8 +100,8 @@ def test_scaling_multiplies_what_the_plan_costs_and_nothing_else(factor, finish,
     model = CostModel(**PRICES, finish=finish, block=2, rows_per_line=2, margin=0.9)
     scaled = model.scaled(factor)
     assert (scaled.full, scaled.margin, scaled.block, scaled.rows_per_line) == (1000.0, 0.9, 2, 2)
-    live = live_of(stages)
-    assert scaled.expected(TERMS, UNITS, live, 2) == pytest.approx(factor * model.expected(TERMS, UNITS, live, 2))
+    reached = live_of(stages)
+    assert scaled.expected(TERMS, UNITS, reached, 2) == pytest.approx(factor * model.expected(TERMS, UNITS, reached, 2))
 
 
 @given(st.tuples(prices, prices, prices, prices, prices, st.none() | prices))

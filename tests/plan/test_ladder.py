@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from plan.cases import problem
 
-from wald.plan import CostModel, build_plan, live_shares
+from wald.plan import CostModel, build_plan, shares_reached
 from wald.plan.ladder import _ladders, _reached_on_validation_rows
 from wald.plan.recipes import recipes
 from wald.stopping import Boundary, Ladder, StageScores, q_grid
@@ -24,7 +24,7 @@ def test_the_rows_that_the_promise_speaks_of_keep_the_risk(protect):
     stage_scores = StageScores(full=(score > 0).astype(np.int32), scores=(score + rng.normal(size=20_000))[:, None])
     boundary = Boundary.symmetric([0.0], [1.0]).restricted(protect)
     task = SimpleNamespace(rule=Ladder(), risk=0.02, protect=protect)
-    left = 1.0 - _reached_on_validation_rows(looks, boundary, task, "float64")[-1]
+    left = 1.0 - _reached_on_validation_rows(stage_scores, boundary, task, "float64")[-1]
     kept = {"positive": [1], "negative": [0], "each": [0, 1], "all": [None]}[protect]
     masks = [np.ones(20_000, dtype=bool) if code is None else stage_scores.full == code for code in kept]
 
@@ -48,7 +48,7 @@ def subsets(n):
 def expected_cost(recipe, sight, keep, task):
     """Judge a ladder as the certificate will: bold as the validation rows allow, then priced."""
     some, walk = recipe.subset(list(keep)), sight.walk.subset(list(keep))
-    seen, boundary = walk.looks, task.rule.boundary(walk).restricted(task.protect)
+    seen, boundary = walk.stage_scores, task.rule.boundary(walk).restricted(task.protect)
     scale = np.inf
     for q in q_grid(seen, boundary):
         codes, _ = seen.answers(*boundary.thresholds(q, np.float64))
@@ -56,8 +56,8 @@ def expected_cost(recipe, sight, keep, task):
             break
         scale = q
     _, stage = seen.answers(*boundary.thresholds(scale, np.float64))
-    live = np.array([(stage >= t).mean() for t in range(len(keep) + 1)])
-    return sight.cost_model.expected(some.stage_terms, some.stage_costs, live, 1)
+    reached = np.array([(stage >= t).mean() for t in range(len(keep) + 1)])
+    return sight.cost_model.expected(some.stage_terms, some.stage_costs, reached, 1)
 
 
 def small_task(seed=0, n=4000, d=9, own=True, **prices):
@@ -68,7 +68,7 @@ def small_task(seed=0, n=4000, d=9, own=True, **prices):
 
 
 def chosen_cost(plan):
-    return plan.cost_model.expected(plan.stage_terms, plan.stage_costs, plan.live, 1)
+    return plan.cost_model.expected(plan.stage_terms, plan.stage_costs, plan.reached, 1)
 
 
 @pytest.mark.parametrize("own", [True, False])
@@ -103,9 +103,9 @@ def test_the_plan_leaves_thresholds_to_the_certificate():
     plan = build_plan(small_task())
     assert plan.q == np.inf
     assert not plan.evaluate_all
-    assert plan.live[0] == 1.0
-    assert (np.diff(plan.live) <= 0).all()
-    assert plan.live[-1] < 0.2  # as these rows will leave
+    assert plan.reached[0] == 1.0
+    assert (np.diff(plan.reached) <= 0).all()
+    assert plan.reached[-1] < 0.2  # as these rows will leave
 
 
 def test_rows_may_come_in_any_order():
@@ -119,7 +119,7 @@ def test_rows_may_come_in_any_order():
     one, other = (build_plan(problem(rows, coef, costs)) for rows in (X, mixed))
     np.testing.assert_array_equal(one.order, other.order)
     np.testing.assert_array_equal(one.stages, other.stages)
-    np.testing.assert_allclose(one.live, other.live, atol=1e-3)
+    np.testing.assert_allclose(one.reached, other.reached, atol=1e-3)
 
 
 @pytest.mark.parametrize("rows", ["constant", "one each", "one class"])
@@ -128,8 +128,8 @@ def test_degenerate_rows_still_give_a_plan(rows):
     X = {"constant": np.ones((40, 5)), "one each": rng.normal(size=(2, 5)), "one class": rng.random((40, 5)) + 1}[rows]
     plan = build_plan(problem(X, np.ones(5), CostModel(0.0, 1.0, 0.1, 0.1, 10.0)))
     assert plan.stages[-1] == 5
-    assert plan.live[0] == 1.0
-    assert ((plan.live >= 0) & (plan.live <= 1)).all()
+    assert plan.reached[0] == 1.0
+    assert ((plan.reached >= 0) & (plan.reached <= 1)).all()
 
 
 def test_live_shares_count_the_rows_that_reach_a_stage():
@@ -138,12 +138,12 @@ def test_live_shares_count_the_rows_that_reach_a_stage():
     boundary = Boundary.symmetric(0.0, [2.0, 1.0, 0.5])
     left = np.abs(seen.scores) > 0.7 * np.array([2.0, 1.0, 0.5])
     stage = np.where(left.any(axis=1), left.argmax(axis=1), 3)
-    found = live_shares(seen, boundary, 0.7, "float64")
+    found = shares_reached(seen, boundary, 0.7, "float64")
     np.testing.assert_allclose(found, [(stage >= t).mean() for t in range(4)])
     assert 0 < found[-1] < found[1] < 1
-    np.testing.assert_array_equal(live_shares(seen, boundary, np.inf, "float64"), 1.0)
+    np.testing.assert_array_equal(shares_reached(seen, boundary, np.inf, "float64"), 1.0)
     none = StageScores(full=np.empty(0, dtype=np.int32), scores=np.empty((0, 3)))
-    np.testing.assert_array_equal(live_shares(none, boundary, 1.0, "float64"), 1.0)
+    np.testing.assert_array_equal(shares_reached(none, boundary, 1.0, "float64"), 1.0)
 
 
 @pytest.mark.parametrize("protect", ["all", "positive"])

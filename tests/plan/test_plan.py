@@ -23,7 +23,7 @@ def plan(q=2.0, precision="float64", evaluate_all=False):
         readouts=made.readouts,
         boundary=Boundary.symmetric([0.0, 1.0, 2.0], [3.0, 2.0, 1.0]),
         q=q,
-        live=np.array([1.0, 0.5, 0.2, 0.1]),
+        reached=np.array([1.0, 0.5, 0.2, 0.1]),
         surrogates=made.surrogates,
         precision=precision,
         evaluate_all=evaluate_all,
@@ -68,8 +68,8 @@ def test_other_thresholds_leave_the_plan_as_it_is():
     before = plan()
     after = before.at(0.5, np.ones(4), True)
     assert (after.q, after.evaluate_all) == (0.5, True)
-    np.testing.assert_array_equal(after.live, 1.0)
-    assert (before.q, before.evaluate_all, before.live[1]) == (2.0, False, 0.5)
+    np.testing.assert_array_equal(after.reached, 1.0)
+    assert (before.q, before.evaluate_all, before.reached[1]) == (2.0, False, 0.5)
     assert after.order is before.order
     assert after.readouts is before.readouts
 
