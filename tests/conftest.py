@@ -28,6 +28,12 @@ settings.register_profile("wald", derandomize=True, deadline=None)
 settings.load_profile("wald")
 
 
+# Child processes inherit ignored signals (``nohup``, a shell's background jobs); tests send them signals.
+for ignored in (getattr(signal, name, None) for name in ("SIGINT", "SIGTERM", "SIGHUP")):
+    if ignored is not None and signal.getsignal(ignored) is signal.SIG_IGN:
+        signal.signal(ignored, signal.default_int_handler if ignored == signal.SIGINT else signal.SIG_DFL)
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the tests that need real data, before ``-m`` selects."""
