@@ -16,7 +16,9 @@ from numpy.typing import NDArray
 from ..models.terms import Precision
 from ..stopping import Boundary, Ladder, StageScores, Walk, q_grid
 from ..stopping.core.boundary import Protect
+from ..stopping.core.certificate import Stratum
 from ..stopping.core.certifying import counts_along
+from ..stopping.core.fixed_sequence import fixed_sequence
 from .cost import CostModel, thinned
 from .moments import Floats
 from .plan import Plan
@@ -65,12 +67,13 @@ def _reached_on_validation_rows(seen: StageScores, boundary: Boundary, problem: 
     """Share of rows that reach each stage, at the scale q where the certificate's walk would end on these rows."""
     rule, risk, q = problem.rule, problem.risk, 1.0
     if risk is not None and not rule.lossless and not rule.forced:
-        q = np.inf
         members, risks = _members(seen, problem.protect)
-        for step, strata in counts_along(seen, boundary, q_grid(seen, boundary), members, risks):
-            if any(s.n_disagreements > (risk if s.risk is None else s.risk) * s.n_rows for s in strata):
-                break
-            q = step
+
+        def holds(step: tuple[float, tuple[Stratum, ...]]) -> bool:
+            return all(s.n_disagreements <= (risk if s.risk is None else s.risk) * s.n_rows for s in step[1])
+
+        found = fixed_sequence(counts_along(seen, boundary, q_grid(seen, boundary), members, risks), holds)
+        q = np.inf if found.passed is None else found.passed[0]
     return shares_reached(seen, boundary, q, dtype)
 
 

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from ..core.boundary import Boundary
-from ..core.survivors import Survivors, allowed, loosest, loosest_pair, settled
+from ..core.survivors import Survivors, allowed, loosest, loosest_pair, reconciled
 from ..core.validation import require_option, require_share
 from ..core.walk import Walk
 from ..papers.published import SIDES, Sides, open_sides, published_table
@@ -86,6 +86,6 @@ class Qwyc:
                     -loosest(-wrong_low, budget) if open_low else -np.inf,
                     loosest(wrong_high, budget) if open_high else np.inf,
                 )
-            low[t], high[t] = settled(*pair, theta)
+            low[t], high[t] = reconciled(*pair, theta)
             budget -= sum(rows.leave(t, low[t], high[t]))
         return published_table(walk, low, high)

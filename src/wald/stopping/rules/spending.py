@@ -10,7 +10,7 @@ import numpy.typing as npt
 from scipy import special
 
 from ..core.boundary import Boundary
-from ..core.survivors import Survivors, allowed, loosest, settled
+from ..core.survivors import Survivors, allowed, loosest, reconciled
 from ..core.validation import require_option, require_share
 from ..core.walk import Float64Array, Walk
 from ..papers.published import SIDES, Sides, open_sides, published_table
@@ -102,7 +102,7 @@ class ErrorSpending:
                 low[t] = -loosest(-wrong_low, allowed(share, n_low) - spent_low)
             if open_high:
                 high[t] = loosest(wrong_high, allowed(share, n_high) - spent_high)
-            low[t], high[t] = settled(low[t], high[t], theta)
+            low[t], high[t] = reconciled(low[t], high[t], theta)
             more_low, more_high = rows.leave(t, low[t], high[t])
             spent_low, spent_high = spent_low + more_low, spent_high + more_high
         return published_table(walk, low, high)
