@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_random_state
 
 from ..models import AdditiveModel
 from ..plan import Plan, shares_reached
@@ -14,6 +16,7 @@ from ..stopping.core.binomial import shared_confidence, upper_bound
 from ..stopping.core.boundary import Protect
 from ..stopping.core.certifying import rows_of
 from ..utils.figures import percent, thousands
+from .parameters import checked_rule
 from .planning import full_codes
 from .request import stage_scores, without_exits
 from .rows import Rows
@@ -36,6 +39,12 @@ class Promise:
     protect: Protect  # by label
     seed: int
     n_splits: int = 1
+
+    @classmethod
+    def of(cls, owner: Any, groups: ArrayLike | None) -> Promise:
+        """Check and read the parameters of an `EarlyExitClassifier`."""
+        seed = int(check_random_state(owner.random_state).randint(2**31 - 1)) if groups is not None else 0
+        return cls(checked_rule(owner), owner.risk, owner.confidence, owner.protect, seed)
 
 
 def seen_by(model: AdditiveModel, plan: Plan, rows: Rows, n_threads: int) -> StageScores:

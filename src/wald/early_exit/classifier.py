@@ -14,50 +14,32 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, check_random_state
 
-from ..engine.rows import is_columnar, n_rows_of
+from ..engine.rows import n_rows_of
 from ..engine.threads import effective_threads
 from ..models import AdditiveModel, decompose
 from ..plan import Plan
-from ..stopping import Certificate, Rule, StageScores
+from ..stopping import Certificate, StageScores
 from ..stopping.core.boundary import Protect
 from ..stopping.core.class_risks import by_code
-from ..utils.figures import thousands
 from ..utils.progress import LateBar
+from .answering import answer, answer_records, answer_row
 from .certification import Promise, certificate_scores, certified, rare_classes, seen_by
-from .data_split import Split, fitted_estimator, split_rows, warn_of_training_rows
-from .full_model import as_met
+from .data_split import fitted_estimator, split_rows, warn_of_training_rows
+from .full_scores import FullScores
 from .locating import locate
 from .lossless import FeatureRanges
-from .parameters import checked_rule, require_counted
+from .parameters import checked_rule, require_counted, require_proof
 from .predictor import Predictor, Trace
-from .records import as_frame, library_of, names_of, read_records, read_row
+from .records import as_table, library_of, names_of
 from .request import Request
 from .rows import Rows
 from .selection import certificate_share, plan_and_certify
 from .validation import require_accepted, validate_fit_rows, validate_rows
 
 
-def _wrapped_has(method: str) -> Any:
-    def check(self: EarlyExitClassifier) -> bool:
-        wrapped = getattr(self, "estimator_", self.estimator)
-        getattr(wrapped, method)  # raises the wrapped estimator's own AttributeError
-        return True
-
-    return check
-
-
-def _shares(n: int, split: Split) -> str:
-    """Sentence on the use of the rows given to `fit`, for warnings that more rows are needed."""
-    planned = len(split.order) + len(split.validation)
-    kept = len(split.certificate)
-    trained = f", {thousands(n - planned - kept)} trained the estimator" if n > planned + kept else ""
-    return f". Of {thousands(n)} rows given to fit, {thousands(kept)} serve the certificate{trained}."
-
-
-class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+class EarlyExitClassifier(FullScores, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     """Answer like a trained classifier, and stop evaluating each row as soon as its answer is clear.
 
     A linear model or kernel machine is a sum of terms. ``fit`` decides, on rows that need no labels, in which order to
@@ -249,24 +231,12 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         if ranges is not None:
             ranges.require(given.seen)
         warn_of_training_rows(model, given.seen[rows])
-        request = Request(
-            rule=rule,
-            risk=self.risk,
-            protect=protect,
-            order=self.order,
-            cost=self.cost,
-            feature_costs=self.feature_costs,
-            feature_groups=self.feature_groups,
-            names=getattr(self, "feature_names_in_", model.feature_names_in),
-            columnar=model.preprocessing is None and is_columnar(X),
-            n_threads=n_threads,
-            rng=rng,
-        )
+        request = Request.of(self, model, X, rule, protect, n_threads, rng)
         draw = partial(split_rows, rows, groups, certificate_share(self.certificate_fraction, model), rng)
         with LateBar() as progress:
-            outcome = plan_and_certify(model, given, draw, self.n_splits, request, self._promise(groups), progress)
+            outcome = plan_and_certify(model, given, draw, self.n_splits, request, Promise.of(self, groups), progress)
         self._validation = outcome.validation
-        self._install(model, outcome.plan, outcome.certificate, _shares(n_rows_of(X), outcome.split))
+        self._install(model, outcome.plan, outcome.certificate, outcome.split.use_of(n_rows_of(X)))
         return self
 
     def recertify(
@@ -297,10 +267,10 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         other = copy.copy(self)
         other.risk = self.risk if risk is None else risk
         other.confidence = self.confidence if confidence is None else confidence
-        self._require_proof(checked_rule(other), other.risk)
+        require_proof(self, checked_rule(other), other.risk)
         by_code(other.protect, self.classes_)
         rows = self._read(X)
-        model, plan, promise = self._predictor.model, self._predictor.plan, other._promise(groups)
+        model, plan, promise = self._predictor.model, self._predictor.plan, Promise.of(other, groups)
         warn_of_training_rows(model, rows.seen)
         seen = certificate_scores(model, plan, rows, promise, effective_threads(other.n_jobs))
         certificate, plan = certified(model, plan, self._validation, seen, groups, promise)
@@ -309,20 +279,6 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         if rare is not None:
             warnings.warn(rare, UserWarning, stacklevel=2)
         return other
-
-    def _require_proof(self, rule: Rule, risk: float | None) -> None:
-        """Raise if a lossless promise is requested for a plan that no lossless rule has made."""
-        if risk is None or not rule.lossless or (checked_rule(self).lossless and self.plan_.boundary.fixed):
-            return
-        raise ValueError(
-            f"recertify cannot promise risk={risk!r} by proof: the exits of this plan were not placed by a lossless "
-            "rule. Call fit with that risk, or recertify with a risk that rows can back."
-        )
-
-    def _promise(self, groups: ArrayLike | None) -> Promise:
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1)) if groups is not None else 0
-        rule = checked_rule(self)  # checks protect, too
-        return Promise(rule, self.risk, self.confidence, self.protect, seed)
 
     def _install(self, model: AdditiveModel, plan: Plan, certificate: Certificate, aside: str = "") -> None:
         """Compile a plan with its thresholds, and warn if nothing may leave early."""
@@ -367,19 +323,11 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         try:
             if check_input:
                 X = validate_rows(self, X)
-            answers: Any = self._answer(predictor, X, budget, return_cost)
+            answers: Any = answer(self, predictor, X, budget, return_cost)
         except (ValueError, TypeError) as error:
             locate(error, X, predictor.model, names_of(self, predictor.model))
             raise
         return answers  # type: ignore[no-any-return]
-
-    def _answer(self, predictor: Predictor, X: Any, budget: float | None, return_cost: bool) -> Any:
-        """Labels, and costs if requested, of validated rows."""
-        if predictor.model.preprocessing is not None and n_rows_of(X) == 0:  # transformers refuse empty input
-            return (self.classes_[:0], np.empty(0)) if return_cost else self.classes_[:0]
-        codes, stages = predictor.predict(X, effective_threads(self.n_jobs), budget)
-        labels = predictor.labels(codes)
-        return (labels, predictor.plan.stage_costs.take(stages)) if return_cost else labels
 
     def predict_one(self, x: Any, *, budget: float | None = None, return_cost: bool = False) -> Any:
         """Label of one row, in microseconds.
@@ -425,25 +373,7 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         else:
             label = self.classes_[code]
             return (label, float(predictor.plan.stage_costs[stage])) if return_cost else label
-        return self._answer_unusual(x, budget, return_cost, failed)
-
-    def _answer_unusual(self, x: Any, budget: float | None, return_cost: bool, failed: Exception) -> Any:
-        """Predict a row that the engine cannot read in place, or raise if it is invalid."""
-        predictor = self._ready()
-        row, is_table = read_row(self, predictor.model, x)
-        if row is x:
-            locate(failed, np.asarray(x)[None], predictor.model, names_of(self, predictor.model))
-            raise failed
-        try:
-            if not is_table:
-                code, stage = predictor.predict_one(row, budget)
-                label = self.classes_[code]
-                return (label, float(predictor.plan.stage_costs[stage])) if return_cost else label
-            answers = self._answer(predictor, row, budget, return_cost)
-        except (ValueError, TypeError) as error:
-            locate(error, row if is_table else row[None], predictor.model, names_of(self, predictor.model))
-            raise
-        return (answers[0][0], float(answers[1][0])) if return_cost else answers[0]
+        return answer_row(self, self._ready(), x, budget, return_cost, failed)
 
     def predict_records(
         self, records: Sequence[Mapping[str, Any]], *, budget: float | None = None, return_cost: bool = False
@@ -486,21 +416,7 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         >>> bool((fast.predict_records(records) == fast.predict(frame[:3])).all())
         True
         """
-        predictor = self._ready()
-        if isinstance(records, str | bytes | Mapping) or not hasattr(records, "__len__") or hasattr(records, "columns"):
-            hint = ": for one record use predict_one" if isinstance(records, Mapping) else ""
-            hint = ": for a data frame use predict" if hasattr(records, "columns") else hint
-            raise TypeError(f"records must be a list of dicts. Got {type(records).__name__}{hint}.")
-        if len(records) == 0:
-            return (self.classes_[:0], np.empty(0)) if return_cost else self.classes_[:0]
-        rows = read_records(self, predictor.model, records, "records[{}]".format)
-        rows = as_frame(self, predictor.model, rows)
-        try:
-            answers: Any = self._answer(predictor, rows, budget, return_cost)
-        except (ValueError, TypeError) as error:
-            locate(error, rows, predictor.model, names_of(self, predictor.model), "record")
-            raise
-        return answers  # type: ignore[no-any-return]
+        return answer_records(self, self._ready(), records, budget, return_cost)  # type: ignore[no-any-return]
 
     def stage_scores(self, X: Any) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
         """Estimates of rows at every stage of the plan, and the stages at which the rows exit.
@@ -560,33 +476,10 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         -------
         Trace
         """
-        row = x
-        if len(getattr(x, "shape", ())) != 2:
-            model = self._ready().model
-            row, is_table = read_row(self, model, x)
-            row = row if is_table else row[None] if row is x else as_frame(self, model, row[None])
+        row = as_table(self, self._ready().model, x)
         scores, stage = self.stage_scores(row)
         low, high = self.plan_.thresholds()
         return Trace(scores[0], low, high, self.plan_.stage_costs, int(stage[0]), self.predict(row)[0])
-
-    # available_if has no types
-    @available_if(_wrapped_has("decision_function"))  # type: ignore[untyped-decorator]
-    def decision_function(self, X: Any) -> NDArray[Any]:
-        """The wrapped estimator's own scores, in full."""
-        self._ready()
-        return np.asarray(self.estimator_.decision_function(as_met(validate_rows(self, X))))
-
-    @available_if(_wrapped_has("predict_proba"))  # type: ignore[untyped-decorator]
-    def predict_proba(self, X: Any) -> NDArray[Any]:
-        """The wrapped estimator's own probabilities, in full."""
-        self._ready()
-        return np.asarray(self.estimator_.predict_proba(as_met(validate_rows(self, X))))
-
-    @available_if(_wrapped_has("predict_log_proba"))  # type: ignore[untyped-decorator]
-    def predict_log_proba(self, X: Any) -> NDArray[Any]:
-        """The wrapped estimator's own log-probabilities, in full."""
-        self._ready()
-        return np.asarray(self.estimator_.predict_log_proba(as_met(validate_rows(self, X))))
 
     def _read(self, X: Any) -> Rows:
         """Validate and preprocess rows; all values must be finite."""

@@ -38,6 +38,12 @@ class Split:
     validation: Indices
     certificate: Indices
 
+    def use_of(self, n: int) -> str:
+        """Sentence on the use of the n rows given to `fit`, for warnings that more rows are needed."""
+        planned, kept = len(self.order) + len(self.validation), len(self.certificate)
+        trained = f", {thousands(n - planned - kept)} trained the estimator" if n > planned + kept else ""
+        return f". Of {thousands(n)} rows given to fit, {thousands(kept)} serve the certificate{trained}."
+
 
 def fitted_estimator(
     owner: Any, X: Any, y: Any, groups: ArrayLike | None, params: Mapping[str, Any], rng: np.random.Generator

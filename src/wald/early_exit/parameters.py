@@ -50,6 +50,16 @@ def checked_rule(owner: Any) -> Rule:
     return owner.rule
 
 
+def require_proof(owner: Any, rule: Rule, risk: float | None) -> None:
+    """Refuse a lossless promise for the plan of a fitted `owner`, unless a lossless rule made it."""
+    if risk is None or not rule.lossless or (checked_rule(owner).lossless and owner.plan_.boundary.fixed):
+        return
+    raise ValueError(
+        f"recertify cannot promise risk={risk!r} by proof: the exits of this plan were not placed by a lossless "
+        "rule. Call fit with that risk, or recertify with a risk that rows can back."
+    )
+
+
 def _check_protect(protect: Any, risk: float | None) -> None:
     if not isinstance(protect, Mapping):
         if not (isinstance(protect, str) and protect in PROTECT):

@@ -73,6 +73,16 @@ def read_row(owner: Any, model: AdditiveModel, x: Any) -> tuple[Any, bool]:
     return values, False
 
 
+def as_table(owner: Any, model: AdditiveModel, x: Any) -> Any:
+    """A single row in any form as a table of one row; tables are returned unchanged."""
+    if len(getattr(x, "shape", ())) == 2:
+        return x
+    row, is_table = read_row(owner, model, x)
+    if is_table:
+        return row
+    return row[None] if row is x else as_frame(owner, model, row[None])
+
+
 def takes_raw(owner: Any, model: AdditiveModel) -> bool:
     """Whether rows are no table: texts, or dicts for a pipeline that starts with a DictVectorizer."""
     return model.preprocessing is not None and getattr(owner, "n_features_in_", None) is None
