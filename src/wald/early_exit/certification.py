@@ -31,7 +31,7 @@ MOST_NAMED = 5
 
 @dataclass(frozen=True, eq=False)
 class Promise:
-    """The requested promise, and the rule whose boundary it scales."""
+    """The requested promise, and the rule whose boundary the certificate scales."""
 
     rule: Rule
     risk: float | None
@@ -167,7 +167,7 @@ def _certificate(
 
 
 def rare_classes(model: AdditiveModel, certificate: Certificate, plan: Plan, rows: StageScores | None) -> str | None:
-    """Warning about rare classes, a large part of which may disagree under a promise about all rows; None without any.
+    """Warning about rare classes of which a large part may disagree under a promise about all rows; None without any.
 
     All certificate rows are counted, whatever their group. A class is named if the upper bound of its share is below
     half of an even share, if the risk allows `LARGE_PART` of it to disagree, and if the rows do not rule this out.
@@ -209,5 +209,5 @@ def rare_classes(model: AdditiveModel, certificate: Certificate, plan: Plan, row
     label = model.classes[named[0] : named[0] + 1].tolist()[0]
     return (
         f"The certificate's risk of {percent(certificate.risk)} of all rows could be spent on a large part of a rare "
-        f"class: {listed}{more}. protect={{{label!r}: ...}} bounds what a class may lose, protect='each' every class."
+        f"class: {listed}{more}. protect={{{label!r}: ...}} bounds the risk of a class, protect='each' of all."
     )

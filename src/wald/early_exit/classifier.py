@@ -42,10 +42,10 @@ from .validation import require_accepted, validate_fit_rows, validate_rows
 class EarlyExitClassifier(FullScores, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     """Answer like a trained classifier, and stop evaluating each row as soon as its answer is clear.
 
-    A linear model or kernel machine is a sum of terms. ``fit`` decides, on rows that need no labels, in which order to
-    evaluate the terms, after which of them to stop, and from which estimate on a row may leave; and it certifies on
-    rows kept apart how often that differs from evaluating everything. ``predict`` then evaluates most rows in a small
-    part of the terms.
+    A linear model or kernel machine is a sum of terms. On rows that need no labels, ``fit`` decides in which order to
+    evaluate the terms, after which of them a row may leave, and with which estimates. On other rows it certifies how
+    often the early labels differ from those of full evaluation. ``predict`` then evaluates a small part of the terms
+    for most rows.
 
     Parameters
     ----------
@@ -53,9 +53,9 @@ class EarlyExitClassifier(FullScores, MetaEstimatorMixin, ClassifierMixin, BaseE
         ``FrozenEstimator(model)`` wraps a fitted model. An unfitted estimator is cloned and fitted on a stratified
         half of the rows, and planned and certified on the rest.
     risk : float or None, default=0.001
-        Bound on the probability that a row's label differs from the wrapped model's. 0: none may differ, by proof; rows
-        that are not proven go to the wrapped model itself. None: promise nothing, use the rule as published, and report
-        the measured rate.
+        Bound on the probability that a row's label differs from the wrapped model's. 0: no label may differ, by proof;
+        rows without a proof go to the wrapped model itself. None: promise nothing, use the rule as published, and
+        report the measured rate.
     confidence : float, default=0.95
         Probability, over independent draws of the certificate rows (of all rows given to ``fit``, where they are split
         several times), with which the bound holds.
@@ -64,32 +64,33 @@ class EarlyExitClassifier(FullScores, MetaEstimatorMixin, ClassifierMixin, BaseE
         takes the unit that decides most rows per cost (see `wald.stopping.Qwyc`).
     readout : {"regressed", "partial"}, default="regressed"
         Estimate of the full score: the best linear one from the terms seen, or the papers' partial sum with the unseen
-        terms at their mean. A rule object brings its own.
+        terms at their mean. A rule object has a readout of its own, which is used instead.
     rule : "ladder" or rule object from `wald.stopping`, default="ladder"
-        When rows leave. With a ``risk`` its boundary is scaled by one number and certified.
+        Rule by which rows leave. With a ``risk``, its boundary is scaled by one number and certified.
     protect : {"all", "positive", "negative", "each"} or dict from class label to risk, default="all"
-        Which rows the promise speaks of: all; those that the full model calls positive (exits are then to the negative
-        class only) or negative; or every class for itself. "positive" is ``classes_[1]``; both need two classes. With
-        ``{"fraud": 0.01}``: all rows with ``risk``, and at once those that the full model calls fraud with 0.01, that
-        is, P(another label | the full model says fraud) <= 0.01; and so on for every class named. All of these hold
-        together with ``confidence``. Classes that are not named have the promise about all rows only.
+        Rows that the promise covers: all; those that the full model calls positive (exits are then to the negative
+        class only) or negative; or the rows of each class separately. "positive" is ``classes_[1]``; "positive" and
+        "negative" need two classes. ``{"fraud": 0.01}`` promises ``risk`` for all rows, and also P(another label | the
+        full model says fraud) <= 0.01, and so on for every class named. All of these promises hold at once with
+        ``confidence``. Classes that are not named have the promise about all rows only.
     cost : {"time", "units"} or CostModel, default="time"
-        What the plan minimizes: measured time, or units (or ``feature_costs``). Whatever it is, evaluating everything
-        is chosen if no plan is cheaper. With "time", a plan whose estimated time is not below a fifth of the model's is
-        timed against the model and must be clearly faster.
+        Cost that the plan minimizes: measured time, or units (or ``feature_costs``). Everything is evaluated if no plan
+        is cheaper. With "time", a plan whose estimated time is not below a fifth of the model's is timed against the
+        model and must be clearly faster.
     feature_costs : array-like of shape (n_features,) or dict from feature or group name to cost, default=None
         Positive costs, for linear models. Costs are then reported, and budgets given, in their unit.
     feature_groups : dict from name to columns, default=None
-        Columns (indices or names) that are bought together, for linear models.
+        Columns (indices or names) that are evaluated together, for linear models.
     certificate_fraction : float or "auto", default="auto"
         Share of the rows for the certificate. Three quarters of the others determine order and readouts, and one
         quarter the stages. "auto": 0.6 for linear models, whose weights contribute to the plan, else 0.5.
     n_splits : int or "auto", default="auto"
-        How often to split the rows, plan and certify, each time at confidence ``1 - (1 - confidence) / n_splits``; the
-        plan that costs least (in units, or by a ``CostModel`` given) is kept, and the promise holds whichever it is.
-        If a certificate allows hardly any disagreement, a single row can decide, and several splits make that less
-        likely; ``fit`` takes `n_splits` times as long. "auto", with ``protect="all"``: the larger of 5 (linear models
-        only) and 2 that costs no allowed disagreement; 5 also if even 2 would cost the only one; else 1.
+        Number of times to split the rows, plan and certify, each time at confidence
+        ``1 - (1 - confidence) / n_splits``. The plan that costs least (in units, or by a given ``CostModel``) is kept,
+        and its promise holds. If a certificate allows hardly any disagreement, the result may depend on a single row;
+        several splits make that less likely, but ``fit`` takes `n_splits` times as long. "auto", with
+        ``protect="all"``: the larger of 5 (linear models only) and 2 that costs no allowed disagreement; 5 also if even
+        2 would cost the only one; else 1.
     n_jobs : int or None, default=None
         Threads of ``predict`` and ``fit``, as in joblib.
     random_state : int, RandomState instance or None, default=None
@@ -100,13 +101,13 @@ class EarlyExitClassifier(FullScores, MetaEstimatorMixin, ClassifierMixin, BaseE
     plan_ : Plan
         Order, stages, readouts, thresholds and costs.
     certificate_ : Certificate
-        The promise; printed, it is one sentence. A ``budget`` given to ``predict`` is outside of it.
+        The promise; printed, it is one sentence. It does not cover calls of ``predict`` with a ``budget``.
     estimator_ : estimator
-        The fitted estimator whose labels are promised.
+        The fitted estimator, whose labels are the reference of the promise.
     classes_ : ndarray of shape (n_classes,)
     n_features_in_ : int
     feature_names_in_ : ndarray of str
-        Where the rows given to ``fit`` have names.
+        Names of the columns, if the rows given to ``fit`` have names.
 
     Notes
     -----
@@ -179,9 +180,10 @@ class EarlyExitClassifier(FullScores, MetaEstimatorMixin, ClassifierMixin, BaseE
         y : array-like of shape (n_rows,), default=None
             Labels, for an estimator that is not frozen. A frozen one is not trained, and does not use them.
         groups : array-like of shape (n_rows,), default=None
-            Users, documents, days: rows of a group stay together in every split, and one random row of each is
-            certified. The promise is then about a random row of a random group, for groups that are independent draws:
-            a large group counts no more than a small one.
+            Group of each row, such as its user, document or day. Rows of a group stay together in every split, and one
+            random row of each is certified. The promise is then about a random row of a random group, if groups are
+            independent draws;
+            large groups count no more than small ones.
         **params : dict
             Routed to the estimator's ``fit``.
 
@@ -192,13 +194,13 @@ class EarlyExitClassifier(FullScores, MetaEstimatorMixin, ClassifierMixin, BaseE
         Raises
         ------
         ValueError, TypeError
-            For parameters out of range, and for models or rows that are not supported; the message says what is.
+            For parameters out of range, and for unsupported models or rows; the message lists what is supported.
 
         Warns
         -----
         UserWarning
-            If the rows cannot back the promise, and everything is evaluated; if rows seem to be training rows; and if a
-            class is so rare that a promise about all rows leaves room to lose a large part of it.
+            If the rows cannot back the promise, so that everything is evaluated; if rows seem to be training rows; and
+            if a class is so rare that a large part of it may disagree under a promise about all rows.
         """
         rule = checked_rule(self)
         require_counted(self.n_splits, rule, self.risk)
@@ -247,7 +249,7 @@ class EarlyExitClassifier(FullScores, MetaEstimatorMixin, ClassifierMixin, BaseE
         Parameters
         ----------
         X : {array-like, sparse matrix, data frame} of shape (n_rows, n_features)
-            Fresh rows, all of which serve the certificate.
+            Fresh rows; all of them are used for the certificate.
         risk, confidence : float, default=None
             Parameters of the new promise; by default those of this object.
         groups : array-like of shape (n_rows,), default=None
@@ -256,7 +258,7 @@ class EarlyExitClassifier(FullScores, MetaEstimatorMixin, ClassifierMixin, BaseE
         Returns
         -------
         EarlyExitClassifier
-            A new object; this one stays as it is.
+            A new object; this one is unchanged.
 
         Raises
         ------
@@ -300,8 +302,8 @@ class EarlyExitClassifier(FullScores, MetaEstimatorMixin, ClassifierMixin, BaseE
         ----------
         X : {array-like, sparse matrix, data frame} of shape (n_rows, n_features)
         budget : float, default=None
-            Largest cost of a row, in the unit of the costs. Rows that are undecided then get the label of the last
-            stage within the budget. The certificate does not cover this.
+            Largest cost of a row, in the unit of the costs. Rows that are still undecided get the label of the last
+            stage within the budget. The certificate does not cover such calls.
         return_cost : bool, default=False
             Whether to return the cost of each row.
         check_input : bool, default=True
@@ -335,9 +337,9 @@ class EarlyExitClassifier(FullScores, MetaEstimatorMixin, ClassifierMixin, BaseE
         Parameters
         ----------
         x : array-like of shape (n_features,), or dict from feature name to value
-            A float32 or float64 array is read in place, and only its length and dtype are checked; NaN is noticed
-            where it is read. Other numbers are converted to float64. Where the wrapped model or the rows of ``fit``
-            have feature names, a dict, a named tuple or a Series with these names is matched by them.
+            A float32 or float64 array is read in place, and only its length and dtype are checked; NaN is an error
+            only where it is read. Other numbers are converted to float64. If the wrapped model or the rows of ``fit``
+            have feature names, a dict, a named tuple or a Series with these names is read by name.
         budget, return_cost
             As in `predict`.
 
@@ -383,8 +385,8 @@ class EarlyExitClassifier(FullScores, MetaEstimatorMixin, ClassifierMixin, BaseE
         Parameters
         ----------
         records : sequence of dict
-            From feature name to value, in any order. Numbers for a model that reads them itself; a pipeline that
-            begins with a ColumnTransformer gets a data frame, of the library that ``fit`` saw. Features that no
+            From feature name to value, in any order. Values must be numbers, unless the model is a pipeline that begins
+            with a ColumnTransformer; it receives a data frame of the library that ``fit`` received. Features that no
             transformer reads may be left out.
         budget, return_cost
             As in `predict`.
@@ -437,9 +439,9 @@ class EarlyExitClassifier(FullScores, MetaEstimatorMixin, ClassifierMixin, BaseE
             raise
 
     def looks(self, X: Any) -> StageScores:
-        """What the plan sees of rows at every stage, beside the full model's answers.
+        """Scores of rows at every stage of the plan, with the full model's answers.
 
-        With ``plan_.boundary`` this is what the calibrations of `wald.stopping` are made of.
+        They are the input of the calibrations of `wald.stopping`, together with ``plan_.boundary``.
 
         Parameters
         ----------

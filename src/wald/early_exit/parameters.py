@@ -98,7 +98,7 @@ def require_counted(n_splits: int | str, rule: Rule, risk: float | None) -> None
 
 
 def _check_sides(rule: Rule, protect: Any) -> None:
-    """Refuse promises about one class together with a rule that leaves no exit to the other, or needs both."""
+    """Refuse a promise about one class if the rule has no exits to the other class, or forces exits to both."""
     if not isinstance(protect, str) or protect not in ("positive", "negative"):
         return
     other = "negative" if protect == "positive" else "positive"

@@ -63,11 +63,11 @@ class Request:
 def without_exits(
     model: AdditiveModel, packed: Packed, stage_terms: NDArray[np.int64], readouts: Sequence[Readout]
 ) -> Cascade:
-    """Put stages on packed terms that no row leaves."""
+    """Put stages without exits on packed terms."""
     never = np.full(len(stage_terms), np.inf)
     return packed.cascade(model, stage_terms, readouts, -never, never)
 
 
 def stage_scores(trace: Trace, full: NDArray[np.int32]) -> StageScores:
-    """The stages' scores of rows, with the full model's codes."""
+    """Stage scores from a trace, with the full model's codes."""
     return StageScores(full=full, scores=trace.scores, codes=trace.codes, confidence=trace.confidence)

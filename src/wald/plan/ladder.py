@@ -1,8 +1,8 @@
 """Build a plan: order the units, fit readouts, choose the stages.
 
-Order of decisions, so that a certificate on other rows stays valid: everything here is chosen on plan rows alone,
-which are split in two. Orders and readouts are fitted on the first part; the stages, their scales and the candidate to
-keep are judged on the second, at the scale q that the certificate's own walk would give there.
+All choices are made on plan rows alone, so that a certificate on other rows is valid. Plan rows are split in two.
+Orders and readouts are fitted on the first part. Stages, their scales and the best candidate are chosen on the second
+part, the validation rows, at the scale q that the certificate's sequence of tests would choose there.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ LATE_BOLDNESS = 0.15
 def build_plan(problem: Problem) -> Plan:
     """Choose order, readouts and stages; the thresholds are left to the certificate (``q = inf``).
 
-    What the rule warns about is passed on for the plan that is chosen, and not for every candidate.
+    Warnings of the rule are issued for the chosen plan only, and not for every candidate.
     """
     best: tuple[float, Plan] | None = None
     caught: list[warnings.WarningMessage] = []
@@ -56,7 +56,7 @@ def build_plan(problem: Problem) -> Plan:
 
 
 def _boundary(walk: Walk, recipe: Recipe, cost_model: CostModel, problem: Problem) -> Boundary:
-    """Table of the rule, for these stages and the rows that the promise speaks of."""
+    """Boundary of the rule, for these stages and the rows that the promise covers."""
     boundary = problem.rule.boundary(walk).restricted(problem.protect)
     if cost_model.rows_per_line > 1 and isinstance(problem.rule, Ladder):
         return boundary.rescaled(recipe.stage_terms.astype(np.float64) ** -LATE_BOLDNESS)
@@ -64,7 +64,7 @@ def _boundary(walk: Walk, recipe: Recipe, cost_model: CostModel, problem: Proble
 
 
 def _reached_on_validation_rows(seen: StageScores, boundary: Boundary, problem: Problem, dtype: Precision) -> Floats:
-    """Share of rows that reach each stage, at the scale q where the certificate's walk would end on these rows."""
+    """Share of rows that reach each stage, at the boldest scale q that keeps the risk on these rows."""
     rule, risk, q = problem.rule, problem.risk, 1.0
     if risk is not None and not rule.lossless and not rule.forced:
         members, risks = _members(seen, problem.protect)
@@ -78,7 +78,7 @@ def _reached_on_validation_rows(seen: StageScores, boundary: Boundary, problem: 
 
 
 def _members(seen: StageScores, protect: Protect) -> tuple[dict[str, NDArray[np.bool_]], dict[str, float]]:
-    """Masks of the rows that the promise speaks of, each of which has to keep it, and risks of their own."""
+    """Masks of the sets of rows that must keep the promise, and the sets' own risks."""
     everything = {"rows": np.ones(seen.n_rows, dtype=bool)}
     if isinstance(protect, Mapping):
         members = {str(code): seen.full == code for code in protect}
@@ -115,14 +115,14 @@ def _plan(recipe: Recipe, boundary: Boundary, reached: Floats, sight: Sight) -> 
 
 
 def _ladders(recipe: Recipe, cost_model: CostModel, problem: Problem) -> list[list[int]]:
-    """Candidate subsets of the stages, as indices. Stages cost nothing in units: then all of them are taken."""
+    """Candidate subsets of the stages, as indices; all stages are taken if they cost nothing, as in units."""
     stages = recipe.stages[:-1].tolist()
     everything = list(range(len(stages)))
     if not stages or problem.rule.forced or (cost_model.readout == 0 and cost_model.stage == 0):
         return [everything]
     index = {m: t for t, m in enumerate(stages)}
     candidates = [stages]
-    late = (12, 24) if cost_model.by_columns else ()  # before that, all rows are read whoever has left
+    late = (12, 24) if cost_model.by_columns else ()  # before that, columns are read for all rows anyway
     for ratio in (1.3, 1.45, 1.9):
         for first in (0, 2, 3, 6, *late):
             ladder = thinned(stages, ratio, first * problem.block)
