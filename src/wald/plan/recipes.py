@@ -166,7 +166,7 @@ def _given_order(
     missing = [int(u) for u in order if int(u) not in index]
     if missing:
         raise ValueError(
-            f"order names {len(missing)} units that are not candidates: early stages can have {len(pool)} terms."
+            f"order names {len(missing)} units that are no candidates: early stages can have {len(pool)} terms."
         )
     return np.array([index[int(u)] for u in order], dtype=np.int64)
 
