@@ -35,7 +35,7 @@ LANES = {"float32": _core.LIMITS["lanes_float32"], "float64": _core.LIMITS["lane
 SPARSE_FEATURES = 2048
 #: Largest size of packed support vectors.
 PACKED_BYTES = 8 << 30
-#: Largest number of features for which surrogates are fitted, and of linear surrogates.
+#: Largest number of features for which surrogates are fitted, and largest number of linear surrogates.
 SURROGATE_FEATURES, MOST_DIRECTIONS = 4096, 15
 CSR_PARTS = ("data", "indices", "indptr")
 _NAMES = {"rbf": "RBF", "poly": "polynomial", "sigmoid": "sigmoid"}
