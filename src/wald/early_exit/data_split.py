@@ -66,8 +66,8 @@ def fitted_estimator(
     if y is None:
         if _is_fitted(estimator):
             raise ValueError(
-                f"{type(estimator).__name__} is fitted already; without y, nothing says whether to keep it. Wrap it as "
-                "FrozenEstimator(estimator) (from sklearn.frozen) to keep it, or pass y to train a new one."
+                f"{type(estimator).__name__} is fitted already; without y, it is unclear whether to keep it. Wrap it "
+                "as FrozenEstimator(estimator) (from sklearn.frozen) to keep it, or pass y to train a new one."
             )
         raise ValueError(
             "This EarlyExitClassifier estimator requires y to be passed, but the target y is None: "

@@ -317,7 +317,7 @@ class KernelTerms(Terms):
                 fill=stock.floats("fill", n_features) if has_fill else None,
                 magnitude=stock.floats("swing", n_features, low=0.0),
             )
-        stock.require(columns is not None or not has_fill, "header.model.terms.fill stands in for NaN without columns")
+        stock.require(columns is not None or not has_fill, "header.model.terms.fill replaces NaN without columns")
         terms = cls(
             kernel=section.choice("kernel", tuple(_NAMES)),
             gamma=section.number("gamma", 0.0),

@@ -131,7 +131,7 @@ REASONS = (
     ),
     Reason(
         _named("CategoricalNB"),
-        "{name} is not supported: it looks its terms up in tables. Use "
+        "{name} is not supported: its terms come from tables. Use "
         "make_pipeline(OneHotEncoder(), MultinomialNB()), which is linear",
     ),
     Reason(
@@ -188,7 +188,7 @@ REASONS = (
     ),
     Reason(
         _is(TransformerMixin),
-        "{name} is not supported: it transforms rows, and a classifier is needed. Put one after it, in a Pipeline",
+        "{name} is not supported: it transforms rows, and a classifier is needed. Put one behind it, in a Pipeline",
     ),
     Reason(
         lambda model: callable(model) and not isinstance(model, BaseEstimator),

@@ -124,19 +124,19 @@ class CostModel:
             Share of the rows that reach each stage; ``reached[T]`` of them are evaluated in full.
         n_outputs : int
         """
-        bought = np.diff(stage_costs, prepend=0.0)
+        added = np.diff(stage_costs, prepend=0.0)
         if self.block > 1:  # a block is evaluated whole
             ends = -(-stage_costs // self.block) * self.block
-            bought = np.diff(ends, prepend=0.0)
+            added = np.diff(ends, prepend=0.0)
         if self.by_columns:
             at_stages = self._stages_over_columns(np.asarray(stage_terms), reached)
         else:
             at_stages = float(reached[:-1] @ (self.readout * np.asarray(stage_terms) * n_outputs + self.stage))
         read = reached if self.rows_per_line == 1 else 1.0 - (1.0 - reached) ** self.rows_per_line
-        last = self.unit * bought[-1] * read[-1]
+        last = self.unit * added[-1] * read[-1]
         if self.finish is not None:
             last = reached[-1] * self.finish if self.rows_per_line == 1 else max(last, reached[-1] * self.finish)
-        return float(self.row + self.unit * (read[:-1] @ bought[:-1]) + at_stages + last)
+        return float(self.row + self.unit * (read[:-1] @ added[:-1]) + at_stages + last)
 
     def _stages_over_columns(self, stage_terms: Ints, reached: Floats) -> float:
         dense = int(np.count_nonzero(reached[:-1] * SPARSE > 1))  # stages that cost for all rows

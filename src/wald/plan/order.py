@@ -135,5 +135,5 @@ def sorted_order(weights: Floats, moments: Moments, units: Sequence[Ints], costs
     ``weights`` (U,) is the largest coefficient of each term over the outputs, in absolute value.
     """
     spread = np.abs(weights) * np.sqrt(np.maximum(np.diag(moments.terms), 0.0))
-    worth = np.array([spread[u].sum() for u in units]) / costs
-    return np.argsort(-worth, kind="stable")
+    per_cost = np.array([spread[u].sum() for u in units]) / costs
+    return np.argsort(-per_cost, kind="stable")

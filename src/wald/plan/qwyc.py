@@ -111,9 +111,9 @@ def _search(values: Floats, positive: NDArray[np.bool_], costs: Floats, alpha: f
             up, down = plus.sums + plus.values[unit], minus.sums + minus.values[unit]
             low, high = _thresholds(up, down, budget)
             n_decided = sum(np.count_nonzero(exits(s, low, high)[0]) for s in (up, down))
-            worth = costs[unit] * (plus.n + minus.n) / n_decided if n_decided else np.inf
-            if worth < least:
-                best, least, pair = unit, worth, (low, high)
+            ratio = costs[unit] * (plus.n + minus.n) / n_decided if n_decided else np.inf
+            if ratio < least:
+                best, least, pair = unit, ratio, (low, high)
         order.append(best)
         left.remove(best)
         budget -= plus.advance(best, *pair)[0] + minus.advance(best, *pair)[1]

@@ -75,7 +75,7 @@ def betting_log_capital(losses: npt.ArrayLike, risk: float, *, level: float = 0.
 def betting_p_value(losses: npt.ArrayLike, risk: float, *, level: float = 0.05) -> npt.NDArray[np.float64] | np.float64:
     """P-value against "the mean loss is `risk` or more": one over the largest capital of a game against it.
 
-    Valid at every `n`, whatever the losses look like, with no approximation. For losses of 0 or 1 the exact
+    Valid for every `n` and every distribution of the losses, without approximation. For losses of 0 or 1 the exact
     `wald.stopping.p_value` is smaller; for others, the less they vary the better this one is.
 
     Parameters

@@ -167,10 +167,10 @@ def _kernel(variance: float) -> Floats:
 
 def _last_crossing(x: FloatArray, gain: FloatArray) -> float:
     """Last point at which `gain` turns positive: inf if it does not end positive, -inf if it is always positive."""
-    behind = np.flatnonzero(gain <= 0.0)
-    if behind.size == 0:
+    not_positive = np.flatnonzero(gain <= 0.0)
+    if not_positive.size == 0:
         return -math.inf
-    k = int(behind[-1])
+    k = int(not_positive[-1])
     if k == x.size - 1:
         return math.inf
     share = gain[k] / (gain[k] - gain[k + 1])

@@ -19,7 +19,7 @@ def check_stopping_rule(rule: Rule) -> None:
     both. It must be a value (copies and pickles compare equal), leave the walk unchanged, return equal tables for equal
     walks, and return a `Boundary` with a row per early stage that
 
-    * widens with `q`, if the rule is statistical: scales are positive beside every finite centre;
+    * widens with `q`, if the rule is statistical: scales are positive where centres are finite;
     * is never bolder in float32 than in float64;
     * lets no row leave at ``q = inf``;
     * never differs from the full model, if the rule is lossless.
