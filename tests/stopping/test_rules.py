@@ -113,7 +113,7 @@ def test_budget_carries_a_tie_to_the_next_look():
 
 
 def test_budget_below_the_first_look_is_refused():
-    with pytest.raises(ValueError, match="below the first look, which costs 2"):
+    with pytest.raises(ValueError, match="below the first stage, which costs 2"):
         Budget(1).boundary(example_walk())
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_random_state
 
 from ..models import AdditiveModel
 from ..plan import Plan, shares_reached
@@ -14,6 +16,7 @@ from ..stopping.core.binomial import shared_confidence, upper_bound
 from ..stopping.core.boundary import Protect
 from ..stopping.core.certifying import rows_of
 from ..utils.figures import percent, thousands
+from .parameters import checked_rule
 from .planning import full_codes
 from .request import stage_scores, without_exits
 from .rows import Rows
@@ -28,7 +31,7 @@ MOST_NAMED = 5
 
 @dataclass(frozen=True, eq=False)
 class Promise:
-    """The requested promise, and the rule whose boundary it scales."""
+    """The requested promise, and the rule whose boundary the certificate scales."""
 
     rule: Rule
     risk: float | None
@@ -36,6 +39,12 @@ class Promise:
     protect: Protect  # by label
     seed: int
     n_splits: int = 1
+
+    @classmethod
+    def of(cls, owner: Any, groups: ArrayLike | None) -> Promise:
+        """Check and read the parameters of an `EarlyExitClassifier`."""
+        seed = int(check_random_state(owner.random_state).randint(2**31 - 1)) if groups is not None else 0
+        return cls(checked_rule(owner), owner.risk, owner.confidence, owner.protect, seed)
 
 
 def seen_by(model: AdditiveModel, plan: Plan, rows: Rows, n_threads: int) -> StageScores:
@@ -158,7 +167,7 @@ def _certificate(
 
 
 def rare_classes(model: AdditiveModel, certificate: Certificate, plan: Plan, rows: StageScores | None) -> str | None:
-    """Warning about rare classes, a large part of which may disagree under a promise about all rows; None without any.
+    """Warning about rare classes of which a large part may disagree under a promise about all rows; None without any.
 
     All certificate rows are counted, whatever their group. A class is named if the upper bound of its share is below
     half of an even share, if the risk allows `LARGE_PART` of it to disagree, and if the rows do not rule this out.
@@ -200,5 +209,5 @@ def rare_classes(model: AdditiveModel, certificate: Certificate, plan: Plan, row
     label = model.classes[named[0] : named[0] + 1].tolist()[0]
     return (
         f"The certificate's risk of {percent(certificate.risk)} of all rows could be spent on a large part of a rare "
-        f"class: {listed}{more}. protect={{{label!r}: ...}} bounds what a class may lose, protect='each' every class."
+        f"class: {listed}{more}. protect={{{label!r}: ...}} bounds the risk of a class, protect='each' of all."
     )

@@ -14,56 +14,38 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, check_random_state
 
-from ..engine.rows import is_columnar, n_rows_of
+from ..engine.rows import n_rows_of
 from ..engine.threads import effective_threads
 from ..models import AdditiveModel, decompose
 from ..plan import Plan
-from ..stopping import Certificate, Rule, StageScores
+from ..stopping import Certificate, StageScores
 from ..stopping.core.boundary import Protect
 from ..stopping.core.class_risks import by_code
-from ..utils.figures import thousands
 from ..utils.progress import LateBar
+from .answering import answer, answer_records, answer_row
 from .certification import Promise, certificate_scores, certified, rare_classes, seen_by
-from .data_split import Split, fitted_estimator, split_rows, warn_of_training_rows
-from .full_model import as_met
+from .data_split import fitted_estimator, split_rows, warn_of_training_rows
+from .full_scores import FullScores
 from .locating import locate
 from .lossless import FeatureRanges
-from .parameters import checked_rule, require_counted
+from .parameters import checked_rule, require_counted, require_proof
 from .predictor import Predictor, Trace
-from .records import as_frame, library_of, names_of, read_records, read_row
+from .records import as_table, library_of, names_of
 from .request import Request
 from .rows import Rows
 from .selection import certificate_share, plan_and_certify
 from .validation import require_accepted, validate_fit_rows, validate_rows
 
 
-def _wrapped_has(method: str) -> Any:
-    def check(self: EarlyExitClassifier) -> bool:
-        wrapped = getattr(self, "estimator_", self.estimator)
-        getattr(wrapped, method)  # raises the wrapped estimator's own AttributeError
-        return True
-
-    return check
-
-
-def _shares(n: int, split: Split) -> str:
-    """Sentence on the use of the rows given to `fit`, for warnings that more rows are needed."""
-    planned = len(split.order) + len(split.validation)
-    kept = len(split.certificate)
-    trained = f", {thousands(n - planned - kept)} trained the estimator" if n > planned + kept else ""
-    return f". Of {thousands(n)} rows given to fit, {thousands(kept)} serve the certificate{trained}."
-
-
-class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+class EarlyExitClassifier(FullScores, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     """Answer like a trained classifier, and stop evaluating each row as soon as its answer is clear.
 
-    A linear model or kernel machine is a sum of terms. ``fit`` decides, on rows that need no labels, in which order to
-    evaluate the terms, after which of them to stop, and from which estimate on a row may leave; and it certifies on
-    rows kept apart how often that differs from evaluating everything. ``predict`` then evaluates most rows in a small
-    part of the terms.
+    A linear model or kernel machine is a sum of terms. On rows that need no labels, ``fit`` decides in which order to
+    evaluate the terms, after which of them a row may leave, and with which estimates. On other rows it certifies how
+    often the early labels differ from those of full evaluation. ``predict`` then evaluates a small part of the terms
+    for most rows.
 
     Parameters
     ----------
@@ -71,9 +53,9 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         ``FrozenEstimator(model)`` wraps a fitted model. An unfitted estimator is cloned and fitted on a stratified
         half of the rows, and planned and certified on the rest.
     risk : float or None, default=0.001
-        Bound on the probability that a row's label differs from the wrapped model's. 0: none may differ, by proof; rows
-        that are not proven go to the wrapped model itself. None: promise nothing, use the rule as published, and report
-        the measured rate.
+        Bound on the probability that a row's label differs from the wrapped model's. 0: no label may differ, by proof;
+        rows without a proof go to the wrapped model itself. None: promise nothing, use the rule as published, and
+        report the measured rate.
     confidence : float, default=0.95
         Probability, over independent draws of the certificate rows (of all rows given to ``fit``, where they are split
         several times), with which the bound holds.
@@ -82,32 +64,33 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         takes the unit that decides most rows per cost (see `wald.stopping.Qwyc`).
     readout : {"regressed", "partial"}, default="regressed"
         Estimate of the full score: the best linear one from the terms seen, or the papers' partial sum with the unseen
-        terms at their mean. A rule object brings its own.
+        terms at their mean. A rule object has a readout of its own, which is used instead.
     rule : "ladder" or rule object from `wald.stopping`, default="ladder"
-        When rows leave. With a ``risk`` its boundary is scaled by one number and certified.
+        Rule by which rows leave. With a ``risk``, its boundary is scaled by one number and certified.
     protect : {"all", "positive", "negative", "each"} or dict from class label to risk, default="all"
-        Which rows the promise speaks of: all; those that the full model calls positive (exits are then to the negative
-        class only) or negative; or every class for itself. "positive" is ``classes_[1]``; both need two classes. With
-        ``{"fraud": 0.01}``: all rows with ``risk``, and at once those that the full model calls fraud with 0.01, that
-        is, P(another label | the full model says fraud) <= 0.01; and so on for every class named. All of these hold
-        together with ``confidence``. Classes that are not named have the promise about all rows only.
+        Rows that the promise covers: all; those that the full model calls positive (exits are then to the negative
+        class only) or negative; or the rows of each class separately. "positive" is ``classes_[1]``; "positive" and
+        "negative" need two classes. ``{"fraud": 0.01}`` promises ``risk`` for all rows, and also P(another label | the
+        full model says fraud) <= 0.01, and so on for every class named. All of these promises hold at once with
+        ``confidence``. Classes that are not named have the promise about all rows only.
     cost : {"time", "units"} or CostModel, default="time"
-        What the plan minimizes: measured time, or units (or ``feature_costs``). Whatever it is, evaluating everything
-        is chosen if no plan is cheaper. With "time", a plan whose estimated time is not below a fifth of the model's is
-        timed against the model and must be clearly faster.
+        Cost that the plan minimizes: measured time, or units (or ``feature_costs``). Everything is evaluated if no plan
+        is cheaper. With "time", a plan whose estimated time is not below a fifth of the model's is timed against the
+        model and must be clearly faster.
     feature_costs : array-like of shape (n_features,) or dict from feature or group name to cost, default=None
         Positive costs, for linear models. Costs are then reported, and budgets given, in their unit.
     feature_groups : dict from name to columns, default=None
-        Columns (indices or names) that are bought together, for linear models.
+        Columns (indices or names) that are evaluated together, for linear models.
     certificate_fraction : float or "auto", default="auto"
         Share of the rows for the certificate. Three quarters of the others determine order and readouts, and one
         quarter the stages. "auto": 0.6 for linear models, whose weights contribute to the plan, else 0.5.
     n_splits : int or "auto", default="auto"
-        How often to split the rows, plan and certify, each time at confidence ``1 - (1 - confidence) / n_splits``; the
-        plan that costs least (in units, or by a ``CostModel`` given) is kept, and the promise holds whichever it is.
-        If a certificate allows hardly any disagreement, a single row can decide, and several splits make that less
-        likely; ``fit`` takes `n_splits` times as long. "auto", with ``protect="all"``: the larger of 5 (linear models
-        only) and 2 that costs no allowed disagreement; 5 also if even 2 would cost the only one; else 1.
+        Number of times to split the rows, plan and certify, each time at confidence
+        ``1 - (1 - confidence) / n_splits``. The plan that costs least (in units, or by a given ``CostModel``) is kept,
+        and its promise holds. If a certificate allows hardly any disagreement, the result may depend on a single row;
+        several splits make that less likely, but ``fit`` takes `n_splits` times as long. "auto", with
+        ``protect="all"``: the larger of 5 (linear models only) and 2 that costs no allowed disagreement; 5 also if even
+        2 would cost the only one; else 1.
     n_jobs : int or None, default=None
         Threads of ``predict`` and ``fit``, as in joblib.
     random_state : int, RandomState instance or None, default=None
@@ -118,13 +101,13 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     plan_ : Plan
         Order, stages, readouts, thresholds and costs.
     certificate_ : Certificate
-        The promise; printed, it is one sentence. A ``budget`` given to ``predict`` is outside of it.
+        The promise; printed, it is one sentence. It does not cover calls of ``predict`` with a ``budget``.
     estimator_ : estimator
-        The fitted estimator whose labels are promised.
+        The fitted estimator, whose labels are the reference of the promise.
     classes_ : ndarray of shape (n_classes,)
     n_features_in_ : int
     feature_names_in_ : ndarray of str
-        Where the rows given to ``fit`` have names.
+        Names of the columns, if the rows given to ``fit`` have names.
 
     Notes
     -----
@@ -197,9 +180,10 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         y : array-like of shape (n_rows,), default=None
             Labels, for an estimator that is not frozen. A frozen one is not trained, and does not use them.
         groups : array-like of shape (n_rows,), default=None
-            Users, documents, days: rows of a group stay together in every split, and one random row of each is
-            certified. The promise is then about a random row of a random group, for groups that are independent draws:
-            a large group counts no more than a small one.
+            Group of each row, such as its user, document or day. Rows of a group stay together in every split, and one
+            random row of each is certified. The promise is then about a random row of a random group, if groups are
+            independent draws;
+            large groups count no more than small ones.
         **params : dict
             Routed to the estimator's ``fit``.
 
@@ -210,13 +194,13 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         Raises
         ------
         ValueError, TypeError
-            For parameters out of range, and for models or rows that are not supported; the message says what is.
+            For parameters out of range, and for unsupported models or rows; the message lists what is supported.
 
         Warns
         -----
         UserWarning
-            If the rows cannot back the promise, and everything is evaluated; if rows seem to be training rows; and if a
-            class is so rare that a promise about all rows leaves room to lose a large part of it.
+            If the rows cannot back the promise, so that everything is evaluated; if rows seem to be training rows; and
+            if a class is so rare that a large part of it may disagree under a promise about all rows.
         """
         rule = checked_rule(self)
         require_counted(self.n_splits, rule, self.risk)
@@ -249,24 +233,12 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         if ranges is not None:
             ranges.require(given.seen)
         warn_of_training_rows(model, given.seen[rows])
-        request = Request(
-            rule=rule,
-            risk=self.risk,
-            protect=protect,
-            order=self.order,
-            cost=self.cost,
-            feature_costs=self.feature_costs,
-            feature_groups=self.feature_groups,
-            names=getattr(self, "feature_names_in_", model.feature_names_in),
-            columnar=model.preprocessing is None and is_columnar(X),
-            n_threads=n_threads,
-            rng=rng,
-        )
+        request = Request.of(self, model, X, rule, protect, n_threads, rng)
         draw = partial(split_rows, rows, groups, certificate_share(self.certificate_fraction, model), rng)
         with LateBar() as progress:
-            outcome = plan_and_certify(model, given, draw, self.n_splits, request, self._promise(groups), progress)
+            outcome = plan_and_certify(model, given, draw, self.n_splits, request, Promise.of(self, groups), progress)
         self._validation = outcome.validation
-        self._install(model, outcome.plan, outcome.certificate, _shares(n_rows_of(X), outcome.split))
+        self._install(model, outcome.plan, outcome.certificate, outcome.split.use_of(n_rows_of(X)))
         return self
 
     def recertify(
@@ -277,7 +249,7 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : {array-like, sparse matrix, data frame} of shape (n_rows, n_features)
-            Fresh rows, all of which serve the certificate.
+            Fresh rows; all of them are used for the certificate.
         risk, confidence : float, default=None
             Parameters of the new promise; by default those of this object.
         groups : array-like of shape (n_rows,), default=None
@@ -286,7 +258,7 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         Returns
         -------
         EarlyExitClassifier
-            A new object; this one stays as it is.
+            A new object; this one is unchanged.
 
         Raises
         ------
@@ -297,10 +269,10 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         other = copy.copy(self)
         other.risk = self.risk if risk is None else risk
         other.confidence = self.confidence if confidence is None else confidence
-        self._require_proof(checked_rule(other), other.risk)
+        require_proof(self, checked_rule(other), other.risk)
         by_code(other.protect, self.classes_)
         rows = self._read(X)
-        model, plan, promise = self._predictor.model, self._predictor.plan, other._promise(groups)
+        model, plan, promise = self._predictor.model, self._predictor.plan, Promise.of(other, groups)
         warn_of_training_rows(model, rows.seen)
         seen = certificate_scores(model, plan, rows, promise, effective_threads(other.n_jobs))
         certificate, plan = certified(model, plan, self._validation, seen, groups, promise)
@@ -309,20 +281,6 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         if rare is not None:
             warnings.warn(rare, UserWarning, stacklevel=2)
         return other
-
-    def _require_proof(self, rule: Rule, risk: float | None) -> None:
-        """Raise if a lossless promise is requested for a plan that no lossless rule has made."""
-        if risk is None or not rule.lossless or (checked_rule(self).lossless and self.plan_.boundary.fixed):
-            return
-        raise ValueError(
-            f"recertify cannot promise risk={risk!r} by proof: the exits of this plan were not placed by a lossless "
-            "rule. Call fit with that risk, or recertify with a risk that rows can back."
-        )
-
-    def _promise(self, groups: ArrayLike | None) -> Promise:
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1)) if groups is not None else 0
-        rule = checked_rule(self)  # checks protect, too
-        return Promise(rule, self.risk, self.confidence, self.protect, seed)
 
     def _install(self, model: AdditiveModel, plan: Plan, certificate: Certificate, aside: str = "") -> None:
         """Compile a plan with its thresholds, and warn if nothing may leave early."""
@@ -344,8 +302,8 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         ----------
         X : {array-like, sparse matrix, data frame} of shape (n_rows, n_features)
         budget : float, default=None
-            Largest cost of a row, in the unit of the costs. Rows that are undecided then get the label of the last
-            stage within the budget. The certificate does not cover this.
+            Largest cost of a row, in the unit of the costs. Rows that are still undecided get the label of the last
+            stage within the budget. The certificate does not cover such calls.
         return_cost : bool, default=False
             Whether to return the cost of each row.
         check_input : bool, default=True
@@ -367,19 +325,11 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         try:
             if check_input:
                 X = validate_rows(self, X)
-            answers: Any = self._answer(predictor, X, budget, return_cost)
+            answers: Any = answer(self, predictor, X, budget, return_cost)
         except (ValueError, TypeError) as error:
             locate(error, X, predictor.model, names_of(self, predictor.model))
             raise
         return answers  # type: ignore[no-any-return]
-
-    def _answer(self, predictor: Predictor, X: Any, budget: float | None, return_cost: bool) -> Any:
-        """Labels, and costs if requested, of validated rows."""
-        if predictor.model.preprocessing is not None and n_rows_of(X) == 0:  # transformers refuse empty input
-            return (self.classes_[:0], np.empty(0)) if return_cost else self.classes_[:0]
-        codes, stages = predictor.predict(X, effective_threads(self.n_jobs), budget)
-        labels = predictor.labels(codes)
-        return (labels, predictor.plan.stage_costs.take(stages)) if return_cost else labels
 
     def predict_one(self, x: Any, *, budget: float | None = None, return_cost: bool = False) -> Any:
         """Label of one row, in microseconds.
@@ -387,9 +337,9 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         x : array-like of shape (n_features,), or dict from feature name to value
-            A float32 or float64 array is read in place, and only its length and dtype are checked; NaN is noticed
-            where it is read. Other numbers are converted to float64. Where the wrapped model or the rows of ``fit``
-            have feature names, a dict, a named tuple or a Series with these names is matched by them.
+            A float32 or float64 array is read in place, and only its length and dtype are checked; NaN is an error
+            only where it is read. Other numbers are converted to float64. If the wrapped model or the rows of ``fit``
+            have feature names, a dict, a named tuple or a Series with these names is read by name.
         budget, return_cost
             As in `predict`.
 
@@ -425,25 +375,7 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         else:
             label = self.classes_[code]
             return (label, float(predictor.plan.stage_costs[stage])) if return_cost else label
-        return self._answer_unusual(x, budget, return_cost, failed)
-
-    def _answer_unusual(self, x: Any, budget: float | None, return_cost: bool, failed: Exception) -> Any:
-        """Predict a row that the engine cannot read in place, or raise if it is invalid."""
-        predictor = self._ready()
-        row, is_table = read_row(self, predictor.model, x)
-        if row is x:
-            locate(failed, np.asarray(x)[None], predictor.model, names_of(self, predictor.model))
-            raise failed
-        try:
-            if not is_table:
-                code, stage = predictor.predict_one(row, budget)
-                label = self.classes_[code]
-                return (label, float(predictor.plan.stage_costs[stage])) if return_cost else label
-            answers = self._answer(predictor, row, budget, return_cost)
-        except (ValueError, TypeError) as error:
-            locate(error, row if is_table else row[None], predictor.model, names_of(self, predictor.model))
-            raise
-        return (answers[0][0], float(answers[1][0])) if return_cost else answers[0]
+        return answer_row(self, self._ready(), x, budget, return_cost, failed)
 
     def predict_records(
         self, records: Sequence[Mapping[str, Any]], *, budget: float | None = None, return_cost: bool = False
@@ -453,8 +385,8 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         records : sequence of dict
-            From feature name to value, in any order. Numbers for a model that reads them itself; a pipeline that
-            begins with a ColumnTransformer gets a data frame, of the library that ``fit`` saw. Features that no
+            From feature name to value, in any order. Values must be numbers, unless the model is a pipeline that begins
+            with a ColumnTransformer; it receives a data frame of the library that ``fit`` received. Features that no
             transformer reads may be left out.
         budget, return_cost
             As in `predict`.
@@ -486,21 +418,7 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         >>> bool((fast.predict_records(records) == fast.predict(frame[:3])).all())
         True
         """
-        predictor = self._ready()
-        if isinstance(records, str | bytes | Mapping) or not hasattr(records, "__len__") or hasattr(records, "columns"):
-            hint = ": for one record use predict_one" if isinstance(records, Mapping) else ""
-            hint = ": for a data frame use predict" if hasattr(records, "columns") else hint
-            raise TypeError(f"records must be a list of dicts. Got {type(records).__name__}{hint}.")
-        if len(records) == 0:
-            return (self.classes_[:0], np.empty(0)) if return_cost else self.classes_[:0]
-        rows = read_records(self, predictor.model, records, "records[{}]".format)
-        rows = as_frame(self, predictor.model, rows)
-        try:
-            answers: Any = self._answer(predictor, rows, budget, return_cost)
-        except (ValueError, TypeError) as error:
-            locate(error, rows, predictor.model, names_of(self, predictor.model), "record")
-            raise
-        return answers  # type: ignore[no-any-return]
+        return answer_records(self, self._ready(), records, budget, return_cost)  # type: ignore[no-any-return]
 
     def stage_scores(self, X: Any) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
         """Estimates of rows at every stage of the plan, and the stages at which the rows exit.
@@ -521,9 +439,9 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             raise
 
     def looks(self, X: Any) -> StageScores:
-        """What the plan sees of rows at every stage, beside the full model's answers.
+        """Scores of rows at every stage of the plan, with the full model's answers.
 
-        With ``plan_.boundary`` this is what the calibrations of `wald.stopping` are made of.
+        They are the input of the calibrations of `wald.stopping`, together with ``plan_.boundary``.
 
         Parameters
         ----------
@@ -560,33 +478,10 @@ class EarlyExitClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         -------
         Trace
         """
-        row = x
-        if len(getattr(x, "shape", ())) != 2:
-            model = self._ready().model
-            row, is_table = read_row(self, model, x)
-            row = row if is_table else row[None] if row is x else as_frame(self, model, row[None])
+        row = as_table(self, self._ready().model, x)
         scores, stage = self.stage_scores(row)
         low, high = self.plan_.thresholds()
         return Trace(scores[0], low, high, self.plan_.stage_costs, int(stage[0]), self.predict(row)[0])
-
-    # available_if has no types
-    @available_if(_wrapped_has("decision_function"))  # type: ignore[untyped-decorator]
-    def decision_function(self, X: Any) -> NDArray[Any]:
-        """The wrapped estimator's own scores, in full."""
-        self._ready()
-        return np.asarray(self.estimator_.decision_function(as_met(validate_rows(self, X))))
-
-    @available_if(_wrapped_has("predict_proba"))  # type: ignore[untyped-decorator]
-    def predict_proba(self, X: Any) -> NDArray[Any]:
-        """The wrapped estimator's own probabilities, in full."""
-        self._ready()
-        return np.asarray(self.estimator_.predict_proba(as_met(validate_rows(self, X))))
-
-    @available_if(_wrapped_has("predict_log_proba"))  # type: ignore[untyped-decorator]
-    def predict_log_proba(self, X: Any) -> NDArray[Any]:
-        """The wrapped estimator's own log-probabilities, in full."""
-        self._ready()
-        return np.asarray(self.estimator_.predict_log_proba(as_met(validate_rows(self, X))))
 
     def _read(self, X: Any) -> Rows:
         """Validate and preprocess rows; all values must be finite."""

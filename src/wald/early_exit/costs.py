@@ -48,7 +48,7 @@ class Costs:
             self._full = min(predict_time(model, raw, threads) for threads in {1, request.n_threads}) / n
             self._preprocessing = _preprocessing_time(model, raw) / n
 
-    def of(self, recipe: Recipe, packed: Packed) -> CostModel:
+    def cost_model(self, recipe: Recipe, packed: Packed) -> CostModel:
         """Costs of the stages of a recipe, on terms that are packed for it."""
         costs = self._without_preprocessing(recipe, packed)
         return replace(costs, row=costs.row + self._preprocessing)  # the full model's time includes preprocessing, too

@@ -38,6 +38,12 @@ class Split:
     validation: Indices
     certificate: Indices
 
+    def use_of(self, n: int) -> str:
+        """Sentence on the use of the n rows given to `fit`, for warnings that more rows are needed."""
+        planned, kept = len(self.order) + len(self.validation), len(self.certificate)
+        trained = f", {thousands(n - planned - kept)} trained the estimator" if n > planned + kept else ""
+        return f". Of {thousands(n)} rows given to fit, {thousands(kept)} serve the certificate{trained}."
+
 
 def fitted_estimator(
     owner: Any, X: Any, y: Any, groups: ArrayLike | None, params: Mapping[str, Any], rng: np.random.Generator
@@ -60,8 +66,8 @@ def fitted_estimator(
     if y is None:
         if _is_fitted(estimator):
             raise ValueError(
-                f"{type(estimator).__name__} is fitted already; without y, nothing says whether to keep it. Wrap it as "
-                "FrozenEstimator(estimator) (from sklearn.frozen) to keep it, or pass y to train a new one."
+                f"{type(estimator).__name__} is fitted already; without y, it is unclear whether to keep it. Wrap it "
+                "as FrozenEstimator(estimator) (from sklearn.frozen) to keep it, or pass y to train a new one."
             )
         raise ValueError(
             "This EarlyExitClassifier estimator requires y to be passed, but the target y is None: "
@@ -79,7 +85,7 @@ def fitted_estimator(
     weight = sliced.get("sample_weight")
     if weight is not None and len(np.unique(np.asarray(take(y, train))[np.asarray(weight) != 0])) == 1:
         raise ValueError(
-            "sample_weight leaves one class among the rows that train the estimator, a random half; it needs two."
+            "sample_weight leaves one class in the random half of the rows that trains the estimator; it needs two."
         )
     return clone(estimator).fit(take(X, train), take(y, train), **sliced), rest
 
@@ -112,7 +118,7 @@ def _halves(n: int, y: Any, groups: ArrayLike | None, rng: np.random.Generator) 
     seed = int(rng.integers(2**31 - 1))
     try:
         train, rest = train_test_split(everything, test_size=0.5, stratify=np.asarray(y), random_state=seed)
-    except ValueError:  # a class with one row, or no classes at all: the estimator will say what is wrong with y
+    except ValueError:  # a class with one row, or y is no class labels; the estimator itself raises for invalid y
         train, rest = train_test_split(everything, test_size=0.5, random_state=seed)
     return np.sort(train), np.sort(rest)
 
@@ -139,7 +145,7 @@ def split_rows(rows: Indices, groups: ArrayLike | None, certificate_fraction: fl
 
 
 def _count_of_share(share: float, n: int) -> int:
-    """Round ``share * n``, but leave at least one of two or more over."""
+    """Round ``share * n``, but at most to n - 1 if n is at least 2."""
     return min(round(share * n), max(1, n - 1))
 
 
@@ -147,9 +153,9 @@ def warn_of_training_rows(model: AdditiveModel, Z: Any, stacklevel: int = 3) -> 
     """Warn if rows seem to be training rows, because too many of them equal support vectors.
 
     The scores of training rows are more extreme than those of new rows. Rows with few distinct values equal each other,
-    and support vectors, by chance. Duplicates among the rows tell how often: if rows and
-    training rows are draws from one distribution, a pair of equal draws is divided between the two samples
-    ``2 * n_training / n`` times as often as both fall among the n rows. Only a significant excess causes the warning.
+    and support vectors, by chance. The number of duplicates among the rows shows how often: if rows and training rows
+    are draws from one distribution, a pair of equal draws is divided between the two samples ``2 * n_training / n``
+    times as often as both fall among the n rows. Only a significant excess causes the warning.
 
     Parameters
     ----------
@@ -171,7 +177,7 @@ def warn_of_training_rows(model: AdditiveModel, Z: Any, stacklevel: int = 3) -> 
     pairs = sum(count == 2 for count in counts.values())
     per_pair = 2.0 * _n_training(model, held.shape[0]) / n
     expected = per_pair * pairs
-    deviation = per_pair * pairs**0.5 + expected**0.5  # of the expected number, and of the observed one
+    deviation = per_pair * pairs**0.5 + expected**0.5  # of the expected number plus of the observed one
     if unique_matches > expected + 3.0 * deviation + max(DUPLICATES, DUPLICATE_SHARE * n):
         warnings.warn(
             f"{thousands(same)} of {thousands(n)} rows equal support vectors of the model, more than equal rows among "

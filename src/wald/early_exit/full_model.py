@@ -2,8 +2,8 @@
 
 If a score lies within rounding of a tie, the wrapped model may give the row either label, because matrix products round
 differently for other numbers of rows and other memory layouts. The own label of such a row is defined as the one in a
-C-ordered call with `COPIES` copies of the row, which is the label in large calls on the usual libraries. The label of
-every other row does not depend on rounding, and is computed in the fastest available way.
+C-ordered call with `COPIES` copies of the row, which is the label in large calls with common BLAS libraries. The label
+of every other row does not depend on rounding, and is computed in the fastest available way.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from ..engine import Cascade
 from ..engine.rows import n_rows_of, pieces, take
 from ..models import AdditiveModel
 
-#: Number of copies of a tied row in a call of the wrapped model: the number of rows that kernels of the usual libraries
-#: process at a time, so that no copy is processed as a remainder.
+#: Number of copies of a tied row in a call of the wrapped model. The kernels of common BLAS libraries process so many
+#: rows at a time, so that no copy is processed as a remainder.
 COPIES = 8
 #: Size of the pieces in which copies, and dense copies of sparse rows, are made, in bytes.
 COPIED_BYTES = 4 << 20

@@ -112,7 +112,7 @@ def _after_preprocessing(X: Any, model: AdditiveModel, names: Any, nan: bool, wo
         return bool(np.any(np.isinf(values) | (np.isnan(values) & (not model.allow_nan))))
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # predict has issued them
+        warnings.simplefilter("ignore")  # predict has already issued them
         for start in range(0, n, PREPROCESSED_ROWS):
             stop = min(n, start + PREPROCESSED_ROWS)
             if fails(start, stop):
@@ -125,7 +125,7 @@ def _after_preprocessing(X: Any, model: AdditiveModel, names: Any, nan: bool, wo
     values = _row_values(X, start)
     wrong = [c for c, value in enumerate(values) if (_is_nan(value) if nan else _is_infinite(value))]
     if not wrong:
-        return f"{word} {start}, behind the pipeline's transformers"
+        return f"{word} {start}, after the pipeline's transformers"
     own = _names(X, names)
     return f"{word} {start}, " + ", ".join(_column(c, own) for c in wrong)
 

@@ -102,7 +102,7 @@ def _feature_ranges(model: AdditiveModel, rule: Lossless) -> tuple[Floats, Float
     n = model.terms.n_features
     if (rule.low is not None or rule.high is not None) and model.preprocessing is not None:
         raise ValueError(
-            "Lossless(low=, high=) speaks of raw columns, which the pipeline transforms before the model sees them."
+            "Lossless(low=, high=) refers to raw columns, which the pipeline transforms before the model reads them."
         )
     ranges = []
     for name, bound, missing in (("low", rule.low, -np.inf), ("high", rule.high, np.inf)):

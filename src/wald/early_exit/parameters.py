@@ -50,6 +50,16 @@ def checked_rule(owner: Any) -> Rule:
     return owner.rule
 
 
+def require_proof(owner: Any, rule: Rule, risk: float | None) -> None:
+    """Refuse a lossless promise for the plan of a fitted `owner`, unless a lossless rule made it."""
+    if risk is None or not rule.lossless or (checked_rule(owner).lossless and owner.plan_.boundary.fixed):
+        return
+    raise ValueError(
+        f"recertify cannot promise risk={risk!r} by proof: the exits of this plan were not placed by a lossless "
+        "rule. Call fit with that risk, or recertify with a risk that rows can back."
+    )
+
+
 def _check_protect(protect: Any, risk: float | None) -> None:
     if not isinstance(protect, Mapping):
         if not (isinstance(protect, str) and protect in PROTECT):
@@ -88,7 +98,7 @@ def require_counted(n_splits: int | str, rule: Rule, risk: float | None) -> None
 
 
 def _check_sides(rule: Rule, protect: Any) -> None:
-    """Refuse promises about one class together with a rule that leaves no exit to the other, or needs both."""
+    """Refuse a promise about one class if the rule has no exits to the other class, or forces exits to both."""
     if not isinstance(protect, str) or protect not in ("positive", "negative"):
         return
     other = "negative" if protect == "positive" else "positive"

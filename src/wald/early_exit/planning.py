@@ -71,7 +71,7 @@ def make_plan(model: AdditiveModel, order: Rows, validation: Rows, request: Requ
         cascade = without_exits(model, packed, recipe.stage_terms, recipe.readouts)
         seen = stage_scores(cascade.trace(validation.seen, n_threads), validation_codes)
         walk = _walk(model, recipe, seen, validation_scores, request)
-        return Sight(walk, "float32" if seen.dtype == np.float32 else "float64", costs.of(recipe, packed))
+        return Sight(walk, "float32" if seen.dtype == np.float32 else "float64", costs.cost_model(recipe, packed))
 
     block = terms.block_length(precision)
     return build_plan(
@@ -171,7 +171,7 @@ def _units(model: AdditiveModel, rows: Rows, request: Request) -> Units:
     by_column = terms.columns_read(NO_TERMS) is not None
     if given and by_column and model.preprocessing is not None:
         raise ValueError(
-            "feature_costs and feature_groups speak of raw columns, which the pipeline transforms before the model."
+            "feature_costs and feature_groups refer to raw columns, which the pipeline transforms before the model."
         )
     run = 1
     dense = not sparse.issparse(rows.seen)
@@ -181,7 +181,7 @@ def _units(model: AdditiveModel, rows: Rows, request: Request) -> Units:
 
 
 def _walk(model: AdditiveModel, recipe: Recipe, seen: StageScores, scores: Floats, request: Request) -> Walk:
-    """The walk of the validation rows, which a rule sees."""
+    """The walk of the validation rows, for the rule."""
     partial = request.rule.readout == "partial"
     imputed = low = high = slack = None
     binary = seen.scores is not None

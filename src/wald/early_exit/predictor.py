@@ -19,7 +19,7 @@ from .full_model import FullModel
 from .lossless import FeatureRanges
 from .rows import check_finite, preprocessed
 
-#: Up to this number of rows, the engine evaluates everything, as an estimator's input checks dominate its time.
+#: Up to this number of rows the engine evaluates everything, because an estimator's input checks would dominate.
 FEW_ROWS = 128
 
 Codes = NDArray[np.int32]
@@ -117,7 +117,7 @@ class Predictor:
     def _everything(self, X: Any, n_threads: int) -> Codes | None:
         """Codes of fully evaluated rows from the wrapped model; None if the engine should evaluate them."""
         if sparse.issparse(X) and self.model.centres and self.model.preprocessing is None:
-            return self._full.predict(X)  # its steps leave zeros in place, or refuse sparse rows
+            return self._full.predict(X)  # its steps do not centre sparse rows, or refuse them
         if n_rows_of(X) <= FEW_ROWS and self.model.preprocessing is None:
             return None
         if self._at_end == "pending":
@@ -180,7 +180,7 @@ class Predictor:
         """Code and stage of one row."""
         n_stages, at_end = self._reach(budget)
         if self.model.preprocessing is not None:
-            if not isinstance(x, np.ndarray):  # a defaultdict would be written to
+            if not isinstance(x, np.ndarray):  # x[None] would add a key to a defaultdict
                 raise TypeError(f"x must be a row of an array here. Got {type(x).__name__}.")
             codes, stages = self.predict(x[None], 1, budget)
             return int(codes[0]), int(stages[0])

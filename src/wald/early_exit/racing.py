@@ -1,4 +1,4 @@
-"""Time a certified plan against the model; the cost model alone was fitted on short plans without exits."""
+"""Time a certified plan against the model, because its cost model was fitted on short plans without exits."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from .costs import predict_time
 from .lossless import FeatureRanges
 from .predictor import Predictor
 
-#: A plan whose estimated speed is so many times the model's is not timed.
+#: A plan with an estimated speed of more than so many times the model's is not timed.
 CLEAR = 5.0
-#: Times are measured on a machine that also does other things: a plan must take less than this share of the model's
-#: time, and look as if it took less than that where it was not timed, for then its costs may be wrong by half.
+#: Times are measured while the machine may be busy with other work. A timed plan must take less than the first share of
+#: the model's time, and the estimate for an untimed plan must be below the second, as it may be wrong by half.
 TIMED, UNTIMED = 0.6, 0.45
 
 
@@ -40,18 +40,20 @@ def kept_if_faster(
     plan : Plan
         With its thresholds.
     validation : StageScores
-        Of the validation rows.
-    X : rows as the wrapped estimator takes them
-        Enough for times to mean something.
+        Stage scores of the validation rows.
+    X : rows for the wrapped estimator
+        Enough rows for stable times.
     promise : Promise
     n_threads : int
-        Plan and model run on one thread each and on so many each; the plan's worse ratio counts.
+        Plan and model are both timed with one thread and with this number of threads; the plan's worse ratio counts.
     """
     if promise.risk is None:  # without a risk, the rule is used as published
         return certificate, plan
     costs = plan.cost_model
     expected = expected_cost(model, plan, promise)
-    clear = model.preprocessing is None and CLEAR * expected < costs.full  # steps in front are timed on both sides
+    clear = (
+        model.preprocessing is None and CLEAR * expected < costs.full
+    )  # times of plan and model include preprocessing
     if plan.evaluate_all or clear:
         return certificate, replace(plan, cost_model=replace(costs, margin=UNTIMED))
     predictor = Predictor(model, plan, promise.rule.lossless, ranges=FeatureRanges.of(model, promise.rule))
@@ -65,7 +67,7 @@ def kept_if_faster(
 def _ratio(predictor: Predictor, X: Any, n_threads: int) -> float:
     """Time of the plan as a multiple of the model's own, with equal numbers of threads."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of names that X lacks: fit has warned
+        warnings.simplefilter("ignore")  # about names that X lacks; fit has issued them
         own = predict_time(predictor.model, X, n_threads)
         wait_for_rest()
         ours = seconds(

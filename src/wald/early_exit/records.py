@@ -45,19 +45,20 @@ def names_of(owner: Any, model: AdditiveModel) -> list[str] | None:
 
 
 def read_row(owner: Any, model: AdditiveModel, x: Any) -> tuple[Any, bool]:
-    """A single row in the form that `predict_one` or `predict` reads, and whether it is for the second.
+    """Convert a single row to the form that `predict_one` or `predict` reads.
 
     Returns
     -------
-    row : ndarray of shape (n_features,), or a container of one row for `predict`
-        ``x`` itself if nothing is wrong with it.
+    row : ndarray of shape (n_features,), or a container of one row
+        ``x`` itself if it needs no conversion.
     is_table : bool
+        Whether the row is a container for `predict`.
     """
     record = _record(x)
     if record is not None and (record is x or names_of(owner, model) is not None):
         if not takes_raw(owner, model):
             rows = read_records(owner, model, [record], lambda _: "x")
-            # Rows without a proof go to the wrapped model, which wants its names.
+            # Rows without a proof go to the wrapped model, which expects its feature names.
             by_name = not isinstance(rows, np.ndarray) or (owner.risk == 0 and model.feature_names_in is not None)
             return (as_frame(owner, model, rows), True) if by_name else (rows[0], False)
         return [x], True
@@ -65,7 +66,9 @@ def read_row(owner: Any, model: AdditiveModel, x: Any) -> tuple[Any, bool]:
         return ([x], True) if isinstance(x, str | bytes | list | tuple) else (x, False)
     values = _values(x, n_features(owner, model))
     if model.preprocessing is not None and model.feature_names_in is not None and values is not x:
-        given = x if isinstance(x, list | tuple) else values.tolist()  # an array of texts and numbers holds texts
+        given = (
+            x if isinstance(x, list | tuple) else values.tolist()
+        )  # an array of strings and numbers would hold strings only
         named = dict(zip(names_of(owner, model) or (), given, strict=True))
         return read_records(owner, model, [named], lambda _: "x"), True
     if model.preprocessing is None and values.dtype not in NATIVE:
@@ -73,8 +76,18 @@ def read_row(owner: Any, model: AdditiveModel, x: Any) -> tuple[Any, bool]:
     return values, False
 
 
+def as_table(owner: Any, model: AdditiveModel, x: Any) -> Any:
+    """A single row in any form as a table of one row; tables are returned unchanged."""
+    if len(getattr(x, "shape", ())) == 2:
+        return x
+    row, is_table = read_row(owner, model, x)
+    if is_table:
+        return row
+    return row[None] if row is x else as_frame(owner, model, row[None])
+
+
 def takes_raw(owner: Any, model: AdditiveModel) -> bool:
-    """Whether rows are no table: texts, or dicts for a pipeline that starts with a DictVectorizer."""
+    """Whether rows are not tables but strings, or dicts for a pipeline that starts with a DictVectorizer."""
     return model.preprocessing is not None and getattr(owner, "n_features_in_", None) is None
 
 
@@ -84,7 +97,7 @@ def n_features(owner: Any, model: AdditiveModel) -> int:
 
 
 def _record(x: Any) -> Mapping[str, Any] | None:
-    """Names and values of a row, where it has names: a dict, a named tuple, a row of a pandas frame."""
+    """Names and values of a dict, a named tuple or a row of a pandas frame; None for rows without names."""
     if isinstance(x, Mapping):
         return x
     if isinstance(x, tuple) and hasattr(x, "_asdict"):
@@ -98,7 +111,7 @@ def _record(x: Any) -> Mapping[str, Any] | None:
 
 
 def _values(x: Any, n: int) -> NDArray[Any]:
-    """A row's values, by position."""
+    """Values of a row, by position."""
     must = f"x must be one row of {n} features"
     if sparse.issparse(x):
         raise ValueError(f"{must}, as an array. Got a sparse matrix of shape {x.shape}: use predict.")
@@ -133,7 +146,7 @@ def _numbers(values: NDArray[Any], x: Any) -> NDArray[np.float64]:
 def read_records(
     owner: Any, model: AdditiveModel, records: Sequence[Mapping[str, Any]], where: Callable[[int], str]
 ) -> Any:
-    """Records as the wrapped model takes rows: an array, or a frame where transformers come first.
+    """Convert records to rows of the wrapped model: an array, or a frame if transformers come first.
 
     Parameters
     ----------
@@ -141,7 +154,7 @@ def read_records(
     model : AdditiveModel
     records : sequence of dict
     where : callable
-        How a message calls a record, by its number.
+        From the number of a record to its name in messages.
     """
     if takes_raw(owner, model):
         return list(records)
@@ -161,7 +174,7 @@ def read_records(
 
 
 def as_frame(owner: Any, model: AdditiveModel, rows: Any) -> Any:
-    """An array of `read_records` as a frame, where the wrapped model knows names and would miss them."""
+    """Convert an array from `read_records` to a frame if the wrapped model was fitted with names."""
     if not isinstance(rows, np.ndarray) or model.feature_names_in is None or _library(owner) is None:
         return rows
     return _frame(owner, dict(zip(names_of(owner, model) or (), rows.T, strict=True)))
@@ -220,7 +233,7 @@ def _number(value: Any, where: Callable[[], str], allow_none: bool) -> float:
 
 
 def _needed(preprocessing: Any, names: Sequence[str]) -> list[str]:
-    """Names of the columns that a pipeline's first step reads; all of them, where it does not say."""
+    """Names of the columns that a pipeline's first step reads; all names if they are not known."""
     first = preprocessing.steps[0][1]
     if not isinstance(first, ColumnTransformer):
         return list(names)
@@ -240,7 +253,7 @@ def _needed(preprocessing: Any, names: Sequence[str]) -> list[str]:
 
 
 def _library(owner: Any) -> str | None:
-    """Library in which frames are built: that of the rows of `fit`, or else an installed one."""
+    """Library in which frames are built: the one of the rows of `fit`, or else an installed one."""
     from importlib.util import find_spec
 
     library: str | None = getattr(owner, "_library", None)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..engine import Cascade, Packed, Trace
+from ..engine.rows import is_columnar
 from ..models import AdditiveModel
 from ..plan import Readout
 from ..stopping import Rule, StageScores
@@ -32,15 +33,41 @@ class Request:
     n_threads: int
     rng: np.random.Generator
 
+    @classmethod
+    def of(
+        cls,
+        owner: Any,
+        model: AdditiveModel,
+        X: Any,
+        rule: Rule,
+        protect: Protect,
+        n_threads: int,
+        rng: np.random.Generator,
+    ) -> Request:
+        """Read the parameters of an `EarlyExitClassifier`, for its model and the rows of `fit`."""
+        return cls(
+            rule=rule,
+            risk=owner.risk,
+            protect=protect,
+            order=owner.order,
+            cost=owner.cost,
+            feature_costs=owner.feature_costs,
+            feature_groups=owner.feature_groups,
+            names=getattr(owner, "feature_names_in_", model.feature_names_in),
+            columnar=model.preprocessing is None and is_columnar(X),
+            n_threads=n_threads,
+            rng=rng,
+        )
+
 
 def without_exits(
     model: AdditiveModel, packed: Packed, stage_terms: NDArray[np.int64], readouts: Sequence[Readout]
 ) -> Cascade:
-    """Put stages on packed terms that no row leaves."""
+    """Put stages without exits on packed terms."""
     never = np.full(len(stage_terms), np.inf)
     return packed.cascade(model, stage_terms, readouts, -never, never)
 
 
 def stage_scores(trace: Trace, full: NDArray[np.int32]) -> StageScores:
-    """The stages' scores of rows, with the full model's codes."""
+    """Stage scores from a trace, with the full model's codes."""
     return StageScores(full=full, scores=trace.scores, codes=trace.codes, confidence=trace.confidence)

@@ -25,7 +25,7 @@ class Rows:
     raw : array-like, sparse matrix or data frame of shape (n_rows, n_columns)
         Rows for the wrapped estimator.
     seen : array or CSR of shape (n_rows, n_features)
-        Rows for the terms: after the steps of a pipeline that are not folded into the terms.
+        Rows for the terms, after the steps of a pipeline that are not folded into the terms.
     groups : ndarray of shape (n_rows,) or None, default=None
     """
 
@@ -35,7 +35,7 @@ class Rows:
 
     @classmethod
     def of(cls, model: AdditiveModel, X: Any, groups: ArrayLike | None = None) -> Rows:
-        """Give rows to a model's preprocessing; raises ValueError if a value that meets the terms is not finite."""
+        """Preprocess rows for a model; raises ValueError if a preprocessed value is not finite."""
         seen = to_array(preprocessed(model, X))
         check_finite(model, seen)
         return cls(X, seen, None if groups is None else np.asarray(groups))
@@ -53,7 +53,7 @@ class Rows:
         return self if n >= len(self) else self.take(np.arange(n))
 
     def pieces(self, size: int) -> Iterator[Rows]:
-        """All rows, some at a time; one piece without rows if there are none."""
+        """All rows in pieces of at most `size` rows; one empty piece if there are none."""
         if len(self) <= size:
             yield self
             return
@@ -73,14 +73,14 @@ def preprocessed(model: AdditiveModel, X: Any) -> Any:
         X = model.preprocessing.transform(as_met(X))
     if sparse.issparse(X) and model.centres:
         raise ValueError(
-            "X is sparse, but the plan was made on dense rows behind a step of the pipeline that centres columns. Give "
+            "X is sparse, but the plan was made on dense rows, and a step of the pipeline centres columns. Give "
             "dense rows here, or call fit on sparse rows."
         )
     return X
 
 
 def check_finite(model: AdditiveModel, X: Any) -> None:
-    """Raise scikit-learn's own error for NaN (where nothing stands in for it) and infinity."""
+    """Raise scikit-learn's own error for infinity, and for NaN if the model does not replace it."""
     rows = to_array(X)
     assert_all_finite(
         rows.data if sparse.issparse(rows) else rows,

@@ -1,4 +1,4 @@
-"""Plan on one part of the rows and certify on the other, for one split or for several, and keep the cheapest plan."""
+"""Plan on one part of the rows and certify on the other, for one or more splits, and keep the cheapest plan."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def plan_and_certify(
     )
     kept = min(outcomes, key=lambda o: o.cost)
     if request.cost == "time":
-        report("timing the plan beside the model", TIMED_FROM)
+        report("timing the plan against the model", TIMED_FROM)
         split = kept.split
         in_order = np.concatenate([split.validation, split.order, split.certificate])
         some = rows.take(in_order[: n_timed(model, len(in_order))]).raw
@@ -86,8 +86,8 @@ def plan_and_certify(
         )
         kept = replace(kept, plan=plan, certificate=certificate)
     for warning in kept.caught:
-        warnings.warn(warning.message, stacklevel=3)  # where fit was called
-    if kept.rare is not None and kept.certificate.status == "certified":  # and still in use
+        warnings.warn(warning.message, stacklevel=3)  # of the call of fit
+    if kept.rare is not None and kept.certificate.status == "certified":
         warnings.warn(kept.rare, UserWarning, stacklevel=3)
     return kept
 
@@ -136,8 +136,8 @@ def _require_rows(split: Split) -> None:
     order, validation = len(split.order), len(split.validation)
     if order < 1 or validation < 1:
         raise ValueError(
-            f"fit has n_samples={order + validation + len(split.certificate)} to plan and certify on (those that train "
-            f"an estimator not counted), of which {order} give order and readouts and {validation} choose the stages: "
+            f"fit has n_samples={order + validation + len(split.certificate)} to plan and certify on (besides those "
+            f"that train an estimator), of which {order} give order and readouts and {validation} choose the stages: "
             "at least one of each is needed. Give more rows, or certificate_fraction a lower value."
         )
 

@@ -33,7 +33,7 @@ def require_accepted(model: AdditiveModel, X: Any) -> None:
     """Predict one row of `fit`, so that the estimator raises for wrong names, their order or their number."""
     if n_rows_of(X) > 0:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of names that X lacks
+            warnings.simplefilter("ignore")  # about names that X lacks
             predict_wrapped(model, take(X, np.arange(1)))
 
 
@@ -52,12 +52,12 @@ def validate_rows(owner: Any, X: Any) -> Any:
     elif not hasattr(X, "shape"):
         X = _as_table(X, dtype=[np.float64, np.float32], ensure_min_samples=0)
     elif len(X.shape) != 2:
-        X = _as_table(X)  # says what is wrong
+        X = _as_table(X)  # raises
     model: AdditiveModel = owner._predictor.model
     if is_frame(X):
         if _judges_names(model):
             if n_rows_of(X) > 0:
-                model.estimator.predict(take(X, np.arange(1)))  # raises what the estimator says of these columns
+                model.estimator.predict(take(X, np.arange(1)))  # raises the estimator's own error for wrong columns
             return X
         if names is None and model.feature_names_in is not None and has_names(X, model.feature_names_in):
             return X
@@ -83,7 +83,7 @@ def _judges_names(model: AdditiveModel) -> bool:
 
 
 def _readable(X: Any) -> Any:
-    """Convert Arrow arrays of texts, which vectorizers cannot read, to NumPy arrays; return other rows unchanged."""
+    """Convert Arrow arrays of strings, which vectorizers cannot read, to NumPy arrays; return other rows unchanged."""
     if isinstance(X, np.ndarray | list | tuple) or hasattr(X, "shape"):
         return X
     arrow = nw.dependencies.get_pyarrow()
@@ -95,7 +95,7 @@ def _readable(X: Any) -> Any:
 
 
 def _is_raw(X: Any) -> bool:
-    """Whether X holds no numbers yet: texts for a vectorizer."""
+    """Whether X holds strings or dicts for a vectorizer instead of numbers."""
     if isinstance(X, list | tuple):
         return len(X) > 0 and isinstance(X[0], str | bytes | dict)
     if len(getattr(X, "shape", ())) != 1 or not hasattr(X, "dtype"):
@@ -106,7 +106,7 @@ def _is_raw(X: Any) -> bool:
 
 
 def _as_table(X: Any, **checks: Any) -> Any:
-    """Turn nested lists and the like into an array; raise, in scikit-learn's words and in ours, if X is no table."""
+    """Convert nested lists and the like to an array; add a hint to scikit-learn's error if X is not a table."""
     if isinstance(X, str | bytes):
         raise TypeError(f"X must be rows of features. Got one {type(X).__name__}: for one row use predict_one.")
     try:

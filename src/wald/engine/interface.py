@@ -37,7 +37,7 @@ class Trace(NamedTuple):
 
 
 class Rule(Protocol):
-    """How full scores become labels; see `wald.models.Decision`."""
+    """Rule from full scores to labels; see `wald.models.Decision`."""
 
     @property
     def kind(self) -> Literal["sign", "argmax", "votes"]:
@@ -69,7 +69,7 @@ class Decided(Protocol):
 
     @property
     def decision(self) -> Rule:
-        """How scores become labels."""
+        """Rule from scores to labels."""
 
     @property
     def tie_margin(self) -> float:

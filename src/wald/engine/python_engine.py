@@ -187,13 +187,13 @@ def judge(decision: Rule, z: Floats) -> tuple[Codes, Floats]:
     confidence : float64 ndarray of shape (n_rows,)
         NaN where an estimate is NaN.
     """
-    worth = z if decision.kind == "argmax" else _smallest(decision, z)
-    codes = worth.argmax(axis=1).astype(np.int32)
+    by_class = z if decision.kind == "argmax" else _smallest(decision, z)
+    codes = by_class.argmax(axis=1).astype(np.int32)
     if decision.kind == "votes":
-        return codes, worth[np.arange(len(z)), codes]
+        return codes, by_class[np.arange(len(z)), codes]
     with np.errstate(invalid="ignore"):
-        second, first = np.partition(worth, (-2, -1), axis=1)[:, -2:].T
-        return codes, np.where(np.isnan(worth).any(axis=1), np.nan, first - second)
+        second, first = np.partition(by_class, (-2, -1), axis=1)[:, -2:].T
+        return codes, np.where(np.isnan(by_class).any(axis=1), np.nan, first - second)
 
 
 def decide(decision: Rule, scores: Floats, errors: Floats) -> Codes:

@@ -48,7 +48,7 @@ def _worker_share(default: int) -> int:
 
 
 class _WaldController(threadpoolctl.LibController):
-    """The engine's thread limit, as ``threadpoolctl`` sees it."""
+    """The engine's thread limit, for ``threadpoolctl``."""
 
     user_api = "wald"
     internal_api = "wald"

@@ -16,7 +16,7 @@ __all__ = ["check_terms"]
 
 
 def check_terms(terms: Terms, estimator: Any, X: Any) -> None:
-    """Check that terms are what `Terms` promises, and that they are those of a fitted model.
+    """Check that terms keep the contract of `Terms`, and that they are those of a fitted model.
 
     Parameters
     ----------
@@ -112,18 +112,16 @@ def _labels(terms: Terms, estimator: Any, X: Any) -> Iterator[str]:
     from . import decompose
 
     model = decompose(estimator)
-    rows = X if model.preprocessing is None else None
-    if rows is None:
+    if model.preprocessing is not None:
         yield "pass the innermost model: this pipeline has preprocessing that the terms do not include"
         return
     scores, errors = terms.pack(np.empty(0, dtype=np.int64)).scores(X, model.working_precision, 1)
-    codes = model.decision.codes(scores)
-    _, clear = model.decision.judge(scores)
+    codes, confidence = model.decision.judge(scores)
     own = np.searchsorted(model.classes, estimator.predict(X))
-    wrong = (codes != own) & (np.abs(clear) > 2 * errors + model.tie_margin)
+    wrong = (codes != own) & (np.abs(confidence) > 2 * errors + model.tie_margin)
     if wrong.any():
         yield (
-            f"row {np.flatnonzero(wrong)[0]} gets another label than the model's own, although no rounding explains it"
+            f"row {np.flatnonzero(wrong)[0]} gets another label than the model's own, and rounding does not explain it"
         )
 
 
@@ -133,8 +131,8 @@ def _bounds(terms: Terms, estimator: Any, X: Any) -> Iterator[str]:
     if low.shape != (terms.n_terms,) or high.shape != (terms.n_terms,):
         yield "ranges must give two arrays with an entry for each term"
         return
-    values, room = terms.values(X), 1e-9
-    if (values < low - room * (1 + np.abs(low))).any() or (values > high + room * (1 + np.abs(high))).any():
+    values, tolerance = terms.values(X), 1e-9
+    if (values < low - tolerance * (1 + np.abs(low))).any() or (values > high + tolerance * (1 + np.abs(high))).any():
         yield "a value lies outside of the range that 'ranges' gives"
     if not terms.rounding(low, high, 2.0**-53) >= 0:
         yield "rounding must be at least 0, or infinite"

@@ -86,7 +86,7 @@ class ColumnMap:
         Returns
         -------
         ColumnMap
-            The composition. Without a `fill` of its own it has that of `later`.
+            The composition. If this map has no `fill`, it has that of `later`.
         """
         fill = later.fill if self.fill is None else self.fill * later.scale + later.shift
         return ColumnMap(

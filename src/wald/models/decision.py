@@ -73,7 +73,7 @@ class Decision:
         Raises
         ------
         ValueError
-            If the shape of `F` is another one.
+            If `F` has another shape.
         """
         scores = self._table(F)
         if self.kind == "sign":
@@ -105,7 +105,7 @@ class Decision:
         Raises
         ------
         ValueError
-            If the shape of `Z` is another one.
+            If `Z` has another shape.
         """
         scores = self._table(Z)
         codes = self.codes(scores)

@@ -30,14 +30,14 @@ SPARSE: Literal["sparse"] = "sparse"
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """What was read of a model, without what stands around it.
+    """The terms and the decision of a model, read without the wrappers around it.
 
     Parameters
     ----------
     terms : Terms
-        Its scores.
+        Terms of its scores.
     decision : Decision
-        From scores to labels.
+        Rule from scores to labels.
     dtype : dtype
         The least precise dtype of its coefficients.
     steps : list of (str, transformer), default=[]
@@ -53,7 +53,7 @@ class Reading:
     by_product : bool, default=False
         Whether the model's scores are ``X @ coef_.T + intercept_``.
     dense_only : bool, default=False
-        Whether the model refuses sparse rows, which the terms take.
+        Whether the model refuses sparse rows, which the terms accept.
     """
 
     terms: Terms
@@ -77,7 +77,7 @@ class Family:
     models : tuple of type
         Their classes; subclasses count.
     methods : tuple of str
-        Methods that decide their labels: a subclass with its own is refused.
+        Methods that decide their labels; a subclass that overrides one is refused.
     attributes : tuple of str
         Attributes that decide their labels.
     read : callable
@@ -119,7 +119,7 @@ def register(family: Family) -> None:
     Raises
     ------
     TypeError
-        If it is no `Family`.
+        If it is not a `Family`.
     ValueError
         If some, but not all, of its classes belong to a registered family.
     """

@@ -35,7 +35,7 @@ LANES = {"float32": _core.LIMITS["lanes_float32"], "float64": _core.LIMITS["lane
 SPARSE_FEATURES = 2048
 #: Largest size of packed support vectors.
 PACKED_BYTES = 8 << 30
-#: Largest number of features for which surrogates are fitted, and of linear surrogates.
+#: Largest number of features for which surrogates are fitted, and largest number of linear surrogates.
 SURROGATE_FEATURES, MOST_DIRECTIONS = 4096, 15
 CSR_PARTS = ("data", "indices", "indptr")
 _NAMES = {"rbf": "RBF", "poly": "polynomial", "sigmoid": "sigmoid"}
@@ -317,7 +317,7 @@ class KernelTerms(Terms):
                 fill=stock.floats("fill", n_features) if has_fill else None,
                 magnitude=stock.floats("swing", n_features, low=0.0),
             )
-        stock.require(columns is not None or not has_fill, "header.model.terms.fill stands in for NaN without columns")
+        stock.require(columns is not None or not has_fill, "header.model.terms.fill replaces NaN without columns")
         terms = cls(
             kernel=section.choice("kernel", tuple(_NAMES)),
             gamma=section.number("gamma", 0.0),

@@ -22,14 +22,14 @@ KEPT_BY_STEPS = (np.float32, np.float64)
 
 @dataclass(frozen=True, eq=False)
 class AdditiveModel:
-    """What `decompose` reads from a fitted classifier.
+    """A fitted classifier as `decompose` reads it: its terms, its decision and its preprocessing.
 
     It owns copies of all numbers; `estimator` and `preprocessing` are shared.
 
     Parameters
     ----------
     estimator : estimator
-        The fitted estimator whose labels are promised. It also labels the rows that the engine leaves undecided.
+        The fitted estimator, whose labels are the reference. It also labels the rows that the engine leaves undecided.
     terms : Terms
         The score as a sum, for rows after `preprocessing`.
     decision : Decision
@@ -52,7 +52,7 @@ class AdditiveModel:
     folded : bool, default=False
         Whether the terms include steps of a pipeline, which compute in the dtype of the rows.
     steps : tuple of transformers, default=()
-        These steps, in their order; empty if the model was loaded without them.
+        The folded steps, in their order; empty if the model was loaded without them.
     centres : bool, default=False
         Whether a folded step maps zeros to other values, which it does with dense rows only.
     leaf : estimator or None, default=None
@@ -64,7 +64,7 @@ class AdditiveModel:
     by_product : bool, default=False
         Whether the innermost model's scores are ``X @ coef_.T + intercept_``.
     dense_only : bool, default=False
-        Whether the innermost model refuses sparse rows, which the terms take.
+        Whether the innermost model refuses sparse rows, which the terms accept.
     watch : Watch, default=Watch(())
         The attributes that `changed` compares.
     """

@@ -1,4 +1,4 @@
-"""Error messages for unsupported models: the first matching row of a table says why, and what to do instead."""
+"""Error messages for unsupported models, with the reason and an alternative, from the first matching row of a table."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def names_of(model: Any) -> set[str]:
 
 
 REASONS = (
-    # Objects that are no models.
+    # Objects that are not models.
     Reason(_is(type), "decompose takes a fitted estimator, not the class {model.__name__}: make one, and fit it"),
     Reason(
         _is(type(None)),
@@ -94,7 +94,7 @@ REASONS = (
     Reason(
         _from("torch", "keras", "tensorflow", "tf_keras", "skorch", "jax", "flax", "transformers"),
         "{name} is not supported: a neural net is no sum of terms that can be left out. Put all layers but the last "
-        "in front, as a transformer in a Pipeline, and fit a LogisticRegression or an SVC on what they give",
+        "into a Pipeline, as a transformer, and fit a LogisticRegression or an SVC on their output",
     ),
     # Classifiers of scikit-learn.
     Reason(
@@ -117,7 +117,7 @@ REASONS = (
     ),
     Reason(
         _named("KNeighborsClassifier", "RadiusNeighborsClassifier"),
-        "{name} is not supported: its neighbours are not known before all distances are. Use NearestCentroid, or an "
+        "{name} is not supported: its neighbours are known only after all distances. Use NearestCentroid, or an "
         "SVC with the RBF kernel, and wrap that",
     ),
     Reason(
@@ -126,12 +126,12 @@ REASONS = (
     ),
     Reason(
         _named("GaussianNB", "QuadraticDiscriminantAnalysis"),
-        "{name} is not supported: its scores have squares of the features. Use LinearDiscriminantAnalysis, or "
+        "{name} is not supported: its scores contain squares of the features. Use LinearDiscriminantAnalysis, or "
         "make_pipeline(PolynomialFeatures(2), LogisticRegression()), and wrap that",
     ),
     Reason(
         _named("CategoricalNB"),
-        "{name} is not supported: it looks its terms up in tables. Use "
+        "{name} is not supported: its terms come from tables. Use "
         "make_pipeline(OneHotEncoder(), MultinomialNB()), which is linear",
     ),
     Reason(
@@ -149,11 +149,11 @@ REASONS = (
     ),
     Reason(
         _named("DummyClassifier"),
-        "{name} is not supported: it does not look at rows, so that there is nothing to leave out. Serve it as it is",
+        "{name} is not supported: it does not read rows, so that there is nothing to leave out. Serve it as it is",
     ),
     Reason(
         _named("OneVsOneClassifier"),
-        "{name} is not supported: its votes are told apart by rescaled sums. Use SVC(kernel='linear'), which is one "
+        "{name} is not supported: rescaled sums break the ties of its votes. Use SVC(kernel='linear'), which is one "
         "against one, or OneVsRestClassifier",
     ),
     Reason(
@@ -192,11 +192,11 @@ REASONS = (
     ),
     Reason(
         lambda model: callable(model) and not isinstance(model, BaseEstimator),
-        "{name} is not supported: nothing is known of what happens in a call. Pass the fitted classifier inside",
+        "{name} is not supported: wald cannot read a function. Pass the fitted classifier inside",
     ),
     Reason(
         lambda model: hasattr(model, "estimators_"),
-        "{name} is not supported: wald does not know how it joins its estimators_. Wrap one of them on its own",
+        "{name} is not supported: wald does not know how it combines its estimators_. Wrap one of them on its own",
     ),
 )
 
@@ -207,7 +207,7 @@ def refusal(model: Any) -> Exception:
     Parameters
     ----------
     model : object
-        What is not supported.
+        Any object that is not supported.
 
     Returns
     -------

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..engine import PythonTerms
 from ..utils.bytes import padded
+from .encoding import decode_fields, encode_fields
 from .units import Floats, Ints, Units
 
 if TYPE_CHECKING:
@@ -28,14 +29,14 @@ _FAMILIES: dict[str, type[Terms]] = {}
 
 @dataclass(frozen=True, eq=False)
 class Surrogates:
-    """Cheap functions of a row that are no terms of the model, yet predict much of its score.
+    """Cheap functions of a row that predict much of the model's score without being terms of it.
 
     Parameters
     ----------
     vectors : float64 ndarray of shape (n_surrogates, n_features)
-        Compared with a row as the family compares its own terms, or multiplied by it.
+        Vectors that replace the family's own (such as support vectors) in its terms, or that rows are multiplied by.
     linear : bool, default=False
-        Whether each is the plain dot product of a row with its vector.
+        Whether each surrogate is the dot product of a row with its vector.
     """
 
     vectors: Floats
@@ -73,7 +74,7 @@ class Terms(ABC):
     timed_rows, timed_repeats : int
         Number of rows, and of repetitions, with which predictions of the wrapped model are timed.
     plans_sparse_rows : bool
-        Whether early exit can pay on sparse rows, whose non-zeros alone the wrapped model reads.
+        Whether early exit can save time on sparse rows, of which the wrapped model reads only the non-zeros.
     rest_by_model : bool
         Whether rows that no lossless exit decides go to the wrapped model instead of through the remaining terms.
     surrogate_candidates : int
@@ -384,20 +385,7 @@ class Terms(ABC):
         ValueError
             If a field has another type.
         """
-        facts: dict[str, Any] = {}
-        for name in _fields_of(self):
-            value = getattr(self, name)
-            if isinstance(value, np.ndarray) and value.dtype == np.float64:
-                arrays[name] = value
-                facts[name] = {"array": list(value.shape)}
-            elif isinstance(value, bool | int | float | str):
-                facts[name] = value
-            else:
-                raise ValueError(
-                    f"A {self.description} cannot be saved: its {name} is a {type(value).__name__}. Keep it with "
-                    "pickle."
-                )
-        return facts
+        return encode_fields(self, arrays)
 
     @classmethod
     def decode(cls, section: Any, stock: Any, n_outputs: int) -> Self:
@@ -420,16 +408,7 @@ class Terms(ABC):
         wald.persistence.FileFormatError
             If something is missing or invalid.
         """
-        values: dict[str, Any] = {}
-        for name in _fields_of(cls):
-            fact = section.take(name)
-            if isinstance(fact, dict):
-                shape = fact.get("array")
-                if not isinstance(shape, list) or not all(type(n) is int for n in shape):
-                    raise stock.error(f"header.model.terms.{name} is no shape")
-                fact = stock.floats(name, *shape)
-            values[name] = fact
-        section.done()
+        values = decode_fields(cls, section, stock)
         try:
             terms = cls(**values)
             fits = terms.coef.shape == (n_outputs, terms.n_terms) and terms.intercept.shape == (n_outputs,)
@@ -440,11 +419,5 @@ class Terms(ABC):
 
 
 def families() -> Mapping[str, type[Terms]]:
-    """Families of models by the name that files know them by."""
+    """Families of models, by their names in files."""
     return dict(_FAMILIES)
-
-
-def _fields_of(terms: Terms | type[Terms]) -> list[str]:
-    if not is_dataclass(terms):
-        raise ValueError("Terms that are no dataclass need an encode and a decode of their own.")
-    return [field.name for field in fields(terms)]

@@ -1,4 +1,4 @@
-"""Units: terms that are paid for together, and what they cost."""
+"""Units: groups of terms that are evaluated together, and their costs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Units:
-    """Which terms belong to each unit (``members``), and what each unit costs (``costs``, positive)."""
+    """Units of terms: the terms of each unit (``members``) and its cost (``costs``, positive)."""
 
     members: tuple[Ints, ...]
     costs: Floats

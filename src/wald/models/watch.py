@@ -25,7 +25,7 @@ class Snapshot(NamedTuple):
     owner: Any
     name: str
     value: Any
-    by_value: bool  # whether equal values count as unchanged, besides the same object
+    by_value: bool  # whether an equal value counts as unchanged, in addition to the same object
     read: Callable[[], bytes] | None  # returns the compared bytes of an array
     memory: bytes  # the bytes that it returned
 

@@ -208,7 +208,9 @@ def rule_decision(peeled: Peeled, single: bool) -> tuple[Decision, float]:
         rule: Rule = at_least(level) if positive == 1 else other_at_least(level)
         return decision_from(_response(inner, peeled.model, single), rule)
     if any(isinstance(between, CalibratedClassifierCV) for between in inner):
-        raise TypeError(f"{type(outer).__name__} needs a decision_function, which CalibratedClassifierCV has not.")
+        raise TypeError(
+            f"{type(outer).__name__} needs a decision_function, which CalibratedClassifierCV does not have."
+        )
     # float32 scores are compared with the threshold rounded to float32.
     rounded = single and np.isfinite(level) and float(np.float32(level)) != level
     tie_margin = 2.0**-24 * abs(level) if rounded else 0.0
@@ -277,7 +279,7 @@ def _calibrator_response(model: Any, single: bool) -> Response:
     if slope < 0:
         raise ValueError(
             "The calibrator of this CalibratedClassifierCV reverses the order of the scores: the higher the "
-            "score, the less probable the class it stands for. Check the rows and labels it was fitted on."
+            "score, the less probable its class. Check the rows and labels that it was fitted on."
         )
     return logistic(slope, offset, single=single)
 

@@ -1,4 +1,4 @@
-"""From terms to a plan: order, readouts, stages, and what they cost."""
+"""Planning: order of the terms, readouts, stages, and their costs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What evaluating costs: in seconds, measured and rounded, or in units."""
+"""Costs of evaluation: in measured and rounded seconds, or in units."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .. import _core
 from .moments import Floats
 from .order import Ints
 
-#: Rows in columns are picked out one by one when fewer than one in so many is left.
+#: Rows stored by columns are read one by one once fewer than one in so many is active.
 SPARSE: int = _core.LIMITS["sparse_share"]
 
 
@@ -22,29 +22,29 @@ SPARSE: int = _core.LIMITS["sparse_share"]
 class CostModel:
     """Expected cost of a row, by which plans are compared.
 
-    A row pays ``row`` once. At each stage that it reaches it pays ``unit`` for every unit of cost bought there (whole
-    blocks of ``block`` terms), ``readout`` for every term and output in the estimate, and ``stage``. A row that sees
-    everything pays ``finish`` for the last step. Evaluating everything with the wrapped model itself costs ``full``.
+    A row costs ``row`` once. Each stage that it reaches costs ``unit`` for every unit of cost evaluated there (whole
+    blocks of ``block`` terms), ``readout`` for every term and output in the estimate, and ``stage``. Full evaluation
+    costs ``finish`` for the last step. Evaluating everything with the wrapped model itself costs ``full``.
 
     Parameters
     ----------
     row, unit, readout, stage : float
-        Seconds, or any one unit.
+        In seconds, or in any other unit.
     full : float
         Cost of one row under the wrapped model.
     block : int, default=1
         Terms that the engine evaluates at a time.
     finish : float or None, default=None
-        Cost of everything that is left after the last stage; None: ``unit`` for every unit left.
+        Cost of the terms after the last stage; None: ``unit`` for every unit left.
     margin : float, default=1.0
-        A plan is worth taking when it is expected to cost less than this share of ``full``.
+        A plan is used if its expected cost is below this share of ``full``.
     rows_per_line : int, default=1
-        Neighbouring rows whose values of a unit come from memory together, as in a cache line of a column: they are
-        paid for as long as one of them is left. Above 1, late stages of the rule "ladder" are bolder.
+        Number of neighbouring rows whose values of a unit are read from memory together, as in a cache line of a
+        column; all of them cost as long as one of them is active. Above 1, late stages of the rule "ladder" are bolder.
     by_columns : bool, default=False
-        Whether the engine goes through many rows column by column. As long as more than one row in ``SPARSE`` is left,
-        all rows pay for a stage then; after that, those that are left pay ``readout`` for every new term in every
-        estimate still to come.
+        Whether the engine evaluates many rows column by column. Then a stage costs for all rows while more than one row
+        in ``SPARSE`` is active; after that, each active row costs ``readout`` for every new term in every later
+        estimate.
 
     Examples
     --------
@@ -77,15 +77,15 @@ class CostModel:
 
     @classmethod
     def of_units(cls, total: float) -> CostModel:
-        """Count units (or the user's feature costs) and nothing else."""
+        """Count only units (or the user's feature costs)."""
         return cls(row=0.0, unit=1.0, readout=0.0, stage=0.0, full=total)
 
     def worthwhile(self, expected: float) -> bool:
-        """Whether a plan of this expected cost is to be preferred to the wrapped model itself."""
+        """Whether a plan of this expected cost is preferred to the wrapped model itself."""
         return expected < self.margin * self.full
 
     def scaled(self, factor: float) -> CostModel:
-        """Multiply what the plan costs, but not what the wrapped model does."""
+        """Multiply the costs of a plan, but not that of the wrapped model."""
         return replace(
             self,
             row=self.row * factor,
@@ -96,7 +96,7 @@ class CostModel:
         )
 
     def rounded(self) -> CostModel:
-        """Round to powers of 2^(1/4), so that small changes in measured times leave the plan as it is."""
+        """Round to powers of 2^(1/4), so that small changes in measured times do not change the plan."""
 
         def near(value: float) -> float:
             return 2.0 ** (round(4 * math.log2(value)) / 4) if value > 0 else 0.0
@@ -119,30 +119,30 @@ class CostModel:
         stage_terms : ndarray of shape (T,)
             Terms at each early stage.
         stage_costs : ndarray of shape (T + 1,)
-            Cumulative cost in units, the last one of everything.
+            Cumulative cost in units; the last one is the cost of full evaluation.
         reached : ndarray of shape (T + 1,)
-            Share of the rows that reach each stage; ``reached[T]`` of them see everything.
+            Share of the rows that reach each stage; ``reached[T]`` of them are evaluated in full.
         n_outputs : int
         """
-        bought = np.diff(stage_costs, prepend=0.0)
+        added = np.diff(stage_costs, prepend=0.0)
         if self.block > 1:  # a block is evaluated whole
             ends = -(-stage_costs // self.block) * self.block
-            bought = np.diff(ends, prepend=0.0)
+            added = np.diff(ends, prepend=0.0)
         if self.by_columns:
             at_stages = self._stages_over_columns(np.asarray(stage_terms), reached)
         else:
             at_stages = float(reached[:-1] @ (self.readout * np.asarray(stage_terms) * n_outputs + self.stage))
         read = reached if self.rows_per_line == 1 else 1.0 - (1.0 - reached) ** self.rows_per_line
-        last = self.unit * bought[-1] * read[-1]
+        last = self.unit * added[-1] * read[-1]
         if self.finish is not None:
             last = reached[-1] * self.finish if self.rows_per_line == 1 else max(last, reached[-1] * self.finish)
-        return float(self.row + self.unit * (read[:-1] @ bought[:-1]) + at_stages + last)
+        return float(self.row + self.unit * (read[:-1] @ added[:-1]) + at_stages + last)
 
     def _stages_over_columns(self, stage_terms: Ints, reached: Floats) -> float:
-        dense = int(np.count_nonzero(reached[:-1] * SPARSE > 1))  # stages of all rows; those of few follow
+        dense = int(np.count_nonzero(reached[:-1] * SPARSE > 1))  # stages that cost for all rows
         for_all = self.readout * stage_terms[:dense].sum() + self.stage * dense
         to_come = np.arange(len(stage_terms) - dense, 0, -1)
-        new = np.diff(stage_terms[dense:], prepend=0)  # these start from the beginning
+        new = np.diff(stage_terms[dense:], prepend=0)  # single rows start at the first term
         return float(for_all + reached[dense:-1] @ (self.readout * new * to_come + self.stage))
 
 

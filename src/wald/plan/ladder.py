@@ -1,8 +1,8 @@
 """Build a plan: order the units, fit readouts, choose the stages.
 
-Order of decisions, so that a certificate on other rows stays valid: everything here is chosen on plan rows alone,
-which are split in two. Orders and readouts are fitted on the first part; the stages, their scales and the candidate to
-keep are judged on the second, at the scale q that the certificate's own walk would give there.
+All choices are made on plan rows alone, so that a certificate on other rows is valid. Plan rows are split in two.
+Orders and readouts are fitted on the first part. Stages, their scales and the best candidate are chosen on the second
+part, the validation rows, at the scale q that the certificate's sequence of tests would choose there.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ from numpy.typing import NDArray
 from ..models.terms import Precision
 from ..stopping import Boundary, Ladder, StageScores, Walk, q_grid
 from ..stopping.core.boundary import Protect
+from ..stopping.core.certificate import Stratum
 from ..stopping.core.certifying import counts_along
+from ..stopping.core.fixed_sequence import fixed_sequence
 from .cost import CostModel, thinned
 from .moments import Floats
 from .plan import Plan
@@ -30,7 +32,7 @@ LATE_BOLDNESS = 0.15
 def build_plan(problem: Problem) -> Plan:
     """Choose order, readouts and stages; the thresholds are left to the certificate (``q = inf``).
 
-    What the rule warns about is passed on for the plan that is chosen, and not for every candidate.
+    Warnings of the rule are issued for the chosen plan only, and not for every candidate.
     """
     best: tuple[float, Plan] | None = None
     caught: list[warnings.WarningMessage] = []
@@ -54,7 +56,7 @@ def build_plan(problem: Problem) -> Plan:
 
 
 def _boundary(walk: Walk, recipe: Recipe, cost_model: CostModel, problem: Problem) -> Boundary:
-    """Table of the rule, for these stages and the rows that the promise speaks of."""
+    """Boundary of the rule, for these stages and the rows that the promise covers."""
     boundary = problem.rule.boundary(walk).restricted(problem.protect)
     if cost_model.rows_per_line > 1 and isinstance(problem.rule, Ladder):
         return boundary.rescaled(recipe.stage_terms.astype(np.float64) ** -LATE_BOLDNESS)
@@ -62,20 +64,21 @@ def _boundary(walk: Walk, recipe: Recipe, cost_model: CostModel, problem: Proble
 
 
 def _reached_on_validation_rows(seen: StageScores, boundary: Boundary, problem: Problem, dtype: Precision) -> Floats:
-    """Share of rows that reach each stage, at the scale q where the certificate's walk would end on these rows."""
+    """Share of rows that reach each stage, at the boldest scale q that keeps the risk on these rows."""
     rule, risk, q = problem.rule, problem.risk, 1.0
     if risk is not None and not rule.lossless and not rule.forced:
-        q = np.inf
         members, risks = _members(seen, problem.protect)
-        for step, strata in counts_along(seen, boundary, q_grid(seen, boundary), members, risks):
-            if any(s.n_disagreements > (risk if s.risk is None else s.risk) * s.n_rows for s in strata):
-                break
-            q = step
+
+        def holds(step: tuple[float, tuple[Stratum, ...]]) -> bool:
+            return all(s.n_disagreements <= (risk if s.risk is None else s.risk) * s.n_rows for s in step[1])
+
+        found = fixed_sequence(counts_along(seen, boundary, q_grid(seen, boundary), members, risks), holds)
+        q = np.inf if found.passed is None else found.passed[0]
     return shares_reached(seen, boundary, q, dtype)
 
 
 def _members(seen: StageScores, protect: Protect) -> tuple[dict[str, NDArray[np.bool_]], dict[str, float]]:
-    """Masks of the rows that the promise speaks of, each of which has to keep it, and risks of their own."""
+    """Masks of the sets of rows that must keep the promise, and the sets' own risks."""
     everything = {"rows": np.ones(seen.n_rows, dtype=bool)}
     if isinstance(protect, Mapping):
         members = {str(code): seen.full == code for code in protect}
@@ -112,14 +115,14 @@ def _plan(recipe: Recipe, boundary: Boundary, reached: Floats, sight: Sight) -> 
 
 
 def _ladders(recipe: Recipe, cost_model: CostModel, problem: Problem) -> list[list[int]]:
-    """Candidate subsets of the stages, as indices. Stages cost nothing in units: then all of them are taken."""
+    """Candidate subsets of the stages, as indices; all stages are taken if they cost nothing, as in units."""
     stages = recipe.stages[:-1].tolist()
     everything = list(range(len(stages)))
     if not stages or problem.rule.forced or (cost_model.readout == 0 and cost_model.stage == 0):
         return [everything]
     index = {m: t for t, m in enumerate(stages)}
     candidates = [stages]
-    late = (12, 24) if cost_model.by_columns else ()  # before that, all rows are read whoever has left
+    late = (12, 24) if cost_model.by_columns else ()  # before that, columns are read for all rows anyway
     for ratio in (1.3, 1.45, 1.9):
         for first in (0, 2, 3, 6, *late):
             ladder = thinned(stages, ratio, first * problem.block)

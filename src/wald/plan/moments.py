@@ -1,4 +1,4 @@
-"""First and second moments of terms and full scores: all that orders and readouts need to know of the plan rows."""
+"""First and second moments of terms and full scores, from which orders and readouts are computed."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Moments:
 def gather_moments(
     chunks: Iterator[tuple[Floats, Floats, Floats]], n_terms: int, n_outputs: int, n_weightings: int
 ) -> list[Moments]:
-    """Moments under several weightings of the same rows, in one pass.
+    """Moments under several weightings of the same rows, in one pass over the rows.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def gather_moments(
     for terms, outputs, weights in chunks:
         both = np.hstack([terms, outputs])
         if origin is None:
-            origin = both.mean(axis=0)  # a shift near the mean: covariances without cancellation
+            origin = both.mean(axis=0)  # a shift near the mean avoids cancellation in covariances
         both -= origin
         for w in range(n_weightings):
             scaled = both * np.sqrt(weights[w])[:, None]

@@ -1,4 +1,4 @@
-"""In which order to buy units: greedy forward selection on the covariance of the terms, and the simpler orders."""
+"""Orders of the units: greedy forward selection on the covariance of the terms, and sorting."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from .moments import Floats, Moments
 
 Ints = NDArray[np.int64]
 
-#: Never pivot on a variance that has fallen below this share of its start: what is left is rounding.
+#: A residual variance below this share of the initial one is rounding, and is no pivot.
 _FLOOR = 1e-7
 
 
 def greedy_order(
     moments: Moments, units: Sequence[Ints], costs: Floats, n_select: int, first: Sequence[int] = ()
 ) -> Ints:
-    """Forward selection: the unit with the largest fall of the outputs' residual variance per unit of cost.
+    """Forward selection of the unit that reduces the outputs' residual variance most per cost.
 
     The gain of a unit u given those selected is ``c' S^-1 c / cost``, with ``S`` the residual covariance of its terms
-    and ``c`` their residual covariance with the outputs, every output weighed by its own variance. The residuals come
-    from a partial Cholesky factorization, so n units of one term cost O(n m^2) for m selected. Later picks are made in
-    growing blocks, whose residuals come from one matrix product.
+    and ``c`` their residual covariance with the outputs, every output divided by its standard deviation. The residuals
+    come from a partial Cholesky factorization, so n units of one term take O(n m^2) time for m selected. Later units
+    are selected in growing blocks, whose residuals come from one matrix product.
 
     Parameters
     ----------
@@ -33,55 +33,56 @@ def greedy_order(
     costs : ndarray of shape (n_units,)
         Positive.
     n_select : int
-        How many units to order at the most.
+        Largest number of units to order.
     first : sequence of int, default=()
-        Units that stand first whatever they gain.
+        Units that come first, whatever their gain.
 
     Returns
     -------
     ndarray of shape (at most n_select,)
-        Units in the order of purchase. Selection stops early when no unit gains anything.
+        Units in their order. Selection stops early when no unit gains anything.
     """
     state = _Residuals(moments)
-    alive = np.ones(len(units), dtype=bool)
+    unused = np.ones(len(units), dtype=bool)
     chosen: list[int] = []
 
-    def buy(batch: Sequence[int]) -> None:
+    def select(batch: Sequence[int]) -> None:
         state.sweep([np.asarray(units[u]) for u in batch])
         chosen.extend(int(u) for u in batch)
-        alive[np.asarray(batch)] = False
+        unused[np.asarray(batch)] = False
 
     if len(first):
-        buy(list(first))
+        select(list(first))
     single = all(len(u) == 1 for u in units)
     terms = np.concatenate(units) if single else None
-    while len(chosen) < n_select and alive.any():
-        gains = state.term_gains()[terms] if terms is not None else state.unit_gains(units, alive)
-        gains = np.where(alive, gains / costs, -1.0)
+    while len(chosen) < n_select and unused.any():
+        gains = state.term_gains()[terms] if terms is not None else state.unit_gains(units, unused)
+        gains = np.where(unused, gains / costs, -1.0)
         block = 1 if len(chosen) < 256 else min(32, len(chosen) // 64)
         block = min(block, n_select - len(chosen))
         batch = np.argsort(-gains, kind="stable")[:block]
         batch = batch[gains[batch] > 0]
         if len(batch) == 0:
             break
-        buy(batch.tolist())
+        select(batch.tolist())
     return np.asarray(chosen, dtype=np.int64)
 
 
 class _Residuals:
-    """What the selected terms leave unexplained: variances of terms and their covariances with the outputs."""
+    """Residual variances of terms and residual covariances with the outputs, given the selected terms."""
 
     def __init__(self, moments: Moments) -> None:
         self._covariance = moments.terms
         self._factor = np.empty((len(moments.terms), 64), order="F")
         self._n = 0
-        self._start = np.maximum(np.diag(moments.terms), 0.0)  # rounding can leave a constant with less than nothing
+        self._start = np.maximum(np.diag(moments.terms), 0.0)  # rounding can make the variance of a constant negative
         self.variance = self._start.copy()
-        varies = moments.output_variance > np.finfo(float).tiny  # what does not vary has nothing to explain
+        varies = moments.output_variance > np.finfo(float).tiny  # constant outputs need no explanation
         scale = np.sqrt(np.where(varies, moments.output_variance, 1.0))
         self.outputs = np.where(varies, moments.outputs / scale, 0.0)
 
     def sweep(self, batch: Sequence[Ints]) -> None:
+        """Condition on the terms of a batch of units."""
         terms = np.concatenate(batch)
         factor = self._factor[:, : self._n]
         columns = self._covariance[:, terms] - factor @ factor[terms].T
@@ -106,14 +107,16 @@ class _Residuals:
         self.outputs -= np.outer(column, self.outputs[j] / column[j])
 
     def term_gains(self) -> Floats:
+        """Gain of every term as a unit of its own."""
         usable = self.variance > _FLOOR * self._start
         power = np.einsum("jk,jk->j", self.outputs, self.outputs)
         gains: Floats = np.where(usable, power / np.where(usable, self.variance, 1.0), 0.0)
         return gains
 
-    def unit_gains(self, units: Sequence[Ints], alive: NDArray[np.bool_]) -> Floats:
+    def unit_gains(self, units: Sequence[Ints], unused: NDArray[np.bool_]) -> Floats:
+        """Gains of the unused units; 0 for the others."""
         gains = np.zeros(len(units))
-        for u in np.flatnonzero(alive).tolist():
+        for u in np.flatnonzero(unused).tolist():
             terms = np.asarray(units[u])
             terms = terms[self.variance[terms] > _FLOOR * self._start[terms]]
             if len(terms) == 0:
@@ -132,5 +135,5 @@ def sorted_order(weights: Floats, moments: Moments, units: Sequence[Ints], costs
     ``weights`` (U,) is the largest coefficient of each term over the outputs, in absolute value.
     """
     spread = np.abs(weights) * np.sqrt(np.maximum(np.diag(moments.terms), 0.0))
-    worth = np.array([spread[u].sum() for u in units]) / costs
-    return np.argsort(-worth, kind="stable")
+    per_cost = np.array([spread[u].sum() for u in units]) / costs
+    return np.argsort(-per_cost, kind="stable")

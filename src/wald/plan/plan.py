@@ -1,4 +1,4 @@
-"""A plan: in which order units are bought, after which of them a stage comes, and when to leave. Plain arrays."""
+"""A plan, in plain arrays: the order of the units, the stages, and the thresholds at which rows leave."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from .readout import Readout
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """How rows are evaluated: ``T`` early stages, then the full model.
+    """The evaluation of rows in ``T`` early stages, and then by the full model.
 
     Attributes
     ----------
     order : int64 ndarray
-        Units in the order in which early stages buy them.
+        Units in the order in which early stages evaluate them.
     terms : int64 ndarray of shape (n_ordered_terms,)
-        The same as terms; from ``n_model_terms`` on they are surrogates.
+        The terms of these units; indices from the number of the model's terms on are surrogates.
     stages : int64 ndarray of shape (T + 1,)
-        Units seen at each stage; the last stage is the full model's.
+        Number of units seen at each stage; the last stage is the full model.
     stage_terms : int64 ndarray of shape (T,)
-        Terms seen at each early stage.
+        Number of terms seen at each early stage.
     stage_costs : float64 ndarray of shape (T + 1,)
-        What a row has cost when it leaves at each stage: units, or the user's feature costs.
+        Cost of a row that leaves at each stage, in units or in the user's feature costs.
     readouts : tuple of T Readout
         The estimate at each early stage.
     boundary : Boundary
@@ -40,13 +40,13 @@ class Plan:
     reached : float64 ndarray of shape (T + 1,)
         Share of the plan rows that reached each stage at ``q``.
     surrogates : Surrogates
-        Landmarks or linear terms that stand in front of a kernel machine's own.
+        Landmarks or linear terms that are evaluated before a kernel machine's own terms.
     precision : {"float32", "float64"}
-        In which early stages compute.
+        Precision of early stages.
     evaluate_all : bool
-        Whether every row goes to the wrapped model, early stages serving budgets only.
+        Whether every row goes to the wrapped model; early stages then serve budgets only.
     cost_model : CostModel
-        By which the plan was chosen.
+        The cost model by which the plan was chosen.
     """
 
     order: Ints
@@ -70,7 +70,7 @@ class Plan:
 
     @property
     def full_cost(self) -> float:
-        """What a row costs that goes through everything."""
+        """Cost of a row that is evaluated in full."""
         return float(self.stage_costs[-1])
 
     def thresholds(self) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
@@ -82,12 +82,12 @@ class Plan:
         return replace(self, q=q, reached=reached, evaluate_all=evaluate_all)
 
     def affordable(self, budget: float) -> int:
-        """Index of the deepest stage that ``budget`` pays for.
+        """Index of the deepest stage within ``budget``.
 
         Raises
         ------
         ValueError
-            If it pays for none.
+            If the first stage costs more.
         """
         if not budget >= self.stage_costs[0]:
             raise ValueError(

@@ -1,4 +1,4 @@
-"""What the model itself says of terms that the plan rows say little of."""
+"""Shrinkage of moments towards the model's own weights, for terms that vary on few plan rows."""
 
 from __future__ import annotations
 
@@ -8,31 +8,31 @@ import numpy as np
 
 from .moments import Floats, Moments, row_chunks
 
-#: Rows made up for every term, each of which counts as much as a row that was seen.
+#: Number of pseudo-rows per term; each counts as much as an observed row.
 PRIOR_ROWS = 25.0
-#: A term whose values differ by no more than this share of the largest is constant: what is left is rounding.
+#: A term whose values differ by no more than this share of the largest is constant; the differences are rounding.
 _STILL = 1e-10
 
 
 def with_own_rows(moments: Moments, coef: Floats, values: Floats, weights: Floats) -> Moments:
-    """Moments as if there were more rows, in each of which one term stands at its full reach and has its own weight.
+    """Moments with pseudo-rows, in each of which one term alone deviates from its mean, with the model's own weight.
 
-    The square of the full reach is the mean fourth power over the mean square, about the mean, by as much as that is
-    more than for a Gaussian: what the term does where it does anything, and 0 for a term that varies in every row.
-    A term that was active on two rows thus keeps the model's weight, because a regression on two rows says nothing.
-    Orders and estimates from such moments are those of a ridge towards the model. Terms that are constant but for
-    rounding get no variance at all, and leave nothing to estimate.
+    The squared deviation is the ratio of the term's fourth central moment to its variance, less three variances, which
+    is that ratio for a Gaussian. It is large for terms that are constant on most rows, and 0 for terms that vary on
+    every row. A term that was active on two rows keeps the model's weight, because a regression on two rows is
+    meaningless. Orders and estimates from such moments are those of a ridge regression towards the model. Terms that
+    are constant up to rounding get variance 0.
 
     Parameters
     ----------
     moments : Moments
-        Of the terms on the order rows.
+        Moments of the terms on the order rows.
     coef : ndarray of shape (K, U)
-        The terms' own weights in the full scores.
+        The model's weights of the terms in the full scores.
     values : ndarray of shape (n, U)
-        Of the terms, on the order rows.
+        Values of the terms on the order rows.
     weights : ndarray of shape (n,)
-        Of the rows.
+        Weights of the rows.
     """
     low, high = values.min(axis=0), values.max(axis=0)
     varies = high - low > _STILL * np.maximum(np.abs(low), np.abs(high))
@@ -51,9 +51,9 @@ def with_own_rows(moments: Moments, coef: Floats, values: Floats, weights: Float
 
 
 def _squared_reach(centre: Floats, size: Floats, values: Floats, share: Floats) -> Floats:
-    """Mean fourth power over mean square of every term, about its mean, beyond the three mean squares of a Gaussian.
+    """Fourth central moment over variance of every term, less three variances as for a Gaussian; at least 0.
 
-    In units of the largest distance from the mean, ``size``, in which powers neither vanish nor overflow.
+    Values are divided by ``size``, the largest distance from the mean, so that powers cannot over- or underflow.
     """
     second, fourth = np.zeros_like(size), np.zeros_like(size)
     for rows in row_chunks(len(values), 8 * len(size)):

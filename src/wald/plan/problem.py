@@ -1,4 +1,4 @@
-"""What a plan is made from, and the forms it takes on the way."""
+"""The input of planning, and its intermediate results."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .readout import Readout
 
 @dataclass(frozen=True, eq=False)
 class Recipe:
-    """One way to order units and read out, with every stage that a ladder may have."""
+    """A candidate order with its readouts, and every stage that a ladder may have."""
 
     order: Ints
     terms: Ints
@@ -47,7 +47,7 @@ class Recipe:
 
 @dataclass(frozen=True, eq=False)
 class Sight:
-    """What the engine saw of the validation rows at every stage of a recipe, as a walk."""
+    """The engine's scores of the validation rows at every stage of a recipe, as a walk, and their costs."""
 
     walk: Walk
     dtype: Precision
@@ -56,35 +56,35 @@ class Sight:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Everything that a plan is made from.
+    """The input of planning.
 
     Attributes
     ----------
     terms : Terms
     units : Units
     order_rows : array-like or CSR of shape (n, n_features)
-        Rows that give order and readouts.
+        Rows on which order and readouts are fitted.
     scores : ndarray of shape (n, K)
         Their full scores.
     confidence : ndarray of shape (n,)
-        How clear the full model's own decision is on them.
+        Confidence of the full model's own decisions on them.
     order : {"greedy", "qwyc", "random", "sorted"} or ndarray of units
     readout : {"regressed", "partial"}
     rule : Rule
     risk : float or None
-        At which candidates are compared; None: the rule is used as published.
+        The risk at which candidates are compared; None: the rule is used as published.
     protect : {"all", "positive", "negative", "each"} or dict from class code to risk
     block : int
         Terms that the engine evaluates at a time.
     stages_at_blocks : bool
         Whether stages come after whole blocks only.
     surrogates : callable or None
-        From weights, and terms in the order of their worth, to surrogates and their values on the order rows (n, S).
+        From weights, and terms from best to worst, to surrogates and their values on the order rows (n, S).
     sight : callable
-        From a recipe to what the engine sees with it on the validation rows.
+        From a recipe to its `Sight`: the engine's scores of the validation rows.
     rng : Generator
     extra_stages : tuple of int
-        Numbers of units after which a ladder may have a stage, besides those of its own.
+        Additional numbers of units after which a ladder may have a stage.
     threshold : float
         Binary models answer positive above it.
     """

@@ -1,4 +1,4 @@
-"""The greedy order of "Quit When You Can": evaluate first what decides most rows per unit of cost."""
+"""The greedy order of "Quit When You Can": the unit that decides most rows per cost comes first."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from ..utils.exits import exits
 from .moments import Floats
 from .order import Ints
 
-#: Units beyond this number are not searched; those whose contribution varies most per cost are.
+#: Largest number of units that are searched: those whose contributions vary most per cost.
 MAX_SEARCHED = 500
 
 
 def qwyc_order(values: ArrayLike, scores: ArrayLike, threshold: float, costs: ArrayLike, alpha: float) -> Ints:
-    """Order units greedily by what they decide on the plan rows.
+    """Order units greedily by the number of plan rows that they decide.
 
-    At every step, each unit left is tried: its values are added to the running sums of the rows that are still
-    undecided, and the loosest pair of thresholds is placed that keeps the wrong decisions of all steps within
-    `alpha` times the rows. The unit with the smallest ``cost * undecided / newly decided`` is taken; where no unit
-    decides any row, and once all are decided, the one whose value varies most per cost.
+    Every step tries each unit left: its values are added to the running sums of the undecided rows, and the loosest
+    pair of thresholds is placed that keeps the wrong decisions of all steps within `alpha` times the rows. The unit
+    with the smallest ``cost * undecided / newly decided`` is taken. If no unit decides any row, or all rows are
+    decided, the unit whose value varies most per cost is taken.
 
     Parameters
     ----------
     values : array-like of shape (n_rows, n_units)
-        What each unit adds to the score of each row.
+        Contribution of each unit to the score of each row.
     scores : array-like of shape (n_rows,)
         Full scores.
     threshold : float
@@ -41,7 +41,7 @@ def qwyc_order(values: ArrayLike, scores: ArrayLike, threshold: float, costs: Ar
     Returns
     -------
     int64 array of shape (n_units,)
-        Every unit once. Of more than 500, those whose values vary most per cost are searched, and the others follow.
+        Every unit once. Among more than 500, those whose values vary most per cost are searched; the others follow.
 
     Raises
     ------
@@ -74,7 +74,7 @@ def qwyc_order(values: ArrayLike, scores: ArrayLike, threshold: float, costs: Ar
 
 
 def unit_sums(values: Floats, pool: Ints, coef: Floats, members: Sequence[Ints]) -> tuple[Ints, Floats]:
-    """What each unit adds to the score of each row, for the units whose terms are all in the pool.
+    """Contribution of each unit to the score of each row, for the units whose terms are all in the pool.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def unit_sums(values: Floats, pool: Ints, coef: Floats, members: Sequence[Ints])
 
 
 def _search(values: Floats, positive: NDArray[np.bool_], costs: Floats, alpha: float) -> Ints:
-    """Search all units, which come (n_units, n_rows) and in the order that breaks ties."""
+    """Order units by their values (n_units, n_rows); the first of equal units is taken."""
     budget = allowed(alpha, positive.size)
     plus, minus = _Undecided(values[:, positive]), _Undecided(values[:, ~positive])
     left = list(range(len(costs)))
@@ -111,9 +111,9 @@ def _search(values: Floats, positive: NDArray[np.bool_], costs: Floats, alpha: f
             up, down = plus.sums + plus.values[unit], minus.sums + minus.values[unit]
             low, high = _thresholds(up, down, budget)
             n_decided = sum(np.count_nonzero(exits(s, low, high)[0]) for s in (up, down))
-            worth = costs[unit] * (plus.n + minus.n) / n_decided if n_decided else np.inf
-            if worth < least:
-                best, least, pair = unit, worth, (low, high)
+            ratio = costs[unit] * (plus.n + minus.n) / n_decided if n_decided else np.inf
+            if ratio < least:
+                best, least, pair = unit, ratio, (low, high)
         order.append(best)
         left.remove(best)
         budget -= plus.advance(best, *pair)[0] + minus.advance(best, *pair)[1]
@@ -129,11 +129,11 @@ class _Undecided:
 
     @property
     def n(self) -> int:
-        """How many rows."""
+        """Number of rows."""
         return self.sums.size
 
     def advance(self, unit: int, low: float, high: float) -> tuple[int, int]:
-        """Take a unit, and let rows go; returns how many went low and high."""
+        """Add a unit and remove decided rows; returns how many left on the low and on the high side."""
         self.sums = self.sums + self.values[unit]
         leaves, up = exits(self.sums, low, high)
         stay = np.flatnonzero(~leaves)
@@ -149,7 +149,7 @@ def _thresholds(up: Floats, down: Floats, budget: int) -> tuple[float, float]:
         low, high = loosest_pair(np.concatenate([up, down]), up, down, budget)
     else:
         low, high = up.min(initial=np.inf), down.max(initial=-np.inf)
-    if high < low:  # a gap between the classes: one point in it decides every row
+    if high < low:  # the classes do not overlap, so one point between them decides every row
         if np.isfinite(low) and np.isfinite(high):
             middle = 0.5 * (low + high)
         else:

@@ -11,7 +11,7 @@ from scipy.linalg import cholesky, solve_triangular
 
 from .moments import Floats, Moments
 
-#: Kernel values of a smaller variance, as a share of the largest output's, do not vary.
+#: Kernel values with a smaller variance, relative to the largest output's, count as constant.
 LEAST_VARIANCE = 1e-40
 
 
@@ -40,19 +40,19 @@ def regressed_readouts(
     ----------
     moments : Moments
     order : ndarray of int
-        Terms in the order of purchase, at least ``max(n_terms)`` of them.
+        Terms in the plan's order, at least ``max(n_terms)`` of them.
     n_terms : sequence of int
     ridge : float, default=1e-5
         Added to each term's variance, as a share of it.
     still_weights : ndarray of shape (K, U) or None, default=None
-        Weights of terms that do not vary, of which moments say nothing; None: 0.
+        Weights of constant terms, which moments do not determine; None: 0.
     """
     last = max(n_terms, default=0)
     order = np.asarray(order[:last])
     covariance = moments.terms[np.ix_(order, order)].copy()
     diagonal = np.diag(covariance).copy()
-    # A term that does not vary gets a unit pivot and, its covariances being zero, the weight that stands here. So does
-    # a kernel value that varies by so little that its weight would be no number. Features may be of any unit.
+    # A constant term gets a unit pivot and zero covariances, so that its weight is the entry of `outputs`. So does a
+    # kernel value that varies so little that its weight would overflow; features, of any unit, have no such limit.
     least = LEAST_VARIANCE * moments.output_variance.max(initial=0.0) if still_weights is None else 0.0
     still = ~(diagonal > least)
     covariance[still, :] = 0.0
@@ -76,7 +76,7 @@ def regressed_readouts(
 
 
 def _factor(covariance: Floats, ridge: float) -> Floats:
-    """Cholesky, with more ridge while rounding makes the matrix indefinite."""
+    """Cholesky factor, with more ridge as long as rounding makes the matrix indefinite."""
     for attempt in range(8):
         try:
             factor: Floats = cholesky(covariance, lower=True)
@@ -95,7 +95,7 @@ def partial_readouts(
     *,
     impute: bool = True,
 ) -> list[Readout]:
-    """Partial sums ``b + sum_{j<=m} a_j T_j``, the unseen rest at its mean (``impute``) or left out."""
+    """Partial sums ``b + sum_{j<=m} a_j T_j``, with the unseen terms at their mean (``impute``) or left out."""
     rest = np.setdiff1d(np.arange(coef.shape[1]), order)
     full_order = np.concatenate([order, rest]).astype(np.int64)
     readouts = []

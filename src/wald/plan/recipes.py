@@ -18,22 +18,23 @@ from .problem import Problem, Recipe
 from .qwyc import qwyc_order, unit_sums
 from .readout import partial_readouts, regressed_readouts
 
-#: Terms beyond this number are not candidates for early stages; those with the largest contributions are.
+#: Largest number of candidate terms for early stages: those with the largest contributions.
 MAX_POOL = 6144
-#: Of sparse rows, early stages read no more than so many times the terms that a row has; or this many, if that is more.
+#: For sparse rows, the largest number of candidate terms is so many times a row's mean number of non-zeros, or this
+#: number if it is larger.
 SPARSE_POOL, LEAST_POOL = 4, 64
 #: Bytes that term values of the order rows may take while moments are gathered.
 VALUE_BYTES = 1 << 30
-#: Up to this many terms, orders without surrogates are tried besides the default, and orders on all rows alike where
-#: the model has no weights of its own.
+#: Up to this number of terms, orders without surrogates are tried in addition to the default, and also orders with
+#: equal weights of all rows if the model has no weights of its own.
 SMALL = 3000
-#: Ladders of models with weights of their own climb to the last unit, if there are no more than these and each has one
-#: term; others to half.
+#: Ladders of models with weights of their own go on to the last unit if there are at most so many units of one term
+#: each; other ladders end at half of the units.
 WHOLE = 1024
 
 
 def recipes(problem: Problem) -> Iterator[Recipe]:
-    """Candidates from plain to elaborate; all of them share the values of the terms."""
+    """Candidates, the simplest first; they share the values of the terms."""
     near = boundary_weights(problem.confidence)
     pool = _pool(problem)
     small = len(pool) <= SMALL
@@ -60,7 +61,7 @@ def recipes(problem: Problem) -> Iterator[Recipe]:
 
 
 def _moments(values: Floats, surrogates: Floats, problem: Problem, weightings: list[Floats]) -> list[Moments]:
-    """Moments of terms, surrogates behind them, and scores."""
+    """Moments of terms, then surrogates, and of scores."""
     width = values.shape[1] + surrogates.shape[1]
 
     def chunks() -> Iterator[tuple[Floats, Floats, Floats]]:
@@ -79,7 +80,7 @@ def _is_greedy(problem: Problem) -> bool:
 
 
 def _pool(problem: Problem) -> Ints:
-    """Terms that early stages may use: all, or those that contribute most on the order rows."""
+    """Candidate terms for early stages: all terms, or those that contribute most on the order rows."""
     terms = problem.terms
     most = min(MAX_POOL, max(64, VALUE_BYTES // (8 * max(1, len(problem.confidence)))))
     if sparse.issparse(problem.order_rows):
@@ -96,9 +97,9 @@ def _pool(problem: Problem) -> Ints:
 
 
 def _recipe(problem: Problem, seen: Moments, drawn: Moments, pool: Ints, surrogates: Surrogates) -> Recipe:
-    """Order the units in the pool, the surrogates in front of them.
+    """Order the surrogates and then the units in the pool, and fit readouts.
 
-    What is fitted is fitted to ``drawn``, the moments ``seen`` with what the model itself says.
+    Fits use ``drawn``, the moments ``seen`` shrunk towards the model's own weights.
     """
     n_surrogates = len(surrogates.vectors)
     position = np.full(problem.terms.n_terms, -1)
@@ -171,7 +172,7 @@ def _given_order(
 
 
 def _qwyc_units(problem: Problem, values: Floats, pool: Ints) -> Ints:
-    """Order the units in the pool by what they decide on the order rows."""
+    """Order the units in the pool by the number of order rows that they decide."""
     if problem.terms.n_outputs > 1:
         raise ValueError("order='qwyc' is for binary models; for several classes use 'greedy'.")
     alpha = problem.rule.alpha if isinstance(problem.rule, Qwyc) else problem.risk or 0.0
@@ -181,7 +182,7 @@ def _qwyc_units(problem: Problem, values: Floats, pool: Ints) -> Ints:
 
 
 def _all_stages(problem: Problem, n_ordered: int, n_units: int) -> list[int]:
-    """Every stage that a ladder may have: a geometric ladder as far as the units are ordered."""
+    """Every stage that a ladder may have: geometric, up to the last ordered unit."""
     last = min(n_ordered, n_units - 1)
     fine = geometric(problem.block, last, 1.19, problem.block) if problem.stages_at_blocks else geometric(1, last, 1.12)
     stages = {*fine, *(m for m in problem.extra_stages if 1 <= m <= last)}

@@ -1,4 +1,4 @@
-"""Measure what the engine's steps cost, by timing it on short ladders."""
+"""Measure the costs of the engine's steps by timing short ladders."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Callable, Hashable
 
 from .cost import CostModel
 
-#: A plan must look so much better at least. It is timed itself where that is in doubt.
+#: The expected cost of a plan must be below this share of the full model's; doubtful plans are timed themselves.
 MARGIN = 0.95
 
 _measured: dict[Hashable, tuple[float, ...]] = {}
 
 
 def seconds(task: Callable[[], object], repeats: int = 3) -> float:
-    """Shortest of some runs, after one that does not count: what the machine can do when nothing disturbs it."""
+    """Shortest time of some runs after a warm-up run, as an estimate without disturbances."""
     task()
     best = float("inf")
     for _ in range(repeats):
@@ -25,10 +25,10 @@ def seconds(task: Callable[[], object], repeats: int = 3) -> float:
 
 
 def wait_for_rest(at_most: float = 0.25) -> None:
-    """Wait until the other threads of this process are at rest, or `at_most` seconds.
+    """Wait until the other threads of this process are idle, for at most `at_most` seconds.
 
-    Threads of a library wait for more work by running idle for a while (those of OpenBLAS 0.1 s and more), and would
-    take a core from whatever is timed next.
+    Threads of a library may spin while they wait for more work (in OpenBLAS for 0.1 s and more), and would slow down
+    the next measurement.
     """
     deadline = time.perf_counter() + at_most
     while time.perf_counter() < deadline:
@@ -52,15 +52,14 @@ def measure_cost_model(
     by_columns: bool,
     key: Hashable,
 ) -> CostModel:
-    """Fit a `CostModel` to a few timings; rounded, and measured once per process and ``key``.
+    """Fit a `CostModel` to a few timings, which are made once per process and ``key``, and round it.
 
     Parameters
     ----------
     ladder : callable
-        From the terms seen at each stage to a task: ``n_rows`` rows go through these stages, and none leaves before the
-        end.
+        From the numbers of terms at the stages to a task that evaluates these stages for ``n_rows`` rows without exits.
     finish : callable
-        Task: the same rows see everything at once.
+        Task that evaluates all terms of the same rows at once.
     n_rows : int
     full : float
         Seconds per row of the wrapped model.
@@ -71,7 +70,7 @@ def measure_cost_model(
     by_columns : bool
         See `CostModel`.
     key : hashable
-        What the engine's speed depends on.
+        Everything that the engine's speed depends on.
     """
     if key not in _measured:
         few, many = min(4 * step, n_terms), min(12 * step, n_terms)
@@ -86,7 +85,7 @@ def measure_cost_model(
 
 
 def _interleaved(tasks: list[Callable[[], object]], rounds: int = 5) -> list[float]:
-    """Shortest run of each task, all of them in turn, so that a busy moment of the machine hits them alike."""
+    """Shortest run of each task; tasks take turns, so that disturbances of the machine affect all of them alike."""
     best = [float("inf")] * len(tasks)
     for _ in range(rounds):
         best = [min(b, seconds(task, 1)) for b, task in zip(best, tasks, strict=True)]
@@ -114,7 +113,7 @@ def _fit(
         again = (twice_many - at_many) - (twice_few - at_few)
         readout = min(
             max(0.0, again / ((many - few) * n_outputs)), 0.3 * slope / n_outputs
-        )  # noise must not eat the slope
-    # what it costs to go the same way in single blocks, with a stage after each
+        )  # noise must not exhaust the slope
+    # the extra time of the same terms in single blocks, with a stage after each
     stage = (in_steps - at_few) / (n_steps - 1) if n_steps > 1 else twice_few - at_few
     return row, slope - readout * n_outputs, readout, max(0.0, stage - readout * n_outputs * few / 2)

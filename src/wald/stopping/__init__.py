@@ -1,7 +1,7 @@
 """Stopping rules, and the certificates that say how far they can be trusted.
 
-A rule turns what is known of some plan rows (a `Walk`) into a table of thresholds (a `Boundary`); `certify`
-scales the table by one number until the evidence of fresh rows ends, and says so in a `Certificate`.
+A rule turns the scores of some plan rows (a `Walk`) into a table of thresholds (a `Boundary`). `certify` scales the
+table by the boldest number that fresh rows prove, and returns a `Certificate`.
 """
 
 from .core.betting import betting_log_capital, betting_p_value, betting_upper_bound

@@ -51,8 +51,8 @@ def read_centroids(model: Any) -> tuple[LinearTerms, Decision]:
     check_is_fitted(model)
     if model.metric != "euclidean":
         raise TypeError(
-            f"NearestCentroid with metric={model.metric!r} is not supported: such distances are no sum whose order "
-            "a linear score gives. Use metric='euclidean'."
+            f"NearestCentroid with metric={model.metric!r} is not supported: no linear score has the order of such "
+            "distances. Use metric='euclidean'."
         )
     n_classes = len(model.classes_)
     prior = getattr(model, "class_prior_", None)  # tested as in its own predict

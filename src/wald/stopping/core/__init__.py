@@ -1,1 +1,1 @@
-"""What every certified prediction needs: scores of stages, boundaries, tests and certificates."""
+"""The parts of every certified prediction: scores of stages, boundaries, tests and certificates."""

@@ -10,9 +10,9 @@ import numpy.typing as npt
 
 from .validation import require_fraction
 
-#: Share of the capital that a bet may put at stake: with all of it, one loss of 1 would end the game.
+#: Largest share of the capital in a bet; with all of it, one loss of 1 would end the game.
 _STAKE = 0.99
-#: They halve an interval of length 1 at most to less than 1e-9.
+#: Number of halvings; they shrink an interval of length at most 1 to less than 1e-9.
 _BISECTIONS = 30
 
 
@@ -47,8 +47,8 @@ def betting_log_capital(losses: npt.ArrayLike, risk: float, *, level: float = 0.
     I. Waudby-Smith and A. Ramdas, "Estimating means of bounded random variables by betting", Journal of the Royal
     Statistical Society B 86(1), 2024: theorem 3, one-sided, with the predictable plug-in bets
     ``sqrt(2 log(1 / level) / (n variance))`` for a fixed `n`. The running variance starts at ``risk * (1 - risk)``,
-    the largest there is for losses in [0, 1] of this mean, and keeps that for ``1 / risk`` losses (theirs starts at
-    1/4, for one loss): until then a rare large loss may simply not have come.
+    the largest variance of losses in [0, 1] with this mean, and this start weighs as much as ``1 / risk`` losses
+    (theirs is 1/4 and weighs as much as one loss), because fewer losses may not contain a rare large one.
 
     Examples
     --------
@@ -67,7 +67,7 @@ def betting_log_capital(losses: npt.ArrayLike, risk: float, *, level: float = 0.
     variance = np.empty((*x.shape[:-1], n + 1))
     variance[..., 0] = risk * (1.0 - risk)
     variance[..., 1:] = ((1.0 - risk) + np.cumsum((x - mean) ** 2, axis=-1)) / seen
-    with np.errstate(divide="ignore"):  # without losses there is no bet
+    with np.errstate(divide="ignore"):  # n may be 0
         bet = np.sqrt(-2.0 * math.log(level) / (np.float64(n) * variance[..., :-1]))
     return np.cumsum(np.log1p(np.minimum(bet, _STAKE / (1.0 - risk)) * (risk - x)), axis=-1)
 
@@ -75,18 +75,18 @@ def betting_log_capital(losses: npt.ArrayLike, risk: float, *, level: float = 0.
 def betting_p_value(losses: npt.ArrayLike, risk: float, *, level: float = 0.05) -> npt.NDArray[np.float64] | np.float64:
     """P-value against "the mean loss is `risk` or more": one over the largest capital of a game against it.
 
-    Valid at every `n`, whatever the losses look like, with no approximation. For losses of 0 or 1 the exact
+    Valid for every `n` and every distribution of the losses, without approximation. For losses of 0 or 1 the exact
     `wald.stopping.p_value` is smaller; for others, the less they vary the better this one is.
 
     Parameters
     ----------
     losses : array-like of shape (..., n)
-        In an order that has nothing to do with their size: a game whose losses come late is won before them. At most
+        In an order that does not depend on their size; if large losses come last, the p-value is too small. At most
         1, and not bounded below.
     risk : float
         Strictly between 0 and 1.
     level : float, default=0.05
-        The level that the p-value will be compared with: bets aim at it. Any other is valid, too.
+        The level that the p-value will be compared with, for which bets are optimized. Other levels are valid, too.
 
     Returns
     -------
@@ -123,7 +123,7 @@ def betting_upper_bound(losses: npt.ArrayLike, confidence: float) -> float:
     Parameters
     ----------
     losses : array-like of shape (n,)
-        In an order that has nothing to do with their size.
+        In an order that does not depend on their size.
     confidence : float
         Strictly between 0 and 1.
 
@@ -156,12 +156,12 @@ def betting_upper_bound(losses: npt.ArrayLike, confidence: float) -> float:
 
 
 def largest_log_growth(losses: npt.NDArray[np.float64], risk: float) -> npt.NDArray[np.float64]:
-    """Logarithm of what the largest bet makes of the capital at each loss."""
+    """Logarithm of the factor by which the largest bet multiplies the capital at each loss."""
     return np.log1p(_STAKE / (1.0 - risk) * (risk - losses))
 
 
 def smallest_risk(ruled_out: Callable[[float], bool], high: float) -> float:
-    """Bisect for the smallest risk that is ruled out, between 0, which is not, and `high`, which is."""
+    """Bisect for the smallest risk that is ruled out; 0 must not be ruled out, and `high` must be."""
     low = 0.0
     for _ in range(_BISECTIONS):
         middle = 0.5 * (low + high)

@@ -14,7 +14,7 @@ def p_value(k: int, n: int, risk: float) -> float:
     """Probability of at most `k` disagreements among `n` rows if each disagrees with probability `risk`.
 
     A small value speaks against a disagreement of `risk` or more (an exact p-value in the sense of
-    Angelopoulos et al., "Learn then Test"). Counts are integers: a rate times n can round to the next one.
+    Angelopoulos et al., "Learn then Test"). Pass integer counts: a rate times n can round to the next integer.
 
     Examples
     --------
@@ -32,7 +32,7 @@ def most_disagreements(n: int, risk: float, confidence: float) -> int:
     >>> [most_disagreements(n, risk=0.001, confidence=0.95) for n in (2994, 2995, 4742)]
     [-1, 0, 1]
     """
-    low, high = -1, max(n, 0)  # n of n prove nothing
+    low, high = -1, max(n, 0)  # n disagreements among n rows prove nothing
     while high - low > 1:
         k = (low + high) // 2
         if p_value(k, n, risk) <= 1.0 - confidence:
@@ -63,7 +63,7 @@ def interval(k: int, n: int, confidence: float) -> tuple[float, float]:
 def smallest_risk(n: int, confidence: float) -> float:
     """Smallest risk that `n` rows can back, if none of them disagrees; 1 without rows.
 
-    Rounded up until `p_value` itself rules it out.
+    It is rounded up until `p_value` rules it out.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def smallest_risk(n: int, confidence: float) -> float:
     if n <= 0:
         return 1.0
     risk, roundings = -math.expm1(math.log1p(-confidence) / n), 1
-    while risk < 1.0 and p_value(0, n, risk) > 1.0 - confidence:  # which rounds 1 - risk, more coarsely than risk
+    while risk < 1.0 and p_value(0, n, risk) > 1.0 - confidence:  # p_value rounds 1 - risk
         risk, roundings = min(1.0, risk + roundings * math.ulp(risk)), 2 * roundings
     return risk
 
@@ -98,6 +98,6 @@ def rows_needed(risk: float, confidence: float) -> int:
     """
     require_fraction("rows_needed", "risk", risk)
     require_fraction("rows_needed", "confidence", confidence)
-    # Exact beyond the largest number, where a subnormal risk would lead.
+    # With a subnormal risk the quotient overflows, so that it is computed as a fraction.
     miss, hit = math.log1p(-confidence), math.log1p(-risk)
     return max(1, math.ceil(miss / hit if -hit > 1e-300 else Fraction(miss) / Fraction(hit)))

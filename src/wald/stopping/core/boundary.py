@@ -12,7 +12,7 @@ import numpy.typing as npt
 from .stage_scores import FloatArray
 
 ProtectName = Literal["all", "positive", "negative", "each"]
-#: A word, or class labels with the risk of each.
+#: An option by name, or class labels with the risk of each.
 Protect = ProtectName | Mapping[Any, float]
 PROTECT: tuple[ProtectName, ...] = ("all", "positive", "negative", "each")
 
@@ -25,8 +25,8 @@ class Boundary:
     q * low_scale``. A multiclass row leaves when its confidence exceeds the high side; its low side is
     disabled. At ``q = 1`` a rule is used as published; larger is more cautious, and ``q = inf`` never leaves.
 
-    A side is disabled by an infinite centre (+inf above, -inf below), beside which the scale counts for
-    nothing and is kept as 0. A scale of 0 beside a finite centre is a threshold that no finite `q` moves.
+    A side is disabled by an infinite centre (+inf above, -inf below); its scale is not used and is stored as 0. A
+    finite centre with a scale of 0 is a threshold that no finite `q` moves.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ class Boundary:
 
     @classmethod
     def upper(cls, center: npt.ArrayLike, scale: npt.ArrayLike) -> Boundary:
-        """Open the high side alone, as for a confidence; `center` and `scale` broadcast."""
+        """Open the high side only, as for a confidence; `center` and `scale` broadcast."""
         return cls.symmetric(center, scale)._without(low=True)
 
     def rescaled(self, factors: npt.ArrayLike) -> Boundary:
@@ -91,11 +91,11 @@ class Boundary:
 
     @property
     def fixed(self) -> bool:
-        """Whether no `q` moves any threshold, as where a proof places them."""
+        """Whether no `q` moves any threshold, as in lossless rules."""
         return not (self.low_scale.any() or self.high_scale.any())
 
     def restricted(self, protect: Protect) -> Boundary:
-        """Close the side that the promise does not speak of.
+        """Close the side that the promise does not cover.
 
         A promise about the rows that the full model calls positive ("positive") lets rows leave as negative
         only: any other rule would keep it by calling everything positive. "negative" mirrors it; "all",
@@ -139,7 +139,7 @@ class Boundary:
         if np.isinf(q):
             disabled = np.full(self.n_stages, np.inf, dtype=kind)
             return -disabled, disabled
-        with np.errstate(over="ignore"):  # beyond the largest number lies infinity, which is cautious
+        with np.errstate(over="ignore"):  # an overflow to infinity is cautious
             low = self.low_center - q * self.low_scale
             high = self.high_center + q * self.high_scale
         # Centres that differ per side can cross at small q. Swapped, they leave a gap in which no row may
@@ -158,7 +158,7 @@ class Boundary:
 
 
 def _rounded_up(values: npt.NDArray[np.float64], dtype: np.dtype[Any]) -> FloatArray:
-    """Cast, and step to the next number where the cast went down."""
+    """Cast, and step to the next number where the cast rounded down."""
     with np.errstate(over="ignore"):
         cast: FloatArray = values.astype(dtype)
         fell = cast.astype(np.float64) < values

@@ -1,4 +1,4 @@
-"""Calibrate a one-sided boundary by order statistics of how far protected rows cross it."""
+"""Calibrate a one-sided boundary by order statistics of the protected rows' distances beyond it."""
 
 from __future__ import annotations
 
@@ -31,15 +31,14 @@ class Calibration:
         Serve with ``boundary.restricted(protect).thresholds(q, dtype)``; infinite if no finite scale keeps the
         promise.
     k : int
-        Which order statistic of the protected rows' crossings is `q`: the k-th smallest. ``k = n_protected + 1``
-        stands for infinity, ``k = 0`` for a promise that any scale keeps.
+        `q` is the k-th smallest crossing of the protected rows. ``k = n_protected + 1`` stands for infinity, ``k = 0``
+        for a promise that any scale keeps.
     n_protected : int
         Calibration rows that the full model puts into the protected class.
     n_rows : int
         All calibration rows.
     method, delta, confidence, protect
         As given to `calibrate`.
-
     rows_needed : int
         Rows (protected ones, for "conformal" and "pac") without which no finite `q` is possible.
     """
@@ -61,7 +60,7 @@ class Calibration:
 
     @property
     def guarantee(self) -> str:
-        """What holds for an independent draw from the source of the calibration rows, in one sentence."""
+        """The promise about an independent draw from the source of the calibration rows, in one sentence."""
         side, rows = ("negative", "positives") if self.protect == "positive" else ("positive", "negatives")
         event = f"P(exits as {side} | one of the {rows})" if self.conditional else f"P(exits wrongly as {side})"
         promise = f"{event} <= {self.delta:g}"
@@ -94,8 +93,8 @@ def calibrate(
     """Find the boldest scale of a one-sided boundary that keeps a promise about protected rows.
 
     A row's crossing is ``M = max over stages of (distance beyond the centre) / scale``: it leaves early at scale q
-    just if M > q. On one side the mistakes can only become fewer as q grows, so q is an order statistic of the
-    crossings of the protected rows. The reference is the full model: no labels are needed.
+    if and only if M > q. On one side, the number of mistakes does not rise with q, so q is an order statistic of the
+    crossings of the protected rows. The full model is the reference, so no labels are needed.
 
     * "conformal": P(mistake | protected row) <= delta, on average over calibrations.
     * "pac": the same conditional probability is at most delta in a share `confidence` of all calibrations.
@@ -105,8 +104,8 @@ def calibrate(
     Parameters
     ----------
     stage_scores : StageScores
-        The calibration rows, through the engine, in the dtype that will be served. Nothing else (order, readouts,
-        shape of the boundary) may have seen them.
+        Of the calibration rows, from the engine, in the dtype that will be served. Nothing else (order, readouts,
+        form of the boundary) may depend on these rows.
     boundary : Boundary
         Restricted to the side that `protect` leaves open, as `certify` does.
     delta : float
@@ -188,7 +187,7 @@ def allowed_mistakes(method: Method, n: int, delta: float, confidence: float) ->
     level = 1.0 - confidence
     if p_value(0, n, delta) > level:
         return None
-    low, high = 0, n  # the p-value rises with the count: passes at low, and at high not, as it is 1 there
+    low, high = 0, n  # the p-value rises with the count: low passes, and high, with p-value 1, does not
     while high - low > 1:
         half = (low + high) // 2
         low, high = (half, high) if p_value(half, n, delta) <= level else (low, half)
@@ -217,7 +216,7 @@ def _scale(values: npt.NDArray[np.float64], k: int, protected: StageScores, boun
     q = max(0.0, float(np.partition(values, k - 1)[k - 1])) if k > 0 else 0.0
     if not math.isfinite(q):
         return math.inf
-    # The thresholds are rounded: step on until the very comparisons of the engine leave no row too many.
+    # Thresholds are rounded, so q grows until the engine's own comparisons let no row too many leave.
     step = np.spacing(max(q, _largest_ratio(boundary)))
     while _n_leaving(protected, boundary, q) > len(values) - k:
         q, step = q + step, 2.0 * step
@@ -225,7 +224,7 @@ def _scale(values: npt.NDArray[np.float64], k: int, protected: StageScores, boun
 
 
 def _largest_ratio(boundary: Boundary) -> float:
-    """Largest ``|centre| / scale``: the size of the numbers whose rounding blurs q."""
+    """Largest ``|centre| / scale``: the magnitude that the rounding of q is relative to."""
     ratios = [0.0]
     for center, scale in ((boundary.high_center, boundary.high_scale), (boundary.low_center, boundary.low_scale)):
         some = scale > 0.0

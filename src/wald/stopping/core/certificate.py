@@ -1,4 +1,4 @@
-"""What is promised about early answers, in numbers that can be checked and in one sentence."""
+"""The promise about early answers, in numbers that can be checked and in one sentence."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .binomial import interval, p_value, rows_needed, shared_confidence, smalles
 from .boundary import Boundary
 
 Status = Literal["certified", "lossless", "measured", "full", "too few rows", "too many disagreements"]
-#: What a promise is about; "classes": all rows, and some classes with a risk of their own.
+#: The subject of a promise; "classes": all rows, and some classes with risks of their own.
 Subject = Literal["all", "positive", "negative", "each", "classes"]
 
 _EVENT: dict[Subject, str] = {
@@ -25,14 +25,14 @@ _EVENT: dict[Subject, str] = {
 
 @dataclass(frozen=True)
 class Stratum:
-    """Rows that a promise speaks of, and how many of them were answered otherwise than by the full model.
+    """Rows that a promise covers, and how many of them got another answer than the full model's.
 
     Attributes
     ----------
     name : str
     n_rows, n_disagreements : int
     risk : float or None
-        Promised bound for these rows; None: the certificate's.
+        Promised bound for these rows; None for the certificate's own bound.
     """
 
     name: str
@@ -45,17 +45,17 @@ class Stratum:
 class Certificate:
     """A promise about early answers, with the counts behind it. Printed, it is one sentence.
 
-    Certificates come from `certify`, from `measure`, or from the two constructors below. What is printed holds with the
-    stated confidence whatever `q` was chosen: the risk, which was fixed before. The counts are those at the chosen `q`,
-    so that an interval made of them alone would not.
+    Certificates come from `certify`, from `measure`, or from the two constructors below. The printed promise holds with
+    the stated confidence whatever `q` was chosen, because the risk was fixed before. A confidence interval from the
+    counts would not be valid, because they are the counts at the chosen `q`.
 
     Attributes
     ----------
     status : str
         "certified": the promise holds. "lossless": no row can differ, by proof. "measured": counts only, no
-        promise. "full", "too few rows", "too many disagreements": every row is evaluated in full, and why.
+        promise. "full", "too few rows", "too many disagreements": every row is evaluated in full, for this reason.
     risk : float or None
-        Promised bound of the probability that a row is answered otherwise; None without a promise.
+        Promised bound of the probability of another answer than the full model's; None without a promise.
     confidence : float
         Probability, over independent draws of the certificate rows (of all rows, where they were split several times),
         with which the promise holds.
@@ -63,20 +63,20 @@ class Certificate:
         The rows that the promise is about; "classes": all rows, and at once those classes whose strata have a risk of
         their own.
     q : float
-        The scale of the boundary to serve with; infinite if nothing may leave early.
+        The scale of the boundary for predictions; infinite if no row may leave early.
     strata : tuple of Stratum
-        The counts: one stratum, one per class for ``protect="each"``, or all rows and one for each class that has a
-        risk of its own.
+        The counts: one stratum; one per class for ``protect="each"``; or one of all rows and one for each class that
+        has a risk of its own.
     grouped : bool
-        Whether the rows were one random row of each group: the promise is then about a random row of a random group,
-        and large groups count no more than small ones.
+        Whether one random row of each group was counted. The promise is then about a random row of a random group, and
+        large groups count no more than small ones.
     reason : str
         Why everything is evaluated, for the status "full".
     void : str or None
-        Why the promise does not hold, if it does not.
+        Why the promise does not hold; None if it holds.
     n_splits : int
-        Of how many certificates this one was chosen, each on rows that its own plan has not seen (those of others may
-        have). The test holds for all of them at once.
+        Number of certificates from which this one was chosen. Each is on rows that its own plan has not seen, though
+        the plans of others may have. The test holds for all of them at once.
 
     Examples
     --------
@@ -102,27 +102,27 @@ class Certificate:
 
     @classmethod
     def lossless(cls) -> Certificate:
-        """Speak for a rule that is certified by proof."""
+        """Build the certificate of a rule that is certified by proof."""
         return cls("lossless", risk=0.0, confidence=1.0, q=1.0)
 
     @classmethod
     def full_evaluation(cls, reason: str, risk: float | None = None, confidence: float = 1.0) -> Certificate:
-        """Speak for a plan that evaluates every row in full, for `reason`."""
+        """Build the certificate of a plan that evaluates every row in full, for `reason`."""
         return cls("full", risk=risk, confidence=confidence, reason=reason)
 
     @property
     def n_rows(self) -> int:
-        """Certificate rows that the promise speaks of."""
+        """Number of certificate rows that the promise covers."""
         return sum(stratum.n_rows for stratum in self._parts)
 
     @property
     def n_disagreements(self) -> int:
-        """Those answered otherwise than by the full model (at the most cautious q, if none passed)."""
+        """Number of disagreements among the certificate rows (at the most cautious q, if none passed)."""
         return sum(stratum.n_disagreements for stratum in self._parts)
 
     @property
     def _parts(self) -> tuple[Stratum, ...]:
-        """Strata that share no row."""
+        """Strata without common rows."""
         return self.strata[:1] if self.protect == "classes" else self.strata
 
     @property
@@ -146,7 +146,7 @@ class Certificate:
     def smallest_risk(self) -> float:
         """Smallest risk that so many rows can back at this confidence, if none disagrees; 1 without rows.
 
-        For "each", of the class with the fewest rows.
+        For "each", the class with the fewest rows counts.
         """
         return smallest_risk(min((s.n_rows for s in self._parts), default=0), self.tested)
 
@@ -157,7 +157,7 @@ class Certificate:
 
     @property
     def worst(self) -> Stratum:
-        """The stratum that says least for its promise. Raises ValueError if there is none."""
+        """The stratum with the largest upper bound relative to its risk. Raises ValueError if there is none."""
         return max(
             self.strata,
             key=lambda s: upper_bound(s.n_disagreements, s.n_rows, self.tested) / (self.risk_of(s) or 1.0),
@@ -165,10 +165,10 @@ class Certificate:
 
     @property
     def intervals(self) -> tuple[tuple[float, float], ...]:
-        """Confidence intervals of what was measured, one for each stratum; all of them hold at once.
+        """Confidence intervals of the measured rates, one for each stratum; all of them hold at once.
 
-        Of each, Clopper's and Pearson's at ``1 - (1 - confidence) / n`` for n strata. Only a "measured" certificate has
-        them: counts at a `q` that was chosen by these very counts give none.
+        They are Clopper's and Pearson's at ``1 - (1 - confidence) / n`` for n strata. Only a "measured" certificate has
+        them, because counts at a `q` that was chosen by these counts give no interval.
         """
         if self.status != "measured":
             return ()
@@ -185,12 +185,12 @@ class Certificate:
         Parameters
         ----------
         boundary : Boundary, optional
-            The plan's. A proof comes with thresholds that no `q` moves: a certificate that calls any other table
-            lossless is not true.
+            The plan's boundary. A lossless rule has thresholds that no `q` moves, so a "lossless" certificate for any
+            other boundary is false.
         """
         if self.void is not None:
             return False
-        if self.status in ("lossless", "full"):  # by proof: there is nothing to count
+        if self.status in ("lossless", "full"):  # without counts
             if self.strata:
                 return False
             if self.status == "full":
@@ -208,7 +208,7 @@ class Certificate:
         return self.status == failure and self.q == math.inf
 
     def _well_formed(self) -> bool:
-        """Whether strata have risks of their own only where the sentence says so."""
+        """Whether strata have risks of their own only for "classes", as the printed sentence assumes."""
         if self.protect == "classes":
             first, *others = self.strata
             return first.risk is None and bool(others) and all(s.risk is not None for s in others)
@@ -266,7 +266,7 @@ class Certificate:
         return f"{thousands(stratum.n_disagreements)} of {thousands(stratum.n_rows)} {stratum.name}"
 
     def _scarce(self) -> tuple[Stratum, ...]:
-        """Strata whose rows could not back the promise with any count."""
+        """Strata whose rows are too few to back the promise even without disagreements."""
         return tuple(s for s in self.strata if s.n_rows < self.needed_by(s)) or (self.worst,)
 
     def _scarcity(self, stratum: Stratum) -> str:
@@ -284,14 +284,14 @@ class Certificate:
 def passes(strata: tuple[Stratum, ...], risk: float, confidence: float) -> bool:
     """Whether every stratum rejects a disagreement of its own risk or more at level 1 - `confidence`.
 
-    Strata without a risk of their own have `risk`. Needing all of them (an intersection-union test) costs no correction
-    for their number.
+    Strata without a risk of their own have `risk`. Because all strata must reject (an intersection-union test), no
+    correction for their number is needed.
     """
     return all(p_value(s.n_disagreements, s.n_rows, _own(s, risk)) <= 1.0 - confidence for s in strata)
 
 
 def failure_of(strata: tuple[Stratum, ...], risk: float, confidence: float) -> Status:
-    """Why `passes` is false: rows that could not have passed with any count, or the counts."""
+    """Why `passes` is false: "too few rows" if they could not pass even without disagreements, else the counts."""
     scarce = any(p_value(0, s.n_rows, _own(s, risk)) > 1.0 - confidence for s in strata)
     return "too few rows" if scarce else "too many disagreements"
 

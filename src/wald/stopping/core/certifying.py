@@ -18,21 +18,21 @@ from .validation import require_fraction
 
 #: Masks over the rows, one for each part of them that a promise is about.
 Members = dict[str, npt.NDArray[np.bool_]]
-#: Scales of a grid: the chosen one lies on average half a step before the boldest that would pass.
+#: Number of scales in a grid; the chosen scale is on average half a step more cautious than necessary.
 N_STEPS = 1000
 
 
 def q_grid(stage_scores: StageScores, boundary: Boundary, n_steps: int = N_STEPS) -> npt.NDArray[np.float64]:
     """Choose the scales to try, before the certificate rows are seen.
 
-    The first is twice the largest ``|z - centre| / scale`` on the given rows, where none of them leaves. The
-    last is a hundredth of the smallest median that this ratio has at any stage and side: about 99 of 100 rows
-    leave there at the first chance, and nothing is left to gain.
+    The first is twice the largest ``|z - centre| / scale`` on the given rows, so that none of them leaves. The last is
+    a hundredth of the smallest median of this ratio at any stage and side, where about 99 of 100 rows leave at the
+    first stage.
 
     Parameters
     ----------
     stage_scores : StageScores
-        Rows that are not the certificate rows: those that gave the boundary its shape.
+        Of other rows than the certificate rows, such as those on which the boundary was fitted.
     boundary : Boundary
     n_steps : int, default=1000
 
@@ -61,7 +61,7 @@ def q_grid(stage_scores: StageScores, boundary: Boundary, n_steps: int = N_STEPS
                 largest = max(largest, float(ratio.max()))
                 medians.append(float(np.median(ratio)))
     first = 2.0 * largest or 1.0
-    # Gaps of 0 can make the median vanish: the grid spans ten decades at most.
+    # Distances of 0 can make the median 0, so the grid spans at most ten decades.
     last = max(0.01 * min(medians, default=first), 1e-10 * first)
     return np.geomspace(first, last, n_steps)
 
@@ -69,7 +69,7 @@ def q_grid(stage_scores: StageScores, boundary: Boundary, n_steps: int = N_STEPS
 def one_row_per_group(groups: npt.ArrayLike, rng: np.random.Generator) -> npt.NDArray[np.intp]:
     """Pick one random row of every group; returns their indices in rising order.
 
-    Rows of one user, document or day resemble each other; one of each is an independent draw again.
+    Rows of one user, document or day depend on each other; one row of each is an independent draw.
 
     Examples
     --------
@@ -110,24 +110,24 @@ def certify(
     """Find the boldest scale at which the rows still prove that early answers differ by at most `risk`.
 
     The scales are tested in their given order. Each test counts the early answers that differ from the full
-    model's and compares the exact binomial p-value with 1 - `confidence`; the first failure ends the walk,
+    model's and compares the exact binomial p-value with 1 - `confidence`; testing ends at the first failure,
     and the last scale that passed is kept. Then P(disagreement <= risk) >= confidence over the draw of the
     rows, with no correction for the number of scales and no assumption on the model, if the rows are
-    independent draws from those to be served and nothing else (order, readouts, shape, `q_grid`) has seen
-    them.
+    independent draws from those to be served and nothing else (order, readouts, form of the boundary, `q_grid`)
+    depends on them.
 
     Parameters
     ----------
     stage_scores : StageScores
-        The certificate rows, through the engine, in the dtype that will be served.
+        Of the certificate rows, from the engine, in the dtype that will be served.
     boundary : Boundary
         Serve with ``boundary.restricted(protect).thresholds(certificate.q, stage_scores.dtype)``, as is done here.
     risk, confidence : float
         Strictly between 0 and 1.
     protect : {"all", "positive", "negative", "each"} or dict from label to risk, default="all"
         "all": any row; "positive": rows that the full model calls positive, exits as negative only;
-        "negative": the mirror; "each": the rows of every class for itself, with one `q`. With risks by class label:
-        all rows with `risk`, those of named classes included, and at once the rows of each class named with its own
+        "negative": the reverse; "each": the rows of every class separately, with one `q`. With risks by class label:
+        all rows with `risk`, those of named classes included, and also the rows of each named class with its own
         risk, with one `q`; classes that are not named have the promise about all rows only.
     q_grid : array-like of positive floats
         Falling strictly; from `q_grid`.
@@ -135,12 +135,12 @@ def certify(
         Certify one random row of every group. The promise is then about a random row of a random group, for groups
         that are independent draws; large groups count no more than small ones.
     classes : array-like of shape (n_classes,), optional
-        Labels of the codes, for promises by class; needed there for multiclass, where a class without
-        certificate rows would go unnoticed. Without them, the labels of a binary model are 0 and 1.
+        Labels of the codes, for promises by class. Multiclass models need them, because a class without certificate
+        rows would go unnoticed. By default, the labels of a binary model are 0 and 1.
     random_state : int or Generator, default=0
         For `groups`.
     n_splits : int, default=1
-        Number of certificates of which one will be kept, whichever it is: several plans, each certified on rows that it
+        Number of certificates from which one will be kept. Each belongs to another plan and is on rows that this plan
         has not seen, though others may have. Each is tested with 1 - (1 - `confidence`) / `n_splits`.
 
     Returns
@@ -208,8 +208,8 @@ def measure(
 ) -> Certificate:
     """Count the disagreements of a rule used as published (`q` = 1), and promise nothing.
 
-    Parameters are those of `certify`; `protect` takes words only. For "each", the certificate's `intervals` hold for
-    all classes at once, and so does that of the worst class, which is printed.
+    Parameters are those of `certify`; `protect` takes no risks by class. For "each", the certificate's `intervals` hold
+    for all classes at once; the interval of the worst class is printed.
 
     Examples
     --------
@@ -237,7 +237,7 @@ def _select(
     classes: npt.ArrayLike | None,
     random_state: int | np.random.Generator,
 ) -> tuple[StageScores, Members, dict[str, float]]:
-    """Select the rows that the promise is about, with a mask over them for every stratum, and risks of their own."""
+    """Select the rows that the promise is about, with a mask for every stratum, and the strata's own risks."""
     require_protect("certify", protect)
     stage_scores = ungrouped(stage_scores, groups, random_state)
     everything = np.ones(stage_scores.n_rows, dtype=bool)
@@ -274,8 +274,8 @@ def counts_along(
 ) -> Iterator[tuple[float, tuple[Stratum, ...]]]:
     """Count rows and disagreements of every stratum at each scale of the grid in turn.
 
-    Strata named in `risks` have that risk of their own.
-    Only rows that can differ at a scale are evaluated there: while `q` is cautious, these are few.
+    Strata named in `risks` have that risk of their own. Only rows that can differ at a scale are evaluated there;
+    while `q` is cautious, these are few.
     """
     own = risks or {}
     reach = _differs_below(stage_scores, boundary)
@@ -291,7 +291,7 @@ def counts_along(
 
 
 def _differs_below(stage_scores: StageScores, boundary: Boundary) -> npt.NDArray[np.float64]:
-    """Scale of each row above which all stages agree with the full model about it; -inf: they do at any scale."""
+    """Scale of each row above which all its exits agree with the full model; -inf if they agree at any scale."""
     reach = np.full(stage_scores.n_rows, -np.inf)
     codes = None if stage_scores.binary else stage_scores.codes
     for t in range(stage_scores.n_stages):

@@ -1,4 +1,4 @@
-"""A promise for some classes by themselves: from class labels with risks to codes with risks."""
+"""Promises for some classes: validation of class labels with risks, and their conversion to codes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .validation import require_fraction
 
 
 def require_protect(owner: str, protect: Protect) -> None:
-    """Raise ValueError unless `protect` is one of the words, or class labels with a risk each."""
+    """Raise ValueError unless `protect` is one of the options, or maps class labels to risks."""
     if isinstance(protect, Mapping):
         if not protect:
             raise ValueError(
@@ -26,7 +26,7 @@ def require_protect(owner: str, protect: Protect) -> None:
 
 
 def by_code(protect: Protect, classes: npt.ArrayLike) -> ProtectName | dict[int, float]:
-    """Replace class labels by their codes; words stay as they are.
+    """Replace class labels by their codes; named options stay as they are.
 
     Raises
     ------

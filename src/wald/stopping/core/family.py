@@ -10,6 +10,7 @@ import numpy.typing as npt
 from .boundary import Boundary, Protect
 from .certificate import Certificate
 from .certifying import certify
+from .fixed_sequence import fixed_sequence
 from .stage_scores import StageScores
 from .validation import require_fraction, require_option
 
@@ -32,15 +33,15 @@ def certify_family(
 ) -> tuple[Certificate, ...]:
     """Certify a finite family of candidates on the same rows: all promises made hold at once.
 
-    Certifying each of ten candidates for itself and taking the best is no promise at all. Here every certificate
-    returned with the status "certified" holds together with the others with probability `confidence`, over the draw
-    of the rows; any of them may be served, chosen by whatever one likes (cost, say, on the very same rows).
+    If each of ten candidates is certified separately and the best is taken, its promise does not hold. Here all
+    certificates with the status "certified" hold at once with probability `confidence` over the draw of the rows. Any
+    of them may be chosen, by any criterion, even one measured on the same rows, such as the cost.
 
     Parameters
     ----------
     stage_scores : StageScores, or one per candidate
-        The certificate rows, as for `certify`. Candidates with other orders or readouts have
-        stage scores of their own, of the same rows.
+        Of the certificate rows, as for `certify`. Candidates with other orders or readouts have stage scores of their
+        own, of the same rows.
     boundaries : sequence of Boundary
         The candidates, fixed before the certificate rows are seen.
     risk, confidence : float
@@ -50,8 +51,8 @@ def certify_family(
         "fixed_sequence": candidates are tested in the given order, from cautious to bold, at `confidence` each, until
         the first one fails; the rest is not tested.
     q_grids : sequence of arrays of positive floats, optional
-        "bonferroni": the scales that each candidate tries, from `q_grid`. By default each is used as published, q = 1,
-        which is all that "fixed_sequence" takes.
+        "bonferroni": the scales that each candidate tries, from `q_grid`. By default each is used as published, q = 1;
+        "fixed_sequence" takes no other scale.
     protect, groups, classes, random_state
         As for `certify`. With `groups`, all candidates are counted on the same rows.
 
@@ -96,23 +97,29 @@ def certify_family(
     if correction == "fixed_sequence" and q_grids is not None:
         raise ValueError("certify_family takes q_grids with correction='bonferroni' only: certify walks one grid.")
     each = 1.0 - (1.0 - confidence) / m if correction == "bonferroni" else confidence
-    certificates: list[Certificate] = []
-    for candidate, boundary, grid in zip(seen, boundaries, grids, strict=True):
-        if correction == "fixed_sequence" and certificates and certificates[-1].status != "certified":
-            untested = Certificate.full_evaluation("an earlier candidate failed, so this one is not tested")
-            certificates.append(untested)
-            continue
-        certificates.append(
-            certify(
-                candidate,
-                boundary,
-                risk=risk,
-                confidence=each,
-                protect=protect,
-                q_grid=grid,
-                groups=groups,
-                classes=classes,
-                random_state=random_state,
-            )
+    tested = (
+        certify(
+            candidate,
+            boundary,
+            risk=risk,
+            confidence=each,
+            protect=protect,
+            q_grid=grid,
+            groups=groups,
+            classes=classes,
+            random_state=random_state,
         )
-    return tuple(certificates)
+        for candidate, boundary, grid in zip(seen, boundaries, grids, strict=True)
+    )
+    certificates: list[Certificate] = []
+    if correction == "bonferroni":
+        certificates.extend(tested)
+        return tuple(certificates)
+
+    def passes(certificate: Certificate) -> bool:
+        certificates.append(certificate)
+        return certificate.status == "certified"
+
+    fixed_sequence(tested, passes)
+    untested = Certificate.full_evaluation("an earlier candidate failed, so this one is not tested")
+    return (*certificates, *[untested] * (m - len(certificates)))

@@ -1,4 +1,4 @@
-"""What the engine saw, and where each row would leave."""
+"""Scores of rows at the stages of a plan, and the stage at which each row would leave."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ IndexArray = npt.NDArray[np.intp]
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class StageScores:
-    """What the engine saw on some rows at each of T early stages.
+    """The engine's scores of some rows at each of T early stages.
 
     A binary model is described by `scores`, a multiclass one by `codes` and `confidence`.
 
@@ -31,7 +31,7 @@ class StageScores:
     codes : int32 array of shape (N, T), optional
         Multiclass: the label that each stage would answer.
     confidence : float32 or float64 array of shape (N, T), optional
-        Multiclass: what is compared with the threshold at each stage.
+        Multiclass: confidence of this label, which is compared with the threshold.
 
     Raises
     ------
@@ -67,7 +67,7 @@ class StageScores:
 
     @classmethod
     def concatenated(cls, parts: Sequence[StageScores]) -> StageScores:
-        """Put what was seen of several sets of rows behind each other.
+        """Concatenate the stage scores of several sets of rows.
 
         Parameters
         ----------
@@ -87,12 +87,12 @@ class StageScores:
 
     @property
     def binary(self) -> bool:
-        """Whether a score with two sides is judged, rather than a confidence."""
+        """Whether scores are compared with two thresholds, rather than confidences with one."""
         return self.scores is not None
 
     @property
     def judged(self) -> FloatArray:
-        """What is compared with the thresholds: scores or confidence, of shape (N, T)."""
+        """Scores or confidences, which are compared with the thresholds, of shape (N, T)."""
         judged = self.confidence if self.scores is None else self.scores
         assert judged is not None
         return judged
@@ -122,7 +122,7 @@ class StageScores:
         )
 
     def astype(self, dtype: npt.DTypeLike) -> StageScores:
-        """Round what is judged to another precision."""
+        """Round scores or confidences to another precision."""
         return StageScores(
             full=self.full,
             scores=None if self.scores is None else self.scores.astype(dtype),
@@ -144,7 +144,7 @@ class StageScores:
         Returns
         -------
         codes : int32 array of shape (N,)
-            The answers, in which the full model answers the rows that never left.
+            The answers; rows that never leave get the full model's.
         stage : intp array of shape (N,)
             The stage at which a row left; T stands for the full model.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from ...utils.exits import exits
 from .walk import Float64Array, Walk
 
 
@@ -19,42 +20,41 @@ class Survivors:
     def __init__(self, walk: Walk) -> None:
         self._walk = walk
         self._judged = walk.stage_scores.judged
-        self._alive = np.ones(len(self._judged), dtype=bool)
+        self._active = np.ones(len(self._judged), dtype=bool)
 
     @property
     def n_rows(self) -> int:
-        """How many are left."""
-        return int(np.count_nonzero(self._alive))
+        """Number of active rows."""
+        return int(np.count_nonzero(self._active))
 
     def scores(self, t: int) -> Float64Array:
-        """What is judged of them at look `t`, NaN (which never leaves) set aside."""
-        seen = self._judged[self._alive, t]
+        """Scores or confidences of the active rows at stage `t`, without NaN, which never leaves."""
+        seen = self._judged[self._active, t]
         return np.asarray(seen[~np.isnan(seen)], dtype=np.float64)
 
     def wrong(self, t: int) -> tuple[Float64Array, Float64Array]:
-        """Scores of those for which leaving low, and of those for which leaving high, would be wrong."""
+        """Scores of the active rows for which leaving low would be wrong, and of those for which leaving high would."""
         low, high = self._wrong(t)
         return self._judged[low, t], self._judged[high, t]
 
     def leave(self, t: int, low: float, high: float) -> tuple[int, int]:
-        """Let rows leave at look `t`; count those that leave wrongly on the low and on the high side."""
-        seen = self._judged[:, t]
-        down, up = (seen < low) & self._walk.binary, seen > high
+        """Let rows leave at stage `t`; count those that leave wrongly on the low and on the high side."""
+        leaves, above = exits(self._judged[:, t], low if self._walk.binary else None, high)
         wrong_low, wrong_high = self._wrong(t)
-        counts = np.count_nonzero(wrong_low & down & ~up), np.count_nonzero(wrong_high & up)
-        self._alive &= ~(down | up)
+        counts = np.count_nonzero(wrong_low & leaves & ~above), np.count_nonzero(wrong_high & above)
+        self._active &= ~leaves
         return int(counts[0]), int(counts[1])
 
     def _wrong(self, t: int) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
         walk = self._walk
-        usable = self._alive & ~np.isnan(self._judged[:, t])
+        usable = self._active & ~np.isnan(self._judged[:, t])
         if walk.codes is None:
             return usable & (walk.full == 1), usable & (walk.full == 0)
         return np.zeros_like(usable), usable & (walk.codes[:, t] != walk.full)
 
 
 def allowed(share: float, n: int) -> int:
-    """Largest count k of `n` rows with ``k / n <= share``: no rounding of `share` times `n` adds or loses one.
+    """Largest count k of `n` rows with ``k / n <= share``, free of the rounding of `share` times `n`.
 
     Examples
     --------
@@ -89,7 +89,7 @@ def loosest_pair(
 ) -> tuple[float, float]:
     """Place the two thresholds, splitting the `budget` between the sides such that most of the `scores` leave."""
     ranked = np.sort(scores)
-    n_high = np.arange(budget + 1)  # mistakes that the high side may make; the low side has what is left
+    n_high = np.arange(budget + 1)  # mistakes allowed on the high side; the low side has the rest
     high = _ladder(wrong_high, budget)
     low = -_ladder(-wrong_low, budget)[::-1]
     leave = len(ranked) - np.searchsorted(ranked, high, side="right") + np.searchsorted(ranked, low, side="left")
@@ -105,15 +105,15 @@ def _ladder(wrong: Float64Array, budget: int) -> Float64Array:
     return ladder
 
 
-def settled(low: float, high: float, theta: float) -> tuple[float, float]:
-    """Settle a pair of thresholds that were placed without regard of each other.
+def reconciled(low: float, high: float, theta: float) -> tuple[float, float]:
+    """Reconcile a pair of thresholds that were placed independently.
 
-    A side that no row holds back (`high` = -inf, `low` = +inf) opens from the decision threshold `theta` on. Where
+    A side without rows that limit it (`high` = -inf, `low` = +inf) opens from the decision threshold `theta` on. Where
     the two overlap, every row may leave: both move to one point, the nearest to `theta` in the overlap.
 
     Examples
     --------
-    >>> settled(-2.0, 3.0, 0.0), settled(4.0, 1.0, 0.0), settled(-np.inf, -np.inf, 0.5)
+    >>> reconciled(-2.0, 3.0, 0.0), reconciled(4.0, 1.0, 0.0), reconciled(-np.inf, -np.inf, 0.5)
     ((-2.0, 3.0), (1.0, 1.0), (-inf, 0.5))
     """
     if high < low:

@@ -43,5 +43,5 @@ def require_positive(owner: str, name: str, value: float) -> None:
 def require(array: FloatArray | None, name: str, owner: str) -> FloatArray:
     """Return `array`, or raise ValueError saying that `owner` needs it."""
     if array is None:
-        raise ValueError(f"{owner} needs {name!r}, which this walk does not carry.")
+        raise ValueError(f"{owner} needs {name!r}, which this walk does not have.")
     return array

@@ -1,4 +1,4 @@
-"""What a stopping rule may know about the plan rows."""
+"""The input of a stopping rule: plan rows on their way through the stages."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LEAST_RELATIVE_SCALE = 0.005
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """How partial sums move with the full sum, over a set of rows.
+    """Moments of partial sums and of the full sum, over a set of rows.
 
     Attributes
     ----------
@@ -32,7 +32,7 @@ class Moments:
     full_mean, full_variance : float
         Mean and variance of S_n.
     n_rows : int
-        Rows behind the figures.
+        Number of rows.
     """
 
     mean: Float64Array
@@ -57,9 +57,9 @@ class Moments:
         Returns
         -------
         slope, sd : float64 arrays of shape (T,)
-            Of S_n on S_t, and the standard deviation of what the prediction leaves open.
+            Slope of S_n on S_t, and standard deviation of the residual.
         useful : bool array of shape (T,)
-            Whether the two are positively correlated. Where they are not, the slope is kept as 1.
+            Whether the two are positively correlated. Where they are not, the slope is 1.
         """
         useful = (self.covariance > 0.0) & (self.variance > 0.0)
         spread = np.where(useful, self.variance, 1.0)
@@ -72,8 +72,8 @@ class Moments:
 
         At clock kappa a bridge of variance V has variance V kappa (1 - kappa); V is fitted by least squares
         to var(S_t) - cov(S_t, S_n)^2 / var(S_n). For independent terms it is the variance of the walk, over
-        whatever rows it is fitted, as long as their choice depends on the full sum alone. Without a look
-        between start and end it is the full variance.
+        any set of rows that was chosen by the full sum alone. Without a stage between start and end it is the full
+        variance.
         """
         clock = self.kappa * (1.0 - self.kappa)
         given_end = self.variance - self.covariance**2 / self.full_variance
@@ -83,7 +83,7 @@ class Moments:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Walk:
-    """What a stopping rule may know: N plan rows on their way through T early stages, and the prices.
+    """The input of a stopping rule: N plan rows on their way through T early stages, and their costs.
 
     Parameters
     ----------
@@ -94,30 +94,30 @@ class Walk:
     stages : int array of shape (T + 1,)
         Units seen at each stage; the last one is the full model.
     stage_costs : float64 array of shape (T + 1,)
-        What a row that leaves at each stage has cost, in the unit in which budgets are given.
+        Cost of a row that leaves at each stage, in the unit in which budgets are given.
     scores : float64 array of shape (N, T), optional
         Binary: the readout's score z at each early stage.
     codes : int32 array of shape (N, T), optional
         Multiclass: the label that each stage would answer.
     confidence : float64 array of shape (N, T), optional
-        Multiclass: its confidence.
+        Multiclass: confidence of this label.
     full_confidence : float64 array of shape (N,), optional
         Multiclass: the full model's own confidence.
     threshold : float, default=0.0
         Binary: the full model answers code 1 above it.
     intercept : float, default=0.0
-        Partial readout: the model's intercept, which is no term.
+        Partial readout: the model's intercept, which is not a term.
     imputed : float64 array of shape (T,), optional
         Partial readout: the mean of the unseen terms, which z contains in their place, so that
         ``z = intercept + (sum of the terms seen) + imputed``.
     remainder_low, remainder_high : float64 arrays of shape (T,), optional
-        Sure bounds of (full score - z). Multiclass: of (margin of the full model - margin at the stage) for
-        any two classes. Infinite where nothing is sure.
+        Bounds of (full score - z) that hold for every row. Multiclass: bounds of (margin of the full model - margin at
+        the stage) for any two classes. Infinite where no bound is known.
     slack : float64 array of shape (T,), optional
         Bound of the rounding errors of z and of the full score together.
     n_classes : int, default=2
     protect : {"all", "positive", "negative", "each"} or dict from class code to risk, default="all"
-        What the promise will be about.
+        The rows that the promise will cover.
 
     Raises
     ------
@@ -143,7 +143,7 @@ class Walk:
     protect: Protect = "all"
 
     def __post_init__(self) -> None:
-        stage_scores = self.stage_scores  # checks the shapes of what was seen
+        stage_scores = self.stage_scores  # its constructor checks shapes
         n_stages = stage_scores.n_stages
         if self.full_scores.ndim != 2 or len(self.full_scores) != stage_scores.n_rows:
             raise ValueError(f"full_scores must have shape ({stage_scores.n_rows}, K). Got {self.full_scores.shape}.")
@@ -163,7 +163,7 @@ class Walk:
         """Keep some of the early stages, given by their indices, and the full model."""
         chosen = list(keep)
 
-        def of(column: Any) -> Any:
+        def kept(column: Any) -> Any:
             return None if column is None else column[..., chosen]
 
         by_stage = ("scores", "codes", "confidence", "imputed", "remainder_low", "remainder_high", "slack")
@@ -171,12 +171,12 @@ class Walk:
             self,
             stages=self.stages[[*chosen, -1]],
             stage_costs=self.stage_costs[[*chosen, -1]],
-            **{name: of(getattr(self, name)) for name in by_stage},
+            **{name: kept(getattr(self, name)) for name in by_stage},
         )
 
     @property
     def binary(self) -> bool:
-        """Whether the rows carry scores with two sides."""
+        """Whether the walk has scores, rather than codes and confidences."""
         return self.scores is not None
 
     @property
@@ -186,7 +186,7 @@ class Walk:
 
     @property
     def goal(self) -> Float64Array:
-        """What every stage estimates, of shape (N,): the full score, or the full model's confidence."""
+        """The quantity that every stage estimates, of shape (N,): the full score, or the full model's confidence."""
         if self.binary:
             return self.full_scores[:, 0]
         return np.asarray(require(self.full_confidence, "full_confidence", "A multiclass rule"), dtype=np.float64)
@@ -204,15 +204,16 @@ class Walk:
     def residual_size(self) -> Float64Array:
         """Return the fourth-power mean of (estimate - goal) at every early stage, of shape (T,).
 
-        Late stages err rarely and then by much (a feature that is zero but for one row in a thousand): the
-        fourth power sees that, the standard deviation does not. For Gaussian errors it is 1.32 of the latter.
+        The errors of late stages are rare and large, for example where a feature is non-zero in one row of a thousand.
+        The fourth power weighs such errors more than the standard deviation does; for Gaussian errors it is 1.32
+        standard deviations.
         """
         error = self.stage_scores.judged - self.goal[:, None]
         return np.asarray((error**4).mean(axis=0) ** 0.25, dtype=np.float64)
 
     @property
     def offset(self) -> Float64Array:
-        """What z holds besides the terms seen: the intercept and the unseen terms' mean, of shape (T,)."""
+        """The part of z that is not the terms seen: intercept and mean of the unseen terms, of shape (T,)."""
         return np.asarray(self.intercept + require(self.imputed, "imputed", "A rule on partial sums"))
 
     def partial_sums(self) -> FloatArray:

@@ -1,8 +1,8 @@
-"""How likely Brownian motion crosses a level and yet ends below the threshold.
+"""Probability that Brownian motion crosses a level and then ends below the threshold.
 
-Sums of many independent terms move like Brownian motion in unit time: start 0, end normal with mean `drift` and
-standard deviation `sigma`. Crossing a level is an early answer, ending below `theta` makes it a wrong one. A walk
-in n steps misses some of the crossings, so what is said here of Brownian motion is cautious for walks.
+Sums of many independent terms move like Brownian motion in unit time from 0 to a normal end with mean `drift` and
+standard deviation `sigma`. Crossing a level is an early answer, which is wrong if the motion ends below `theta`. A walk
+in n steps misses some of the crossings, so these probabilities are cautious for walks.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from scipy import special
 
 from ..core.validation import require_positive
 
-# -zeta(1/2) / sqrt(2 pi): how far a Gaussian walk jumps beyond a level on average, in steps of one deviation.
+# -zeta(1/2) / sqrt(2 pi): mean overshoot of a Gaussian walk beyond a level, in standard deviations of a step.
 _OVERSHOOT = 0.5825971579390107
 
 
 def crossing_probability(level: float, end: float, sigma: float, start: float = 0.0) -> float:
     """Probability that a Brownian bridge from `start` to `end` reaches `level`.
 
-    The bridge takes unit time with variance `sigma` ** 2; its drift does not matter. This is the reflection
-    principle, exp(-2 (level - start)(level - end) / sigma^2), and 1 when the level is not above both ends.
+    The bridge takes unit time with variance `sigma` ** 2; its drift does not matter. By the reflection principle the
+    probability is exp(-2 (level - start)(level - end) / sigma^2), and 1 when the level is not above both ends.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def conditional_crossing_probability(
 ) -> float:
     """Probability that Brownian motion which ends below `theta` reaches `level`: the conditional error.
 
-    The joint error over P(end < theta), divided as logarithms, so that it is right for the rarest ends.
+    This is the joint error divided by P(end < theta), computed with logarithms to be exact for rare ends.
     Parameters and errors are those of `joint_crossing_probability`.
 
     Examples
@@ -95,8 +95,8 @@ def discrete_boundary(level: float, sigma: float, n_steps: int) -> float:
     """Tighten a level of Brownian motion for a Gaussian walk in `n_steps` equal steps.
 
     A walk jumps beyond a level by 0.5826 of a step's deviation on average, and crosses it about as often as
-    Brownian motion crosses the level moved up by that much. No rule of this package uses the correction: the
-    caution is kept.
+    Brownian motion crosses the level moved up by that much. No rule of this package uses the correction, which would
+    make rules less cautious.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ def discrete_boundary(level: float, sigma: float, n_steps: int) -> float:
 def log_joint_crossing(
     level: float, theta: float, sigma: float, drift: float = 0.0, bridge_sigma: float | None = None
 ) -> float:
-    """Logarithm of `joint_crossing_probability`: factors that would overflow and underflow are sums here."""
+    """Logarithm of `joint_crossing_probability`, in which factors cannot overflow or underflow."""
     require_positive("crossing probabilities", "sigma", sigma)
     bridge = sigma if bridge_sigma is None else bridge_sigma
     require_positive("crossing probabilities", "bridge_sigma", bridge)
@@ -141,6 +141,6 @@ def log_joint_crossing(
     crossed = tilt + float(special.log_ndtr((min(theta, level) - drift - 2.0 * level * ratio) / sigma))
     if theta <= level:
         return crossed
-    gap = float(special.log_ndtr((level - drift) / sigma)) - below  # of the ends below theta, those below the level
+    gap = float(special.log_ndtr((level - drift) / sigma)) - below  # P(end < level | end < theta)
     between = below + math.log1p(-math.exp(gap)) if gap < 0.0 else -math.inf
     return float(np.logaddexp(crossed, between))

@@ -1,4 +1,4 @@
-"""Control of the disagreement among the rows that leave early, however early: conditional on the halting time."""
+"""Control of the disagreement among the rows that leave by each stage: conditional on the halting time."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from ..core.fixed_sequence import fixed_sequence
 from ..core.stage_scores import StageScores
 from ..core.validation import require_fraction
 
-# Scales are screened at a level that many times stricter than they are tested at: the boldest that just passes on one
-# part passes on the other about nine times in ten then, where the same level would be a toss-up.
+# The screening level is so many times smaller than the test level. The boldest scale that just passes the screening
+# then passes the test about nine times in ten; with equal levels, about every other time.
 _SCREENING = 200.0
 
 
-#: Stages from this one on are open: their scales, the boundary, and the counts of all stages.
+#: First open stage, scales of all stages, the scaled boundary, and the counts of all stages.
 _Opened = tuple[int, npt.NDArray[np.float64], Boundary, tuple[Stratum, ...]]
 
 
@@ -32,15 +32,15 @@ class HaltTimeCertificate:
     Attributes
     ----------
     boundary : Boundary
-        Serve with ``boundary.thresholds(1.0, dtype)``: the scales are inside, and what may not leave is closed.
+        With the scales multiplied in, and closed stages disabled: serve with ``boundary.thresholds(1.0, dtype)``.
     risk, confidence : float
         ``P(disagreement | leaves by stage t) <= risk`` for all t at once, with this confidence.
     q : float64 array of shape (T,)
         The scale of each stage; infinite where it is closed.
     strata : tuple of Stratum
-        For every stage: test rows that leave by then, and how many of them disagree.
+        For every stage, the number of test rows that leave by then, and how many of them disagree.
     n_tested : int
-        Test rows.
+        Number of test rows.
     grouped : bool
         Whether the rows were one random row of each group.
     """
@@ -60,7 +60,7 @@ class HaltTimeCertificate:
         return int(is_open[0]) if is_open.size else None
 
     def verify(self) -> bool:
-        """Recompute every p-value from the counts; True if they keep the promise."""
+        """Recompute every p-value from the counts; True if all are small enough."""
         first = self.first_stage
         level = 1.0 - self.confidence
         tested = () if first is None else self.strata[first:]
@@ -92,21 +92,20 @@ def certify_by_halt_time(
 ) -> HaltTimeCertificate:
     """Find a scale for each stage such that the rows that leave by any stage differ by at most `risk`.
 
-    A promise about all rows leaves room for earliest exits that are often wrong, as the rows that are evaluated
-    further make up for them. This one holds for every halting time: ``P(disagreement | leaves by stage t) <= risk``
-    for all t.
+    Under a promise about all rows, the earliest exits may often be wrong if later rows compensate. This promise holds
+    for every halting time: ``P(disagreement | leaves by stage t) <= risk`` for all t.
 
-    The rows are split at random. On one part each stage in turn takes the boldest scale at which the rows that have
-    left by then pass a test. On the other part stages are opened one by one from the last to the first: each
-    opening must pass the exact binomial test for that stage and for all later ones, and the first that does not ends
-    the walk. Stages before it stay closed. Then the promise holds for all t at once with probability `confidence`,
-    with no correction for the number of stages, as every test needs all of the conditions (an intersection-union
-    test) and the walk has a fixed order.
+    The rows are split at random. On one part, each stage in turn takes the boldest scale at which the rows that have
+    left by then pass a test. On the other part, stages are opened one by one from the last to the first. Each opening
+    must pass the exact binomial test for that stage and for all later ones; the first failure ends the sequence, and
+    earlier stages stay closed. Then the promise holds for all t at once with probability `confidence`, with no
+    correction for the number of stages, because every step requires all of its tests to pass (an intersection-union
+    test) and the steps have a fixed order.
 
     Parameters
     ----------
     stage_scores : StageScores
-        The certificate rows, through the engine, in the dtype that will be served. Nothing else may have seen them.
+        Of the certificate rows, from the engine, in the dtype that will be served. Nothing else may depend on them.
     boundary : Boundary
         Both sides of a stage share one scale.
     risk, confidence : float
@@ -179,32 +178,32 @@ def certify_by_halt_time(
 def _screen(stage_scores: StageScores, boundary: Boundary, risk: float, level: float) -> npt.NDArray[np.float64]:
     """Per stage, the boldest scale at which the rows that leave by then keep `risk`; infinite if there is none.
 
-    Exact: the only scales that matter are the rows' own ratios ``distance beyond the centre / scale``.
+    The result is exact, because only the rows' own ratios ``distance beyond the centre / scale`` need to be tried.
     """
     q = np.full(boundary.n_stages, np.inf)
-    alive = np.ones(stage_scores.n_rows, dtype=bool)
+    active = np.ones(stage_scores.n_rows, dtype=bool)
     n_left = n_wrong = 0
     for t in range(boundary.n_stages):
         ratio, wrong = _ratios(stage_scores, boundary, t)
-        rows = np.flatnonzero(alive & (ratio > 0.0))  # smaller ones would be on the wrong side of the centre
+        rows = np.flatnonzero(active & (ratio > 0.0))  # others are on the wrong side of the centre
         rows = rows[np.argsort(-ratio[rows], kind="stable")]
         ranked = ratio[rows]
         n = n_left + np.arange(1, rows.size + 1)
         k = n_wrong + np.cumsum(wrong[rows])
-        below = np.append(ranked[1:], 0.0)  # letting the first i leave takes the next one's ratio as scale
+        below = np.append(ranked[1:], 0.0)  # the scale at which the first i rows leave is the next row's ratio
         good = np.flatnonzero((special.bdtr(k, n, risk) <= level) & (below < ranked) & np.isfinite(ranked))
         if good.size:
             i = good[-1]
             q[t] = below[i]
             n_left, n_wrong = int(n[i]), int(k[i])
-            alive[rows[: i + 1]] = False
+            active[rows[: i + 1]] = False
     return q
 
 
 def _ratios(
     stage_scores: StageScores, boundary: Boundary, t: int
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
-    """Scale below which each row leaves at stage `t`, and whether it would be wrong to."""
+    """Scale below which each row leaves at stage `t`, and whether that exit is wrong."""
     seen = stage_scores.judged[:, t].astype(np.float64)
 
     def beyond(sign: float, center: float, scale: float) -> npt.NDArray[np.float64]:
@@ -220,7 +219,7 @@ def _ratios(
 
 
 def _scaled(boundary: Boundary, q: npt.NDArray[np.float64]) -> Boundary:
-    """Put a scale per stage into the table; an infinite one closes its stage."""
+    """Multiply each stage's scales by its own factor; an infinite one closes the stage."""
     is_open = np.isfinite(q)
     factor = np.where(is_open, q, 0.0)
     return Boundary(

@@ -1,9 +1,9 @@
-"""Backward induction: where to stop a Gaussian martingale so that it costs least for the errors allowed.
+"""Backward induction: the cheapest stopping policy of a Gaussian martingale with the allowed errors.
 
 The walk is the standardised prediction of the full sum, minus the threshold: it starts at `start`, has variance
-`clock` at each look and 1 at the end, and the full model answers by the sign of its end. A price on every wrong
-answer makes the best policy a matter of comparing, look by look and from the last one, the price of stopping with
-the expected cost of going on; the prices are then searched for those whose policy errs as often as it may.
+`clock` at each stage and 1 at the end, and the full model answers by the sign of its end. With a price on every wrong
+answer, backward induction compares the price of stopping at each stage with the expected cost of going on. A search
+then finds the prices whose policy makes the allowed errors.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from ..core.stage_scores import FloatArray
 
 Floats = npt.NDArray[np.float64]
 
-#: Distance of the grid's nodes, and how far it reaches beyond start and threshold, in deviations of the full sum.
+#: Spacing of the grid, and its extent beyond start and threshold, in standard deviations of the full sum.
 STEP, REACH = 0.02, 6.0
-#: A price is settled when this share of the errors allowed is spent, or when it is known to this factor.
+#: The search for a price ends when this share of the allowed errors is made, or when it is known to this factor.
 SPENT, TOLERANCE = 0.995, 1.0005
-#: Errors that cost more, or less than one over this, are forbidden, or free.
+#: Errors at prices above this are forbidden; errors at prices below its inverse are free.
 HIGHEST = 1e280
-#: The prices of the two sides are solved in turn, this many times at most: they hardly touch each other.
+#: Most rounds in which the prices of the two sides are found in turn; each hardly changes the other.
 MOST_ROUNDS = 4
 
 
 @dataclass(frozen=True, eq=False)
 class Policy:
-    """Where to stop, and how often that is wrong.
+    """Levels at which to stop, and their errors and cost.
 
     Attributes
     ----------
@@ -51,18 +51,18 @@ class Policy:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """A Gaussian martingale with checks that cost.
+    """A Gaussian martingale with stages that cost.
 
     Parameters
     ----------
     start : float
-        Where the martingale starts.
+        Start of the martingale.
     clock : float64 array of shape (T,)
-        Its variance at every look: within [0, 1] and not falling.
+        Its variance at every stage, within [0, 1] and not falling.
     costs : float64 array of shape (T + 1,)
-        Cost of a walk that ends at each look, and of the whole; rising.
+        Cost of a walk that ends at each stage, and of the whole walk; rising.
     usable : bool array of shape (T,)
-        StageScores at which walks may leave.
+        Stages at which walks may leave.
     """
 
     start: float
@@ -73,46 +73,46 @@ class Problem:
     def best(self, allowed: Floats) -> Policy:
         """Find the cheapest policy whose joint errors are `allowed`, of shape (2,), where 0 closes a side.
 
-        Where the errors jump over what is allowed (a first check without information sends all walks the same
-        way), the policy before the jump is returned.
+        Where the errors jump over `allowed` (a first stage without information sends all walks to the same side), the
+        policy before the jump is returned.
         """
         evaluate = self._evaluator()
         open_sides = [side for side in (0, 1) if allowed[side] > 0.0 and self.usable.any()]
         prices = np.full(2, np.inf)
-        with np.errstate(over="ignore"):  # errors allowed may be as small as numbers are
+        with np.errstate(over="ignore"):  # allowed errors may be subnormal
             prices[open_sides] = np.minimum((self.costs[-1] - self.costs[0]) / allowed[open_sides], HIGHEST)
         policy = evaluate(prices)
         for _ in range(MOST_ROUNDS):
             for side in open_sides:
-                prices, policy = _settle(evaluate, prices, side, float(allowed[side]))
+                prices, policy = _price(evaluate, prices, side, float(allowed[side]))
             spent = policy.errors[open_sides] / allowed[open_sides]
             if len(open_sides) < 2 or ((spent <= 1.0) & (spent >= SPENT)).all():
                 break
         return policy
 
     def _evaluator(self) -> Callable[[Floats], Policy]:
-        """Lay out the grid once; the result evaluates the best policy for the prices of errors of both sides."""
+        """Build the grid, and return a function from the prices of both sides' errors to the best policy."""
         low, high = min(0.0, self.start) - REACH, max(0.0, self.start) + REACH
         x = np.arange(math.floor(low / STEP), math.ceil(high / STEP) + 1, dtype=np.float64) * STEP
         kernels = [_kernel(v) for v in np.diff(self.clock, prepend=0.0)]
         sd = np.sqrt(np.maximum(1.0 - self.clock, 1e-12))
-        # Probability that a walk seen at x ends on the other side, if it leaves upwards and if downwards.
+        # Probability that a walk at x ends on the other side, for exits upwards and downwards.
         wrong = special.ndtr(np.stack([-x, x]) / sd[:, None, None])
-        looking = np.diff(self.costs)
+        cost_of_next = np.diff(self.costs)
 
         def evaluate(prices: Floats) -> Policy:
             levels = np.tile([[np.inf], [-np.inf]], len(self.clock))
-            # What is to come, by where the walk is: cost with the price of errors, cost, and the two errors.
+            # Expectations of the rest of a walk at each node: cost with the price of errors, cost, and the two errors.
             ahead = np.zeros((4, x.size))
             for t in range(len(self.clock) - 1, -1, -1):
-                ahead[:2] += looking[t]
+                ahead[:2] += cost_of_next[t]
                 if self.usable[t]:
                     stop = np.where(np.isfinite(prices)[:, None], wrong[t] * np.minimum(prices, 1e300)[:, None], np.inf)
                     otherwise = np.minimum(ahead[0], stop[::-1])
                     levels[0, t] = _last_crossing(x, otherwise[0] - stop[0])
                     levels[1, t] = -_last_crossing(-x[::-1], (otherwise[1] - stop[1])[::-1])
                     ahead[0] = np.minimum(otherwise[0], stop[0])
-                    # A cell of the grid that the level divides counts by parts.
+                    # A cell of the grid that the level divides counts in part for both sides.
                     up = np.clip((x - levels[0, t]) / STEP + 0.5, 0.0, 1.0)
                     down = np.minimum(np.clip((levels[1, t] - x) / STEP + 0.5, 0.0, 1.0), 1.0 - up)
                     ahead[1:] *= 1.0 - up - down
@@ -124,8 +124,8 @@ class Problem:
         return evaluate
 
 
-def _settle(evaluate: Callable[[Floats], Policy], prices: Floats, side: int, allowed: float) -> tuple[Floats, Policy]:
-    """Bisect the price of one side's errors, the other side's fixed, for the lowest that keeps within `allowed`."""
+def _price(evaluate: Callable[[Floats], Policy], prices: Floats, side: int, allowed: float) -> tuple[Floats, Policy]:
+    """Bisect for the lowest price of one side's errors that keeps them within `allowed`; the other price is fixed."""
 
     def at(price: float) -> tuple[Floats, Policy]:
         changed = prices.copy()
@@ -166,11 +166,11 @@ def _kernel(variance: float) -> Floats:
 
 
 def _last_crossing(x: FloatArray, gain: FloatArray) -> float:
-    """Where `gain` last turns positive on its way up: infinite if it never ends positive, or is positive all over."""
-    behind = np.flatnonzero(gain <= 0.0)
-    if behind.size == 0:
+    """Last point at which `gain` turns positive: inf if it does not end positive, -inf if it is always positive."""
+    not_positive = np.flatnonzero(gain <= 0.0)
+    if not_positive.size == 0:
         return -math.inf
-    k = int(behind[-1])
+    k = int(not_positive[-1])
     if k == x.size - 1:
         return math.inf
     share = gain[k] / (gain[k] - gain[k + 1])

@@ -1,6 +1,6 @@
-"""Levels of the papers' boundaries: how high, for a given stop error.
+"""Levels of the papers' boundaries for a given stop error.
 
-All functions are about a walk that starts at 0 and whose full sum has mean `drift` and standard deviation `sigma`. They
+All functions refer to a walk that starts at 0 and whose full sum has mean `drift` and standard deviation `sigma`. They
 share these parameters:
 
 theta : float
@@ -50,7 +50,7 @@ def bridge_boundary(theta: float, sigma: float, delta: float, start: float = 0.0
     theta, sigma, delta : float
         As at the top of this file; `sigma` is that of the walk given its end, and may be 0.
     start : float, default=0.0
-        Where the walk starts: a model's intercept belongs here, or is taken off `theta`.
+        Start of the walk; a model's intercept is passed here, or subtracted from `theta`.
 
     Returns
     -------
@@ -78,9 +78,9 @@ def simple_bridge_boundary(theta: float, sigma: float, delta: float) -> float:
     """Add sigma sqrt(ln(1 / sqrt(delta))) to `theta`: a plain form of `bridge_boundary`, for ``theta >= 0``.
 
     For positive `theta` it lies above the exact root, which makes it more cautious; for negative `theta` it
-    would lie below, and is refused.
+    would lie below, so that a negative `theta` is an error.
 
-    Parameters and errors are those of `bridge_boundary`; a negative `theta` is an error, too.
+    Parameters and other errors are those of `bridge_boundary`.
 
     Examples
     --------
@@ -99,7 +99,7 @@ def reflection_boundary(theta: float, sigma: float, delta: float, drift: float =
 
     For the centred walk, S_i - E S_i, it makes the joint error P(stop, full score < theta) exactly `delta`
     under Brownian motion, if ``delta <= P(full score < theta) <= 1 - delta``. Outside that range the level
-    falls below 0 or below the threshold, and means nothing. Compared with the raw walk, as the paper does, the
+    falls below 0 or below the threshold, and is not valid. If the raw walk is compared with it, as in the paper, the
     error is exp(2 drift level / sigma^2) `delta`: too large for a drift towards the boundary.
 
     The `theta` is compared with the raw full sum; `sigma` may be 0.
@@ -124,8 +124,8 @@ def joint_boundary(
     """Find the constant level for the raw walk whose joint error P(stop, full score < theta) is `delta`.
 
     `joint_crossing_probability` falls as the level rises from max(0, theta); its logarithm is solved for the
-    level. Where stopping at max(0, theta) errs no more than `delta` already, that is the answer, with a
-    warning: if full scores below `theta` are rarer than `delta`, the promise is empty.
+    level. If stopping at max(0, theta) errs no more than `delta`, the level is max(0, theta), with a warning: if full
+    scores below `theta` are rarer than `delta`, the promise is empty.
 
     The error `delta` is a joint one; `bridge_sigma` is that of `joint_crossing_probability`.
 
@@ -172,8 +172,8 @@ def curved_boundary(
 ) -> npt.NDArray[np.float64]:
     """Find the partial sum at which a Gaussian remainder leaves `theta` behind with probability 1 - `delta`.
 
-    Whatever the number of checks, the first crossing has P(full score < theta | stop) <= `delta`: at each check
-    that holds by construction, and an average of such errors is no larger.
+    The first crossing has P(full score < theta | stop) <= `delta`, whatever the number of checks: the bound holds at
+    each check by construction, and an average of such errors is no larger.
 
     Parameters
     ----------
@@ -182,7 +182,7 @@ def curved_boundary(
     delta : float
         Posterior error to allow, strictly between 0 and 1.
     remainder_mean, remainder_sd : array-like
-        Mean and standard deviation of what is still to come at each check.
+        Mean and standard deviation of the remaining sum at each check.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""From thresholds as a rule prints them to a table that `q` can move; and which sides a rule may use."""
+"""Conversion of a rule's published thresholds to a table that `q` can move, and the sides that a rule may use."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SIDES: tuple[Sides, ...] = ("both", "negative", "positive")
 
 
 def open_sides(sides: Sides, protect: Protect) -> tuple[bool, bool]:
-    """Whether rows may leave as negative, and as positive, by a rule's own `sides` and by the promise.
+    """Whether rows may leave as negative, and whether as positive, under a rule's own `sides` and under the promise.
 
     Examples
     --------
@@ -29,8 +29,8 @@ def published_table(walk: Walk, low: npt.ArrayLike, high: npt.ArrayLike) -> Boun
     """Make the table whose thresholds at ``q = 1`` are `low` and `high`.
 
     Each threshold is measured from the decision threshold (multiclass: from 0), which is its centre, so that ``q``
-    multiplies its distance. A threshold closer than the walk's `least_scale`, or beyond the decision threshold,
-    keeps the least scale instead, and its centre gives way.
+    multiplies its distance. A threshold closer than the walk's `least_scale`, or beyond the decision threshold, gets
+    the least scale instead, and its centre is moved to match.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ def published_table(walk: Walk, low: npt.ArrayLike, high: npt.ArrayLike) -> Boun
     Returns
     -------
     Boundary
-        Its thresholds at ``q = 1`` are never bolder than the given ones, and equal them but for rounding.
+        Its thresholds at ``q = 1`` equal the given ones up to rounding, which is never bolder.
     """
     low, high = np.asarray(low, dtype=np.float64), np.asarray(high, dtype=np.float64)
     middle = np.clip(walk.threshold if walk.binary else 0.0, low, high)
@@ -56,7 +56,7 @@ def _side(threshold: Float64Array, middle: Float64Array, least: float) -> tuple[
     target = np.where(is_open, threshold, 0.0)
     scale = np.maximum(target - np.where(is_open, middle, 0.0), least)
     center = target - scale
-    # Rounding must not put centre + scale below the threshold: a row that lies on it would leave.
+    # If rounding put centre + scale below the threshold, a row that lies on the threshold would leave.
     short = center + scale < target
     scale[short] += 4.0 * np.finfo(np.float64).eps * (np.abs(target) + scale)[short]
     return np.where(is_open, center, np.inf), np.where(is_open, scale, 0.0)

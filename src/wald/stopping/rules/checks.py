@@ -1,4 +1,4 @@
-"""The contract of a stopping rule, for whoever writes one."""
+"""The contract of stopping rules, and a check of it for authors of rules."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from .rules import READOUTS, Rule
 def check_stopping_rule(rule: Rule) -> None:
     """Raise AssertionError, saying what is wrong, unless `rule` keeps the contract of stopping rules.
 
-    The rule is tried on a small binary and a small multiclass walk, which it may refuse with ValueError,
-    though not both. It must be a value (copies and pickles compare equal), leave the walk as it is, answer
-    the same twice, and return a `Boundary` with a row per early stage that
+    The rule is tried on a small binary and a small multiclass walk. It may refuse one of them with ValueError, but not
+    both. It must be a value (copies and pickles compare equal), leave the walk unchanged, return equal tables for equal
+    walks, and return a `Boundary` with a row per early stage that
 
-    * widens with `q`, if the rule is statistical: scales are positive beside every finite centre;
+    * widens with `q`, if the rule is statistical: scales are positive where centres are finite;
     * is never bolder in float32 than in float64;
     * lets no row leave at ``q = inf``;
     * never differs from the full model, if the rule is lossless.
@@ -68,9 +68,9 @@ def _check_table(rule: Rule, walk: Walk, boundary: Boundary) -> None:
 
 
 def example_walk(n_classes: int = 2, n_rows: int = 300, seed: int = 0) -> Walk:
-    """Walk a made-up linear model on features in [-1, 1], with a partial readout and sure remainders.
+    """Build the walk of an artificial linear model on features in [-1, 1], with a partial readout and exact remainders.
 
-    Terms are exact in float64 up to a slack of 1e-9. Multiclass decides by the largest of `n_classes` scores.
+    The rounding errors of scores are below 1e-9. With more than two classes, the largest of `n_classes` scores decides.
     """
     rng = np.random.default_rng(seed)
     n_terms, stages = 24, np.array([2, 6, 12, 18, 24])

@@ -33,7 +33,7 @@ Variance = Literal["bridge", "class", "all"]
 
 
 class _Formula(NamedTuple):
-    """What a kind can be combined with; the first of each is its default."""
+    """Options that a kind can be combined with; the first of each is its default."""
 
     errors: tuple[Error, ...]
     centres: tuple[Centre, ...]
@@ -53,7 +53,7 @@ _ERRORS: tuple[Error, ...] = ("conditional", "joint", "posterior", "disagreement
 _CENTRES: tuple[Centre, ...] = ("detrended", "mean", "none")
 _VARIANCES: tuple[Variance, ...] = ("bridge", "class", "all")
 
-# Excesses up to these are left to the noise of the plan rows.
+# Ratios up to these are attributed to the noise of the plan rows, and cause no warning.
 _NOTABLE_FACTOR = 1.05
 _NOTABLE_VARIANCE = 1.25
 
@@ -62,9 +62,9 @@ _NOTABLE_VARIANCE = 1.25
 class ConstantBoundary:
     """Stop a partial sum at a constant level, which a protected row crosses with probability `delta`.
 
-    An exit as positive puts the rows at risk that the full model calls negative, and the reverse. The promise
-    of every formula is that of Brownian motion with known moments; scale it with a certificate where a promise
-    matters.
+    For exits as positive, the protected rows are those that the full model calls negative, and the reverse. Every
+    formula assumes Brownian motion with known moments; where a promise matters, scale the boundary with a
+    certificate.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class ConstantBoundary:
         The formula of the level. With moments of the protected rows:
 
         * "bridge" (default): `bridge_boundary`, a bound for every drift, 2 to 5 times too cautious;
-        * "bridge_simple": `simple_bridge_boundary`. A side with negative threshold is closed, with a warning.
+        * "bridge_simple": `simple_bridge_boundary`. A side with a negative threshold is closed, with a warning.
 
         With moments of all rows, whose full sums are taken to be normal:
 
@@ -80,7 +80,7 @@ class ConstantBoundary:
         * "reflection_raw": the same level for the raw sums, as published. For a drift towards the boundary it
           errs too often, with a warning;
         * "reflection_exact": `joint_boundary`, exact for the raw sums;
-        * "conditional": the same for conditional errors only, `conditional_boundary`, and detrended.
+        * "conditional": `conditional_boundary`, exact for the detrended sums, for conditional errors only.
 
     delta : float, default=0.05
         Stop error that the formula allows.
@@ -89,27 +89,28 @@ class ConstantBoundary:
 
         * "conditional": P(early exit to the other side | protected row), on either side;
         * "joint": P(early exit to the other side, protected row), on either side. The two sides add up. This
-          is what the formulas of reflection print;
+          is the published error of the reflection formulas;
         * "disagreement": P(early answer is not the full model's), of the whole rule. With both sides open,
-          conditional errors of `delta` on each have a disagreement of `delta`; with one, it is the joint error;
+          conditional errors of `delta` on each side give a disagreement of `delta`; with one side open, the
+          disagreement is the joint error;
         * "posterior": P(protected row | early exit). No constant boundary has a formula for it: see
           `CurvedBoundary`.
 
-        Errors are translated with the share p of protected rows, joint = p * conditional: counted for the
-        bridge, that of the normal distribution for the others.
+        Errors are converted by joint = p * conditional with the share p of protected rows, which is counted for the
+        bridge, and taken from the normal distribution for the others.
     sides : {"both", "negative", "positive"}, default="both"
         The answers that may be given early. The paper's experiments stop as negative only.
     centre : {"detrended", "mean", "none"}, optional
-        What is taken off the partial sums. "detrended": the non-linear part of the mean path, mean(S_t) -
-        kappa_t mean(S_n) with kappa_t = cov(S_t, S_n) / var(S_n), for which Brownian motion has no room;
+        The path that is subtracted from the partial sums. "detrended": the non-linear part of the mean path,
+        mean(S_t) - kappa_t mean(S_n) with kappa_t = cov(S_t, S_n) / var(S_n), which Brownian motion does not have;
         "mean": the mean path, drift included, so that the threshold moves by mean(S_n); "none": nothing.
-        Default: "mean" for "reflection" (its only one), "none" for "reflection_raw" (or "detrended") and
-        "reflection_exact", "detrended" for the others.
+        Default: "mean" for "reflection", which takes no other; "none" for "reflection_raw", which also takes
+        "detrended", and for "reflection_exact"; "detrended" for the others.
     variance : {"bridge", "class", "all"}, optional
         The sigma^2 of the walk. "bridge": its variance given the full sum, `Moments.bridge_variance`, smaller
         than var(S_n) where terms are positively correlated; "class": var(S_n) of the protected rows, as the
         paper writes, for the bridge formulas only; "all": var(S_n) of all rows. Default: "bridge", but "all"
-        for "reflection" and "reflection_raw", which have no other.
+        for "reflection" and "reflection_raw", which take no other.
 
     Raises
     ------
@@ -122,8 +123,8 @@ class ConstantBoundary:
         From `boundary`: a level had to be moved up to max(0, theta), where the formulas begin, or a side
         had to be closed.
     OptimisticBoundaryWarning
-        From `boundary`: the drift makes "reflection_raw", or terms that make up for each other make the variance
-        asked for, too small.
+        From `boundary`: the drift makes the level of "reflection_raw" too small, or terms that cancel each other make
+        the chosen variance too small.
 
     References
     ----------
@@ -180,7 +181,7 @@ class ConstantBoundary:
             )
 
     def _upper(self, side: Side) -> Columns | None:
-        conditional = self.kind in ("bridge", "bridge_simple")  # given the end, so protected rows suffice
+        conditional = self.kind in ("bridge", "bridge_simple")  # conditional on the full sum, so protected rows suffice
         moments = side.moments(side.protected if conditional else None)
         if moments is None:
             return None
@@ -198,7 +199,7 @@ class ConstantBoundary:
         return path, np.full(path.shape, level)
 
     def _centred(self, moments: Moments, theta: float) -> tuple[Float64Array, float, float]:
-        """Path to take off the sums, and what it leaves: threshold and drift."""
+        """Path to subtract from the sums, and threshold and drift of the result."""
         centre = self.centre or _FORMULAS[self.kind].centres[0]
         if centre == "mean":
             return moments.mean, theta - moments.full_mean, 0.0
@@ -214,8 +215,8 @@ class ConstantBoundary:
         variance = float(side.walk.goal.var()) if name == "all" else moments.full_variance
         if bridge > _NOTABLE_VARIANCE * variance:
             warnings.warn(
-                f"Given their end, the walks vary {bridge / variance:.3g} times as much as variance={name!r} takes"
-                f" them to, so that they err more often than allowed: variance='bridge' measures it.",
+                f"Given their end, the walks vary {bridge / variance:.3g} times as much as variance={name!r} assumes,"
+                f" so that they err more often than allowed: variance='bridge' measures it.",
                 OptimisticBoundaryWarning,
                 stacklevel=6,
             )
@@ -239,7 +240,7 @@ class ConstantBoundary:
         if self._per_protected_row:
             log_budget += float(special.log_ndtr((theta - drift) / sigma))
         if self.kind in ("reflection_exact", "conditional"):
-            # A walk that its end determines is met as the limit of a small variance.
+            # If the end determines the walk, the formula is used in the limit of a small variance.
             return joint_level(theta, sigma, log_budget, drift, math.sqrt(max(variance, 1e-12 * sigma**2)))
         level = at_least(reflection_level(theta, sigma, log_budget, drift), theta)
         factor = math.exp(min(700.0, 2.0 * drift * level / sigma**2))

@@ -38,16 +38,15 @@ class CurvedBoundary:
     error : {"posterior", "conditional", "joint", "disagreement"}, default="posterior"
         Which error `delta` is: P(protected row | early exit), or one of those of `ConstantBoundary`. A posterior
         error of `delta` bounds the joint error of either side and the disagreement by `delta` as well; for the
-        conditional error it is divided by the share of the protected rows. These three are far on the safe side
+        conditional error the bound is divided by the share of the protected rows. These three bounds are very cautious
         where few rows leave early.
     sides : {"both", "negative", "positive"}, default="both"
         The answers that may be given early.
     remainder : {"regression", "independent"}, default="regression"
         "regression": the full sum is predicted by least squares from each partial sum, over all rows. Where the
-        two are not positively correlated, no row leaves. "independent", as published: what is to come is taken to
-        be independent of what was seen, with mean(S_n) - mean(S_t) and var(S_n) - var(S_t). Where the latter is
-        negative, no row leaves; where terms are positively correlated it counts as remainder what is known
-        already.
+        two are not positively correlated, no row leaves. "independent", as published: the remaining terms are assumed
+        to be independent of those seen, with mean mean(S_n) - mean(S_t) and variance var(S_n) - var(S_t). Where this
+        variance is negative, no row leaves; where terms are positively correlated it is too large.
 
     Raises
     ------

@@ -20,7 +20,7 @@ Density = Literal["kernel", "gaussian", "isotonic"]
 
 # Kernel densities are estimated on this many points between the smallest and the largest score.
 _N_POINTS = 512
-# Log ratios beyond this are as good as certain; where a density vanishes they are not finite.
+# Log ratios are clipped to this magnitude; where a density is 0 they are infinite.
 _CERTAIN = 50.0
 
 
@@ -28,14 +28,14 @@ _CERTAIN = 50.0
 class LikelihoodRatio:
     """Leave when one class explains the running score so much better than the other: WaldBoost's rule.
 
-    With ``R_t(z) = p(z | negative) / p(z | positive)`` for the score z at look t, a row leaves as negative when
+    With ``R_t(z) = p(z | negative) / p(z | positive)`` for the score z at stage t, a row leaves as negative when
     ``R_t >= (1 - beta) / alpha`` and as positive when ``R_t <= beta / (1 - alpha)``. The densities are those of all
-    plan rows that the full model calls negative or positive; the ratio is made to fall with z, so that it comes
-    down to two thresholds per look.
+    plan rows that the full model calls negative or positive; the ratio is projected onto falling functions of z, so
+    that it amounts to two thresholds per stage.
 
     Wald's theorem bounds the two errors by about `alpha` and `beta` for the true ratio of the whole walk. A ratio
-    estimated from the score at one look promises nothing: ``risk=None`` measures what it does, and a ``risk``
-    scales the shape until a promise holds.
+    estimated from the score at one stage promises nothing: ``risk=None`` measures the disagreement, and a ``risk``
+    scales the thresholds until a promise holds.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class LikelihoodRatio:
     density : {"kernel", "gaussian", "isotonic"}, default="kernel"
         "kernel": Parzen's estimate, as in the paper, with Silverman's bandwidth. "gaussian": one mean per class and
         one common variance. "isotonic": the share of negatives as a falling function of the score, by isotonic
-        regression, which calls the pure ends certain.
+        regression, which is certain beyond the range in which both classes occur.
     sides : {"both", "negative", "positive"}, default="both"
         The answers that may be given early.
     readout : {"partial", "regressed"}, default="partial"
@@ -60,8 +60,8 @@ class LikelihoodRatio:
 
     Notes
     -----
-    The paper's errors are about the labels. Here they are about the answers of the full model, which is what a
-    certificate speaks of, and no labels are needed.
+    The paper's errors refer to the labels. Here they refer to the answers of the full model, as in a certificate, and
+    no labels are needed.
 
     References
     ----------
@@ -94,9 +94,9 @@ class LikelihoodRatio:
         require_option("LikelihoodRatio", "readout", self.readout, READOUTS)
 
     def boundary(self, walk: Walk) -> Boundary:
-        """Turn the ratio of each look into thresholds; q = 1 is as estimated.
+        """Turn the ratio of each stage into thresholds; q = 1 uses them as estimated.
 
-        A look at which a class has fewer than two plan rows, or no spread, stays closed.
+        A stage at which a class has fewer than two plan rows, or no spread, stays closed.
         """
         if walk.scores is None:
             raise ValueError("LikelihoodRatio is for binary models; for several classes use Ladder().")
@@ -132,7 +132,7 @@ def _gaussian(negative: Float64Array, positive: Float64Array) -> tuple[Float64Ar
 
 
 def _kernel(negative: Float64Array, positive: Float64Array) -> tuple[Float64Array, Float64Array]:
-    """Parzen's densities, binned; their log ratio is projected onto falling functions, weighed by the rows."""
+    """Log ratio of Parzen's densities, binned, projected onto falling functions with the rows as weights."""
     start, end = _range(negative, positive)
     width = (end - start) / _N_POINTS
     density, mass = [], np.zeros(_N_POINTS)
@@ -144,7 +144,7 @@ def _kernel(negative: Float64Array, positive: Float64Array) -> tuple[Float64Arra
         mass += counts
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.log(density[0]) - np.log(density[1])
-    ratio = np.clip(np.nan_to_num(ratio, nan=0.0), -_CERTAIN, _CERTAIN)  # nan: neither class says anything
+    ratio = np.clip(np.nan_to_num(ratio, nan=0.0), -_CERTAIN, _CERTAIN)  # nan: both densities are 0
     points = np.asarray(start + width * (np.arange(_N_POINTS) + 0.5), dtype=np.float64)
     return points, _falling(ratio, mass + 1e-9 * mass.sum())
 

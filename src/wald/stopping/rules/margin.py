@@ -20,17 +20,17 @@ from .rules import Readout
 class Margin:
     """Leave when the margin of the partial score exceeds `value`: the rule of LightGBM's ``pred_early_stop``.
 
-    The margin is ``2 |s|`` for two classes, with s the raw partial score (intercept and terms seen, nothing in the
-    place of those unseen) less the decision threshold, and the gap between the best two classes otherwise. It is
-    the same at all depths, and no promise comes with it. With a ``risk``, ``q * value`` is the margin that the
-    certificate allows: the setting to give to LightGBM.
+    For two classes the margin is ``2 |s|``, where s is the raw partial score (intercept and terms seen, without an
+    estimate of the unseen ones) less the decision threshold; otherwise it is the gap between the best two classes.
+    `value` is the same at all depths, and promises nothing. With a ``risk``, ``q * value`` is the margin that the
+    certificate allows, and the setting for LightGBM.
 
     Parameters
     ----------
     value : float, default=10.0
         ``pred_early_stop_margin``; positive.
     every : int, default=10
-        ``pred_early_stop_freq``: units between two checks. The plan's stages that are nearer to the last open one
+        ``pred_early_stop_freq``: units between two checks. Stages of the plan that are nearer to the last open stage
         stay closed.
     sides : {"both", "negative", "positive"}, default="both"
         The answers that may be given early. LightGBM gives both.
@@ -42,8 +42,8 @@ class Margin:
 
     Notes
     -----
-    The gap of several classes is the walk's confidence, in which the unseen terms stand at their mean; for
-    one-vs-one models it is the winner's smallest pairwise decision.
+    For several classes the gap is the walk's confidence, with the unseen terms at their mean; for one-vs-one models it
+    is the winner's smallest pairwise decision.
 
     References
     ----------
@@ -75,7 +75,7 @@ class Margin:
 
     def boundary(self, walk: Walk) -> Boundary:
         """Centre on the raw score's threshold, with the margin as scale."""
-        is_open = self._looks(walk)
+        is_open = self._open_stages(walk)
         if not walk.binary:
             return Boundary.upper(np.where(is_open, 0.0, np.inf), np.where(is_open, self.value, 0.0))
         center = walk.threshold + require(walk.imputed, "imputed", "Margin")
@@ -85,8 +85,8 @@ class Margin:
         high = np.where(is_open & open_high, center, np.inf)
         return Boundary(low, scale, high, scale)
 
-    def _looks(self, walk: Walk) -> npt.NDArray[np.bool_]:
-        """Whether each early look is at least `every` units behind the last open one."""
+    def _open_stages(self, walk: Walk) -> npt.NDArray[np.bool_]:
+        """Whether each early stage is at least `every` units after the last open one."""
         last, is_open = 0, []
         for seen in walk.stages[:-1].tolist():
             is_open.append(seen - last >= self.every)

@@ -23,10 +23,10 @@ class OptimalBoundary:
     """Stop where the expected cost is smallest, among all boundaries with a conditional error of `delta`.
 
     The prediction of the full sum from the partial one, by least squares over all rows, is taken to be a
-    Gaussian martingale in the clock corr(S_t, S_n)^2: exact for independent Gaussian terms, and close where the
-    partial sum is sufficient for the terms seen. Costs are the walk's `stage_costs`, errors have prices,
-    and the best policy for given prices follows look by look from the last one to the first; the prices are
-    searched by bisection for the errors allowed. Constant boundaries cost a few percent more.
+    Gaussian martingale in the clock corr(S_t, S_n)^2, which is exact for independent Gaussian terms and close where the
+    partial sum is sufficient for the terms seen. Costs are the walk's `stage_costs`, and errors have prices. Backward
+    induction over the stages gives the best policy for given prices; bisection finds the prices whose policy makes the
+    allowed errors. Constant boundaries cost a few percent more.
 
     Parameters
     ----------
@@ -43,16 +43,16 @@ class OptimalBoundary:
     Warns
     -----
     DegenerateBoundaryWarning
-        From `boundary`: the full sums have no spread, or their threshold lies so far out that there is nothing
-        to protect, and a side had to be closed.
+        From `boundary`: the full sums have no spread, or their threshold is so extreme that no row needs protection,
+        and a side had to be closed.
 
     Notes
     -----
-    The boundary is optimal as published. Scaled to a risk far below `delta` it is not: choose `delta` near the risk.
+    The boundary is optimal at q = 1, but not when scaled to a risk far below `delta`: choose `delta` near the risk.
 
-    A grid of some 600 nodes and about 20 passes over the stages for one side, some 40 for both. Where the errors
-    jump over `delta` as their price falls (when nearly all rows are of one class, and those alone may be
-    answered wrongly), less than `delta` is spent.
+    The computation evaluates about 20 policies for one side, and some 40 for both, on a grid of some 600 nodes. Where
+    the errors jump over `delta` as their price falls (when nearly all rows are of one class, and only those may be
+    answered wrongly), the errors are below `delta`.
 
     Examples
     --------
@@ -75,7 +75,7 @@ class OptimalBoundary:
     def boundary(self, walk: Walk) -> Boundary:
         """Centres where the prediction is the threshold, scales of the optimal level above it.
 
-        A scale below one deviation of what the prediction leaves open is raised to it, and its centre gives way.
+        A scale below one standard deviation of the prediction error is raised to it, and its centre is moved to match.
         """
         policy: Policy | None = None
 
@@ -92,7 +92,7 @@ class OptimalBoundary:
             center = moments.mean + (side.theta - moments.full_mean) / slope
             with np.errstate(invalid="ignore"):
                 height = math.sqrt(moments.full_variance) * level / slope
-            # Levels come down to the threshold towards the end, where q would hardly move them.
+            # Towards the end, levels approach the threshold, where q would hardly move them.
             raised = np.where(np.isfinite(height), np.maximum(sd / slope - height, 0.0), 0.0)
             return center - raised, np.where(useful, height + raised, np.inf)
 

@@ -1,4 +1,4 @@
-"""Quit when you can: thresholds placed on the plan rows themselves, look by look."""
+"""Quit when you can: thresholds placed on the plan rows, stage by stage."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from ..core.boundary import Boundary
-from ..core.survivors import Survivors, allowed, loosest, loosest_pair, settled
+from ..core.survivors import Survivors, allowed, loosest, loosest_pair, reconciled
 from ..core.validation import require_option, require_share
 from ..core.walk import Walk
 from ..papers.published import SIDES, Sides, open_sides, published_table
@@ -17,14 +17,14 @@ from .rules import READOUTS, Readout
 
 @dataclass(frozen=True)
 class Qwyc:
-    """Open every look as wide as the plan rows allow, with at most a share `alpha` of them answered otherwise.
+    """Open every stage as wide as the plan rows allow, with at most a share `alpha` of them answered otherwise.
 
-    At each look, among the rows that are still there, the loosest pair of thresholds is taken that keeps the
-    disagreements of all stages so far within ``alpha`` times the rows; of several pairs, the one that lets most rows
-    leave. Both are found exactly, by sorting. StageScores that no plan row reaches repeat the last thresholds.
+    Each stage gets the pair of thresholds by which most of the active rows leave, with the disagreements of all stages
+    so far within ``alpha`` times the rows. The pair is found exactly, by sorting. Stages that no plan row reaches
+    repeat the last thresholds.
 
-    The thresholds know the plan rows, so fresh rows disagree more often than `alpha`: ``risk=None`` measures how
-    often, and a ``risk`` keeps the shape and scales it until a promise holds. The greedy order of the same paper is
+    The thresholds are fitted to the plan rows, so fresh rows disagree more often than `alpha`: ``risk=None`` measures
+    how often, and a ``risk`` scales the thresholds until a promise holds. The greedy order of the same paper is
     ``order="qwyc"`` of `wald.EarlyExitClassifier`.
 
     Parameters
@@ -68,14 +68,14 @@ class Qwyc:
         require_option("Qwyc", "readout", self.readout, READOUTS)
 
     def boundary(self, walk: Walk) -> Boundary:
-        """Place the thresholds from the first look to the last; q = 1 is as placed."""
+        """Place the thresholds from the first stage to the last; q = 1 uses them as placed."""
         open_low, open_high = open_sides(self.sides, walk.protect)
         open_low &= walk.binary
         theta = walk.threshold if walk.binary else 0.0
         rows, budget = Survivors(walk), allowed(self.alpha, len(walk.full))
         low, high = np.full(walk.n_stages, -np.inf), np.full(walk.n_stages, np.inf)
         for t in range(walk.n_stages):
-            if rows.n_rows == 0:  # as published no row gets here, but with a larger q some do
+            if rows.n_rows == 0:  # at q = 1 no plan row gets here, but with a larger q some do
                 low[t:], high[t:] = low[t - 1], high[t - 1]
                 break
             wrong_low, wrong_high = rows.wrong(t)
@@ -86,6 +86,6 @@ class Qwyc:
                     -loosest(-wrong_low, budget) if open_low else -np.inf,
                     loosest(wrong_high, budget) if open_high else np.inf,
                 )
-            low[t], high[t] = settled(*pair, theta)
+            low[t], high[t] = reconciled(*pair, theta)
             budget -= sum(rows.leave(t, low[t], high[t]))
         return published_table(walk, low, high)

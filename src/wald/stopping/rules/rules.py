@@ -1,4 +1,4 @@
-"""What a stopping rule is, and the three that need no model of the walk: `Ladder`, `Lossless`, `Budget`."""
+"""The protocol of stopping rules, and three rules without a model of the walk: `Ladder`, `Lossless`, `Budget`."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ READOUTS: tuple[Readout, ...] = ("regressed", "partial")
 class Rule(Protocol):
     """A stopping rule: a small value object that turns a `Walk` into a `Boundary`.
 
-    See `check_stopping_rule` for what is expected of one.
+    `check_stopping_rule` states and checks its contract.
     """
 
     @property
     def readout(self) -> Readout:
-        """The readout whose scores the rule judges."""
+        """The readout whose scores are compared with the thresholds."""
 
     @property
     def lossless(self) -> bool:
@@ -34,7 +34,7 @@ class Rule(Protocol):
 
     @property
     def forced(self) -> bool:
-        """Whether the rule makes rows leave however unclear they are, so that no risk can be promised."""
+        """Whether the rule makes rows leave whatever their scores, so that no risk can be promised."""
 
     def boundary(self, walk: Walk) -> Boundary:
         """Turn `walk` into the rule's table for its stages; q = 1 uses it as published."""
@@ -44,9 +44,9 @@ class Rule(Protocol):
 class Ladder:
     """Leave when the estimate is `q` times the stage's usual error away from the threshold (the default rule).
 
-    Each stage is measured with its own yardstick, the fourth-power mean of its error on plan rows that its
-    readout was not fitted on. The one number `q` that is left to choose is chosen by the certificate.
-    Where rows lie in columns, a plan makes late stages bolder (see `wald.plan.CostModel`).
+    The scale of each stage is the fourth-power mean of its error on plan rows that its readout was not fitted on. The
+    certificate chooses `q`. Where rows are stored by columns, a plan makes late stages bolder (see
+    `wald.plan.CostModel`).
 
     Parameters
     ----------
@@ -75,15 +75,15 @@ class Ladder:
 class Lossless:
     """Leave when the unseen terms cannot change the answer any more, rounding errors included.
 
-    This is no statistics: the sure bounds of what is unseen come with the walk, the thresholds do not move
-    with `q`, and no certificate rows are needed. Where nothing is sure, nothing leaves.
+    The rule uses no statistics: the walk has bounds of the unseen terms that hold for every row, the thresholds do not
+    move with `q`, and no certificate rows are needed. Without finite bounds, no row leaves.
 
     Parameters
     ----------
     low, high : float or array-like of shape (n_features,), optional
-        Known range of the features, for linear models: 0 and 255 for grey levels, say. Kernels bring their
-        own bounds. Rows given to ``fit`` must lie within. A row that shows a value outside, among the features
-        that its exit has read, is evaluated in full; of the features that are never read it is taken on trust.
+        Known range of the features, for linear models; 0 and 255 for grey levels, say. Kernels have bounds of their
+        own. Rows given to ``fit`` must lie within the range. A row with a value outside, among the features read up to
+        its exit, is evaluated in full; values of features that are never read are not checked.
 
     Raises
     ------
@@ -136,8 +136,8 @@ class Budget:
     """Evaluate as much as a budget pays for, then answer: the papers' budgeted predictor.
 
     Every row leaves at the deepest stage that costs at most `k`, whatever its score, so nothing can be
-    promised; the measured disagreement is reported instead. A score exactly on the threshold has no side: it
-    goes on to the next look.
+    promised; the measured disagreement is reported instead. A row with a score exactly on the threshold goes on to
+    the next stage.
 
     Parameters
     ----------
@@ -169,10 +169,10 @@ class Budget:
     def boundary(self, walk: Walk) -> Boundary:
         """Put both thresholds on the decision threshold, from the deepest affordable stage on.
 
-        A budget that pays for the full model disables everything. One below the first look raises ValueError.
+        A budget that pays for the full model disables everything. One below the first stage raises ValueError.
         """
         if walk.stage_costs[0] > self.k:
-            raise ValueError(f"Budget({self.k:g}) is below the first look, which costs {walk.stage_costs[0]:g}.")
+            raise ValueError(f"Budget({self.k:g}) is below the first stage, which costs {walk.stage_costs[0]:g}.")
         deepest = np.flatnonzero(walk.stage_costs <= self.k).max()
         closed = np.arange(walk.n_stages) < deepest
         fixed = np.zeros(walk.n_stages)

@@ -1,4 +1,4 @@
-"""One side of a two-sided rule: partial sums mirrored, so that a rule thinks of upper boundaries only."""
+"""One side of a two-sided rule; the lower side is mirrored, so that rules compute upper boundaries only."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..papers.published import Sides
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """A binary walk as one side sees it: it exits upwards, and protects the rows that end below `theta`.
+    """A binary walk for one side: exits are upwards, and protected rows have full sums below `theta`.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class Side:
         return np.asarray(self.walk.full == (0 if self.positive else 1))
 
     def moments(self, rows: npt.NDArray[np.bool_] | None = None) -> Moments | None:
-        """Take the moments of some rows (all by default); None if they say nothing: fewer than two, or no spread."""
+        """Take the moments of some rows (all by default); None for fewer than two rows, or without spread."""
         chosen = np.ones(len(self.walk.full), dtype=bool) if rows is None else rows
         if np.count_nonzero(chosen) < 2:
             return None
@@ -71,13 +71,13 @@ def table(walk: Walk, sides: Sides, owner: str, upper: Callable[[Side], Columns 
         Name of the rule, for messages.
     upper : callable
         From a side to two arrays of shape (T,), centre and height of the upper boundary: a row exits when its
-        partial sum exceeds ``centre + height``. An infinite height disables the look. None: the moments say
-        nothing or there is nothing to protect, and the whole side is disabled, with a warning.
+        partial sum exceeds ``centre + height``. An infinite height disables the stage. None (the moments are
+        degenerate, or no row needs protection) disables the whole side, with a warning.
 
     Returns
     -------
     Boundary
-        In which q scales the height.
+        Its `q` scales the height.
     """
     if not walk.binary:
         raise ValueError(f"{owner} is for binary models; for several classes use Ladder().")
@@ -97,12 +97,12 @@ def table(walk: Walk, sides: Sides, owner: str, upper: Callable[[Side], Columns 
             )
             return disabled
         center, height = found
-        # A level of 0 could not be moved by q: it is written as a moved centre and a small scale, the same at q = 1.
+        # q could not move a height of 0, so it becomes a lower centre and a small scale, with the same sum.
         scale = np.maximum(height, walk.least_scale)
-        with np.errstate(invalid="ignore"):  # where the look is disabled
+        with np.errstate(invalid="ignore"):  # where the stage is disabled
             moved = side.sign * (center + (height - scale)) + walk.offset
-        open_looks = np.isfinite(height)
-        return np.where(open_looks, moved, side.sign * np.inf), np.where(open_looks, scale, 0.0)
+        is_open = np.isfinite(height)
+        return np.where(is_open, moved, side.sign * np.inf), np.where(is_open, scale, 0.0)
 
     high, up = columns(Side(walk, positive=True))
     low, down = columns(Side(walk, positive=False))

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from scipy import special
 
 from ..core.boundary import Boundary
-from ..core.survivors import Survivors, allowed, loosest, settled
+from ..core.survivors import Survivors, allowed, loosest, reconciled
 from ..core.validation import require_option, require_share
 from ..core.walk import Float64Array, Walk
 from ..papers.published import SIDES, Sides, open_sides, published_table
@@ -24,13 +24,13 @@ SPENDS: tuple[Spend, ...] = ("linear", "front", "pocock", "obrien-fleming")
 class ErrorSpending:
     """Place thresholds so that wrong exits on the plan rows keep to a schedule.
 
-    By look t, at most ``delta * spend(t)`` of the plan rows of a class may have left to the other side, where
-    `spend` rises from 0 to 1 with the share of the units seen. Each side has its own class to protect, and its own
-    account. ``delta=0`` places each threshold on the outermost protected row that is still there: the rejection
-    trace of a soft cascade.
+    By stage t, at most ``delta * spend(t)`` of the plan rows of a class may have left to the other side, where
+    `spend` rises from 0 to 1 with the share of the units seen. Each side protects its own class, and its errors are
+    counted separately. ``delta=0`` places each threshold on the outermost protected row that is still active, which is
+    the rejection trace of a soft cascade.
 
-    The thresholds know the plan rows: fresh rows disagree more often (with ``delta=0`` about once in N rows per
-    side and look). ``risk=None`` measures it, and a ``risk`` scales the shape until a promise holds.
+    The thresholds are fitted to the plan rows, so fresh rows disagree more often (with ``delta=0`` about once in N rows
+    per side and stage). ``risk=None`` measures how often, and a ``risk`` scales the thresholds until a promise holds.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ class ErrorSpending:
         require_option("ErrorSpending", "readout", self.readout, READOUTS)
 
     def boundary(self, walk: Walk) -> Boundary:
-        """Place the thresholds from the first look to the last; q = 1 is as placed.
+        """Place the thresholds from the first stage to the last; q = 1 uses them as placed.
 
         A side without protected plan rows stays closed. Stages that no plan row reaches repeat the last thresholds.
         """
@@ -94,7 +94,7 @@ class ErrorSpending:
         rows, spent_low, spent_high = Survivors(walk), 0, 0
         low, high = np.full(walk.n_stages, -np.inf), np.full(walk.n_stages, np.inf)
         for t, share in enumerate(shares):
-            if rows.n_rows == 0:  # as published no row gets here, but with a larger q some do
+            if rows.n_rows == 0:  # at q = 1 no plan row gets here, but with a larger q some do
                 low[t:], high[t:] = low[t - 1], high[t - 1]
                 break
             wrong_low, wrong_high = rows.wrong(t)
@@ -102,7 +102,7 @@ class ErrorSpending:
                 low[t] = -loosest(-wrong_low, allowed(share, n_low) - spent_low)
             if open_high:
                 high[t] = loosest(wrong_high, allowed(share, n_high) - spent_high)
-            low[t], high[t] = settled(low[t], high[t], theta)
+            low[t], high[t] = reconciled(low[t], high[t], theta)
             more_low, more_high = rows.leave(t, low[t], high[t])
             spent_low, spent_high = spent_low + more_low, spent_high + more_high
         return published_table(walk, low, high)

@@ -1,0 +1,52 @@
+"""Scores and probabilities of the wrapped estimator, which are always computed in full."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.metaestimators import available_if
+
+from .full_model import as_met
+from .validation import validate_rows
+
+
+def _wrapped_has(method: str) -> Any:
+    def check(self: FullScores) -> bool:
+        wrapped = getattr(self, "estimator_", self.estimator)
+        getattr(wrapped, method)  # raises the wrapped estimator's own AttributeError
+        return True
+
+    return check
+
+
+class FullScores:
+    """Methods of a wrapper that return the wrapped estimator's own scores, where it has them."""
+
+    estimator: Any
+    estimator_: Any
+
+    # available_if has no types
+    @available_if(_wrapped_has("decision_function"))  # type: ignore[untyped-decorator]
+    def decision_function(self, X: Any) -> NDArray[Any]:
+        """The wrapped estimator's own scores, in full."""
+        return self._in_full("decision_function", X)
+
+    @available_if(_wrapped_has("predict_proba"))  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> NDArray[Any]:
+        """The wrapped estimator's own probabilities, in full."""
+        return self._in_full("predict_proba", X)
+
+    @available_if(_wrapped_has("predict_log_proba"))  # type: ignore[untyped-decorator]
+    def predict_log_proba(self, X: Any) -> NDArray[Any]:
+        """The wrapped estimator's own log-probabilities, in full."""
+        return self._in_full("predict_log_proba", X)
+
+    def _in_full(self, method: str, X: Any) -> NDArray[Any]:
+        self._ready()
+        return np.asarray(getattr(self.estimator_, method)(as_met(validate_rows(self, X))))
+
+    def _ready(self) -> Any:
+        """Raise unless the wrapper is fitted and the estimator unchanged."""
+        raise NotImplementedError
