@@ -208,7 +208,7 @@ def test_a_token_is_not_its_own_neighbour():
     assert second(moved)[:, -1].min() > 0.99
     known = Neighbours(Tokens(forms.sentences[:40], forms.tags[:40]), forms.spelling).remember(forms.sentences)
     np.testing.assert_allclose(known(forms.sentences[0]), said, rtol=1e-5)
-    known.live = True
+    known.always_searches = True
     np.testing.assert_allclose(known(forms.sentences[0]), said, rtol=1e-5)
     assert one_hot(forms.sentences[0]).sum() == len(said)
 

@@ -164,7 +164,7 @@ def test_a_far_deadline_changes_nothing(model, policies):
         assert not fast.predict(X[2000:2100], return_state=True, deadline=0)[1].any()
 
 
-def test_whoever_does_not_pay_in_time_is_not_asked(model):
+def test_whoever_does_not_pay_in_time_is_not_called(model):
     """Features that take no time at all: a policy only adds to the bill, and everything bought keeps any promise."""
     policy = Silent().fit(model)
     policy.seconds = 0.02  # more than a machine that is busy elsewhere adds to features

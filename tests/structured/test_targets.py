@@ -134,12 +134,12 @@ def test_anytime_weighs_what_is_better_than_nothing(n_groups):
         if max(own) > 1e-9:  # else there is nothing to learn from the example
             weights += own
             rows += len(own)
-    lesson = walk.look()
-    assert len(lesson.rows) == rows
-    np.testing.assert_allclose(lesson.weight, weights, atol=1e-8)
-    starts = np.add.reduceat(lesson.weight, lesson.ends[:-1])
+    found = walk.evaluate()
+    assert len(found.rows) == rows
+    np.testing.assert_allclose(found.weight, weights, atol=1e-8)
+    starts = np.add.reduceat(found.weight, found.ends[:-1])
     assert (starts > 0).all()
-    assert (lesson.weight == 0).any()
+    assert (found.weight == 0).any()
 
 
 def test_marked():

@@ -1,4 +1,4 @@
-"""What the parameters of attention mean, in the terms of the compiled learner."""
+"""Validation of the parameters of attention, and their translation into settings of the compiled learner."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BOUNDARIES = ("centred", "printed", "bridge")
 ORDERS = ("auto", "selected", "weight", "random", "cost")
 VARIANCES = ("auto", "independent", "empirical")
 
-#: What the compiled learner takes at most: audited examples of a class, and any other count.
+#: Limits of the compiled learner: for the audited examples of a class, and for any other count.
 MOST_AUDITED, MOST = 2**16, 2**31 - 1
 
 #: Which error `delta` bounds, for each rule; the papers do not always distinguish them.
@@ -53,7 +53,7 @@ def settings(owner: Any, n_features: int, csr: bool) -> dict[str, Any]:
             f"Got order={owner.order!r}, variance={owner.variance!r} instead."
         )
     if constant and owner.order == "selected":
-        raise ValueError(f"{name} cannot select an order for attention='constant': its boundary knows no regression.")
+        raise ValueError(f"{name} cannot select an order for attention='constant': its boundary fits no regression.")
     if owner.order == "cost" and owner.feature_costs is None:
         raise ValueError(f"order='cost' of {name} needs 'feature_costs'.")
     if owner.delta != "auto":

@@ -40,23 +40,23 @@ class AttentiveBoosting(AttentiveClassifier):
     Parameters
     ----------
     hypotheses : "stumps" or list, default="stumps"
-        What votes. "stumps": ``1 if x[j] > t else -1`` for every feature j at `n_thresholds` of its quantiles; the sign
-        of its weight is the stump's. A list: of fitted classifiers, each of which votes for the class that it predicts
-        (1 for it, -1 for each other class), and of callables, whose values for rows of shape (n_samples, n_features)
-        are votes, one for each row, in every binary problem. Cloning unfits classifiers: wrap them in
+        The voters. "stumps": ``1 if x[j] > t else -1`` for every feature j at `n_thresholds` of its quantiles; the sign
+        of the weight gives a stump its direction. A list holds fitted classifiers, each of which votes for the class
+        that it predicts (1 for it, -1 for each other class), and callables, whose values for rows of shape (n_samples,
+        n_features) are votes, one for each row, in every binary problem. Cloning unfits classifiers: wrap them in
         `sklearn.frozen.FrozenEstimator`. They get arrays or CSR matrices, not data frames, and decide themselves
         whether features may be NaN.
     n_thresholds : int, default=3
-        With stumps: quantiles of each feature at which it is split; 1 is the median, 3 are the quartiles. Those that
-        coincide, or do not split, are left out; a constant feature has no stump.
+        With stumps: number of quantiles at which each feature is split; 1 is the median, 3 are the quartiles. Quantiles
+        that coincide, or that split no rows, are left out; a constant feature has no stump.
     threshold_rows : int, default=1000
-        With stumps: rows that the quantiles are taken of. `fit` takes them evenly spaced. `partial_fit` takes a
-        stream's first ones, keeps them until it has as many, and up to then begins anew at every chunk, so that
-        chunks make no difference.
+        With stumps: number of rows from which the quantiles are computed. `fit` takes evenly spaced rows. `partial_fit`
+        takes the first rows of the stream. It keeps them until it has enough, and until then trains from scratch at
+        every chunk, so that the model does not depend on how the stream is cut into chunks.
     potential : {"logistic", "exponential"}, default="logistic"
-        What the importance of an example follows from.
+        The potential function, which determines the importance of an example.
     negligible : float, default=0.1
-        Importance below which an example is left alone; in (0, 0.5).
+        Examples of lower importance call for no update; in (0, 0.5).
     learning_rate : float, default=1.0
         How far an update moves the margin of an example of importance 1, if all hypotheses vote 1 or -1.
     attention : {"conditional", "constant", "budgeted", "full"}, default="conditional"
@@ -82,11 +82,11 @@ class AttentiveBoosting(AttentiveClassifier):
         Hypotheses that are evaluated together. None: 16 stumps (more if there are very many), or one hypothesis of a
         list (more if it has over 128).
     rows_ahead : int, default=64
-        With a list: the most rows for which one call evaluates a hypothesis. The model does not depend on it. With 1
-        the fewest answers are computed; with more, each hypothesis is called less often, for some rows in vain.
+        With a list: the largest number of rows for which one call evaluates a hypothesis. The model does not depend on
+        it. With 1 the fewest votes are computed; with more, each hypothesis is called less often, but some of the votes
+        are not needed.
     budget : int, default=None
-        With ``attention="budgeted"``: hypotheses to evaluate for every example after the warm-up that is no
-        audit.
+        With ``attention="budgeted"``: hypotheses to evaluate for each example, except in the warm-up and for audits.
     feature_costs : array-like, default=None
         What evaluation costs: one number for each hypothesis of a list, or for each feature, as the cost of each of
         its stumps. `cost_seen_` is then in this unit. None: 1 each.
@@ -111,12 +111,12 @@ class AttentiveBoosting(AttentiveClassifier):
     References
     ----------
     R. Pelossof and Z. Ying, "The Attentive Perceptron" (2010), and "Focus of Attention for Linear Predictors"
-    (arXiv 1212.6659), speak of the potential function of online boosting and give no value: the threshold is the
-    smallest margin with a negligible gradient of it. For the weight of boosting, ``exp(-m)``, that is
-    ``log(1 / negligible)``. The logistic importance is that of M. Collins, R. E. Schapire and Y. Singer, "Logistic
+    (arXiv 1212.6659), mention the potential function of online boosting but give no threshold. Here the threshold is
+    the smallest margin at which the potential's gradient is negligible. For the weight of boosting, ``exp(-m)``, that
+    is ``log(1 / negligible)``. The logistic importance is that of M. Collins, R. E. Schapire and Y. Singer, "Logistic
     Regression, AdaBoost and Bregman Distances", Machine Learning 48 (2002): for a small `negligible` its threshold is
-    the same, and no example pulls without limit. For the same reason the exponential one is capped at 1, as by
-    C. Domingo and O. Watanabe, "MadaBoost: A Modification of AdaBoost", COLT 2000.
+    the same, and the influence of an example is bounded. To bound it, too, the exponential importance is capped at 1,
+    as by C. Domingo and O. Watanabe, "MadaBoost: A Modification of AdaBoost", COLT 2000.
 
     Examples
     --------
@@ -130,7 +130,7 @@ class AttentiveBoosting(AttentiveClassifier):
     """
 
     problems_: list[Any]
-    _first: FirstRows | None  # of a stream, until its thresholds are final
+    _first: FirstRows | None  # the first rows of a stream, until the thresholds are final
     _problem = BoostingProblem
 
     hypotheses: str | Sequence[Any]
@@ -234,12 +234,12 @@ class AttentiveBoosting(AttentiveClassifier):
 
         return undo_all
 
-    def _passes_surely(self, X: Any) -> bool:
-        # the first rows of a stream are learnt anew at every call, and members of a list may do anything
-        return self._first is None and isinstance(self.hypotheses_, Stumps) and super()._passes_surely(X)
+    def _cannot_fail(self, X: Any) -> bool:
+        # The first rows of a stream are learnt again at every call, and members of a list may raise.
+        return self._first is None and isinstance(self.hypotheses_, Stumps) and super()._cannot_fail(X)
 
     def _epochs(self, *args: Any, **kwargs: Any) -> int:
-        self._first = None  # `fit` took quantiles of the rows that it was given
+        self._first = None  # `fit` has computed the quantiles from its own rows
         return super()._epochs(*args, **kwargs)
 
     def _one_epoch(
@@ -268,13 +268,13 @@ class AttentiveBoosting(AttentiveClassifier):
 
     def _publish(self) -> None:
         super()._publish()
-        if isinstance(self.hypotheses_, Voters):  # every answer of a member counts, needed or not
+        if isinstance(self.hypotheses_, Voters):  # all computed votes count, needed or not
             self.features_seen_ = sum(p.evaluated for p in self.problems_)
             self.cost_seen_ = float(sum(p.paid for p in self.problems_))
 
     # -- answers -------------------------------------------------------------------------------------------------
 
-    def _judged(self, X: Any, width: float | None) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    def _margins_and_costs(self, X: Any, width: float | None) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         check_is_fitted(self)
         X = validate_data(
             self, X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False, reset=False
@@ -295,7 +295,7 @@ class AttentiveBoosting(AttentiveClassifier):
         ndarray of shape (n_samples,) or (n_samples, n_classes)
             Binary: positive for ``classes_[1]``. Otherwise one score per class, each against the rest.
         """
-        margins = self._judged(X, None)[0]
+        margins = self._margins_and_costs(X, None)[0]
         return margins[0] if len(margins) == 1 else margins.T
 
     def predict(self, X: Any, *, attentive: bool = False, return_cost: bool = False) -> Any:
@@ -311,15 +311,15 @@ class AttentiveBoosting(AttentiveClassifier):
             on audited examples. No certificate goes with it; `wald.EarlyExitClassifier` gives one. A model that kept
             no audited examples evaluates all.
         return_cost : bool, default=False
-            Also return the number of votes that each row took, summed over the binary problems. (A member of a list
-            is evaluated once for all of them.)
+            Also return the number of votes used for each row, summed over the binary problems. (A member of a list is
+            evaluated once for all problems.)
 
         Returns
         -------
         ndarray of shape (n_samples,), or a tuple of two
             Labels, and with ``return_cost`` the costs.
         """
-        margins, seen = self._judged(X, self._prediction_width() if attentive else None)
+        margins, seen = self._margins_and_costs(X, self._prediction_width() if attentive else None)
         labels = self._labels_of(margins)
         return (labels, seen.sum(axis=0)) if return_cost else labels
 

@@ -1,4 +1,4 @@
-"""What the online estimators share: scikit-learn's interface around compiled learners, one for each binary problem."""
+"""The base of the online estimators: scikit-learn's interface around compiled learners, one per binary problem."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from .stop_error import StopError
 _WORD = (1 << 64) - 1
 #: With shrinking, the first epoch reads every row, and so does every fifth from then on.
 _FULL_EPOCH_EVERY = 5
-#: Rows from which on a pass is worth a copy of the learners, and learners so small that every pass is.
+#: Learners are copied before an epoch over this many rows or more; those with this few weights, before every epoch.
 MANY_ROWS, FEW_WEIGHTS = 256, 1024
 #: Numbers up to this have squares and sums that are finite in float32.
 TAME = 1e15
@@ -63,8 +63,8 @@ class AttentiveClassifier(LinearClassifierMixin, AttentionParameters):
         ----------
         X : array-like or CSR matrix of shape (n_samples, n_features)
             C-ordered float32 and float64 arrays are read in place, whatever the distance between rows, and so are CSR
-            matrices with sorted indices; everything else is copied. What is read is checked for NaN and infinity, what
-            is never read is not.
+            matrices with sorted indices; everything else is copied. Values that are read are checked for NaN and
+            infinity, values that are never read are not.
         y : array-like of shape (n_samples,)
             Labels of at least two classes.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -150,7 +150,7 @@ class AttentiveClassifier(LinearClassifierMixin, AttentionParameters):
             self._require_same_average()
         if first and classes is None:
             raise ValueError("classes must be passed on the first call to partial_fit.")
-        with all_or_nothing(self, None if first or self._passes_surely(X) else self._undo()):
+        with all_or_nothing(self, None if first or self._cannot_fail(X) else self._undo()):
             X, y = self._validated(X, y, reset=first, ensure_min_samples=0)
             if classes is not None:
                 wanted = unique_labels(classes)
@@ -176,7 +176,7 @@ class AttentiveClassifier(LinearClassifierMixin, AttentionParameters):
         return self
 
     def _undo(self) -> Callable[[], None]:
-        """Remember what a pass changes inside attributes: call this before, and what it gives to take the pass back."""
+        """Save the state that an epoch changes in place; the returned function restores it."""
         problems = getattr(self, "problems_", [])
         states, epochs = [problem.__getstate__() for problem in problems], list(getattr(self, "_epoch", []))
 
@@ -188,15 +188,15 @@ class AttentiveClassifier(LinearClassifierMixin, AttentionParameters):
 
         return undo
 
-    def _passes_surely(self, X: Any) -> bool:
-        """Whether a pass over rows is so short that the engine serves no signal in it, and cannot fail.
+    def _cannot_fail(self, X: Any) -> bool:
+        """Return True if an epoch over X cannot fail and is too short for the engine to check for signals.
 
-        Then a copy of the learners, which may take longer than the pass, is left out. Small learners are always copied.
+        The learners are then not copied, as a copy may take longer than the epoch. Small learners are always copied.
         """
         if len(self.problems_) * self.problems_[0].learner.n_columns <= FEW_WEIGHTS:
             return False
         tame = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind == "f" and len(X) < MANY_ROWS
-        return tame and bool((np.abs(X) < TAME).all())  # which NaN is not
+        return tame and bool((np.abs(X) < TAME).all())  # False for NaN
 
     def _validated(self, X: Any, y: Any, reset: bool, ensure_min_samples: int = 1) -> tuple[Any, NDArray[Any]]:
         X, y = validate_data(
@@ -278,7 +278,7 @@ class AttentiveClassifier(LinearClassifierMixin, AttentionParameters):
         return Labels(is_positive(codes, code), sample_weight, (float(rest), float(class_weights[code])))
 
     def _train(self, problem: Problem, k: int, rows: _core.Rows, labels: Labels, shuffle: int | None) -> float:
-        return float(problem.learner.train(rows, *labels.given, shuffle, *labels.memory))
+        return float(problem.learner.train(rows, *labels.given, shuffle, *labels.shrinking))
 
     def _epochs(self, problem: Problem, k: int, rows: _core.Rows, labels: Labels) -> int:
         n_rows = len(labels.positive)
@@ -363,7 +363,7 @@ class AttentiveClassifier(LinearClassifierMixin, AttentionParameters):
             prediction's error on audited examples. No certificate goes with it; `wald.EarlyExitClassifier` gives one.
             Sparse rows, and rows of a model that kept no audited examples, are read in full.
         return_cost : bool, default=False
-            Also return the number of features read of each row, summed over the binary problems.
+            Also return the number of features read in each row, summed over the binary problems.
 
         Returns
         -------
@@ -384,7 +384,7 @@ class AttentiveClassifier(LinearClassifierMixin, AttentionParameters):
         return (labels, np.sum([seen for _, seen in judged], axis=0)) if return_cost else labels
 
     def _prediction_width(self) -> float:
-        """How many standard deviations of its error a predicted score must be away from 0."""
+        """Return the distance from 0, in standard deviations of its error, that a predicted score must have."""
         delta = self.max_stop_error if isinstance(self.delta, str) else self.delta
         return max(0.0, float(-ndtri(delta)))
 

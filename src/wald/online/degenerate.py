@@ -8,7 +8,7 @@ from typing import Any
 from ..stopping.papers.levels import DegenerateBoundaryWarning
 from .attention import rule_of
 
-# What the compiled learner reports about a boundary, and what that means for the examples of its class.
+# Explains, for the examples of a class, what the compiled learner reports about their boundary.
 _MEANING = {
     "at once": (
         "its level fell below where the formula begins, was moved there, and now stops them at once: too few of them "
@@ -30,17 +30,17 @@ _NAMED = 5
 def warn_of_degenerate_boundaries(owner: Any, stacklevel: int) -> None:
     """Warn about every class whose constant boundary is out of its formula's range.
 
-    With ``delta="auto"`` a level that was moved gives no warning: audits move it on purpose, and correct it.
+    With ``delta="auto"`` a level that was moved gives no warning, because audits move and correct it on purpose.
     """
     if owner.attention != "constant":
         return
-    of: dict[str, list[str]] = {found: [] for found in _MEANING}
+    classes: dict[str, list[str]] = {found: [] for found in _MEANING}
     for k, problem in enumerate(owner.problems_):
         names = owner.classes_ if len(owner.problems_) == 1 else (f"not {owner.classes_[k]}", owner.classes_[k])
         for name, found in zip(names, problem.learner.ranges, strict=True):
             if found == "no spread" or (found != "holds" and owner.delta != "auto"):
-                of[found].append(str(name))
-    for found, names in of.items():
+                classes[found].append(str(name))
+    for found, names in classes.items():
         if not names:
             continue
         listed = ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")

@@ -18,13 +18,13 @@ class Chunk(NamedTuple):
     class_weights: NDArray[np.float64]
 
     def part(self, rows: slice) -> Chunk:
-        """Some of the rows."""
+        """Return the chunk of these rows."""
         weight = None if self.sample_weight is None else self.sample_weight[rows]
         return Chunk(self.X[rows], self.codes[rows], weight, self.class_weights)
 
 
 class FirstRows:
-    """Copies of chunks, up to a number of rows.
+    """Copies of a stream's first chunks, up to a number of rows.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class FirstRows:
         self.chunks: list[Chunk] = []
 
     def __copy__(self) -> FirstRows:
-        """Give one that is filled apart from this one, with the same copies of rows."""
+        """Copy the list of chunks, but not the rows."""
         made = FirstRows(self.lacking)
         made.chunks = list(self.chunks)
         return made
@@ -53,7 +53,7 @@ class FirstRows:
         return rest
 
     def rows(self) -> Any:
-        """All rows that are kept."""
+        """Return all kept rows as one matrix."""
         blocks = [chunk.X for chunk in self.chunks]
         if any(sparse.issparse(block) for block in blocks):
             return sparse.vstack(blocks, format="csr")

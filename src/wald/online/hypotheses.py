@@ -16,7 +16,7 @@ from .labels import Labels
 from .problem import BoostingProblem
 from .rows import learner_rows
 
-_COLUMNS = 4096  # of sparse rows, written out together to find quantiles
+_COLUMNS = 4096  # columns of sparse rows that are made dense together to compute quantiles
 _PREDICTED = 1024  # rows that are predicted together
 
 
@@ -61,7 +61,7 @@ class Stumps:
         X = X[ids]
         if sparse.issparse(X):
             X = X.tocsc()
-        wanted = np.arange(1, n_thresholds + 1) / (n_thresholds + 1)
+        levels = np.arange(1, n_thresholds + 1) / (n_thresholds + 1)
         features: list[NDArray[np.int32]] = []
         thresholds: list[NDArray[np.float64]] = []
         for start in range(0, X.shape[1] if len(ids) else 0, _COLUMNS):
@@ -70,12 +70,12 @@ class Stumps:
             bad = ~np.isfinite(values).all(axis=1)
             if bad.any():
                 raise ValueError(f"row {ids[bad.argmax()]} holds NaN or infinity")
-            at = np.quantile(values, wanted, axis=0, method="lower").astype(np.float64)
-            splits = at < values.max(axis=0)
-            splits[1:] &= at[1:] > at[:-1]
+            quantiles = np.quantile(values, levels, axis=0, method="lower").astype(np.float64)
+            splits = quantiles < values.max(axis=0)
+            splits[1:] &= quantiles[1:] > quantiles[:-1]
             column, k = np.nonzero(splits.T)
             features.append((start + column).astype(np.int32))
-            thresholds.append(at[k, column])
+            thresholds.append(quantiles[k, column])
         if not sum(map(len, features)):
             return cls(np.zeros(1, np.int32), np.zeros(1), X.shape[1])
         return cls(np.concatenate(features), np.concatenate(thresholds), X.shape[1])
@@ -87,7 +87,7 @@ class Stumps:
     def train(self, problem: BoostingProblem, code: int, rows: Any, labels: Labels, shuffle: int | None) -> float:
         """Train for one epoch and return the sum of the losses seen."""
         del code  # a stump votes the same in all problems
-        return float(problem.learner.train(rows, self._compiled, *labels.given, shuffle, *labels.memory))
+        return float(problem.learner.train(rows, self._compiled, *labels.given, shuffle, *labels.shrinking))
 
     def margins(
         self, problems: list[BoostingProblem], codes: list[int], X: Any, average: bool, width: float | None
@@ -109,7 +109,7 @@ class Voters:
     classes : ndarray of shape (n_classes,)
         Labels of the problem.
     rows_ahead : int
-        The most rows for which training evaluates a hypothesis in one call.
+        The largest number of rows for which training evaluates a hypothesis in one call.
     """
 
     def __init__(self, members: Sequence[Any], classes: NDArray[Any], rows_ahead: int) -> None:
@@ -147,10 +147,10 @@ class Voters:
         order = np.arange(n) if shuffle is None else _core.shuffled(n, shuffle)
         for start in range(0, n, self.rows_ahead):
             ids = order[start : start + self.rows_ahead]
-            votes, some = _Votes(self, rows[ids], problem, code), labels.of(ids)
+            votes, some = _Votes(self, rows[ids], problem, code), labels.take(ids)
             done = 0
             while True:
-                done, loss, wanted = problem.learner.advance(*votes.given(), *some.given, done, *some.memory)
+                done, loss, wanted = problem.learner.advance(*votes.given(), *some.given, done, *some.shrinking)
                 total += loss
                 if done == len(ids):
                     break
@@ -166,7 +166,7 @@ class Voters:
     def margins(
         self, problems: list[BoostingProblem], codes: list[int], X: Any, average: bool, width: float | None
     ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Margins and hypotheses seen, both of shape (n_problems, n_samples); no member answers twice for a row."""
+        """Margins and hypotheses seen, both of shape (n_problems, n_samples); evaluates a member once per row."""
         margins = np.empty((len(problems), X.shape[0]))
         seen = np.empty(margins.shape, dtype=np.int64)
         for start in range(0, X.shape[0], _PREDICTED):
@@ -186,7 +186,7 @@ class Voters:
 
 
 class _Answers:
-    """Answers of members for some rows: the class's index, or -1 for no class, of classifiers; values of callables."""
+    """Members' answers for some rows: index of a classifier's class, or -1 for an unknown class; a callable's value."""
 
     def __init__(self, voters: Voters, rows: Any) -> None:
         self.voters = voters
@@ -194,7 +194,7 @@ class _Answers:
         self.values = np.zeros((rows.shape[0], len(voters)))
         self.known = np.zeros(self.values.shape, dtype=bool)
 
-    def of(self, j: int, ids: NDArray[np.intp]) -> NDArray[np.float64]:
+    def get(self, j: int, ids: NDArray[np.intp]) -> NDArray[np.float64]:
         new = ids[~self.known[ids, j]]
         if len(new):
             self.values[new, j] = self._evaluated(j, self.rows[new])
@@ -206,8 +206,8 @@ class _Answers:
         member, classes = self.voters.members[j], self.voters.classes
         if self.voters.predicts[j]:
             predicted = np.asarray(member.predict(rows))
-            place = np.minimum(np.searchsorted(classes, predicted), len(classes) - 1)
-            return np.where(classes[place] == predicted, place, -1)
+            code = np.minimum(np.searchsorted(classes, predicted), len(classes) - 1)
+            return np.where(classes[code] == predicted, code, -1)
         values = np.asarray(member(rows), dtype=np.float64)
         if values.shape != (rows.shape[0],):
             raise ValueError(
@@ -240,12 +240,12 @@ class _Votes:
         for u in np.flatnonzero(wanted.any(axis=0)):
             ids = np.flatnonzero(wanted[:, u])
             for j in range(self.units[u], self.units[u + 1]):
-                answers = self.answers.of(j, ids)
+                answers = self.answers.get(j, ids)
                 predicts = self.answers.voters.predicts[j]
                 self.table[ids, j] = np.where(answers == self.code, 1.0, -1.0) if predicts else answers
             self.known[ids, u] = 1
 
 
 def run_length(n_hypotheses: int) -> int:
-    """How many hypotheses of a list are evaluated together: one, unless there are very many."""
+    """Return the number of hypotheses of a list that are evaluated together: one, unless there are very many."""
     return math.ceil(n_hypotheses / 128)

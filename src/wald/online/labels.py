@@ -1,4 +1,4 @@
-"""What a binary problem makes of rows."""
+"""Labels and weights of rows in one binary problem."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 
 class Labels(NamedTuple):
-    """Whether rows are positive, what they and the two classes weigh, and which of them are inactive.
+    """Which rows are positive and which are inactive, and the weights of the rows and of the two classes.
 
     A row is inactive if it called for no update when it was last read. An epoch writes this into ``inactive`` if it is
     an array, and skips inactive rows if ``skips_inactive`` is True.
@@ -21,8 +21,8 @@ class Labels(NamedTuple):
     inactive: NDArray[np.uint8] | None = None
     skips_inactive: bool = False
 
-    def of(self, ids: NDArray[np.intp] | slice) -> Labels:
-        """The labels of some of the rows."""
+    def take(self, ids: NDArray[np.intp] | slice) -> Labels:
+        """Return the labels of these rows."""
         weight = None if self.sample_weight is None else self.sample_weight[ids]
         inactive = None if self.inactive is None else self.inactive[ids]
         return self._replace(positive=self.positive[ids], sample_weight=weight, inactive=inactive)
@@ -33,6 +33,6 @@ class Labels(NamedTuple):
         return (self.positive, self.sample_weight, *self.class_weight)
 
     @property
-    def memory(self) -> tuple[NDArray[np.uint8] | None, bool]:
-        """Inactive rows, as compiled learners take them."""
+    def shrinking(self) -> tuple[NDArray[np.uint8] | None, bool]:
+        """Inactive rows, and whether to skip them, as compiled learners take them."""
         return (self.inactive, self.skips_inactive)

@@ -43,7 +43,7 @@ class AttentionParameters(BaseEstimator):
         among the examples that call for an update. "auto": the boundary of each class is moved, audit by audit, until
         that share is `max_stop_error`.
     max_stop_error : float, default=0.02
-        Stop error that ``delta="auto"`` holds.
+        Target of the stop error with ``delta="auto"``.
     boundary : {"centred", "printed", "bridge"}, default="centred"
         The boundary of ``attention="constant"``. "centred": equation (4) of the paper for the walk less its expected
         path, which is what the derivation supports. "printed": the same number compared with the raw sum, as
@@ -60,7 +60,7 @@ class AttentionParameters(BaseEstimator):
         Features of dense rows that are read together. None: a cache line's worth of float32 (more for very wide rows),
         cut where lines end, so that a skip saves memory traffic.
     budget : int, default=None
-        With ``attention="budgeted"``: features to read of every example after the warm-up that is no audit.
+        With ``attention="budgeted"``: features to read of each example, except in the warm-up and for audits.
     feature_costs : array-like of shape (n_features,), default=None
         What each feature costs; `cost_seen_` is then in this unit. None: 1 each.
     audit_rate : float, default=0.01
@@ -83,9 +83,9 @@ class AttentionParameters(BaseEstimator):
         `partial_fit` keeps their order.
     shrinking : bool, default=False
         Whether `fit` skips examples that called for no update when they were last read, as solvers of support vector
-        machines do. The first epoch reads every example, and so does every fifth from then on; `tol` goes by these
-        epochs, and `stop_error_` by examples that are read. It pays in fits of ten epochs or more, and takes a byte of
-        memory for each row. `partial_fit`, which meets its rows once, reads them all.
+        machines do. The first epoch reads every example, and so does every fifth from then on; `tol` compares these
+        epochs only, and `stop_error_` counts only examples that are read. Shrinking saves time in fits of ten epochs or
+        more, and takes a byte of memory for each row. `partial_fit`, which sees its rows once, reads them all.
     class_weight : dict, "balanced" or None, default=None
         Factors of the updates on each class.
     warm_start : bool, default=False
@@ -108,16 +108,16 @@ class AttentionParameters(BaseEstimator):
     n_iter_ : int
         Epochs of the last `fit`; the most of any binary problem.
     t_ : int
-        Examples met by each binary problem.
+        Examples seen by each binary problem.
     n_updates_ : int
         Examples that changed the model, over all binary problems.
     features_seen_ : int
-        Features read to compute margins, audits included, over all binary problems; of CSR rows, non-zeros.
+        Features read to compute margins, audits included, over all binary problems; for CSR rows, non-zeros read.
     cost_seen_ : float
-        The same in `feature_costs`.
+        What these features cost, in `feature_costs`.
     stop_error_ : StopError
         How often attention stopped an example that called for an update: an unbiased estimate from audits, with an
-        interval. Of the error that `delta` speaks of.
+        interval. It estimates the kind of error that `delta` bounds.
     problems_ : list
         The compiled learners.
     """
@@ -204,7 +204,7 @@ def shares_documentation(cls: _C) -> _C:
 
 
 def _sections(docstring: str) -> dict[str, str]:
-    """Sections of a docstring by their headings; what stands before the first has the heading ""."""
+    """Sections of a docstring by their headings; the text before the first heading has the key ""."""
     parts = ["", *_HEADING.split(inspect.cleandoc(docstring))]
     return {name: body.rstrip() for name, body in zip(parts[::2], parts[1::2], strict=True)}
 

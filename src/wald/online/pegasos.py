@@ -17,7 +17,7 @@ class AttentivePegasos(AttentiveClassifier):
     """Linear support vector machine, trained by Pegasos, that stops reading examples beyond the margin.
 
     Step t shrinks the weights by ``1 - 1 / t`` and, if the example's margin is below 1, adds ``y * x / (alpha * t)``.
-    What is kept is u, the sum of ``y * x`` over the violations: ``w = u / (alpha * t)``, and the margin test reads
+    The learner stores u, the sum of ``y * x`` over the violations: ``w = u / (alpha * t)``, and the margin test is
     ``y * (u @ x) < alpha * (t - 1)``, so that a skipped example costs nothing and the shrinking is exact. The intercept
     is the weight of one more feature, always 1, and shrinks like the others. There is no projection. Several classes
     are learnt one against the rest. On CSR rows of text ``attention="full"`` is the fastest: attention reads fewer

@@ -15,10 +15,10 @@ from ..engine.rows import check_indices
 def learner_rows(X: Any, dtype: np.dtype[Any], n_columns: int, summed: bool = False) -> _core.Rows:
     """View validated rows.
 
-    Dense rows of the learner's own type whose features lie together are not copied, whatever the distance between
-    rows; nor are CSR rows with int32 indices, whatever their order. Entries of CSR rows that name the same feature
-    twice add up in every sum; `summed` adds them up first. `n_columns` exceeds the number of features where
-    rows are narrower than a register: then they are copied, with zeros behind.
+    Dense rows of the learner's own type with contiguous features are not copied, whatever the distance between rows;
+    nor are CSR rows with int32 indices, whatever their order. Duplicate entries of a CSR row add up in every linear
+    sum; `summed` merges them beforehand. `n_columns` exceeds the number of features where rows are narrower than a
+    register: such rows are copied and padded with zeros.
     """
     if sparse.issparse(X):
         return _csr(X, dtype, summed)
@@ -27,8 +27,8 @@ def learner_rows(X: Any, dtype: np.dtype[Any], n_columns: int, summed: bool = Fa
         wide = np.zeros((X.shape[0], n_columns), dtype=dtype)
         wide[:, : X.shape[1]] = X
         return _core.Rows.dense(wide)
-    together = X.dtype == dtype and X.flags.aligned and X.dtype.isnative and (X.strides[1] == X.itemsize)
-    return _core.Rows.dense(X if together else np.ascontiguousarray(X, dtype=dtype))
+    contiguous = X.dtype == dtype and X.flags.aligned and X.dtype.isnative and (X.strides[1] == X.itemsize)
+    return _core.Rows.dense(X if contiguous else np.ascontiguousarray(X, dtype=dtype))
 
 
 def _csr(X: Any, dtype: np.dtype[Any], summed: bool) -> _core.Rows:
@@ -50,5 +50,5 @@ def _csr(X: Any, dtype: np.dtype[Any], summed: bool) -> _core.Rows:
 
 
 def is_positive(y: NDArray[np.intp], code: int) -> NDArray[np.uint8]:
-    """Which labels belong to the class, a byte each."""
+    """Return 1 for labels of the class and 0 for others, a byte each."""
     return np.equal(y, code).astype(np.uint8)

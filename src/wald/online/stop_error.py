@@ -8,7 +8,7 @@ from typing import Literal
 from ..stopping.core.binomial import interval
 
 ErrorKind = Literal["joint", "posterior", "conditional"]
-#: A row of counts is (rows, stopped, update needed, stopped although needed): what each error divides by.
+#: Denominator of each error: its index in the counts (rows, stopped, update needed, stopped although needed), its name.
 _AMONG: dict[ErrorKind, tuple[int, str]] = {
     "joint": (0, "examples"),
     "posterior": (1, "stopped examples"),
@@ -20,13 +20,13 @@ _AMONG: dict[ErrorKind, tuple[int, str]] = {
 class StopError:
     """Share of examples that were stopped although they called for an update, estimated from audited ones.
 
-    Audits are a random share of the examples after the warm-up, read in full whatever the boundary says: the
-    estimate is unbiased, and speaks of the whole training run.
+    Audits are a random share of the examples after the warm-up, read in full whatever the boundary says, so that the
+    estimate is unbiased. It covers the whole training run.
 
     Parameters
     ----------
     error : {"joint", "posterior", "conditional"}
-        Among which examples: all; those that the boundary stops; those that call for an update.
+        Examples that the share refers to: all; those that the boundary stops; those that call for an update.
     n_errors, n_trials : int
         Audited examples that were in error, and those among which they are counted.
     confidence : float, default=0.95
@@ -45,7 +45,7 @@ class StopError:
 
     @classmethod
     def from_counts(cls, error: ErrorKind, counts: tuple[int, int, int, int]) -> StopError:
-        """From audited rows, those stopped, those that needed an update, and those stopped although needed."""
+        """Estimate from counts: audited rows; of these the stopped, those that needed an update, and both."""
         return cls(error, counts[3], counts[_AMONG[error][0]])
 
     @property

@@ -1,4 +1,4 @@
-"""What the papers' packages share: progress, CSV files, means over seeds with intervals."""
+"""Tools of all papers' packages: progress, CSV files, means over seeds with intervals."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def write_csv(path: Path, records: Sequence[Record]) -> Path:
 
 
 def number(value: float, digits: int = 3) -> str:
-    """Write a number with so many significant digits, and thousands set apart.
+    """Write a number with the given significant digits, and thousands set apart.
 
     Examples
     --------

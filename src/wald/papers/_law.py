@@ -14,7 +14,7 @@ NEAR = 0.03
 
 
 def law(records: Sequence[Record]) -> Claim:
-    """Whether the mean number of terms grows as the square root of n and of the caution."""
+    """Claim: the mean number of terms grows as the square root of n and of the caution."""
     n, caution = fitted_exponents(records, "steady")
     holds = abs(n.mean - 0.5) <= NEAR and abs(caution.mean - 0.5) <= NEAR
     bound = n.high <= 0.5 + NEAR and caution.high <= 0.5 + NEAR

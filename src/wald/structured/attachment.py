@@ -1,4 +1,4 @@
-"""How many words hang on the right head, by the right relation."""
+"""Attachment scores: shares of words with the right head and the right relation."""
 
 from __future__ import annotations
 

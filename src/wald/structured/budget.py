@@ -1,4 +1,4 @@
-"""Prediction under a budget, or a risk: a model, a policy, and the threshold that meets it."""
+"""Prediction under a budget or a risk: a model, a policy, and the threshold that meets the budget or risk."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .policies.driver import Acquired, AcquisitionError, Allowance, acquire, ans
 from .protocol import Session, StructuredModel
 from .sequences import with_empty, without_empty
 
-#: Bisections of the threshold, once its place among the first priorities is known.
+#: Bisections of the threshold, once the two neighbouring first priorities around it are known.
 _BISECTIONS = 12
 
 
@@ -37,42 +37,44 @@ class BudgetedPredictor(BaseEstimator):
     policy : Policy
         Fitted for this model.
     budget : float, default=None
-        Mean cost of a part, its cheap group included, in the units of ``costs``. Either it or a risk.
+        Mean cost of a part, its cheap group included, in the units of ``costs``. Give either a budget or a risk.
     risk : float, default=None
         Buy as little as certified examples allow, if a part is to lose at most this on average, against everything
         bought; see `certify_structures`. Strictly between 0 and 1.
     confidence : float, default=0.95
         Probability, over the draw of the certificate's examples, with which the risk is kept.
     loss : {"disagreement", "clipped gap", "gap"}, default="disagreement"
-        What a part loses; see `example_gaps`. All but the first need labels in `fit`.
+        Loss of a part; see `example_gaps`. All but the first need labels in `fit`.
     max_parts : int, default=None
         With a risk, longer examples get everything: the shorter the longest, the fewer examples a certificate needs.
         None: the length of the longest example that places the thresholds.
     certificate_fraction : float, default=0.8
-        With a risk, share of the examples that the certificate rests on; the others place the thresholds to test.
+        With a risk, share of the examples that the certificate is computed from; the others place the thresholds to
+        test.
     costs : array-like of shape (K + 1,), dict or "time", default=None
         Cost of each group for one part, the cheap one first; a dict has them by name. None: the model's
         ``group_costs_``. "time": microseconds, measured by `fit`, of extraction, policy and every inference; what costs
         more than it saves is then left out, so that no budget makes predictions slower than everything bought.
     spend : {"mean", "each"}, default="mean"
-        Whether the examples' mean meets the budget, and money goes where it is needed most; or every example stays
-        within the budget on its own, stopping before it.
+        "mean": the mean over examples meets the budget, and parts that need groups most get them. "each": every example
+        stays within the budget on its own.
     random_state : int, RandomState instance or None, default=None
-        With a risk, draws the examples that the certificate rests on.
+        With a risk, draws the examples that the certificate is computed from.
 
     Attributes
     ----------
     threshold_ : float
         Parts get a group if their priority for it lies above.
     spend_ : float
-        Mean cost of a part on the examples that `fit` saw: the largest one not above the budget. With a risk, on
-        those that the certificate rests on.
+        Mean cost of a part on the examples that `fit` saw: the largest one not above the budget. With a risk, the mean
+        is over the certificate's examples.
     costs_ : float64 ndarray of shape (K + 1,)
-        Of each group for one part. With ``costs="time"``, the first one counts policy and inferences, too.
+        Cost of each group for one part. With ``costs="time"``, the first one includes policy and inferences.
     mode_ : {"policy", "everything", "nothing"}
-        Who decides. Without a policy, where it cannot pay, every part gets all groups, or none.
+        "policy": the policy decides. Where it cannot pay off, every part gets all groups ("everything"), or none
+        ("nothing").
     certificate_ : StructureCertificate
-        What is promised; with a budget, nothing.
+        The promise that goes with a risk; with a budget, nothing is promised.
     max_parts_ : int or None
         Longer examples get everything; None without a risk.
 
@@ -163,7 +165,7 @@ class BudgetedPredictor(BaseEstimator):
         if self.mode_ != "policy":
             self.threshold_ = -np.inf if self.mode_ == "everything" else np.inf
             self.spend_ = self._mean_cost(session, self.threshold_)
-        elif self.allowance_ is not None:  # money that cannot move is spent wherever it does not hurt
+        elif self.allowance_ is not None:  # no example's budget can go to another, so all of it is spent
             self.threshold_ = -np.inf
             self.spend_ = self._mean_cost(session, self.threshold_)
         else:
@@ -193,13 +195,13 @@ class BudgetedPredictor(BaseEstimator):
         deadline : float, default=None
             Seconds of wall clock from the call. Groups are bought in pieces, the highest priorities first, until the
             next piece would take too long; a deadline that has passed already gives the answers of the cheap group.
-            What the deadline keeps from being bought is outside of the certificate. The clock is read between calls of
-            the extractors: a call that hangs overruns it, unless there is a timeout.
+            The certificate does not cover losses from what the deadline keeps from being bought. The clock is read
+            between calls of the extractors: a call that hangs overruns it, unless there is a timeout.
         timeout : float, default=None
             Seconds that one call of a costly group's extractor may take, for models that are a `ChainClassifier`; with
-            a deadline, a call ends with it, too. A call that takes longer is left to itself in a thread, nothing more
-            is bought, and the answers rest on what was bought before. What it costs not to wait is outside of the
-            certificate. An extractor that keeps Python's global lock cannot be left.
+            a deadline, a call ends at the deadline at the latest. A call that takes longer is abandoned in its thread,
+            nothing more is bought, and the answers use what was bought before. The certificate does not cover losses
+            from the timeout. An extractor that keeps Python's global lock cannot be abandoned.
 
         Returns
         -------
@@ -207,7 +209,7 @@ class BudgetedPredictor(BaseEstimator):
             In the model's form: labels as its `fit` was given them, lists or arrays; heads as lists if a parser learned
             from lists, else as arrays.
         cost : float64 ndarray of shape (n_examples,), if ``return_cost``
-            Of all parts of an example together, the cheap group included.
+            Cost of all parts of an example together, the cheap group included.
         state : bool ndarray of shape (n_parts, K), if ``return_state``
 
         Raises
@@ -230,7 +232,7 @@ class BudgetedPredictor(BaseEstimator):
             session = self.model.open(X)
             until = None if deadline is None else start + deadline
             if timeout is not None:
-                self._lose_patience(session, timeout, until)
+                self._limit_extractors(session, timeout, until)
             try:
                 found = self._acquire(session, self.threshold_, until=until)
             except AcquisitionError as error:
@@ -245,12 +247,12 @@ class BudgetedPredictor(BaseEstimator):
             out.append(state)
         return out[0] if len(out) == 1 else tuple(out)
 
-    def _lose_patience(self, session: Any, timeout: float, until: float | None) -> None:
-        """Let a session wait for an extractor no longer than that, nor beyond a deadline."""
+    def _limit_extractors(self, session: Any, timeout: float, until: float | None) -> None:
+        """Make a session wait for an extractor for `timeout` seconds at most, and not beyond a deadline."""
         features = getattr(session, "features", None)
         if not isinstance(features, LazyFeatures):
             raise TypeError(
-                f"timeout needs a model that can leave an extractor to itself, a ChainClassifier. Got "
+                f"timeout needs a model that can abandon an extractor, a ChainClassifier. Got "
                 f"{type(self.model).__name__}; use deadline= alone."
             )
         end = np.inf if until is None else until
@@ -289,7 +291,7 @@ class BudgetedPredictor(BaseEstimator):
         )
         self.threshold_, self.max_parts_ = self.certificate_.threshold, self.certificate_.max_parts
         self.spend_ = self._mean_cost(self.model.open(taken(X, members)), self.threshold_)
-        if self.threshold_ == -np.inf or self.spend_ >= without.sum():  # who buys everything loses nothing
+        if self.threshold_ == -np.inf or self.spend_ >= without.sum():  # buying everything loses nothing
             self.mode_, self.costs_ = "everything", without
             self.threshold_, self.spend_ = -np.inf, float(without.sum())
         return self
@@ -307,7 +309,7 @@ class BudgetedPredictor(BaseEstimator):
         return float(self.costs_[0] + state.mean(axis=0) @ self.costs_[1:])
 
     def _largest_spend(self, session: Session, budget: float) -> tuple[float, float]:
-        """The threshold whose spend comes closest to the budget from below, and this spend."""
+        """Return the threshold whose spend comes closest to the budget from below, and this spend."""
         everything = float(self.costs_.sum())
         if budget >= everything:
             return -np.inf, everything
@@ -362,7 +364,7 @@ class BudgetedPredictor(BaseEstimator):
         return found
 
     def _measured(self, X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Microseconds a part: with the policy, its time and all inferences in the first entry; and without."""
+        """Return costs in microseconds a part: with policy and all inferences in the first entry, and without them."""
         session = self.model.open(X)
         everything = session.state()
         start, before = time.perf_counter(), float(np.asarray(session.seconds).sum())
@@ -391,7 +393,7 @@ class BudgetedPredictor(BaseEstimator):
 
 
 class _Constant(Policy):
-    """Everything or nothing, as the threshold says."""
+    """Policy of equal priorities: the threshold decides whether everything or nothing is bought."""
 
     def priority(self, session: Session, state: Any, examples: NDArray[np.int64]) -> NDArray[np.float64]:
         lengths = np.diff(np.asarray(session.offsets))[examples]

@@ -1,4 +1,4 @@
-"""What is promised about answers for which not everything was bought."""
+"""Certificates for answers that were computed without buying everything."""
 
 from __future__ import annotations
 
@@ -40,18 +40,19 @@ class StructureCertificate:
     Attributes
     ----------
     status : str
-        "certified": the promise holds. "too few examples", "too much loss": everything is to be bought, and why.
-        "none": nothing was promised.
+        "certified": the promise holds. "too few examples", "too much loss": reasons for which everything must be
+        bought. "none": nothing was promised.
     loss : {"disagreement", "clipped gap", "gap"}
-        What is bounded, of a part; see `example_gaps`. In falling strength: a bound of one bounds those after it.
+        The bounded loss of a part; see `example_gaps`. They are ordered by strength: a bound of one bounds those after
+        it.
     risk : float
         Promised bound of the mean loss of a part, ``E[sum over an example's parts] / E[number of its parts]``.
     confidence : float
         Probability, over independent draws of the certificate's examples, with which the promise holds.
     threshold : float
-        What to serve with; -inf, which buys everything, if nothing is certified.
+        Threshold to predict with; -inf, which buys everything, if nothing is certified.
     max_parts : int
-        Longer examples are to get everything: this is a part of the promise.
+        Longer examples must get everything; the promise depends on it.
     gaps : float64 ndarray of shape (n_examples,)
         The loss of each of the certificate's examples, summed over its parts, at the threshold (or at the most
         cautious one, if none passed).
@@ -94,12 +95,12 @@ class StructureCertificate:
 
     @property
     def n_examples(self) -> int:
-        """Examples that the promise rests on."""
+        """Number of examples that the promise is computed from."""
         return len(self.n_parts)
 
     @property
     def mean(self) -> float:
-        """Loss of a part on these examples; 0 without any."""
+        """Mean loss of a part on these examples; 0 without any."""
         return float(self.gaps.sum() / max(int(self.n_parts.sum()), 1))
 
     @property
@@ -110,7 +111,7 @@ class StructureCertificate:
 
     @property
     def examples_needed(self) -> int:
-        """Examples of such lengths without which no promise is possible, even without a loss; 0 for "none"."""
+        """Number of examples of such lengths that a promise needs even if none has a loss; 0 for "none"."""
         if self.status == "none":
             return 0
         return examples_needed(self.n_parts, risk=self.risk, confidence=self.confidence, max_parts=self.max_parts)
@@ -163,13 +164,13 @@ def certify_structures(
     """Find the boldest threshold at which examples still prove that a part loses at most `risk` on average.
 
     The thresholds are tested in their given order. Each test bets against ``E[gap] > risk * E[n_parts]`` on the
-    examples' gaps, the sums of their parts' losses; the first failure ends the walk, and the last threshold that passed
-    is kept. Then P(mean loss of a part <= risk) >= confidence over the draw of the examples, with no correction for the
-    number of thresholds, and whatever the parts of an example have to do with each other, if the examples are
-    independent draws from those to be served and nothing else (model, policy, thresholds, `max_parts`) has seen them.
+    examples' gaps, the sums of their parts' losses; the first failure ends the tests, and the last threshold that
+    passed is kept. Then P(mean loss of a part <= risk) >= confidence over the draw of the examples, with no correction
+    for the number of thresholds and for any dependence between the parts of an example, if the examples are independent
+    draws from those to be predicted and were not used for anything else (model, policy, thresholds, `max_parts`).
 
-    One long example can be wrong in all of its parts, and must not be bet upon unseen: the longer the longest, the
-    smaller the bets. So examples longer than `max_parts` get everything, here and when served, and lose nothing.
+    One long example can be wrong in all of its parts, so the bets must be smaller the longer the longest example may
+    be. Examples longer than `max_parts` therefore get everything, here and in predictions, and lose nothing.
 
     Parameters
     ----------
@@ -182,7 +183,7 @@ def certify_structures(
     risk, confidence : float
         Strictly between 0 and 1.
     loss : {"disagreement", "clipped gap", "gap"}, default="disagreement"
-        What the gaps are sums of.
+        The loss whose sums the gaps are.
     max_parts : int
         Fixed before the examples were seen: the length of the longest example that the policy learned from, say, or
         less if few are that long.
@@ -247,7 +248,7 @@ def _rows(gaps: Any, n_thresholds: int) -> Iterable[Any]:
 
 
 def _gaps_row(values: Any, n_parts: NDArray[np.int64], max_parts: int, loss: Loss) -> NDArray[np.float64]:
-    """Gaps of the examples at one threshold, as they are when served."""
+    """Check the gaps at one threshold, and set those of longer examples to 0, as these get everything."""
     if values is None:
         raise ValueError("certify_structures needs gaps for every threshold; there were fewer rows.")
     row = np.array(values, dtype=np.float64)

@@ -1,4 +1,4 @@
-"""From a policy and examples kept apart to a certified threshold: the family is the policy's own, driver and all."""
+"""Certify a threshold of a policy on held-out examples, as the driver buys and answers with it."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from .policies.crossfit import taken
 from .policies.driver import Acquired, acquire
 from .protocol import Session, StructuredModel
 
-#: Thresholds tried on the examples that place the family, at even shares of the parts.
+#: Thresholds tried on the examples that place the tested thresholds, at even shares of the parts.
 _TRIED = 40
-#: Thresholds of the family before the one from which risk is near, and from there on.
+#: Numbers of tested thresholds up to where the mean gap is `_NEAR` times the risk, and from there on.
 _COARSE, _FINE = 12, 60
-#: Mean gap, in units of the risk, from which the family is fine and at which it ends.
+#: Mean gaps, in units of the risk, from which the tested thresholds are fine and at which they end.
 _NEAR, _BEYOND = 0.25, 2.0
 
 
 @dataclass(frozen=True, eq=False)
 class Family:
-    """Examples, and what they lose at any threshold of a policy.
+    """Examples, and their losses at any threshold of a policy.
 
     Attributes
     ----------
@@ -63,20 +63,20 @@ class Family:
         return np.diff(np.asarray(self.session.offsets)).astype(np.int64)
 
     def served(self, threshold: float) -> Acquired:
-        """What is bought and answered at a threshold."""
+        """Buy and answer at a threshold."""
         return acquire(self.policy, self.session, threshold, max_parts=self.max_parts)
 
     def lost(self, codes: NDArray[np.int32]) -> NDArray[np.float64]:
-        """What each example loses with given answers; see `example_gaps`."""
+        """Loss of each example with given answers; see `example_gaps`."""
         offsets = np.asarray(self.session.offsets)
         return example_gaps(self.loss, self.model, codes, self.everything, offsets, self.truth)
 
     def gaps(self, threshold: float) -> NDArray[np.float64]:
-        """What each example loses at a threshold."""
+        """Loss of each example at a threshold."""
         return self.lost(self.served(threshold).codes)
 
     def mean(self, threshold: float) -> float:
-        """What a part loses on average at a threshold."""
+        """Mean loss of a part at a threshold."""
         return float(self.gaps(threshold).sum() / self.n_parts.sum())
 
     def priorities(self) -> NDArray[np.float64]:
@@ -92,7 +92,7 @@ def place_thresholds(family: Family, risk: float) -> NDArray[np.float64]:
     Parameters
     ----------
     family : Family
-        Of examples that are not the certificate's.
+        The examples are not the certificate's.
     risk : float
 
     Returns
@@ -147,7 +147,7 @@ def certify_policy(
     max_parts : int or None
         None: the length of the longest example that places the thresholds.
     certificate_fraction : float
-        Share of the examples that the certificate rests on.
+        Share of the examples that the certificate is computed from.
     random_state : int, RandomState instance or None
         Draws the split.
 
@@ -155,7 +155,7 @@ def certify_policy(
     -------
     certificate : StructureCertificate
     members : intp ndarray
-        Which examples it rests on, in its order.
+        Indices of the certificate's examples, in its order.
 
     Raises
     ------

@@ -40,7 +40,7 @@ class ChainClassifier(BaseEstimator):
     learner : {"perceptron", "svm"}, default="perceptron"
         The averaged structured perceptron with a margin, or the structural SVM by block-coordinate Frank-Wolfe.
     max_iter : int, default=60
-        Turns over the sequences.
+        Epochs.
     margin : float, default=16.0
         Perceptron: how much better than a labelling with h wrong labels the truth must score, for each of these h.
     C : float, default=1.0
@@ -48,8 +48,8 @@ class ChainClassifier(BaseEstimator):
     tol : float, default=0.0
         SVM: stop when the duality gap, computed every ten epochs, is below this. 0: run all epochs.
     states : {"random", "full"}, default="random"
-        What is seen of a sequence while learning: random states, so that predictions are good under every state; or
-        everything.
+        States of the sequences while learning. "random": random ones, so that predictions are good under every state.
+        "full": everything.
     own_weights : bool, default=True
         Whether parts of different states have weights of their own, also for groups that both have.
     average : bool, default=True
@@ -69,9 +69,9 @@ class ChainClassifier(BaseEstimator):
     group_costs_ : float64 ndarray of shape (n_groups,)
         Cost of a part: as given, or seconds, measured while fitting.
     duality_gap_ : float
-        SVM: of the weights that are kept; primal minus dual objective.
+        SVM: primal minus dual objective of the weights that are kept.
     n_iter_ : int
-        Turns taken.
+        Epochs run.
 
     Notes
     -----
@@ -170,7 +170,7 @@ class ChainClassifier(BaseEstimator):
             else:
                 self._learner = _core.ChainPerceptron(self._chain)
                 for _ in range(self.max_iter):
-                    self._turn(lesson, sequences.n_sequences, rng)
+                    self._epoch(lesson, sequences.n_sequences, rng)
                 self._keep(self._learner)
             self._scale = self._typical_scale(features)
             self._keep_features(features)
@@ -222,7 +222,7 @@ class ChainClassifier(BaseEstimator):
             if not hasattr(self, "_learner"):
                 self._learner = _core.ChainPerceptron(self._chain)
             self._learner = copy(self._learner)  # the epoch changes it
-            self._turn(lesson, sequences.n_sequences, rng)
+            self._epoch(lesson, sequences.n_sequences, rng)
             self._keep(self._learner)
             self._scale = self._typical_scale(features)
         return self
@@ -243,7 +243,7 @@ class ChainClassifier(BaseEstimator):
             self._chain, features.stores, codes, features.sequences.offsets, self.states == "random", seed
         )
 
-    def _turn(self, lesson: _core.ChainLesson, n_sequences: int, rng: np.random.Generator) -> None:
+    def _epoch(self, lesson: _core.ChainLesson, n_sequences: int, rng: np.random.Generator) -> None:
         self._learner.epoch(lesson, self._order(n_sequences, rng), self.n_iter_, float(self.margin))
         self.n_iter_ += 1
 
@@ -266,7 +266,7 @@ class ChainClassifier(BaseEstimator):
         self._chain = chain
 
     def _typical_scale(self, features: LazyFeatures) -> float:
-        """What makes half of the training parts' margins larger than 7, as log odds are where errors are few."""
+        """Scale at which half of the training parts' margins exceed 7, like log odds of a model with few errors."""
         session = ChainSession(self._chain, self.classes_, features, 1)
         some = np.arange(min(features.sequences.n_sequences, 200))
         typical = float(np.median(session.confidence(session.state(), some)))
@@ -347,7 +347,7 @@ class ChainClassifier(BaseEstimator):
         """
         X, lengths, present = without_empty(X, lengths)
         found = np.full((len(present), k), -np.inf, dtype=np.float32)
-        found[~present, :1] = 0  # the one labelling of nothing
+        found[~present, :1] = 0  # an empty sequence has one labelling
         paths: list[Any] = []
         if present.any():
             session = self.open(X, lengths=lengths)
@@ -369,7 +369,7 @@ class ChainClassifier(BaseEstimator):
         return np.asarray(np.asarray(truth) != np.asarray(answer), dtype=np.float64)
 
     def open(self, X: Any, *, lengths: ArrayLike | None = None) -> ChainSession:
-        """Look at sequences part by part: buy groups, decode, buy more.
+        """Open sequences for work part by part: buy groups, decode, buy more.
 
         Returns
         -------
@@ -409,11 +409,11 @@ class ChainClassifier(BaseEstimator):
     def __getstate__(self) -> dict[str, Any]:
         state = dict(super().__getstate__())
         state.pop("_kept", None)
-        state.pop("_learner", None)  # twice as large as the model, and needed by partial_fit alone
+        state.pop("_learner", None)  # twice as large as the model; only partial_fit needs it
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__({"_as_lists": False, **state})  # pickles of before gave arrays
+        super().__setstate__({"_as_lists": False, **state})  # older pickles answer with arrays
 
     def _groups(self) -> tuple[FeatureGroup, ...]:
         return checked_groups((FeatureGroup("parts"),) if self.groups is None else self.groups)

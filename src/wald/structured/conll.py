@@ -51,7 +51,7 @@ class Treebank(Sequence[Sentence]):
     r"""Annotated sentences, in memory as the text of their file.
 
     A treebank behaves like a list of sentences: ``len``, an index, a slice, an array of indices. Parsing reads the
-    text itself; objects are made for what is looked at only.
+    text itself; objects are made on access only.
 
     Parameters
     ----------
@@ -213,7 +213,7 @@ class Treebank(Sequence[Sentence]):
 
     @property
     def is_as_read(self) -> bool:
-        """Whether heads and relations are those of the text."""
+        """True if heads and relations are those of the text."""
         return self._relations is None and np.array_equal(self._heads, self._core.heads())
 
     def to_bytes(self) -> bytes:

@@ -1,4 +1,4 @@
-"""Features that were extracted once, for all who need them again."""
+"""Features that were extracted once and are kept for reuse."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-#: Features of more bytes are not kept from a chain's `fit` for that of a policy, which then extracts them once more.
+#: A chain's `fit` keeps features of at most this many bytes for a policy's `fit`, which otherwise extracts them again.
 MOST_KEPT = 2**28
 
 
@@ -21,9 +21,9 @@ class Extracted:
     Attributes
     ----------
     names : tuple of str
-        Of all groups.
+        Names of all groups.
     values : tuple of float32 ndarray, CSR matrix or None
-        Of each group, a row for every part; None for a group without an extractor.
+        Features of each group, a row for every part; None for a group without an extractor.
     each : float64 ndarray of shape (n_groups,)
         Seconds that the extraction of a part took.
     """
@@ -33,7 +33,7 @@ class Extracted:
     each: NDArray[np.float64]
 
     def take(self, parts: NDArray[np.int64]) -> Self:
-        """Those of some parts."""
+        """Return the features of these parts."""
         return replace(self, values=tuple(None if rows is None else rows[parts] for rows in self.values))
 
     @property
@@ -43,7 +43,7 @@ class Extracted:
 
 
 def fingerprint(parts: Any) -> bytes:
-    """What distinguishes raw parts, an array or CSR matrix, from others."""
+    """Hash of raw parts, an array or CSR matrix."""
     digest = hashlib.blake2b(repr((sparse.issparse(parts), parts.shape)).encode(), digest_size=16)
     for array in _arrays(parts):
         digest.update(array.dtype.str.encode())

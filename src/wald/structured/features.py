@@ -22,11 +22,11 @@ class ExtractionError(ValueError):
 
 
 class ExtractionTimeoutError(ExtractionError):
-    """An extractor was not waited for any longer."""
+    """An extractor took longer than it may."""
 
 
 class LazyFeatures:
-    """What is known of some sequences: the features that were extracted so far.
+    """The features of some sequences that were extracted so far.
 
     Parameters
     ----------
@@ -45,13 +45,13 @@ class LazyFeatures:
     stores : list of _core.ChainGroup
         Features as the engine reads them.
     patience : callable or None
-        Gives the seconds that the next call of an extractor may take; None: any time. A call that takes longer is left
-        to itself in a thread of its own, and `ExtractionTimeoutError` raised.
+        Gives the seconds that the next call of an extractor may take; None: no limit. A call that takes longer is
+        abandoned in a thread of its own, and `ExtractionTimeoutError` is raised.
 
     Raises
     ------
     ExtractionError
-        Here and from `buy`.
+        From the constructor and from `buy`.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class LazyFeatures:
         for g in range(len(self.groups)):
             if sizes is not None:
                 self.stores.append(_core.ChainGroup(sequences.n_parts, sizes[g]))
-            if g == 0 or sizes is None:  # the number of features shows with the first parts
+            if g == 0 or sizes is None:  # the first parts show the number of features
                 self._extract(g, np.arange(sequences.n_parts))
 
     @property
@@ -91,7 +91,7 @@ class LazyFeatures:
         return Extracted(tuple(group.name for group in self.groups), tuple(self._whole), self.seconds_each)
 
     def buy(self, state: NDArray[np.bool_]) -> None:
-        """Extract what a state (n_parts, n_groups - 1) needs and is not there yet."""
+        """Extract the missing features that a state (n_parts, n_groups - 1) needs."""
         for g in range(1, len(self.groups)):
             parts = np.flatnonzero(state[:, g - 1] & self._missing[g])
             if len(parts):
@@ -106,7 +106,7 @@ class LazyFeatures:
             if ready is not None:
                 values = ready if len(parts) == self.sequences.n_parts else ready[parts]
             else:
-                values = chosen if group.extract is None else self._asked(group.extract, chosen)
+                values = chosen if group.extract is None else self._call(group.extract, chosen)
         except ExtractionTimeoutError as error:
             self.seconds[g] += time.perf_counter() - start
             raise ExtractionTimeoutError(f"Group {group.name!r}: {error} on {self._named(parts)}.") from None
@@ -137,11 +137,11 @@ class LazyFeatures:
 
     @property
     def bought(self) -> NDArray[np.bool_]:
-        """Which parts have which costly groups by now: (n_parts, n_groups - 1)."""
+        """State (n_parts, n_groups - 1) of the costly groups extracted so far."""
         return ~self._missing[1:].T
 
-    def _asked(self, extract: Callable[[Any], Any], parts: Any) -> Any:
-        """Call an extractor, and wait for it as long as there is patience."""
+    def _call(self, extract: Callable[[Any], Any], parts: Any) -> Any:
+        """Call an extractor, and wait for it as long as `patience` allows."""
         if self.patience is None:
             return extract(parts)
         seconds = max(self.patience(), 0.0)
@@ -164,15 +164,15 @@ class LazyFeatures:
         return values
 
     def _given(self) -> Extracted | None:
-        """What came with the sequences, if it is of these groups."""
+        """Return the features that came with the sequences, if they are of these groups."""
         given = self.sequences.extracted
         fits = given is not None and given.names == tuple(group.name for group in self.groups)
         return given if fits else None
 
     def _as_floats(self, name: str, values: Any, n: int) -> Any:
-        """A float32 array or CSR matrix (n, any).
+        """Return features as a float32 array or CSR matrix (n, any).
 
-        The latter a copy, unless nobody can write to it: its indices are trusted from here on.
+        A writeable CSR matrix is copied, because its indices are not checked again.
         """
         if not sparse.issparse(values):
             values = np.asarray(values)
@@ -190,7 +190,7 @@ class LazyFeatures:
         return values
 
     def _named(self, parts: NDArray[np.int64]) -> str:
-        """Say which parts, as a user counts them: the first one, and how many others."""
+        """Name parts in a message: the first one, numbered within its sequence, and the number of others."""
         offsets = self.sequences.offsets
         sequence = int(np.searchsorted(offsets, parts[0], side="right")) - 1
         others = f" and {len(parts) - 1} others" if len(parts) > 1 else ""
@@ -198,7 +198,7 @@ class LazyFeatures:
 
 
 def _is_fixed(values: Any) -> bool:
-    """Whether a sparse matrix is canonical CSR as the engine reads it, in arrays that are not to be written to."""
+    """Return True for canonical CSR in the engine's dtypes and in read-only arrays."""
     return bool(
         values.format == "csr"
         and not (values.data.flags.writeable or values.indices.flags.writeable)

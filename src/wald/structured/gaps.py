@@ -1,4 +1,4 @@
-"""How far an answer lies from the one with everything bought, example by example."""
+"""Losses of answers against those with everything bought, summed over each example's parts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ..stopping.core.validation import require_option
 
 Loss = Literal["disagreement", "clipped gap", "gap"]
-#: In falling strength: a bound of one is a bound of those after it.
+#: Ordered by strength: a bound of one is a bound of those after it.
 LOSSES: tuple[Loss, ...] = ("disagreement", "clipped gap", "gap")
 
 
@@ -22,13 +22,13 @@ def example_gaps(
     offsets: NDArray[np.int64],
     truth: NDArray[np.int32] | None = None,
 ) -> NDArray[np.float64]:
-    """Sum over each example's parts what an answer loses against the one with everything bought.
+    """Sum, over each example's parts, the loss of an answer against the answer with everything bought.
 
     Parameters
     ----------
     loss : {"disagreement", "clipped gap", "gap"}
-        Of a part. "disagreement": 1 where the two answers differ; needs no truth. "clipped gap": by how much the loss
-        exceeds that of the answer with everything, 0 where it does not. "gap": the difference, negative for gains.
+        Loss of a part. "disagreement": 1 where the two answers differ; needs no truth. "gap": the loss minus that of
+        the answer with everything, negative for gains. "clipped gap": the gap, or 0 where it is negative.
     model : StructuredModel
         For its ``loss``.
     codes, everything : int32 ndarray of shape (n_parts,)

@@ -1,4 +1,4 @@
-"""Groups of features: what a part of a structure can be described by, and what that costs."""
+"""Groups of features that describe a part of a structure, each with its cost."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from .. import _core
 from ..engine.threads import effective_threads
 from .attachment import AttachmentScores, attachment_scores
 from .conll import Treebank
-from .parser_learning import PRUNER_PASSES, Learning, annotated, treebank_of
+from .parser_learning import PRUNER_EPOCHS, Learning, annotated, treebank_of
 from .parser_session import ParserSession
 from .parser_settings import arcs, check, n_groups, trees
 
@@ -40,29 +40,29 @@ class DependencyParser(BaseEstimator):
     single_root : bool, default=True
         Whether exactly one word hangs on the root.
     learner : {"mira", "perceptron"}, default="mira"
-        How weights are learned; both are averaged over all steps but those of the first of several passes.
+        How weights are learned; both average over all steps except those of the first of several epochs.
     step : float, default=0.0015
         MIRA's C, the largest step; the perceptron's learning rate. At most 1e12.
     loss_augmented : bool, default=True
         While learning, count 1 for every wrong head in favour of the wrong tree.
     n_epochs : int, default=10
-        Passes over the sentences in `fit`; `partial_fit` makes one.
+        Epochs of `fit`; `partial_fit` runs one.
     random_states : bool, default=False
         Learn from sentences whose words have the costly group at random, so that one model serves every mix of
         groups: a tenth of the sentences has it for no word, a tenth for all words, the others each with its own
         probability from a uniform distribution.
     group_by : {"modifier", "head"}, default="modifier"
-        Which arcs are a word's own: those that it is the modifier of, or the head of; arcs from the root are their
-        modifiers' in any case. Matters to `random_states` and `open`.
+        Which arcs belong to a word: those that it is the modifier of, or the head of; arcs from the root belong to
+        their modifiers in any case. Matters to `random_states` and `open`.
     length_filter : {"slack", "exact", None}, default="slack"
         Arcs longer than any that was seen between two such tags are not scored; with slack, longer than 1.5 times
         that and 2 more.
     arc_margin : float or None, default=None
         Coarse to fine: a small model, the pruner, says how likely each head of a word is; the groups score only arcs
-        whose log probability is at most this far below that of the word's likeliest head, and a word's only such arc is
-        taken as it is; other arcs count only where there is no tree without them. On EWT, 4 costs about 0.2 points of
-        UAS, and 2.5 about 0.6 for more than three times the speed of all arcs. Fit with a number, any one, for a parser
-        with a pruner; None: the groups score every arc that the length filter leaves.
+        whose log probability is at most this far below that of the word's likeliest head. If only one arc of a word is
+        left, it is taken unscored; other arcs are used only where there is no tree without them. On EWT, 4 costs about
+        0.2 points of UAS, and 2.5 about 0.6 at more than three times the speed of all arcs. Fit with any number for a
+        parser with a pruner; None: the groups score every arc that the length filter leaves.
     relations : bool, default=True
         Whether to learn and predict relations.
     table_bits : int, default=23
@@ -79,7 +79,7 @@ class DependencyParser(BaseEstimator):
     group_costs_ : float64 ndarray of shape (n_groups,)
         Seconds that each group takes for a word, measured on the last sentences learned from.
     n_passes_ : int
-        Passes made.
+        Epochs run.
     n_scored_arcs_ : int
         Arcs that the last call of `predict` had scored by all groups.
     seconds_ : dict
@@ -100,9 +100,9 @@ class DependencyParser(BaseEstimator):
     Charniak et al., "Multilevel coarse-to-fine PCFG parsing", HLT-NAACL 2006; the pruner is a log-linear choice among a
     word's heads by the tags around both words and those between.
 
-    Some of the words' features look for the preposition or conjunction that opens a phrase, and for the nearest words
-    beyond determiners, adjectives and the like: by the tags of Universal Dependencies in the UPOS column or, where that
-    is empty, of the Penn Treebank in the XPOS column. With other tags these features say little.
+    Some of the words' features are the preposition or conjunction that opens a phrase, and the nearest words beyond
+    determiners, adjectives and the like. They are found by the tags of Universal Dependencies in the UPOS column or,
+    where that is empty, of the Penn Treebank in the XPOS column. With other tags these features are of little use.
 
     Memory grows with the arcs that are scored and, for projective trees, with a chart of as many columns as the longest
     arc has words (with a single root; else as the sentence has words). More than 2^25 arcs, and charts of more than
@@ -174,8 +174,8 @@ class DependencyParser(BaseEstimator):
         y : None
             Ignored; the trees are part of the sentences.
         inventory : Treebank or sequence, default=None
-            Annotated sentences whose tags get numbers of their own; None: those learned from. Parsers with one
-            inventory number tags alike, and so their sessions' `part_features` agree.
+            Annotated sentences whose tags get numbers of their own; None: the training sentences. Parsers with the same
+            inventory number tags alike, so that their sessions' `part_features` agree.
 
         Returns
         -------
@@ -187,7 +187,7 @@ class DependencyParser(BaseEstimator):
         self._as_lists = not isinstance(sentences, Treebank)
         self._begin(bank, None if inventory is None else treebank_of(inventory))
         for epoch in range(self.n_epochs):
-            self._pass(bank, pruner=epoch < PRUNER_PASSES)
+            self._epoch(bank, pruner=epoch < PRUNER_EPOCHS)
         self._finish(bank)
         del self._learning  # weights and sums of weights: three times the model
         return self
@@ -195,8 +195,8 @@ class DependencyParser(BaseEstimator):
     def partial_fit(self, sentences: Treebank | Sequence[Any], y: None = None) -> DependencyParser:
         """Run one epoch over annotated sentences, on top of earlier ones.
 
-        The first call fixes the tags that get numbers of their own and the relations: words whose relation it did
-        not meet teach heads only. A call after `fit` starts anew.
+        The first call fixes the relations and the tags that get numbers of their own. Later words with another relation
+        train heads only. A call after `fit` starts from scratch.
 
         Parameters
         ----------
@@ -217,7 +217,7 @@ class DependencyParser(BaseEstimator):
             self._begin(bank)
         else:
             self._learning.see(bank)
-        self._pass(bank, pruner=True)
+        self._epoch(bank, pruner=True)
         self._finish(bank)
         return self
 
@@ -225,7 +225,7 @@ class DependencyParser(BaseEstimator):
         self._learning = Learning(self, bank, inventory)
         self.n_passes_ = 0
 
-    def _pass(self, bank: Treebank, *, pruner: bool) -> None:
+    def _epoch(self, bank: Treebank, *, pruner: bool) -> None:
         self._learning.epoch(self, bank, pruner=pruner)
         self.n_passes_ += 1
 
@@ -244,8 +244,8 @@ class DependencyParser(BaseEstimator):
         Parameters
         ----------
         sentences : Treebank or sequence
-            Words with their tags: a treebank (its trees are not looked at), or lists as `wald.structured.from_words`
-            takes them.
+            Words with their tags: a treebank (its trees are ignored), or lists as `wald.structured.from_words` takes
+            them.
 
         Returns
         -------
@@ -350,11 +350,11 @@ class DependencyParser(BaseEstimator):
 
     @property
     def group_names_(self) -> list[str]:
-        """The cheap group first."""
+        """Names of the groups, the cheap one first."""
         return list(GROUPS[: n_groups(self)])
 
     def open(self, sentences: Treebank | Sequence[Any]) -> ParserSession:
-        """Look at sentences word by word: parse, buy the costly features of some words, parse again.
+        """Open sentences for work word by word: parse, buy the costly features of some words, parse again.
 
         A parser whose trees should be good under any mix of groups needs ``random_states=True``.
 
@@ -377,7 +377,7 @@ class DependencyParser(BaseEstimator):
             by_head=self.group_by == "head",
             n_threads=effective_threads(self.n_jobs),
         )
-        as_lists = getattr(self, "_as_lists", False)  # parsers that were saved before have none
+        as_lists = getattr(self, "_as_lists", False)  # older files have no such attribute
         return ParserSession(core, core.offsets(), self._model.n_tags, n_groups(self) - 1, as_lists)
 
     def loss(self, truth: NDArray[np.int32], answer: NDArray[np.int32]) -> NDArray[np.float64]:
@@ -404,7 +404,7 @@ class DependencyParser(BaseEstimator):
 
     def __getstate__(self) -> dict[str, Any]:
         state = dict(super().__getstate__())
-        state.pop("_learning", None)  # a parser that was saved and loaded parses; partial_fit starts anew
+        state.pop("_learning", None)  # after loading, partial_fit starts from scratch
         if "_model" in state:
             state["_model"] = state["_model"].state()
         return state

@@ -1,4 +1,4 @@
-"""Passes over annotated sentences, in an order drawn at random."""
+"""Training epochs over annotated sentences, in an order drawn at random."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from .. import _core
 from .conll import Treebank, from_words
 from .parser_settings import lengths, n_groups, trees
 
-#: More passes make the pruner no better.
-PRUNER_PASSES = 3
+#: More epochs make the pruner no better.
+PRUNER_EPOCHS = 3
 _LABEL_BITS, _PRUNER_BITS, _PRUNER_RATE = 15, 20, 0.02
 
 
@@ -43,11 +43,11 @@ class Learning:
     Parameters
     ----------
     parser : DependencyParser
-        Its parameters count, which have been checked.
+        A parser whose parameters have been checked.
     bank : Treebank
-        Is seen.
+        Sentences for the length filter.
     inventory : Treebank, default=None
-        Settles tags and relations; None: ``bank`` does.
+        Sentences that fix tags and relations; None: ``bank``.
     """
 
     def __init__(self, parser: Any, bank: Treebank, inventory: Treebank | None = None) -> None:
@@ -62,11 +62,11 @@ class Learning:
         self.see(bank)
 
     def see(self, bank: Treebank) -> None:
-        """Let the length filter see sentences; before they are learned from."""
+        """Add sentences to the length filter, before training on them."""
         self._core.see(bank.core)
 
     def epoch(self, parser: Any, bank: Treebank, *, pruner: bool) -> None:
-        """Run one epoch for the groups and, where there is one and it is to learn, the pruner."""
+        """Run one epoch for the groups and, with `pruner`, for the pruner if there is one."""
         order = self._random.permutation(len(bank)).astype(np.int64)
         self._core.learn(
             bank.core,

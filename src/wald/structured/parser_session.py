@@ -1,4 +1,4 @@
-"""Sentences on their way through a dependency parser."""
+"""Work on sentences with a dependency parser, state by state."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ State = NDArray[np.bool_]
 
 
 class ParserSession:
-    """Sentences on their way through a parser: which words have the costly features, and what tree that gives.
+    """Sentences that a parser works on: which words have the costly features, and the trees that this gives.
 
     Sentences are read, and their arcs scored by the cheap group, when the session opens; an arc's costly score is
     computed once, when a state first needs it. A state, a boolean array (n_words, 1), says which words' arcs have
@@ -28,11 +28,11 @@ class ParserSession:
     offsets : int64 ndarray of shape (n_sentences + 1,)
         First word of every sentence, and the end.
     n_tags : tuple of int
-        How many fine and coarse tags the parser numbers, with the root and the others.
+        Numbers of fine and coarse tags, including one for the root and one for all other tags.
     n_costly : {0, 1}
         0 for a parser of tags alone: a state then has no column.
     as_lists : bool, default=False
-        Whether the heads of a sentence are to be a list, or an array, where a driver answers with them.
+        Whether a driver returns the heads of a sentence as a list, or as an array.
 
     Attributes
     ----------
@@ -107,26 +107,26 @@ class ParserSession:
         return self._core.decode(self._bits(state), self._chosen(examples))
 
     def confidence(self, state: ArrayLike, examples: ArrayLike | None = None) -> NDArray[np.float32]:
-        """By how much the score of a word's arc beats that of the word's best other arc, or 0: (n_words,).
+        """Margin of the score of a word's arc over that of the word's best other arc, or 0: (n_words,).
 
         These are scores of arcs, not of trees: where the tree needs another arc than the word's best one, confidence
-        is 0. It is 16 for words that have no other arc: the only word of a sentence, and those whose head a pruner
-        settled.
+        is 0. It is 16 for words that have no other arc: the only word of a sentence, and those whose head the pruner
+        decided.
         """
         return np.maximum(self.evidence(state, examples)[:, 0], 0)
 
     def part_features(self) -> NDArray[np.float32]:
-        """What is known of every word without parsing: (n_words, d).
+        """Features of every word that need no parsing: (n_words, d).
 
         Indicators of its tag and of the coarse tags of the words before and behind it, the logarithm of the number of
-        its arcs, and by how much the cheap score of its best arc beats the next one's, 16 if it is the only one.
+        its arcs, and the margin of its best arc over the next one by the cheap scores, 16 if it is the only one.
         """
         fine, coarse, n_arcs, gaps = self._core.look()
         n_fine, n_coarse = self._n_tags
         starts = np.zeros(len(fine) + 1, dtype=bool)
         starts[self.offsets] = True
         before, behind = np.roll(coarse, 1), np.roll(coarse, -1)
-        before[starts[:-1]] = behind[starts[1:]] = 0  # the number of the root, which is none of the words
+        before[starts[:-1]] = behind[starts[1:]] = 0  # the root's number: no word is there
         numbers = np.stack([fine, before + n_fine, behind + (n_fine + n_coarse)], axis=1, dtype=np.intp)
         features = np.zeros((len(fine), n_fine + 2 * n_coarse + 2), dtype=np.float32)
         np.put_along_axis(features, numbers, 1, axis=1)
@@ -135,13 +135,13 @@ class ParserSession:
         return features
 
     def evidence(self, state: ArrayLike, examples: ArrayLike | None = None) -> NDArray[np.float32]:
-        """What parsing under a state says of every word: (n_words, 10).
+        """Features of every word from parsing under a state: (n_words, 10).
 
-        In this order: the score of its arc less that of its best other arc, negative where the tree wanted it so, -16
+        In this order: the score of its arc minus that of its best other arc, negative where the tree required it, -16
         at least; the probability of its head and the entropy, in nats, over its heads, by the exponentials of their
-        scores; how many other heads come within 2 of the best one; whether the head is the root, and whether it stands
-        before the word; the logarithm of the distance; how many words hang on this one; the first of these numbers for
-        the head, and the smallest one among the dependents, 16 where there is no such word.
+        scores; the number of other heads with a score within 2 of the best one; whether the head is the root, and
+        whether it stands before the word; the logarithm of the distance; the number of the word's dependents; the first
+        of these numbers for the head, and the smallest one among the dependents, 16 where there is no such word.
         """
         return self._core.evidence(self._bits(state), self._chosen(examples))[1]
 

@@ -1,4 +1,4 @@
-"""What a parser's parameters may be, and what they are called in the compiled core."""
+"""Checks of a parser's parameters, and their translation for the compiled core."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The mean loss of a part, tested on examples: the parts of one go together, and longer ones count for more."""
+"""Tests of a part's mean loss on whole examples, whose parts may depend on each other."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from ..stopping.core.validation import require_fraction
 
 Failure = Literal["too few examples", "too much loss"]
 
-#: More examples than that are counted by a formula.
+#: Numbers of examples above this are computed by a formula.
 _MANY = 1_000_000
 
 
 def examples_needed(n_parts: ArrayLike, *, risk: float, confidence: float = 0.95, max_parts: int | None = None) -> int:
-    """Examples without which no promise is possible, even if none of them has a loss.
+    """Number of examples that a promise needs even if none of them has a loss.
 
     Parameters
     ----------
@@ -32,8 +32,8 @@ def examples_needed(n_parts: ArrayLike, *, risk: float, confidence: float = 0.95
     Returns
     -------
     int
-        How often the given lengths would have to be repeated, in examples. Beyond a million, a lower bound within a
-        few hundredths.
+        The number of examples, if the given lengths are repeated as often as needed. Beyond a million, a lower bound
+        that is too small by a few per cent at most.
 
     Raises
     ------
@@ -75,8 +75,8 @@ def examples_needed(n_parts: ArrayLike, *, risk: float, confidence: float = 0.95
 def padded(gaps: NDArray[np.float64], n_parts: NDArray[np.int64], risk: float, max_parts: int) -> NDArray[np.float64]:
     """Losses of at most 1 whose mean is above `risk` if and only if that of the parts is.
 
-    An example is filled up to `max_parts` with parts that lose just `risk`. One that is longer has no gap, and a loss
-    below `risk`.
+    Each example is padded to `max_parts` parts with parts of loss `risk`. A longer example has no gap, and its loss
+    here is below `risk`.
     """
     return np.asarray((gaps + risk * (max_parts - n_parts)) / max_parts)
 
@@ -84,13 +84,13 @@ def padded(gaps: NDArray[np.float64], n_parts: NDArray[np.int64], risk: float, m
 def passes(
     gaps: NDArray[np.float64], n_parts: NDArray[np.int64], risk: float, confidence: float, max_parts: int
 ) -> bool:
-    """Whether the examples rule out, at level 1 - `confidence`, that a part loses more than `risk` on average."""
+    """Return True if the examples reject, at level 1 - `confidence`, a mean loss of a part above `risk`."""
     level = 1.0 - confidence
     return bool(betting_p_value(padded(gaps, n_parts, risk, max_parts), risk, level=level) <= level)
 
 
 def failure_of(n_parts: NDArray[np.int64], risk: float, confidence: float, max_parts: int) -> Failure:
-    """Why `passes` is false: examples that could not have passed without any loss, or the loss."""
+    """Return why `passes` is false: too few examples to pass even without a loss, or else too much loss."""
     possible = passes(np.zeros(len(n_parts)), n_parts, risk, confidence, max_parts)
     return "too much loss" if possible else "too few examples"
 

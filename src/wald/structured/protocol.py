@@ -1,4 +1,4 @@
-"""What a structured model must offer so that a policy can decide which of its parts get costly features."""
+"""The interface of structured models and sessions that policies need, and a check of it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ State = NDArray[np.bool_]
 
 @runtime_checkable
 class Session(Protocol):
-    """Some examples on their way: what was bought of them, and what that says.
+    """Some examples in progress: the features bought for them, and the answers that these give.
 
     An example (a sequence, a sentence) has parts (letters, words). A state, a boolean array (n_parts, K), says which
     parts have which of the K costly groups. Answers are codes, one int32 per part. With ``examples``, indices of
@@ -20,10 +20,10 @@ class Session(Protocol):
 
     A session may offer more, which policies use where it is there:
 
-    * ``part_features() -> (n_parts, d)``: what the cheap group says of each part alone, without inference;
-    * ``evidence(state, examples=None) -> (n_parts, e)``: what the model says of its answers under a state, such as
-      margins and probabilities. Without it, policies look at `confidence`. Both float32 and finite, a part's row from
-      its example's own state alone;
+    * ``part_features() -> (n_parts, d)``: features of each part alone, from the cheap group, without inference;
+    * ``evidence(state, examples=None) -> (n_parts, e)``: features of the model's answers under a state, such as margins
+      and probabilities. Without it, policies use `confidence`. Both are float32 and finite, and a part's row depends
+      only on the state of its own example;
     * ``answers(codes)``: codes (n_parts,) as the model's own answers, one per example. Without it, they stay codes.
     """
 
@@ -46,7 +46,7 @@ class Session(Protocol):
         """Best answer under a state: codes (n_parts,). It extracts what the state needs, and nothing else."""
 
     def confidence(self, state: State, examples: ArrayLike | None = None) -> NDArray[np.float32]:
-        """By how much each part's code beats its best rival under a state: (n_parts,), not negative."""
+        """Margin of each part's code over its best rival under a state: (n_parts,), not negative."""
 
     def codes(self, y: Any) -> NDArray[np.int32]:
         """True answers as codes (n_parts,); -1 for those that the model cannot give."""
@@ -82,9 +82,9 @@ def check_model(model: Any, X: Any, y: Any) -> None:
 
     Checked on the given examples: names, costs and shapes agree; a state of another shape is refused; nothing costly is
     extracted before it is requested, and then only for the parts requested, once; an answer depends on the example's
-    own state alone, not on the states of the examples beside it, on earlier requests, nor on which ``examples``
-    are requested; ``confidence`` is finite and not negative; what the session offers beyond that fits; the loss is 0
-    for the truth and lies in [0, 1]; ``predict`` has one answer per example.
+    own state alone, not on the states of other examples, on earlier requests, nor on which ``examples`` are requested;
+    ``confidence`` is finite and not negative; the optional methods of the session have the right shapes and types; the
+    loss is 0 for the truth and lies in [0, 1]; ``predict`` has one answer per example.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Sequences as users have them, in one form: all parts one behind the other, and where each sequence starts."""
+"""Sequences in one form: all parts concatenated, and the offset at which each sequence starts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ HASHED_COLUMNS = 2**18
 
 @dataclass(frozen=True, eq=False)
 class Sequences:
-    """Sequences of any length, all parts one behind the other.
+    """Sequences of any length, with all parts concatenated.
 
     Attributes
     ----------
@@ -30,9 +30,9 @@ class Sequences:
     offsets : int64 ndarray of shape (n_sequences + 1,)
         Sequence ``i`` has parts ``offsets[i]`` to ``offsets[i + 1]``.
     extracted : Extracted or None
-        Features of these parts that need not be extracted any more; folds of a policy's `fit` have them.
+        Features of these parts that are extracted already; folds of a policy's `fit` have them.
     numbers : int64 ndarray of shape (n_sequences,) or None
-        What messages call the sequences, where empty ones among them were left out.
+        Numbers of the sequences in messages, where empty ones among them were left out.
 
     Examples
     --------
@@ -110,8 +110,8 @@ class Sequences:
                 f"Feature {error.object!r} holds half of a surrogate pair, which is no character."
             ) from None
         if len(values) <= np.iinfo(np.int32).max:
-            ends = ends.astype(np.int32)  # of the columns' type, so that SciPy need not look for one
-        for array in (values, columns):  # so that features need no copy of their own
+            ends = ends.astype(np.int32)  # the columns' type, which saves SciPy a search for a common one
+        for array in (values, columns):  # read-only, so that extracted features need no copy
             array.flags.writeable = False
         parts = sparse.csr_matrix((values, columns, ends), shape=(int(offsets[-1]), HASHED_COLUMNS))
         parts.has_canonical_format = True
@@ -128,7 +128,7 @@ class Sequences:
         return int(self.offsets[-1])
 
     def number(self, i: int) -> int:
-        """What messages call sequence ``i``: its number among all that were given, the empty ones too."""
+        """Return the number of sequence ``i`` in messages: its index among all given ones, empty ones included."""
         return _number(i, self.numbers)
 
     def split(self, values: Any) -> list[Any]:
@@ -137,13 +137,13 @@ class Sequences:
 
 
 def labels_of(y: Any, sequences: Sequences) -> NDArray[Any]:
-    """Labels of all parts, one behind the other.
+    """Concatenate the labels of all parts.
 
     Parameters
     ----------
     y : sequence of label sequences, or array of shape (n_parts,)
     sequences : Sequences
-        They must have as many parts.
+        Must have as many parts.
     """
     if is_flat(y):
         flat: NDArray[Any] = y
@@ -177,9 +177,9 @@ def without_empty(X: Any, lengths: ArrayLike | None = None) -> tuple[Any, Any, N
     Returns
     -------
     X, lengths
-        Of the others.
+        Without the empty examples.
     present : bool ndarray of shape (n_examples,)
-        Which of all examples these are. Where it is not known, all of them: what reads them will say what is wrong.
+        True for the examples that are kept; all True where sizes are unknown, as the reader of X reports errors.
     """
     if isinstance(X, Sequences):
         sizes = np.diff(X.offsets)
@@ -197,11 +197,11 @@ def without_empty(X: Any, lengths: ArrayLike | None = None) -> tuple[Any, Any, N
         return X, sizes if len(sizes) else np.empty(0, dtype=np.int64), sizes != 0
     if isinstance(X, list | tuple) or (isinstance(X, np.ndarray) and (X.dtype == object or X.ndim == 3)):
         present = np.fromiter((_size(item) > 0 for item in X), np.bool_, len(X))
-        return X if present.all() else _Left(X, present), None, present
+        return X if present.all() else _NonEmpty(X, present), None, present
     return X, lengths, np.ones(len(X) if hasattr(X, "__len__") else 1, dtype=bool)
 
 
-class _Left(list[Any]):
+class _NonEmpty(list[Any]):
     """The examples that are not empty, with their numbers among all."""
 
     def __init__(self, X: Any, present: NDArray[np.bool_]) -> None:
@@ -210,7 +210,7 @@ class _Left(list[Any]):
 
 
 def with_empty(answers: list[Any], present: NDArray[np.bool_], nothing: Callable[[], Any]) -> list[Any]:
-    """Answers of all examples, ``nothing()`` for those that `without_empty` left out."""
+    """Return the answers of all examples, with ``nothing()`` for those that `without_empty` left out."""
     if present.all():
         return answers
     given = iter(answers)
@@ -218,19 +218,19 @@ def with_empty(answers: list[Any], present: NDArray[np.bool_], nothing: Callable
 
 
 def is_flat(y: Any) -> bool:
-    """Whether labels are an array of those of all parts, and not one item for each sequence."""
+    """Return True if labels are one array for all parts, not one item for each sequence."""
     return isinstance(y, np.ndarray) and y.ndim == 1 and y.dtype != object
 
 
 def given_as_lists(y: Any) -> bool:
-    """Whether labels are lists of lists, and not of arrays, nor an array."""
+    """Return True if labels are lists of lists, not arrays."""
     if isinstance(y, np.ndarray) and y.dtype != object:
         return False
     return isinstance(next(iter(y), None), list | tuple)
 
 
 def _size(item: Any) -> int:
-    """Parts of an example; 1 if it has no length."""
+    """Number of an example's parts; 1 if it has no length."""
     if sparse.issparse(item):
         return int(item.shape[0])
     try:
@@ -286,7 +286,7 @@ def _checked(parts: Any, offsets: Offsets, numbers: NDArray[np.int64] | None) ->
 
 
 def _holds_names(items: list[Any]) -> bool:
-    """Whether parts are dicts or lists of strings."""
+    """Return True if parts are dicts or lists of strings."""
     part = next((item[0] for item in items if isinstance(item, list | tuple) and item), None)
     return isinstance(part, Mapping) or (
         isinstance(part, list | tuple | set | frozenset) and isinstance(next(iter(part), None), str)

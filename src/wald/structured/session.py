@@ -1,4 +1,4 @@
-"""Sequences on their way through a chain."""
+"""Work on sequences with a chain, state by state."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from .sequences import labels_of
 
 State = NDArray[np.bool_]
 
-#: Of more labels, `ChainSession.part_features` gives the first three alone, and scores are not kept.
+#: With more labels, `ChainSession.part_features` gives only the margins of the best label, and scores are not kept.
 _MOST_LABELS = 64
 
 
 class ChainSession:
-    """Sequences on their way through a chain: what was bought of them, and what it says.
+    """Sequences that a chain works on: the features bought for them, and the answers that these give.
 
-    A state, a boolean array (n_parts, n_groups - 1), says which parts have which costly groups. Asking for an answer
-    under a state extracts what it needs and was not extracted before. Answers are codes, indices of the model's
+    A state, a boolean array (n_parts, n_groups - 1), says which parts have which costly groups. Computing an answer
+    under a state extracts the features that it needs and that are missing. Answers are codes, indices of the model's
     ``classes_``, one per part; with ``examples``, indices of sequences, they are for the parts of these
     sequences only, in this order, and only these are worked on.
 
@@ -32,7 +32,7 @@ class ChainSession:
     features : LazyFeatures
     n_threads : int
     scale : float, default=1.0
-        Makes scores logarithms of probabilities, roughly; for `evidence`.
+        Factor that turns scores into approximate logarithms of probabilities, for `evidence`.
     as_lists : bool, default=False
         Whether `answers` are lists of Python's own strings and numbers, or arrays.
 
@@ -89,11 +89,11 @@ class ChainSession:
 
     @property
     def bought(self) -> State:
-        """Which parts have which costly groups so far: (n_parts, n_groups - 1)."""
+        """State (n_parts, n_groups - 1) of the costly groups extracted so far."""
         return self.features.bought
 
     def codes(self, y: Any) -> NDArray[np.int32]:
-        """Labels as codes (n_parts,); -1 for labels that the model has not met."""
+        """Labels as codes (n_parts,); -1 for labels unknown to the model."""
         labels = labels_of(y, self.sequences)
         at = np.minimum(np.searchsorted(self._classes, labels), len(self._classes) - 1)
         return np.where(self._classes[at] == labels, at, -1).astype(np.int32)
@@ -119,7 +119,7 @@ class ChainSession:
         return self._chain.predict(self.features.stores, bits, self.offsets, chosen, self._cheap, self._n_threads)[0]
 
     def node_scores(self, state: ArrayLike, examples: ArrayLike | None = None) -> NDArray[np.float32]:
-        """Scores (n_parts, n_classes) of labels, neighbours left aside."""
+        """Scores (n_parts, n_classes) of labels, without those of pairs of neighbours."""
         bits, chosen = self._bought(state, examples)
         return self._chain.scores(self.features.stores, bits, self.offsets, chosen, self._cheap, self._n_threads)
 
@@ -134,7 +134,7 @@ class ChainSession:
         return self._chain.marginals(scores, self._ends(examples), scale, self._n_threads)
 
     def confidence(self, state: ArrayLike, examples: ArrayLike | None = None) -> NDArray[np.float32]:
-        """By how much the best labelling beats the best one with another label at each part: (n_parts,)."""
+        """Margin of the best labelling over the best one with another label at each part: (n_parts,)."""
         scores = self.max_marginals(state, examples)
         if scores.shape[1] == 1:
             return np.zeros(len(scores), dtype=np.float32)
@@ -142,10 +142,10 @@ class ChainSession:
         return np.asarray(two[:, 1] - two[:, 0])
 
     def part_features(self) -> NDArray[np.float32]:
-        """What the cheap group alone says of each part, neighbours left aside: (n_parts, 2 or 2 + n_classes).
+        """Features of each part from the cheap group, without neighbours: (n_parts, 2 or 2 + n_classes).
 
-        By how much the best label beats the second and the third; and, where there are at most 64 labels, how much less
-        than the best each one scores.
+        The margins of the best label over the second and the third; and, where there are at most 64 labels, the
+        difference of each label's score from the best one's.
         """
         if self._part_features is None:
             few = len(self._classes) <= _MOST_LABELS
@@ -155,12 +155,12 @@ class ChainSession:
         return self._part_features
 
     def evidence(self, state: ArrayLike, examples: ArrayLike | None = None) -> NDArray[np.float32]:
-        """What an answer under a state rests on: (n_parts, 11).
+        """Features of the answer under a state: (n_parts, 11).
 
-        By how much the best labelling beats the best ones with the second and the third label of a part; the codes of
-        the first two labels; the three largest probabilities of labels, and that of the best labelling's label; by how
-        much the part's own scores, neighbours left aside, put one label before all others, its code, and how much less
-        the best labelling's label scores.
+        The margins of the best labelling over the best ones with the second and the third label of a part; the codes of
+        the first two labels; the three largest probabilities of labels, and that of the best labelling's label; and,
+        from the part's own scores without neighbours, the margin of the best label, its code, and how much less the
+        best labelling's label scores.
         """
         bits, chosen = self._bought(state, examples)
         if self._cheap is None and len(self._classes) <= _MOST_LABELS:

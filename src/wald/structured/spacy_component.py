@@ -23,7 +23,7 @@ from .parser import DependencyParser
 FILE = "parser.wald"
 #: The parser's parameters; ``single_root`` is none of them: to spaCy, a second root is a second sentence.
 SETTINGS = {k: v for k, v in DependencyParser(random_state=0).get_params().items() if k != "single_root"}
-#: What the treebank refuses within a form, and spaCy does not.
+#: Characters that a treebank refuses within a form, but spaCy does not.
 _MARKS = {ord(mark): "\ufffd" for mark in "\0\t\n\r"}
 
 
@@ -212,7 +212,7 @@ class WaldParser(Pipe):
         return to_bytes(self.parser) if self._is_fitted() else b""
 
     def from_bytes(self, raw: bytes, *, exclude: Iterable[str] = ()) -> Self:
-        """Take the parser from what `to_bytes` gave, but for ``n_jobs``, which stays.
+        """Load the parser from the bytes that `to_bytes` returned, except ``n_jobs``, which stays.
 
         Parameters
         ----------
@@ -312,7 +312,7 @@ def _trees(doc: Doc) -> Iterator[list[tuple[str, str, str, int, str]]]:
 
 
 def _head(token: Token, numbers: dict[int, int]) -> int | None:
-    """Number of the word that a word hangs on, maybe by way of white space; 0 for a root, None if there is none."""
+    """Number of a word's head, found past white space; 0 for a root, None if there is none."""
     if token.head == token:
         return 0
     head = token.head

@@ -72,7 +72,7 @@ def all_claims(tables: Tables) -> list[Claim]:
 
 
 def speed_in_training(tables: Tables) -> Claim:
-    """Whether every reading reads less than everything, in every epoch."""
+    """Claim: every reading reads less than everything, in every epoch."""
     said, throughout = [], True
     for data in data_sets(tables["epochs"]):
         shares, times = [], []
@@ -144,7 +144,7 @@ def beats_a_budget(tables: Tables) -> Claim:
 
 
 def at_most_delta(records: Sequence[Record]) -> Claim:
-    """Whether the true stop error, of the kind that a reading bounds, stays below delta."""
+    """Claim: the true stop error, of the kind that a reading bounds, stays below delta."""
     kept = {}
     for reading in (*READINGS, HELD):
         own = select(records, reading=reading)
@@ -164,8 +164,8 @@ def at_most_delta(records: Sequence[Record]) -> Claim:
 
 
 def law_of_eq4(records: Sequence[Record]) -> Claim:
-    """How the two readings of equation (4) grow with n."""
-    printed, centred = (fitted_exponents(records, name)[0] for name in ("printed", "centred"))
+    """Growth of the two readings of equation (4) with n."""
+    published, centred = (fitted_exponents(records, name)[0] for name in ("printed", "centred"))
     longest, delta = max(int(r["n"]) for r in records), 0.01
     cost = {
         name: over_seeds(per_seed(select(records, regime=name, n=longest, delta=delta), "mean_terms"))
@@ -176,7 +176,7 @@ def law_of_eq4(records: Sequence[Record]) -> Claim:
         "The same of equation (4).",
         f"The same walks, n from {number(min(LENGTHS))} to {number(max(LENGTHS))}, δ from {number(max(COST_DELTAS))} "
         f"to {number(min(COST_DELTAS))}. Centred, E[T] grows as n to the {interval(centred)}; as published, to the "
-        f"{interval(printed)}, for its level sinks below 0 where rows drift: at n = {number(longest)} and δ = "
+        f"{interval(published)}, for its level sinks below 0 where rows drift: at n = {number(longest)} and δ = "
         f"{delta:g} rows are left after {interval(cost['printed'])} terms, whatever they hold, against "
         f"{interval(cost['centred'])} centred.",
         "holds centred" if holds else "holds centred, as a bound" if centred.high <= 0.5 + NEAR else "does not hold",

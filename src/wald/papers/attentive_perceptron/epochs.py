@@ -29,7 +29,7 @@ def contenders(chosen: Mapping[tuple[str, str], Contender]) -> list[tuple[str, C
 
 
 def race(task: Task, seed: int, chosen: Mapping[tuple[str, str], Contender]) -> Tables:
-    """Train every contender on all training rows, one after the other, and test it after every epoch.
+    """Train every contender in turn on all training rows, and test it after every epoch.
 
     Returns
     -------

@@ -16,7 +16,7 @@ from .epochs import DEFAULT, Tables
 from .learners import NAMES, READINGS
 from .material import DESCRIPTIONS, HELD_OUT
 
-#: What each picture shows, for those that stand on the page.
+#: Captions of the pictures that the page shows.
 _SHOWN = {
     "over-epochs": "Features seen, updates, test error and time over the epochs",
     "error-against-features": "Held-out error above the full learner's against features seen, every setting tried",

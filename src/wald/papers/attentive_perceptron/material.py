@@ -45,7 +45,7 @@ class Task:
 
     @property
     def sparse(self) -> bool:
-        """Whether rows are CSR, and features counted in non-zeros."""
+        """True if rows are CSR; their features are then counted in non-zeros."""
         return bool(sparse.issparse(self.X))
 
     @property

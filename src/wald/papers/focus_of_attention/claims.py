@@ -58,7 +58,7 @@ def all_claims(tables: Tables) -> list[Claim]:
 
 
 def conservative(records: Sequence[Record]) -> Claim:
-    """Whether the error seen stays below the one requested."""
+    """Claim: the observed error stays below the requested one."""
 
     def seen(drift: str, delta: float) -> Estimate:
         return over_seeds(per_seed(select(records, drift=drift, requested=delta), "seen"))
@@ -82,7 +82,7 @@ def conservative(records: Sequence[Record]) -> Claim:
 
 
 def premise(records: Sequence[Record]) -> Claim:
-    """Whether the law needs terms whose mean does not shrink as their number grows."""
+    """Claim: the law needs terms whose mean does not shrink as their number grows."""
     n, _ = fitted_exponents(records, "thinning")
     longest = max(int(r["n"]) for r in records)
     at = over_seeds(per_seed(select(records, regime="thinning", n=longest, delta=REQUESTED), "mean_terms"))
@@ -100,7 +100,7 @@ def premise(records: Sequence[Record]) -> Claim:
 
 
 def sum_of_errors(tables: Tables) -> Claim:
-    """Whether stop errors add to the full model's errors."""
+    """Claim: stop errors add to the full model's errors."""
     said, gaps = [], []
     for data in data_sets(tables):
         figures = {}
@@ -122,7 +122,7 @@ def sum_of_errors(tables: Tables) -> Claim:
 
 
 def mostly_negatives(tables: Tables) -> Claim:
-    """Whether the rows that the one-sided test rejects are mostly negatives."""
+    """Claim: the rows that the one-sided test rejects are mostly negatives."""
     rejected, negative = [], []
     for data in data_sets(tables):
         chosen = select(tables["curves"], data=data, share=SHARE, predictor="attentive")
@@ -159,7 +159,7 @@ def stop_error(tables: Tables) -> Claim:
 
 
 def steep_fall(tables: Tables) -> Claim:
-    """How much precision falls where the rejected rows, which share one score, begin."""
+    """Loss of precision where the rejected rows, which share one score, begin."""
     said, falls = [], []
     for data in data_sets(tables):
         chosen = select(tables["fall"], data=data, share=SHARE)

@@ -14,7 +14,7 @@ from .material import DESCRIPTIONS
 from .predictors import EVERY
 from .tradeoff import PART, RISK, SHARES, Tables
 
-#: Pictures that stand on the page itself.
+#: Pictures that the page shows.
 _SHOWN = ("stop-error-against-terms", "terms-at-one-in-a-thousand")
 
 _HEAD = """\

@@ -1,4 +1,4 @@
-"""The contenders: the budgeted and the attentive predictor and our ladder, whose terms are support vectors.
+"""The compared predictors: the budgeted and the attentive one and our ladder, whose terms are support vectors.
 
 A predictor is fitted on plan rows. Shown other rows it gives a `Run`, which says for every setting of its one number
 what each row costs, how it is answered and how it is ranked.
@@ -36,7 +36,7 @@ LEAST_CERTIFICATE = 0.1
 
 
 class Outcome(NamedTuple):
-    """Of every row: terms evaluated, code answered, score to rank by, and whether it exits early."""
+    """The outcome of every row: terms evaluated, code answered, score to rank by, and whether it exits early."""
 
     cost: NDArray[np.float64]
     codes: NDArray[np.int32]

@@ -139,7 +139,7 @@ def _figures(outcome: Outcome, rows: Rows, n_terms: int) -> Record:
 
 
 def _fall(outcome: Outcome, rows: Rows) -> Record:
-    """Where the precision of the attentive predictor falls: at the recall that the rows not rejected reach."""
+    """Precision of the attentive predictor around the recall that the rows not rejected reach, where it falls."""
     kept = ~outcome.early
     recall = float((kept & rows.labels).sum() / rows.labels.sum())
     beyond = (min(1.0, recall + BEYOND),)
@@ -184,7 +184,7 @@ def _at_risk(
 
 
 def _known(material: Material, plan: Rows, ladder: Run) -> Record:
-    """How many terms the best linear estimate needs to explain the score, and how many independent terms there are."""
+    """Number of terms that the best linear estimate needs to explain the score, and number of independent terms."""
     residual = ladder.estimates - ladder.scores[:, None]
     known = 1.0 - residual.var(axis=0) / ladder.scores.var()
     terms_for = {

@@ -12,7 +12,7 @@ from .curves import Tables
 from .figures import above, budgets, data_sets, full_time, lost, pooled, ran, time_of
 from .times import NOTHING
 
-#: The highest of the low budgets, which stands for them; and half of the costly features.
+#: The highest of the low budgets, at which they are judged; and half of the costly features.
 LOW, HALF = 0.2, 0.5
 #: The largest loss that counts as negligible.
 NEGLIGIBLE = 0.002
@@ -67,7 +67,7 @@ def all_claims(tables: Tables) -> list[Claim]:
 
 
 def saving(tables: Tables) -> Claim:
-    """How many costly features can be left out at the accuracy of all of them."""
+    """Share of the costly features that can be left out at the accuracy of all of them."""
     saved = {name: 1 - pooled(tables, "OCR", name).within(NOTHING_LOST) for name in (*ONE_SHOT, "iterated")}
     full = pooled(tables, "OCR", "one-shot").full
     best = max(saved[name] for name in ONE_SHOT)
@@ -123,7 +123,7 @@ def complex_and_simple(tables: Tables) -> Claim:
 
 
 def first_steps(tables: Tables) -> Claim:
-    """How soon the anytime policy gains."""
+    """Claim: the anytime policy gains early."""
     curve = pooled(tables, "OCR", "anytime", "each")
     cheap, full = float(curve.accuracy[0]), curve.full
     gained = {share: (curve.at(share) - cheap) / (full - cheap) for share in (0.1, 0.2, 0.3, 0.5)}
@@ -268,7 +268,7 @@ def reach(records: Sequence[Record]) -> Claim:
 
 
 def depth(tables: Tables) -> Claim:
-    """Whether costly features go to words of low depth in the tree."""
+    """Claim: costly features go to words of low depth in the tree."""
     said, concentrated = [], {}
     for data in dict.fromkeys(str(r["data"]) for r in tables["depths"]):
         own = select(tables["depths"], data=data, policy="one-shot")

@@ -10,7 +10,7 @@ from .._common import Record
 from .contenders import Contender
 from .curves import Fitted
 
-#: Depths that are distinguished; deeper words count with the last. The root word has depth 0.
+#: Largest depth that is counted separately; deeper words count with it. The root word has depth 0.
 DEEPEST = 7
 #: The budget, and the policies whose purchases are counted.
 SHARE = 0.3
@@ -18,7 +18,7 @@ COUNTED = (Contender("one-shot"), Contender("iterated"))
 
 
 def depths_of(heads: NDArray[np.int32], offsets: NDArray[np.int64]) -> NDArray[np.int64]:
-    """How many words lie between every word and the root of its tree, the word itself left out.
+    """Depth of every word: the number of its ancestors in the tree.
 
     Examples
     --------
@@ -41,14 +41,14 @@ def depth_counts(fitted: Fitted) -> list[Record]:
     session = fitted.model.open(split.X_test)
     offsets = np.asarray(session.offsets)
     depth = np.minimum(depths_of(session.codes(split.y_test), offsets), DEEPEST)
-    of = np.repeat(split.seeds, np.diff(offsets))
+    seeds = np.repeat(split.seeds, np.diff(offsets))
     records: list[Record] = []
     for contender in COUNTED:
         predictor = fitted.predictors[contender, SHARE]
         state = acquire(predictor.policy, session, predictor.threshold_, decode=False).state[:, 0]
-        for seed in np.unique(of):
+        for seed in np.unique(seeds):
             for d in range(DEEPEST + 1):
-                here = (of == seed) & (depth == d)
+                here = (seeds == seed) & (depth == d)
                 records.append(
                     {
                         "data": split.data,

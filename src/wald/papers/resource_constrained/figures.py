@@ -46,7 +46,7 @@ def data_sets(tables: Tables) -> list[str]:
 
 
 def ran(data: str, policy: str, spend: str = "mean") -> bool:
-    """Whether a policy runs on a data set."""
+    """Return True if a policy runs on a data set."""
     return Contender(policy, spend) in CONTENDERS[data]
 
 
@@ -100,18 +100,18 @@ def lost(tables: Tables, data: str, policy: str, share: float, spend: str = "mea
 
 
 def time_of(tables: Tables, data: str, policy: str, share: float, spend: str = "mean") -> Record:
-    """Where time goes, of a policy at a budget; of ``EVERYTHING`` at 1."""
+    """Times of a policy at a budget; ``EVERYTHING`` has the budget 1."""
     (record,) = select(tables["times"], data=data, policy=policy, spend=spend, requested=share)
     return record
 
 
 def full_time(tables: Tables, data: str) -> Record:
-    """Where time goes with everything bought."""
+    """Times with everything bought."""
     return time_of(tables, data, EVERYTHING, 1.0)
 
 
 def speed(tables: Tables, data: str, way: tuple[str, float], subset: str = "test") -> Record:
-    """How fast a way to parse is."""
+    """Speed of a way to parse."""
     (record,) = select(tables["speeds"], data=data, subset=subset, filter=way[0], margin=way[1])
     return record
 

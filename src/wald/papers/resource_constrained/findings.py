@@ -19,7 +19,7 @@ from .parsing import all_parsing_claims, treebanks
 from .resampling import CONFIDENCE, RISK
 from .times import EVERYTHING, NOTHING
 
-#: What each picture shows, for those that stand on the page.
+#: Captions of the pictures that the page shows.
 SHOWN = {
     "accuracy-against-features": "Accuracy against the share of costly features",
     "accuracy-against-time": "Accuracy against total time: features, policy and every inference",
@@ -117,7 +117,7 @@ def _by_budget(tables: Tables, data: str) -> str:
     for contender in CONTENDERS[data]:
         curve = pooled(tables, data, *contender)
         points = [f"{100 * curve.at(share):.2f}" for share in shares]
-        if contender.spend == "each":  # what each example may spend at most is rounded down to whole parts
+        if contender.spend == "each":  # each example's limit is rounded down to whole parts
             points = [f"{100 * a:.2f}" for a in curve.accuracy[1:-1]]
         lines.append((contender.name, *points, *(percent(curve.within(loss), 2) for loss in (0.001, 0.003))))
     head = (data, *(percent(share) for share in shares), "within 0.1", "within 0.3")
@@ -176,7 +176,7 @@ def _fastest(tables: Tables) -> list[tuple[str, ...]]:
 
 
 def certificates(records: Sequence[Record]) -> str:
-    """How often the certificates of a budget were violated, and what they cost."""
+    """Frequency of violated certificates of a budget, and the costs under them."""
     violated = sum(int(r["violated"]) for r in records)
     certified = sum(r["status"] == "certified" for r in records)
     share, best = float(np.mean([float(r["share"]) for r in records])), float(records[0]["best_share"])

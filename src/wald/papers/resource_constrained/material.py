@@ -54,7 +54,7 @@ class Split:
 
 
 class Source(NamedTuple):
-    """Where splits come from.
+    """A loader of splits.
 
     Attributes
     ----------
@@ -227,5 +227,5 @@ def describe(split: Split) -> Record:
 
 def right_by_seed(right: NDArray[np.bool_], offsets: ArrayLike, seeds: NDArray[np.int64]) -> dict[int, tuple[int, int]]:
     """Right parts and all parts, of the examples of every seed."""
-    of = np.repeat(seeds, np.diff(np.asarray(offsets)))
-    return {int(s): (int(np.count_nonzero(right[of == s])), int(np.count_nonzero(of == s))) for s in np.unique(seeds)}
+    own = np.repeat(seeds, np.diff(np.asarray(offsets)))
+    return {int(s): (int(np.count_nonzero(right[own == s])), int(np.count_nonzero(own == s))) for s in np.unique(seeds)}

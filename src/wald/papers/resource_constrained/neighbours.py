@@ -13,11 +13,11 @@ Parts = NDArray[np.int64]
 
 #: Columns of a token: its number, its sentence, its form, and the forms before and behind it (0: none).
 TOKEN, SENTENCE, FORM, BEFORE, BEHIND = range(5)
-#: Columns that forms, and n-grams of characters, are spread over.
+#: Columns to which forms, and n-grams of characters, are hashed.
 _FORMS, _GRAMS = 2**15, 2**14
 #: Weight of a neighbouring word beside the spelling, and lengths of n-grams.
 _BESIDE, _LENGTHS = 0.4, (2, 3, 4)
-#: Tokens that are searched, how many of them answer, tokens compared at a time.
+#: Number of tokens to search, of nearest tokens to use, and of tokens compared at a time.
 _SEARCHED, _NEAREST, _CHUNK = 6_000, 15, 256
 
 
@@ -66,7 +66,7 @@ def forms_of(*banks: Any) -> Forms:
 
 
 def one_hot(parts: Parts) -> Any:
-    """Which form a token has: CSR (n, 2^15)."""
+    """Indicators of tokens' forms: CSR (n, 2^15)."""
     n = len(parts)
     columns = parts[:, FORM] % _FORMS
     return sparse.csr_matrix((np.ones(n, np.float32), columns, np.arange(n + 1)), shape=(n, _FORMS))
@@ -80,16 +80,16 @@ class Neighbours:
     tokens : Tokens
         Answers come from a sample of them, never from a token's own sentence.
     spelling : list of str
-        Of every form.
+        Spelling of every form.
 
     Attributes
     ----------
-    live : bool
-        Whether to search for the tokens that were remembered, too: for measuring time.
+    always_searches : bool
+        Whether to search for remembered tokens, too, which is for measuring time.
     """
 
     def __init__(self, tokens: Tokens, spelling: list[str]) -> None:
-        self.live = False
+        self.always_searches = False
         self._known: NDArray[np.float32] | None = None
         self._grams = _spelt(spelling)
         parts, tags = np.concatenate(tokens.sentences), np.concatenate(tokens.tags)
@@ -109,7 +109,7 @@ class Neighbours:
 
     def __call__(self, parts: Parts) -> NDArray[np.float32]:
         """Share of every tag among the nearest tokens, by similarity, and the similarity of the nearest."""
-        if self._known is None or self.live:
+        if self._known is None or self.always_searches:
             return self._searched(parts)
         return self._known[parts[:, TOKEN]]
 

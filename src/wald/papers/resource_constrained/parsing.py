@@ -49,8 +49,8 @@ def treebanks(tables: Tables) -> list[str]:
 def chosen(tables: Tables, data: str, loss: float) -> Chosen:
     """Take the smallest margin that loses no more on the development sentences, and measure it on test sentences."""
 
-    def best(subset: str, of: str) -> float:
-        return max(pooled_uas(tables, of, way, subset) for way in (UNFILTERED, FILTERED))
+    def best(subset: str, treebank: str) -> float:
+        return max(pooled_uas(tables, treebank, way, subset) for way in (UNFILTERED, FILTERED))
 
     reference = best("dev", CHOOSES)
     fits = [m for m in MARGINS if reference - pooled_uas(tables, CHOOSES, Way("slack", m), "dev") <= loss]
@@ -106,7 +106,7 @@ def other_systems(tables: Tables) -> Claim:
 
 
 def settings() -> Claim:
-    """How this run differs from the paper's."""
+    """Describe how this run differs from the paper's."""
     return Claim(
         "6 877 words of letters of 16×8 pixels, HOG with 3×3 cells, 90 % train and 10 % test; Penn Treebank, sections "
         "02–22 train and 23 tests; averaged perceptron, rate 0.1, 50 epochs.",

@@ -175,7 +175,7 @@ def draw_times(tables: Tables) -> Figure:
 
 
 def draw_variants(tables: Tables) -> Figure:
-    """What the paper's one-shot policies lose against all features."""
+    """Losses of the paper's one-shot policies against all features."""
     data = [name for name in data_sets(tables) if ran(name, "simple, parsimonious")]
     figure = Figure(figsize=(PAGE_WIDTH, 2.8), layout="constrained")
     panels = figure.subplots(1, len(data), squeeze=False)[0]
@@ -192,7 +192,7 @@ def draw_variants(tables: Tables) -> Figure:
 
 
 def draw_equal_shares(tables: Tables) -> Figure:
-    """What policies lose when money cannot move between examples."""
+    """Losses of policies when the budget cannot move between examples."""
     data = [name for name in data_sets(tables) if ran(name, "anytime", "each")]
     figure = Figure(figsize=(PAGE_WIDTH, 2.6), layout="constrained")
     panels = figure.subplots(1, len(data), squeeze=False)[0]

@@ -1,4 +1,4 @@
-"""How often a certificate is violated, on examples drawn repeatedly from a population with known gaps."""
+"""Frequency of violated certificates, on examples drawn repeatedly from a population with known gaps."""
 
 from __future__ import annotations
 

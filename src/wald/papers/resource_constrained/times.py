@@ -17,9 +17,9 @@ from .neighbours import Neighbours
 
 #: Budgets at which time is measured.
 TIMED = (0.1, 0.2, 0.3, 0.5, 0.75)
-#: Repetitions, of which the median counts.
+#: Repetitions; their median is reported.
 _REPEATS = 3
-#: One run is enough from so many microseconds a part: other programs disturb it little.
+#: From this many microseconds a part one run is enough, as other programs disturb it little.
 _LONG = 20.0
 #: Names of the policies that buy nothing and everything.
 NOTHING, EVERYTHING = "nothing", "everything"
@@ -45,7 +45,7 @@ class CountingSession(MeteredSession):
 
 def measure(fitted: Fitted) -> list[Record]:
     """Microseconds a part of every contender at every budget, and of nothing and everything bought."""
-    _search_live(fitted.model, True)
+    _search_always(fitted.model, True)
     try:
         records = [_record(fitted, name, "mean", float(name == EVERYTHING), None) for name in (NOTHING, EVERYTHING)]
         for contender in CONTENDERS[fitted.split.data]:
@@ -54,7 +54,7 @@ def measure(fitted: Fitted) -> list[Record]:
                     predictor = fitted.predictors[contender, share]
                     records.append(_record(fitted, contender.policy, contender.spend, share, predictor))
     finally:
-        _search_live(fitted.model, False)
+        _search_always(fitted.model, False)
     return records
 
 
@@ -92,8 +92,8 @@ def _run(fitted: Fitted, share: float, predictor: Any) -> dict[str, float]:
     }
 
 
-def _search_live(model: Any, live: bool) -> None:
-    """Let the tagger's second model search for tokens that it remembers, too."""
+def _search_always(model: Any, always: bool) -> None:
+    """Set whether the tagger's second model searches for tokens that it remembers, too."""
     for group in getattr(model, "groups", None) or ():
         if isinstance(group.extract, Neighbours):
-            group.extract.live = live
+            group.extract.always_searches = always

@@ -20,12 +20,12 @@ from .linear import LinearScore, Scaling
 from .segments import parts_of, ranks
 from .targets import Objective, successors
 
-#: Values are sums of prices, so that the same one may come out in two ways.
+#: Values are sums of prices, so that equal ones may differ by rounding.
 _ROUNDING = 1e-9
 
 
 class Step(NamedTuple):
-    """An example on its way: what was bought, the answer, and what that cost."""
+    """One answer of a stream: what was bought, the answer, and its cost."""
 
     state: State
     prediction: Any
@@ -40,9 +40,9 @@ class AnytimePolicy(Policy):
     tradeoff : float, default=0.3
         As in `OneShotPolicy`.
     t_max : int, default=6
-        Steps that the score learns from; it is the same one for all steps.
+        Steps that the score learns from; all steps share one score.
     C : float, default=100.0
-        How closely the score fits, as in `OneShotPolicy`.
+        Strength of the fit, as in `OneShotPolicy`.
     cv : int, "prefit" or sequence of Fold, default=5
         As in `IteratedPolicy`.
     random_state : int, RandomState instance or None, default=None
@@ -60,11 +60,12 @@ class AnytimePolicy(Policy):
     and then takes the step. Algorithm 2 as published buys one group more than the budget allows; this one stops before.
 
     Equation 8 has W(s) = max C - C(s). Here it is max(C0 - C(s), 0), where C0 is the value of the cheapest addition
-    that changes no answer. Counted from the worst addition, one that spoils an answer gives a weight to all that
-    change nothing, in sum more than any gain has, and the score learns to distinguish these.
+    that changes no answer. With C counted from the worst addition, a single addition that spoils an answer would give a
+    weight to all additions that change nothing, in sum more than any gain has, and the score would learn to distinguish
+    these.
 
-    Scores compare an example's own parts. With ``BudgetedPredictor(spend="each")`` that is all that is needed; with
-    ``spend="mean"``, one threshold for all examples, other policies use the money better.
+    Scores compare parts of the same example. This suffices for ``BudgetedPredictor(spend="each")``; with
+    ``spend="mean"``, which has one threshold for all examples, other policies use the budget better.
 
     Examples
     --------
@@ -115,13 +116,13 @@ class AnytimePolicy(Policy):
         folds = crossfit(model, X, y, cv=self.cv, groups=groups, random_state=seed)
         walks = [_Walk(Objective(fold, float(self.tradeoff), prices / prices.sum())) for fold in folds]
         self.score_ = LinearScore(np.zeros(walks[0].width, dtype=np.float32), 0.0)
-        lessons: list[_Lesson] = []
+        batches: list[_Successors] = []
         for _ in range(self.t_max):
-            seen = [lesson for walk in walks if (lesson := walk.look()) is not None]
-            if not seen:
+            found = [batch for walk in walks if (batch := walk.evaluate()) is not None]
+            if not found:
                 break
-            lessons += seen
-            self.score_ = _learned(lessons, float(self.C))
+            batches += found
+            self.score_ = _learned(batches, float(self.C))
             for walk in walks:
                 walk.take(self.score_)
         return self
@@ -146,7 +147,8 @@ class AnytimePolicy(Policy):
         Yields
         ------
         Step
-            ``state`` (n_parts, K), ``prediction``, ``cost`` of all parts together. An iterator may be left at any time.
+            ``state`` (n_parts, K), ``prediction``, ``cost`` of all parts together. The iterator may be dropped at any
+            time.
         """
         costs = np.asarray(self.model_.group_costs_, dtype=np.float64)
         session = self.model_.open([x])
@@ -164,8 +166,8 @@ class AnytimePolicy(Policy):
             yield step(state)
 
 
-class _Lesson(NamedTuple):
-    """Successors of some examples: what they look like, what each weighs, and where each example's begin and end."""
+class _Successors(NamedTuple):
+    """Successors of some examples: their rows, their weights, and where those of each example begin and end."""
 
     rows: Rows
     weight: NDArray[np.float64]
@@ -173,7 +175,7 @@ class _Lesson(NamedTuple):
 
 
 class _Walk:
-    """The examples of a fold, each taking a step at a time."""
+    """The examples of a fold, to each of which one group is added at a step."""
 
     def __init__(self, objective: Objective) -> None:
         self.objective, self.session = objective, objective.fold.session
@@ -185,8 +187,8 @@ class _Walk:
         """Features of a row."""
         return int(self._rows(np.array([0]), np.array([0]), np.array([0])).shape[1])
 
-    def look(self) -> _Lesson | None:
-        """Evaluate all successors; what there is to learn from them, if there is something."""
+    def evaluate(self) -> _Successors | None:
+        """Evaluate all successors; return those of examples with a weight, or None if no example has any left."""
         offsets = np.asarray(self.session.offsets)
         lacks = np.add.reduceat(~self.state.all(axis=1), offsets[:-1], dtype=np.int64)[self.active] > 0
         self.active = self.active[lacks]
@@ -198,13 +200,13 @@ class _Walk:
         worth = idle[self._owners] - values
         weight = np.where(worth > _ROUNDING, worth, 0.0)
         self._seen = self._rows(self.active, *self._items)
-        tells = (np.maximum.reduceat(weight, ends[:-1]) > 0)[self._owners]
-        lengths = np.diff(ends)[np.maximum.reduceat(weight, ends[:-1]) > 0]
+        weighted = np.maximum.reduceat(weight, ends[:-1]) > 0
+        kept, lengths = weighted[self._owners], np.diff(ends)[weighted]
         self._ends = ends
-        return _Lesson(self._seen[tells], weight[tells], np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64))
+        return _Successors(self._seen[kept], weight[kept], np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64))
 
     def take(self, score: LinearScore) -> None:
-        """Add what scores best, to each example."""
+        """Add the successor with the best score to each example."""
         if len(self.active):
             best = ranks(score(self._seen), self._ends) == 0
             self.state[self._items[0][best], self._items[1][best]] = True
@@ -218,12 +220,12 @@ class _Walk:
         return for_group(rows, groups, n_groups)
 
 
-def _learned(lessons: list[_Lesson], C: float) -> LinearScore:
-    """The score with the least weighted log loss."""
-    rows = np.concatenate([lesson.rows for lesson in lessons])
-    weight = np.concatenate([lesson.weight for lesson in lessons])
-    begins = np.concatenate([[0], np.cumsum([len(lesson.rows) for lesson in lessons])])
-    ends = np.concatenate([*(lesson.ends[:-1] + b for lesson, b in zip(lessons, begins, strict=False)), begins[-1:]])
+def _learned(batches: list[_Successors], C: float) -> LinearScore:
+    """Return the score with the least weighted log loss."""
+    rows = np.concatenate([batch.rows for batch in batches])
+    weight = np.concatenate([batch.weight for batch in batches])
+    begins = np.concatenate([[0], np.cumsum([len(batch.rows) for batch in batches])])
+    ends = np.concatenate([*(batch.ends[:-1] + b for batch, b in zip(batches, begins, strict=False)), begins[-1:]])
     scaling = Scaling.of(rows) if len(rows) else Scaling(np.zeros(rows.shape[1]), np.full(rows.shape[1], np.inf))
     if not len(rows):
         return LinearScore.unscaled(np.zeros(rows.shape[1]), 0.0, scaling)

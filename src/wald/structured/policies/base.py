@@ -1,4 +1,4 @@
-"""What a policy is: it says how much each part of some examples deserves each costly group."""
+"""The base of policies, which rank the parts of examples by how much they deserve each costly group."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ class Policy(BaseEstimator):
     Attributes
     ----------
     n_rounds : int or None
-        How often priorities are computed at most; None: as long as something is bought.
+        Number of times that priorities are computed at most; None: as long as something is bought.
     pace : float
-        Share of what lies above the threshold that is bought of an example in a round, rounded up, the highest
-        priorities first; in the last round all of it is bought. 0: one (part, group) at a time.
+        Share of an example's (part, group) pairs above the threshold that a round buys, rounded up, the highest
+        priorities first; the last round buys all of them. 0: one pair at a time.
     model_ : StructuredModel
         The model that the policy was fitted for.
 
@@ -54,27 +54,27 @@ class Policy(BaseEstimator):
         -------
         self
         """
-        raise NotImplementedError  # what a policy is about
+        raise NotImplementedError
 
     def priority(self, session: Session, state: State, examples: NDArray[np.int64]) -> NDArray[np.float64]:
-        """How much parts deserve groups under a state.
+        """Priorities of the parts for the groups under a state.
 
         Parameters
         ----------
         session : Session
-            Of examples of the fitted model.
+            A session of the fitted model.
         state : bool ndarray of shape (n_parts, K)
-            Of all of the session's parts.
+            State of all parts of the session.
         examples : int64 ndarray
             The examples in question.
 
         Returns
         -------
         float64 ndarray of shape (n_parts of these examples, K)
-            Larger deserves more; what the state has already counts for nothing. An example's rows depend on that
-            example alone.
+            Larger values deserve more; values of groups that the state already has are ignored. An example's rows
+            depend on that example alone.
         """
-        raise NotImplementedError  # what a policy is about
+        raise NotImplementedError
 
     def _remember(self, model: Any) -> None:
         if not isinstance(model, StructuredModel):

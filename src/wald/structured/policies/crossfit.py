@@ -1,4 +1,4 @@
-"""Predictions for examples that the predictor did not learn from, so that a policy does not see an optimistic one."""
+"""Cross-fitted predictions: each from a model that did not learn from the example, so that none is optimistic."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from ..sequences import Sequences
 
 @dataclass(frozen=True, eq=False)
 class Fold:
-    """Examples held out from a model, on their way through it.
+    """Examples held out from a model, and their session.
 
     Attributes
     ----------
     model : StructuredModel
         It did not learn from these examples.
     session : Session
-        Of these examples.
+        The session of these examples.
     truth : int32 ndarray of shape (n_parts,) or None
         True codes, -1 where the model cannot give them.
     everything : int32 ndarray of shape (n_parts,)
@@ -39,7 +39,7 @@ class Fold:
     everything: NDArray[np.int32]
 
     def loss(self, codes: NDArray[np.int32], parts: Any = slice(None)) -> NDArray[np.float64]:
-        """Loss of each part's code against the truth, 1 where it cannot be given; without truth, against everything."""
+        """Loss of each part against the truth, 1 where the model cannot give it; without truth, against everything."""
         truth = (self.everything if self.truth is None else self.truth)[parts]
         loss = np.ones(len(codes))
         known = truth >= 0
@@ -93,7 +93,7 @@ def crossfit(
         split = KFold(int(cv), shuffle=True, random_state=random_state).split(np.arange(n))
     else:
         split = GroupKFold(int(cv)).split(np.arange(n), groups=np.asarray(groups))
-    codes_alike = {}  # a fold may lack a label or a tag, and their numbers must mean the same in all of them
+    codes_alike = {}  # a fold may lack a label or a tag, yet all folds must number them alike
     requested = signature(model.fit).parameters
     if hasattr(model, "classes_") and "classes" in requested:
         codes_alike = {"classes": model.classes_}
@@ -107,15 +107,15 @@ def crossfit(
 
 
 def extracted_once(model: Any, X: Any) -> Any:
-    """Examples with the features that a model's sessions and its clones would otherwise extract again and again."""
+    """Attach the features of all groups to examples, so that sessions of the model and its clones share them."""
     if not isinstance(model, ChainClassifier) or not isinstance(X, Sequences | list | tuple | np.ndarray):
         return X
-    own = type(model)  # whose methods may expect examples as users have them
+    own = type(model)  # a subclass with methods of its own may expect the user's form of examples
     return model._extracted(X) if own.fit is ChainClassifier.fit and own.open is ChainClassifier.open else X
 
 
 def taken(values: Any, which: NDArray[np.int64]) -> Any:
-    """Some examples, or some of their answers."""
+    """Select examples, or their answers."""
     if isinstance(values, Sequences):
         pieces = [np.arange(*values.offsets[i : i + 2]) for i in which]
         ends = np.concatenate([[0], np.cumsum([len(piece) for piece in pieces])]).astype(np.int64)

@@ -28,9 +28,9 @@ class Acquired:
     codes : int32 ndarray of shape (n_parts,)
         The answers under this state.
     seconds : dict
-        What went into ``"features"``, ``"policy"`` and ``"inference"``.
+        Seconds spent on ``"features"``, ``"policy"`` and ``"inference"``.
     n_rounds : int
-        How often something was bought.
+        Number of rounds in which something was bought.
     """
 
     state: State
@@ -40,14 +40,14 @@ class Acquired:
 
 
 class AcquisitionError(ExtractionError):
-    """Groups could not be extracted; what was predicted before is not lost.
+    """Groups could not be extracted; the exception has the answers that need none of them.
 
     Attributes
     ----------
     answers
         One per example, as the model gives them, from what could be extracted.
     state : bool ndarray of shape (n_parts, K)
-        What these answers rest on.
+        The state under which these answers were computed.
     """
 
     def __init__(self, message: str, answers: Any, state: State) -> None:
@@ -61,7 +61,7 @@ class AcquisitionError(ExtractionError):
 
 @dataclass(frozen=True, eq=False)
 class Allowance:
-    """What one example may spend at most: ``per_part`` times its parts, on groups that cost ``costs`` (K,) a part."""
+    """Limit of one example's spend: ``per_part`` times its parts, on groups that cost ``costs`` (K,) a part."""
 
     per_part: float
     costs: NDArray[np.float64]
@@ -77,21 +77,21 @@ def acquire(
     until: float | None = None,
     decode: bool = True,
 ) -> Acquired:
-    """Let a policy buy what it gives a priority above a threshold, and answer.
+    """Buy the groups to which a policy gives a priority above a threshold, and answer.
 
     Parameters
     ----------
     policy : Policy
         Fitted.
     session : Session
-        Of the policy's model.
+        A session of the policy's model.
     threshold : float
     allowance : Allowance, default=None
         No example spends more than it.
     max_parts : int, default=None
         Longer examples get everything.
     until : float, default=None
-        When to answer from what is there, on the clock of `time.perf_counter`.
+        Time, on the clock of `time.perf_counter`, at which to answer from what was bought so far.
     decode : bool, default=True
         Whether to answer in the end; without, ``codes`` is empty.
 
@@ -102,8 +102,8 @@ def acquire(
 
     Notes
     -----
-    Nothing more is bought once a session has not waited for an extractor any longer (`LazyFeatures.patience`); the
-    answer rests on what is there.
+    Nothing more is bought once an extractor has timed out (`LazyFeatures.patience`); the answer uses what was bought
+    before.
     """
     metered = MeteredSession(session)
     begin, extracted = time.perf_counter(), metered.extraction()
@@ -140,17 +140,17 @@ def rounds(
     max_parts: int | None = None,
     until: float | None = None,
 ) -> Iterator[tuple[State, NDArray[np.int64]]]:
-    """Walk through the states, one a round, each with the examples that it bought something for.
+    """Yield the state after each round, with the examples for which the round bought something.
 
-    The state is one array, written to from round to round. With ``until``, a round is bought in pieces, the highest
-    priorities first, each of which takes a small share of the time left; who walks has to decode, so that it is known
-    how long a piece takes.
+    The state is one array that every round updates. With ``until``, a round is bought in pieces, the highest priorities
+    first, each of which takes a small share of the time left; the caller must decode before it continues, so that the
+    time of a piece includes decoding.
     """
     offsets = np.asarray(session.offsets)
     state = np.ascontiguousarray(session.state() & False)
     active = np.arange(len(offsets) - 1)
     if max_parts is not None:
-        threshold = min(threshold, np.finfo(np.float64).max)  # above which the longest are put
+        threshold = min(threshold, np.finfo(np.float64).max)  # long examples get infinity, which is above it
     done = 0
     clock = None if until is None else _Clock(until)
     while len(active) and (policy.n_rounds is None or done < policy.n_rounds) and not (clock and clock.passed()):
@@ -173,12 +173,12 @@ def rounds(
         else:
             items = np.flatnonzero(chosen.ravel())
             items = items[np.argsort(-priority.ravel()[items], kind="stable")]
-            of = active[owner(ends)]
+            owners = active[owner(ends)]
             while len(items) and (many := clock.affords(len(items))):
                 now, items = items[:many], items[many:]
                 local = now // chosen.shape[1]
                 state[parts[local], now % chosen.shape[1]] = True
-                yield state, np.unique(of[local])
+                yield state, np.unique(owners[local])
                 clock.took(many)
         if done == policy.n_rounds:
             return
@@ -187,20 +187,20 @@ def rounds(
 
 
 def _long(ends: Ends, max_parts: int) -> NDArray[np.bool_]:
-    """Which parts belong to examples with more than so many."""
+    """Mask of the parts of examples with more than `max_parts` parts."""
     return np.asarray((np.diff(ends) > max_parts)[owner(ends)])
 
 
 class _Clock:
-    """How many parts can still be bought before a deadline."""
+    """Estimates how many parts can still be bought before a deadline."""
 
-    #: A piece may take this share of the time left, so that a slow one does little harm.
+    #: A piece may take this share of the time left, so that a slow one hardly overruns the deadline.
     SHARE = 0.25
 
     def __init__(self, until: float) -> None:
         self.until = until
         self.started = 0.0
-        self.each: float | None = None  # seconds a part, of the piece before
+        self.each: float | None = None  # seconds a part in the previous piece
 
     def passed(self) -> bool:
         return time.perf_counter() >= self.until
@@ -221,14 +221,14 @@ class _Clock:
 def choose(
     priority: NDArray[np.float64], lacks: NDArray[np.bool_], ends: Ends, threshold: float, pace: float
 ) -> NDArray[np.bool_]:
-    """What to buy: of each example the best of what lies above a threshold, a share ``pace`` of it, rounded up."""
+    """Choose, for each example, the best share ``pace``, rounded up, of the pairs above a threshold."""
     return _core.choose(_numbers(priority), lacks, ends, threshold, pace)
 
 
 def _afforded(
     chosen: NDArray[np.bool_], priority: NDArray[np.float64], lacks: NDArray[np.bool_], ends: Ends, allowance: Allowance
 ) -> NDArray[np.bool_]:
-    """Of what was chosen, the best that each example's allowance still covers."""
+    """Keep the best of the chosen pairs that each example's allowance still covers."""
     costs = np.ascontiguousarray(allowance.costs, dtype=np.float64)
     return _core.afford(chosen, _numbers(priority), lacks, ends, float(allowance.per_part), costs)
 
@@ -238,7 +238,7 @@ def _numbers(priority: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def answers_of(session: Any, codes: NDArray[np.int32]) -> Any:
-    """Codes as the model's own answers, where the session knows them; else an array or list of codes per example."""
+    """Return the model's own answers if the session gives them; else an array or list of codes per example."""
     if hasattr(session, "answers"):
         return session.answers(codes)
     rows = np.split(codes, np.asarray(session.offsets)[1:-1])
@@ -246,6 +246,6 @@ def answers_of(session: Any, codes: NDArray[np.int32]) -> Any:
 
 
 def cost_of(state: State, offsets: Ends, costs: NDArray[np.float64]) -> NDArray[np.float64]:
-    """What each example cost: (n_examples,)."""
+    """Cost of each example: (n_examples,)."""
     bought = np.add.reduceat(state, offsets[:-1], axis=0, dtype=np.int64)
     return np.asarray(costs[0] * np.diff(offsets) + (bought * costs[1:]).sum(axis=1))

@@ -1,4 +1,4 @@
-"""What a policy knows of a part: what the model says of it and of its neighbours, and what was bought."""
+"""The features of a part that policies use: from the model, for it and its neighbours, and from what was bought."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Rows = NDArray[np.float32]
 
 
 class Known(NamedTuple):
-    """What complex features are made of.
+    """Arrays from which complex features are computed.
 
     Attributes
     ----------
@@ -41,10 +41,10 @@ def rows_of(session: Session, state: State, examples: NDArray[np.int64], feature
     state : bool ndarray of shape (n_parts, K)
     examples : int64 ndarray
     features : {"simple", "complex"}
-        Simple ones need no inference: what `Session.part_features` says of the part, of the one before it and of the
-        one after it, where the part is, and how long the example is. Complex ones look at `Session.evidence` under the
-        state (`Session.confidence`, if there is none), of the part and its neighbours, at its means over the example,
-        and at what was bought for the part, its neighbours and the example; and at `Session.part_features` of the part.
+        Simple ones need no inference: `Session.part_features` of the part, the one before it and the one after it, the
+        part's position, and the example's length. Complex ones are `Session.evidence` under the state
+        (`Session.confidence`, if there is none) of the part and its neighbours, its means over the example, what was
+        bought for the part, its neighbours and the example, and `Session.part_features` of the part.
 
     Returns
     -------
@@ -59,7 +59,7 @@ def rows_of(session: Session, state: State, examples: NDArray[np.int64], feature
 
 
 def known_of(session: Session, state: State, examples: NDArray[np.int64]) -> Known:
-    """Ask the model about some examples."""
+    """Query the model for the features of some examples."""
     found = session.evidence(state, examples) if hasattr(session, "evidence") else None
     if found is None:
         found = np.asarray(session.confidence(state, examples))[:, None]
@@ -68,7 +68,7 @@ def known_of(session: Session, state: State, examples: NDArray[np.int64]) -> Kno
 
 
 def for_group(rows: Rows, group: int | NDArray[np.int64], n_groups: int) -> Rows:
-    """Rows with an indicator of the group in question, where there are several."""
+    """Append an indicator of the group to rows, if there are several groups."""
     if n_groups == 1:
         return rows
     mark = np.zeros((len(rows), n_groups), dtype=np.float32)

@@ -1,4 +1,4 @@
-"""The default policy: buy where the answer is probably wrong, look again, buy again."""
+"""The default policy: buy where the answer is probably wrong, decode again, and repeat."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ class IteratedPolicy(Policy):
     Parameters
     ----------
     target : {"wrong", "differs"}, default="wrong"
-        What is predicted: that a part's answer is not the true one, or, without labels, that it is not the one that
-        the model gives with everything bought.
+        The predicted event: a part's answer is not the true one, or, without labels, not the one that the model gives
+        with everything bought.
     n_rounds : int, default=3
-        How often parts are ranked.
+        Number of times that parts are ranked.
     pace : float, default=0.5
-        Share of the parts above the threshold that an example buys in a round before the last; what they tell about
-        their neighbours may spare these.
+        Share of the parts above the threshold that an example buys in a round before the last; better answers there may
+        make buying for their neighbours unnecessary.
     n_states : int, default=2
         Random states of every example that the trees learn from, besides the one in which nothing is bought.
     max_iter : int, default=100
         Boosted trees.
     cv : int, "prefit" or sequence of Fold, default=5
-        Folds for the predictions that the trees learn from; "prefit": the examples are such that the model did not
-        learn from them, and it is taken as it is. So it is, too, when `fit` gets no labels. Folds that `crossfit`
-        returned are taken as they are: several policies may share them.
+        Folds for the predictions that the trees learn from. "prefit": the model did not learn from the examples, and is
+        used as it is, as always when `fit` gets no labels. Folds that `crossfit` returned are used as they are: several
+        policies may share them.
     random_state : int, RandomState instance or None, default=None
         Draws folds and states.
 
@@ -46,8 +46,8 @@ class IteratedPolicy(Policy):
     trees_ : BoostedTrees
         Log odds of the target.
     repaired_ : float64 ndarray of shape (K,)
-        Share of the parts with the target that lose it when the group is bought wherever it lacks. With several groups,
-        priorities are weighted by it, and by the group's cost.
+        Share of the parts with the target that lose it when the group is bought for every part. With several groups,
+        priorities are weighted by this share, and by the group's cost.
 
     See Also
     --------
@@ -124,7 +124,7 @@ class IteratedPolicy(Policy):
         for fold in crossfit(model, X, y, cv=self.cv, groups=groups, random_state=int(seeds[1])):
             nothing = fold.session.state() & False
             for state in [nothing, *(random_state(fold.session, rng) for _ in range(self.n_states))]:
-                described, event = self._lesson(fold, state)
+                described, event = self._described(fold, state)
                 rows.append(described)
                 events.append(event)
             repaired.append(self._repairs(fold, nothing))
@@ -133,7 +133,7 @@ class IteratedPolicy(Policy):
         return self
 
     def priority(self, session: Session, state: State, examples: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Log probabilities, weighted by what a group repairs for its cost; see `Policy.priority`."""
+        """Log probabilities, weighted by the share that a group repairs over its cost; see `Policy.priority`."""
         chances = self.trees_.chances(known_of(session, state, examples))
         worth = np.log(self.repaired_ / np.asarray(self.model_.group_costs_, dtype=np.float64)[1:])
         return np.asarray(chances[:, None] + (worth - worth.max()))
@@ -143,7 +143,7 @@ class IteratedPolicy(Policy):
             return np.asarray(fold.loss(codes) > 0)
         return np.asarray(codes != fold.everything)
 
-    def _lesson(self, fold: Fold, state: State) -> tuple[Rows, NDArray[np.bool_]]:
+    def _described(self, fold: Fold, state: State) -> tuple[Rows, NDArray[np.bool_]]:
         """Rows and events of the parts that lack a group and whose truth is known."""
         requested = np.any(~state, axis=1)
         if fold.truth is not None:
@@ -153,7 +153,7 @@ class IteratedPolicy(Policy):
         return rows_of(fold.session, state, everyone, "complex")[requested], event[requested]
 
     def _repairs(self, fold: Fold, nothing: State) -> NDArray[np.int64]:
-        """How many parts have the target with nothing bought, and how many lose it with each group everywhere."""
+        """Count the parts that have the target with nothing bought, and those that lose it with each group."""
         event = self._event(fold, fold.session.decode(nothing))
         out = [np.count_nonzero(event)]
         for group in range(nothing.shape[1]):
@@ -164,7 +164,7 @@ class IteratedPolicy(Policy):
 
 
 def random_state(session: Session, rng: np.random.Generator) -> State:
-    """A state as chains see them while they learn: each example with its own probability, a tenth with nothing."""
+    """Draw a state as for training chains: each example has its own probability, a tenth of them nothing."""
     offsets = np.asarray(session.offsets)
     lengths = offsets[1:] - offsets[:-1]
     share = rng.random(len(lengths)) * (rng.random(len(lengths)) >= 0.1)

@@ -25,7 +25,7 @@ class LinearScore:
 
     @classmethod
     def unscaled(cls, weights: NDArray[np.float64], bias: float, scaling: Scaling) -> Self:
-        """The same score for rows as they come, from one for scaled rows."""
+        """Convert a score of scaled rows into one of raw rows."""
         raw = weights / scaling.spread
         return cls(raw.astype(np.float32), float(bias - scaling.mean @ raw))
 

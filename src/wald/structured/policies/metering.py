@@ -1,4 +1,4 @@
-"""Where the time of a prediction goes."""
+"""Timing of a prediction's inferences and extractions."""
 
 from __future__ import annotations
 

@@ -27,22 +27,22 @@ class OneShotPolicy(Policy):
     tradeoff : float, default=0.3
         Wrong parts that one part with all costly groups is worth, when pseudo-labels are searched for.
     pseudo_label : {"trajectory", "parsimonious", "wrong", "differs"}, default="trajectory"
-        What the classifier learns. "trajectory": the best state that greedy additions come by, less what it can do
-        without. "parsimonious": the additions that pay alone. "wrong": the parts that are wrong with nothing bought.
+        Labels of the classifier. "trajectory": the best state on the path of greedy additions, without what it does not
+        need. "parsimonious": the additions that pay alone. "wrong": the parts that are wrong with nothing bought.
         "differs", without labels: the parts whose answer is not the one with everything bought.
     features : {"complex", "simple"}, default="complex"
-        What it sees of a part; simple features need no inference.
+        Features of a part; simple ones need no inference.
     class_weight : "balanced", float or mapping of group names to floats, default="balanced"
-        Weight of the parts that need a group, against 1 for the others: more of it reaches budgets that no ``tradeoff``
-        does. "balanced": together they weigh as much as all others together.
+        Weight of the parts that need a group, against 1 for the others: larger weights reach budgets that no
+        ``tradeoff`` reaches. "balanced": together they weigh as much as all others together.
     importance : bool, default=True
-        Whether examples count by what a mistake can cost.
+        Whether to weight examples by the cost of a mistake.
     tau : float, default=0.0
-        "parsimonious": by more than this must an addition pay.
+        "parsimonious": an addition must lower the objective by more than this.
     t_max : int or None, default=None
         "trajectory": additions at most.
     C : float, default=1000.0
-        How closely the classifier fits: weight of the mean loss against half the squared norm of the weights.
+        Strength of the fit: weight of the mean loss against half the squared norm of the weights.
     cv : int, "prefit" or sequence of Fold, default=5
         As in `IteratedPolicy`.
     random_state : int, RandomState instance or None, default=None
@@ -60,9 +60,9 @@ class OneShotPolicy(Policy):
     equation 4: an example's pseudo-label has weight W, the same for all of its parts. The structural SVM over a graph
     without edges is a weighted SVM per part. With several groups, each has a classifier of its own.
 
-    Two things are this library's own. Of the state that the trajectory finds, `lean` takes back what turns out not to
-    be needed, for the search breaks ties by position. And weights are balanced: few parts need a costly group, and a
-    classifier that is content to find the clearest of them ranks the others badly, which is what larger budgets buy.
+    Two things are this library's own. `lean` removes additions that turn out not to be needed from the state that the
+    trajectory finds, because the search breaks ties by position. And weights are balanced: few parts need a costly
+    group, and a classifier that finds only the clearest of them ranks the others badly, which larger budgets buy.
 
     Examples
     --------
@@ -105,7 +105,7 @@ class OneShotPolicy(Policy):
 
     @property
     def needs_inference(self) -> bool:  # type: ignore[override]
-        """Whether priorities need an answer of the model."""
+        """True if priorities need an answer of the model."""
         return self.features == "complex"
 
     def fit(self, model: StructuredModel, X: Any, y: Any = None, *, groups: ArrayLike | None = None) -> Self:
@@ -159,12 +159,12 @@ class OneShotPolicy(Policy):
         return parsimonious(objective, float(self.tau))
 
     def _weighted(self, name: str, wants: NDArray[np.bool_], weight: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Weights with that of the class in them."""
-        of_class: Any = self.class_weight[name] if isinstance(self.class_weight, Mapping) else self.class_weight
-        if of_class == "balanced":
+        """Multiply weights by those of the two classes."""
+        class_weight: Any = self.class_weight[name] if isinstance(self.class_weight, Mapping) else self.class_weight
+        if class_weight == "balanced":
             positive_weight = float(weight[wants].sum())
-            of_class = (float(weight.sum()) - positive_weight) / positive_weight if positive_weight else 1.0
-        return np.asarray(weight * np.where(wants, of_class, 1.0))
+            class_weight = (float(weight.sum()) - positive_weight) / positive_weight if positive_weight else 1.0
+        return np.asarray(weight * np.where(wants, class_weight, 1.0))
 
     def _check(self) -> None:
         owner_ = type(self).__name__

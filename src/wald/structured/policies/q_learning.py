@@ -1,4 +1,4 @@
-"""The rival that learns what additions are worth to the end."""
+"""A baseline policy that learns the long-term values of additions."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ class QLearningPolicy(Policy):
     Parameters
     ----------
     tradeoff : float, default=0.3
-        As in `OneShotPolicy`; what an addition costs is taken off its reward.
+        As in `OneShotPolicy`; the cost of an addition is subtracted from its reward.
     gamma : float, default=0.9
-        How much later rewards count, from 0 to 1.
+        Discount of later rewards, from 0 to 1.
     n_iterations : int, default=6
-        Ridge regressions, each on values by the one before.
+        Ridge regressions, each on values that the previous one predicts.
     epsilon : float, default=0.5
         Share of the steps of training walks that are taken at random; the others go to the least confident part.
     t_max : int, default=6
@@ -127,12 +127,12 @@ class QLearningPolicy(Policy):
             lacks = ~state
             guess = np.where(rng.random(len(everyone)) < self.epsilon, 1.0, 0.0)
             doubt = -np.asarray(session.confidence(state), dtype=np.float64)
-            of = np.repeat(everyone, np.diff(offsets))
-            wish = np.where(guess[of] > 0, rng.random(len(doubt)), doubt)[:, None] + 1e-9 * rng.random(lacks.shape)
+            example = np.repeat(everyone, np.diff(offsets))
+            wish = np.where(guess[example] > 0, rng.random(len(doubt)), doubt)[:, None] + 1e-9 * rng.random(lacks.shape)
             items = offsets * n_groups
             first = (ranks(np.where(lacks, wish, -np.inf).ravel(), items) == 0).reshape(lacks.shape) & lacks
             part, group = np.nonzero(first)  # the parts ascend: so do their examples
-            moved = of[part]
+            moved = example[part]
             taken = for_group(rows[part], group, n_groups)
             state[part, group] = True
             after = objective(state, everyone)
@@ -165,7 +165,7 @@ class _Moves(NamedTuple):
     ends: NDArray[np.int64]
 
     def best(self, score: LinearScore) -> NDArray[np.float64]:
-        """What is still to be had of each example: the value of the best next addition, or 0 for stopping."""
+        """Value of the best next addition to each example, or 0 for stopping."""
         if not len(self.reward):
             return np.empty(0)
         n_groups = self.lacks.shape[1]

@@ -1,4 +1,4 @@
-"""Values of some examples' parts, one behind the other: example ``i`` has those from ``ends[i]`` to ``ends[i + 1]``."""
+"""Concatenated values of some examples' parts: example ``i`` has those from ``ends[i]`` to ``ends[i + 1]``."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ Ends = NDArray[np.int64]
 
 
 def parts_of(offsets: Ends, examples: NDArray[np.int64]) -> tuple[NDArray[np.int64], Ends]:
-    """Which parts some examples have, and where each example's begin and end among them."""
+    """Indices of some examples' parts, and where each example's begin and end among them."""
     return _core.parts_of(np.ascontiguousarray(offsets, dtype=np.int64), np.ascontiguousarray(examples, dtype=np.int64))
 
 
 def owner(ends: Ends) -> NDArray[np.int64]:
-    """Which example each value belongs to."""
+    """Index of the example that each value belongs to."""
     return np.repeat(np.arange(len(ends) - 1), np.diff(ends))
 
 
@@ -29,5 +29,5 @@ def ranks(values: NDArray[np.float64], ends: Ends) -> NDArray[np.int64]:
 
 
 def counts(which: NDArray[np.bool_], ends: Ends) -> NDArray[np.int64]:
-    """How many are true within each example."""
+    """Count the true values within each example."""
     return np.add.reduceat(which, ends[:-1], dtype=np.int64)

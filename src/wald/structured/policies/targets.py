@@ -1,4 +1,4 @@
-"""Which state each example should have: pseudo-labels, and how much they matter."""
+"""Pseudo-labels: the state that each example should have, and its weight."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from .segments import counts, owner, parts_of
 
 @dataclass(frozen=True, eq=False)
 class Targets:
-    """What examples should have bought.
+    """States that examples should have, and their weights.
 
     Attributes
     ----------
     state : bool ndarray of shape (n_parts, K)
         The best state that was found.
     weight : float64 ndarray of shape (n_examples,)
-        How much worse the worst evaluated state is: what a mistake can cost.
+        Value of the worst evaluated state minus that of the best: the cost of a mistake.
     """
 
     state: State
@@ -74,8 +74,8 @@ def trajectory(objective: Objective, t_max: int | None = None) -> Targets:
     Notes
     -----
     Bolukbasi et al. (arXiv 1602.08761), trajectory search: every step must add, for the value may rise before it falls.
-    An example ends early once its groups alone cost as much as its best state: no later state can be better. Of equal
-    states the first one counts. Weights look at all visited states, and at everything bought.
+    An example ends early once its groups alone cost as much as its best state: no later state can be better. The first
+    of equal states counts. Weights use all visited states, and everything bought.
     """
     state = objective.fold.session.state() & False
     everyone = np.arange(objective.n_examples)
@@ -107,8 +107,7 @@ def parsimonious(objective: Objective, tau: float = 0.0) -> Targets:
     Notes
     -----
     Bolukbasi et al. (arXiv 1602.08761), parsimonious search. The difference must be more than ``tau``: additions that
-    change nothing are not wanted. Weights look at nothing and everything bought, at all single additions, and at the
-    state found.
+    change nothing are not wanted. Weights use nothing and everything bought, all single additions, and the state found.
     """
     nothing = objective.fold.session.state() & False
     everyone = np.arange(objective.n_examples)
@@ -132,7 +131,7 @@ def marked(fold: Fold, differs: bool) -> Targets:
 
 
 def lean(objective: Objective, found: Targets) -> Targets:
-    """Take back what a state can do without: one group at a time, each time the one without which the value is least.
+    """Remove groups that a state does not need, one at a time: each time the one whose removal gives the least value.
 
     Parameters
     ----------
@@ -141,8 +140,8 @@ def lean(objective: Objective, found: Targets) -> Targets:
 
     Notes
     -----
-    Of additions that change nothing a search takes the first, so a state may hold parts that came before the one that
-    counted. What is left has a value that is smaller wherever something was taken back, and as small elsewhere.
+    Among additions that change nothing a search takes the first, so a state may hold parts that came before the one
+    that mattered. Every removal lowers the value.
     """
     state, weight = found.state.copy(), found.weight.copy()
     offsets = np.asarray(objective.fold.session.offsets)
@@ -176,7 +175,7 @@ def successors(
         What is added.
     values : float64 ndarray of shape (n_items,)
     owners : int64 ndarray of shape (n_items,)
-        Whose addition it is, an index of ``examples``.
+        Index, in ``examples``, of the example with this addition.
     """
     return _changes(objective, state, examples, ~state)
 
@@ -184,12 +183,12 @@ def successors(
 def predecessors(
     objective: Objective, state: State, examples: NDArray[np.int64]
 ) -> tuple[Items, NDArray[np.float64], NDArray[np.int64]]:
-    """Values of taking single groups back from some examples; returned as by `successors`."""
+    """Values of all single removals from some examples, in the form of `successors`."""
     return _changes(objective, state, examples, state)
 
 
 def least(values: NDArray[np.float64], owners: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Which item of each owner has the least value, of equal ones the first."""
+    """Index of each owner's item with the least value, the first of equal ones."""
     order = np.lexsort((values, owners))  # stable
     return np.asarray(order[np.unique(owners[order], return_index=True)[1]])
 

@@ -1,4 +1,4 @@
-"""Boosted trees that say how likely something is: fitted by scikit-learn, evaluated by the compiled core."""
+"""Boosted trees that predict the log odds of an event: fitted by scikit-learn, evaluated by the compiled core."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class BoostedTrees:
         self._forest = _core.Forest(**self._arrays)
 
     def __call__(self, rows: NDArray[np.float32]) -> NDArray[np.float64]:
-        """Log odds (n,); a row's own, whatever the rows beside it."""
+        """Log odds (n,); each depends on its row alone."""
         return self._forest(np.ascontiguousarray(rows, dtype=np.float32))
 
     def chances(self, known: Known) -> NDArray[np.float64]:
@@ -55,7 +55,7 @@ class BoostedTrees:
     def _fitted(
         rows: NDArray[np.float32], event: NDArray[np.bool_], max_iter: int, random_state: int | None
     ) -> dict[str, Any]:
-        if event.all() or not event.any():  # nothing to distinguish: the odds that one more row leaves possible
+        if event.all() or not event.any():  # nothing to learn: constant odds, with half a row added to either side
             odds = np.log((event.sum() + 0.5) / ((~event).sum() + 0.5))
             return _arrays(float(odds), [], rows.shape[1])
         model = HistGradientBoostingClassifier(

@@ -1,4 +1,4 @@
-"""The rival that knows nothing: parts at random, or examples."""
+"""A baseline policy that picks parts, or examples, at random."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class UniformPolicy(Policy):
     level : {"part", "example"}, default="part"
         Whether a part gets all costly groups alone, or all parts of its example with it.
     random_state : int, default=0
-        What the draws begin with.
+        Seed of the draws.
 
     Notes
     -----
-    A draw is a hash of the example's length, the part's place, and what `Session.part_features` says of it (or
+    A draw is a hash of the example's length, the part's position, and its `Session.part_features` (or
     `Session.confidence`, where a session has no such features): the same example gets the same groups whatever the
     examples beside it. This is the rival of figure 4 of Bolukbasi, Chang, Wang and Saligrama, "Resource Constrained
     Structured Prediction" (arXiv 1602.08761).
