@@ -1,4 +1,4 @@
-"""``wald bench``: what is timed, and when a promise counts as broken."""
+"""``wald bench``: the calls that are timed, and when a promise counts as broken."""
 
 from __future__ import annotations
 

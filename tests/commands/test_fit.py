@@ -1,4 +1,4 @@
-"""``wald fit``: what Python's ``fit`` gives, in a file; and everything that can be wrong with its input."""
+"""``wald fit``: the file equals the result of Python's ``fit``, and invalid input is refused."""
 
 from __future__ import annotations
 

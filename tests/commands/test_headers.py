@@ -1,4 +1,4 @@
-"""Whether a text table begins with names, and what stands between its cells: told, or refused where it is in doubt."""
+"""Header rows and separators of text tables: detected, or refused in case of doubt."""
 
 from __future__ import annotations
 

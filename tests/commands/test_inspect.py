@@ -1,4 +1,4 @@
-"""``wald inspect``: the plan and the certificate as they are."""
+"""``wald inspect`` shows the plan and the certificate."""
 
 from __future__ import annotations
 

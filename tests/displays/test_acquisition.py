@@ -36,7 +36,7 @@ def test_what_is_shown_is_what_predict_does(budgeted: Any, chains: Any) -> None:
 
 
 def test_rounds_are_those_of_the_policy(chains: Any) -> None:
-    """One part at a time, the most doubtful first: the rounds of an example are 1, 2, 3, ..."""
+    """The policy buys one part at a time, the least confident first: the rounds of an example are 1, 2, 3, ..."""
     fast = BudgetedPredictor(chains.model, Doubt().fit(chains.model), budget=5.0, spend="each").fit(chains.X[200:240])
     display = AcquisitionDisplay.from_estimator(fast, chains.X_test, rows=np.arange(20))
     session = chains.model.open(chains.X_test[:20])

@@ -79,7 +79,7 @@ def test_without_truth_answers_are_compared_with_those_of_all_features(budgeted:
 
 
 def test_time_is_what_went_by(chains: Any) -> None:
-    """An extractor that takes 300 microseconds a part is seen where it is used, once."""
+    """The time of an extractor that takes 300 microseconds per part is counted once, where it is used."""
     each = 3e-4
 
     def slow(parts: Any) -> Any:

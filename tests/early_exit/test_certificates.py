@@ -1,4 +1,4 @@
-"""What certificates may be made of which rows, and what is said where they cannot be."""
+"""Certificates that rows can back, and the warnings where they cannot."""
 
 import copy
 import warnings
@@ -68,7 +68,7 @@ def test_measured_classes_have_intervals_that_hold_together():
 
 
 def survey(n, d, seed):
-    """Answers from 1 to 5, which have something to do with each other."""
+    """Correlated answers from 1 to 5."""
     rng = np.random.default_rng(seed)
     return np.clip(np.round(rng.normal(size=(n, 1)) + rng.normal(size=(n, d)) + 3), 1, 5)
 

@@ -1,4 +1,4 @@
-"""Promises for classes by themselves, and the word about rare classes that lack one."""
+"""Promises for single classes, and the warning about rare classes without one."""
 
 import pickle
 import warnings
@@ -17,7 +17,7 @@ from wald.stopping import Lossless
 
 
 def rare_rows(n=9000, share=0.01, seed=0):
-    """Two classes, of which one is rare, with names."""
+    """Two named classes, one of them rare."""
     X, y = make_classification(n, 20, n_informative=8, weights=[1 - share], flip_y=0, class_sep=1.0, random_state=seed)
     return X, np.where(y, "fraud", "fine")
 

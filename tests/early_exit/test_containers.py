@@ -1,4 +1,4 @@
-"""Rows in whatever they come in: frames, sparse matrices, texts, bytes, memory maps."""
+"""Rows in every container: frames, sparse matrices, texts, bytes, memory maps."""
 
 import warnings
 

@@ -1,4 +1,4 @@
-"""How many terms the stages of ladders read, and how bold late stages are."""
+"""The numbers of terms at the stages of ladders, and the thresholds of late stages."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What can be chosen, in the constructor and at the call."""
+"""Parameters of the constructor and of the call."""
 
 import numpy as np
 import pytest

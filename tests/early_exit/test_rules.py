@@ -1,4 +1,4 @@
-"""Every stopping rule through the front door, used as published and certified."""
+"""Every stopping rule in the estimator, as published and certified."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Several splits of the rows: how many, which plan is kept, and what its certificate says."""
+"""Several splits of the rows: their number, the plan that is kept, and its certificate."""
 
 import numpy as np
 import pytest
@@ -13,18 +13,18 @@ from wald.stopping.core.binomial import most_disagreements, shared_confidence
 
 
 def allowed(n, splits, risk=0.02):
-    """Most disagreements that n certificate rows allow to each of some splits."""
+    """Largest number of disagreements that n certificate rows allow in each of several splits."""
     return most_disagreements(n, risk, shared_confidence(0.95, splits))
 
 
 def free(n, splits, risk=0.02):
-    """Whether they allow as many as to one split."""
+    """Whether each split allows as many disagreements as a single split."""
     return allowed(n, splits, risk) == allowed(n, 1, risk) >= 0
 
 
 @pytest.fixture
 def planned(monkeypatch):
-    """The plans that are made."""
+    """Record the plans that are made."""
     made = []
     make = selection.make_plan
     monkeypatch.setattr(selection, "make_plan", lambda *args: made.append(make(*args)) or made[-1])

@@ -1,4 +1,4 @@
-"""What keeps a fitted classifier honest: copies, other certificates, changed models, rows that back no promise."""
+"""Integrity of a fitted classifier: copies, new certificates, changed models, rows that back no promise."""
 
 import copy
 import pickle
