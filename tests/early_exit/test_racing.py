@@ -27,7 +27,7 @@ def costs(monkeypatch):
 
 @pytest.fixture
 def ratios(monkeypatch):
-    """Replace the measured ratios by given ones per number of threads. Return the numbers of threads that were timed."""
+    """Replace the measured ratios by given ones per number of threads. Return the numbers of threads timed."""
     raced = []
 
     def set_ratios(by_threads):

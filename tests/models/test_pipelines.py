@@ -1,4 +1,4 @@
-"""Pipelines: what is folded into the terms, and what stays in front."""
+"""Pipelines: the steps that are folded into the terms, and those that stay preprocessing."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ IMPUTERS = [
 
 
 def fit_steps(steps, X, y):
-    """Fit, steps inside FrozenEstimator too."""
+    """Fit a pipeline, including steps inside FrozenEstimator."""
     fitted, seen = [], X
     for name, step in steps[:-1]:
         step = (

@@ -1,4 +1,4 @@
-"""What is not supported is refused by name, with what to do instead."""
+"""Unsupported models are refused by name, with advice on what to do instead."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class OwnLikelihood(MultinomialNB):
 
 
 def stranger(module, name="Net"):
-    """An object of a library that need not be installed."""
+    """An object that seems to come from a library, which need not be installed."""
     return type(name, (), {"__module__": module})()
 
 

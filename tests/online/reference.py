@@ -20,7 +20,7 @@ class Learnt:
 
 
 def learn(rule, X, y, *, epochs=1, rate=1.0, intercept=True, weight=None, begin=0, shrinking=False):
-    """One row after the other; y holds -1 and 1. The average begins with one of them, counted from 1."""
+    """Learn row by row; y holds -1 and 1. ``average`` is the number of the row, from 1, at which the average begins."""
     w, b = np.zeros(X.shape[1]), 0.0
     sum_w, sum_b, sum_c, n_updates, t = np.zeros(X.shape[1]), 0.0, 0.0, 0, 0
     settled, n_read = np.zeros(len(X), dtype=bool), 0
@@ -76,7 +76,7 @@ def boost(H, y, *, potential="logistic", negligible=0.1, learning_rate=1.0, epoc
 
 
 def walk_problem(rng, n_rows=3000, n_features=96, signal=0.35):
-    """Labels that many features tell a little of; values on a grid, so that float64 sums are exact in any order."""
+    """Labels with many weak features, whose values lie on a grid, so that float64 sums are exact in any order."""
     y = np.where(rng.random(n_rows) < 0.4, 1, -1)
     X = rng.normal(size=(n_rows, n_features)) + signal * y[:, None] * rng.random(n_features)
     return np.round(X * 64) / 64, y

@@ -1,4 +1,4 @@
-"""Online boosting: the plain algorithm without attention; with it, the hypotheses that are not asked are really not."""
+"""Online boosting: the plain algorithm without attention; with attention, skipped hypotheses are not called."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Constant boundaries that their formula has no level for: training says so, once, and only then."""
+"""Constant boundaries whose formula has no level: training warns once, and only then."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def said(action):
 
 
 def expected(model, positive):
-    """What becomes of the formula, from the moments that the boundary keeps and the weights as they are."""
+    """The result of the formula, from the moments of the boundary and the present weights."""
     state = model.problems_[0].learner.state()
     name, sign = ("positive.", 1) if positive else ("negative.", -1)
     w = state["weights"]

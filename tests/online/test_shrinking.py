@@ -1,4 +1,4 @@
-"""Shrinking passes over examples that called for no update, and nothing else; averages begin when they are told to."""
+"""Shrinking skips exactly the examples that caused no update; averages begin at the given example."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FULL = {"attention": "full", "tol": None, "shuffle": False, "random_state": 0}
 
 
 def _csr(rows):
-    """Rows as CSR, their zeros among the entries."""
+    """Rows as CSR, with zeros stored explicitly."""
     n, d = rows.shape
     return sparse.csr_matrix((rows.ravel(), np.tile(np.arange(d), n), np.arange(n + 1) * d), shape=rows.shape)
 

@@ -23,7 +23,7 @@ ATTENTION = {
 
 
 class Column:
-    """A stump as a callable, which keeps count of the rows that it is asked of."""
+    """A stump as a callable, which counts the rows that it is called on."""
 
     def __init__(self, feature, threshold):
         self.feature, self.threshold, self.asked = feature, threshold, 0

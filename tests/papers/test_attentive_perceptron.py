@@ -270,7 +270,7 @@ def test_figures_on_the_page_are_those_of_the_tables(written):
 
 
 def tables(features: float, gap: float) -> dict[str, list[dict[str, object]]]:
-    """Made-up runs: every reading reads so many of 784 features, and errs by so much more than the full learner."""
+    """Synthetic runs with a given number of features read, and a given excess error over the full learner, per rule."""
     lines = []
     runs = [
         ("full", DEFAULT, 784.0, 0.0),

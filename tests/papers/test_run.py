@@ -153,7 +153,7 @@ def test_law(power, verdict, needs):
 
 
 def curves(gap: dict[float, float]) -> dict[str, list[dict[str, object]]]:
-    """Attentive ahead of budgeted by a gap at every mean cost, give or take the seeds."""
+    """Curves on which attentive is better than budgeted by a gap at every mean cost, up to noise between seeds."""
     lines = [
         {
             "data": "A",
