@@ -79,10 +79,10 @@ def test_rows_that_are_beyond_doubt(tmp_path: Path, content: str) -> None:
 def test_both_readings_are_told_where_it_is_in_doubt(tmp_path: Path, content: str) -> None:
     first = content.split("\n")[0].split(",")
     d = len(first)
-    with pytest.raises(UserError, match=DOUBT) as told:
+    with pytest.raises(UserError, match=DOUBT) as caught:
         rows_of(tmp_path, content, Wanted(d))
-    assert "--header" in str(told.value)
-    assert "--no-header" in str(told.value)
+    assert "--header" in str(caught.value)
+    assert "--no-header" in str(caught.value)
     n = content.count("\n")
     if n > 1 and all(cell.replace(".", "").isdigit() for cell in first):
         assert rows_of(tmp_path, content, Wanted(d), header=True).shape == (n - 1, d)

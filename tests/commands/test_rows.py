@@ -61,9 +61,9 @@ def csv_of(rows: Any, header: str | None = "a,b,c") -> str:
 
 
 def refusal(path: Path, wanted: Wanted = BY_PLACE, reading: Reading = Reading()) -> str:  # noqa: B008
-    with pytest.raises(UserError) as told:
+    with pytest.raises(UserError) as caught:
         read_whole(path, wanted, reading)
-    message = str(told.value)
+    message = str(caught.value)
     assert "\n" not in message
     return message
 
@@ -210,13 +210,13 @@ def test_rows_without_names_for_a_model_with_names(tmp_path: Path, capsys: pytes
 
 
 @pytest.mark.parametrize("zero_based", [True, False])
-@pytest.mark.parametrize("told", [True, False])
-def test_svmlight(tmp_path: Path, zero_based: bool, told: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("given", [True, False])
+def test_svmlight(tmp_path: Path, zero_based: bool, given: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "rows.svm"
     sparse = np.where(np.arange(120).reshape(40, 3) % 2 == 0, ROWS, 0)
     dump_svmlight_file(sparse, np.zeros(40), str(path), zero_based=zero_based)
     monkeypatch.setattr("wald.commands.rows.svmlight.AT_ONCE", 20)
-    parts = list(read(path, BY_PLACE, Reading(zero_based=zero_based if told else None)))
+    parts = list(read(path, BY_PLACE, Reading(zero_based=zero_based if given else None)))
     assert len(parts) > 2
     rows = np.concatenate([part.rows.toarray() for part in parts])
     np.testing.assert_allclose(rows, sparse, rtol=1e-14)

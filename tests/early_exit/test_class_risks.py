@@ -54,9 +54,9 @@ def test_too_few_rows_are_told_by_class():
     model, X = MODELS["one-vs-one"]
     with pytest.warns(
         UserWarning, match=r"no early exit: 299 certificate rows of class 1 needed, 2\d\d given, which"
-    ) as told:
+    ) as caught:
         fast = wrap(model, X[800:2800], risk=0.05, protect={0: 0.05, 1: 0.01}, n_splits=1)
-    assert "class 0" not in str(told[0].message)
+    assert "class 0" not in str(caught[0].message)
     assert fast.certificate_.status == "too few rows"
     np.testing.assert_array_equal(fast.predict(X), model.predict(X))
 

@@ -133,10 +133,10 @@ def test_by_time():
 
 
 def test_a_rule_warns_once_however_many_plans_were_tried_and_where_fit_was_called():
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         wrap(KERNEL, X2, rule=ConstantBoundary("reflection_raw"), risk=None, cost="time")
-    assert [(w.category, w.filename) for w in told] == [(OptimisticBoundaryWarning, __file__)]
+    assert [(w.category, w.filename) for w in caught] == [(OptimisticBoundaryWarning, __file__)]
 
 
 @pytest.mark.parametrize("protect", ["positive", "negative"])

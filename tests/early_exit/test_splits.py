@@ -144,10 +144,10 @@ def test_rules_warn_of_the_plan_that_is_kept_where_fit_was_called():
     fast = EarlyExitClassifier(
         FrozenEstimator(model), rule=ConstantBoundary(kind="bridge_simple"), risk=0.1, n_splits=3
     )
-    with pytest.warns(DegenerateBoundaryWarning) as heard:
+    with pytest.warns(DegenerateBoundaryWarning) as caught:
         fast.set_params(random_state=0, cost="units").fit(X[1000:3000])
-    assert len(heard) == 1
-    assert heard[0].filename == __file__
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
 
 
 def test_without_certificate_rows_nothing_is_compared():

@@ -43,8 +43,8 @@ def machine(
 ) -> Machine:
     """A well scaled kernel machine.
 
-    With ``surrogates`` some terms are dot products that F does not need; with ``exact`` single precision holds the
-    vectors that F needs.
+    With ``surrogates`` some terms are dot products that F does not need; with ``exact`` float32 represents
+    the vectors that F needs exactly.
     """
     features = np.flatnonzero(rng.random(d) < 0.6).astype(np.int32) if kept else None
     if features is not None and len(features) == 0:

@@ -19,11 +19,11 @@ CONSTANT = {"attention": "constant", "run_length": 8, **COMMON}
 
 
 def said(action):
-    with warnings.catch_warnings(record=True) as heard:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         action()
-    assert all(w.category is DegenerateBoundaryWarning for w in heard)
-    return [str(w.message) for w in heard]
+    assert all(w.category is DegenerateBoundaryWarning for w in caught)
+    return [str(w.message) for w in caught]
 
 
 def expected(model, positive):
@@ -127,8 +127,8 @@ def test_a_few_classes_are_named_of_many():
 def test_each_chunk_says_it_again_and_an_empty_one_nothing():
     model = AttentivePerceptron(delta=0.3, **CONSTANT)
     chunks = [slice(0, 100), slice(100, 100), slice(100, 800), slice(800, 1500), slice(1500, 1500)]
-    heard = [len(said(lambda s=s: model.partial_fit(X[s], Y[s], classes=[-1, 1]))) for s in chunks]
-    assert heard == [0, 0, 1, 1, 0]
+    caught = [len(said(lambda s=s: model.partial_fit(X[s], Y[s], classes=[-1, 1]))) for s in chunks]
+    assert caught == [0, 0, 1, 1, 0]
 
 
 def test_boosting_says_it_too():
@@ -140,6 +140,6 @@ def test_boosting_says_it_too():
 def test_the_warning_points_at_the_caller():
     for call in (AttentivePerceptron.fit, AttentivePerceptron.partial_fit):
         more = {"classes": [-1, 1]} if call is AttentivePerceptron.partial_fit else {}
-        with pytest.warns(DegenerateBoundaryWarning) as heard:
+        with pytest.warns(DegenerateBoundaryWarning) as caught:
             call(AttentivePerceptron(delta=0.3, **CONSTANT), X, Y, **more)
-        assert heard[0].filename == __file__
+        assert caught[0].filename == __file__

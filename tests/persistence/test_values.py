@@ -1,4 +1,4 @@
-"""Rules, cost models and certificates by name and fields; headers that are asked for typed values."""
+"""Rules, cost models and certificates by name and fields; typed values from headers."""
 
 import dataclasses
 import math
@@ -56,7 +56,7 @@ def test_what_is_no_value_is_refused_by_name(value):
 
 
 def test_every_rule_of_the_library_can_be_saved():
-    """Rules are added to `wald.stopping`, and nothing is to be added here."""
+    """This test finds new rules of `wald.stopping` by itself."""
     exported = [getattr(stopping, name) for name in stopping.__all__]
     rules = [c for c in exported if dataclasses.is_dataclass(c) and hasattr(c, "boundary") and c is not Rule]
     assert {Ladder, Lossless, Budget, ConstantBoundary} <= set(rules)

@@ -1,4 +1,4 @@
-"""Calibrations of one side: exact order statistics, and what they say when rows are too few."""
+"""Calibrations of one side: exact order statistics, and the result for too few rows."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def rows(n, seed=0, *, dtype=np.float64, digits=None):
 
 
 def mistakes(stage_scores, boundary, protect, q):
-    """How many protected rows leave early, by the engine's own comparisons."""
+    """Number of protected rows that leave early, by the engine's own comparisons."""
     _, stage = stage_scores.answers(*boundary.restricted(protect).thresholds(q, stage_scores.dtype))
     return int(np.count_nonzero((stage < stage_scores.n_stages) & (stage_scores.full == (protect == "positive"))))
 

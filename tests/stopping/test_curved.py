@@ -1,4 +1,4 @@
-"""The curved boundary: its two remainders, its errors, its ends."""
+"""The curved boundary: its two models of the remainder, its errors, its limits."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_independent_terms_as_printed():
     np.testing.assert_allclose(high - WALK.offset, curved_boundary(0.2, 0.05, *left), atol=1e-9)
 
 
-def test_the_regression_stops_where_the_odds_are_as_asked():
+def test_the_regression_stops_at_the_given_probability():
     """At the thresholds, the normal prediction lies beyond theta with probability 1 - delta, on either side."""
     sums, full = WALK.partial_sums(), WALK.full_scores[:, 0]
     low, high = CurvedBoundary(delta=0.01).boundary(WALK).thresholds(1.0, "float64")

@@ -1,4 +1,4 @@
-"""First exits, compared with a loop that spells them out."""
+"""Stage scores: first exits, compared with a plain loop."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LEVELS = st.sampled_from([-np.inf, -1.0, 0.0, 1.0, np.inf])
 
 
 def first_exit(stage_scores: StageScores, low, high):
-    """Answer row by row, as the documentation says it."""
+    """Answer row by row, as documented."""
     codes, stages = [], []
     for i in range(stage_scores.n_rows):
         code, stage = stage_scores.full[i], stage_scores.n_stages

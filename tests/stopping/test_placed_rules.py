@@ -36,7 +36,7 @@ def noisy_walk(n_rows=600, seed=0, n_stages=6, **changes):
 
 
 def served(rule, walk, q=1.0):
-    """Codes, stages, and which rows disagree, of the plan rows themselves."""
+    """Codes and stages of the plan rows, and the rows that disagree."""
     codes, stage = walk.stage_scores.answers(*rule.boundary(walk).thresholds(q, np.float64))
     return codes, stage, codes != walk.full
 
@@ -180,7 +180,7 @@ def few(walk, n_rows, n_stages):
 def test_walks_without_rows_or_looks(rule, n_rows, n_stages):
     boundary = rule.boundary(few(noisy_walk(), n_rows, n_stages))
     assert boundary.n_stages == n_stages
-    if n_rows == 0 and not isinstance(rule, Margin):  # the margin asks nothing of the rows
+    if n_rows == 0 and not isinstance(rule, Margin):  # the margin does not use the rows
         assert np.isinf(boundary.high_center).all()
         assert np.isinf(boundary.low_center).all()
 
@@ -216,7 +216,7 @@ def test_the_ratio_of_two_gaussians_is_known(density, tolerance):
 
 
 def test_walds_bounds_hold_for_a_true_ratio():
-    """Partial sums of log likelihood ratios: the case that the thresholds are made for."""
+    """For partial sums of log likelihood ratios, the thresholds keep Wald's bounds."""
     alpha, beta, n, n_stages = 0.05, 0.02, 40_000, 60
     rng = np.random.default_rng(1)
     positive = rng.uniform(size=n) < 0.5

@@ -1,4 +1,4 @@
-"""The rules as tables, and as values."""
+"""The tables of the rules, and the rules as values."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def test_a_risk_asks_for_a_rule_that_can_keep_it():
 
 @dataclasses.dataclass(frozen=True)
 class Broken(Ladder):
-    """A rule with one thing wrong."""
+    """A rule with one error."""
 
     fault: str = ""
 
