@@ -57,7 +57,7 @@ def test_a_line_is_paid_for_while_one_of_its_rows_is_left():
             CostModel(**UNITS, rows_per_line=n)
 
 
-def test_looks_over_columns_are_for_all_rows_until_few_are_left():
+def test_column_stages_are_for_all_rows_until_few_are_active():
     costs = UNITS | {"unit": 0.0, "readout": 1.0, "stage": 100.0}
     model, by_rows = (CostModel(**costs, rows_per_line=16, by_columns=by) for by in (True, False))
     terms, reached = np.array([2, 5, 9, 20]), np.array([1.0, 0.3, 0.1, 0.02, 0.01])

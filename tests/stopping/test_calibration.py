@@ -179,7 +179,7 @@ def test_parameters_are_checked(changes, message):
         calibrate(rows(100), LADDER, **({"delta": 0.05} | changes))
 
 
-def test_looks_must_fit():
+def test_stage_scores_must_fit():
     with pytest.raises(ValueError, match="2 stages, the stage scores 3"):
         calibrate(rows(100), Boundary.symmetric(0.0, [1.0, 2.0]), delta=0.05)
     many = StageScores(full=np.zeros(5, np.int32), codes=np.zeros((5, 3), np.int32), confidence=np.ones((5, 3)))

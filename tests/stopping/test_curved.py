@@ -53,7 +53,7 @@ def test_the_regression_knows_what_correlation_tells():
     assert (regression[5:-5] < 0.8 * independent[5:-5]).all()
 
 
-def test_looks_that_tell_the_opposite_are_closed():
+def test_stages_that_predict_the_opposite_are_closed():
     terms = make_walks(2000, 10, random_state=0)
     terms[:, 1:] -= 0.5 * terms[:, :1]  # the first term is more than undone by the others
     walk = walk_of(terms)

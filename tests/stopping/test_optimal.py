@@ -65,7 +65,7 @@ def test_cheap_last_stages_delay_exits():
     assert cheap.levels[0, -1] > dear.levels[0, -1]
 
 
-def test_looks_may_be_closed_and_tell_nothing():
+def test_stages_may_be_closed_or_uninformative():
     usable = np.arange(9) % 2 == 0
     policy = brownian(0.5, 10, usable=usable).best(np.array([0.01, 0.01]))
     assert np.isinf(policy.levels[:, ~usable]).all()
