@@ -24,7 +24,7 @@ class TestEffectiveThreads:
     def test_none_is_one_thread(self):
         assert effective_threads(None) == 1
 
-    def test_none_asks_parallel_config(self):
+    def test_none_uses_parallel_config(self):
         with joblib.parallel_config(n_jobs=3):
             assert effective_threads(None) == 3
             assert effective_threads(2) == 2

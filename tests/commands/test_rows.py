@@ -266,7 +266,7 @@ WORDS = (
 
 
 @pytest.mark.parametrize(("content", "wanted", "words"), WORDS)
-def test_what_is_wrong_with_a_csv_is_told_with_its_place(
+def test_errors_in_a_csv_are_reported_with_their_place(
     text: Any, library: str, content: Any, wanted: Wanted, words: str
 ) -> None:
     path = text(content)

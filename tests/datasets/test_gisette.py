@@ -78,7 +78,7 @@ def test_the_seed_decides(small):
     assert not np.array_equal(once, other)
 
 
-def test_where_mnist_is_looked_for(small):
+def test_mnist_is_searched_in_the_given_folder(small):
     make_gisette_like(data_home="here", download_if_missing=False)
     assert small.calls[-1]["data_home"] == "here"
     assert small.calls[-1]["download_if_missing"] is False

@@ -73,7 +73,7 @@ def test_wrong_answers_stand_out(budgeted: Any, chains: Any) -> None:
     assert "truth" not in text_of(unlabelled.figure_)
 
 
-def test_a_telling_example_is_chosen(budgeted: Any, chains: Any) -> None:
+def test_an_informative_example_is_chosen(budgeted: Any, chains: Any) -> None:
     display = AcquisitionDisplay.from_estimator(budgeted, chains.X_test)
     assert len(display.parts) == 1
     assert (display.before[0] != display.after[0]).sum() >= 2

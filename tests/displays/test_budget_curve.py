@@ -165,7 +165,7 @@ def test_intervals_cover_as_often_as_they_say() -> None:
     assert 0.82 <= np.mean(covered) <= 0.96
 
 
-def test_bands_are_as_asked_for(budgeted: Any, chains: Any) -> None:
+def test_bands_have_the_given_confidence(budgeted: Any, chains: Any) -> None:
     def band(**how: Any) -> Any:
         return BudgetCurveDisplay.from_estimator(budgeted, chains.X_test, chains.y_test, **how)
 

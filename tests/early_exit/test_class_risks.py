@@ -50,7 +50,7 @@ def test_a_stricter_risk_for_one_class_makes_the_plan_more_cautious():
     assert shared.predict(X, return_cost=True)[1].mean() > alone.predict(X, return_cost=True)[1].mean()
 
 
-def test_too_few_rows_are_told_by_class():
+def test_too_few_rows_are_reported_by_class():
     model, X = MODELS["one-vs-one"]
     with pytest.warns(
         UserWarning, match=r"no early exit: 299 certificate rows of class 1 needed, 2\d\d given, which"
@@ -100,13 +100,13 @@ def test_what_is_no_risk_of_a_class_is_refused(params, message):
 # ---- rare classes ----------------------------------------------------------------------------------------------------
 
 
-def test_a_rare_class_is_told_about_and_protect_is_named():
+def test_a_rare_class_is_reported_and_protect_is_named():
     model, X = rare_model(0.004)
     with pytest.warns(UserWarning, match=r"rare class: class fraud, which .*protect=\{'fraud': \.\.\.\}"):
         wrap(model, X, risk=0.01)
 
 
-def test_it_is_told_by_recertify_too():
+def test_recertify_reports_it_too():
     model, X = rare_model(0.004)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -115,7 +115,7 @@ def test_it_is_told_by_recertify_too():
         fast.recertify(X)
 
 
-def test_nothing_is_told_where_a_class_is_protected_or_common():
+def test_nothing_is_reported_where_a_class_is_protected_or_common():
     model, X = rare_model(0.05)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -13,7 +13,7 @@ from wald.plan.ladder import LATE_BOLDNESS
 UNITS = {"row": 0.0, "unit": 1.0, "readout": 1e-6, "stage": 1e-6, "full": 20.0}
 
 
-def test_ladders_of_linear_models_look_when_every_feature_that_varies_is_seen():
+def test_ladders_of_linear_models_have_a_stage_when_every_feature_that_varies_is_read():
     model, X = MODELS["logistic"]
     still = np.hstack([X, np.ones((len(X), 5))])
     wide = LogisticRegression().fit(still[:1000], model.predict(X[:1000]))
@@ -33,7 +33,7 @@ def test_ladders_of_wide_models_and_kernel_machines_end_half_way(monkeypatch):
     assert wrap(model, X[1000:3000]).plan_.stages[-2] <= 10
 
 
-def test_late_looks_are_bolder_where_rows_share_lines():
+def test_late_stages_are_bolder_where_rows_share_lines():
     model, X = MODELS["logistic"]
     alone, together = (
         wrap(model, X[1000:3000], cost=CostModel(**UNITS, rows_per_line=n), n_splits=1).plan_ for n in (1, 16)

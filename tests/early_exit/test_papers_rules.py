@@ -34,7 +34,7 @@ def wrap(rule, **params):
 
 
 @pytest.mark.parametrize("rule", OF_THE_PAPERS, ids=repr)
-def test_as_printed_a_rule_is_measured(rule):
+def test_as_published_a_rule_is_measured(rule):
     fast = wrap(rule, risk=None)
     assert fast.certificate_.status == "measured"
     assert "not a promise" in str(fast.certificate_)

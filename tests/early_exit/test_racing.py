@@ -113,7 +113,7 @@ def test_a_plan_that_lost_is_dropped_whatever_finishes_its_rows(lossless, ratio,
     assert fast.plan_.evaluate_all == dropped
 
 
-def test_rules_used_as_printed_are_not_raced(costs, ratios):
+def test_rules_used_as_published_are_not_timed(costs, ratios):
     costs(full=20.0)
     raced = ratios({1: 9.0})
     model, X = MODELS["logistic"]

@@ -46,7 +46,7 @@ def wrap(model, X, **params):
 
 @pytest.mark.parametrize("model", [LINEAR, KERNEL], ids=["linear", "kernel"])
 @pytest.mark.parametrize("rule", BY_ROWS_ON_MODELS, ids=repr)
-def test_as_printed(rule, model):
+def test_as_published(rule, model):
     fast = wrap(model, X2, rule=rule, risk=None)
     assert fast.certificate_.status == "measured"
     assert fast.certificate_.q == 1.0

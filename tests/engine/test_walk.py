@@ -209,7 +209,7 @@ def test_rows_that_are_not_finite_are_named_and_disturb_nobody(value, kind, deci
             assert np.isnan(cases.as_tuple(seen)[-1][bad]).all()
 
 
-def test_a_linear_model_does_not_look_at_columns_that_no_stage_reads():
+def test_a_linear_model_does_not_check_columns_that_no_stage_reads():
     model = cases.linear(np.random.default_rng(0), 6)
     plan = Plan(Decision(), [2], [np.ones((1, 2))], [np.zeros(1)], np.array([0.0]), np.array([0.0]))
     X = np.full((1, 6), np.nan)

@@ -90,7 +90,7 @@ def test_audits_of_everything_are_the_plain_algorithm(kind, dtype):
 
 @pytest.mark.parametrize("kind", [kind for kind in ATTENTION if kind != "printed"])
 @pytest.mark.parametrize("container", DENSE_AND_CSR)
-def test_attention_asks_less_and_learns_nearly_as_well(kind, container):
+def test_attention_evaluates_less_and_learns_nearly_as_well(kind, container):
     rows, y = walk_problem(np.random.default_rng(2), 5000, 150)
     rows, common = container(rows), {"n_thresholds": 1, "max_iter": 2, "tol": None, "random_state": 0}
     full = AttentiveBoosting(attention="full", **common).fit(rows, y)
@@ -99,7 +99,7 @@ def test_attention_asks_less_and_learns_nearly_as_well(kind, container):
     assert model.score(rows, y) > full.score(rows, y) - (0.1 if kind == "budgeted" else 0.03)
 
 
-def test_a_hypothesis_that_is_not_asked_does_not_see_the_row():
+def test_a_skipped_hypothesis_does_not_see_the_row():
     rng = np.random.default_rng(0)
     y = np.where(rng.random(3000) < 0.5, 1, -1)
     # No doubt is left after a few votes: margins are far beyond the threshold.

@@ -59,7 +59,7 @@ def test_ranges_are_what_the_formula_says(model, boundary):
 
 @pytest.mark.parametrize("boundary", ["centred", "printed"])
 @pytest.mark.parametrize("container", DENSE_AND_CSR)
-def test_a_level_that_stops_at_once_is_told(boundary, container):
+def test_a_level_that_stops_at_once_is_reported(boundary, container):
     runs = {} if container is np.asarray else {"run_length": None}
     model = AttentivePerceptron(boundary=boundary, delta=0.3, **(CONSTANT | runs))
     (message,) = said(lambda: model.fit(container(X), Y))
@@ -69,7 +69,7 @@ def test_a_level_that_stops_at_once_is_told(boundary, container):
     assert "boundary='bridge'" in message
 
 
-def test_a_level_that_hardly_ever_stops_is_told():
+def test_a_level_that_hardly_ever_stops_is_reported():
     # Steps too short to learn anything: no example has the margin that PA asks for.
     model = AttentivePassiveAggressive(C=1e-9, **CONSTANT)
     (message,) = said(lambda: model.fit(X, Y))
@@ -80,7 +80,7 @@ def test_a_level_that_hardly_ever_stops_is_told():
 
 @pytest.mark.parametrize("boundary", ["centred", "printed", "bridge"])
 @pytest.mark.parametrize("container", DENSE_AND_CSR)
-def test_margins_without_spread_are_told(boundary, container):
+def test_margins_without_spread_are_reported(boundary, container):
     rows = np.where(Y[:, None] > 0, 1.0, 2.0) * np.ones(48)
     runs = {} if container is np.asarray else {"run_length": None}
     model = AttentivePerceptron(boundary=boundary, **(CONSTANT | runs))

@@ -186,7 +186,7 @@ def test_attentive_against_budgeted(gap, verdict):
 
 
 @pytest.mark.parametrize("ladder", [10, 60])
-def test_the_ladder_beside_what_terms_tell(ladder):
+def test_the_ladder_beside_the_terms(ladder):
     key = {"data": "A", "model": "m"}
     at_risk = [
         {**key, "seed": seed, "predictor": predictor, "terms": terms + seed}

@@ -131,7 +131,7 @@ def test_headers_that_cannot_be_read_are_not_written():
         render({"a": deep})
 
 
-def test_what_nobody_asked_for_is_refused():
+def test_unread_entries_are_refused():
     section = Section({"a": 1, "b": 2}, "header")
     assert section.integer("a") == 1
     with pytest.raises(FileFormatError, match="header has an unknown 'b'"):

@@ -30,7 +30,7 @@ class Clocks:
 
 
 @pytest.mark.parametrize(("busy_until", "waited"), [(0.0, 0.02), (0.1, 0.12), (10.0, 0.26)])
-def test_waiting_for_rest_ends_when_others_do_or_when_told(monkeypatch, busy_until, waited):
+def test_waiting_for_rest_ends_when_others_do_or_at_the_limit(monkeypatch, busy_until, waited):
     clocks = Clocks(busy_until)
     monkeypatch.setattr(timing, "time", clocks)
     wait_for_rest(at_most=0.25)

@@ -77,7 +77,7 @@ def test_it_takes_the_least_scale_that_lets_no_more_rows_leave_wrongly(method, p
         assert mistakes(stage_scores, LADDER, protect, bolder) > most
 
 
-def test_crossings_are_the_largest_over_the_looks_on_the_open_sides():
+def test_crossings_are_the_largest_over_the_stages_on_the_open_sides():
     stage_scores = rows(500)
     by_hand = ((LADDER.low_center - stage_scores.scores) / SD).max(axis=1)
     np.testing.assert_allclose(crossings(stage_scores, LADDER.restricted("positive")), by_hand)

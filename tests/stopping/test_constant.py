@@ -208,7 +208,7 @@ def test_rare_rows_are_no_joint_error(kind):
     assert (high_of(walk, kind=kind) > path).all()  # conditionally, rare rows are protected as well
 
 
-def test_a_bridge_asked_for_more_errors_than_there_are():
+def test_a_bridge_for_more_errors_than_there_are():
     with pytest.warns(DegenerateBoundaryWarning, match="errs no more than allowed"):
         high = high_of(centre="none", error="joint", delta=0.6)
     np.testing.assert_allclose(high, THETA)
@@ -225,7 +225,7 @@ def test_the_simple_bridge_closes_the_side_that_it_cannot_bound():
 
 
 @pytest.mark.parametrize(("sides", "closed"), [("negative", "high"), ("positive", "low")])
-def test_the_side_not_asked_for_is_closed(sides, closed):
+def test_the_other_side_is_closed(sides, closed):
     boundary = ConstantBoundary(sides=sides).boundary(example_walk())
     assert np.isinf(getattr(boundary, f"{closed}_center")).all()
 

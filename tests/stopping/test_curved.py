@@ -17,7 +17,7 @@ WALK = walk_of(make_walks(4000, 40, drift=0.8, random_state=0), theta=0.3, inter
 EVERY = np.ones(4000, dtype=bool)
 
 
-def test_independent_terms_as_printed():
+def test_independent_terms_as_published():
     moments = WALK.moments(EVERY)
     _, high = CurvedBoundary(remainder="independent").boundary(WALK).thresholds(1.0, "float64")
     left = moments.full_mean - moments.mean, np.sqrt(moments.full_variance - moments.variance)
@@ -45,7 +45,7 @@ def test_both_forms_agree_on_independent_terms():
     np.testing.assert_allclose(regression[4:], independent[4:], atol=0.03)
 
 
-def test_the_regression_knows_what_correlation_tells():
+def test_the_regression_uses_correlations():
     walk = walk_of(make_walks(20_000, 40, kind="correlated", random_state=0))
     regression, independent = (
         CurvedBoundary(remainder=r).boundary(walk).thresholds(1.0, "float64")[1] for r in ("regression", "independent")

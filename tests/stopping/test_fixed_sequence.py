@@ -88,7 +88,7 @@ def test_the_grid_spans_from_nobody_to_nearly_everybody():
     assert (stage == 0).mean() > 0.98
 
 
-def test_the_grid_of_senseless_looks_is_still_a_grid():
+def test_the_grid_of_meaningless_scores_is_still_a_grid():
     for value in (np.nan, np.inf, 0.0):
         stage_scores = StageScores(full=np.zeros(5, np.int32), scores=np.full((5, 3), value))
         grid = q_grid(stage_scores, LADDER)
@@ -193,7 +193,7 @@ def test_groups_are_what_is_counted():
     assert certificate == certify(stage_scores, LADDER, **given)
 
 
-def test_measuring_uses_the_rule_as_printed():
+def test_measuring_uses_the_rule_as_published():
     stage_scores = rows(3000)
     certificate = measure(stage_scores, LADDER, protect="positive")
     positives = stage_scores.take(stage_scores.full == 1)

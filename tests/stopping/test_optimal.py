@@ -95,7 +95,7 @@ def test_it_is_cheaper_than_boundaries_of_a_given_shape():
     assert costs[0] < 0.995 * min(costs[1:])
 
 
-def test_the_walk_without_early_looks():
+def test_the_walk_without_early_stages():
     walk = walk_of(make_walks(100, 5, random_state=0), stage_scores=np.array([], dtype=int))
     assert OptimalBoundary().boundary(walk).n_stages == 0
     assert ConstantBoundary().boundary(walk).n_stages == 0

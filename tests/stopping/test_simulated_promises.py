@@ -80,7 +80,7 @@ def limits_of(certificate):
 
 @pytest.mark.parametrize("confidence", [0.8, 0.95])
 @pytest.mark.parametrize("kind", ["votes", "rare votes", "rare classes"])
-def test_what_is_printed_after_choosing_holds(kind, confidence):
+def test_printed_limits_hold_after_choosing(kind, confidence):
     boundary, grid, truth = family(kind)
     broken = by_the_counts = made = 0
     for stage_scores in draws(kind, 1500, seed=3):

@@ -50,7 +50,7 @@ CASES = [(rule, error, kind) for rule, error in PROMISES for kind in ("independe
 
 
 @pytest.mark.parametrize(("rule", "error", "kind"), CASES, ids=[f"{r!r}-{k}" for r, _, k in CASES])
-def test_the_error_is_at_most_what_was_asked(rule, error, kind):
+def test_the_error_is_at_most_delta(rule, error, kind):
     errors = simulated(rule, kind=kind)
     assert np.max(getattr(errors, error)) <= DELTA + NOISE
     assert errors.cost < 0.95  # a rule that never stops promises nothing

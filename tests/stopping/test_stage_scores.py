@@ -85,6 +85,6 @@ def test_thresholds_of_another_dtype_are_refused():
         {"codes": np.zeros((2, 2), np.int32), "confidence": np.zeros((2, 1))},
     ],
 )
-def test_incomplete_looks_are_refused(parts):
+def test_incomplete_stage_scores_are_refused(parts):
     with pytest.raises(ValueError, match=r"StageScores needs|one shape"):
         StageScores(full=np.zeros(2, np.int32), **parts)

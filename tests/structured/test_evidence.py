@@ -130,7 +130,7 @@ def test_trees_are_those_of_scikit_learn(seed):
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(trees))(rows), trees(rows))
 
 
-def test_trees_of_nothing_to_tell_apart():
+def test_trees_of_constant_targets():
     rows = np.zeros((9, 2), dtype=np.float32)
     assert (BoostedTrees(rows, np.zeros(9, dtype=bool))(rows) == np.log(0.5 / 9.5)).all()
 

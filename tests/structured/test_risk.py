@@ -96,7 +96,7 @@ def test_a_good_policy_is_cheaper_and_weaker_losses_are_too(model, policies):
     assert spends[0] > spends[2]
 
 
-def test_labels_are_not_looked_at_for_disagreement(model, policies):
+def test_labels_are_not_used_for_disagreement(model, policies):
     one = fitted(model, policies["confidence"])
     two = clone(one).set_params(model=model, policy=policies["confidence"]).fit(X[400:2000])
     assert one.certificate_.verify()

@@ -140,7 +140,7 @@ def test_whatever_may_be_in_a_document(trained):
     assert len(parse(Doc(trained.vocab, words=[" ", "\n"], sent_starts=[True, False]))) == 2
 
 
-def test_what_must_be_there_is_asked_for(trained):
+def test_missing_requirements_are_named(trained):
     words, tags = ["Dogs", "bark"], ["NNS", "VBP"]
     parse = trained.get_pipe("wald_parser")
     with pytest.raises(
