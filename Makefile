@@ -47,7 +47,7 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/clang-format --dry-run --Werror $(CPP)
 	$(BIN)/python -m numpydoc lint $$(find src/wald -name '*.py')
 
-format: $(VENV)/.installed-dev ## rewrite the sources in the house style
+format: $(VENV)/.installed-dev ## format the sources
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
 	$(BIN)/clang-format -i $(CPP)
@@ -58,10 +58,10 @@ types: $(VENV)/.installed-dev
 isa: $(VENV)/.installed-dev
 	tools/check_isa.sh
 
-stub: $(VENV)/.installed-dev ## write the stub of the extension anew, from its bindings
+stub: $(VENV)/.installed-dev ## write the stub of the extension from its bindings
 	$(BIN)/python tools/stub.py
 
-reference: $(VENV)/.installed-dev ## list the public names anew, in docs/reference.md
+reference: $(VENV)/.installed-dev ## write the list of public names, docs/reference.md
 	$(BIN)/python tools/reference.py
 
 docs: $(VENV)/.installed-dev
@@ -72,7 +72,7 @@ docs: $(VENV)/.installed-dev
 test-full: $(VENV)/.installed-dev
 	$(PYTEST) --ignore tests/test_docs.py
 
-# The engine at every SIMD level that this machine has. Rows at the door and messages know nothing of levels.
+# The tests of the engine at every SIMD level of this machine. Validation and messages do not depend on the level.
 LEVELS := tests/engine tests/online tests/structured $(addprefix tests/early_exit/test_, \
   containers.py ladders.py own_labels.py promises.py rules.py)
 levels: $(VENV)/.installed-dev
@@ -90,7 +90,7 @@ sanitize: $(VENV)/.installed-test ## the engine's tests under sanitizers
 	  LD_PRELOAD="$$($${CXX:-g++} -print-file-name=libasan.so) $$($${CXX:-g++} -print-file-name=libstdc++.so.6)" \
 	  $(BIN)/python -m pytest -q -p no:cacheprovider $(wildcard tests/engine tests/online tests/structured tests/persistence/test_estimators.py) $(ARGS)
 
-bench: $(VENV)/.installed-bench ## speed beside the real peers in one run (ARGS="frames --write": one setting, results kept)
+bench: $(VENV)/.installed-bench ## speed compared with the peers in one run (ARGS="frames --write": one setting, results kept)
 	$(BIN)/python -m bench $(ARGS)
 
 wheel: $(VENV)/.installed-dev ## sdist and wheel in dist/

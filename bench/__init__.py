@@ -1,4 +1,4 @@
-"""Speed, work and memory against the real peers, in one run on the same rows: ``python -m bench``."""
+"""Speed, work and memory compared with the peers, in one run on the same rows: ``python -m bench``."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""Online learners with attention, beside scikit-learn's and without attention."""
+"""Online learners with attention, compared with scikit-learn's and with the same learners without attention."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from .timing import Task, measure
 
 TITLE = "MNIST, each digit against the rest, 5 epochs; newsgroups rec.* and sci.* against the rest, TF-IDF, 18 epochs"
 EPOCHS, DIGITS = 5, 10
-#: The defaults were chosen on the last 10 000 of the 60 000 training rows; these figures are those of the test rows.
+#: The defaults were chosen on the last 10 000 of the 60 000 training rows; the figures are from the test rows.
 COMMON = {"max_iter": EPOCHS, "tol": None}
-#: As many epochs as SGDClassifier takes until its own tolerance stops it.
+#: The number of epochs after which SGDClassifier's own tolerance stops it.
 POSTS_EPOCHS = 18
 #: The parameters of both hinge learners, chosen for each by 4-fold cross-validation on the training posts, three times,
-#: among alpha = 1.4e-4, 1e-4, 7e-5 and 5e-5, averaged or not, without an intercept. Where several were equal, the value
-#: that both share was taken. There is no attention within examples: it reads fewer non-zeros but takes longer.
+#: among alpha = 1.4e-4, 1e-4, 7e-5 and 5e-5, averaged or not, without an intercept. Ties were resolved in favour of the
+#: value that both share. Attention within examples is off, because it reads fewer non-zeros but takes longer.
 HINGE = {"alpha": 7e-5, "fit_intercept": False, "max_iter": POSTS_EPOCHS, "tol": None}
 #: Epochs before the average begins.
 NOT_AVERAGED = 14

@@ -24,15 +24,15 @@ TITLE = "OCR words, HOG for 30 % of the letters: train on eight folds, threshold
 SEED = 0
 SHARE = 0.3
 SIMPLE, COMPLEX = "one-shot, simple features", "one-shot, complex features"
-#: Seconds a letter of a costly extractor.
+#: Seconds per letter of a costly extractor.
 SLOW = 200e-6
-#: The most additions in a search for pseudo-labels; words that are labelled one at a time.
+#: Largest number of additions in a search for pseudo-labels; number of words that are labelled one at a time.
 T_MAX, WORDS = 12, 200
 
 
 @dataclass
 class Extractor:
-    """HOG that takes at least ``least`` seconds a part: it waits for the rest."""
+    """HOG that takes at least ``least`` seconds per part; it waits if it is done earlier."""
 
     hog: HOG
     least: float = 0.0

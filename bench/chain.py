@@ -22,9 +22,9 @@ from .timing import Task, measure
 
 TITLE = "OCR words, pixels and HOG: train on nine folds, test on fold 0 (other split: fold 1)"
 SEED = 0
-#: Neither side reads names of features: ours reads arrays, CRFsuite `ItemSequence`s made before the clock starts.
+#: Neither side reads feature names: wald reads arrays, CRFsuite `ItemSequence`s that are made before the clock starts.
 ARRAYS = "arrays against packed items"
-#: CRFsuite's learners, as its users choose them.
+#: CRFsuite's learners and their parameters.
 PEERS = {
     "L-BFGS": ("lbfgs", {"c1": 0.0, "c2": 1.0}),
     "averaged perceptron": ("averaged-perceptron", {}),
@@ -92,7 +92,7 @@ def _words(hog: HOG, how: Run) -> tuple[Words, Words]:
 
 
 def _dicts(words: Sequences) -> list[list[dict[str, float]]]:
-    """The same features as CRFsuite reads them: names with values, without zeros, and a bias, a first and a last."""
+    """The features as CRFsuite reads them: names with values, without zeros, and the features bias, first and last."""
     names = np.array([f"f{j}" for j in range(words.parts.shape[1])], dtype=object)
     parts = [dict(zip(names[row != 0], row[row != 0].tolist(), strict=True)) | {"bias": 1.0} for row in words.parts]
     for a, b in itertools.pairwise(words.offsets):
@@ -106,7 +106,7 @@ def _names(dicts: list[list[dict[str, float]]]) -> list[list[list[str]]]:
 
 
 def _items(words: Sequences) -> list[pycrfsuite.ItemSequence]:
-    """The same features as CRFsuite stores them, so that it need not read dicts again."""
+    """The features as CRFsuite stores them, so that it need not read dicts again."""
     return [pycrfsuite.ItemSequence(word) for word in _dicts(words)]
 
 

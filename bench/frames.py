@@ -81,8 +81,8 @@ def _polars(X: NDArray[np.float32]) -> Any:
     return pl.DataFrame(X, schema=NAMES, orient="row")
 
 
-#: Functions that make a frame of an array. pandas keeps a frame that is made of one array in one block of memory, and a
-#: frame that is read from a file of columns in columns apart.
+#: Functions that make a frame from an array. pandas stores a frame made from one array in one block of memory,
+#: and a frame read from a columnar file in separate columns.
 FRAMES: dict[str, Callable[[NDArray[np.float32]], Any]] = {
     "pandas, one block": _pandas_block,
     "pandas, columns apart": _pandas_columns,

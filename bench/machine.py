@@ -1,4 +1,4 @@
-"""What this machine is, and what its limits are."""
+"""The machine's description and its limits."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ def versions() -> list[str]:
 
 @dataclass(frozen=True)
 class Limit:
-    """A task that runs at a limit of the machine, and how much it does (flops or bytes)."""
+    """A task that runs at a limit of the machine, and the amount of its work (flops or bytes)."""
 
     task: Task
     work: float
 
 
 def limits(threads: int) -> dict[str, Limit]:
-    """Tasks that run at the machine's limits, to be timed in the same rounds as what is compared with them.
+    """Tasks that run at the machine's limits, to be timed in the same rounds as the tasks compared with them.
 
     Returns
     -------
@@ -94,7 +94,7 @@ def _fma_chains() -> tuple[Callable[[int], float], int] | None:
         try:
             subprocess.run([*command, str(source), "-o", str(library)], check=True, capture_output=True)
         except (OSError, subprocess.CalledProcessError) as error:
-            print(f"no C compiler for fma.c: the matrix product stands for the peak ({error})", file=sys.stderr)
+            print(f"fma.c cannot be compiled: the matrix product is used as the peak ({error})", file=sys.stderr)
             return None
         loaded = ctypes.CDLL(str(library))  # stays loaded after its file is deleted
     loaded.fma_chains.argtypes, loaded.fma_chains.restype = [ctypes.c_long], ctypes.c_float

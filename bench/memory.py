@@ -12,7 +12,7 @@ import numpy as np
 
 from wald import EarlyExitClassifier
 
-from .apart import apart
+from .fresh_process import in_fresh_process
 from .models import BINARY_TRAIN, binary_svc, digits, wrap
 from .peers import THREADS
 from .report import Figure
@@ -33,7 +33,7 @@ def run(how: Run) -> list[Figure]:
             _write_rows(path, data.X_test, n_rows)
             fast = wrap(binary_svc(dtype), data.X[BINARY_TRAIN:])
             for n in THREADS:
-                growth, seconds = apart(grown, fast, path, n)
+                growth, seconds = in_fresh_process(grown, fast, path, n)
                 figures.append(
                     Figure(
                         f"growth, {dtype} rows, {n} thread{'s' * (n > 1)}",
@@ -67,7 +67,7 @@ class Watch:
 
     def __enter__(self) -> Watch:
         self._thread.start()
-        time.sleep(20 * SAMPLE_SECONDS)  # so that what this thread takes does not count
+        time.sleep(20 * SAMPLE_SECONDS)  # so that the memory of this thread is not counted
         self.before = self.highest = status_bytes("RssAnon")
         return self
 

@@ -146,7 +146,7 @@ def disagreement(fast: EarlyExitClassifier, model: Any, X: Any) -> tuple[float, 
 
 
 def vectors_of(fast: EarlyExitClassifier, svc: SVC) -> str:
-    """How many vectors a row can be compared with, as text."""
+    """Describe the number of vectors that a row can be compared with."""
     directions = fast.plan_.full_cost - len(svc.support_)
     return f"of {len(svc.support_)}" + (
         f"; {directions:.0f} landmarks, which come first, count alike" if directions else ""

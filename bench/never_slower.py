@@ -1,4 +1,4 @@
-"""Every model of the settings above at 1, 100 and 10 000 rows, with the same number of threads as the wrapped model."""
+"""The models of the other settings at 1, 100 and 10 000 rows, with the same number of threads as the wrapped model."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from .timing import Task, measure
 TITLE = "Linear models and SVCs, cost='time', C-ordered arrays, as many threads as the wrapped model"
 ROWS = (1, 100, 10_000)
 MOST_BATCHES = 50
-#: A plan that evaluates everything runs the wrapped linear model's own code, and its speed is 1. Noise would hide this:
-#: linear models take so many times the rounds, with turns of so many seconds.
+#: A plan that evaluates everything runs the wrapped linear model's own code, so that its speed is 1. To see this
+#: despite the noise, linear models take MORE_ROUNDS times as many rounds, with turns of SHORT_TURN seconds.
 MORE_ROUNDS, SHORT_TURN = 15, 0.02
 
 
@@ -69,7 +69,7 @@ def _compare(name: str, model: Any, fast: EarlyExitClassifier, X: NDArray[np.flo
 
 
 def _batches(X: NDArray[np.float32], n_rows: int) -> list[NDArray[np.float32]]:
-    """Batches that successive calls take in turn, so that no single easy or hard row decides; both sides read them."""
+    """Batches that successive calls of both sides iterate over, so that no single easy or hard row decides."""
     if n_rows > len(X) // 2:
         return [np.resize(X, (n_rows, X.shape[1]))]
     return [X[i : i + n_rows] for i in range(0, min(len(X) - n_rows, MOST_BATCHES * n_rows), n_rows)]

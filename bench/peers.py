@@ -20,7 +20,7 @@ PLAIN_ROWS = 500
 
 
 def plain_product(svc: SVC) -> Callable[[NDArray[Any]], NDArray[np.bool_]]:
-    """A binary RBF machine as one float32 matrix product, exp and another product, in NumPy."""
+    """Return `predict` of a binary RBF machine in NumPy: one float32 matrix product, exp and another product."""
     S = svc.support_vectors_.astype(np.float32)
     coef, intercept, gamma = (
         svc.dual_coef_[0].astype(np.float32),
@@ -52,12 +52,12 @@ def with_threads(model: Any, threads: int) -> Any:
 
 
 def ours(fast: EarlyExitClassifier, X: Any, threads: int) -> Task:
-    """``predict`` with so many threads."""
+    """wald's ``predict`` with a number of threads."""
     fast = with_threads(fast, threads)
     return Task(lambda: fast.predict(X), threads)
 
 
 def intelex(model: Any, X: Any, threads: int) -> Task:
-    """scikit-learn-intelex's ``predict`` with so many threads."""
+    """scikit-learn-intelex's ``predict`` with a number of threads."""
     model = with_threads(model, threads)
     return Task(lambda: model.predict(X), threads)

@@ -1,4 +1,4 @@
-"""The results that are kept, one JSON file a setting, and the pages of ``README.md`` that show them."""
+"""The results that are kept, with one JSON file per setting, and their tables in ``README.md``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .report import Figure, markdown_table, rounded
 
 README = Path(__file__).with_name("README.md")
 FOLDER = Path(__file__).with_name("results")
-#: What a setting's place in ``README.md`` looks like; what stands between the two lines is rendered.
+#: The place of a setting in ``README.md``; the text between the two lines is rendered.
 BLOCK = re.compile(r"(<!-- results (?P<setting>[\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
@@ -47,7 +47,7 @@ class Results:
         return cls(**content | {"figures": [Figure(**figure) for figure in content["figures"]]})
 
     def markdown(self) -> str:
-        """What ``README.md`` shows of these results."""
+        """Return the part of ``README.md`` that shows these results."""
         origin = f"`{self.command}`, {self.date}, {self.machine}, {', '.join(self.libraries)}"
         return f"{self.title}\n\n{origin}\n\n{markdown_table(self.figures)}\n"
 
@@ -58,7 +58,7 @@ def rendered(text: str, folder: Path = FOLDER) -> str:
     Raises
     ------
     ValueError
-        If there are results of a setting that the page has no place for.
+        If there are results of a setting that has no place in the page.
     """
     kept = {path.stem for path in folder.glob("*.json")}
     if without := sorted(kept - {found["setting"] for found in BLOCK.finditer(text)}):

@@ -1,4 +1,4 @@
-"""The settings by name, and what all of them share: how thorough a run is, and where its big files go."""
+"""The settings by name, and their common options: how thorough a run is, and the folder for big files."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ OTHER_SPLIT = "WALD_BENCH_OTHER_SPLIT"
 
 @dataclass(frozen=True)
 class Run:
-    """How thorough to be.
+    """Options of a run.
 
     Attributes
     ----------
     repeats : int
         Rounds in which every task is timed.
     quick : bool
-        Take fewer rows where all of them need minutes: to see that everything works, not for figures.
+        Take fewer rows where all of them need minutes, to see that everything works; not for figures.
     scratch : Path
         Where files of some gigabytes may be written.
     """
@@ -41,5 +41,5 @@ class Run:
     scratch: Path
 
     def rows(self, full: int, quick: int) -> int:
-        """How many rows to measure on."""
+        """Return the number of rows to measure on."""
         return quick if self.quick else full

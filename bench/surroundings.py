@@ -1,4 +1,4 @@
-"""What slows a peer or wald down by accident: environment variables, a narrow mask of processors, other work."""
+"""Conditions that slow wald or a peer down by accident: environment variables, CPU affinity, other processes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-#: How variables begin that control instruction sets, kernels and threads of the libraries compared.
+#: Prefixes of variables that control instruction sets, kernels and threads of the libraries compared.
 STEERING = (
     "ACCELERATE_", "ATLAS_", "BLIS_", "DAAL_", "DNNL_", "GOMP_", "GOTO_", "KMP_", "LIBXSMM_", "MKL_",
     "NPY_DISABLE_CPU_FEATURES", "NPY_ENABLE_CPU_FEATURES", "NUMBA_", "NUMEXPR_", "OMP_", "ONEDAL_", "ONEDNN_",
@@ -27,7 +27,7 @@ OLD_KERNELS = (
     "Nehalem", "Sandybridge", "Athlon", "Opteron", "Opteron_SSE3", "Barcelona", "Bobcat", "Bulldozer", "Piledriver",
     "Steamroller", "Excavator", "Generic",
 )  # fmt: skip
-#: Two threads need as many processors.
+#: Processors that are needed, because two threads are timed.
 FEWEST = 2
 #: Processors that other processes may use during a run.
 OTHERS_MAY_TAKE = 0.2
@@ -35,7 +35,7 @@ SAMPLE_SECONDS = 0.5
 
 
 def steering(environ: Mapping[str, str]) -> dict[str, str]:
-    """The variables that control the libraries compared, without those that the benchmark sets."""
+    """Return the variables that control the libraries compared, without those that the benchmark sets."""
     return {
         name: value
         for name, value in environ.items()
@@ -44,7 +44,7 @@ def steering(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def clear() -> None:
-    """Restart this program without the variables that control the libraries compared, where there are some.
+    """Restart this program without the variables that control the libraries compared, if any are set.
 
     A library reads them when it is loaded, and a start-up file of Python may have loaded it already.
     """
@@ -61,7 +61,7 @@ def clear() -> None:
 
 
 def libraries() -> list[dict[str, Any]]:
-    """What threadpoolctl finds once the libraries compared are loaded."""
+    """Return the libraries that threadpoolctl finds once all that are compared are loaded."""
     import numpy  # noqa: F401
     import scipy.linalg  # noqa: F401
     import sklearn.svm  # noqa: F401
@@ -73,7 +73,7 @@ def libraries() -> list[dict[str, Any]]:
 
 
 def named(info: Mapping[str, Any]) -> str:
-    """A library, its kernel and its threads, as text."""
+    """Describe a library, its kernel and its threads."""
     if info["user_api"] == "wald":
         from wald import _core
 
@@ -116,7 +116,7 @@ def allowed_processors() -> float:
 
 
 def other_work(seconds: float = SAMPLE_SECONDS) -> str:
-    """What other processes use while this one sleeps, as text; empty if it is little or cannot be read."""
+    """Describe the load of other processes while this one sleeps; empty if it is small or cannot be read."""
     before = _busy_ticks()
     if before is None:
         return ""

@@ -20,7 +20,7 @@ from .settings import Run
 from .timing import Task, each_call, measure
 
 TITLE = "SVC(kernel='rbf', C=5, gamma=0.02), digit 8 against the rest, 2 188 support vectors, risk 0.1 %"
-#: The most that is added to a pixel to measure rows without a zero; labels hardly change.
+#: Largest value that is added to a pixel to make rows without a zero; labels hardly change.
 NOISE = 1e-3
 ONE_ROWS = 1000
 
@@ -111,7 +111,7 @@ def _against_machine(fast: EarlyExitClassifier, X: NDArray[np.float32], how: Run
             vectors = fast.predict(rows, return_cost=True)[1]
             every = 2.0 * rows.shape[1] * vectors.sum()
             lit = 2.0 * float(np.count_nonzero(rows, axis=1) @ vectors)
-            seconds, moved = t[name].median, rows.nbytes + _reach(rows, vectors)
+            seconds, moved = t[name].median, rows.nbytes + _bytes_read(rows, vectors)
             shares = {"FMA peak": lit / seconds / top, "bandwidth": moved / seconds / peak["read"]}
             nearer = max(shares, key=lambda limit: shares[limit])
             what = "rows without a zero" if name == "dense" else "digits"
@@ -131,8 +131,8 @@ def _against_machine(fast: EarlyExitClassifier, X: NDArray[np.float32], how: Run
     return figures
 
 
-def _reach(rows: NDArray[np.float32], vectors: NDArray[np.float64]) -> float:
-    """Bytes of the model that the costliest rows have to fetch: pixels in which one of them is not zero."""
+def _bytes_read(rows: NDArray[np.float32], vectors: NDArray[np.float64]) -> float:
+    """Bytes of the model that the most expensive rows read: pixels in which one of them is not zero."""
     longest = vectors == vectors.max()
     return 4.0 * float(vectors.max()) * float(np.count_nonzero(rows[longest].any(axis=0)))
 

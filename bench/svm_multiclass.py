@@ -6,7 +6,7 @@ import time
 
 from wald import EarlyExitClassifier
 
-from .apart import apart
+from .fresh_process import in_fresh_process
 from .memory import status_bytes
 from .models import MULTICLASS_TRAIN, digits, disagreement, intelex_svc, multiclass_svc, vectors_of, wrap
 from .peers import THREADS, intelex, ours
@@ -20,7 +20,7 @@ TITLE = "SVC(kernel='rbf', C=5, gamma=0.02), ten digits, 5 515 support vectors, 
 def run(how: Run) -> list[Figure]:
     """Measure this setting."""
     data, svc = digits(), multiclass_svc()
-    fast, fit_seconds, peak_gib = apart(fit_and_weigh)
+    fast, fit_seconds, peak_gib = in_fresh_process(fit_and_weigh)
     X = data.X_test[: how.rows(10_000, 1_000)]
     peer = intelex_svc("multiclass")
     differ, cost = disagreement(fast, svc, X)

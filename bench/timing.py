@@ -1,9 +1,9 @@
 """Medians of interleaved runs with pinned threads.
 
-Tasks that are compared are timed in rounds, one turn each, so that a machine that slows down does so for all of them.
-A turn begins when the threads of the previous task are at rest. A short task runs several times in its turn, after one
-run that does not count, because the previous task has emptied the caches. The first run of a task longer than 5 s
-counts as one of its turns.
+Tasks that are compared are timed in rounds, with one turn per task, so that a slower clock affects all of them. A turn
+begins when the threads of the previous task are idle. A short task runs several times in its turn, after a first run
+that is not counted, because the previous task has replaced the contents of the caches. The first run of a task longer
+than 5 s counts as one of its turns.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ TURN_SECONDS, MOST_IN_TURN = 0.1, 200
 
 @dataclass(frozen=True)
 class Task:
-    """Something to time, and the number of threads that every library of the process may use."""
+    """A call to time, and the number of threads that every library of the process may use."""
 
     call: Callable[[], object]
     threads: int = 1
@@ -91,7 +91,7 @@ def each_call(call: Callable[[int], object], n: int, passes: int) -> NDArray[np.
 
 
 def each_after(before: Callable[[], object], task: Task, repeats: int = 7) -> Sample:
-    """Time a task each of whose runs follows a call of ``before``, which fills the caches with its own data."""
+    """Time a task. Before each run, ``before`` is called and fills the caches with its own data."""
     times = []
     for _ in range(repeats):
         with threadpool_limits(task.threads):
@@ -102,7 +102,7 @@ def each_after(before: Callable[[], object], task: Task, repeats: int = 7) -> Sa
 
 
 def _once(task: Task) -> float:
-    """About how long a task takes. A short one runs three times, because its first run takes longest."""
+    """Estimate the time of a task. A short one runs three times, because its first run takes longest."""
     with threadpool_limits(task.threads):
         about = _timed(task.call)
         return about if about >= TURN_SECONDS else min(about, _timed(task.call), _timed(task.call))

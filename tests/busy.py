@@ -1,4 +1,4 @@
-"""Calls that keep the engine busy, of every kind; as a program, processes that end in the middle of them.
+"""Calls of every kind that keep the engine busy; as a program, processes that end during such calls.
 
 ``python busy.py CALL ENDING N`` forks N children, one after the other. Each starts two daemon threads that make the
 call again and again, and ends a moment later. What they end with is printed: exit codes, or minus a signal's number.
@@ -46,12 +46,12 @@ def _early_exit(estimator, n: int) -> Callable[[], object]:
 
 
 def kernel(n: int = 4) -> Callable[[], object]:
-    """An early exit in front of a kernel machine."""
+    """Early exit for a kernel machine."""
     return _early_exit(SVC(), n)
 
 
 def linear(n: int = 40) -> Callable[[], object]:
-    """An early exit in front of a linear model."""
+    """Early exit for a linear model."""
     return _early_exit(LogisticRegression(), n)
 
 
@@ -118,7 +118,7 @@ def _for_ever(call: Callable[[], object]) -> None:
 
 
 def _end(call: Callable[[], object], ending: str) -> None:
-    """End this process, whose other threads are at work."""
+    """End this process while its other threads compute."""
     if ending == "return":
         return
     if ending == "sys.exit":
@@ -146,7 +146,7 @@ def _end(call: Callable[[], object], ending: str) -> None:
 
 
 def main(name: str, ending: str, n: int) -> None:
-    """Fork children that end while the engine is at work."""
+    """Fork children that end while the engine computes."""
     call = CALLS[name]()
     if name not in FITS:
         call()  # the parent has worker threads already

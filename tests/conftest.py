@@ -1,4 +1,4 @@
-"""What all tests share."""
+"""Fixtures for all tests."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def wald_data() -> Iterator[Path]:
 
 @pytest.fixture(autouse=True)
 def _signal_handlers() -> Iterator[None]:
-    """Give back the handlers of signals: the command line's own end the process, and with it the tests that follow."""
+    """Restore the signal handlers, because those of the command line end the process and with it all later tests."""
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     yield
     for number, handler in before.items():
@@ -65,7 +65,7 @@ def _signal_handlers() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def _global_draws() -> None:
-    """Seed what estimators without a ``random_state`` draw from, so that a test is the same in every run."""
+    """Seed the global generator that estimators without a ``random_state`` use, so that tests are reproducible."""
     np.random.seed(0)  # noqa: NPY002 - that generator is the one meant
 
 
@@ -94,6 +94,6 @@ def digits() -> Digits:
 
 @pytest.fixture(scope="session")
 def binary_digits(digits: Digits) -> Digits:
-    """The same rows; is the digit 5 or more?"""
+    """The same rows, labelled by whether the digit is 5 or more."""
     labels = {name: (getattr(digits, name) >= 5).astype(np.int64) for name in ("y_train", "y_fit", "y_test")}
     return digits._replace(**labels)

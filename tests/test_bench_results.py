@@ -1,4 +1,4 @@
-"""The results that are kept: one file a setting, and a page that shows what the files hold."""
+"""The results that are kept, one file per setting, and the page that shows them."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def run(*words: str) -> Any:
 
 
 def refusal(*words: str) -> str:
-    """What a user's mistake is answered with: one line, no traceback, exit code 2."""
+    """Return the error about a user's mistake: one line, no traceback, exit code 2."""
     result = run(*words)
     assert result.exit_code == 2
     assert "Traceback" not in result.output
@@ -48,7 +48,7 @@ def refusal(*words: str) -> str:
 
 @functools.cache
 def exhibit(which: int, risk: float = 0.01) -> tuple[Exhibit, Material]:
-    """A model of the demo on the digits, its plan made for units, so that it is the same on every machine."""
+    """A model of the demo on the digits, planned for units, so that the plan is the same on every machine."""
     material = load("digits", 0)
     task = material.tasks[which]
     model = clone(task.model).fit(material.X_train, material.targets(task))

@@ -1,4 +1,4 @@
-"""Every ```python block of the documentation runs, links lead somewhere, and the list of public names is complete."""
+"""Code blocks of the documentation run, links and named files exist, and the list of public names is complete."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ import pytest
 families, terms = (importlib.import_module(f"wald.models.{name}") for name in ("families", "terms"))
 
 ROOT = Path(__file__).parents[1]
-SKETCHES = {"architecture.md"}  # signatures, not programs
-LINK = re.compile(r"\]\((?!https?:|#)([^)#]+)[^)]*\)|`((?:src|cpp|docs|bench|tests|tools)/[\w./-]*)`")
+LINK = re.compile(r"\]\((?!https?:|#)([^)#]+)[^)]*\)")
+#: A file or a folder in backticks; the folders above it may be left out.
+PATH = re.compile(r"`([\w./-]+/[\w./-]*|[\w.-]+\.(?:py|pyi|hpp|cpp|inl|c|sh|md|toml|json))`")
+ELSEWHERE = {"mnist/"}  # a folder of the user's data
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PAGES = [
     ROOT / "README.md",
@@ -22,6 +24,8 @@ PAGES = [
     ROOT / "bench" / "README.md",
     *sorted((ROOT / "docs").rglob("*.md")),
 ]
+TREE = [path for top in ("src", "cpp", "tests", "docs", "bench", "tools", "*.md", "*.toml") for path in ROOT.glob(top)]
+TREE += [path for folder in TREE for path in folder.rglob("*")]
 
 
 def name_of(page: Path) -> str:
@@ -30,7 +34,7 @@ def name_of(page: Path) -> str:
 
 def programs() -> list[Path]:
     """Pages with code; the blocks of a page share their names."""
-    return [page for page in PAGES if page.name not in SKETCHES and BLOCK.search(page.read_text("utf-8"))]
+    return [page for page in PAGES if BLOCK.search(page.read_text("utf-8"))]
 
 
 @pytest.mark.parametrize("page", programs(), ids=name_of)
@@ -52,9 +56,15 @@ def test_the_family_that_is_shown_is_the_one_that_is_tested():
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_links_lead_somewhere(page):
-    found = LINK.findall(page.read_text("utf-8"))
-    lost = [link or path for link, path in found if not ((page.parent / link) if link else (ROOT / path)).exists()]
+    lost = [link for link in LINK.findall(page.read_text("utf-8")) if not (page.parent / link).exists()]
     assert not lost
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_named_files_exist(page):
+    tree = "".join(f"/{name_of(path)}/\n" for path in TREE)
+    lost = {path for path in PATH.findall(page.read_text("utf-8")) if f"/{path.rstrip('/')}/\n" not in tree}
+    assert lost <= ELSEWHERE
 
 
 def test_every_public_name_is_listed_as_it_is():

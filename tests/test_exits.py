@@ -1,4 +1,4 @@
-"""Processes end cleanly, whatever the engine is at."""
+"""Processes end cleanly while the engine computes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ EXPECTED = {"exception": 1, "SIGTERM": -signal.SIGTERM}
 
 
 def _endings(call: str, ending: str, n: int) -> list[int]:
-    """What n children end with, and then their parent."""
+    """Exit codes of n children, and then of their parent."""
     done = subprocess.run(
         [sys.executable, "-W", "ignore", str(BUSY), call, ending, str(n)],
         capture_output=True,
@@ -66,7 +66,7 @@ def test_other_calls_end_too(call, ending):
 
 
 def test_no_forks():
-    """The process that imported wald itself."""
+    """The process that imported wald ends, without a fork."""
     program = (
         "import threading, time, busy\n"
         "call = busy.kernel()\n"

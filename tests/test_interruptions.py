@@ -1,4 +1,4 @@
-"""Signals are served while the engine works, and leave nothing half done."""
+"""Signals are handled while the engine computes, and leave no partial changes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SOON = 0.5
 
 
 class Interruption:
-    """A Ctrl-C, sent a while after the start; how long it took until it was served."""
+    """A Ctrl-C that is sent some time after the start, and the time until it was handled."""
 
     def __init__(self, after: float) -> None:
         self.sent = 0.0
@@ -89,7 +89,7 @@ def test_other_calls(name, n):
 
 @pytest.mark.parametrize(("name", "n"), [("chain", 200), ("parser", 2000)])
 def test_calls_over_and_over(name, n):
-    """A call that is over by then may be any of many."""
+    """The signal may come during any of many short calls."""
     call = busy.CALLS[name](n)
     assert _median_wait(lambda: busy._for_ever(call), 0.4, 3) < SOON
 
@@ -119,7 +119,7 @@ def test_fit_leaves_an_object_as_it_was():
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_a_handler_may_predict(machine, n_jobs):
-    """A handler that returns lets the call go on, whatever it did with the engine."""
+    """If the handler returns, the call goes on, even if the handler used the engine."""
     fast, X = machine
     fast.n_jobs = n_jobs
     many = np.tile(X, (60, 1))
@@ -145,7 +145,7 @@ def test_a_handler_may_predict(machine, n_jobs):
 
 
 def test_other_threads_go_on(machine):
-    """The signal is for the main thread, whose call it is that ends."""
+    """Only the call of the main thread, which gets the signal, ends."""
     fast, X = machine
     fast.n_jobs = 2
     many, answers = np.tile(X, (60, 1)), []
@@ -211,7 +211,7 @@ def interrupted():
     threading.main_thread = real
     raise KeyboardInterrupt
 
-threading.main_thread = interrupted  # as if Ctrl-C came while the core asks, before its first work, for the main thread
+threading.main_thread = interrupted  # as if Ctrl-C came while the core looks up the main thread, before its first work
 try:
     AttentivePerceptron(max_iter=2, tol=None).fit(X, y)
 except KeyboardInterrupt:

@@ -1,4 +1,4 @@
-"""One direction, no back and forth: each folder of the package knows those that it may know, and no others."""
+"""Each folder of the package imports only the folders that it may import."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ KNOWS_OF = {("plan", "models"): {"terms", "units"}, ("models", "persistence"): {
 
 
 def imported(file: Path) -> Iterator[list[str]]:
-    """What a file imports of the package, as lists of names below it."""
+    """The imports of a file from the package, as lists of names below it."""
     package = ["wald", *file.relative_to(PACKAGE).parent.parts]
     for node in ast.walk(ast.parse(file.read_text("utf-8"))):
         if isinstance(node, ast.Import):
@@ -70,13 +70,13 @@ def test_a_folder_knows_no_more_than_it_may(folder):
 FAMILY = re.compile(r"\b(Linear|Kernel)Terms\b|\bfamily (==|!=|in)\b|[\"']kind[\"'] ?(==|!=)")
 
 
-def test_nobody_asks_of_which_family_a_model_is():
-    """Whoever wants to know something of a model asks its terms."""
-    asking = [
+def test_no_folder_tests_for_families():
+    """Code outside `models` uses the interface of terms and does not test for families."""
+    found = [
         f"{file.relative_to(PACKAGE)}: {line.strip()}"
         for file in sorted(PACKAGE.rglob("*.py"))
         if file.relative_to(PACKAGE).parts[0] != "models"
         for line in file.read_text("utf-8").splitlines()
         if FAMILY.search(line)
     ]
-    assert asking == []
+    assert found == []

@@ -1,4 +1,4 @@
-"""A long fit shows how far it is, a short one nothing; and only where somebody can see it."""
+"""A long fit shows its progress on a terminal; a short one shows nothing."""
 
 import os
 import pty
@@ -23,7 +23,7 @@ svc = SVC().fit(X[:400], X[:400, 0] * X[:400, 1] > 0)
 if len(sys.argv) > 2:
     class Fails(SVC):
         def predict(self, X):
-            raise KeyError("as asked")
+            raise KeyError("on purpose")
     svc.__class__ = type("SVC", (Fails,), {"__module__": "sklearn.svm"})
 try:
     fast = EarlyExitClassifier(FrozenEstimator(svc), risk=0.05, random_state=0, n_splits=2, cost="units").fit(X[400:])
@@ -35,7 +35,7 @@ print(wald.utils.progress._bars)
 
 
 def run(patience, terminal, *more):
-    """Standard output of a fit, and what its standard error, a terminal or not, shows."""
+    """Standard output of a fit, and its standard error, on a terminal or not."""
     if terminal:
         ours, theirs = pty.openpty()
     else:

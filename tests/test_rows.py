@@ -1,4 +1,4 @@
-"""Rows as users have them: what is read in place, and how."""
+"""Rows in users' containers: which are read in place, and how."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ pd = pytest.importorskip("pandas")
 
 
 def equally_spaced() -> pd.DataFrame:
-    """Columns apart, at equal distances: rows of one array, each a block of its own."""
+    """Separate columns at equal distances: rows of one array, each in its own block."""
     memory = np.arange(60, dtype=np.float32)
     columns = [np.frombuffer(memory[12 * c : 12 * c + 10].data, dtype=np.float32) for c in range(5)]
     return pd.DataFrame(dict(zip("abcde", columns, strict=True)), copy=False)
@@ -73,7 +73,7 @@ def nothing_is_copied(monkeypatch):
 
 
 def read(rows: list[engine_rows.Piece], width: int) -> np.ndarray:
-    """What the engine sees: a linear model with one output per feature."""
+    """The values that the engine reads, from a linear model with one output per feature."""
     model = _core.Model.linear(
         order=np.arange(width, dtype=np.int32),
         coef=np.eye(width),
@@ -156,7 +156,7 @@ def test_frames_without_rows_or_columns(shape):
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 @pytest.mark.parametrize("n_rows", [0, 1, 5])
 def test_columns_of_packed_records(n_rows, dtype):
-    """They are not aligned."""
+    """Columns of packed records are not aligned."""
     records = np.zeros(n_rows, dtype=[("first", "u1"), ("a", dtype), ("b", dtype)])
     records["a"], records["b"] = np.arange(n_rows), -np.arange(n_rows)
     frame = pd.DataFrame({name: records[name] for name in "ab"}, copy=False)

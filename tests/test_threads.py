@@ -1,4 +1,4 @@
-"""n_jobs means what it means in joblib, and threadpoolctl reaches the engine."""
+"""n_jobs has its meaning in joblib, and threadpoolctl limits the engine."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from wald.engine.threads import effective_threads
 
 @pytest.fixture
 def four_threads():
-    """An engine that may use four threads, on a machine of any size."""
+    """Let the engine use four threads on any machine."""
     before = _core.get_num_threads()
     _core.set_num_threads(4)
     yield
@@ -24,7 +24,7 @@ class TestEffectiveThreads:
     def test_none_is_one_thread(self):
         assert effective_threads(None) == 1
 
-    def test_none_asks_parallel_config(self):
+    def test_none_uses_parallel_config(self):
         with joblib.parallel_config(n_jobs=3):
             assert effective_threads(None) == 3
             assert effective_threads(2) == 2

@@ -1,6 +1,6 @@
 #!/bin/sh
-# A function that several files define is linked only once. None may come from a file compiled for a newer processor:
-# it would run on every machine. This lists the functions that such a file shares with any other one, and fails.
+# The linker keeps one copy of a function that several files define. If this copy comes from a file compiled for a newer
+# processor, it runs on every machine. This script lists the functions that such files share with others, and fails.
 set -eu
 
 weak() { nm --defined-only "$@" | awk '$2 == "W" { print $3 }' | sort; }

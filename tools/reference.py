@@ -1,4 +1,4 @@
-"""Write docs/reference.md: every public name with the first sentence of its documentation, and where it is."""
+"""Write docs/reference.md: every public name with the first sentence of its docstring and a link to its file."""
 
 from __future__ import annotations
 
@@ -83,17 +83,17 @@ SECTIONS = (
     ("Files", "wald.persistence", "FileFormatError SavedModel"),
     ("What a fitted classifier holds", "wald.plan", "Plan"),
 )
-#: Modules all of whose names must be listed; of others, what users meet.
+#: Modules whose names must all be listed; other modules list only the names for users.
 COMPLETE = {module for _, module, _ in SECTIONS} - {"wald.models", "wald.persistence", "wald.plan"}
 
 
 def page() -> str:
-    """The whole page."""
+    """Return the whole page."""
     return INTRODUCTION + "".join(_section(*section) for section in SECTIONS)
 
 
 def missing() -> list[str]:
-    """Public names that no section lists."""
+    """Return the public names that no section lists."""
     listed = {(module, name) for _, module, names in SECTIONS for name in names.split() or _public(module)}
     return [f"{module}.{name}" for module in COMPLETE for name in _public(module) if (module, name) not in listed]
 
@@ -115,7 +115,7 @@ def _entry(module: str, name: str) -> str:
 
 
 def _file(thing: Any) -> str:
-    """The file that holds it, as a link from the page."""
+    """Return the file of an object, as a link from the page."""
     parts = thing.__module__.split(".")
     package = hasattr(importlib.import_module(thing.__module__), "__path__")
     return "/".join(["..", "src", *parts]) + ("/__init__.py" if package else ".py")

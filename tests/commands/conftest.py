@@ -1,4 +1,4 @@
-"""A model, its rows in every format, and what ``wald fit`` made of them."""
+"""A model, its rows in every format, and the file that ``wald fit`` makes from them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Run the command line, and see how it ends."""
+"""Run the command line and check how it ends."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def run(*words: object) -> Any:
 
 
 def done(*words: object, code: int = 0) -> Any:
-    """A run that ends with a code, and never with a traceback."""
+    """Run a command and check its exit code, and that it prints no traceback."""
     result = run(*words)
     assert result.exit_code == code, result.output
     assert result.exception is None or isinstance(result.exception, SystemExit)
@@ -26,12 +26,12 @@ def done(*words: object, code: int = 0) -> Any:
 
 
 def said(*words: object, code: int = 0) -> dict[str, Any]:
-    """What a run prints with --json: nothing but JSON is on stdout."""
+    """Run a command with --json, and return the JSON; stdout holds nothing else."""
     return dict(json.loads(done(*words, "--json", code=code).stdout))
 
 
 def refusal(*words: object) -> str:
-    """What a user's mistake is answered with: one line on stderr, nothing on stdout, exit code 2."""
+    """Return the error about a user's mistake: one line on stderr, nothing on stdout, exit code 2."""
     result = done(*words, code=2)
     assert result.stdout == ""
     lines = result.stderr.splitlines()

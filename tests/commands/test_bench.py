@@ -1,4 +1,4 @@
-"""``wald bench``: what is timed, and when a promise counts as broken."""
+"""``wald bench``: the calls that are timed, and when a promise counts as broken."""
 
 from __future__ import annotations
 
@@ -90,9 +90,9 @@ def verdict(protect: Any, n_bad_yes: int, n_bad_no: int, risk: float = 0.01, sta
 def test_a_promise_is_broken_only_beyond_doubt() -> None:
     assert verdict("all", 0, 0) is None
     assert verdict("all", 0, 120) is None  # P(at least 120 of 10 000 at 1 %) = 0.027
-    told = verdict("all", 0, 140)  # 0.00009
-    assert told is not None
-    assert "140 of 10000 rows differ" in told
+    message = verdict("all", 0, 140)  # 0.00009
+    assert message is not None
+    assert "140 of 10000 rows differ" in message
 
 
 def test_a_promise_speaks_of_its_own_rows() -> None:
@@ -100,21 +100,21 @@ def test_a_promise_speaks_of_its_own_rows() -> None:
     assert verdict("negative", 1000, 0) is None
     assert verdict("all", 30, 0) is None
     for protect in ("positive", "each"):
-        told = verdict(protect, 30, 0)
-        assert told is not None
-        assert "30 of 1000 rows that the model calls yes" in told
+        message = verdict(protect, 30, 0)
+        assert message is not None
+        assert "30 of 1000 rows that the model calls yes" in message
 
 
-def test_a_class_with_a_risk_of_its_own_is_looked_at_by_itself() -> None:
+def test_a_class_with_its_own_risk_is_checked_separately() -> None:
     own = Stratum("rows of class yes", 1000, 0, risk=0.05)
     certificate = Certificate("certified", 0.01, 0.95, "classes", q=1.0, strata=(Stratum("rows", 10_000, 0), own))
     full = np.repeat(CLASSES, [9000, 1000])
 
-    def told(n_bad_yes: int) -> str | None:
+    def message(n_bad_yes: int) -> str | None:
         return broken_promise(certificate, full, np.arange(10_000) >= 10_000 - n_bad_yes, CLASSES)
 
-    assert told(60) is None
-    assert "rows that the model calls yes" in (told(90) or "")
+    assert message(60) is None
+    assert "rows that the model calls yes" in (message(90) or "")
 
 
 def test_proofs_allow_nothing() -> None:

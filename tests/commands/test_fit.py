@@ -1,4 +1,4 @@
-"""``wald fit``: what Python's ``fit`` gives, in a file; and everything that can be wrong with its input."""
+"""``wald fit``: the file equals the result of Python's ``fit``, and invalid input is refused."""
 
 from __future__ import annotations
 
@@ -136,8 +136,8 @@ def test_labels_that_are_numbers(files: Path, tmp_path: Path) -> None:
 )
 def test_what_protect_does_not_take(words: list[str], message: str, files: Path, tmp_path: Path) -> None:
     options = [part for word in words for part in ("--protect", word)]
-    told = refusal("fit", files / "words.skops", files / "fit.npy", "-o", tmp_path / "a.wald", *UNITS, *options)
-    assert message in told
+    error = refusal("fit", files / "words.skops", files / "fit.npy", "-o", tmp_path / "a.wald", *UNITS, *options)
+    assert message in error
 
 
 # ---- models --------------------------------------------------------------------------------------------------------

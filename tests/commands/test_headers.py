@@ -1,4 +1,4 @@
-"""Whether a text table begins with names, and what stands between its cells: told, or refused where it is in doubt."""
+"""Header rows and separators of text tables: detected, or refused in case of doubt."""
 
 from __future__ import annotations
 
@@ -76,13 +76,13 @@ def test_rows_that_are_beyond_doubt(tmp_path: Path, content: str) -> None:
         "5,?,3,1\n1,2,3,4\n",
     ],
 )
-def test_both_readings_are_told_where_it_is_in_doubt(tmp_path: Path, content: str) -> None:
+def test_both_readings_are_reported_in_case_of_doubt(tmp_path: Path, content: str) -> None:
     first = content.split("\n")[0].split(",")
     d = len(first)
-    with pytest.raises(UserError, match=DOUBT) as told:
+    with pytest.raises(UserError, match=DOUBT) as caught:
         rows_of(tmp_path, content, Wanted(d))
-    assert "--header" in str(told.value)
-    assert "--no-header" in str(told.value)
+    assert "--header" in str(caught.value)
+    assert "--no-header" in str(caught.value)
     n = content.count("\n")
     if n > 1 and all(cell.replace(".", "").isdigit() for cell in first):
         assert rows_of(tmp_path, content, Wanted(d), header=True).shape == (n - 1, d)
@@ -97,7 +97,7 @@ def test_the_models_names_or_an_options_make_names_of_numbers(tmp_path: Path) ->
     assert rows_of(tmp_path, "id,5.1,3.5\nu2,4.9,3.0\n", Wanted(2), drop=("id",)).tolist() == [[4.9, 3.0]]
 
 
-def test_a_wrong_number_of_columns_is_told_first(tmp_path: Path) -> None:
+def test_a_wrong_number_of_columns_is_reported_first(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="has 3 columns of features; the model takes 4"):
         rows_of(tmp_path, "1,2,3\n4,5,6\n", Wanted(4))
 
@@ -124,7 +124,7 @@ def test_as_many_labels_as_rows_on_the_command_line(files: Path, tmp_path: Path)
 
 
 @pytest.mark.parametrize("separator", [";", "\t", "|", ","])
-def test_the_first_line_tells_the_separator(tmp_path: Path, separator: str) -> None:
+def test_the_first_line_determines_the_separator(tmp_path: Path, separator: str) -> None:
     content = "a,b,c\n1,2,3\n4,5,6\n".replace(",", separator)
     for wanted in (Wanted(3), Wanted(3, ("c", "a", "b"))):
         rows = np.asarray(rows_of(tmp_path, content, wanted))

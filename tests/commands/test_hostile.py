@@ -58,7 +58,7 @@ WORDS = (
 
 
 def mutated(content: bytes, rng: np.random.Generator, head: int) -> bytes:
-    """A few changes, most of them where a file says what it is."""
+    """Make a few changes, most of them in the part that describes the format."""
     some = bytearray(content)
     for _ in range(rng.integers(1, 4)):
         end = max(1, min(len(some), head if rng.random() < 0.7 else len(some)))
@@ -88,7 +88,7 @@ def npy(rows: Any) -> bytes:
 
 
 def headers() -> Iterator[bytes]:
-    """NPY files whose headers are well framed, and say odd things."""
+    """NPY files with well-formed but invalid headers."""
     for version in ((1, 0), (2, 0), (3, 0), (4, 0), (0, 0), (255, 255)):
         for shape in (
             "(397, 64)",
@@ -175,7 +175,7 @@ def test_headers_of_npy_files(files: Path, tmp_path: Path) -> None:
 
 
 def ends_well(path: Path, *words: object) -> int:
-    """Run a command on a file, and see that it ends as is documented."""
+    """Run a command on a file, and check that it ends as documented."""
     result = run(*words)
     shown = path.read_bytes()[:300]
     assert result.exit_code in (0, 1, 2), (shown, result.exception)

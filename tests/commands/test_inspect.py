@@ -1,4 +1,4 @@
-"""``wald inspect``: the plan and the certificate as they are."""
+"""``wald inspect`` shows the plan and the certificate."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_expected_cost_is_the_mean_over_the_plan_rows(files: Path) -> None:
     assert mean < plan.full_cost / 2
 
 
-def test_shares_and_cost_of_fresh_rows_lie_within_what_is_printed(tmp_path: Path) -> None:
+def test_shares_and_cost_of_fresh_rows_lie_within_the_printed_limits(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(23_000, 30))
     X[:, 0] += 4 * np.sign(X[:, 0])
@@ -83,7 +83,7 @@ def test_a_plan_that_evaluates_everything_costs_everything(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("name", ["svc", "words"])
-def test_the_table_has_a_line_per_look(files: Path, name: str) -> None:
+def test_the_table_has_a_line_per_stage(files: Path, name: str) -> None:
     fast = wald.load(files / f"{name}.wald")
     lines = done("inspect", files / f"{name}.wald").stdout.splitlines()
     assert lines[0] == str(fast.certificate_)

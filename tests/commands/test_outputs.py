@@ -1,4 +1,4 @@
-"""Outputs that cannot be written and inputs that cannot be read: one sentence, exit code 2, and nothing left."""
+"""Outputs that cannot be written and inputs that cannot be read: one sentence, exit code 2, and no file left behind."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ needs_full = pytest.mark.skipif(not FULL.exists(), reason="there is no full devi
 
 @contextmanager
 def powerless() -> Iterator[None]:
-    """Rights count for the administrator, too."""
+    """Drop the privileges of the administrator, so that file permissions apply."""
     if os.geteuid() != 0:
         yield
         return
@@ -34,7 +34,7 @@ def powerless() -> Iterator[None]:
 
 @pytest.fixture
 def shared(files: Path, tmp_path: Path) -> Path:
-    """A folder that everybody can search, with the files that the commands read."""
+    """A folder that every user can search, with the files that the commands read."""
     for path in (tmp_path, *tmp_path.parents):
         if path == Path(tempfile.gettempdir()):
             break
@@ -151,7 +151,7 @@ def test_a_full_device(files: Path, tmp_path: Path, times: int) -> None:
 @pytest.mark.skipif(os.name != "posix", reason="limits are others elsewhere")
 @pytest.mark.parametrize("suffix", [".csv", ".npy", ".csv.gz", ".parquet"])
 def test_a_disk_that_fills_up(files: Path, tmp_path: Path, suffix: str) -> None:
-    """A limit on the size of files stands for the disk."""
+    """A limit on the size of files replaces a full disk."""
     import resource
     import signal
 
@@ -199,6 +199,6 @@ def test_a_stdout_that_is_full(files: Path, words: str) -> None:
 
 
 def test_everything_is_well_without_limits(files: Path, tmp_path: Path) -> None:
-    """What the tests above forbid is what fails them."""
+    """The commands of the tests above succeed without the restrictions."""
     done("predict", files / "svc.wald", files / "test.npy", "--cost", "-o", tmp_path / "labels.csv.gz")
     assert {path.name for path in tmp_path.iterdir()} == {"labels.csv.gz"}

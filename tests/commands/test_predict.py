@@ -1,4 +1,4 @@
-"""``wald predict``: the labels of Python's ``predict``, whatever the formats, in parts."""
+"""``wald predict`` gives the labels of Python's ``predict`` in every format, and reads the rows in pieces."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_csv_by_name_in_parts(files: Path, tmp_path: Path, monkeypatch: pytest.M
 
 
 def wrapped(model: Any, tmp_path: Path, files: Path) -> Any:
-    """What ``wald fit`` makes of a model, and what the model itself answers."""
+    """The classifier that ``wald fit`` makes from a model, and the labels of the model itself."""
     io = pytest.importorskip("skops.io")
     io.dump(model, tmp_path / "model.skops")
     words = ("-o", tmp_path / "model.wald", "--risk", 0.05, "--cost", "units", "--trust-type", "numpy.dtype")

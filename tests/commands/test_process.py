@@ -1,4 +1,4 @@
-"""The command line as a process of its own: its streams, its exit codes, its signals."""
+"""The command line in a separate process: streams, exit codes, signals."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_ctrl_c_is_quiet_and_leaves_nothing(files: Path, tmp_path: Path) -> None
 
 
 def test_the_extra_is_enough_for_csv_and_parquet(files: Path, tmp_path: Path) -> None:
-    """With what the extra installs, and without pandas and pyarrow, all kinds of tables are read and written."""
+    """All kinds of tables are read and written with the packages of the extra, without pandas and pyarrow."""
     import tomllib
 
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8"))

@@ -1,4 +1,4 @@
-"""``wald reproduce``: which experiments there are, and how they are called."""
+"""``wald reproduce``: the list of experiments, and the arguments of their calls."""
 
 from __future__ import annotations
 

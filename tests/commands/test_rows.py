@@ -1,4 +1,4 @@
-"""Data files as rows: every format gives the same numbers, and every damage is told with its place."""
+"""Data files as rows: every format gives the same numbers, and errors say where a file is damaged."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def without(*names: str) -> Callable[[str], Any]:
 
 @pytest.fixture(params=["polars", "pandas"])
 def library(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """The only one of the two that is installed, as far as text tables are concerned."""
+    """Make text tables see only one of the two libraries."""
     pytest.importorskip(request.param)
     others = {"polars", "pandas"} - {request.param}
     monkeypatch.setattr("wald.commands.rows.delimited.find_spec", without(*others))
@@ -61,9 +61,9 @@ def csv_of(rows: Any, header: str | None = "a,b,c") -> str:
 
 
 def refusal(path: Path, wanted: Wanted = BY_PLACE, reading: Reading = Reading()) -> str:  # noqa: B008
-    with pytest.raises(UserError) as told:
+    with pytest.raises(UserError) as caught:
         read_whole(path, wanted, reading)
-    message = str(told.value)
+    message = str(caught.value)
     assert "\n" not in message
     return message
 
@@ -210,13 +210,13 @@ def test_rows_without_names_for_a_model_with_names(tmp_path: Path, capsys: pytes
 
 
 @pytest.mark.parametrize("zero_based", [True, False])
-@pytest.mark.parametrize("told", [True, False])
-def test_svmlight(tmp_path: Path, zero_based: bool, told: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("given", [True, False])
+def test_svmlight(tmp_path: Path, zero_based: bool, given: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "rows.svm"
     sparse = np.where(np.arange(120).reshape(40, 3) % 2 == 0, ROWS, 0)
     dump_svmlight_file(sparse, np.zeros(40), str(path), zero_based=zero_based)
     monkeypatch.setattr("wald.commands.rows.svmlight.AT_ONCE", 20)
-    parts = list(read(path, BY_PLACE, Reading(zero_based=zero_based if told else None)))
+    parts = list(read(path, BY_PLACE, Reading(zero_based=zero_based if given else None)))
     assert len(parts) > 2
     rows = np.concatenate([part.rows.toarray() for part in parts])
     np.testing.assert_allclose(rows, sparse, rtol=1e-14)
@@ -266,7 +266,7 @@ WORDS = (
 
 
 @pytest.mark.parametrize(("content", "wanted", "words"), WORDS)
-def test_what_is_wrong_with_a_csv_is_told_with_its_place(
+def test_errors_in_a_csv_are_reported_with_their_place(
     text: Any, library: str, content: Any, wanted: Wanted, words: str
 ) -> None:
     path = text(content)

@@ -1,4 +1,4 @@
-"""How the command line starts and how it is stopped: soon, and quietly at any moment."""
+"""The command line starts fast, and stops without a traceback at any moment."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_nothing_heavy_is_loaded(words: str) -> None:
 
 
 def test_the_version_comes_soon() -> None:
-    """Beside a Python that loads NumPy and scikit-learn, for machines differ."""
+    """The time is compared with that of importing NumPy and scikit-learn, because machines differ."""
 
     def seconds(*words: str) -> float:
         begun = time.perf_counter()
@@ -72,7 +72,7 @@ assert "numpy" not in sys.modules
 assert set(wald.__all__) <= set(dir(wald)) and "stopping" in dir(wald)
 from wald import Certificate, CostModel, EarlyExitClassifier, load, save
 assert wald.EarlyExitClassifier is EarlyExitClassifier and wald.stopping.Certificate is Certificate
-assert "EarlyExitClassifier" in vars(wald)  # found without asking from now on
+assert "EarlyExitClassifier" in vars(wald)  # cached by the first access
 assert wald.__version__
 try:
     wald.nothing
@@ -100,7 +100,7 @@ def many(files: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def catches(process: int, number: int) -> bool:
-    """Whether a process has taken a signal over; SIGTERM is one that Python itself leaves alone."""
+    """Whether a process has installed a handler for SIGTERM, for which Python itself installs none."""
     for line in Path(f"/proc/{process}/status").read_text().splitlines():
         if line.startswith("SigCgt:"):
             return bool(int(line.split()[1], 16) >> (number - 1) & 1)

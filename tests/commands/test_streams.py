@@ -61,12 +61,12 @@ def labels(files: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("kind", ["npy", "svmlight", "parquet", "csv", "tsv"])
-@pytest.mark.parametrize("told", [True, False])
+@pytest.mark.parametrize("given", [True, False])
 def test_rows_from_stdin(
-    files: Path, contents: Any, kind: str, told: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    files: Path, contents: Any, kind: str, given: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    words = ("predict", files / "svc.wald", "-", "-o", "-", *(("--format", kind) if told else ()))
+    words = ("predict", files / "svc.wald", "-", "-o", "-", *(("--format", kind) if given else ()))
     result = piped(contents[kind], *words)
     assert result.exit_code == 0, result.output
     assert [row[0] for row in table(result.stdout)[1:]] == labels(files)

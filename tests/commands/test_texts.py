@@ -1,4 +1,4 @@
-"""Files around pipelines that read texts: shown, and refused where tables are read."""
+"""Files with pipelines that read texts: `wald inspect` shows them, commands that read tables refuse them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TEXTS = [" ".join(f"w{int(v)}" for v in 50 * RNG.random(12) ** (1 + 2 * label)) 
 
 
 class Same(TransformerMixin, BaseEstimator):
-    """A step of somebody's own."""
+    """A user-defined step."""
 
     def fit(self, X, y=None):
         self.fitted_ = True

@@ -20,7 +20,7 @@ def test_shapes_and_seeds():
     np.testing.assert_array_equal(np.concatenate(again), np.concatenate(X))
 
 
-def test_lengths_have_the_mean_that_was_asked_for():
+def test_lengths_have_the_given_mean():
     _, y = make_chains(2000, mean_length=7, random_state=0)
     assert np.mean([len(labels) for labels in y]) == pytest.approx(7, abs=0.3)
     _, y = make_chains(20, mean_length=1, random_state=0)
@@ -34,7 +34,7 @@ def test_without_noise_parts_of_a_label_are_equal():
         assert len(np.unique(parts[labels == k], axis=0)) == 1
 
 
-def test_neighbours_tell():
+def test_neighbouring_labels_are_correlated():
     """Some pairs of labels are far more frequent than others."""
     _, y = make_chains(500, random_state=0)
     pairs = np.zeros((4, 4))

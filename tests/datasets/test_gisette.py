@@ -18,15 +18,15 @@ def small(monkeypatch) -> Bunch:
     target = np.repeat([4, 9, 1], [50, 45, 30])
     images = rng.integers(0, 256, (len(target), 28, 28), dtype=np.uint8)
     mnist = Bunch(target=target, images=images)
-    asked = []
+    calls = []
 
     def fetch(**options):
-        asked.append(options)
+        calls.append(options)
         return mnist
 
     monkeypatch.setattr(gisette, "fetch_mnist", fetch)
     monkeypatch.setattr(gisette, "_PARTS", PARTS)
-    mnist.asked = asked
+    mnist.calls = calls
     return mnist
 
 
@@ -78,10 +78,10 @@ def test_the_seed_decides(small):
     assert not np.array_equal(once, other)
 
 
-def test_where_mnist_is_looked_for(small):
+def test_mnist_is_searched_in_the_given_folder(small):
     make_gisette_like(data_home="here", download_if_missing=False)
-    assert small.asked[-1]["data_home"] == "here"
-    assert small.asked[-1]["download_if_missing"] is False
+    assert small.calls[-1]["data_home"] == "here"
+    assert small.calls[-1]["download_if_missing"] is False
 
 
 def test_unknown_part(small):

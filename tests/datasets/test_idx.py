@@ -102,7 +102,7 @@ def test_missing_file_is_reported_as_such(path):
 
 @st.composite
 def mutations(draw, original: bytes) -> bytes:
-    """Cut, overwrite, insert, repeat: what happens to files, by accident or not."""
+    """Cut, overwrite, insert or repeat bytes of a file."""
     data = bytearray(original)
     for _ in range(draw(st.integers(1, 4))):
         at = draw(st.integers(0, len(data)))

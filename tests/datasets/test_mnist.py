@@ -1,4 +1,4 @@
-"""fetch_mnist: where it looks, what it downloads, what it returns. A mirror is a local folder here."""
+"""fetch_mnist: its sources, downloads and results. The mirror is a local folder."""
 
 from __future__ import annotations
 

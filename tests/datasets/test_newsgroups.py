@@ -16,7 +16,7 @@ POSTS = {
 
 
 @pytest.fixture
-def asked(monkeypatch) -> list[dict[str, object]]:
+def loader_calls(monkeypatch) -> list[dict[str, object]]:
     seen: list[dict[str, object]] = []
 
     def fetch(*, subset, **options):
@@ -30,7 +30,7 @@ def asked(monkeypatch) -> list[dict[str, object]]:
     return seen
 
 
-def test_rows_have_length_1_and_two_classes(asked):
+def test_rows_have_length_1_and_two_classes(loader_calls):
     bunch = fetch_20newsgroups_binary()
     assert bunch.data.shape == (18, 9)
     assert bunch.data.format == "csr"
@@ -41,7 +41,7 @@ def test_rows_have_length_1_and_two_classes(asked):
     assert "real-sim" in bunch.DESCR
 
 
-def test_words_come_from_the_training_posts_alone(asked):
+def test_words_come_from_the_training_posts_alone(loader_calls):
     bunch = fetch_20newsgroups_binary(subset="test")
     assert bunch.data.shape == (4, 9)
     assert "telescope" not in bunch.feature_names
@@ -51,26 +51,26 @@ def test_words_come_from_the_training_posts_alone(asked):
     assert labels.tolist() == [1, 1, 0] * 6 + [1, 0] * 2
 
 
-def test_other_groups_and_dtype(asked):
+def test_other_groups_and_dtype(loader_calls):
     X, y = fetch_20newsgroups_binary(positive=["talk."], dtype=np.float32, return_X_y=True)
     assert X.dtype == np.float32
     assert y.tolist() == [0, 0, 1] * 6
 
 
-def test_wald_data_comes_first(asked, tmp_path, monkeypatch):
+def test_wald_data_comes_first(loader_calls, tmp_path, monkeypatch):
     fetch_20newsgroups_binary(data_home="cache", download_if_missing=False, random_state=3, remove=["quotes"])
     expected = {"data_home": "cache", "download_if_missing": False, "random_state": 3, "remove": ("quotes",)}
-    assert asked[-1] == {"subset": "train", **expected}
+    assert loader_calls[-1] == {"subset": "train", **expected}
     monkeypatch.setenv("WALD_DATA", str(tmp_path))
     fetch_20newsgroups_binary(data_home="cache")
-    assert asked[-1]["data_home"] == "cache"  # there is nothing in WALD_DATA yet
+    assert loader_calls[-1]["data_home"] == "cache"  # there is nothing in WALD_DATA yet
     (tmp_path / "sklearn").mkdir()
     (tmp_path / "sklearn" / "20news-bydate_py3.pkz").touch()
     fetch_20newsgroups_binary(data_home="cache")
-    assert asked[-1]["data_home"] == tmp_path / "sklearn"
+    assert loader_calls[-1]["data_home"] == tmp_path / "sklearn"
 
 
-def test_posts_are_counted(asked, monkeypatch):
+def test_posts_are_counted(loader_calls, monkeypatch):
     monkeypatch.setattr(newsgroups, "_ROWS", {"train": 19, "test": 4})
     with pytest.raises(ValueError, match="18 train posts instead of 19"):
         fetch_20newsgroups_binary()
@@ -79,7 +79,7 @@ def test_posts_are_counted(asked, monkeypatch):
 @pytest.mark.parametrize(
     ("name", "value"), [("subset", "valid"), ("dtype", "int32"), ("positive", ["comp."]), ("positive", [""])]
 )
-def test_arguments_are_checked(asked, name, value):
+def test_arguments_are_checked(loader_calls, name, value):
     with pytest.raises(ValueError, match=name):
         fetch_20newsgroups_binary(**{name: value})
 

@@ -1,4 +1,4 @@
-"""fetch_ocr: what it reads, and what it refuses. A mirror is a local folder here."""
+"""fetch_ocr: the files that it reads and refuses. The mirror is a local folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""fetch_treebank: what it reads and refuses; a mirror is a local folder here. make_trees."""
+"""fetch_treebank: the files that it reads and refuses, from a local folder as the mirror. make_trees."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Made-up walks have the law that they say."""
+"""Synthetic walks have the documented distribution."""
 
 from __future__ import annotations
 

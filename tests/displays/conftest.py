@@ -24,7 +24,7 @@ def closed_figures() -> Iterator[None]:
 
 
 def wrapped(model: Any, digits: Any, **parameters: Any) -> EarlyExitClassifier:
-    """A model with early exit, planned for units, so that it is the same on every machine."""
+    """A model with early exit, planned for units, so that the plan is the same on every machine."""
     model.fit(digits.X_train, digits.y_train)
     fast = EarlyExitClassifier(FrozenEstimator(model), cost="units", random_state=0, **{"risk": 0.02, **parameters})
     return fast.fit(digits.X_fit)
@@ -70,7 +70,7 @@ def fast(request: pytest.FixtureRequest) -> EarlyExitClassifier:
 
 
 class Chains(NamedTuple):
-    """Sequences, of which the model and the policy know the first 200; others for tests."""
+    """Sequences: the first 200 train the model and the policy, the others are for tests."""
 
     X: list[Any]
     y: list[Any]
@@ -102,7 +102,7 @@ def certified(chains: Chains) -> BudgetedPredictor:
 
 
 class Doubt(Policy):
-    """Least confidence first, one part at a time."""
+    """A policy that buys one part at a time, the least confident first."""
 
     n_rounds, pace = None, 0.0
 
@@ -115,7 +115,7 @@ class Doubt(Policy):
 
 
 class Parser:
-    """Heads of words, guessed from their places: the costly group knows them."""
+    """A parser that guesses heads from positions; the costly group gives the true heads."""
 
     group_names_ = ("tags", "words")
     group_costs_ = np.array([1.0, 4.0])
@@ -131,7 +131,7 @@ class Parser:
 
 
 class ParserSession:
-    """Without the costly group a word hangs on the word before it."""
+    """A session in which the head of a word, without the costly group, is the word before it."""
 
     def __init__(self, X: Any) -> None:
         self.offsets, self.heads = X.offsets, X.heads

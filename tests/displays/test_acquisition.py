@@ -36,7 +36,7 @@ def test_what_is_shown_is_what_predict_does(budgeted: Any, chains: Any) -> None:
 
 
 def test_rounds_are_those_of_the_policy(chains: Any) -> None:
-    """One part at a time, the most doubtful first: the rounds of an example are 1, 2, 3, ..."""
+    """The policy buys one part at a time, the least confident first: the rounds of an example are 1, 2, 3, ..."""
     fast = BudgetedPredictor(chains.model, Doubt().fit(chains.model), budget=5.0, spend="each").fit(chains.X[200:240])
     display = AcquisitionDisplay.from_estimator(fast, chains.X_test, rows=np.arange(20))
     session = chains.model.open(chains.X_test[:20])
@@ -73,7 +73,7 @@ def test_wrong_answers_stand_out(budgeted: Any, chains: Any) -> None:
     assert "truth" not in text_of(unlabelled.figure_)
 
 
-def test_a_telling_example_is_chosen(budgeted: Any, chains: Any) -> None:
+def test_an_informative_example_is_chosen(budgeted: Any, chains: Any) -> None:
     display = AcquisitionDisplay.from_estimator(budgeted, chains.X_test)
     assert len(display.parts) == 1
     assert (display.before[0] != display.after[0]).sum() >= 2

@@ -79,7 +79,7 @@ def test_without_truth_answers_are_compared_with_those_of_all_features(budgeted:
 
 
 def test_time_is_what_went_by(chains: Any) -> None:
-    """An extractor that takes 300 microseconds a part is seen where it is used, once."""
+    """The time of an extractor that takes 300 microseconds per part is counted once, where it is used."""
     each = 3e-4
 
     def slow(parts: Any) -> Any:
@@ -165,7 +165,7 @@ def test_intervals_cover_as_often_as_they_say() -> None:
     assert 0.82 <= np.mean(covered) <= 0.96
 
 
-def test_bands_are_as_asked_for(budgeted: Any, chains: Any) -> None:
+def test_bands_have_the_given_confidence(budgeted: Any, chains: Any) -> None:
     def band(**how: Any) -> Any:
         return BudgetCurveDisplay.from_estimator(budgeted, chains.X_test, chains.y_test, **how)
 

@@ -1,4 +1,4 @@
-"""What all displays have in common."""
+"""Conventions of all displays."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_new_figures_fit_a_column_and_settings_stay(display: Any, source: Any) -
 
 
 def written_in(figure: Any) -> dict[Any, Any]:
-    """Boxes of all words that are seen; matplotlib keeps ticks beyond the limits, and does not draw them."""
+    """Boxes of all visible texts; matplotlib keeps ticks beyond the limits, and does not draw them."""
     hidden: set[Any] = set()
     for axis in [axis for ax in figure.axes for axis in (ax.xaxis, ax.yaxis)]:
         low, high = sorted(axis.get_view_interval())
@@ -93,7 +93,7 @@ def written_in(figure: Any) -> dict[Any, Any]:
 
 
 def assert_all_can_be_read(figure: Any) -> None:
-    """No text leaves the figure or meets another."""
+    """Check that no text leaves the figure or overlaps another."""
     figure.canvas.draw()
     boxes = written_in(figure)
     assert len(boxes) > 4

@@ -8,7 +8,7 @@ import pytest
 from wald.displays import CostHistogramDisplay
 
 
-def test_counts_are_rows_by_class_and_look(fast: Any, digits: Any) -> None:
+def test_counts_are_rows_by_class_and_stage(fast: Any, digits: Any) -> None:
     display = CostHistogramDisplay.from_estimator(fast, digits.X_test, digits.y_test)
     _, cost = fast.predict(digits.X_test, return_cost=True)
     assert display.classes.tolist() == list(range(10))

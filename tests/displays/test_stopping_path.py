@@ -84,7 +84,7 @@ def test_a_plan_that_evaluates_everything_lets_nobody_leave(risk: float, binary_
     display.figure_.canvas.draw()
 
 
-def test_a_plan_without_early_looks() -> None:
+def test_a_plan_without_early_stages() -> None:
     display = StoppingPathDisplay(scores=[[1.5]], costs=[10], low=[], high=[], stages=[0], threshold=0.0).plot()
     display.figure_.canvas.draw()
     assert display.region_ is None

@@ -68,7 +68,7 @@ def test_the_curve_starts_at_its_cheapest_point(binary_digits: Any) -> None:
     assert display.risk is None  # as published: nothing is promised
 
 
-def test_rows_are_looked_at_once(linear: Any, binary_digits: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_are_evaluated_once(linear: Any, binary_digits: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     passes = []
     really = EarlyExitClassifier.looks
     monkeypatch.setattr(EarlyExitClassifier, "looks", lambda *given: passes.append(1) or really(*given))
@@ -78,7 +78,7 @@ def test_rows_are_looked_at_once(linear: Any, binary_digits: Any, monkeypatch: p
     assert len(passes) == 1
 
 
-def test_the_same_look_for_every_row(fast: Any, digits: Any) -> None:
+def test_the_same_stage_for_every_row(fast: Any, digits: Any) -> None:
     display = TradeoffDisplay.from_estimator(fast, digits.X_test, budgeted=True)
     assert display.cost.tolist() == fast.plan_.stage_costs.tolist()
     assert display.disagreement[-1] == 0
@@ -87,7 +87,7 @@ def test_the_same_look_for_every_row(fast: Any, digits: Any) -> None:
     assert names(display)[0].endswith(", budgeted")
 
 
-def test_the_same_look_is_what_a_budget_pays_for(everything: Any, binary_digits: Any) -> None:
+def test_the_same_stage_is_what_a_budget_pays_for(everything: Any, binary_digits: Any) -> None:
     display = TradeoffDisplay.from_estimator(everything, binary_digits.X_test, budgeted=True)
     full = everything.estimator_.predict(binary_digits.X_test)
     for budget, share in zip(display.cost, display.disagreement, strict=True):

@@ -1,4 +1,4 @@
-"""Fitted models of every kind with the rows that they read; the first 800 trained them."""
+"""Fitted models of every kind with their rows; the first 800 rows trained them."""
 
 from kinds.estimators import ALSO_SEVERAL_CLASSES, ALSO_TWO_CLASSES, SEVERAL_CLASSES, TWO_CLASSES
 from sklearn.base import clone
@@ -20,7 +20,7 @@ def make(n=6000, d=20, classes=2, seed=0):
 
 
 def wrap(model, X, **params):
-    """Early exit for a fitted model, planned for units, so that it is the same on every machine."""
+    """Early exit for a fitted model, planned for units, so that the plan is the same on every machine."""
     params = {"risk": 0.02, "random_state": 0, "cost": "units"} | params
     return EarlyExitClassifier(FrozenEstimator(model), **params).fit(X)
 

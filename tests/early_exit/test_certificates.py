@@ -1,4 +1,4 @@
-"""What certificates may be made of which rows, and what is said where they cannot be."""
+"""Certificates that rows can back, and the warnings where they cannot."""
 
 import copy
 import warnings
@@ -68,7 +68,7 @@ def test_measured_classes_have_intervals_that_hold_together():
 
 
 def survey(n, d, seed):
-    """Answers from 1 to 5, which have something to do with each other."""
+    """Correlated answers from 1 to 5."""
     rng = np.random.default_rng(seed)
     return np.clip(np.round(rng.normal(size=(n, 1)) + rng.normal(size=(n, d)) + 3), 1, 5)
 
@@ -126,9 +126,9 @@ def test_training_rows_of_many_discrete_features_are_noticed():
 
 def test_too_few_rows_say_which_risk_they_can_back():
     model, X = MODELS["rbf"]
-    with pytest.warns(UserWarning, match="no early exit") as told:
+    with pytest.warns(UserWarning, match="no early exit") as caught:
         fast = wrap(model, X[1000:3000], risk=0.001)
-    assert str(told[0].message) == (
+    assert str(caught[0].message) == (
         "no early exit: 2 995 certificate rows needed, 1 000 given, which can back a risk of 0.3 % at best. Of 2 000 "
         "rows given to fit, 1 000 serve the certificate."
     )

@@ -1,4 +1,4 @@
-"""Promises for classes by themselves, and the word about rare classes that lack one."""
+"""Promises for single classes, and the warning about rare classes without one."""
 
 import pickle
 import warnings
@@ -17,7 +17,7 @@ from wald.stopping import Lossless
 
 
 def rare_rows(n=9000, share=0.01, seed=0):
-    """Two classes, of which one is rare, with names."""
+    """Two named classes, one of them rare."""
     X, y = make_classification(n, 20, n_informative=8, weights=[1 - share], flip_y=0, class_sep=1.0, random_state=seed)
     return X, np.where(y, "fraud", "fine")
 
@@ -50,13 +50,13 @@ def test_a_stricter_risk_for_one_class_makes_the_plan_more_cautious():
     assert shared.predict(X, return_cost=True)[1].mean() > alone.predict(X, return_cost=True)[1].mean()
 
 
-def test_too_few_rows_are_told_by_class():
+def test_too_few_rows_are_reported_by_class():
     model, X = MODELS["one-vs-one"]
     with pytest.warns(
         UserWarning, match=r"no early exit: 299 certificate rows of class 1 needed, 2\d\d given, which"
-    ) as told:
+    ) as caught:
         fast = wrap(model, X[800:2800], risk=0.05, protect={0: 0.05, 1: 0.01}, n_splits=1)
-    assert "class 0" not in str(told[0].message)
+    assert "class 0" not in str(caught[0].message)
     assert fast.certificate_.status == "too few rows"
     np.testing.assert_array_equal(fast.predict(X), model.predict(X))
 
@@ -100,13 +100,13 @@ def test_what_is_no_risk_of_a_class_is_refused(params, message):
 # ---- rare classes ----------------------------------------------------------------------------------------------------
 
 
-def test_a_rare_class_is_told_about_and_protect_is_named():
+def test_a_rare_class_is_reported_and_protect_is_named():
     model, X = rare_model(0.004)
     with pytest.warns(UserWarning, match=r"rare class: class fraud, which .*protect=\{'fraud': \.\.\.\}"):
         wrap(model, X, risk=0.01)
 
 
-def test_it_is_told_by_recertify_too():
+def test_recertify_reports_it_too():
     model, X = rare_model(0.004)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -115,7 +115,7 @@ def test_it_is_told_by_recertify_too():
         fast.recertify(X)
 
 
-def test_nothing_is_told_where_a_class_is_protected_or_common():
+def test_nothing_is_reported_where_a_class_is_protected_or_common():
     model, X = rare_model(0.05)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -1,4 +1,4 @@
-"""Rows in whatever they come in: frames, sparse matrices, texts, bytes, memory maps."""
+"""Rows in every container: frames, sparse matrices, texts, bytes, memory maps."""
 
 import warnings
 
@@ -65,7 +65,7 @@ def test_sparse_rows_answer_like_dense_ones(kind, index):
         np.testing.assert_array_equal(fast.predict(other), labels)
 
 
-def test_text_goes_through_a_vectorizer_in_front():
+def test_text_goes_through_a_vectorizer():
     rng = np.random.default_rng(0)
     words = np.array([f"w{i}" for i in range(50)])
     texts = [" ".join(rng.choice(words, 12)) for _ in range(1500)]

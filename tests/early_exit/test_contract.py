@@ -1,4 +1,4 @@
-"""scikit-learn's own contract, as the estimator is and with a risk so high that rows really leave early."""
+"""scikit-learn's own contract, with the defaults and with a risk so high that rows leave early."""
 
 import pytest
 from kinds.estimators import ONE_A_FAMILY

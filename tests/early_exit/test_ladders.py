@@ -1,4 +1,4 @@
-"""How many terms the stages of ladders read, and how bold late stages are."""
+"""The numbers of terms at the stages of ladders, and the thresholds of late stages."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ from wald.plan.ladder import LATE_BOLDNESS
 UNITS = {"row": 0.0, "unit": 1.0, "readout": 1e-6, "stage": 1e-6, "full": 20.0}
 
 
-def test_ladders_of_linear_models_look_when_every_feature_that_varies_is_seen():
+def test_ladders_of_linear_models_have_a_stage_when_every_feature_that_varies_is_read():
     model, X = MODELS["logistic"]
     still = np.hstack([X, np.ones((len(X), 5))])
     wide = LogisticRegression().fit(still[:1000], model.predict(X[:1000]))
@@ -33,7 +33,7 @@ def test_ladders_of_wide_models_and_kernel_machines_end_half_way(monkeypatch):
     assert wrap(model, X[1000:3000]).plan_.stages[-2] <= 10
 
 
-def test_late_looks_are_bolder_where_rows_share_lines():
+def test_late_stages_are_bolder_where_rows_share_lines():
     model, X = MODELS["logistic"]
     alone, together = (
         wrap(model, X[1000:3000], cost=CostModel(**UNITS, rows_per_line=n), n_splits=1).plan_ for n in (1, 16)
@@ -57,7 +57,7 @@ def test_a_line_is_paid_for_while_one_of_its_rows_is_left():
             CostModel(**UNITS, rows_per_line=n)
 
 
-def test_looks_over_columns_are_for_all_rows_until_few_are_left():
+def test_column_stages_are_for_all_rows_until_few_are_active():
     costs = UNITS | {"unit": 0.0, "readout": 1.0, "stage": 100.0}
     model, by_rows = (CostModel(**costs, rows_per_line=16, by_columns=by) for by in (True, False))
     terms, reached = np.array([2, 5, 9, 20]), np.array([1.0, 0.3, 0.1, 0.02, 0.01])

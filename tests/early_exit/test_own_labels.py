@@ -1,4 +1,4 @@
-"""The wrapped model's own label: one for each row, whatever the call, the layout, the dtype or the rows beside it."""
+"""The wrapped model's own label depends on the row alone, not on the call, layout, dtype or other rows."""
 
 import warnings
 
@@ -20,7 +20,7 @@ N = 3000
 
 
 def score_card(d=12, classes=2, seed=0):
-    """A model of weights in tenths on whole numbers, and rows of which some are ties."""
+    """A model with weights in tenths for integer features, and rows of which some are ties."""
     rng = np.random.default_rng(seed)
     X = rng.integers(0, 4, (N, d)).astype(np.float64)
     model = LogisticRegression().fit(X, rng.integers(0, classes, N))
@@ -44,7 +44,7 @@ def in_calls(predict, X, size):
 
 
 def in_large_calls(model, X, copies=64):
-    """What the model answers for each row among many copies of it."""
+    """The label that the model gives each row among many copies of it."""
     return np.array([model.predict(np.repeat(X[i : i + 1], copies, axis=0))[0] for i in range(len(X))])
 
 

@@ -1,4 +1,4 @@
-"""The papers' rules around a real estimator: as published and measured, and scaled and certified."""
+"""The papers' rules with a real estimator: measured as published, and scaled by a certificate."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def wrap(rule, **params):
 
 
 @pytest.mark.parametrize("rule", OF_THE_PAPERS, ids=repr)
-def test_as_printed_a_rule_is_measured(rule):
+def test_as_published_a_rule_is_measured(rule):
     fast = wrap(rule, risk=None)
     assert fast.certificate_.status == "measured"
     assert "not a promise" in str(fast.certificate_)
@@ -71,7 +71,7 @@ def test_several_classes_are_refused_with_what_to_use_instead():
 
 
 def test_rows_of_one_class():
-    """Plan rows that the model all calls positive leave the bridge one side; nothing breaks."""
+    """If the model calls all plan rows positive, the bridge has one side only; this is no error."""
     positives = X[800:][MODEL.predict(X[800:]) == 1]
     with pytest.warns(DegenerateBoundaryWarning, match="lets no row exit as positive"):
         fast = EarlyExitClassifier(

@@ -1,4 +1,4 @@
-"""What can be chosen, in the constructor and at the call."""
+"""Parameters of the constructor and of the call."""
 
 import numpy as np
 import pytest
@@ -149,7 +149,7 @@ def test_a_trace_costs_what_predict_says_where_everything_is_evaluated(risk):
     assert fast.trace(X[0]).cost == fast.predict(X[:1], return_cost=True)[1][0] == fast.plan_.full_cost
 
 
-def test_trace_and_stage_scores_tell_the_walk_that_predict_takes():
+def test_trace_and_stage_scores_equal_the_stages_of_predict():
     for name in ("rbf", "one-vs-one", "logistic"):
         model, X = MODELS[name]
         fast = wrap(model, X[1000:5000])

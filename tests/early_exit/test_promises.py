@@ -1,4 +1,4 @@
-"""What is promised: few labels differ, none at risk=0, and a row's answer depends on the row alone."""
+"""The promises: few labels differ, none at risk=0, and a row's answer depends on the row alone."""
 
 import numpy as np
 import pytest

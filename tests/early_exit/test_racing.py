@@ -1,4 +1,4 @@
-"""A plan that is to save time is timed beside the model itself, unless it is far ahead by its costs."""
+"""A plan for time is timed against the model, unless its estimated cost is far lower."""
 
 import time
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:no early exit")
 
 @pytest.fixture
 def costs(monkeypatch):
-    """Instead of measured costs: a unit costs 1, and the model itself `full`."""
+    """Replace measured costs: a unit costs 1, and the model itself `full`."""
 
     def set_full(full):
         model = CostModel(row=0.0, unit=1.0, readout=0.0, stage=0.0, full=full, margin=0.95)
@@ -27,7 +27,7 @@ def costs(monkeypatch):
 
 @pytest.fixture
 def ratios(monkeypatch):
-    """Instead of a race: its outcome for each number of threads. Returns the threads that raced."""
+    """Replace the measured ratios by given ones per number of threads. Return the numbers of threads timed."""
     raced = []
 
     def set_ratios(by_threads):
@@ -86,7 +86,7 @@ def test_a_plan_far_ahead_is_taken_at_its_word(costs, ratios):
     assert not fast.plan_.evaluate_all
     assert raced == []
     costs = fast.plan_.cost_model
-    assert not costs.worthwhile(0.5 * costs.full)  # should a stricter promise ask for more of it
+    assert not costs.worthwhile(0.5 * costs.full)  # a stricter promise might need more of it
     assert costs.worthwhile(0.4 * costs.full)
 
 
@@ -113,7 +113,7 @@ def test_a_plan_that_lost_is_dropped_whatever_finishes_its_rows(lossless, ratio,
     assert fast.plan_.evaluate_all == dropped
 
 
-def test_rules_used_as_printed_are_not_raced(costs, ratios):
+def test_rules_used_as_published_are_not_timed(costs, ratios):
     costs(full=20.0)
     raced = ratios({1: 9.0})
     model, X = MODELS["logistic"]

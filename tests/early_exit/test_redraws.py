@@ -1,4 +1,4 @@
-"""Promises, redrawn on models that nothing was tuned on.
+"""Promises over many draws of rows, for models on which nothing was tuned.
 
 Rows are drawn with replacement from a population, over which the true rate of disagreement is then exact. The model and
 its own labels are made once; every redraw plans and certifies anew.
@@ -26,7 +26,7 @@ REDRAWS = 200
 
 @dataclass(frozen=True, eq=False)
 class Setting:
-    """A fitted model, a population of rows, and what is promised of them."""
+    """A fitted model, a population of rows, and the promises about them."""
 
     model: Any
     population: np.ndarray
@@ -64,7 +64,7 @@ class Setting:
 
 
 def card(classes: int = 2, seed: int = 0) -> tuple[Any, np.ndarray]:
-    """Weights in tenths on whole numbers: some rows in a hundred are ties."""
+    """Weights in tenths for integer features: a few per cent of the rows are ties."""
     rng = np.random.default_rng(seed)
     X = rng.integers(0, 4, (2000, 10)).astype(np.float64)
     model = LogisticRegression().fit(X, rng.integers(0, classes, len(X)))

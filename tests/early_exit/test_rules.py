@@ -1,4 +1,4 @@
-"""Every stopping rule through the front door, used as published and certified."""
+"""Every stopping rule in the estimator, as published and certified."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def wrap(model, X, **params):
 
 @pytest.mark.parametrize("model", [LINEAR, KERNEL], ids=["linear", "kernel"])
 @pytest.mark.parametrize("rule", BY_ROWS_ON_MODELS, ids=repr)
-def test_as_printed(rule, model):
+def test_as_published(rule, model):
     fast = wrap(model, X2, rule=rule, risk=None)
     assert fast.certificate_.status == "measured"
     assert fast.certificate_.q == 1.0
@@ -133,10 +133,10 @@ def test_by_time():
 
 
 def test_a_rule_warns_once_however_many_plans_were_tried_and_where_fit_was_called():
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         wrap(KERNEL, X2, rule=ConstantBoundary("reflection_raw"), risk=None, cost="time")
-    assert [(w.category, w.filename) for w in told] == [(OptimisticBoundaryWarning, __file__)]
+    assert [(w.category, w.filename) for w in caught] == [(OptimisticBoundaryWarning, __file__)]
 
 
 @pytest.mark.parametrize("protect", ["positive", "negative"])

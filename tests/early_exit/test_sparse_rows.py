@@ -1,4 +1,4 @@
-"""Sparse rows with few non-zeros: the model multiplies them and is done, so that no plan is looked for."""
+"""Sparse rows with few non-zeros: the model evaluates them so fast that no plan is searched."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ N_TRAIN, N_FIT, WIDTH = 3000, 2000, 47_832
 
 
 def documents(n: int, width: int, seed: int = 0) -> Any:
-    """CSR rows of about 100 non-zeros, of features of which some are frequent."""
+    """CSR rows with about 100 non-zeros, some of them in frequent features."""
     rng = np.random.default_rng(seed)
     columns = (width * rng.random((n, 105)) ** 4).astype(np.int64)
     rows = np.repeat(np.arange(n), 105)
@@ -32,7 +32,7 @@ def documents(n: int, width: int, seed: int = 0) -> Any:
 
 @pytest.fixture(scope="module")
 def case() -> tuple[Any, Any]:
-    """A fitted model and its rows; the first trained it."""
+    """A fitted model and its rows; the first rows trained it."""
     X = documents(N_TRAIN + N_FIT + 1500, WIDTH)
     weights = np.random.default_rng(1).normal(size=WIDTH)
     y = X @ weights > 0
@@ -48,7 +48,7 @@ def fast(case: tuple[Any, Any]) -> EarlyExitClassifier:
 
 def test_fit_gives_up_before_it_gathers_anything(case: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     def never(*_: Any, **__: Any) -> Any:
-        raise AssertionError("a plan was looked for")
+        raise AssertionError("a plan was searched")
 
     for name in ("wald.plan.moments.gather_moments", "wald.plan.recipes.recipes", "wald.plan.ladder.recipes"):
         monkeypatch.setattr(name, never)

@@ -1,4 +1,4 @@
-"""Several splits of the rows: how many, which plan is kept, and what its certificate says."""
+"""Several splits of the rows: their number, the plan that is kept, and its certificate."""
 
 import numpy as np
 import pytest
@@ -13,18 +13,18 @@ from wald.stopping.core.binomial import most_disagreements, shared_confidence
 
 
 def allowed(n, splits, risk=0.02):
-    """Most disagreements that n certificate rows allow to each of some splits."""
+    """Largest number of disagreements that n certificate rows allow in each of several splits."""
     return most_disagreements(n, risk, shared_confidence(0.95, splits))
 
 
 def free(n, splits, risk=0.02):
-    """Whether they allow as many as to one split."""
+    """Whether each split allows as many disagreements as a single split."""
     return allowed(n, splits, risk) == allowed(n, 1, risk) >= 0
 
 
 @pytest.fixture
 def planned(monkeypatch):
-    """The plans that are made."""
+    """Record the plans that are made."""
     made = []
     make = selection.make_plan
     monkeypatch.setattr(selection, "make_plan", lambda *args: made.append(make(*args)) or made[-1])
@@ -144,10 +144,10 @@ def test_rules_warn_of_the_plan_that_is_kept_where_fit_was_called():
     fast = EarlyExitClassifier(
         FrozenEstimator(model), rule=ConstantBoundary(kind="bridge_simple"), risk=0.1, n_splits=3
     )
-    with pytest.warns(DegenerateBoundaryWarning) as heard:
+    with pytest.warns(DegenerateBoundaryWarning) as caught:
         fast.set_params(random_state=0, cost="units").fit(X[1000:3000])
-    assert len(heard) == 1
-    assert heard[0].filename == __file__
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
 
 
 def test_without_certificate_rows_nothing_is_compared():

@@ -1,4 +1,4 @@
-"""What keeps a fitted classifier honest: copies, other certificates, changed models, rows that back no promise."""
+"""Integrity of a fitted classifier: copies, new certificates, changed models, rows that back no promise."""
 
 import copy
 import pickle
@@ -58,7 +58,7 @@ def test_training_rows_are_noticed_and_a_few_duplicates_are_not():
         wrap(model, np.vstack([X[1000:5000], model.support_vectors_[:3]]))
 
 
-def test_too_few_rows_and_too_many_disagreements_are_told_apart():
+def test_too_few_rows_and_too_many_disagreements_are_distinguished():
     model, X = MODELS["rbf"]
     with pytest.warns(UserWarning, match="2 995 certificate rows needed, 500 given"):
         fast = wrap(model, X[1000:2000], risk=0.001)

@@ -1,4 +1,4 @@
-"""Features of any unit: plans of kernel machines are as good as they are for features of about 1."""
+"""Features of any scale: plans of kernel machines are as good as for features of scale 1."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ X = (X - X.mean(axis=0)) / X.std(axis=0)
 
 @functools.cache
 def mean_cost(sd: float) -> float:
-    """Units per fresh row under the plan for features of this standard deviation."""
+    """Mean number of units of new rows under the plan for features of this standard deviation."""
     rows = X * sd
     model = SVC(gamma=0.1 / sd**2).fit(rows[:800], y[:800])
     fast = wrap(model, rows[800:3500])

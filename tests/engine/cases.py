@@ -43,8 +43,8 @@ def machine(
 ) -> Machine:
     """A well scaled kernel machine.
 
-    With ``surrogates`` some terms are dot products that F does not need; with ``exact`` single precision holds the
-    vectors that F needs.
+    With ``surrogates`` some terms are dot products that F does not need; with ``exact`` float32 represents
+    the vectors that F needs exactly.
     """
     features = np.flatnonzero(rng.random(d) < 0.6).astype(np.int32) if kept else None
     if features is not None and len(features) == 0:
@@ -85,7 +85,7 @@ def linear(
 def packed(
     rng: np.random.Generator, kind: str, d: int, n: int, outputs: int, **options: Any
 ) -> tuple[Machine | Linear, _core.Model]:
-    """A model of the kind "double", "single" or "linear", and the same one packed."""
+    """A model of the kind "double", "single" or "linear", and its packed form."""
     if kind == "linear":
         model: Machine | Linear = linear(rng, d, outputs)
     else:
@@ -96,7 +96,7 @@ def packed(
 def plan(
     rng: np.random.Generator, model: Machine | Linear, decision: Decision, stages: int = 4, width: float = 0.5
 ) -> Plan:
-    """Random readouts after random numbers of terms; a share of the rows goes at every stage."""
+    """Random readouts after random numbers of terms; a share of the rows leaves at every stage."""
     terms = np.sort(rng.integers(0, model.n_terms + 1, stages))
     K = decision.n_outputs
     weights = [rng.normal(size=(K, m)) / np.sqrt(max(m, 1)) for m in terms]
@@ -105,7 +105,7 @@ def plan(
 
 
 def rows(rng: np.random.Generator, n: int, d: int, dtype: Any = np.float64, nan: float = 0.0) -> np.ndarray:
-    """Dense and sparse rows, mixed."""
+    """A mixture of dense and sparse rows."""
     density = rng.choice([0.0, 0.1, 0.35, 0.45, 0.8, 1.0], size=(n, 1))
     X = rng.normal(size=(n, d)) * (rng.random((n, d)) < density)
     X[rng.random((n, d)) < nan] = np.nan
@@ -123,7 +123,7 @@ def column_rows(X: np.ndarray, missing: Any = ()) -> _core.Rows:
 
 
 def layouts(X: np.ndarray) -> Iterator[tuple[str, _core.Rows]]:
-    """The same dense rows, kept in different ways."""
+    """The same dense rows in every memory layout."""
     n, d = X.shape
     wide = np.full((n + 3, 2 * d + 3), 77, dtype=X.dtype)
     view = wide[2 : n + 2, 1 : 2 * d + 1 : 2]

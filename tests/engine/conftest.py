@@ -1,4 +1,4 @@
-"""What the engine's tests share."""
+"""Fixtures of the engine's tests."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from wald import _core
 
 @pytest.fixture
 def four_threads() -> Iterator[None]:
-    """Let the engine use four threads, however few processors there are."""
+    """Let the engine use four threads on any machine."""
     before = _core.get_num_threads()
     _core.set_num_threads(4)
     yield

@@ -1,4 +1,4 @@
-"""What the tests of bad arguments share: a good model of each kind, and what counts as a refusal."""
+"""Helpers of the tests of bad arguments: a valid model of each kind, and the errors that count as refusals."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ints, longs, floats = (lambda *v, t=t: np.array(v, dtype=t) for t in (np.int32, 
 
 
 def named(change):
-    """Say what is wrong, in the name of a test."""
+    """Name a test after its bad argument."""
     return "-".join(f"{k}={v if not isinstance(v, np.ndarray) or v.size <= 4 else v.shape}" for k, v in change.items())
 
 

@@ -1,4 +1,4 @@
-"""What the engine computes, in plain NumPy: terms, readouts, decisions, and the loop over stages."""
+"""Reference of the engine in plain NumPy: terms, readouts, decisions, and the loop over stages."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class Machine:
         return np.where(self.linear > 0, dots, values)
 
     def sizes(self, X: np.ndarray) -> np.ndarray:
-        """What rounding errors of the terms are in proportion to."""
+        """Magnitudes that the rounding errors of the terms are proportional to."""
         x = np.linalg.norm(self.read(X), axis=1)[:, None]
         s = np.linalg.norm(self.vectors, axis=1)
         if self.kernel == "poly":
@@ -157,7 +157,7 @@ class Decision:
         return {"sign": 1, "argmax": n, "votes": n * (n - 1) // 2}[self.kind]
 
     def worth(self, Z: np.ndarray) -> np.ndarray:
-        """What each class has against its strongest rival (votes), or its score (argmax)."""
+        """Margin of each class over its strongest rival (votes), or its score (argmax)."""
         if self.kind == "argmax":
             return Z
         smallest = np.full((len(Z), self.n_classes), np.inf, dtype=Z.dtype)
@@ -188,7 +188,7 @@ class Decision:
         return votes.argmax(axis=1).astype(np.int32)
 
     def clear(self, F: np.ndarray, errors: np.ndarray) -> np.ndarray:
-        """Rows whose label no change of the scores within ``errors`` could change."""
+        """Rows whose label stays the same for any change of the scores within ``errors``."""
         if self.kind == "sign":
             return np.abs(F[:, 0] - self.threshold) > errors
         if self.kind == "argmax":
@@ -230,7 +230,7 @@ class Plan:
         return np.array(rows).reshape(len(self.terms), len(values), self.decision.n_outputs)
 
     def walk(self, seen: Any, full: np.ndarray, n_stages: int, at_end: str) -> tuple[np.ndarray, np.ndarray]:
-        """Codes and stages from what ``Engine.trace`` saw and the codes of the full model."""
+        """Codes and stages from ``Engine.trace`` and the codes of the full model."""
         answers = [self._walk_row(seen, i, full[i], n_stages, at_end) for i in range(len(full))]
         return tuple(np.array(answers, dtype=np.int32).reshape(-1, 2).T)
 

@@ -15,7 +15,7 @@ U = 2.0**-53
 
 
 def answers(engine, packed, X, n_threads=1, build=_core.Rows.dense):
-    """Everything that the engine says, row by row, as bits."""
+    """All results of the engine, row by row, as bits."""
     rows = build(X)
     given_by = [
         *cases.as_tuple(engine.trace(rows, n_threads)),
@@ -101,7 +101,7 @@ def test_more_rows_than_a_chunk():
 
 @pytest.mark.parametrize("single", [False, True], ids=["double", "single"])
 def test_whether_zeros_are_skipped_changes_nothing(single):
-    """Rows that are always kept as lists have the bits of rows that the engine keeps as it likes."""
+    """Rows stored as lists of non-zeros give the same bits as rows in the form that the engine chooses."""
     rng = np.random.default_rng(0)
     d = 64
     model = cases.machine(rng, d=d, n=50)

@@ -1,4 +1,4 @@
-"""Rows in columns, more than a tile holds, get the answers that rows one by one get."""
+"""More rows than a tile holds, stored by column, get the same answers as single rows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ N_ROWS, N_FEATURES = 4597, 150
 
 
 def halving(rng, model, n_stages, leaving):
-    """A plan at each stage of which about a share ``leaving`` of the rows leaves."""
+    """A plan in which a share of about ``leaving`` of the rows leaves at each stage."""
     terms = np.unique(np.geomspace(1, model.n_terms - 10, n_stages).astype(int))
     weights = [rng.normal(size=(1, m)) / np.sqrt(m) for m in terms]
     high = np.full(len(terms), 1.5 * (1 - leaving))
@@ -23,7 +23,7 @@ def halving(rng, model, n_stages, leaving):
 
 
 def mixed(X):
-    """Columns of one type in front, then one of another, one with gaps, and the rest."""
+    """Columns of one type first, then one of another type, one that is strided, and the rest."""
     columns = [np.ascontiguousarray(X[:, c]) for c in range(X.shape[1])]
     columns[40] = columns[40].astype(np.float64)
     columns[41] = np.repeat(columns[41], 2)[::2]
@@ -69,8 +69,8 @@ def test_any_number_of_rows(n):
     assert cases.bits(engine.predict(LAYOUTS["Fortran"](X), engine.n_stages, "full", U, 2)) == cases.bits(expected)
 
 
-def test_rows_leave_at_many_looks():
-    """What the tests above are about happens: rows leave early and late, some are not finite, some stay to the end."""
+def test_rows_leave_at_many_stages():
+    """The tests above cover all cases: rows leave early, leave late, are not finite, or stay to the end."""
     rng = np.random.default_rng(0)
     model = cases.linear(rng, N_FEATURES)
     plan = halving(rng, model, 8, 0.4)

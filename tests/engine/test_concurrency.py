@@ -22,7 +22,7 @@ U = 2.0**-53
 
 @pytest.fixture
 def busy(four_threads):
-    """An engine, rows, and what it answers on one thread."""
+    """An engine, rows, and its answers on one thread."""
     rng = np.random.default_rng(0)
     model = cases.machine(rng, d=20, n=200)
     engine = cases.plan(rng, model, Decision()).engine(model.pack(True))
@@ -57,7 +57,7 @@ def test_a_limit_that_moves(busy):
 
 
 def _processors_of_threads():
-    """Where each thread of this process may run."""
+    """The processors on which each thread of this process may run."""
     allowed = {}
     for thread in map(int, os.listdir("/proc/self/task")):
         with contextlib.suppress(ProcessLookupError):  # it has ended

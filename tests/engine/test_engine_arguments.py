@@ -1,4 +1,4 @@
-"""Whatever an engine is asked, it answers or raises ValueError or TypeError; it trusts nobody."""
+"""Every call of an engine answers or raises ValueError or TypeError, whatever its arguments."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ def test_a_kernel_machine_reads_every_column():
 
 
 def test_rows_that_are_not_aligned():
-    """They are read as if they were, or refused."""
+    """Unaligned rows are read as if they were aligned, or refused."""
     engine = PLAN.engine(MACHINE.pack())
     buffer = np.zeros(X.nbytes + 1, dtype=np.uint8)
     crooked = buffer[1:].view(np.float64).reshape(X.shape)

@@ -1,4 +1,4 @@
-"""Error bounds hold, are of use, and decide who is computed again."""
+"""Error bounds hold, are tight enough, and select the rows that are computed again in float64."""
 
 from __future__ import annotations
 
@@ -107,8 +107,8 @@ def test_bounds_hold_for_high_degrees(degree, single):
 @pytest.mark.parametrize("d", [5, 64, 784])
 @pytest.mark.parametrize("single", [False, True], ids=["double", "single"])
 @pytest.mark.parametrize("kind", ["rbf", "sigmoid", "linear"])
-def test_bounds_are_of_use(kind, single, d):
-    """On a well scaled model a bound is far below what the scores are made of."""
+def test_bounds_are_tight(kind, single, d):
+    """For a well scaled model a bound is far below the magnitude of the scores."""
     if kind == "linear" and single:
         pytest.skip("linear models compute in double precision")
     rng = np.random.default_rng(d)
@@ -147,7 +147,7 @@ def test_rows_near_a_tie_in_single_precision_are_computed_in_double(sign):
 
 @pytest.mark.usefixtures("four_threads")
 def test_many_rows_near_a_tie():
-    """Large coefficients that cancel each other: single precision is sure of some rows only."""
+    """Large coefficients cancel each other, so that float32 decides some rows only."""
     rng = np.random.default_rng(0)
     model = cases.machine(rng, d=20, n=100, exact=True)
     vectors = np.repeat(model.vectors[:50], 2, axis=0)

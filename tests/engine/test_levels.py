@@ -17,7 +17,7 @@ DECISIONS = [Decision(), Decision("argmax", 4), Decision("votes", 4)]
 
 
 def answers(n_rows: int = 200) -> dict[str, np.ndarray]:
-    """Everything that this level says about some models; processes of other levels call it, too."""
+    """All results at this level for some models; processes of other levels call this, too."""
     found: dict[str, np.ndarray] = {}
     for kind in ("double", "single", "linear"):
         for decision in DECISIONS:

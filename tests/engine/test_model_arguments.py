@@ -1,4 +1,4 @@
-"""Whatever rows and models are made of, they are made or raise ValueError or TypeError; the engine trusts nobody."""
+"""Rows and models are packed, or raise ValueError or TypeError, whatever the arguments."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def test_kernel(change, single):
     ids=named,
 )
 def test_numbers_beyond_single_precision(change):
-    """They fit a model in double precision, and must not become infinite in one that was packed in single."""
+    """Such numbers fit a float64 model, and must not become infinite in a float32 model."""
     MACHINE.pack(False, **change)
     with pytest.raises(ValueError, match="single"):
         MACHINE.pack(True, **change)
@@ -215,7 +215,7 @@ def test_there_are_no_models_or_rows_without_a_constructor():
 
 
 def test_a_shift_needs_dense_rows():
-    """Zeros that a sparse row does not store would have to be shifted too."""
+    """Zeros that a sparse row does not store would have to be shifted, too."""
     packed = cases.machine(RNG, d=6, mapped=True).pack()
     with pytest.raises(ValueError, match=r"sparse|CSR|shift"):
         packed.scores(cases.csr_rows(X), U, 1)

@@ -16,7 +16,7 @@ U = 2.0**-53
 
 
 def check_look(model, plan, seen, X):
-    """Compare what the engine saw with the reference, within rounding."""
+    """Compare the trace of the engine with the reference, within rounding."""
     Z = plan.estimates(model.terms(X))
     sizes = model.sizes(X)
     one = plan.decision.kind == "sign"

@@ -1,4 +1,4 @@
-"""The stub of the extension is the one that its bindings give."""
+"""The stub of the extension is the one generated from its bindings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The loop over stages: who leaves where, with which answer."""
+"""The loop over stages: where each row leaves, and with which answer."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def test_argmax_ties_go_to_the_first(kind):
 @pytest.mark.parametrize("kind", ["double", "single", "linear"])
 @pytest.mark.parametrize("break_ties", [False, True])
 def test_votes_ties_go_to_the_first_or_to_the_estimator(kind, break_ties):
-    """Of 0 against 1, 0 against 2 and 1 against 2, exact zeros all vote for the second: 2 wins two votes."""
+    """The pairs are (0, 1), (0, 2) and (1, 2). Zeros vote for the second class of a pair: 2 gets two votes."""
     engine, rows = ties(Decision("votes", 3, break_ties=break_ties), kind)
     assert (engine.predict(rows, 1, "full", U, 1)[0] == 2).all()
     # 0 beats 1, 2 beats 0, 1 beats 2: one vote each
@@ -209,7 +209,7 @@ def test_rows_that_are_not_finite_are_named_and_disturb_nobody(value, kind, deci
             assert np.isnan(cases.as_tuple(seen)[-1][bad]).all()
 
 
-def test_a_linear_model_does_not_look_at_columns_that_no_stage_reads():
+def test_a_linear_model_does_not_check_columns_that_no_stage_reads():
     model = cases.linear(np.random.default_rng(0), 6)
     plan = Plan(Decision(), [2], [np.ones((1, 2))], [np.zeros(1)], np.array([0.0]), np.array([0.0]))
     X = np.full((1, 6), np.nan)
@@ -222,7 +222,7 @@ def test_a_linear_model_does_not_look_at_columns_that_no_stage_reads():
 
 
 def judged(decision, weights, x):
-    """What a stage of a linear model with these readouts answers for one row."""
+    """The answer for one row at a stage of a linear model with these readouts."""
     weights = np.array(weights)
     model = cases.linear(np.random.default_rng(0), len(x), 3).pack(order=np.arange(len(x), dtype=np.int32))
     plan = Plan(decision, [len(x)], [weights], [np.zeros(3)], np.array([0.0]), np.array([1.0]))
@@ -242,7 +242,7 @@ def test_infinity_is_named_whatever_the_estimates(decision, signs):
 )
 @pytest.mark.parametrize("decision", [Decision("argmax", 3), Decision("votes", 3)], ids=lambda d: d.kind)
 def test_one_estimate_that_overflows_is_not_forgotten(decision):
-    """The sum of the second output is inf - inf, those of the others are finite."""
+    """The sum of the second output is inf - inf; the other sums are finite."""
     weights = [[0.0, 0.0], [1.5e308, 1.5e308], [5.0, 0.0]]
     if decision.kind == "votes":
         weights = [[1.5e308, 1.5e308], [5.0, 0.0], [0.0, 0.0]]
@@ -292,7 +292,7 @@ def test_a_stage_without_terms_answers_its_bias(build):
 
 
 def test_no_early_stage_of_many():
-    """The full model alone, of an engine that has more stages than terms."""
+    """A budget of no early stage evaluates the full model, in an engine with more stages than terms."""
     rng = np.random.default_rng(0)
     model = cases.linear(rng, 4)
     n, X = 40, cases.rows(rng, 30, 4)

@@ -1,4 +1,4 @@
-"""Classifiers by family, unfitted: tests that mean "every family" take them from here; clone before fitting.
+"""Unfitted classifiers by family, for tests of every family; clone before fitting.
 
 A new family adds one line to each list that it belongs to.
 """

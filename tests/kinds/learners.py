@@ -1,4 +1,4 @@
-"""Online learners: tests that mean "every learner" take them from here; clone before fitting."""
+"""Online learners, for tests of every learner; clone before fitting."""
 
 from __future__ import annotations
 

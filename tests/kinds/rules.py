@@ -1,4 +1,4 @@
-"""Stopping rules: tests that mean "every rule" take them from here. A new rule adds one line to each list."""
+"""Stopping rules, for tests of every rule. A new rule adds one line to each list."""
 
 from __future__ import annotations
 

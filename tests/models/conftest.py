@@ -1,4 +1,4 @@
-"""What the tests of `wald.models` share."""
+"""Helpers of the tests of `wald.models`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def rows(n_classes=2, dtype=np.float64, n_rows=300, seed=0, n_features=8):
 
 
 def error(model, X):
-    """How far the wrapped model's own scores may lie from ours, to be on the safe side."""
+    """A safe bound of the difference between the wrapped model's own scores and ours."""
     roundoff = model.working_precision(getattr(X, "dtype", np.float64))
     seen = X if model.preprocessing is None else model.preprocessing.transform(X)
     if isinstance(model.terms, LinearTerms):
@@ -38,7 +38,7 @@ def error(model, X):
 
 
 def check_same_labels(estimator, X, min_clear=0.97):
-    """Our codes are the estimator's labels, for every row whose score rounding cannot flip."""
+    """Check that our codes are the estimator's labels, for all rows that rounding cannot change."""
     model = decompose(estimator)
     assert model.changed() is None
     seen = X if model.preprocessing is None else model.preprocessing.transform(X)

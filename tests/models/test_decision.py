@@ -1,4 +1,4 @@
-"""Decisions, compared with scikit-learn's and libsvm's words."""
+"""Decisions, compared with the definitions of scikit-learn and libsvm."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ def counts(n_classes, n_rows=1500, n_features=9, seed=0, top=4):
 
 
 def own_scores(model, X):
-    """What the model itself compares, in float64, one column per class; one column for a decision function."""
+    """Scores that the model itself compares, in float64: one column per class, or one for a decision function."""
     if hasattr(model, "steps"):
         return own_scores(model[-1], model[:-1].transform(X))
     if hasattr(model, "best_estimator_"):
@@ -78,7 +78,7 @@ def seen_by_terms(read, X):
 
 
 def bound(read, X):
-    """What the documents of LinearTerms say, to first order."""
+    """The error bound that LinearTerms documents, to first order."""
     sizes = abs(read.terms.values(seen_by_terms(read, X))) @ read.terms.coef_bound.T + read.terms.intercept_bound
     return read.terms.depth * read.working_precision(X.dtype) * sizes
 

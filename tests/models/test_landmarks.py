@@ -1,4 +1,4 @@
-"""Landmarks: found in the features' own unit, whatever it is."""
+"""Landmarks are found for features of any scale."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from wald.models.landmarks import rbf_landmarks
 
 
 def found(unit: float) -> np.ndarray:
-    """Landmarks of a smooth function of two features of this size."""
+    """Landmarks of a smooth function of two features of this scale."""
     X = np.random.default_rng(0).normal(size=(400, 2))
     scores = np.exp(-((X - 1) ** 2).sum(axis=1, keepdims=True))
     return rbf_landmarks(X * unit, scores, np.ones(400), X[:3] * unit, 0.5 / unit**2)

@@ -168,14 +168,14 @@ def test_a_refitted_vectoriser_is_noticed():
 
 
 @pytest.mark.parametrize(("kind", "limit"), [("linear", 3), ("pipeline", 12), ("svc", 5)])
-def test_looking_is_cheap(kind, limit, rows):
+def test_the_check_for_changes_is_cheap(kind, limit, rows):
     X, y = rows()
     look = decompose(make(kind, X, y)).changed
     microseconds = min(timeit.repeat(look, number=2000, repeat=5)) / 2000 * 1e6
     assert microseconds < 3 * limit  # slow machines too
 
 
-def test_fingerprints_tell_models_apart(rows):
+def test_fingerprints_distinguish_models(rows):
     X, y = rows()
     prints = [decompose(make(kind, X, y)).fingerprint() for kind in KINDS]
     assert len(set(prints)) == len(prints)

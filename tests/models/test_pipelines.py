@@ -1,4 +1,4 @@
-"""Pipelines: what is folded into the terms, and what stays in front."""
+"""Pipelines: the steps that are folded into the terms, and those that stay preprocessing."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ IMPUTERS = [
 
 
 def fit_steps(steps, X, y):
-    """Fit, steps inside FrozenEstimator too."""
+    """Fit a pipeline, including steps inside FrozenEstimator."""
     fitted, seen = [], X
     for name, step in steps[:-1]:
         step = (
@@ -133,7 +133,7 @@ def test_sparse_rows_are_scaled_without_shift(rows, check_same_labels):
     ],
     ids=str,
 )
-def test_what_cannot_be_folded_stays_in_front(first, folded, rows, check_same_labels):
+def test_what_cannot_be_folded_stays_preprocessing(first, folded, rows, check_same_labels):
     X, y = rows()
     X[0, 0] = 0
     pipeline = make_pipeline(StandardScaler(), first, StandardScaler(), LogisticRegression()).fit(X, y)
@@ -146,7 +146,7 @@ def test_what_cannot_be_folded_stays_in_front(first, folded, rows, check_same_la
     assert read.n_features_in == 8
 
 
-def test_a_subclass_of_a_scaler_stays_in_front(rows, check_same_labels):
+def test_a_subclass_of_a_scaler_stays_preprocessing(rows, check_same_labels):
     class Squarer(StandardScaler):
         def transform(self, X, copy=None):
             return super().transform(X, copy) ** 2
@@ -155,7 +155,7 @@ def test_a_subclass_of_a_scaler_stays_in_front(rows, check_same_labels):
     assert check_same_labels(make_pipeline(Squarer(), LogisticRegression()).fit(X, y), X).preprocessing is not None
 
 
-def test_a_dropped_column_stays_in_front(rows):
+def test_a_dropped_column_stays_preprocessing(rows):
     X, y = rows()
     X[:, 3] = np.nan
     with pytest.warns(UserWarning, match="Skipping features"):

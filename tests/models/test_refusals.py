@@ -1,4 +1,4 @@
-"""What is not supported is refused by name, with what to do instead."""
+"""Unsupported models are refused by name, with advice on what to do instead."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ class OwnLikelihood(MultinomialNB):
         return -super()._joint_log_likelihood(X)
 
 
-def stranger(module, name="Net"):
-    """An object of a library that need not be installed."""
+def foreign_object(module, name="Net"):
+    """An object that seems to come from a library, which need not be installed."""
     return type(name, (), {"__module__": module})()
 
 
@@ -98,12 +98,12 @@ def stranger(module, name="Net"):
         ([LinearSVC()], "list", "one by one"),
         (np.abs, "ufunc", "Pass the fitted classifier inside"),
         (lambda X: X, "function", "Pass the fitted classifier inside"),
-        (stranger("lightgbm.sklearn"), "Net", "pred_early_stop"),
-        (stranger("xgboost.core"), "Net", "train a linear classifier"),
-        (stranger("catboost.core"), "Net", "train a linear classifier"),
-        (stranger("torch.nn.modules.container"), "Net", "Put all layers but the last into a Pipeline"),
-        (stranger("keras.src.models"), "Net", "Put all layers but the last into a Pipeline"),
-        (stranger("torchless"), "Net", "Pass a fitted classifier"),
+        (foreign_object("lightgbm.sklearn"), "Net", "pred_early_stop"),
+        (foreign_object("xgboost.core"), "Net", "train a linear classifier"),
+        (foreign_object("catboost.core"), "Net", "train a linear classifier"),
+        (foreign_object("torch.nn.modules.container"), "Net", "Put all layers but the last into a Pipeline"),
+        (foreign_object("keras.src.models"), "Net", "Put all layers but the last into a Pipeline"),
+        (foreign_object("torchless"), "Net", "Pass a fitted classifier"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )

@@ -1,4 +1,4 @@
-"""The values of terms, which the engine computes, equal their definition in NumPy."""
+"""The values of terms that the engine computes equal their definition in NumPy."""
 
 from __future__ import annotations
 

@@ -20,14 +20,14 @@ class Learnt:
 
 
 def learn(rule, X, y, *, epochs=1, rate=1.0, intercept=True, weight=None, begin=0, shrinking=False):
-    """One row after the other; y holds -1 and 1. The average begins with one of them, counted from 1."""
+    """Learn row by row; y holds -1 and 1. The average begins with row ``begin``, counted from 1."""
     w, b = np.zeros(X.shape[1]), 0.0
     sum_w, sum_b, sum_c, n_updates, t = np.zeros(X.shape[1]), 0.0, 0.0, 0, 0
-    settled, n_read = np.zeros(len(X), dtype=bool), 0
+    unchanged, n_read = np.zeros(len(X), dtype=bool), 0
     for epoch in range(epochs):
         for i in range(len(X)):
             t += 1
-            passed_over = shrinking and epoch % 5 != 0 and settled[i]
+            skipped = shrinking and epoch % 5 != 0 and unchanged[i]
             c = 1.0 if weight is None else weight[i]
             margin = y[i] * (X[i] @ w + b)
             if rule == "perceptron":
@@ -40,10 +40,10 @@ def learn(rule, X, y, *, epochs=1, rate=1.0, intercept=True, weight=None, begin=
                 loss = max(0.0, 1 - margin)
                 step = loss / (norm + 0.5 / rate) if rule == "PA-II" else loss / norm if norm > 0 else 0.0
                 step = min(step, rate) if rule == "PA-I" else step
-            if not passed_over:
+            if not skipped:
                 n_read += 1
-                settled[i] = step == 0
-            if step > 0 and c > 0 and not passed_over:
+                unchanged[i] = step == 0
+            if step > 0 and c > 0 and not skipped:
                 n_updates += 1
                 w = w + c * step * y[i] * X[i]
                 b = b + c * step * y[i] * intercept
@@ -76,7 +76,7 @@ def boost(H, y, *, potential="logistic", negligible=0.1, learning_rate=1.0, epoc
 
 
 def walk_problem(rng, n_rows=3000, n_features=96, signal=0.35):
-    """Labels that many features tell a little of; values on a grid, so that float64 sums are exact in any order."""
+    """Labels with many weak features, whose values lie on a grid, so that float64 sums are exact in any order."""
     y = np.where(rng.random(n_rows) < 0.4, 1, -1)
     X = rng.normal(size=(n_rows, n_features)) + signal * y[:, None] * rng.random(n_features)
     return np.round(X * 64) / 64, y

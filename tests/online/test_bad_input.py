@@ -1,4 +1,4 @@
-"""Whatever comes, an error says which argument was wrong; or it is harmless, and nothing happens."""
+"""An error names the bad argument; harmless input changes nothing."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ def test_weights():
 
 
 def csr(indices=None, indptr=None, index=np.int32):
-    """The rows as CSR with indices of a type, and one index or one end of a row as told."""
+    """The rows as CSR with indices of a dtype, and one index or one end of a row replaced."""
     rows, found = sparse.csr_matrix(X), sparse.csr_matrix(X.shape)
     found.data, found.indices, found.indptr = rows.data, rows.indices.astype(index), rows.indptr.astype(index)
     if indices is not None:

@@ -1,4 +1,4 @@
-"""Online boosting: the plain algorithm without attention; with it, the hypotheses that are not asked are really not."""
+"""Online boosting: the plain algorithm without attention; with attention, skipped hypotheses are not called."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def test_without_attention_it_is_plain_boosting(kind, weight, potential, average
     np.testing.assert_allclose(ours.intercept_[0], b, **tolerance)
     if kind != "float32":
         assert ours.n_updates_ == theirs.n_updates
-    asked = 2 * (len(Y) if weight is None else np.count_nonzero(weight))
-    assert ours.features_seen_ == ours.cost_seen_ == asked * ours.coef_.size
+    evaluated = 2 * (len(Y) if weight is None else np.count_nonzero(weight))
+    assert ours.features_seen_ == ours.cost_seen_ == evaluated * ours.coef_.size
     scores = votes_of(ours, rows) @ ours.coef_[0] + ours.intercept_[0]
     np.testing.assert_allclose(ours.decision_function(rows), scores, **tolerance)
     np.testing.assert_array_equal(ours.predict(rows), np.where(ours.decision_function(rows) > 0, 1, -1))
@@ -90,7 +90,7 @@ def test_audits_of_everything_are_the_plain_algorithm(kind, dtype):
 
 @pytest.mark.parametrize("kind", [kind for kind in ATTENTION if kind != "printed"])
 @pytest.mark.parametrize("container", DENSE_AND_CSR)
-def test_attention_asks_less_and_learns_nearly_as_well(kind, container):
+def test_attention_evaluates_less_and_learns_nearly_as_well(kind, container):
     rows, y = walk_problem(np.random.default_rng(2), 5000, 150)
     rows, common = container(rows), {"n_thresholds": 1, "max_iter": 2, "tol": None, "random_state": 0}
     full = AttentiveBoosting(attention="full", **common).fit(rows, y)
@@ -99,7 +99,7 @@ def test_attention_asks_less_and_learns_nearly_as_well(kind, container):
     assert model.score(rows, y) > full.score(rows, y) - (0.1 if kind == "budgeted" else 0.03)
 
 
-def test_a_hypothesis_that_is_not_asked_does_not_see_the_row():
+def test_a_skipped_hypothesis_does_not_see_the_row():
     rng = np.random.default_rng(0)
     y = np.where(rng.random(3000) < 0.5, 1, -1)
     # No doubt is left after a few votes: margins are far beyond the threshold.
@@ -128,7 +128,7 @@ def test_a_list_of_stumps_is_the_stumps(kind, container):
     for rows_ahead in (1, 64):
         voters = AttentiveBoosting(columns_of(stumps), rows_ahead=rows_ahead, **common).fit(rows, y)
         same(stumps, voters, seen=rows_ahead == 1)
-        assert stumps.features_seen_ <= voters.features_seen_ == sum(v.asked for v in voters.hypotheses_.members)
+        assert stumps.features_seen_ <= voters.features_seen_ == sum(v.calls for v in voters.hypotheses_.members)
         assert kind == "full" or voters.features_seen_ < 300 * len(voters.hypotheses_)
         for attentive in (False, True):
             theirs = stumps.predict(rows, attentive=attentive, return_cost=True)
@@ -163,7 +163,7 @@ def test_costs():
     assert model.cost_seen_ / model.features_seen_ < costs.mean()
     voters = [Column(j, 0.0) for j in range(X.shape[1])]
     listed = AttentiveBoosting(voters, **EAGER | eager).fit(X, Y)
-    assert listed.cost_seen_ == sum(cost * voter.asked for cost, voter in zip(costs, voters, strict=True))
+    assert listed.cost_seen_ == sum(cost * voter.calls for cost, voter in zip(costs, voters, strict=True))
     assert listed.cost_seen_ / listed.features_seen_ < costs.mean()
 
 

@@ -1,4 +1,4 @@
-"""Online boosting: chunks, copies and seeds make no difference, and bad input is told by name."""
+"""Online boosting: chunks, copies and seeds make no difference, and errors name the bad argument."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""scikit-learn's own contract, with attention as early as it can set in."""
+"""scikit-learn's own contract, with attention from the earliest possible example."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from wald.online import AttentiveBoosting, AttentivePassiveAggressive, Attentive
 
 
 def above_the_mean(X):
-    """A hypothesis that needs nothing but the row."""
+    """A hypothesis that depends on the row only."""
     X = np.nan_to_num(X.toarray() if sparse.issparse(X) else X)
     return np.where(X[:, 0] > X.mean(axis=1), 1.0, -1.0)
 
@@ -31,7 +31,7 @@ def first_feature(X):
 
 @dataclass(frozen=True)
 class Named:
-    """A function whose name in a test's name is the same in every process."""
+    """A function with a repr that is the same in every process, for the names of tests."""
 
     vote: Callable[[Any], Any]
 

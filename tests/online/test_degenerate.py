@@ -1,4 +1,4 @@
-"""Constant boundaries that their formula has no level for: training says so, once, and only then."""
+"""Constant boundaries whose formula has no level: training warns once, and only then."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ CONSTANT = {"attention": "constant", "run_length": 8, **COMMON}
 
 
 def said(action):
-    with warnings.catch_warnings(record=True) as heard:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         action()
-    assert all(w.category is DegenerateBoundaryWarning for w in heard)
-    return [str(w.message) for w in heard]
+    assert all(w.category is DegenerateBoundaryWarning for w in caught)
+    return [str(w.message) for w in caught]
 
 
 def expected(model, positive):
-    """What becomes of the formula, from the moments that the boundary keeps and the weights as they are."""
+    """The result of the formula, from the moments of the boundary and the present weights."""
     state = model.problems_[0].learner.state()
     name, sign = ("positive.", 1) if positive else ("negative.", -1)
     w = state["weights"]
@@ -59,7 +59,7 @@ def test_ranges_are_what_the_formula_says(model, boundary):
 
 @pytest.mark.parametrize("boundary", ["centred", "printed"])
 @pytest.mark.parametrize("container", DENSE_AND_CSR)
-def test_a_level_that_stops_at_once_is_told(boundary, container):
+def test_a_level_that_stops_at_once_is_reported(boundary, container):
     runs = {} if container is np.asarray else {"run_length": None}
     model = AttentivePerceptron(boundary=boundary, delta=0.3, **(CONSTANT | runs))
     (message,) = said(lambda: model.fit(container(X), Y))
@@ -69,7 +69,7 @@ def test_a_level_that_stops_at_once_is_told(boundary, container):
     assert "boundary='bridge'" in message
 
 
-def test_a_level_that_hardly_ever_stops_is_told():
+def test_a_level_that_hardly_ever_stops_is_reported():
     # Steps too short to learn anything: no example has the margin that PA asks for.
     model = AttentivePassiveAggressive(C=1e-9, **CONSTANT)
     (message,) = said(lambda: model.fit(X, Y))
@@ -80,7 +80,7 @@ def test_a_level_that_hardly_ever_stops_is_told():
 
 @pytest.mark.parametrize("boundary", ["centred", "printed", "bridge"])
 @pytest.mark.parametrize("container", DENSE_AND_CSR)
-def test_margins_without_spread_are_told(boundary, container):
+def test_margins_without_spread_are_reported(boundary, container):
     rows = np.where(Y[:, None] > 0, 1.0, 2.0) * np.ones(48)
     runs = {} if container is np.asarray else {"run_length": None}
     model = AttentivePerceptron(boundary=boundary, **(CONSTANT | runs))
@@ -127,8 +127,8 @@ def test_a_few_classes_are_named_of_many():
 def test_each_chunk_says_it_again_and_an_empty_one_nothing():
     model = AttentivePerceptron(delta=0.3, **CONSTANT)
     chunks = [slice(0, 100), slice(100, 100), slice(100, 800), slice(800, 1500), slice(1500, 1500)]
-    heard = [len(said(lambda s=s: model.partial_fit(X[s], Y[s], classes=[-1, 1]))) for s in chunks]
-    assert heard == [0, 0, 1, 1, 0]
+    caught = [len(said(lambda s=s: model.partial_fit(X[s], Y[s], classes=[-1, 1]))) for s in chunks]
+    assert caught == [0, 0, 1, 1, 0]
 
 
 def test_boosting_says_it_too():
@@ -140,6 +140,6 @@ def test_boosting_says_it_too():
 def test_the_warning_points_at_the_caller():
     for call in (AttentivePerceptron.fit, AttentivePerceptron.partial_fit):
         more = {"classes": [-1, 1]} if call is AttentivePerceptron.partial_fit else {}
-        with pytest.warns(DegenerateBoundaryWarning) as heard:
+        with pytest.warns(DegenerateBoundaryWarning) as caught:
             call(AttentivePerceptron(delta=0.3, **CONSTANT), X, Y, **more)
-        assert heard[0].filename == __file__
+        assert caught[0].filename == __file__

@@ -1,4 +1,4 @@
-"""Without attention each learner is the classical one; with it, every update is one that the classical rule makes."""
+"""Without attention each learner is the classical one; with attention, every update is one of the classical rule."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shrinking passes over examples that called for no update, and nothing else; averages begin when they are told to."""
+"""Shrinking skips exactly the examples that caused no update; averages begin at the given example."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FULL = {"attention": "full", "tol": None, "shuffle": False, "random_state": 0}
 
 
 def _csr(rows):
-    """Rows as CSR, their zeros among the entries."""
+    """Rows as CSR, with zeros stored explicitly."""
     n, d = rows.shape
     return sparse.csr_matrix((rows.ravel(), np.tile(np.arange(d), n), np.arange(n + 1) * d), shape=rows.shape)
 
@@ -103,11 +103,11 @@ def test_classes_against_the_rest_shrink_apart():
         np.testing.assert_array_equal(ours.coef_[k], one.w)
 
 
-def test_tolerance_goes_by_whole_passes():
+def test_tolerance_is_checked_after_full_epochs():
     model = AttentivePegasos(alpha=0.01, attention="full", random_state=0)
-    whole, settled = clone(model).fit(X, Y), clone(model).set_params(shrinking=np.True_).fit(X, Y)
-    assert settled.n_iter_ % 5 == 1
-    assert settled.features_seen_ < whole.features_seen_
+    whole, shrunk = clone(model).fit(X, Y), clone(model).set_params(shrinking=np.True_).fit(X, Y)
+    assert shrunk.n_iter_ % 5 == 1
+    assert shrunk.features_seen_ < whole.features_seen_
     assert clone(model).set_params(shrinking=np.False_).fit(X, Y).n_iter_ == whole.n_iter_
 
 

@@ -1,4 +1,4 @@
-"""Where a row is left, worked out in NumPy from what a learner has kept."""
+"""The stage at which a row is left, computed in NumPy from the state of a learner."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ RUN = 8
 
 
 def depth(state, side, x, y, at, scale):
-    """Features read up to the first stage at which the row is clear, or all of them, and how clear it is."""
+    """Features read until the first stage at which the row is clear, and the smallest distance to a boundary."""
     w, b = state["weights"][: len(x)], state["intercept"]
     order, stages, mean = (state[f"{side}.{name}"] for name in ("order", "looks", "mean"))
     factors = np.split(state[f"{side}.factors"], np.cumsum(stages)[:-1])

@@ -1,4 +1,4 @@
-"""The stop error that audits find, against the one that is there."""
+"""The stop error that audits estimate, compared with the true one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Chunks, seeds, copies, containers: what must not make a difference, and what must not be kept."""
+"""Chunks, seeds, copies and containers make no difference, and rows are not kept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A pass that ends with an exception leaves the learner as it was, inside too."""
+"""A call that ends with an exception leaves the whole state of the learner unchanged."""
 
 from __future__ import annotations
 

@@ -23,13 +23,13 @@ ATTENTION = {
 
 
 class Column:
-    """A stump as a callable, which keeps count of the rows that it is asked of."""
+    """A stump as a callable, which counts the rows that it is called on."""
 
     def __init__(self, feature, threshold):
-        self.feature, self.threshold, self.asked = feature, threshold, 0
+        self.feature, self.threshold, self.calls = feature, threshold, 0
 
     def __call__(self, rows):
-        self.asked += rows.shape[0]
+        self.calls += rows.shape[0]
         column = (rows.toarray() if sparse.issparse(rows) else rows)[:, self.feature]
         return np.where(column > self.threshold, 1.0, -1.0)
 

@@ -24,5 +24,5 @@ def rbf() -> Material:
 
 @pytest.fixture(scope="session")
 def linear() -> Material:
-    """A linear kernel whose support vectors stay terms."""
+    """A machine with a linear kernel whose terms are its support vectors."""
     return make("Digits again", "5 or more", SVC(C=0.1, **_LINEAR))

@@ -1,4 +1,4 @@
-"""An experiment run on little data: what it wrote, and what the screen showed."""
+"""Run an experiment on little data, and return its files and its output."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from wald.papers import _style
 
 
 def run_quick(name: str, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    """Run an experiment with two seeds into a new folder; the folder, and the screen."""
+    """Run an experiment with two seeds into a new folder; return the folder and the output."""
     rich_console = pytest.importorskip("rich.console")
     screen = io.StringIO()
     folder = tmp_path_factory.mktemp("findings") / "new"

@@ -155,7 +155,7 @@ def test_levels_of_eq4():
     assert level(-3.0, 1.0, 0.05, centred=True) == 3
 
 
-def test_as_printed_it_stops_at_once_and_centred_it_grows():
+def test_as_published_it_stops_at_once_and_centred_it_grows():
     records = simulate_eq4(0, lengths=(100, 10_000), n_walks=1500)
 
     def mean(regime: str, n: int) -> float:
@@ -270,7 +270,7 @@ def test_figures_on_the_page_are_those_of_the_tables(written):
 
 
 def tables(features: float, gap: float) -> dict[str, list[dict[str, object]]]:
-    """Made-up runs: every reading reads so many of 784 features, and errs by so much more than the full learner."""
+    """Synthetic runs with a given number of features read, and a given excess error over the full learner, per rule."""
     lines = []
     runs = [
         ("full", DEFAULT, 784.0, 0.0),

@@ -38,7 +38,7 @@ def made_up(accuracy, data=("OCR",), seeds=3, shares=(0.1, 0.2, 0.3, 0.5)):
 
 
 def straight(policy, spend, share):
-    """Every policy on the line from cheap to full, but for those that learn, which reach full at 30 %."""
+    """Every policy lies on the line from cheap to full, except that learned ones have full accuracy at 30 %."""
     steep = policy in LEARNED or policy == "anytime"
     return 0.8 + 0.1 * min(1.0, share / (0.3 if steep else 1.0))
 
@@ -137,7 +137,7 @@ def test_depth(by_head, by_modifier, verdict):
 
 
 def parsed(loss: float, fast: float) -> dict[str, list[dict[str, object]]]:
-    """Parsers of likely arcs that lose so much from margin 2 on, at so many words a second."""
+    """Parsers of likely arcs with a given loss from margin 2 on, and a given speed in words a second."""
     tables: dict[str, list[dict[str, object]]] = {"parsed": [], "speeds": []}
     for data in arcs.TREEBANKS:
         for subset in ("dev", "test") if data == "EWT" else ("test",):

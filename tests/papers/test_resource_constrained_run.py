@@ -35,7 +35,7 @@ def few_words() -> Bunch:
 
 
 def few_trees(name: str, *, subset: str) -> Treebank:
-    """Sentences in which every third word is new, and sounds like its tag."""
+    """Sentences in which every third word is new and resembles its tag."""
     rng = np.random.default_rng(len(name + subset))
     bank = make_trees({"train": 90, "dev": 20, "test": 40}[subset], random_state=len(name + subset))
     return from_words(

@@ -153,7 +153,7 @@ def test_law(power, verdict, needs):
 
 
 def curves(gap: dict[float, float]) -> dict[str, list[dict[str, object]]]:
-    """Attentive ahead of budgeted by a gap at every mean cost, give or take the seeds."""
+    """Curves on which attentive is better than budgeted by a gap at every mean cost, up to noise between seeds."""
     lines = [
         {
             "data": "A",
@@ -186,7 +186,7 @@ def test_attentive_against_budgeted(gap, verdict):
 
 
 @pytest.mark.parametrize("ladder", [10, 60])
-def test_the_ladder_beside_what_terms_tell(ladder):
+def test_the_ladder_beside_the_terms(ladder):
     key = {"data": "A", "model": "m"}
     at_risk = [
         {**key, "seed": seed, "predictor": predictor, "terms": terms + seed}

@@ -1,4 +1,4 @@
-"""The simulated walks: what they are, and what is counted on them."""
+"""The simulated walks: their distribution, and the rates that are counted on them."""
 
 from __future__ import annotations
 

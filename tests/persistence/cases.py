@@ -67,7 +67,7 @@ def frame(**params: Any) -> Callable[[], Any]:
 
 
 def landmarks() -> Any:
-    """Noise makes many support vectors, and landmarks that tell more than these."""
+    """Noise gives many support vectors, and landmarks that predict the score better than these."""
     rng = np.random.default_rng(0)
     X = rng.random((5000, 6))
     y = np.sin(4 * X[:, 0]) + X[:, 1] + rng.normal(size=5000) * 0.4 > 1
@@ -115,7 +115,7 @@ MAKERS: dict[str, Callable[[], Any]] = {
 
 @cache
 def made(name: str) -> tuple[EarlyExitClassifier, Any]:
-    """A classifier, and rows that it has not all seen."""
+    """A classifier, and rows, some of them new to it."""
     if name in ("frame", "groups"):
         import pytest
 

@@ -1,4 +1,4 @@
-"""Whether two classifiers are the same to the last bit, and rows that would tell."""
+"""Comparison of two classifiers to the last bit, and rows that reveal differences."""
 
 import dataclasses
 

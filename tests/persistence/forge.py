@@ -1,4 +1,4 @@
-"""Files taken apart and put together again with care for their outer form only, whatever they say."""
+"""Take files apart and put them together again, well-formed, with any content."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Parts = tuple[dict[str, Any], dict[str, NDArray[Any]]]
 
 
 def taken_apart(raw: bytes) -> Parts:
-    """Header without its arrays, and arrays."""
+    """The header without its list of arrays, and the arrays."""
     length = PREFIX.unpack(raw[:32])[2]
     fields = json.loads(raw[32 : 32 + length])
     start = -(-(32 + length) // 64) * 64
@@ -28,7 +28,7 @@ def taken_apart(raw: bytes) -> Parts:
 
 
 def put_together(fields: dict[str, Any] | str, arrays: dict[str, NDArray[Any]], shapes: Any = None) -> bytes:
-    """A file with a true checksum; ``shapes`` may lie about an array's shape, a text may stand for the header."""
+    """A file with a valid checksum; ``shapes`` may give wrong shapes, and a text may replace the header."""
     table, body = [], b""
     for name, array in arrays.items():
         body += bytes(-len(body) % 64)
@@ -40,7 +40,7 @@ def put_together(fields: dict[str, Any] | str, arrays: dict[str, NDArray[Any]], 
 
 
 def sealed(raw: bytes) -> bytes:
-    """The same bytes with the length and the checksum that they should have."""
+    """The same bytes with the correct length and checksum."""
     if len(raw) < 32:
         return raw
     start = raw[:16] + struct.pack("<Q", len(raw))
@@ -48,7 +48,7 @@ def sealed(raw: bytes) -> bytes:
 
 
 def without_estimator(path: Any) -> None:
-    """Leave the wrapped estimator out of a file, as where `save` cannot describe it."""
+    """Leave the wrapped estimator out of a file, as `save` does where it cannot describe it."""
     fields, arrays = taken_apart(path.read_bytes())
     fields["estimator"] = None
     path.write_bytes(put_together(fields, {n: a for n, a in arrays.items() if not n.startswith("e.")}))

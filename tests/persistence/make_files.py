@@ -55,7 +55,7 @@ def models() -> dict[str, Any]:
 
 
 def estimators() -> dict[str, tuple[Any, Any]]:
-    """Models that are no classifiers around another one, and rows for them."""
+    """Models that do not wrap another classifier, and rows for them."""
     bank = from_words([[("Dogs", "NOUN", "NNS", 2, "nsubj"), ("bark", "VERB", "VBP", 0, "root")]] * 9)
     photos, kinds = make_chains(40, n_features=6, random_state=0)
     groups = [FeatureGroup("pixels"), FeatureGroup("hog", HOG((3, 2), 1, 2, 2), cost=3.0)]
@@ -71,7 +71,7 @@ def estimators() -> dict[str, tuple[Any, Any]]:
 
 
 def labels_of(model: Any, rows: Any) -> Any:
-    """What a model answers for the rows of a file."""
+    """The answers of a model for the rows of a file."""
     if isinstance(model, DependencyParser):
         return model.predict(rows).heads.tolist()
     if isinstance(model, ChainClassifier):

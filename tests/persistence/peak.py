@@ -1,4 +1,4 @@
-"""Run by test_memory.py: loads files, predicts one row with each, and says how far the memory rose meanwhile."""
+"""Run by test_memory.py: load files, predict one row with each, and print the growth of memory."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def kib(what: str) -> int:
 
 
 def used(path: str) -> str:
-    """Load and predict; the error's text, or nothing."""
+    """Load and predict; return the error's text, or an empty one."""
     try:
         model = wald.load(path)
     except wald.persistence.FileFormatError as error:
@@ -45,7 +45,7 @@ def used(path: str) -> str:
 
 
 def measured(path: str) -> tuple[str, int]:
-    """In a process of its own, which begins with nothing but modules loaded."""
+    """Measure in a fresh process, in which only modules are loaded."""
     read, write = os.pipe()
     child = os.fork()
     if child == 0:

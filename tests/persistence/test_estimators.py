@@ -1,4 +1,4 @@
-"""Parsers, chains and online learners in files: what comes back, what is refused, and files that lie about them."""
+"""Parsers, chains and online learners in files: round trips, refusals, and files with false content."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def made(name: str) -> tuple[Any, Any]:
 
 
 def answers(model: Any, rows: Any) -> list[Any]:
-    """Whatever a model says of some rows, as plain lists."""
+    """All answers of a model for some rows, as plain lists."""
     if isinstance(model, DependencyParser):
         bank = model.predict(rows)
         return [bank.to_bytes(), model.arcs(rows, 0).tolist()]
@@ -123,7 +123,7 @@ def test_online_learners_go_on_as_if_nothing_had_happened(name):
 
 
 def test_features_that_nobody_had_take_no_room(tmp_path):
-    """A table of 2^18 columns for names holds little but zeros."""
+    """A table of 2^18 columns for names is mostly zeros, which take no space in a file."""
     model, rows = made("chain of names")
     wald.save(model, tmp_path / "chain.wald")
     assert (tmp_path / "chain.wald").stat().st_size < 20_000  # 4 MB with all rows
@@ -132,8 +132,8 @@ def test_features_that_nobody_had_take_no_room(tmp_path):
     assert [list(labels) for labels in loaded.predict(rows)] == [list(labels) for labels in model.predict(rows)]
 
 
-def test_chains_of_before_load():
-    """Files had all rows, and did not say that answers are lists."""
+def test_chains_in_older_files_load():
+    """Older files held all rows of the table, and did not say that answers are lists."""
     model, rows = made("chain of names")
     fields, arrays = taken_apart(to_bytes(model))
     del arrays["rows"], fields["all_rows"], fields["as_lists"]
@@ -216,7 +216,7 @@ def test_an_estimator_is_for_classifiers_that_wrap_one(tmp_path):
 # ---- files that lie --------------------------------------------------------------------------------------------------
 
 
-def told(name: str, change: Callable[..., Any]) -> bytes:
+def changed_file(name: str, change: Callable[..., Any]) -> bytes:
     fields, arrays = taken_apart(to_bytes(made(name)[0]))
     change(fields, arrays)
     return put_together(fields, arrays)
@@ -296,7 +296,7 @@ LIES: dict[str, tuple[str, Callable[..., Any], str]] = {
     "many columns": ("perceptron", field("settings", "n_features", value=2**31 - 1), "'state.weights' is too short"),
     "no columns": ("perceptron", field("settings", "n_features", value=0), "n_features is none from 1"),
     "an unknown rule": ("perceptron", field("settings", "rule", value="adaboost"), "rule must be one of"),
-    "a ring without room": ("perceptron", field("settings", "ring", value=2**40), "ring"),
+    "a ring without space": ("perceptron", field("settings", "ring", value=2**40), "ring"),
     "long lengths": ("perceptron", array("lengths", holding(2**47)), "another length than 'lengths' says"),
     "lengths that change places": (
         "perceptron",
@@ -305,7 +305,7 @@ LIES: dict[str, tuple[str, Callable[..., Any], str]] = {
     ),
     "a negative count": ("perceptron", array("counts", holding(-1)), "numbers outside of"),
     "a state of NaN": ("perceptron", array("numbers", holding(np.nan)), "NaN or infinity"),
-    "a look beyond the order": ("perceptron", array("state.negative.looks", holding(10**6)), "damaged"),
+    "a stage beyond the order": ("perceptron", array("state.negative.looks", holding(10**6)), "damaged"),
     "an unknown unit": ("perceptron", array("state.negative.order", holding(-1)), "damaged"),
     "a class less": ("perceptron", field("n_classes", value=2), "'classes' should have the shape"),
     "costs of nothing": ("pegasos", array("costs", holding(-1.0)), "costs must be finite and positive"),
@@ -321,7 +321,7 @@ LIES: dict[str, tuple[str, Callable[..., Any], str]] = {
 def test_lies_are_named(name, tmp_path):
     of, change, message = LIES[name]
     path = tmp_path / "model.wald"
-    path.write_bytes(told(of, change))
+    path.write_bytes(changed_file(of, change))
     with pytest.raises(FileFormatError, match=message) as error:
         wald.load(path)
     assert str(error.value).startswith(f"{path}: ")

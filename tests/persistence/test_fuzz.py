@@ -1,4 +1,4 @@
-"""Ten thousand files that are not as they were: each is refused, or loads as a model that predicts."""
+"""Ten thousand mutated files: each is refused, or loads as a model that predicts."""
 
 import json
 import warnings
@@ -72,7 +72,7 @@ def altered_arrays(fields, arrays, rng):
 
 
 def mutated(raw, parts, rng):
-    """One file: bytes altered, cut out or put in, or a header or arrays altered and put together with care."""
+    """A mutated file: bytes changed, removed or inserted, or a header or arrays changed in a well-formed file."""
     way = rng.choice(5, p=(0.25, 0.1, 0.1, 0.3, 0.25))
     if way < 3:
         bytes_ = bytearray(raw)
@@ -91,7 +91,7 @@ def mutated(raw, parts, rng):
 
 
 def test_ten_thousand_mutated_files(tmp_path):
-    """No crash, no hang, no memory: refused, or a model that answers."""
+    """No mutation crashes, hangs or takes much memory: the file is refused, or the model answers."""
     rng, path = np.random.default_rng(20), tmp_path / "model.wald"
     files = [small_file(name, path) for name in SEEDS]
     parts = [(json.dumps(fields), arrays) for fields, arrays in map(taken_apart, files)]
@@ -120,7 +120,7 @@ def test_ten_thousand_mutated_files(tmp_path):
 
 
 def small_file(name, path):
-    """A file with few rows of stage scores: mutations shall meet the rest."""
+    """A file with few rows of stage scores, so that most mutations change other parts."""
     fast, X = made(name)
     fast = fast.recertify(X)
     fast._validation = fast._validation.take(np.arange(4))

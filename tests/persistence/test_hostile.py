@@ -1,4 +1,4 @@
-"""Files that lie: each is refused with a FileFormatError, or loads as a model that predicts."""
+"""Files with false content: each is refused with a FileFormatError, or loads as a model that predicts."""
 
 import json
 import re
@@ -21,7 +21,7 @@ def path(tmp_path):
 
 
 def file_of(name, path):
-    """Without the estimator, whose own lies test_rebuilding.py has."""
+    """A file without the estimator, which test_rebuilding.py covers."""
     wald.save(made(name)[0], path)
     without_estimator(path)
     return path.read_bytes()
@@ -196,7 +196,7 @@ def test_fields(name, where, value, message, path):
 
 
 def test_a_proof_needs_thresholds_that_nothing_moves(path):
-    """What recertify(risk=0) once made of a plan that no lossless rule had made."""
+    """A lossless certificate for a plan of another rule is refused; recertify(risk=0) once made such files."""
     fields, arrays = taken_apart(file_of("rbf", path))
     proof = {"status": "lossless", "risk": 0.0, "confidence": 1.0, "q": 1.0, "strata": {"tuple": []}}
     fields["certificate"]["fields"] |= proof

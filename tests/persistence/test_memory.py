@@ -1,4 +1,4 @@
-"""What a file makes us allocate is bounded by its size, whatever it says; files that would take more are refused."""
+"""The memory that a file takes is bounded by its size; files that would take more are refused."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SLACK = 24 << 20
 
 
 def opened(name: str) -> Any:
-    """A file without its estimator and without what was seen of rows."""
+    """Header and arrays of a file without its estimator and without the stage scores of rows."""
     fields, arrays = taken_apart(to_bytes(made(name)[0]))
     fields["estimator"] = None
     arrays = {name: array for name, array in arrays.items() if not name.startswith("e.")}
@@ -55,7 +55,7 @@ def with_stages(fields: Any, arrays: Any, stage_terms: Any, n_outputs: int) -> b
 
 
 def walk(n_terms: int, n_stages: int) -> bytes:
-    """Stages that see nothing, and one that sees everything: a table of all stages by all terms."""
+    """Stages that read nothing, and one that reads everything: a table of all stages by all terms."""
     fields, arrays = opened("logistic")
     fields["model"]["n_features_in"] = n_terms
     arrays |= {"coef": np.ones((1, n_terms)), "coef_bound": np.ones((1, n_terms))}
@@ -69,7 +69,7 @@ def stages_of_many_outputs(n_stages: int) -> bytes:
 
 
 def thin(n_vectors: int, n_features: int, value: float = 0.1) -> bytes:
-    """Support vectors of one number each, of another feature each."""
+    """Support vectors with a single non-zero each, in different features."""
     fields, arrays = opened("sparse and wide")
     fields["model"]["terms"]["n_features"] = fields["model"]["n_features_in"] = n_features
     arrays |= {"coef": np.ones((1, n_vectors)), "vectors.data": np.full(n_vectors, value)}
@@ -89,7 +89,7 @@ def long_vector(n_features: int) -> bytes:
 
 
 def many_classes(n: int) -> bytes:
-    """As many outputs as pairs of classes, and one support vector."""
+    """Many classes, hence many pairs of classes as outputs, and one support vector."""
     fields, arrays = opened("one-vs-one")
     n_outputs = n * (n - 1) // 2
     fields["model"]["decision"]["n_classes"] = n
@@ -124,14 +124,14 @@ def learner_of_classes(n: int) -> Any:
 
 
 def parser_of_texts() -> bytes:
-    """A file that is hardly more than names of relations, each of a few bytes."""
+    """A file that holds little more than names of relations, each of a few bytes."""
     fields, arrays = taken_apart(to_bytes(made_other("parser")[0]))
     arrays["labels"] = np.full(1_000_000, "ω")
     return put_together(fields, arrays)
 
 
 def repeated(n: int) -> bytes:
-    """Stages at one and the same unit, which is as wide as the row."""
+    """Many stages at the same unit, which is as wide as the row."""
     fields, arrays = taken_apart(to_bytes(learner(2000, 1000)))
     names = vectors_of(learner(2000, 1000))
     order = np.zeros(n, dtype=np.int32)
@@ -156,12 +156,12 @@ def vectors_of(model: Any) -> list[str]:
 
 #: Content, and what the refusal says; None where the file is to be loaded, and must stay within bounds.
 FILES: dict[str, Any] = {
-    "honest linear": (lambda: to_bytes(made("logistic")[0]), None),
-    "honest kernel": (lambda: to_bytes(made("rbf")[0]), None),
-    "honest sparse": (lambda: to_bytes(made("sparse and wide")[0]), None),
-    "honest parser": (lambda: to_bytes(made_other("parser")[0]), None),
-    "honest chain": (lambda: to_bytes(made_other("chain")[0]), None),
-    "honest learner": (lambda: to_bytes(made_other("perceptron")[0]), None),
+    "intact linear": (lambda: to_bytes(made("logistic")[0]), None),
+    "intact kernel": (lambda: to_bytes(made("rbf")[0]), None),
+    "intact sparse": (lambda: to_bytes(made("sparse and wide")[0]), None),
+    "intact parser": (lambda: to_bytes(made_other("parser")[0]), None),
+    "intact chain": (lambda: to_bytes(made_other("chain")[0]), None),
+    "intact learner": (lambda: to_bytes(made_other("perceptron")[0]), None),
     "a walk through many stages": (lambda: walk(10_000, 10_000), "10000 stages"),
     "a walk through fewer stages": (lambda: walk(1000, 5000), None),
     "stages of many outputs": (lambda: stages_of_many_outputs(10_000), None),
@@ -178,13 +178,13 @@ FILES: dict[str, Any] = {
     "a learner of wide units": (lambda: to_bytes(learner(9000, None)), None),
     "a learner of many classes": (lambda: to_bytes(learner_of_classes(400)), None),
     "many short texts": (parser_of_texts, "relations"),
-    "looks at the same unit again": (lambda: repeated(300), "order' names something twice"),
+    "stages at the same unit again": (lambda: repeated(300), "order' names something twice"),
 }
 
 
 @pytest.fixture(scope="module")
 def peaks(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[str, int, int]]:
-    """Of every file: the error, the bytes that memory rose by, and the size."""
+    """The error, the growth of memory in bytes, and the size, for every file."""
     folder = tmp_path_factory.mktemp("peaks")
     paths = [folder / f"{i}.wald" for i in range(len(FILES))]
     for path, (content, _) in zip(paths, FILES.values(), strict=True):
@@ -217,12 +217,12 @@ def test_memory_is_bounded_by_the_size_of_a_file(name: str, peaks: dict[str, tup
 @pytest.mark.parametrize("name", [name for name, (_, message) in FILES.items() if message is None])
 def test_what_is_counted_is_no_less_than_what_is_taken(name: str, peaks: dict[str, tuple[str, int, int]]) -> None:
     _, rise, size = peaks[name]
-    counted = asked_for(FILES[name][0]())
+    counted = needed_bytes(FILES[name][0]())
     assert rise <= counted + 8 * size + SLACK
 
 
-def asked_for(raw: bytes) -> int:
-    """What the refusals say is needed, until it is enough."""
+def needed_bytes(raw: bytes) -> int:
+    """Raise ``max_bytes`` to the value in each refusal until the file loads, and return the last value."""
     counted = 1
     while True:
         try:
@@ -248,7 +248,7 @@ def texts() -> Any:
         return wald.EarlyExitClassifier(model, risk=0.4, cost="units", random_state=0).fit(X[600:]), X
 
 
-def test_honest_machines_of_texts_are_loaded_as_they_are(texts: Any, tmp_path: Path) -> None:
+def test_valid_machines_of_texts_load(texts: Any, tmp_path: Path) -> None:
     fast, X = texts
     with warnings.catch_warnings():
         warnings.simplefilter("error")

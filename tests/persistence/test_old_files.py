@@ -1,4 +1,4 @@
-"""Files of every format version load, and answer as the version answered that wrote them."""
+"""Files of every format version load, and give the answers of the version that wrote them."""
 
 import json
 from pathlib import Path
@@ -40,7 +40,7 @@ def test_old_files_answer_as_recorded(name):
     assert stages.tolist() == answers["stages"]
     # between instruction sets, scores agree to rounding
     np.testing.assert_allclose(scores, np.array(answers["scores"]), rtol=1e-4, atol=1e-4)
-    # an upper limit that was computed at the chosen scale is not printed any more
+    # certificates no longer print an upper limit that was computed at the chosen scale
     assert str(loaded.certificate_) == answers["certificate"].split(", bound")[0]
     assert len(set(stages.tolist())) > 1  # some rows leave early
 

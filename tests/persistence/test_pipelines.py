@@ -1,4 +1,4 @@
-"""Whole pipelines in files: what comes back, what is refused before anything is built, and archives that lie."""
+"""Whole pipelines in files: round trips, refusals before anything is built, and archives with false content."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ X, Y = make_classification(1500, 8, n_informative=6, class_sep=1.5, random_state
 
 
 class Doubled(TransformerMixin, BaseEstimator):
-    """A step of somebody's own."""
+    """A user-defined step."""
 
     built: ClassVar[list[str]] = []
 
@@ -107,7 +107,7 @@ def quietly(fast: Any) -> bytes:
 
 
 def forged(name: str, change: Any) -> bytes:
-    """A file whose archive is another one."""
+    """A file with another archive in place of its own."""
     fields, arrays = taken_apart(quietly(made(name)[0]))
     raw = change(arrays["estimator.skops"].tobytes())
     return put_together(fields, arrays | {"estimator.skops": np.frombuffer(raw, dtype=np.uint8)})

@@ -1,4 +1,4 @@
-"""Estimators in files: what is rebuilt from one answers bit for bit as what was saved."""
+"""Estimators in files: a rebuilt estimator gives the bits of the saved one."""
 
 from __future__ import annotations
 
@@ -189,7 +189,7 @@ def test_classes_of_the_table_that_are_not_read_as_terms(kind):
 
 
 class Own(linear.LogisticRegression):
-    """A subclass whose coefficients say what it answers, and which no file describes."""
+    """A subclass that no file describes, though its coefficients determine its answers."""
 
 
 def test_what_cannot_be_rebuilt_warns_and_is_read_as_terms():

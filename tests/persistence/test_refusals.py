@@ -1,4 +1,4 @@
-"""What a file cannot hold is refused by name, and nothing is left behind."""
+"""Models that a file cannot hold are refused by name, and no file is left behind."""
 
 import copy
 import dataclasses
@@ -32,7 +32,7 @@ def path(tmp_path):
 
 @dataclass(frozen=True)
 class OwnRule:
-    """Somebody's rule."""
+    """A user-defined rule."""
 
     readout: ClassVar[str] = "regressed"
     lossless: ClassVar[bool] = False
@@ -43,7 +43,7 @@ class OwnRule:
 
 
 class Cautious(Ladder):
-    """A subclass may do anything."""
+    """A subclass, whose behaviour may differ."""
 
 
 class Subclass(EarlyExitClassifier):
@@ -172,7 +172,7 @@ def test_paths_that_cannot_be_written_or_read(tmp_path):
 
 
 def test_a_certificate_that_calls_lossless_what_is_not(path):
-    """As pickles of older versions may hold."""
+    """Pickles of older versions may hold such a certificate."""
     fast = copy.copy(made("rbf")[0])
     fast.risk, fast.certificate_ = 0, Certificate.lossless()
     fast.plan_ = dataclasses.replace(fast.plan_, q=1.0)

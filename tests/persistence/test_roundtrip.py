@@ -1,4 +1,4 @@
-"""What was saved comes back, and answers with the same bits."""
+"""Saved models load, and answer with the same bits."""
 
 import dataclasses
 import os
@@ -91,7 +91,7 @@ def test_a_loaded_model_can_be_certified_again(name, path):
 
 
 class InFloat64:
-    """A wrapped estimator that decides by our own score in float64."""
+    """A wrapped estimator that decides by the engine's score in float64."""
 
     def __init__(self, model, plan):
         self.decision, self.classes = model.decision, model.classes
@@ -103,7 +103,7 @@ class InFloat64:
 
 
 def twin(fast):
-    """The same classifier, its ties decided in float64."""
+    """The same classifier with ties decided in float64."""
     model = dataclasses.replace(
         fast._predictor.model, estimator=InFloat64(fast._predictor.model, fast.plan_), leaf=None, steps=()
     )

@@ -1,4 +1,4 @@
-"""Loading takes memory for what the file holds, and for the engine's copy of it."""
+"""Loading takes memory for the arrays of the file, and for the engine's copy of them."""
 
 import tracemalloc
 

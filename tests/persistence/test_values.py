@@ -1,4 +1,4 @@
-"""Rules, cost models and certificates by name and fields; headers that are asked for typed values."""
+"""Rules, cost models and certificates by name and fields; typed values from headers."""
 
 import dataclasses
 import math
@@ -56,7 +56,7 @@ def test_what_is_no_value_is_refused_by_name(value):
 
 
 def test_every_rule_of_the_library_can_be_saved():
-    """Rules are added to `wald.stopping`, and nothing is to be added here."""
+    """This test finds new rules of `wald.stopping` by itself."""
     exported = [getattr(stopping, name) for name in stopping.__all__]
     rules = [c for c in exported if dataclasses.is_dataclass(c) and hasattr(c, "boundary") and c is not Rule]
     assert {Ladder, Lossless, Budget, ConstantBoundary} <= set(rules)
@@ -131,7 +131,7 @@ def test_headers_that_cannot_be_read_are_not_written():
         render({"a": deep})
 
 
-def test_what_nobody_asked_for_is_refused():
+def test_unread_entries_are_refused():
     section = Section({"a": 1, "b": 2}, "header")
     assert section.integer("a") == 1
     with pytest.raises(FileFormatError, match="header has an unknown 'b'"):

@@ -21,7 +21,7 @@ def correlated(n: int, d: int, seed: int = 0) -> np.ndarray:
 
 
 def moments_of(terms: Any, outputs: Any, weights: Any = None) -> Moments:
-    """Moments of rows in one chunk, all of weight 1 unless given."""
+    """Moments of rows in one chunk, with weights of 1 by default."""
     weights = np.ones(len(terms)) if weights is None else weights
     return gather_moments(iter([(terms, outputs, weights[None])]), terms.shape[1], outputs.shape[1], 1)[0]
 
@@ -33,7 +33,7 @@ def one_each(n: int) -> list[np.ndarray]:
 
 @dataclass(frozen=True, eq=False)
 class PlainTerms(Terms):
-    """Feature values as terms of a model without weights of its own, so that orders without them are tried, too."""
+    """Feature values as terms of a model that gives no weights of its own, to test orders without them."""
 
     unit_name: ClassVar[str] = "features"
     coef: np.ndarray
@@ -92,7 +92,7 @@ def problem(
 
 
 def recipe(n_stages: int = 3, size: int = 2) -> Recipe:
-    """Stages after every `size` terms, whose readouts are told apart by their bias."""
+    """Stages after every `size` terms, whose readouts are distinguished by their bias."""
     from wald.plan import Readout
 
     stages = size * np.arange(1, n_stages + 2)

@@ -1,4 +1,4 @@
-"""The expected cost of a plan is what its rows pay, added up row by row."""
+"""The expected cost of a plan is the mean of the costs of its rows."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ leaving = st.lists(st.integers(0, 3), min_size=1, max_size=40).map(np.array)
 prices = st.floats(0.0, 1e6)
 
 
-def live_of(stages):
-    """Share of the rows that reach each stage, when each leaves at the stage given for it."""
+def reached_of(stages):
+    """Share of the rows that reach each stage, if each row leaves at its given stage."""
     return np.array([(stages >= t).mean() for t in range(4)])
 
 
 def paid(model, stage, n_outputs, ends=UNITS):
-    """What one row pays that leaves at this stage, 3 being the end."""
+    """Cost of a row that leaves at this stage; 3 is the end."""
     cost = model.row
     for t in range(min(stage, 2) + 1):
         cost += model.unit * (ends[t] - (ends[t - 1] if t else 0.0))
@@ -40,7 +40,7 @@ def paid(model, stage, n_outputs, ends=UNITS):
 def test_expected_cost_is_the_mean_of_what_rows_pay(stages, n_outputs, finish):
     model = CostModel(**PRICES, finish=finish)
     expected = np.mean([paid(model, s, n_outputs) for s in stages])
-    assert model.expected(TERMS, UNITS, live_of(stages), n_outputs) == pytest.approx(expected)
+    assert model.expected(TERMS, UNITS, reached_of(stages), n_outputs) == pytest.approx(expected)
 
 
 @given(stages=leaving)
@@ -48,7 +48,7 @@ def test_blocks_are_paid_for_as_a_whole(stages):
     model = CostModel(**PRICES, block=4)
     ends = np.array([4.0, 8.0, 12.0, 32.0])
     expected = np.mean([paid(model, s, 1, ends) for s in stages])
-    assert model.expected(TERMS, UNITS, live_of(stages), 1) == pytest.approx(expected)
+    assert model.expected(TERMS, UNITS, reached_of(stages), 1) == pytest.approx(expected)
 
 
 @given(stages=leaving, rows_per_line=st.integers(2, 3))
@@ -59,12 +59,12 @@ def test_lines_are_paid_for_until_their_last_row_has_left(stages, rows_per_line)
     for _ in range(rows_per_line - 1):
         last = np.maximum.outer(last, stages).ravel()
     expected = np.mean(np.cumsum(2.0 * np.diff(UNITS, prepend=0.0))[last])
-    assert model.expected(TERMS, UNITS, live_of(stages), 1) == pytest.approx(expected)
+    assert model.expected(TERMS, UNITS, reached_of(stages), 1) == pytest.approx(expected)
 
 
 @given(stages=leaving)
 def test_the_end_costs_a_line_no_less_than_its_rows(stages):
-    reached = live_of(stages)
+    reached = reached_of(stages)
     cheap, dear = (CostModel(**PRICES, rows_per_line=8, finish=finish) for finish in (0.0, 1e6))
     free = CostModel(**PRICES, rows_per_line=8)
     assert cheap.expected(TERMS, UNITS, reached, 1) == pytest.approx(free.expected(TERMS, UNITS, reached, 1))
@@ -78,7 +78,7 @@ def test_rows_that_leave_later_cost_no_less(options, stages, others):
     model = CostModel(**PRICES, **options)
     n = min(len(stages), len(others))
     early, late = np.minimum(stages[:n], others[:n]), np.maximum(stages[:n], others[:n])
-    sooner, later = (model.expected(TERMS, UNITS, live_of(s), 2) for s in (early, late))
+    sooner, later = (model.expected(TERMS, UNITS, reached_of(s), 2) for s in (early, late))
     assert sooner <= later * (1 + 1e-12)
 
 
@@ -100,7 +100,7 @@ def test_scaling_multiplies_what_the_plan_costs_and_nothing_else(factor, finish,
     model = CostModel(**PRICES, finish=finish, block=2, rows_per_line=2, margin=0.9)
     scaled = model.scaled(factor)
     assert (scaled.full, scaled.margin, scaled.block, scaled.rows_per_line) == (1000.0, 0.9, 2, 2)
-    reached = live_of(stages)
+    reached = reached_of(stages)
     assert scaled.expected(TERMS, UNITS, reached, 2) == pytest.approx(factor * model.expected(TERMS, UNITS, reached, 2))
 
 

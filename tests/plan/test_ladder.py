@@ -1,4 +1,4 @@
-"""Which candidate plan is taken, and at which scale candidates are compared."""
+"""The candidate plan that is chosen, and the scale at which candidates are compared."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def subsets(n):
 
 
 def expected_cost(recipe, sight, keep, task):
-    """Judge a ladder as the certificate will: bold as the validation rows allow, then priced."""
+    """Cost of a ladder at the boldest scale that the validation rows allow, as in a certificate."""
     some, walk = recipe.subset(list(keep)), sight.walk.subset(list(keep))
     seen, boundary = walk.stage_scores, task.rule.boundary(walk).restricted(task.protect)
     scale = np.inf

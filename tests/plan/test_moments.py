@@ -1,4 +1,4 @@
-"""Moments are the weighted means and covariances of the plan rows, in whatever pieces the rows come."""
+"""Moments are the weighted means and covariances of the plan rows, whatever the chunks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The greedy order takes, at every step, what explains most of the scores per unit of cost."""
+"""The greedy order takes, at every step, the unit that explains most of the scores per cost."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ BRIEF = settings(max_examples=25)
 
 
 def left_over(X, scores, terms):
-    """Variance of the scores that least squares on these terms leaves, each output's as a share of its own."""
+    """Residual variance of least squares on these terms, as a share of each output's variance."""
     seen = np.column_stack([np.ones(len(X)), X[:, list(terms)]])
     residual = scores - seen @ np.linalg.lstsq(seen, scores, rcond=None)[0]
     return float((residual.var(axis=0) / scores.var(axis=0)).sum())
 
 
 def plain(X, scores, units, costs):
-    """Forward selection, written down as a loop over regressions."""
+    """Forward selection as a loop over regressions."""
     order, seen = [], []
     while len(order) < len(units):
         before = left_over(X, scores, seen)
@@ -89,7 +89,7 @@ def test_units_of_features_and_outputs_do_not_matter():
 
 
 def test_what_gains_nothing_is_never_bought():
-    """A constant term, a second copy of a term, and a term that is a sum of others."""
+    """A constant term, a copy of a term, and a sum of other terms are never bought."""
     rng = np.random.default_rng(0)
     base = rng.normal(size=(200, 3))
     X = np.column_stack([np.full(200, 5.0), base, base[:, 1], base @ [1.0, 1.0, 1.0]])

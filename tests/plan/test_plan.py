@@ -1,4 +1,4 @@
-"""What a plan answers about itself: costs, budgets and thresholds."""
+"""Costs, budgets and thresholds of a plan."""
 
 from __future__ import annotations
 

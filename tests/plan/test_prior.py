@@ -1,4 +1,4 @@
-"""The rows made up for every term, which draw readouts and orders towards the model."""
+"""The pseudo-rows of every term, which shrink readouts and orders towards the model."""
 
 import numpy as np
 import pytest
@@ -91,8 +91,8 @@ def test_units_of_features_do_not_matter(power):
     np.testing.assert_allclose(other.weights * size[ORDER[:4]], one.weights, rtol=1e-6, atol=1e-12)
 
 
-def test_the_rows_made_up_can_be_written_down_and_regressed_on():
-    """One row for each term, at its full reach, with the model's own weight; least squares on all of them together."""
+def test_explicit_pseudo_rows_give_the_same_regression():
+    """One row per term, at its full reach, with the model's own weight, and least squares on all rows together."""
     rng = np.random.default_rng(0)
     n, d = 300, 5
     X = np.where(rng.random((n, d)) < 0.1, rng.normal(size=(n, d)), 0.0)

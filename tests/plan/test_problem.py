@@ -1,4 +1,4 @@
-"""A recipe keeps its early stages by their index, and the full model always."""
+"""A recipe can keep early stages by their index, and always keeps the full model."""
 
 from __future__ import annotations
 

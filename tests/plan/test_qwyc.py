@@ -1,4 +1,4 @@
-"""The greedy order, against a plain search and by what it decides."""
+"""The greedy order, compared with a plain search and by the rows that it decides."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def decided_per_step(values, full, order, costs):
 
 
 def plain(values, full, costs):
-    """The greedy search of the paper without mistakes, written down as a loop."""
+    """The greedy search of the paper without mistakes, as a loop."""
     undecided, sums, order = np.ones(len(full), dtype=bool), np.zeros(len(full)), []
     while undecided.any() and len(order) < len(costs):
         worth = {}
@@ -70,7 +70,7 @@ def test_it_is_near_the_best_of_all_orders():
 
 
 def test_mistakes_that_are_allowed_are_used():
-    """A unit that decides everything but for two rows is worth buying only when two mistakes are allowed."""
+    """A unit that decides all rows but two is worth buying only if two mistakes are allowed."""
     rng = np.random.default_rng(0)
     full = np.repeat([1.0, -1.0], 100)
     blunt = full * rng.uniform(1.0, 2.0, size=200)

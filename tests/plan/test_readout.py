@@ -69,8 +69,8 @@ def test_errors_fall_from_stage_to_stage_and_vanish_when_everything_is_seen():
     np.testing.assert_allclose(found[-1].bias, [3.0, -1.0], rtol=1e-6)
 
 
-def test_of_gaussian_terms_it_is_the_conditional_mean():
-    """The weights of the unseen terms go to those seen as far as these tell of them."""
+def test_the_readout_of_gaussian_terms_is_the_conditional_mean():
+    """The weights of unseen terms are added to those of the seen terms that predict them."""
     rng = np.random.default_rng(0)
     root, mean, coef = rng.normal(size=(6, 6)), rng.normal(size=6), rng.normal(size=(2, 6))
     sigma = root @ root.T

@@ -1,4 +1,4 @@
-"""Recipes: orders of the units, with every stage that a ladder may have and its estimate."""
+"""Recipes: orders of the units, with all possible stages of a ladder and their readouts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Waiting until other threads are at rest, before something is timed."""
+"""Waiting until other threads are idle, before a call is timed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from wald.plan.timing import wait_for_rest
 
 
 class Clocks:
-    """Of a process whose other threads run until a moment, and sleep after that."""
+    """Clocks of a process whose other threads run until a given time, and sleep after that."""
 
     def __init__(self, busy_until):
         self.now, self.used, self.busy_until = 0.0, 0.0, busy_until
@@ -30,7 +30,7 @@ class Clocks:
 
 
 @pytest.mark.parametrize(("busy_until", "waited"), [(0.0, 0.02), (0.1, 0.12), (10.0, 0.26)])
-def test_waiting_for_rest_ends_when_others_do_or_when_told(monkeypatch, busy_until, waited):
+def test_waiting_for_rest_ends_when_others_do_or_at_the_limit(monkeypatch, busy_until, waited):
     clocks = Clocks(busy_until)
     monkeypatch.setattr(timing, "time", clocks)
     wait_for_rest(at_most=0.25)
@@ -59,7 +59,7 @@ def test_waiting_for_rest_sees_threads():
 
 
 class Machine:
-    """A clock, and tasks that take as long on it as a cost model says."""
+    """A clock, and tasks whose times on it follow a cost model."""
 
     def __init__(self, monkeypatch, row=5e-6, unit=1e-7, readout=1e-8, stage=4e-7, full=9e-5, n_outputs=2):
         self.now, self.prices, self.full, self.n_outputs = 0.0, (row, unit, readout, stage), full, n_outputs

@@ -1,4 +1,4 @@
-"""P-values by betting: against a plain loop, other bounds, and what they promise."""
+"""P-values by betting, compared with a plain loop, with other bounds, and with their promise."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_bets_do_not_look_ahead():
 
 
 def test_fair_games_do_not_pay():
-    """Over all outcomes of ten coins that come up with the risk, the expected capital is 1 at every time."""
+    """Over all outcomes of ten coins with probability `risk`, the expected capital is 1 at every time."""
     outcomes = (np.arange(2**10)[:, None] >> np.arange(10)) & 1
     for risk, level in ((0.1, 0.05), (0.5, 0.3), (0.8, 0.01)):
         chance = np.prod(np.where(outcomes, risk, 1 - risk), axis=1)
@@ -130,7 +130,7 @@ MOST_WRONG = 239
 
 
 def null_losses(kind, n, risk, rng):
-    """Losses whose mean is just the risk."""
+    """Losses whose mean equals the risk."""
     size = (N_TRIALS, n)
     if kind == "coins":
         return (rng.random(size) < risk).astype(float)
@@ -150,7 +150,7 @@ def null_losses(kind, n, risk, rng):
 @pytest.mark.parametrize(("n", "risk"), [(30, 0.3), (300, 0.05), (1000, 0.01)])
 @pytest.mark.parametrize("level", [0.05, 0.001])
 def test_wrong_as_seldom_as_promised(kind, n, risk, level):
-    """Whatever level the bets aim at, p-values below 5 % have a share of 5 % at most."""
+    """At most 5 % of the p-values are below 5 %, whatever level the bets aim at."""
     losses = null_losses(kind, n, risk, np.random.default_rng(4))
     wrong = np.count_nonzero(betting_p_value(losses, risk, level=level) <= 0.05)
     print(f"{kind}, n = {n}, risk {risk}, aiming at {level}: {wrong} of {N_TRIALS}")

@@ -1,4 +1,4 @@
-"""Binomial statements, against scipy's distribution and published values."""
+"""Binomial bounds, compared with scipy's distribution and published values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Thresholds: what q does to them, how they are rounded, and what disables a side."""
+"""Thresholds: scaling by q, rounding, and disabled sides."""
 
 from __future__ import annotations
 

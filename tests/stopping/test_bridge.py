@@ -1,4 +1,4 @@
-"""The bridge boundary: reference values, its mirror and its limits."""
+"""The bridge boundary: reference values, symmetry and limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Crossing probabilities: limits, consistency, and walks that are counted."""
+"""Crossing probabilities: limits, consistency, and simulated walks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from wald.stopping import (
 @pytest.mark.parametrize("bridge_sigma", [0.6, 1.5, 2.5])
 @pytest.mark.parametrize(("level", "theta", "drift"), [(1.2, 0.5, 1.0), (0.3, -1.0, -0.5), (0.4, 2.0, 0.3), (0, 1, 1)])
 def test_the_joint_error_is_the_bridges_averaged_over_the_ends(level, theta, drift, bridge_sigma):
-    """Levels above and below theta, and walks that vary more or less given their end than their end does."""
+    """Levels above and below theta, and walks whose variance given the end is above or below that of the end."""
 
     def density(end):
         return crossing_probability(level, end, bridge_sigma) * stats.norm.pdf(end, drift, 1.5)
@@ -44,8 +44,8 @@ def test_factors_that_overflow_and_underflow():
     assert conditional_crossing_probability(-1.0, 0.0, 1.0) == 1.0
 
 
-def test_a_printed_level_and_its_true_error():
-    """The raw reading of the reflection errs exp(2 drift level) times as often as asked."""
+def test_a_published_level_and_its_true_error():
+    """The raw reading of the reflection errs exp(2 drift level) times as often as delta says."""
     level = reflection_boundary(0.0, 1.0, 0.05, 1.0)
     assert joint_crossing_probability(level, 0.0, 1.0, 1.0) == pytest.approx(0.05 * np.exp(2 * level))
 
@@ -102,7 +102,7 @@ def test_conditional_error_of_the_bridge(drift, theta, expected):
 
 @pytest.mark.long
 def test_the_correction_for_steps():
-    """At 200 steps the exact level errs 0.044 instead of 0.05; moved for the steps, it errs as asked."""
+    """At 200 steps the exact level errs 0.044 instead of 0.05; corrected for the steps, it errs 0.05."""
     level = conditional_boundary(0.0, 1.0, 0.05, drift=1.0)
     crossed, below = crossings(1.0, level, 200, n_rows=200_000)
     assert 0.041 < crossed / below < 0.0465

@@ -1,4 +1,4 @@
-"""Calibrations of one side: exact order statistics, and what they say when rows are too few."""
+"""Calibrations of one side: exact order statistics, and the result for too few rows."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def rows(n, seed=0, *, dtype=np.float64, digits=None):
 
 
 def mistakes(stage_scores, boundary, protect, q):
-    """How many protected rows leave early, by the engine's own comparisons."""
+    """Number of protected rows that leave early, by the engine's own comparisons."""
     _, stage = stage_scores.answers(*boundary.restricted(protect).thresholds(q, stage_scores.dtype))
     return int(np.count_nonzero((stage < stage_scores.n_stages) & (stage_scores.full == (protect == "positive"))))
 
@@ -77,7 +77,7 @@ def test_it_takes_the_least_scale_that_lets_no_more_rows_leave_wrongly(method, p
         assert mistakes(stage_scores, LADDER, protect, bolder) > most
 
 
-def test_crossings_are_the_largest_over_the_looks_on_the_open_sides():
+def test_crossings_are_the_largest_over_the_stages_on_the_open_sides():
     stage_scores = rows(500)
     by_hand = ((LADDER.low_center - stage_scores.scores) / SD).max(axis=1)
     np.testing.assert_allclose(crossings(stage_scores, LADDER.restricted("positive")), by_hand)
@@ -179,7 +179,7 @@ def test_parameters_are_checked(changes, message):
         calibrate(rows(100), LADDER, **({"delta": 0.05} | changes))
 
 
-def test_looks_must_fit():
+def test_stage_scores_must_fit():
     with pytest.raises(ValueError, match="2 stages, the stage scores 3"):
         calibrate(rows(100), Boundary.symmetric(0.0, [1.0, 2.0]), delta=0.05)
     many = StageScores(full=np.zeros(5, np.int32), codes=np.zeros((5, 3), np.int32), confidence=np.ones((5, 3)))

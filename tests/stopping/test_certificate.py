@@ -1,4 +1,4 @@
-"""What a certificate says, and whether it checks itself."""
+"""The text of a certificate, and its own verification."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The constant boundary: which level, of which walk, for which error; and where it degenerates."""
+"""The constant boundary: its level for every walk and error, and where it degenerates."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def test_several_classes_are_refused():
 
 @pytest.mark.parametrize("kind", ["bridge", "conditional", "reflection_exact"])
 def test_detrending_takes_a_bent_path_off_the_walk(kind):
-    """A detour that every row makes must not move any row's exit."""
+    """A bend that all rows share must not move any row's exit."""
     walk = example_walk(n_rows=2000)
     detour = np.array([3.0, -5.0, 7.0, 0.0])
     bent = dataclasses.replace(walk, scores=walk.scores + detour)
@@ -160,7 +160,7 @@ def test_a_shared_factor_is_known_from_the_end():
 
 
 def test_a_variance_that_is_too_small_is_noticed():
-    """The protected rows' full sums are all on one side of theta: they vary less than the walks to them."""
+    """The full sums of the protected rows are all on one side of theta, so that they vary less than their walks."""
     with pytest.warns(OptimisticBoundaryWarning, match="times as much as variance='class'"):
         high_of(variance="class")
     terms = make_walks(4000, 40, random_state=0)
@@ -208,7 +208,7 @@ def test_rare_rows_are_no_joint_error(kind):
     assert (high_of(walk, kind=kind) > path).all()  # conditionally, rare rows are protected as well
 
 
-def test_a_bridge_asked_for_more_errors_than_there_are():
+def test_a_bridge_for_more_errors_than_there_are():
     with pytest.warns(DegenerateBoundaryWarning, match="errs no more than allowed"):
         high = high_of(centre="none", error="joint", delta=0.6)
     np.testing.assert_allclose(high, THETA)
@@ -225,7 +225,7 @@ def test_the_simple_bridge_closes_the_side_that_it_cannot_bound():
 
 
 @pytest.mark.parametrize(("sides", "closed"), [("negative", "high"), ("positive", "low")])
-def test_the_side_not_asked_for_is_closed(sides, closed):
+def test_the_other_side_is_closed(sides, closed):
     boundary = ConstantBoundary(sides=sides).boundary(example_walk())
     assert np.isinf(getattr(boundary, f"{closed}_center")).all()
 

@@ -1,4 +1,4 @@
-"""The curved boundary: its two remainders, its errors, its ends."""
+"""The curved boundary: its two models of the remainder, its errors, its limits."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ WALK = walk_of(make_walks(4000, 40, drift=0.8, random_state=0), theta=0.3, inter
 EVERY = np.ones(4000, dtype=bool)
 
 
-def test_independent_terms_as_printed():
+def test_independent_terms_as_published():
     moments = WALK.moments(EVERY)
     _, high = CurvedBoundary(remainder="independent").boundary(WALK).thresholds(1.0, "float64")
     left = moments.full_mean - moments.mean, np.sqrt(moments.full_variance - moments.variance)
     np.testing.assert_allclose(high - WALK.offset, curved_boundary(0.2, 0.05, *left), atol=1e-9)
 
 
-def test_the_regression_stops_where_the_odds_are_as_asked():
+def test_the_regression_stops_at_the_given_probability():
     """At the thresholds, the normal prediction lies beyond theta with probability 1 - delta, on either side."""
     sums, full = WALK.partial_sums(), WALK.full_scores[:, 0]
     low, high = CurvedBoundary(delta=0.01).boundary(WALK).thresholds(1.0, "float64")
@@ -45,7 +45,7 @@ def test_both_forms_agree_on_independent_terms():
     np.testing.assert_allclose(regression[4:], independent[4:], atol=0.03)
 
 
-def test_the_regression_knows_what_correlation_tells():
+def test_the_regression_uses_correlations():
     walk = walk_of(make_walks(20_000, 40, kind="correlated", random_state=0))
     regression, independent = (
         CurvedBoundary(remainder=r).boundary(walk).thresholds(1.0, "float64")[1] for r in ("regression", "independent")
@@ -53,7 +53,7 @@ def test_the_regression_knows_what_correlation_tells():
     assert (regression[5:-5] < 0.8 * independent[5:-5]).all()
 
 
-def test_looks_that_tell_the_opposite_are_closed():
+def test_stages_that_predict_the_opposite_are_closed():
     terms = make_walks(2000, 10, random_state=0)
     terms[:, 1:] -= 0.5 * terms[:, :1]  # the first term is more than undone by the others
     walk = walk_of(terms)

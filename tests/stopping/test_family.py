@@ -43,7 +43,7 @@ def test_a_fixed_sequence_ends_at_the_first_failure():
     assert "not tested" in str(certificates[2])
 
 
-def test_candidates_may_see_other_looks_and_groups_count_once():
+def test_candidates_may_have_other_stages_and_groups_count_once():
     stage_scores = [rows(3000, seed=0), rows(3000, seed=0)]
     groups = np.repeat(np.arange(1000), 3)
     one, other = certify_family(stage_scores, FAMILY[:2], risk=0.05, confidence=0.9, groups=groups)

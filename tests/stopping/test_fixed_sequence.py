@@ -26,7 +26,7 @@ def rows(n, seed=0, *, dtype=np.float64, mean=0.0):
 
 
 def three_classes(n, seed=0):
-    """The same for the largest of three scores."""
+    """Rows as above for the largest of three scores."""
     rng = np.random.default_rng(seed)
     full = rng.normal([0.0, 0.0, -0.5], size=(n, 1, 3))
     seen = full + 0.3 * rng.normal(size=(n, 3, 3)) * SD[:, None]
@@ -88,7 +88,7 @@ def test_the_grid_spans_from_nobody_to_nearly_everybody():
     assert (stage == 0).mean() > 0.98
 
 
-def test_the_grid_of_senseless_looks_is_still_a_grid():
+def test_the_grid_of_meaningless_scores_is_still_a_grid():
     for value in (np.nan, np.inf, 0.0):
         stage_scores = StageScores(full=np.zeros(5, np.int32), scores=np.full((5, 3), value))
         grid = q_grid(stage_scores, LADDER)
@@ -133,7 +133,7 @@ def test_each_class_passes_for_itself(stage_scores, classes):
         one = stage_scores.take(stage_scores.full == code)
         assert stratum.n_disagreements == disagreements(one, boundary, certificate.q)
         assert upper_bound(stratum.n_disagreements, stratum.n_rows, 0.95) <= 0.02
-    # A promise about each class asks for more than one about all rows.
+    # A promise about each class is stricter than one about all rows.
     assert certificate.q >= certify(stage_scores, boundary, risk=0.02, confidence=0.95, q_grid=GRID).q
 
 
@@ -164,11 +164,11 @@ def test_disagreements_at_the_most_cautious_scale_say_so():
 
 
 def test_the_first_failure_ends_the_walk():
-    """Bolder scales that would pass again are not looked at: fixed-sequence testing allows one failure."""
+    """Bolder scales that would pass again are not tested: fixed-sequence testing stops at the first failure."""
     scores = np.array([[np.nan, 1.5], [3.0, -3.5]])[np.r_[np.zeros(980, int), np.ones(20, int)]]
     stage_scores = StageScores(full=(scores[:, 1] > -9).astype(np.int32), scores=scores)
     boundary = Boundary(np.zeros(2), np.ones(2), np.zeros(2), np.ones(2))
-    # At q = 3.2 the twenty rows leave wrongly at the second look, at q = 2 rightly at the first.
+    # At q = 3.2 the twenty rows leave wrongly at the second stage, at q = 2 rightly at the first.
     wrong = [disagreements(stage_scores, boundary, q) for q in (5.0, 3.2, 2.0)]
     assert wrong == [0, 20, 0]
     certificate = certify(stage_scores, boundary, risk=0.01, confidence=0.9, q_grid=[5.0, 3.2, 2.0])
@@ -193,7 +193,7 @@ def test_groups_are_what_is_counted():
     assert certificate == certify(stage_scores, LADDER, **given)
 
 
-def test_measuring_uses_the_rule_as_printed():
+def test_measuring_uses_the_rule_as_published():
     stage_scores = rows(3000)
     certificate = measure(stage_scores, LADDER, protect="positive")
     positives = stage_scores.take(stage_scores.full == 1)
@@ -261,7 +261,7 @@ def test_promises_hold_as_often_as_they_say(protect):
 @pytest.mark.long
 @pytest.mark.parametrize("fresh", [True, False], ids=["fresh rows", "plan rows"])
 def test_certifying_on_the_plan_rows_is_a_cheat(fresh):
-    """A readout knows the rows that it was fitted on; a certificate from these rows promises too much."""
+    """A readout overfits the rows that it was fitted on; a certificate from these rows promises too much."""
     rng, risk, n_rows, n_terms, n_seen = np.random.default_rng(9), 0.05, 400, 200, 150
     weights = rng.normal(size=n_terms)
     served = rng.normal(size=(20_000, n_terms))

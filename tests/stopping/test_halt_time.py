@@ -56,7 +56,7 @@ def test_the_counts_are_the_engines_and_pass_by_every_stage(dtype):
 
 def test_it_protects_early_exits_where_a_promise_about_all_rows_does_not():
     stage_scores, fresh = rows(20_000), rows(200_000, seed=2)
-    # A shape that is too bold at the first look, which the later ones hide.
+    # A boundary that is too bold at the first stage, which the later stages hide.
     bold = Boundary.symmetric(0.0, SD * [0.4, 1.5, 1.5])
     marginal = certify(stage_scores, bold, risk=0.02, confidence=0.95, q_grid=q_grid(rows(2000, seed=3), bold))
     scaled = Boundary.symmetric(0.0, marginal.q * bold.high_scale)

@@ -1,4 +1,4 @@
-"""The levels of the papers: reference values, what they solve, and where they end."""
+"""The levels of the papers: reference values, the equations that they solve, and their limits."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_the_simple_bridge_is_above_the_exact_root(theta, sigma, delta):
 
 @pytest.mark.parametrize("log_budget", [-30.0, -690.0, -1e4, -1e8])
 def test_budgets_below_the_smallest_float(log_budget):
-    """Without a drift the closed form and the search are two ways to one level."""
+    """Without a drift the closed form and the search give the same level."""
     level = joint_level(0.5, 2.0, log_budget)
     assert np.isfinite(level)
     assert level == pytest.approx(reflection_level(0.5, 2.0, log_budget, 0.0), rel=1e-9)

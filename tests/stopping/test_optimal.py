@@ -1,4 +1,4 @@
-"""The optimal boundary: it spends the errors allowed, and nothing cheaper does."""
+"""The optimal boundary spends the allowed errors, and no cheaper boundary does."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ def test_the_errors_allowed_are_spent(start):
 
 
 def test_errors_that_jump_stay_below_what_is_allowed():
-    """Where nearly every walk ends above 0, exits as negative alone are made by all walks or by very few."""
+    """Where nearly every walk ends above 0, either all walks or very few exit as negative."""
     above = special.ndtr(3.0)
     policy = brownian(3.0, 40).best(np.array([0.0, 0.05 * above]))
     assert 0.0 < policy.errors[1] < 0.05 * above
 
 
-def test_one_look_has_the_answer_of_a_table():
-    """With a single look the boundary follows from the bivariate normal distribution."""
+def test_one_stage_follows_from_the_bivariate_normal():
+    """With a single stage the boundary follows from the bivariate normal distribution."""
     policy = brownian(0.0, 2).best(np.array([0.01, 0.0]))
     x = np.linspace(-8, 8, 200_001)
     density = np.exp(-(x**2)) / np.sqrt(np.pi)  # variance 1/2
@@ -58,14 +58,14 @@ def test_one_look_has_the_answer_of_a_table():
     assert policy.cost == pytest.approx(1.0 - 0.5 * density[x > policy.levels[0, 0]].sum() * (x[1] - x[0]), abs=1e-3)
 
 
-def test_cheaper_looks_are_waited_for():
-    """Where the last terms cost nothing, nobody stops before them."""
+def test_cheap_last_stages_delay_exits():
+    """Where the last terms cost nothing, no row stops before them."""
     costs = np.r_[np.arange(1, 20) / 20, 0.96]
     dear, cheap = (brownian(0.0, 20, costs=c).best(np.array([0.02, 0.02])) for c in (np.arange(1, 21) / 20, costs))
     assert cheap.levels[0, -1] > dear.levels[0, -1]
 
 
-def test_looks_may_be_closed_and_tell_nothing():
+def test_stages_may_be_closed_or_uninformative():
     usable = np.arange(9) % 2 == 0
     policy = brownian(0.5, 10, usable=usable).best(np.array([0.01, 0.01]))
     assert np.isinf(policy.levels[:, ~usable]).all()
@@ -85,7 +85,7 @@ def test_errors_that_the_grid_cannot_see_are_not_made():
 
 
 def test_it_is_cheaper_than_boundaries_of_a_given_shape():
-    """Every boundary scaled on the same rows to a conditional error of 0.05, exits as positive only."""
+    """Every boundary is scaled on the same rows to a conditional error of 0.05, with exits as positive only."""
     walk = walk_of(make_walks(40_000, 50, drift=1.0, random_state=0))
     costs = []
     for rule in (OptimalBoundary, lambda sides: ConstantBoundary("conditional", sides=sides), CurvedBoundary):
@@ -95,15 +95,15 @@ def test_it_is_cheaper_than_boundaries_of_a_given_shape():
     assert costs[0] < 0.995 * min(costs[1:])
 
 
-def test_the_walk_without_early_looks():
+def test_the_walk_without_early_stages():
     walk = walk_of(make_walks(100, 5, random_state=0), stage_scores=np.array([], dtype=int))
     assert OptimalBoundary().boundary(walk).n_stages == 0
     assert ConstantBoundary().boundary(walk).n_stages == 0
     assert CurvedBoundary().boundary(walk).n_stages == 0
 
 
-def test_every_look_moves_with_q():
-    """By a deviation of what is still open at least, also where the level comes down to the threshold."""
+def test_every_stage_moves_with_q():
+    """Thresholds move by at least a standard deviation of the remainder, also where the level equals the threshold."""
     walk = walk_of(make_walks(4000, 20, drift=0.5, random_state=0))
     boundary = OptimalBoundary(delta=0.2).boundary(walk)
     moments = walk.moments(np.ones(4000, dtype=bool))

@@ -1,4 +1,4 @@
-"""P-values for bounded losses, against published values and each other."""
+"""P-values for bounded losses, compared with published values and with each other."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def noisy_walk(n_rows=600, seed=0, n_stages=6, **changes):
 
 
 def served(rule, walk, q=1.0):
-    """Codes, stages, and which rows disagree, of the plan rows themselves."""
+    """Codes and stages of the plan rows, and the rows that disagree."""
     codes, stage = walk.stage_scores.answers(*rule.boundary(walk).thresholds(q, np.float64))
     return codes, stage, codes != walk.full
 
@@ -92,7 +92,7 @@ def brute_force(scores, full, budget):
 
 @pytest.mark.parametrize("budget", [0, 1, 3])
 @pytest.mark.parametrize("seed", range(6))
-def test_the_first_look_of_qwyc_lets_as_many_rows_leave_as_any_pair_could(budget, seed):
+def test_the_first_stage_of_qwyc_lets_as_many_rows_leave_as_any_pair_could(budget, seed):
     walk = noisy_walk(n_rows=40, seed=seed)
     stage = served(Qwyc(alpha=budget / 40), walk)[1]
     most = brute_force(walk.scores[:, 0], walk.full, budget)
@@ -100,7 +100,7 @@ def test_the_first_look_of_qwyc_lets_as_many_rows_leave_as_any_pair_could(budget
         assert np.count_nonzero(stage == 0) == most
 
 
-def test_qwyc_of_a_separable_look_decides_every_row_there():
+def test_qwyc_of_a_separable_stage_decides_every_row_there():
     full = np.array([1, 1, 0, 0, 0], dtype=np.int32)
     scores = np.array([3.0, 2.0, 1.0, 0.5, -4.0])[:, None].repeat(6, axis=1)
     walk = noisy_walk(n_rows=5, full=full, scores=scores, threshold=1.5)
@@ -177,10 +177,10 @@ def few(walk, n_rows, n_stages):
 
 @pytest.mark.parametrize("rule", BY_ROWS, ids=repr)
 @pytest.mark.parametrize(("n_rows", "n_stages"), [(0, 6), (1, 6), (600, 0), (0, 0)])
-def test_walks_without_rows_or_looks(rule, n_rows, n_stages):
+def test_walks_without_rows_or_stages(rule, n_rows, n_stages):
     boundary = rule.boundary(few(noisy_walk(), n_rows, n_stages))
     assert boundary.n_stages == n_stages
-    if n_rows == 0 and not isinstance(rule, Margin):  # the margin asks nothing of the rows
+    if n_rows == 0 and not isinstance(rule, Margin):  # the margin does not use the rows
         assert np.isinf(boundary.high_center).all()
         assert np.isinf(boundary.low_center).all()
 
@@ -216,7 +216,7 @@ def test_the_ratio_of_two_gaussians_is_known(density, tolerance):
 
 
 def test_walds_bounds_hold_for_a_true_ratio():
-    """Partial sums of log likelihood ratios: the case that the thresholds are made for."""
+    """For partial sums of log likelihood ratios, the thresholds keep Wald's bounds."""
     alpha, beta, n, n_stages = 0.05, 0.02, 40_000, 60
     rng = np.random.default_rng(1)
     positive = rng.uniform(size=n) < 0.5
@@ -236,7 +236,7 @@ def test_beta_0_only_rejects():
 
 
 @pytest.mark.parametrize("density", ["gaussian", "kernel", "isotonic"])
-def test_a_look_that_tells_nothing_stays_closed(density):
+def test_an_uninformative_stage_stays_closed(density):
     rule = LikelihoodRatio(density=density)
     one_class = two_gaussians(n=400)
     walks = [
@@ -273,7 +273,7 @@ def test_margin_is_lightgbms_loop():
         np.testing.assert_array_equal(codes[early], raw[early, stage[early]] > 0)
 
 
-def test_margin_scales_with_q_and_keeps_its_looks_apart():
+def test_margin_scales_with_q_and_keeps_its_stages_apart():
     walk = example_walk(n_rows=2000)
     once = Margin(3.0, 4).boundary(walk).thresholds(1.0, np.float64)
     scaled = Margin(1.5, 4).boundary(walk).thresholds(2.0, np.float64)
@@ -286,7 +286,7 @@ def test_margin_scales_with_q_and_keeps_its_looks_apart():
 # ---- tables and parameters -------------------------------------------------------------------------------------------
 
 
-def test_a_published_table_is_never_bolder_than_what_was_printed():
+def test_a_published_table_is_never_bolder_than_the_paper():
     rng = np.random.default_rng(0)
     n = 5000
     walk = noisy_walk(n_stages=n, n_rows=3, threshold=0.1)

@@ -1,4 +1,4 @@
-"""The rules as tables, and as values."""
+"""The tables of the rules, and the rules as values."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_budget_answers_at_the_deepest_stage_it_pays_for(n_classes, k, stage):
     assert (stages == stage).all()
 
 
-def test_budget_carries_a_tie_to_the_next_look():
+def test_budget_carries_a_tie_to_the_next_stage():
     walk = example_walk(n_rows=2)
     walk.scores[:] = [[0.0, 0.0, 2.0, 2.0], [0.0, -1.0, 2.0, 2.0]]
     codes, stages = walk.stage_scores.answers(*Budget(6).boundary(walk).thresholds(1.0, np.float64))
@@ -112,7 +112,7 @@ def test_budget_carries_a_tie_to_the_next_look():
     assert stages.tolist() == [2, 1]
 
 
-def test_budget_below_the_first_look_is_refused():
+def test_budget_below_the_first_stage_is_refused():
     with pytest.raises(ValueError, match="below the first stage, which costs 2"):
         Budget(1).boundary(example_walk())
 
@@ -133,7 +133,7 @@ def test_parameters_are_checked(make, message):
         make()
 
 
-def test_a_risk_asks_for_a_rule_that_can_keep_it():
+def test_a_risk_needs_a_rule_that_can_keep_it():
     for rule in RULES:
         check_rule(rule, None)
     check_rule(Ladder(), 0.001)
@@ -149,7 +149,7 @@ def test_a_risk_asks_for_a_rule_that_can_keep_it():
 
 @dataclasses.dataclass(frozen=True)
 class Broken(Ladder):
-    """A rule with one thing wrong."""
+    """A rule with one error."""
 
     fault: str = ""
 

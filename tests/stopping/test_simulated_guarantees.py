@@ -1,7 +1,7 @@
-"""What is promised, over a thousand simulated calibrations; and what the rules do that promise nothing.
+"""Promises over a thousand simulated calibrations, and the errors of rules that promise nothing.
 
 Calibration rows are drawn from a large pool, whose own rates are therefore the true risks. The same check that passes
-for the honest procedures must fail for two cheats: a certificate on the plan rows, and the best of ten.
+for valid procedures must fail for two invalid ones: a certificate on the plan rows, and the best of ten.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def terms_of(kind, n, rng):
 
 @functools.cache
 def digit_terms():
-    """What 24 runs of pixels add to the score of a linear model, on rows that it was not trained on."""
+    """Contributions of 24 runs of pixels to the score of a linear model, on rows that it was not trained on."""
     X, y = load_digits(return_X_y=True)
     rows = np.random.default_rng(0).permutation(len(X))
     train, rest = rows[:600], rows[600:]
@@ -67,7 +67,7 @@ def digit_terms():
 
 
 def walk_of(terms, stages=STAGES):
-    """Partial sums, the unseen terms at their mean over the very rows."""
+    """Partial sums, with unseen terms at their mean over the same rows."""
     sums = terms.cumsum(axis=1)[:, stages - 1]
     mean = terms.mean(axis=0)
     imputed = np.array([mean[m:].sum() for m in stages[:-1]])
@@ -83,7 +83,7 @@ def walk_of(terms, stages=STAGES):
 
 @functools.cache
 def pool(kind):
-    """Rows to draw from. The rows of digits are few, and are drawn again and again."""
+    """Rows to draw from. There are few rows of digits, which are drawn with replacement."""
     return walk_of(terms_of(kind, 40_000, np.random.default_rng(1))).stage_scores
 
 
@@ -175,7 +175,7 @@ def test_every_halting_time(kind, screening, monkeypatch):
 
 
 def test_p_values_of_bounded_losses():
-    """At the null the p-value falls below 5 % in at most 5 % of the samples, whatever the losses look like."""
+    """At the null the p-value falls below 5 % in at most 5 % of the samples, for any distribution of losses."""
     rng, risk, n = np.random.default_rng(6), 0.1, 300
     for losses in (
         rng.beta(0.1, 0.9, size=(N_TRIALS, n)),
@@ -189,27 +189,27 @@ def test_p_values_of_bounded_losses():
 
 
 @pytest.mark.parametrize("kind", KINDS[:3])
-@pytest.mark.parametrize("honest", [True, False], ids=["fresh rows", "plan rows"])
-def test_thresholds_certified_on_the_rows_that_placed_them(kind, honest):
-    """Thresholds per look know the plan rows: certified there, they promise too much."""
+@pytest.mark.parametrize("valid", [True, False], ids=["fresh rows", "plan rows"])
+def test_thresholds_certified_on_the_rows_that_placed_them(kind, valid):
+    """Thresholds per stage overfit the plan rows: certified there, they promise too much."""
     risk, rows, rng = 0.02, pool(kind), np.random.default_rng(7)
     violations = 0
     for _ in range(N_TRIALS):
         walk = walk_of(terms_of(kind, 600, rng))
         boundary = Qwyc(alpha=0.008).boundary(walk)
-        stage_scores = rows.take(rng.integers(0, rows.n_rows, size=600)) if honest else walk.stage_scores
+        stage_scores = rows.take(rng.integers(0, rows.n_rows, size=600)) if valid else walk.stage_scores
         certificate = certify(stage_scores, boundary, risk=risk, confidence=0.95, q_grid=np.geomspace(4.0, 1.0, 12))
         violations += certificate.q < np.inf and disagreement(rows, boundary, certificate.q) > risk
-    report(f"{kind}, thresholds certified on {'fresh' if honest else 'their own'} rows", violations)
-    if honest:
+    report(f"{kind}, thresholds certified on {'fresh' if valid else 'their own'} rows", violations)
+    if valid:
         assert violations <= MOST_VIOLATIONS
     else:
         assert violations > 2 * MOST_VIOLATIONS  # the check above would catch it
 
 
-@pytest.mark.parametrize("honest", [True, False], ids=["family", "best of ten"])
-def test_the_best_of_ten_candidates(honest):
-    """Ten orders of the same terms; the certified plan that leaves most rows early is taken."""
+@pytest.mark.parametrize("valid", [True, False], ids=["family", "best of ten"])
+def test_the_best_of_ten_candidates(valid):
+    """The certified plan from which most rows leave early is taken among ten orders of the same terms."""
     risk, n, rng = 0.03, 600, np.random.default_rng(8)
     terms = terms_of("independent", 40_000, rng)
     stages = np.array([8, 24])
@@ -224,7 +224,7 @@ def test_the_best_of_ten_candidates(honest):
         drawn = rng.integers(0, 40_000, size=n)
         stage_scores = [rows.take(drawn) for rows in everything]
         grids = [list(known) for known in true_risk]
-        if honest:
+        if valid:
             certificates = certify_family(stage_scores, boundaries, risk=risk, confidence=0.95, q_grids=grids)
         else:
             certificates = [
@@ -233,17 +233,17 @@ def test_the_best_of_ten_candidates(honest):
             ]
         best = int(np.argmin([certificate.q for certificate in certificates]))
         violations += true_risk[best].get(certificates[best].q, 0.0) > risk
-    report("ten candidates at once" if honest else "best of ten candidates", violations)
-    if honest:
+    report("ten candidates at once" if valid else "best of ten candidates", violations)
+    if valid:
         assert violations <= MOST_VIOLATIONS
     else:
         assert violations > 2 * MOST_VIOLATIONS
 
 
 @pytest.mark.parametrize(
-    ("n_splits", "honest"), [(2, True), (8, True), (8, False)], ids=["two shared", "eight shared", "eight, not shared"]
+    ("n_splits", "valid"), [(2, True), (8, True), (8, False)], ids=["two shared", "eight shared", "eight, not shared"]
 )
-def test_the_boldest_of_several_splits(n_splits, honest):
+def test_the_boldest_of_several_splits(n_splits, valid):
     """The same rows, split again and again: scales from one part, their certificate from the other."""
     risk, n, n_kept, rng = 0.03, 2600, 259, np.random.default_rng(11)  # 259 rows allow 3 with hardly any room to spare
     rows, violations, made = pool("heavy-tailed"), 0, 0
@@ -259,15 +259,15 @@ def test_the_boldest_of_several_splits(n_splits, honest):
                 risk=risk,
                 confidence=0.95,
                 q_grid=np.geomspace(3.0, 0.05, 60),
-                n_splits=n_splits if honest else 1,
+                n_splits=n_splits if valid else 1,
             )
             if certificate.q < boldest[0]:
                 boldest = (certificate.q, disagreement(rows, boundary, certificate.q))
         made += boldest[0] < np.inf
         violations += boldest[1] > risk
     assert made > 900
-    report(f"boldest of {n_splits} splits, {'shared' if honest else 'each with the whole'} error", violations)
-    if honest:
+    report(f"boldest of {n_splits} splits, {'shared' if valid else 'each with the whole'} error", violations)
+    if valid:
         assert violations <= MOST_VIOLATIONS
     else:
         assert violations > 2 * MOST_VIOLATIONS
@@ -305,8 +305,8 @@ def test_drawing_certificate_rows_until_they_please(n_tries):
 @pytest.mark.parametrize(
     ("rule", "least", "most"),
     [
-        (Qwyc(alpha=0.01), 0.015, 0.03),  # twice what it is asked for
-        (Qwyc(alpha=0.0), 0.006, 0.014),  # nothing is asked for, and 1 % comes
+        (Qwyc(alpha=0.01), 0.015, 0.03),  # twice alpha
+        (Qwyc(alpha=0.0), 0.006, 0.014),  # alpha is 0, and the error is 1 %
         (ErrorSpending(delta=0.01), 0.012, 0.022),
         (ErrorSpending(delta=0.0), 0.006, 0.014),
         (LikelihoodRatio(alpha=0.01, beta=0.01), 0.001, 0.005),
@@ -316,7 +316,7 @@ def test_drawing_certificate_rows_until_they_please(n_tries):
     ],
     ids=repr,
 )
-def test_what_rules_do_as_printed(kind, rule, least, most):
+def test_errors_of_rules_as_published(kind, rule, least, most):
     """The true disagreement, on average over 200 plans of 1000 rows."""
     rng, rows, rates = np.random.default_rng(10), pool(kind), []
     for _ in range(200):
@@ -327,8 +327,8 @@ def test_what_rules_do_as_printed(kind, rule, least, most):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_looks_have_room_for_mistakes(kind):
-    """Walks that no rule could get wrong would make every test here pass."""
+def test_stages_allow_mistakes(kind):
+    """With walks that no rule could get wrong, every test here would pass."""
     rows: StageScores = pool(kind)
     assert 0.2 < rows.full.mean() < 0.8
     assert np.mean((rows.scores[:, 2] > 0) != (rows.full == 1)) > 0.03

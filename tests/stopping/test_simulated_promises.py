@@ -1,4 +1,4 @@
-"""What certificates print, over simulated draws of rows with many ties and with rare classes.
+"""The limits that certificates print, over simulated draws of rows with many ties and with rare classes.
 
 Certificate rows are drawn from a large pool, whose own rates are therefore the true ones. The same checks that pass for
 what is printed must fail for what would be wrong to print: limits computed at the scale that was chosen, the interval
@@ -24,7 +24,7 @@ POOL = 40_000
 
 
 def most_broken(confidence, n=N_TRIALS):
-    """Broken promises that more than 99 of 100 runs stay at or below."""
+    """Number of broken promises that 99 % of the runs do not exceed."""
     return int(stats.binom.ppf(0.995, n, 1 - confidence))
 
 
@@ -74,13 +74,13 @@ def draws(kind, n, seed, trials=N_TRIALS):
 
 
 def limits_of(certificate):
-    """All limits that a sentence prints, as shares."""
+    """All limits in a sentence, as shares."""
     return [float(limit) / 100 for limit in re.findall(r"<= ([\d.]+) %", str(certificate))]
 
 
 @pytest.mark.parametrize("confidence", [0.8, 0.95])
 @pytest.mark.parametrize("kind", ["votes", "rare votes", "rare classes"])
-def test_what_is_printed_after_choosing_holds(kind, confidence):
+def test_printed_limits_hold_after_choosing(kind, confidence):
     boundary, grid, truth = family(kind)
     broken = by_the_counts = made = 0
     for stage_scores in draws(kind, 1500, seed=3):

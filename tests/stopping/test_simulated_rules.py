@@ -1,4 +1,4 @@
-"""What every parametric rule promises, and what it does: independent, correlated and heavy-tailed walks.
+"""The promise and the true error of every parametric rule, for independent, correlated and heavy-tailed walks.
 
 Shaped on 40 000 walks of 100 terms, counted on 100 000 fresh ones; drift 1, so that 16 % end below 0; delta 0.05.
 The promises hold for Gaussian walks, and, by caution or because they measure it, for walks that share a factor;
@@ -50,14 +50,14 @@ CASES = [(rule, error, kind) for rule, error in PROMISES for kind in ("independe
 
 
 @pytest.mark.parametrize(("rule", "error", "kind"), CASES, ids=[f"{r!r}-{k}" for r, _, k in CASES])
-def test_the_error_is_at_most_what_was_asked(rule, error, kind):
+def test_the_error_is_at_most_delta(rule, error, kind):
     errors = simulated(rule, kind=kind)
     assert np.max(getattr(errors, error)) <= DELTA + NOISE
     assert errors.cost < 0.95  # a rule that never stops promises nothing
 
 
 # What was seen for rules outside their model, as (exits as positive, exits as negative) of the conditional error:
-# printed formulas whose assumption fails, and every kind of formula under heavy tails.
+# published formulas whose assumption fails, and every kind of formula under heavy tails.
 SEEN = [
     (ConstantBoundary("reflection_raw", error="joint"), "independent", (0.53, 0.003)),
     (ConstantBoundary("reflection_raw"), "independent", (0.169, 0.0)),
@@ -109,7 +109,7 @@ def test_rare_rows_that_a_joint_error_gives_up():
     ids=repr,
 )
 def test_scaled_by_a_certificate_every_rule_keeps_its_risk(rule, kind):
-    """Of 200 certificates of 1 % at 95 %, at most 18 are broken (the 99 % point of an honest 5 %)."""
+    """Of 200 certificates of 1 % at 95 %, at most 18 are broken (the 99 % quantile if the error is 5 %)."""
     rng = np.random.default_rng(0)
     shape = walk_of(make_walks(3000, 30, kind=kind, drift=0.5, random_state=rng))
     with warnings.catch_warnings():

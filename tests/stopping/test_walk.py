@@ -1,4 +1,4 @@
-"""Moments and shapes of a walk."""
+"""Moments of a walk, and the shapes of its arrays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Walks of known law as a stopping rule meets them, and how often its early answers are wrong."""
+"""Walks of known distribution, and the error rates of a stopping rule on them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from wald.stopping import Walk
 
 
 def walk_of(terms, theta=0.0, stage_scores=None, intercept=0.0):
-    """Look at cumulative sums after the given numbers of terms (default: after each but the last)."""
+    """A walk of cumulative sums after the given numbers of terms (default: after each but the last)."""
     sums = terms.cumsum(axis=1)
     n = sums.shape[1]
     stage_scores = np.arange(1, n) if stage_scores is None else np.asarray(stage_scores)
@@ -54,7 +54,7 @@ def errors_of(boundary, walk, q=1.0):
 
 
 def simulated(rule, *, kind="independent", drift=1.0, theta=0.0, n_terms=100, n_rows=100_000, seed=0):
-    """Shape a rule on some walks and take its errors on fresh ones."""
+    """Fit a rule on some walks and count its errors on new ones."""
     fit, fresh = (
         walk_of(make_walks(n, n_terms, kind=kind, drift=drift, random_state=s), theta)
         for n, s in ((40_000, 2 * seed), (n_rows, 2 * seed + 1))

@@ -1,4 +1,4 @@
-"""Chains by brute force and in plain NumPy: what the core is held against."""
+"""Chains by brute force and in plain NumPy: the reference for the core."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def all_paths(node, steps):
 
 
 def with_steps(steps):
-    """A chain that knows nothing but its steps."""
+    """A chain without scores of features, only of steps."""
     K = len(steps)
     chain = _core.Chain(K, [0], True)
     table = np.zeros((1 + 2 + K, K), dtype=np.float32)
@@ -36,7 +36,7 @@ def ends(lengths):
 
 
 class Rows:
-    """Where the rows of a chain's table are."""
+    """Indices of the rows of a chain's table."""
 
     def __init__(self, K, sizes, own):
         self.K, self.sizes, self.own, self.n_states = K, sizes, own, 1 << (len(sizes) - 1)
@@ -54,7 +54,7 @@ class Rows:
         return g == 0 or bool(state >> (g - 1) & 1)
 
     def inputs(self, features, states):
-        """What speaks for a label at each place of a sequence: (length, rows)."""
+        """Inputs of the label scores at each position of a sequence: (length, rows)."""
         out = np.zeros((len(states), self.n))
         for t, state in enumerate(states):
             out[t, state] = 1

@@ -1,4 +1,4 @@
-"""Arc scores, feature by feature, in plain Python: what the compiled kernels must equal."""
+"""Arc scores, feature by feature, in plain Python: the reference for the compiled kernels."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def atoms(sentence: Any) -> dict[str, list[int]]:
 
 
 def opener(coarse: list[str], words: list[str]) -> int:
-    """What the phrase opens with that goes on behind these words."""
+    """The first word of the phrase that continues after these words."""
     for tag, word in zip(reversed(coarse), reversed(words), strict=True):
         if tag in OPENS:
             return hash_text(word, "w") >> 32

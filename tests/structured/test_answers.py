@@ -1,4 +1,4 @@
-"""Answers have the form that labels were given in, and examples without parts have answers without parts."""
+"""Answers have the form of the labels given to fit, and examples without parts have empty answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model and a policy under a budget: what is spent, by whom, until when, and what happens when something fails."""
+"""A model and a policy under a budget: spending, deadlines, and failures."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def test_costs_are_the_users(model, policies):
 
 
 class Slow:
-    """An extractor that takes its time, by the part."""
+    """An extractor that takes a given time per part."""
 
     def __init__(self, seconds):
         self.seconds = seconds
@@ -181,7 +181,7 @@ def test_time():
 
 
 class Idle(MyopicPolicy):
-    """Takes its time."""
+    """A policy that takes 0.2 seconds per call."""
 
     def priority(self, session, state, examples):
         time.sleep(0.2)
@@ -250,7 +250,7 @@ def test_seconds_and_rounds(model, policies):
 
 
 class Fragile:
-    """An extractor that fails for chosen parts once it is told to."""
+    """An extractor that fails for chosen parts once this is switched on."""
 
     def __init__(self, failure):
         self.failure, self.armed = failure, False

@@ -1,4 +1,4 @@
-"""Certificates for structures: what they say, when they are made, and how often they are wrong."""
+"""Certificates for structures: their text, their conditions, and how often they are wrong."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_families_are_computed_only_as_far_as_the_walk_goes():
 
 
 def test_the_test_is_one_of_the_mean_of_a_part():
-    """Parts, not examples, are averaged: a bet on ``risk * n - gap``, scaled by its range."""
+    """The mean is over parts, not examples: the bet is on ``risk * n - gap``, scaled by its range."""
     z = 0.01 * N_PARTS - GAPS[2]
     losses = 0.01 - z / 11
     assert losses.max() <= 1
@@ -56,7 +56,7 @@ def test_the_test_is_one_of_the_mean_of_a_part():
 
 
 def test_the_mean_is_per_part_and_not_per_example():
-    """Short examples that are always wrong: three in a hundred of the examples, but one in a thousand of the parts."""
+    """Short examples that are always wrong are 3 % of the examples, but 0.1 % of the parts."""
     n_parts = np.where(np.arange(4000) % 33 == 0, 1, 33)
     gaps = (n_parts == 1).astype(float)
     assert certify([gaps], n_parts, [0.0], max_parts=33).status == "certified"
@@ -233,7 +233,7 @@ MOST_VIOLATIONS = 67
 
 
 def population(kind, rng, size=50_000):
-    """Lengths, gaps for a family of thresholds around a risk of 2 %, and the longest length to bet on."""
+    """Lengths, gaps for a family of thresholds around a risk of 2 %, and the largest length to bet on."""
     n_parts = np.minimum(1 + rng.poisson(6, size), 14)
     rates = np.linspace(0.002, 0.06, 40)
     start = rng.random(size)[None]
@@ -278,7 +278,7 @@ def test_promises_kept(kind, n):
 
 @pytest.mark.long
 def test_parts_taken_for_examples_promise_too_much():
-    """The check would notice: with clumpy losses, parts are no independent draws."""
+    """With clustered losses, parts are no independent draws; the check must detect this."""
     rng = np.random.default_rng(7)
     n_parts, gaps, _ = population("clumpy", rng)
     truth = gaps.sum(axis=1) / n_parts.sum()

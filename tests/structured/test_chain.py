@@ -1,4 +1,4 @@
-"""ChainClassifier: what it learns, what it answers, what it refuses."""
+"""ChainClassifier: training, answers and refusals."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_random_states_are_what_makes_the_cheap_group_good():
 
 
 def test_the_ends_and_the_neighbours_count():
-    """Labels that features do not tell at all: only the ends and the order do."""
+    """Labels depend on the ends and the order only, not on features."""
     rng = np.random.default_rng(0)
     X = [rng.normal(size=(n, 2)) for n in rng.integers(2, 7, 60)]
     y = [[*range(len(x) - 1), 9] for x in X]
@@ -222,7 +222,7 @@ def test_partial_fit_goes_on_from_fit():
     before = table(m)
     m.partial_fit(X[90:180], Y[90:180])
     assert m.n_iter_ == 16
-    assert 0 < np.abs(table(m) - before).max() < 0.5 * np.abs(before).max()  # one more turn of an average
+    assert 0 < np.abs(table(m) - before).max() < 0.5 * np.abs(before).max()  # one more step of an average
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""CoNLL files: what is read, what is refused and where, and what comes out again."""
+"""CoNLL files: reading, refusals with their line, and writing."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ def test_invalid_utf8(bad, tmp_path):
 
 @pytest.mark.parametrize("mark", ["\u2028", "\x85", "\x0b", "\x1e"])
 def test_other_line_ends_end_no_line(mark):
-    """Python's str.splitlines knows more ends of lines than the format."""
+    """Python's str.splitlines splits at more characters than the format."""
     text = f"# a{mark}b\n" + line(1, f"x{mark}# y")
     for end in ("\n", "\r\n"):
         sentence = Treebank(text.replace("\n", end).encode())[0]

@@ -1,4 +1,4 @@
-"""Eisner and Chu-Liu-Edmonds against every tree there is, and against networkx."""
+"""Eisner and Chu-Liu-Edmonds, compared with a search over all trees, and with networkx."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_number_of_trees():
 
 @pytest.mark.parametrize("single_root", [True, False])
 def test_few_arcs(single_root):
-    """The decoder for few arcs finds the same tree, of several that are equally good, too, or also none."""
+    """The decoder for few arcs finds the same tree, also among ties, or finds none as well."""
     none = 0
     for seed in range(300):
         rng = np.random.default_rng(seed)
@@ -134,7 +134,7 @@ def test_long_sentences(n):
 
 
 def test_nested_cycles():
-    """Contracted nodes that lie on cycles themselves: arcs to the left neighbour draw everybody in."""
+    """Contracted nodes lie on cycles themselves, because arcs to the left neighbour connect all nodes."""
     n = 40
     scores = np.zeros((n + 1, n + 1), np.float32)
     for m in range(1, n + 1):

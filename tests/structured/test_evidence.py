@@ -1,4 +1,4 @@
-"""What policies see: evidence equals what inference says, and trees equal scikit-learn's."""
+"""Input of policies: evidence equals the results of inference, and trees equal scikit-learn's."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def test_trees_are_those_of_scikit_learn(seed):
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(trees))(rows), trees(rows))
 
 
-def test_trees_of_nothing_to_tell_apart():
+def test_trees_of_constant_targets():
     rows = np.zeros((9, 2), dtype=np.float32)
     assert (BoostedTrees(rows, np.zeros(9, dtype=bool))(rows) == np.log(0.5 / 9.5)).all()
 
@@ -155,7 +155,7 @@ def test_a_forest_by_hand():
 
 
 def ladder(n_leaves, right):
-    """A tree that asks whether the feature is at most 0, 1, 2 …, on the way to the right, or downwards to the left."""
+    """A tree that splits the feature at 0, 1, 2 … along its right branch, or downwards along its left branch."""
     n, steps = 2 * n_leaves - 1, np.arange(n_leaves - 1)
     inner, leaves = 2 * steps, 2 * steps + 1  # node, leaf beside the next node
     ahead, aside = np.zeros(n, dtype=np.int32), np.zeros(n, dtype=np.int32)

@@ -1,4 +1,4 @@
-"""How often an extractor is called: once for a part, by a model and all policies that learn from the same examples."""
+"""An extractor is called once for a part by a model and all policies that learn from the same examples."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def half(parts: Any) -> Any:
 
 
 class Counting:
-    """Counts the calls for every part; of all copies together, for clones copy extractors."""
+    """An extractor that counts its calls for every part, over all copies, because clones copy extractors."""
 
     def __init__(self, form: Any = np.asarray) -> None:
         self.form = form

@@ -1,4 +1,4 @@
-"""Sequences as users have them, and groups that are extracted when they are needed."""
+"""Sequences in users' containers, and groups that are extracted when they are needed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PARTS = [np.arange(6.0).reshape(3, 2), np.ones((1, 2)), -np.ones((2, 2))]
 
 
 class Watched:
-    """An extractor that remembers what it was given."""
+    """An extractor that records its arguments."""
 
     def __init__(self, answer=lambda parts: parts):
         self.answer, self.seen = answer, []

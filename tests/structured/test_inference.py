@@ -76,7 +76,7 @@ def test_k_best(kind):
 
 
 def test_scores_of_any_size():
-    """Sums that a plain exponential would lose: still probabilities, still the right ones."""
+    """Marginals are right for scores whose exponential would overflow or vanish."""
     node = np.array([[0, -2000], [-2000, 0], [0, -1e30]], dtype=np.float32)
     steps = np.array([[0, -3000], [-3000, 0]], dtype=np.float32)
     found = brute.with_steps(steps).marginals(node, brute.ends([3]), 1.0, 1)
@@ -120,7 +120,7 @@ def test_any_batch_any_threads():
 
 @pytest.mark.parametrize("level", _core.simd_levels())
 def test_instruction_sets_agree_to_the_bit(level, tmp_path):
-    """Decoding adds and compares, and no more: nothing is rounded differently."""
+    """Decoding only adds and compares, so that rounding is the same."""
     code = (
         "import sys, numpy; from structured import test_inference as t;"
         "numpy.savez(sys.argv[1], **t.everything(*t.batch(), 1)); t.test_node_scores(sizes=[3, 8], own=True)"
@@ -156,7 +156,7 @@ def stores(values, sparse_groups=()):
 @pytest.mark.parametrize("own", [True, False])
 @pytest.mark.parametrize("sizes", [[6], [3, 8], [0, 4, 5]])
 def test_node_scores(own, sizes):
-    """By definition, dense and sparse to the bit, whatever is chosen."""
+    """Node scores follow the definition, and dense and sparse rows give the same bits for any choice of examples."""
     rng = np.random.default_rng(2)
     lengths, K = [3, 1, 4, 2, 37, 9], 5
     n, ends, layout = sum(lengths), brute.ends(lengths), brute.Rows(K, sizes, own)

@@ -1,4 +1,4 @@
-"""Learners equal plain NumPy, step by step; the duality gap is what it says."""
+"""Learners equal plain NumPy, step by step; the duality gap follows its definition."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def mixed(seed, a, b, c):
 
 
 def states_of(seed, epoch, sequence, length, n_groups):
-    """One sequence in ten has nothing costly, one everything, the others each part with a probability of its own."""
+    """A tenth of the sequences has no costly group, a tenth has all; others have each part with some probability."""
     kind = mixed(seed, epoch, sequence, 2**64 - 1)
     p = 0 if kind < 0.1 else 1 if kind < 0.2 else mixed(seed, epoch, sequence, 2**64 - 2)
     bits = [[mixed(seed, epoch, sequence, t * n_groups + g) < p for g in range(1, n_groups)] for t in range(length)]
@@ -59,7 +59,7 @@ def states_of(seed, epoch, sequence, length, n_groups):
 
 
 def augmented_best(rows, table, inputs, labels, margin):
-    """Decode with a margin: the best path, ties as the core breaks them."""
+    """Decode with a margin: the best path, with the tie-breaking of the core."""
     node, steps = rows.scores(table, inputs)
     node = node + margin * (np.arange(K) != labels[:, None])
     paths, scores = brute.all_paths(node, steps)
@@ -172,7 +172,7 @@ class DualSVM:
 @pytest.mark.parametrize("own", [True, False])
 @pytest.mark.parametrize("copies", [1, 3])
 def test_svm(own, copies):
-    """Weights, averages and gaps follow the definition; the gap is primal minus dual, and falls."""
+    """Weights, averages and gaps follow the definition; the gap is primal minus dual, and decreases."""
     lesson = Lesson(own, random=copies > 1, n_labels=2)  # with two labels no first step is a tie
     svm, reference = _core.ChainFrankWolfe(lesson.chain, lesson.core, 0.05, copies), DualSVM(lesson, 0.05, copies)
     rng, gaps = np.random.default_rng(2), []

@@ -1,4 +1,4 @@
-"""Sentences that are no sentences: thousands of words, and what parsing them takes."""
+"""Sentences of thousands of words: the time and memory of parsing them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BANK = make_trees(200, random_state=0)
 
 
 def long(n: int, heads: bool = False) -> Treebank:
-    """One sentence of so many words; with heads, each hangs on the one before."""
+    """A sentence of n words; with heads, the head of each word is the word before it."""
     words = [word for s in BANK for word in zip(s.forms, s.upos, s.xpos, strict=True)]
     words = (words * (n // len(words) + 1))[:n]
     return from_words([[(*word, i, "dep") for i, word in enumerate(words)] if heads else words])
@@ -28,7 +28,7 @@ def fitted(**parameters: Any) -> DependencyParser:
 
 
 def random_scores(rng: np.random.Generator, n: int, longest: int) -> Any:
-    """Arcs of up to so many words, with ties; all from the root."""
+    """Random scores of arcs up to a length, with ties, and of all arcs from the root."""
     scores = np.float32(rng.integers(0, 5, size=(n + 1, n + 1)))
     h, m = np.indices(scores.shape)
     scores[(abs(h - m) > longest) & (h > 0) | (h == m)] = -np.inf
@@ -75,7 +75,7 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)
 @pytest.mark.parametrize("decoder", ["eisner", "chu-liu-edmonds"])
 @pytest.mark.parametrize("call", ["predict", "fit"])
 def test_memory_grows_with_the_arcs(decoder: str, call: str) -> None:
-    """A square of floats for 6 000 words takes 144 MB."""
+    """A dense matrix of floats for 6 000 words would take 144 MB."""
     done = subprocess.run([sys.executable, "-c", PEAK, decoder, call], capture_output=True, text=True, check=True)
     assert float(done.stdout) < 120
 

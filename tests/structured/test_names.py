@@ -1,4 +1,4 @@
-"""Features by name: dicts and lists of strings become the columns that scikit-learn's hasher gives them, and fast."""
+"""Features by name: dicts and lists of strings get the columns of scikit-learn's hasher, and get them fast."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Real words, written by hand: letters as pixels, and as gradients that cost more."""
+"""Handwritten words: letters as pixels, and as gradients, which cost more."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def test_the_grammar_is_learned(bank, parameters):
 
 
 def test_words_matter(bank, parser):
-    """Whether a phrase hangs on the noun before it only the noun itself tells."""
+    """Only the noun determines whether a phrase is attached to it."""
     tags = DependencyParser(**SMALL, features="tags").fit(bank[:300])
     assert 0.8 < tags.score(bank[300:]) < parser.score(bank[300:]) - 0.02
     assert tags.evaluate(bank[300:]).las > 0.7
@@ -133,7 +133,7 @@ def test_scores_equal_the_reference(group):
 
 
 def test_groups_of_chosen_arcs_make_the_parser(bank, parser):
-    """Scores arc by arc, added and decoded, are what predict does."""
+    """Adding the scores of arcs and decoding gives the same trees as predict."""
     out = parser.predict(bank[:20])
     for i in range(20):
         arcs = parser.arcs(bank, i)
@@ -148,7 +148,7 @@ def test_groups_of_chosen_arcs_make_the_parser(bank, parser):
 
 
 def test_random_states_serve_tags_alone(bank):
-    """One model: with the costly group for nobody it still parses about as well as a parser of tags."""
+    """Without the costly group, one model parses about as well as a parser of tags."""
     parser = DependencyParser(**(SMALL | {"n_epochs": 8}), random_states=True).fit(bank[:300])
     assert parser.score(bank[300:]) > 0.97
     parser.set_params(features="tags", random_states=False)
@@ -204,7 +204,7 @@ def test_other_trees_are_what_is_learned(bank):
 
 @pytest.mark.parametrize("single_root", [True, False])
 def test_several_roots_in_gold_trees(single_root):
-    """CoNLL-X allows them; a parser gives as many roots as it was asked for."""
+    """CoNLL-X allows several roots; the number of roots of a parse depends on `single_root`."""
     line = "{}\t{}\t_\tX\tX\t_\t0\troot\t_\t_\n"
     bank = Treebank((line.format(1, "a") + line.format(2, "b") + "\n").encode() * 20, format="conllx")
     parser = DependencyParser(**SMALL, single_root=single_root).fit(bank)
@@ -233,7 +233,7 @@ def test_sentences_of_any_length(parser, decoder):
 
 
 def test_many_tags():
-    """More tags than there are numbers for them: the rare ones share one."""
+    """With more tags than codes for them, the rare ones share one."""
     sentences = [
         [(f"w{i}", "X", f"T{i}", 0, "root"), ("x", "X", "U", 1, "dep"), ("y", "X", f"T{i}", 1, "dep")]
         for i in range(200)

@@ -1,4 +1,4 @@
-"""What the parser reaches on real treebanks, less a margin for the seed."""
+"""Accuracy of the parser on real treebanks, less a margin for the seed."""
 
 from __future__ import annotations
 

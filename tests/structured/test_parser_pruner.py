@@ -1,4 +1,4 @@
-"""Coarse to fine: arcs that the pruner leaves to the groups."""
+"""Coarse to fine: groups score only the arcs that the pruner keeps."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_few_arcs_and_nearly_nothing_lost(bank, parser):
 
 
 def test_the_pruner_knows_probabilities(bank, parser):
-    """Right heads have nearly the mean probability that the pruner gives to its choices."""
+    """The share of right heads is close to the mean probability that the pruner gives to its choices."""
     right, given = [], []
     for i in range(300, 400):
         arcs, scores, _ = listed(parser, bank, i)
@@ -93,7 +93,7 @@ def test_what_is_scored(bank, parser, margin, decoder):
     ],
 )
 def test_other_arcs_are_the_last_resort(bank, parser, decoder, margin, always):
-    """However high the scores, arcs beyond the margin are taken only where there is no tree without them."""
+    """Arcs beyond the margin are used only where there is no tree without them, however high their scores."""
     bank = bank[:60]
     parser = copy(parser, arc_margin=margin, decoder=decoder)
     state = list(parser._model.state())
@@ -124,7 +124,7 @@ def test_other_arcs_are_the_last_resort(bank, parser, decoder, margin, always):
 @pytest.mark.parametrize("decoder", ["eisner", "chu-liu-edmonds"])
 @pytest.mark.parametrize("single_root", [True, False])
 def test_the_largest_weights_still_give_trees(bank, parser, decoder, single_root):
-    """Weights come from files: larger ones, whose sums would not be finite, are refused."""
+    """Weights may come from files: larger weights, whose sums would not be finite, are refused."""
     bank, parser = bank[:40], copy(parser, decoder=decoder, single_root=single_root)
     state, rng = list(parser._model.state()), np.random.default_rng(0)
     for table in (4, 9):

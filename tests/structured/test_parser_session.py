@@ -1,4 +1,4 @@
-"""ParserSession: what it promises policies, and that it is the parser itself under every state."""
+"""ParserSession keeps its contract, and equals the parser under every state."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_some_sentences_alone(bank, parser):
 
 
 def test_bought_in_any_order(bank, parser):
-    """Word by word, or all at once, on one thread or three: the same bits."""
+    """Buying word by word or all at once, on one thread or three, gives the same bits."""
     session = parser.open(bank)
     state = session.state() & False
     for seed in range(5):

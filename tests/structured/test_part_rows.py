@@ -1,4 +1,4 @@
-"""What policies see of parts and which of them they choose, as compiled, equals NumPy's plain arithmetic."""
+"""The compiled rows of parts and choices of policies equal a plain NumPy reference."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def places(ends):
 
 
 def reference(session, state, examples, features):
-    """Rows as they are described in `rows_of`, block by block."""
+    """Rows as `rows_of` documents them, block by block."""
     parts, ends = parts_of(session.offsets, examples)
     if features == "simple":
         return np.hstack([with_neighbours(session.part_features()[parts], ends), places(ends)])
@@ -50,7 +50,7 @@ def reference(session, state, examples, features):
 
 
 def session_of(rng, lengths, n_known=5, n_alone=4, n_groups=2):
-    """Examples about whose parts everything is drawn."""
+    """A session with random values for all parts."""
     offsets = np.concatenate([[0], np.cumsum(lengths)])
     known = rng.normal(size=(offsets[-1], n_known or 1)).astype(np.float32)
     alone = rng.normal(size=(offsets[-1], n_alone)).astype(np.float32)
@@ -201,8 +201,8 @@ def test_rows_of_chances_are_checked(change):
         _core.part_chances(FOREST, **ROWS | change)
 
 
-def test_chances_depend_on_rows_that_are_asked_for_alone():
-    """What is not finite matters where it is part of a row, and not in other examples or in parts with everything."""
+def test_chances_depend_on_requested_rows_only():
+    """A value that is not finite matters only in rows of the requested examples, and not in parts with all groups."""
     elsewhere = np.array([[np.nan], [np.inf], [0], [0], [0]], dtype=np.float32) * np.ones(2, dtype=np.float32)
     assert _core.part_chances(FOREST, **ROWS | {"alone": elsewhere}).tolist() == [np.log(0.5)] * 3
     state, alone = ROWS["state"].copy(), ROWS["alone"].copy()

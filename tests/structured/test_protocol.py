@@ -1,4 +1,4 @@
-"""check_model: passes on what keeps its promises, and says which one is broken."""
+"""check_model accepts models that keep the contract, and names the clause that is broken."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def chain(n_groups=2, **parameters):
 
 
 class Wrapped:
-    """A session like another one, but for what a test replaces."""
+    """A copy of a session with methods that a test replaces."""
 
     def __init__(self, session, **changes):
         self._session, self._changes = session, changes
@@ -34,7 +34,7 @@ class Wrapped:
 
 
 class Model:
-    """A model like another one, but for what a test replaces."""
+    """A copy of a model with methods that a test replaces."""
 
     def __init__(self, inner, session=None, **changes):
         self.inner, self.session = inner, session or {}
@@ -66,7 +66,7 @@ def test_the_protocols():
 
 
 def forgetful(session):
-    """Counts what it extracts, again and again."""
+    """A `decode` that counts the same parts again."""
     counted = session.__dict__.setdefault("counted", np.zeros(2, dtype=np.int64))
 
     def decode(state):
@@ -86,7 +86,7 @@ def eager_confidence(session):
 
 
 def moody(session):
-    """Answers something else once everything was bought."""
+    """A `decode` whose answers change once everything was bought."""
 
     def decode(state):
         codes = session.decode(state)
@@ -96,7 +96,7 @@ def moody(session):
 
 
 def nosy(session):
-    """An answer that depends on the states of all examples together."""
+    """A `decode` whose answers depend on the states of all examples together."""
     return lambda state: (
         session.decode(state) + (not state.all() and session.extracted[1] == len(state) and state.any())
     )
@@ -111,7 +111,7 @@ SHIFTS = iter(range(10**6))
 
 
 def stateful(session):
-    """The shift is chosen once for each session."""
+    """A `decode` with a shift that is chosen once per session."""
     if not hasattr(session, "shifted"):
         session.shifted = of_its_own(session)
     return session.shifted

@@ -1,4 +1,4 @@
-"""`BudgetedPredictor` with a risk: what is served is what was certified, and the promise is kept."""
+"""`BudgetedPredictor` with a risk: it predicts as it was certified, and keeps its promise."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LOSSES = ["disagreement", "clipped gap", "gap"]
 
 
 class LeastConfident(Policy):
-    """Buy where the answer with nothing bought wins by little. Nothing is learned."""
+    """A policy without training that buys where the answer without costly groups has a small margin."""
 
     def fit(self, model, X=None, y=None):
         self._remember(model)
@@ -31,7 +31,7 @@ class LeastConfident(Policy):
 
 
 class Silent(LeastConfident):
-    """Takes its time, and must not be asked once its thresholds are known."""
+    """A slow policy, which must not be called once its thresholds are known."""
 
     silent, seconds = False, 0.0
 
@@ -61,7 +61,7 @@ def fitted(model, policy, n=1600, **parameters):
 
 
 def lost(model, fast, X, y, loss):
-    """What each example loses, from the predictor's own answers."""
+    """Loss of each example, from the predictor's own answers."""
     session = model.open(X)
     codes = session.codes(fast.predict(X))
     everything = session.decode(session.state())
@@ -96,7 +96,7 @@ def test_a_good_policy_is_cheaper_and_weaker_losses_are_too(model, policies):
     assert spends[0] > spends[2]
 
 
-def test_labels_are_not_looked_at_for_disagreement(model, policies):
+def test_labels_are_not_used_for_disagreement(model, policies):
     one = fitted(model, policies["confidence"])
     two = clone(one).set_params(model=model, policy=policies["confidence"]).fit(X[400:2000])
     assert one.certificate_.verify()
@@ -164,8 +164,8 @@ def test_a_far_deadline_changes_nothing(model, policies):
         assert not fast.predict(X[2000:2100], return_state=True, deadline=0)[1].any()
 
 
-def test_whoever_does_not_pay_in_time_is_not_called(model):
-    """Features that take no time at all: a policy only adds to the bill, and everything bought keeps any promise."""
+def test_a_policy_that_does_not_save_time_is_not_called(model):
+    """With features that take no time, a policy only adds cost, and buying everything keeps any promise."""
     policy = Silent().fit(model)
     policy.seconds = 0.02  # more than a machine that is busy elsewhere adds to features
     fast = fitted(model, policy, costs="time")
@@ -209,7 +209,7 @@ def test_arguments_are_checked(model, policies, change, message):
 @pytest.mark.long
 @pytest.mark.parametrize("loss", ["disagreement", "gap"])
 def test_promises_kept(model, policies, loss):
-    """The whole of `fit` on examples drawn from a pool, whose own loss is the true one."""
+    """`fit` is run on examples drawn from a pool, whose mean loss is the true one."""
     policy, pool, truth, n = policies["confidence"], X[400:], Y[400:], 500
     everyone = Family.open(model, policy, pool, truth, loss, None)
     rng = np.random.default_rng(1)
@@ -250,7 +250,7 @@ def words(wald_data):
 @pytest.mark.parametrize("name", ["confidence", "iterated"])
 @pytest.mark.parametrize("loss", LOSSES)
 def test_one_percent_of_letters(words, name, loss):
-    """Certified on four folds' worth of words: broken in at most 18 of 200 draws, and not much dearer than needed."""
+    """With four folds of words, at most 18 of 200 promises are broken, and the cost is not much higher than needed."""
     model, policies, held, (pool, truth) = words
     risk, n_words = 0.01, 2750
     place = Family.open(model, policies[name], *held, loss, None)

@@ -1,4 +1,4 @@
-"""The spaCy component: what it sets, what it needs, how it is trained, and how it is kept."""
+"""The spaCy component: its results, requirements, training and files."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def test_whatever_may_be_in_a_document(trained):
     assert len(parse(Doc(trained.vocab, words=[" ", "\n"], sent_starts=[True, False]))) == 2
 
 
-def test_what_must_be_there_is_asked_for(trained):
+def test_missing_requirements_are_named(trained):
     words, tags = ["Dogs", "bark"], ["NNS", "VBP"]
     parse = trained.get_pipe("wald_parser")
     with pytest.raises(
@@ -197,7 +197,7 @@ def test_scores_are_spacys(trained):
 
 
 def learned(nlp):
-    """What a pipeline's parser learned; the times that it measured are others at every fit."""
+    """The parameters that a pipeline's parser learned, without measured times, which differ between fits."""
     return [np.asarray(part).tolist() for part in nlp.get_pipe("wald_parser").parser._model.state()]
 
 
@@ -294,7 +294,7 @@ def test_files_are_checked(trained, tmp_path):
 
 
 def test_spacy_finds_the_component_by_itself(tmp_path):
-    """By the entry point that an installed package has, here in a folder that looks like one."""
+    """spaCy finds the component by its entry point, here in a folder that imitates an installed package."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     lines = [f"{name} = {where}" for name, where in project["entry-points"]["spacy_factories"].items()]
     folder = tmp_path / "wald_component-1.dist-info"

@@ -30,7 +30,7 @@ def objective(tradeoff, n_groups=3):
 
 
 def value(objective, state, i):
-    """Of one example, without the code under test."""
+    """Value of one example, computed without the code under test."""
     session, fold = objective.fold.session, objective.fold
     a, b = session.offsets[i : i + 2]
     wrong = np.count_nonzero(session.decode(state)[a:b] != fold.truth[a:b])
@@ -150,7 +150,7 @@ def test_marked():
 
 
 class Remembers(ChainClassifier):
-    """Remembers what it learned from."""
+    """A model that records its training examples."""
 
     def fit(self, X, y, *, lengths=None, classes=None):
         self.seen_ = {item[0].tobytes() for item in X} if isinstance(X, list) else None

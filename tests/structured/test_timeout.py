@@ -1,4 +1,4 @@
-"""An extractor that hangs is waited for as long as it was said, and no longer."""
+"""The predictor waits for a blocked extractor until the timeout, and no longer."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ HANG = 3.0
 
 
 class Costly:
-    """Hangs, or fails, at the calls that it is told to; counted from when it is told."""
+    """An extractor that blocks or fails at given calls, counted from when they are set."""
 
     def __init__(self) -> None:
         self.calls, self.hangs, self.fails, self.ends = 0, False, False, False

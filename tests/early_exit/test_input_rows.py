@@ -1,4 +1,4 @@
-"""Rows at the front door: texts, names in any order, single rows and records, and what is said of wrong ones."""
+"""Input rows: texts, names in any order, single rows and records, and the errors about invalid ones."""
 
 import pickle
 import re
@@ -150,7 +150,7 @@ def test_columns_in_an_order_that_the_model_refuses_are_refused(library, around)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of an array's missing names
             if rows is X2 and len(around) == 2:
-                continue  # the front would warn at each call
+                continue  # preprocessing would warn at each call
             fast = wrap(model, rows[1000:5000])
         for method in (fast.predict, fast.decision_function, fast.stage_scores, fast.recertify):
             with pytest.raises(ValueError, match="feature names should match") as ours:

@@ -1,4 +1,4 @@
-"""Calls in a process of their own, whose memory holds nothing of the benchmark itself."""
+"""Calls in a fresh process, whose memory does not include the benchmark's own."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from concurrent.futures import ProcessPoolExecutor
 from typing import Any
 
 
-def apart(work: Callable[..., Any], *args: Any) -> Any:
-    """``work(*args)`` in a fresh process; work must be a function of a module, and its result must be picklable."""
+def in_fresh_process(work: Callable[..., Any], *args: Any) -> Any:
+    """Return ``work(*args)``; work must be a function of a module, and its result must be picklable."""
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
         return pool.submit(work, *args).result()

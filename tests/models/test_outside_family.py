@@ -1,4 +1,4 @@
-"""A family from outside goes all the way: plan, certificate, prediction, displays, command line, file."""
+"""A family from outside the package works everywhere: plan, certificate, prediction, displays, command line, file."""
 
 import importlib
 import sys
@@ -20,7 +20,7 @@ from wald.persistence import SavedModel
 
 @pytest.fixture
 def registered(monkeypatch):
-    """Register the family, and forget it afterwards."""
+    """Register the family, and unregister it afterwards."""
     table, names = importlib.import_module("wald.models.families"), importlib.import_module("wald.models.terms")
     monkeypatch.setattr(table, "_FAMILIES", list(table._FAMILIES))
     monkeypatch.setattr(names, "_FAMILIES", dict(names._FAMILIES))

@@ -1,4 +1,4 @@
-"""First exits, compared with a loop that spells them out."""
+"""Stage scores: first exits, compared with a plain loop."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LEVELS = st.sampled_from([-np.inf, -1.0, 0.0, 1.0, np.inf])
 
 
 def first_exit(stage_scores: StageScores, low, high):
-    """Answer row by row, as the documentation says it."""
+    """Answer row by row, as documented."""
     codes, stages = [], []
     for i in range(stage_scores.n_rows):
         code, stage = stage_scores.full[i], stage_scores.n_stages
@@ -85,6 +85,6 @@ def test_thresholds_of_another_dtype_are_refused():
         {"codes": np.zeros((2, 2), np.int32), "confidence": np.zeros((2, 1))},
     ],
 )
-def test_incomplete_looks_are_refused(parts):
+def test_incomplete_stage_scores_are_refused(parts):
     with pytest.raises(ValueError, match=r"StageScores needs|one shape"):
         StageScores(full=np.zeros(2, np.int32), **parts)

@@ -1,4 +1,4 @@
-"""Pipelines whose steps are not folded: a plan pays for them as the model does, and so cannot save much."""
+"""Pipelines whose steps are not folded: plan and model both pay for them, so that a plan cannot save much."""
 
 from __future__ import annotations
 
