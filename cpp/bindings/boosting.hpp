@@ -36,7 +36,7 @@ private:
     online::Stumps<double> double_;
 };
 
-// Which units of votes are there, for every row.
+// For every row: which units of its votes are available.
 using Votes = nb::ndarray<const std::uint8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 class BoostingLearner : public BoundLearner<online::Boosting> {
@@ -65,15 +65,15 @@ class BoostingLearner : public BoundLearner<online::Boosting> {
     }
 
     template <class T>
-    static online::Table<T> table_of(const online::Boosting<T>& l, const Rows& votes, const Votes& there,
-                                     std::uint8_t* wanted) {
+    static online::Table<T> table_of(const online::Boosting<T>& l, const Rows& votes, const Votes& available,
+                                     std::uint8_t* requested) {
         const online::DenseBlock<T> block = dense_block<T>(votes, l.config.n_columns);
         require(block.stride == l.config.n_columns, "votes must lie together, row after row");
-        require(static_cast<std::int64_t>(there.shape(0)) == block.n_rows &&
-                    static_cast<int>(there.shape(1)) == l.units.count(),
-                "what is there must be told of every row and unit");
-        std::fill(wanted, wanted + there.size(), std::uint8_t{0});
-        return {block.data, there.data(), wanted, block.n_rows, l.config.n_columns, l.units.count()};
+        require(static_cast<std::int64_t>(available.shape(0)) == block.n_rows &&
+                    static_cast<int>(available.shape(1)) == l.units.count(),
+                "available must have one entry for every row and unit");
+        std::fill(requested, requested + available.size(), std::uint8_t{0});
+        return {block.data, available.data(), requested, block.n_rows, l.config.n_columns, l.units.count()};
     }
 
 public:
@@ -110,46 +110,46 @@ public:
     }
 
     // From row `done` on: (rows that are done, the sum of their losses, the units of votes that the others want).
-    nb::tuple advance(const BoundRows& votes, Votes there, Bytes positive, std::optional<Doubles> weights,
+    nb::tuple advance(const BoundRows& votes, Votes available, Bytes positive, std::optional<Doubles> weights,
                       double negative_weight, double positive_weight, std::int64_t done,
                       std::optional<MutableBytes> settled, bool skips_settled) {
         const online::Labels labels =
             labels_of(votes.rows.n_rows, positive, weights, negative_weight, positive_weight, settled, skips_settled);
         require(done >= 0 && done <= votes.rows.n_rows, "done must lie within the rows");
-        auto wanted = new_array<std::uint8_t>({there.shape(0), there.shape(1)});
+        auto requested = new_array<std::uint8_t>({available.shape(0), available.shape(1)});
         double total = 0;
         std::visit(
             [&](auto& l) {
-                const auto table = table_of(*l, votes.rows, there, wanted.data());
+                const auto table = table_of(*l, votes.rows, available, requested.data());
                 done = checked([&] {
                     const Unlocked unlocked;
                     return l->advance(table, labels, done, total);
                 });
             },
             learner_);
-        return nb::make_tuple(done, total, wanted);
+        return nb::make_tuple(done, total, requested);
     }
 
-    // (whether all that it takes is there, margins, hypotheses seen, the units of votes that are wanted)
-    nb::tuple judge_votes(const BoundRows& votes, Votes there, bool average, std::optional<double> width) const {
+    // (whether all votes that a row needs are available, margins, hypotheses seen, requested units)
+    nb::tuple judge_votes(const BoundRows& votes, Votes available, bool average, std::optional<double> width) const {
         check_width(average, width);
         auto margins = new_array<double>({static_cast<std::size_t>(votes.rows.n_rows)});
         auto seen = new_array<std::int64_t>({static_cast<std::size_t>(votes.rows.n_rows)});
-        auto wanted = new_array<std::uint8_t>({there.shape(0), there.shape(1)});
+        auto requested = new_array<std::uint8_t>({available.shape(0), available.shape(1)});
         bool all = false;
         std::visit(
             [&](const auto& l) {
-                const auto table = table_of(*l, votes.rows, there, wanted.data());
+                const auto table = table_of(*l, votes.rows, available, requested.data());
                 checked([&] {
                     const Unlocked unlocked;
                     all = l->judge(table, average, width, margins.data(), seen.data());
                 });
             },
             learner_);
-        return nb::make_tuple(all, margins, seen, wanted);
+        return nb::make_tuple(all, margins, seen, requested);
     }
 
-    // Where units of hypotheses that are asked together begin, and where the last ends.
+    // Bounds of the units of hypotheses that are evaluated together.
     std::vector<std::int32_t> units() const {
         return with([](const auto& l) { return online::beginnings(l.units); });
     }
@@ -171,25 +171,27 @@ Whether a row called for an update is noted in ``settled``. Rows that did not ma
         .def("judge", &BoostingLearner::judge, "rows"_a, "stumps"_a, "average"_a, "width"_a.none(),
              nb::sig("def judge(self, rows: Rows, stumps: Stumps, average: bool, width: float | None) -> "
                      "tuple[numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.int64]]"),
-             "Margins of rows of unknown class and the stumps asked of each; without a width all are asked.")
+             "Margins of rows of unknown class and the numbers of stumps evaluated; without a width, all stumps.")
         .def(
-            "advance", &BoostingLearner::advance, "votes"_a, "there"_a.noconvert(), "positive"_a.noconvert(),
+            "advance", &BoostingLearner::advance, "votes"_a, "available"_a.noconvert(), "positive"_a.noconvert(),
             "weights"_a.none(), "negative_weight"_a, "positive_weight"_a, "done"_a,
             "settled"_a.noconvert().none() = nb::none(), "skips_settled"_a = false,
             nb::sig(
-                "def advance(self, votes: Rows, there: numpy.typing.NDArray[numpy.uint8], positive: "
+                "def advance(self, votes: Rows, available: numpy.typing.NDArray[numpy.uint8], positive: "
                 "numpy.typing.NDArray[numpy.uint8], weights: numpy.typing.NDArray[numpy.float64] | None, "
                 "negative_weight: float, positive_weight: float, done: int, settled: numpy.typing.NDArray[numpy.uint8] "
                 "| None=None, skips_settled: bool=False) -> tuple[int, float, numpy.typing.NDArray[numpy.uint8]]"),
-            "Go on with a table's rows while votes are there: rows done, losses seen, units that the other rows want.")
-        .def("judge_votes", &BoostingLearner::judge_votes, "votes"_a, "there"_a.noconvert(), "average"_a,
+            "Continue with a table's rows while their votes are available: rows done, losses seen, units that the "
+            "other rows need.")
+        .def("judge_votes", &BoostingLearner::judge_votes, "votes"_a, "available"_a.noconvert(), "average"_a,
              "width"_a.none(),
-             nb::sig("def judge_votes(self, votes: Rows, there: numpy.typing.NDArray[numpy.uint8], average: bool, "
+             nb::sig("def judge_votes(self, votes: Rows, available: numpy.typing.NDArray[numpy.uint8], average: bool, "
                      "width: float | None) -> tuple[bool, numpy.typing.NDArray[numpy.float64], "
                      "numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.uint8]]"),
-             "As `judge`, of a table: whether all that it takes is there, margins, hypotheses asked, units wanted.")
+             "As `judge`, for a table: whether all votes that a row needs are available, margins, hypotheses seen, "
+             "requested units.")
         .def_prop_ro("units", &BoostingLearner::units,
-                     "Where hypotheses that are asked together begin, and where the last end.");
+                     "Bounds of the units of hypotheses that are evaluated together.");
     m.def(
         "shuffled",
         [](std::int64_t n, std::uint64_t seed) {

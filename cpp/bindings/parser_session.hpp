@@ -32,12 +32,12 @@ public:
         run(state, examples, heads.data(), evidence.data());
         return nb::make_tuple(heads, evidence);
     }
-    nb::tuple look() const {
+    nb::tuple observe() const {
         const std::size_t n = static_cast<std::size_t>(session_->n_words());
         auto tags = new_array<std::uint8_t>({n}), coarse = new_array<std::uint8_t>({n});
         auto n_arcs = new_array<std::int32_t>({n});
         auto gaps = new_array<float>({n});
-        session_->look(tags.data(), coarse.data(), n_arcs.data(), gaps.data());
+        session_->observe(tags.data(), coarse.data(), n_arcs.data(), gaps.data());
         return nb::make_tuple(tags, coarse, n_arcs, gaps);
     }
 
@@ -107,8 +107,8 @@ inline void bind_parser_session(nb::module_& m) {
                      "numpy.typing.NDArray[numpy.int64] | None=None) -> tuple[numpy.typing.NDArray[numpy.int32], "
                      "numpy.typing.NDArray[numpy.float32]]"),
              "The same, and what the scores say of every word: (n_words, 10).")
-        .def("look", &ParserSession::look,
-             nb::sig("def look(self) -> tuple[numpy.typing.NDArray[numpy.uint8], numpy.typing.NDArray[numpy.uint8], "
+        .def("observe", &ParserSession::observe,
+             nb::sig("def observe(self) -> tuple[numpy.typing.NDArray[numpy.uint8], numpy.typing.NDArray[numpy.uint8], "
                      "numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.float32]]"),
              "Fine tags, coarse tags, numbers of arcs and gaps between the two best cheap scores of all words.")
         .def("offsets", &ParserSession::offsets)

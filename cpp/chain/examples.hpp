@@ -37,16 +37,16 @@ struct Examples {
 
     // Draws the states of a sequence's parts in an epoch. If `random`, one sequence in ten has no costly group and one
     // in ten has all; in the others, each part has each group with a probability drawn uniformly for the sequence.
-    void draw(std::int64_t sequence, std::uint64_t turn, States& out) const {
+    void draw(std::int64_t sequence, std::uint64_t epoch, States& out) const {
         const std::int64_t n = length(sequence);
         out.assign(static_cast<std::size_t>(n), everything());
         if (!random || n_groups == 1) return;
         const auto at = static_cast<std::uint64_t>(sequence);
-        const double kind = uniform(mixed(seed, turn, at, ~0ull));
-        const double p = kind < 0.1 ? 0 : kind < 0.2 ? 1 : uniform(mixed(seed, turn, at, ~1ull));
+        const double kind = uniform(mixed(seed, epoch, at, ~0ull));
+        const double p = kind < 0.1 ? 0 : kind < 0.2 ? 1 : uniform(mixed(seed, epoch, at, ~1ull));
         for (std::int64_t t = 0; t < n; ++t)
             for (int g = 1; g < n_groups; ++g)
-                if (uniform(mixed(seed, turn, at, static_cast<std::uint64_t>(t * n_groups + g))) >= p)
+                if (uniform(mixed(seed, epoch, at, static_cast<std::uint64_t>(t * n_groups + g))) >= p)
                     out[static_cast<std::size_t>(t)] &= static_cast<std::uint8_t>(~(1 << (g - 1)));
     }
 };

@@ -37,7 +37,7 @@ public:
         for (std::size_t i = 0; i < w.table().size(); ++i) square += static_cast<double>(w.table()[i]) * w.table()[i];
         for (std::int64_t id = 0; id < static_cast<std::int64_t>(mixes_.size()); ++id) {
             give_way();
-            look(w, data, id);
+            decode(w, data, id);
             hinge += guess_.excess(guess_.labels().data());
         }
         return lambda_ * square + hinge / n_ - loss;
@@ -62,7 +62,7 @@ private:
     };
 
     // Decode an example, in its fixed states. Copies: everything, nothing costly, random.
-    void look(const Weights& w, const Examples& data, std::int64_t id) {
+    void decode(const Weights& w, const Examples& data, std::int64_t id) {
         const std::int64_t sequence = id / copies_, copy = id % copies_;
         data.draw(sequence, static_cast<std::uint64_t>(copy), states_);
         if (copies_ > 1 && copy < 2)
@@ -72,7 +72,7 @@ private:
 
     // A step towards the path that violates most, as far as the dual rises.
     void move(const Examples& data, std::int64_t id) {
-        look(learned_.w, data, id);
+        decode(learned_.w, data, id);
         const std::int64_t first = data.offsets[id / copies_], n = guess_.length();
         Mix& mix = mixes_[static_cast<std::size_t>(id)];
         difference(mix);

@@ -10,11 +10,11 @@ public:
     explicit Perceptron(Weights start) : learned_(std::move(start)) {}
 
     // Runs one epoch over the sequences in this order. Returns the number of wrong labels, margin included.
-    std::int64_t epoch(const Examples& data, std::span<const std::int64_t> order, std::uint64_t turn, float margin) {
+    std::int64_t epoch(const Examples& data, std::span<const std::int64_t> order, std::uint64_t number, float margin) {
         std::int64_t wrong = 0;
         for (const std::int64_t sequence : order) {
             give_way();
-            data.draw(sequence, turn, states_);
+            data.draw(sequence, number, states_);
             guess_.make(learned_.w, data, sequence, states_, margin);
             wrong += update(data, data.offsets[sequence]);
             learned_.before += 1;

@@ -24,7 +24,7 @@ public:
     void choose(Scorer& scorer, const Choice& c) {
         const Atoms& atoms = scorer.atoms();
         arcs_.begin(atoms.tags(), atoms.coarse_tags(), atoms.n());
-        settled_.clear();
+        certain_.clear();
         pruned_ = c.pruner != nullptr;
         if (pruned_) {
             candidates_.list(atoms.tags(), atoms.coarse_tags(), atoms.n(), c.limits);
@@ -40,7 +40,7 @@ public:
 
     const Arcs& arcs() const { return arcs_; }
     // The arcs of words that have a single arc left, ordered by modifier; they score 0.
-    const std::vector<ScoredArc>& settled() const { return settled_; }
+    const std::vector<ScoredArc>& certain() const { return certain_; }
     // The pruned arcs with their scores; they are used only if there is no tree without them.
     std::vector<ScoredArc> spare() const {
         std::vector<ScoredArc> out;
@@ -60,7 +60,7 @@ private:
         int near = 0, nearest = first;
         for (int i = first; i < last; ++i)
             if (scores_[i] >= least) ++near, nearest = i;
-        if (near == 1) return settled_.push_back(candidates_.scored(nearest, 0));
+        if (near == 1) return certain_.push_back(candidates_.scored(nearest, 0));
         for (int i = first; i < last; ++i)
             if (scores_[i] >= least) arcs_.add(candidates_.head(i), m);
     }
@@ -68,7 +68,7 @@ private:
     bool pruned_ = false;
     Arcs arcs_;
     Candidates candidates_;
-    std::vector<ScoredArc> settled_;
+    std::vector<ScoredArc> certain_;
     std::vector<float> scores_;  // of candidates, by the pruner
     std::vector<float> least_;   // [modifier] what scores below is spare
 };

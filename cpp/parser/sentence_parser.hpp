@@ -54,7 +54,7 @@ public:
     // Finds the best tree of the chosen arcs, whose scores the caller may have changed; false if there is none.
     bool decode(const Settings& s, std::int32_t* heads) {
         return trees_.best(
-            atoms_.n(), chosen_.arcs(), scores_.data(), chosen_.settled(), [&] { return chosen_.spare(); }, s, heads);
+            atoms_.n(), chosen_.arcs(), scores_.data(), chosen_.certain(), [&] { return chosen_.spare(); }, s, heads);
     }
 
     // heads[0..n) of the n words; times[0..3) gains seconds of features, scores and decoding; the number of arcs that

@@ -41,7 +41,7 @@ public:
             w.scorer.begin(s.atoms, model_.weights, choice.pruner);
             named(t, i, [&] { w.chosen.choose(w.scorer, choice); });
             s.arcs = w.chosen.arcs();
-            s.settled = w.chosen.settled();
+            s.certain = w.chosen.certain();
             s.spare = w.chosen.spare();
             s.cheap.resize(static_cast<std::size_t>(s.arcs.size()));
             w.scorer.score(0, s.arcs.view(), s.cheap.data());
@@ -83,7 +83,7 @@ public:
             w.heads.resize(static_cast<std::size_t>(s.atoms.n()));
             try {
                 w.trees.best(
-                    s.atoms.n(), s.arcs, w.scores.data(), s.settled, [&] { return s.spare; }, settings_,
+                    s.atoms.n(), s.arcs, w.scores.data(), s.certain, [&] { return s.spare; }, settings_,
                     w.heads.data());
             } catch (const TooLarge& e) {
                 throw std::length_error("sentence " + std::to_string(i) + " " + e.what() + ".");
@@ -95,7 +95,7 @@ public:
 
     // For every word: its fine and its coarse tag, the number of its arcs, and the margin of the best arc's cheap score
     // over the next one's.
-    void look(std::uint8_t* tags, std::uint8_t* coarse, std::int32_t* n_arcs, float* gaps) const {
+    void observe(std::uint8_t* tags, std::uint8_t* coarse, std::int32_t* n_arcs, float* gaps) const {
         for (std::size_t i = 0; i < sentences_.size(); ++i) {
             const Sentence& s = sentences_[i];
             const std::int64_t at = offsets_[i] - 1;
@@ -120,7 +120,7 @@ private:
     struct Sentence {
         Atoms atoms;
         Arcs arcs;  // modifier by modifier
-        std::vector<ScoredArc> settled, spare;
+        std::vector<ScoredArc> certain, spare;
         std::vector<float> cheap, costly;
         std::unique_ptr<Scorer> scorer;  // from the first purchase to the last
         int missing = 0;                 // words without the costly group
@@ -169,9 +169,9 @@ private:
 
     void buy(Sentence& s, const std::uint8_t* state, char* bought, Worker& w) {
         if (s.missing == 0) return;
-        int wanted = 0;
-        for (int m = 0; m < s.atoms.n() - 1; ++m) wanted += state[m] && !bought[m];
-        if (wanted == 0) return;
+        int missing = 0;
+        for (int m = 0; m < s.atoms.n() - 1; ++m) missing += state[m] && !bought[m];
+        if (missing == 0) return;
         Stopwatch watch;
         s.costly.resize(s.cheap.size());
         w.arcs.clear();
@@ -192,7 +192,7 @@ private:
         for (std::size_t k = 0; k < w.where.size(); ++k) s.costly[w.where[k]] = w.extra[k];
         for (int m = 0; m < s.atoms.n() - 1; ++m)
             if (state[m]) bought[m] = 1;
-        s.missing -= wanted;
+        s.missing -= missing;
         if (s.missing == 0) s.scorer.reset();
         watch.lap(w.seconds[1]);
     }

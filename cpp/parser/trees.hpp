@@ -23,9 +23,9 @@ public:
     // heads[1..n) of the best tree of n positions made of arcs that were chosen; false if there is none. The spare
     // arcs, spare(), count only where there is no tree without.
     template <class Spare>
-    bool best(int n, const Arcs& arcs, const float* scores, const std::vector<ScoredArc>& settled, Spare&& spare,
+    bool best(int n, const Arcs& arcs, const float* scores, const std::vector<ScoredArc>& certain, Spare&& spare,
               const Settings& s, std::int32_t* heads) {
-        list(n, arcs, scores, settled);
+        list(n, arcs, scores, certain);
         if (best_of_listed(n, arcs.size() <= kFew * n, s, heads)) return true;
         const std::vector<ScoredArc> more = spare();
         if (more.empty()) return false;
@@ -40,12 +40,12 @@ private:
     static constexpr double kFaster = 32;  // how many times as many steps the whole chart takes in the same time
 
     // All arcs, modifier by modifier.
-    void list(int n, const Arcs& arcs, const float* scores, const std::vector<ScoredArc>& settled) {
-        listed_.resize(static_cast<std::size_t>(arcs.size()) + settled.size());
+    void list(int n, const Arcs& arcs, const float* scores, const std::vector<ScoredArc>& certain) {
+        listed_.resize(static_cast<std::size_t>(arcs.size()) + certain.size());
         ScoredArc* at = listed_.data();
-        auto only = settled.begin();
+        auto only = certain.begin();
         for (int m = 1, i = 0; m < n; ++m)
-            if (only != settled.end() && only->modifier == m) {
+            if (only != certain.end() && only->modifier == m) {
                 *at++ = *only++;
             } else {
                 for (; i < arcs.size() && arcs.modifier(i) == m; ++i)

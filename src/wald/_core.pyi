@@ -684,7 +684,9 @@ class ParserSession:
     ) -> tuple[NDArray[numpy.int32], NDArray[numpy.float32]]:
         """The same, and what the scores say of every word: (n_words, 10)."""
 
-    def look(self) -> tuple[NDArray[numpy.uint8], NDArray[numpy.uint8], NDArray[numpy.int32], NDArray[numpy.float32]]:
+    def observe(
+        self,
+    ) -> tuple[NDArray[numpy.uint8], NDArray[numpy.uint8], NDArray[numpy.int32], NDArray[numpy.float32]]:
         """
         Fine tags, coarse tags, numbers of arcs and gaps between the two best cheap scores of all words.
         """
@@ -964,13 +966,13 @@ class BoostingLearner:
         self, rows: Rows, stumps: Stumps, average: bool, width: float | None
     ) -> tuple[NDArray[numpy.float64], NDArray[numpy.int64]]:
         """
-        Margins of rows of unknown class and the stumps asked of each; without a width all are asked.
+        Margins of rows of unknown class and the numbers of stumps evaluated; without a width, all stumps.
         """
 
     def advance(
         self,
         votes: Rows,
-        there: NDArray[numpy.uint8],
+        available: NDArray[numpy.uint8],
         positive: NDArray[numpy.uint8],
         weights: NDArray[numpy.float64] | None,
         negative_weight: float,
@@ -980,21 +982,19 @@ class BoostingLearner:
         skips_settled: bool = False,
     ) -> tuple[int, float, NDArray[numpy.uint8]]:
         """
-        Go on with a table's rows while votes are there: rows done, losses seen, units that the other rows want.
+        Continue with a table's rows while their votes are available: rows done, losses seen, units that the other rows need.
         """
 
     def judge_votes(
-        self, votes: Rows, there: NDArray[numpy.uint8], average: bool, width: float | None
+        self, votes: Rows, available: NDArray[numpy.uint8], average: bool, width: float | None
     ) -> tuple[bool, NDArray[numpy.float64], NDArray[numpy.int64], NDArray[numpy.uint8]]:
         """
-        As `judge`, of a table: whether all that it takes is there, margins, hypotheses asked, units wanted.
+        As `judge`, for a table: whether all votes that a row needs are available, margins, hypotheses seen, requested units.
         """
 
     @property
     def units(self) -> list[int]:
-        """
-        Where hypotheses that are asked together begin, and where the last end.
-        """
+        """Bounds of the units of hypotheses that are evaluated together."""
 
 def shuffled(n: int, seed: int) -> NDArray[numpy.int64]:
     """

@@ -10,8 +10,8 @@ import pytest
 from commands.running import done, refusal, said
 
 import wald
+from wald.commands.alternating import median_seconds
 from wald.commands.bench import broken_promise
-from wald.commands.turns import median_seconds
 from wald.stopping import Certificate, Stratum
 
 QUICK = ("--repeats", 7)
@@ -19,7 +19,7 @@ QUICK = ("--repeats", 7)
 
 @pytest.fixture(autouse=True)
 def short_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("wald.commands.turns.SHORTEST", 0.0)
+    monkeypatch.setattr("wald.commands.alternating.SHORTEST", 0.0)
     monkeypatch.setattr("wald.commands.bench.SINGLE", 3)
 
 

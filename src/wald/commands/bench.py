@@ -13,11 +13,11 @@ import typer
 from ..utils.figures import number, ratio, share
 from ..utils.progress import share_done
 from . import options
+from .alternating import median_seconds
 from .answers import NO, answering, as_json, mistaken, note, progress_console, show
 from .errors import UserError
 from .models import load_fast, load_model, wanted_by
 from .rows import called, read_whole
-from .turns import median_seconds
 
 if TYPE_CHECKING:
     import numpy as np

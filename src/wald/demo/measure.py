@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..commands.turns import median_seconds
+from ..commands.alternating import median_seconds
 from ..early_exit import EarlyExitClassifier
 from .material import Floats, Task
 

@@ -170,10 +170,10 @@ def _reserve_boundaries(stock: Stock, state: dict[str, Any], common: dict[str, A
     """Make sure that there is room for what a learner lays out for its checkpoints, now and in its first prediction."""
     d, unit, single = common["n_features"], max(0, common["unit"]), common["single"]
     kept = 0
-    for of in ("negative.", "positive."):
-        order, n_checkpoints = state[f"{of}order"], len(state[f"{of}looks"])
-        require(len(np.unique(order)) == len(order), f"the array 'state.{of}order' names something twice")
-        kept += len(state[f"{of}ring"]) // d
+    for side in ("negative.", "positive."):
+        order, n_checkpoints = state[f"{side}order"], len(state[f"{side}looks"])
+        require(len(np.unique(order)) == len(order), f"the array 'state.{side}order' names something twice")
+        kept += len(state[f"{side}ring"]) // d
         if n_checkpoints:  # walks keep one table for all of them
             conditional = common["attention"] in ("conditional", "budgeted")
             stock.room.reserve(

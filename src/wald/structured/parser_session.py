@@ -121,7 +121,7 @@ class ParserSession:
         Indicators of its tag and of the coarse tags of the words before and behind it, the logarithm of the number of
         its arcs, and the margin of its best arc over the next one by the cheap scores, 16 if it is the only one.
         """
-        fine, coarse, n_arcs, gaps = self._core.look()
+        fine, coarse, n_arcs, gaps = self._core.observe()
         n_fine, n_coarse = self._n_tags
         starts = np.zeros(len(fine) + 1, dtype=bool)
         starts[self.offsets] = True

@@ -58,7 +58,7 @@ def read_whole(path: Path, wanted: Wanted, reading: Reading, report: Callable[[f
     path : Path
     wanted : Wanted
     reading : Reading
-    tell : callable, optional
+    report : callable, optional
         Called with the share of the file that has been read.
 
     Returns

@@ -1,4 +1,4 @@
-"""Times of runs that take turns."""
+"""Median times of runs that alternate."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ SHORTEST = 0.005
 def median_seconds(
     *runs: Callable[[], object], repeats: int, report: Callable[[float], object] = lambda done: None
 ) -> list[float]:
-    """Median times; the runs take turns, so that a busy machine disturbs them alike.
+    """Median times; the runs alternate, so that a busy machine disturbs them alike.
 
     Parameters
     ----------
     *runs : callables
     repeats : int
         Times of each run that the median is of, after one that does not count.
-    tell : callable, optional
+    report : callable, optional
         Called with the share that is done.
 
     Returns
