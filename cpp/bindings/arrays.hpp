@@ -4,6 +4,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#include <bit>
 #include <optional>
 #include <span>
 #include <string>
@@ -22,6 +23,8 @@ using Indices = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::d
 using Longs = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Bytes = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using MutableBytes = nb::ndarray<std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Floats = nb::ndarray<const float, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using FloatMatrix = nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Any = nb::ndarray<nb::ro, nb::device::cpu>;
 
 [[noreturn]] inline void refuse(const std::string& message) { throw nb::value_error(message.c_str()); }
@@ -53,6 +56,25 @@ nb::ndarray<nb::numpy, T> new_array(std::vector<std::size_t> shape) {
     T* data = new T[n > 0 ? n : 1];
     nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<T*>(p); });
     return nb::ndarray<nb::numpy, T>(data, shape.size(), shape.data(), owner);
+}
+
+// Whether all values are finite. Branch-free, so that it runs at the speed of memory.
+inline bool all_finite(const float* values, std::size_t n) {
+    std::uint32_t bad = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+        const auto exponent = std::bit_cast<std::uint32_t>(values[i]) & 0x7f800000u;
+        bad |= exponent == 0x7f800000u ? 1u : 0u;
+    }
+    return bad == 0;
+}
+
+// Offsets of sequences of at least one part each: they ascend from 0 to n_parts.
+inline std::span<const std::int64_t> checked_offsets(const Longs& offsets, std::int64_t n_parts) {
+    require(offsets.size() >= 1 && offsets.data()[0] == 0, "offsets start at 0");
+    for (std::size_t i = 1; i < offsets.size(); ++i)
+        require(offsets.data()[i] > offsets.data()[i - 1], "sequences have at least one part each");
+    require(offsets.data()[offsets.size() - 1] == n_parts, "the last offset is the number of parts");
+    return span_of(offsets);
 }
 
 }  // namespace wald::bindings

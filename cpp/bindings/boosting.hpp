@@ -1,4 +1,4 @@
-// Online boosting: rows and stumps come in, or tables of votes as far as they have been worked out.
+// Online boosting from rows and stumps, or from tables of votes that are filled in on request.
 #pragma once
 
 #include "bindings/online.hpp"
@@ -36,7 +36,7 @@ private:
     online::Stumps<double> double_;
 };
 
-// For every row: which units of its votes are available.
+// (rows, units): whether the votes of a unit are available.
 using Votes = nb::ndarray<const std::uint8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 class BoostingLearner : public BoundLearner<online::Boosting> {
@@ -79,12 +79,12 @@ class BoostingLearner : public BoundLearner<online::Boosting> {
 public:
     using BoundLearner::BoundLearner;
 
-    // One pass; the sum of the losses that were seen.
+    // Runs one epoch; returns the sum of the losses of the rows that were read.
     double train(const BoundRows& b, const BoundStumps& stumps, Bytes positive, std::optional<Doubles> weights,
                  double negative_weight, double positive_weight, std::optional<std::uint64_t> shuffle,
-                 std::optional<MutableBytes> settled, bool skips_settled) {
+                 std::optional<MutableBytes> unchanged, bool skips_unchanged) {
         const online::Labels labels =
-            labels_of(b.rows.n_rows, positive, weights, negative_weight, positive_weight, settled, skips_settled);
+            labels_of(b.rows.n_rows, positive, weights, negative_weight, positive_weight, unchanged, skips_unchanged);
         return std::visit(
             [&](auto& l) {
                 return with_features(*l, b, stumps, [&](const auto& features, const auto& those) {
@@ -94,7 +94,7 @@ public:
             learner_);
     }
 
-    // Margins and hypotheses seen of rows of unknown class.
+    // Margins of rows of unknown class, and the number of hypotheses requested for each.
     nb::tuple judge(const BoundRows& b, const BoundStumps& stumps, bool average, std::optional<double> width) const {
         check_width(average, width);
         auto margins = new_array<double>({static_cast<std::size_t>(b.rows.n_rows)});
@@ -109,12 +109,12 @@ public:
         return nb::make_tuple(margins, seen);
     }
 
-    // From row `done` on: (rows that are done, the sum of their losses, the units of votes that the others want).
+    // Continues from row `done` on; returns (rows done, the sum of their losses, the units that the others need).
     nb::tuple advance(const BoundRows& votes, Votes available, Bytes positive, std::optional<Doubles> weights,
                       double negative_weight, double positive_weight, std::int64_t done,
-                      std::optional<MutableBytes> settled, bool skips_settled) {
-        const online::Labels labels =
-            labels_of(votes.rows.n_rows, positive, weights, negative_weight, positive_weight, settled, skips_settled);
+                      std::optional<MutableBytes> unchanged, bool skips_unchanged) {
+        const online::Labels labels = labels_of(votes.rows.n_rows, positive, weights, negative_weight, positive_weight,
+                                                unchanged, skips_unchanged);
         require(done >= 0 && done <= votes.rows.n_rows, "done must lie within the rows");
         auto requested = new_array<std::uint8_t>({available.shape(0), available.shape(1)});
         double total = 0;
@@ -163,32 +163,33 @@ inline void bind_boosting(nb::module_& m) {
     bind_learner<BoostingLearner>(m, "BoostingLearner",
                                   "A binary online learner of the votes of weak hypotheses, with its boundaries.")
         .def("train", &BoostingLearner::train, "rows"_a, "stumps"_a, "positive"_a.noconvert(), "weights"_a.none(),
-             "negative_weight"_a, "positive_weight"_a, "shuffle"_a.none(), "settled"_a.noconvert().none() = nb::none(),
-             "skips_settled"_a = false,
+             "negative_weight"_a, "positive_weight"_a, "shuffle"_a.none(),
+             "unchanged"_a.noconvert().none() = nb::none(), "skips_unchanged"_a = false,
              R"doc(Run one epoch, in the rows' order or shuffled by a seed, and return the sum of the losses seen.
 
-Whether a row called for an update is noted in ``settled``. Rows that did not may be skipped.)doc")
+``unchanged`` receives 1 for each row that needs no update, else 0. With ``skips_unchanged``, rows with a 1 are
+skipped.)doc")
         .def("judge", &BoostingLearner::judge, "rows"_a, "stumps"_a, "average"_a, "width"_a.none(),
              nb::sig("def judge(self, rows: Rows, stumps: Stumps, average: bool, width: float | None) -> "
                      "tuple[numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.int64]]"),
              "Margins of rows of unknown class and the numbers of stumps evaluated; without a width, all stumps.")
-        .def(
-            "advance", &BoostingLearner::advance, "votes"_a, "available"_a.noconvert(), "positive"_a.noconvert(),
-            "weights"_a.none(), "negative_weight"_a, "positive_weight"_a, "done"_a,
-            "settled"_a.noconvert().none() = nb::none(), "skips_settled"_a = false,
-            nb::sig(
-                "def advance(self, votes: Rows, available: numpy.typing.NDArray[numpy.uint8], positive: "
-                "numpy.typing.NDArray[numpy.uint8], weights: numpy.typing.NDArray[numpy.float64] | None, "
-                "negative_weight: float, positive_weight: float, done: int, settled: numpy.typing.NDArray[numpy.uint8] "
-                "| None=None, skips_settled: bool=False) -> tuple[int, float, numpy.typing.NDArray[numpy.uint8]]"),
-            "Continue with a table's rows while their votes are available: rows done, losses seen, units that the "
-            "other rows need.")
+        .def("advance", &BoostingLearner::advance, "votes"_a, "available"_a.noconvert(), "positive"_a.noconvert(),
+             "weights"_a.none(), "negative_weight"_a, "positive_weight"_a, "done"_a,
+             "unchanged"_a.noconvert().none() = nb::none(), "skips_unchanged"_a = false,
+             nb::sig(
+                 "def advance(self, votes: Rows, available: numpy.typing.NDArray[numpy.uint8], positive: "
+                 "numpy.typing.NDArray[numpy.uint8], weights: numpy.typing.NDArray[numpy.float64] | None, "
+                 "negative_weight: float, positive_weight: float, done: int, unchanged: "
+                 "numpy.typing.NDArray[numpy.uint8] "
+                 "| None=None, skips_unchanged: bool=False) -> tuple[int, float, numpy.typing.NDArray[numpy.uint8]]"),
+             "Continue with a table's rows while their votes are available. Return the number of rows done, the sum of "
+             "their losses, and the units that the other rows need.")
         .def("judge_votes", &BoostingLearner::judge_votes, "votes"_a, "available"_a.noconvert(), "average"_a,
              "width"_a.none(),
              nb::sig("def judge_votes(self, votes: Rows, available: numpy.typing.NDArray[numpy.uint8], average: bool, "
                      "width: float | None) -> tuple[bool, numpy.typing.NDArray[numpy.float64], "
                      "numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.uint8]]"),
-             "As `judge`, for a table: whether all votes that a row needs are available, margins, hypotheses seen, "
+             "Return whether all votes that the rows need are available, margins, numbers of hypotheses requested, and "
              "requested units.")
         .def_prop_ro("units", &BoostingLearner::units,
                      "Bounds of the units of hypotheses that are evaluated together.");

@@ -1,4 +1,4 @@
-// Learners of linear chains. Everything is checked here.
+// Learners of linear chains. The arguments are checked here.
 #pragma once
 
 #include "bindings/chain.hpp"
@@ -7,7 +7,7 @@
 
 namespace wald::bindings {
 
-// Labelled sequences, and how their states are drawn. Owns or keeps alive what it reads.
+// Labelled sequences, and the rule that draws their states. Owns or keeps alive its arrays.
 class ChainLesson {
 public:
     ChainLesson(const Chain& model, const std::vector<nb::object>& groups, const Indices& labels, const Longs& offsets,
@@ -99,7 +99,7 @@ private:
 inline void bind_chain_learners(nb::module_& m) {
     using namespace nb::literals;
     nb::class_<ChainLesson>(m, "ChainLesson",
-                            "Labelled sequences, and how the states under which they are seen are drawn.")
+                            "Labelled sequences, and the rule that draws the states under which they are seen.")
         .def(
             nb::init<const Chain&, const std::vector<nb::object>&, const Indices&, const Longs&, bool, std::uint64_t>(),
             "model"_a, "groups"_a, "labels"_a.noconvert(), "offsets"_a.noconvert(), "random"_a, "seed"_a,
@@ -109,20 +109,20 @@ inline void bind_chain_learners(nb::module_& m) {
     nb::class_<ChainPerceptron>(m, "ChainPerceptron", "The structured perceptron.")
         .def(nb::init<const Chain&>(), "start"_a)
         .def("epoch", &ChainPerceptron::epoch, "lesson"_a, "order"_a.noconvert(), "epoch"_a, "margin"_a,
-             "Run one epoch over the sequences; returns how many labels were wrong, margin included.")
+             "Run one epoch over the sequences; return the number of labels that were wrong or within the margin.")
         .def(
-            "__copy__", [](const ChainPerceptron& p) { return ChainPerceptron(p); },
-            "Give one that learns apart from this one.")
-        .def("current", &ChainPerceptron::current, "Weights as they are.")
-        .def("averaged", &ChainPerceptron::averaged, "Weights, averaged over all steps.");
+            "__copy__", [](const ChainPerceptron& p) { return ChainPerceptron(p); }, "Return an independent copy.")
+        .def("current", &ChainPerceptron::current, "Return the current weights.")
+        .def("averaged", &ChainPerceptron::averaged, "Return the weights, averaged over all steps.");
     nb::class_<ChainFrankWolfe>(m, "ChainFrankWolfe", "The structural SVM by block-coordinate Frank-Wolfe.")
         .def(nb::init<const Chain&, nb::object, double, int>(), "start"_a, "lesson"_a, "strength"_a, "copies"_a,
              nb::sig("def __init__(self, start: Chain, lesson: ChainLesson, strength: float, copies: int) -> None"))
         .def("epoch", &ChainFrankWolfe::epoch, "order"_a.noconvert(), "Run one epoch over sequence * copies + copy.")
         .def("gap", &ChainFrankWolfe::gap, "average"_a,
-             "Primal minus dual objective, of the last weights or of the averaged ones.")
-        .def("current", &ChainFrankWolfe::current, "Weights as they are.")
-        .def("averaged", &ChainFrankWolfe::averaged, "Weights, averaged over all steps, later ones counting more.");
+             "Return the duality gap of the last weights or of the averaged ones.")
+        .def("current", &ChainFrankWolfe::current, "Return the current weights.")
+        .def("averaged", &ChainFrankWolfe::averaged,
+             "Return the weights, averaged over all steps; later steps count more.");
 }
 
 }  // namespace wald::bindings

@@ -59,10 +59,10 @@ private:
         if (PyErr_Occurred()) throw nb::python_error();
         refuse(otherwise);
     }
-    // Whatever went wrong, `flatten` will find it again, and say so in its own words; only names without UTF-8 pass it.
+    // Leaves an object to `flatten`, which raises the error again if there is one.
     static bool not_here() { return false; }
 
-    // What an f-string would make of an object.
+    // Appends an object's text, as an f-string would have it; false leaves the object to `flatten`.
     static bool append(PyObject* o, std::string& to) {
         nb::object formatted;
         if (!PyUnicode_CheckExact(o)) {
@@ -222,15 +222,15 @@ inline nb::tuple hash_names(const nb::list& sequences, std::int32_t n_columns, n
 
 inline void bind_chain_names(nb::module_& m) {
     using namespace nb::literals;
-    m.def(
-        "hash_names", &hash_names, "sequences"_a, "n_columns"_a, "numbers"_a, "flatten"_a,
-        nb::sig(
-            "def hash_names(sequences: list[list[typing.Any]], n_columns: int, numbers: tuple[type, ...], flatten: "
-            "collections.abc.Callable[[typing.Any], dict[str, float]]) -> tuple[numpy.typing.NDArray[numpy.float32], "
-            "numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.int64]]"),
-        R"doc(Values, columns and indptr of canonical CSR: a row for every part, a dict or list of features, of all sequences.
+    m.def("hash_names", &hash_names, "sequences"_a, "n_columns"_a, "numbers"_a, "flatten"_a,
+          nb::sig(
+              "def hash_names(sequences: list[list[typing.Any]], n_columns: int, numbers: tuple[type, ...], flatten: "
+              "collections.abc.Callable[[typing.Any], dict[str, float]]) -> tuple[numpy.typing.NDArray[numpy.float32], "
+              "numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.int64]]"),
+          R"doc(Hash the features of all parts of all sequences into a canonical CSR matrix: values, columns and indptr.
 
-``numbers`` count as numbers, besides float and int; ``flatten`` names the features of parts that hold other types.)doc");
+A part is a dict or list of features. The types ``numbers`` count as numbers, in addition to float and int. ``flatten``
+turns a part that holds other types into a dict.)doc");
 }
 
 }  // namespace wald::bindings

@@ -95,21 +95,17 @@ public:
         return single() ? trace_in<float>(b, n_threads) : trace_in<double>(b, n_threads);
     }
 
-    // Codes of the wrapped model's own full scores, each known to within `error`; kHandOver where another label is as
-    // near.
+    // Codes of the wrapped model's own full scores, each known to within `error`; kHandOver where another label is
+    // possible.
     template <class T>
     nb::object decide(const nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>& scores,
                       double error) const {
-        const std::size_t n = scores.shape(0), outputs = scores.shape(1);
-        require(outputs == static_cast<std::size_t>(engine_->decision().n_outputs()),
-                "scores need one column per output");
+        const Decision& decision = engine_->decision();
+        require(scores.shape(1) == static_cast<std::size_t>(decision.n_outputs()), "scores need one column per output");
         require(error >= 0, "error must not be negative");
-        auto codes = new_array<std::int32_t>({n});
-        std::vector<double> row(outputs), work(static_cast<std::size_t>(engine_->decision().n_classes));
-        for (std::size_t i = 0; i < n; ++i) {
-            std::copy_n(scores.data() + i * outputs, outputs, row.begin());
-            codes.data()[i] = engine_->decision().decide(row.data(), error + engine_->tie_margin(), work.data());
-        }
+        auto codes = new_array<std::int32_t>({scores.shape(0)});
+        decision.decide_all(scores.data(), static_cast<std::int64_t>(scores.shape(0)), error + engine_->tie_margin(),
+                            codes.data());
         return nb::cast(codes);
     }
 
@@ -144,16 +140,16 @@ private:
     void check_stages(int n, AtEnd end) const {
         require(n >= (end == AtEnd::answer ? 1 : 0) && n <= n_stages(), "n_stages must lie within the plan's stages");
     }
-    // Columns that a call reads must be there.
+    // Refuses frames without a column that the call reads.
     void check_columns(const BoundRows& b, int n_stages, bool full) const {
         if (b.rows.layout != Rows::Layout::columns) return;
         const auto read = engine_->columns_read(n_stages);
-        const auto there = [&](const Column& c) { return c.data != nullptr || b.rows.n_rows == 0; };
+        const auto present = [&](const Column& c) { return c.data != nullptr || b.rows.n_rows == 0; };
         if (full || !read)
             for (const Column& c : b.columns)
-                require(there(c), "the full model, and a kernel machine at any stage, need every column");
+                require(present(c), "the full model, and a kernel machine at any stage, need every column");
         if (!read) return;
-        for (std::int32_t c : *read) require(there(b.columns[c]), "a column that an early stage reads is missing");
+        for (std::int32_t c : *read) require(present(b.columns[c]), "a column that an early stage reads is missing");
     }
 
     std::shared_ptr<const Engine> engine_;

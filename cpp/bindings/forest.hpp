@@ -1,17 +1,17 @@
-// Boosted trees, as scikit-learn fits them. Everything is checked here.
+// Boosted trees of buying policies. The arguments are checked here.
 #pragma once
 
 #include <algorithm>
 #include <bitset>
 #include <cmath>
 
-#include "bindings/chain.hpp"
+#include "bindings/arrays.hpp"
 #include "core/trees/forest.hpp"
 
 namespace wald::bindings {
 
-// Trees one behind the other, tree t with nodes ends[t] to ends[t + 1], the root first. left and right count within the
-// tree, and point ahead; both are 0 at a leaf.
+// Trees as arrays: tree t has the nodes ends[t] to ends[t + 1], the root first. Children are indices within the tree,
+// larger than their parent's; both are 0 at a leaf.
 struct ForestArrays {
     double base;
     Longs ends;
@@ -61,15 +61,15 @@ public:
     const Forest& forest() const { return forest_; }
 
 private:
-    // A tree of n nodes, from node `first` of all; how many leaves were met so far.
+    // A tree of n nodes, the first of which is node `first` of all, and its number of leaves so far.
     struct Tree {
         const ForestArrays& a;
         std::int64_t first, n;
         std::bitset<2 * Forest::kMaxLeaves> reached;
         int n_leaves;
     };
-    // Copies what hangs from a node; its leaves, a bit each. Every node is reached once: a child has one parent, before
-    // it, so that this ends, and no deeper than there are nodes.
+    // Adds the subtree of a node; returns its leaves, one bit each. Children lie behind their parent and have one
+    // parent only, so that the recursion ends.
     std::uint32_t grow(Tree& tree, std::int64_t node) {
         require(!tree.reached[static_cast<std::size_t>(node)], "a node has two parents");
         tree.reached[static_cast<std::size_t>(node)] = true;
@@ -89,7 +89,7 @@ private:
         forest_.add_split({below(threshold), feature, on_left});
         return on_left | grow(tree, right);
     }
-    // The largest float that is at most x: a float is at most one exactly if it is at most the other.
+    // The largest float that is at most x: the same floats are at most x and at most this one.
     static float below(double x) {
         if (x >= static_cast<double>(std::numeric_limits<float>::max())) return std::numeric_limits<float>::max();
         if (x < -static_cast<double>(std::numeric_limits<float>::max())) return -std::numeric_limits<float>::infinity();
@@ -108,11 +108,11 @@ inline void bind_forest(nb::module_& m) {
 Parameters
 ----------
 base : float
-    What the sum starts with.
+    The number to which the trees' values are added.
 ends : int64 ndarray of shape (n_trees + 1,)
-    Where the nodes of each tree begin, its root first.
+    Tree t has the nodes ``ends[t]`` to ``ends[t + 1]``, the root first.
 feature, left, right : int32 ndarray of shape (n_nodes,)
-    Children count within their tree; both are 0 at a leaf.
+    Children are indices within the tree; both are 0 at a leaf.
 threshold, value : float64 ndarray of shape (n_nodes,)
     A row goes left where its feature is at most the threshold.
 n_features : int)doc")
@@ -125,7 +125,7 @@ n_features : int)doc")
             nb::kw_only(), "base"_a, "ends"_a.noconvert(), "feature"_a.noconvert(), "threshold"_a.noconvert(),
             "left"_a.noconvert(), "right"_a.noconvert(), "value"_a.noconvert(), "n_features"_a)
         .def("__call__", &BoundForest::operator(), "rows"_a.noconvert(),
-             "Sums (n,) for rows (n, n_features), C order: the trees' values, added up in their order.");
+             "Sums (n,) for rows (n, n_features) in C order; the values of the trees are added in their order.");
 }
 
 }  // namespace wald::bindings

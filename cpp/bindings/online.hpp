@@ -1,4 +1,4 @@
-// Online learners: a configuration and rows come in, weights and counts go out.
+// Online learners of linear models. The arguments are checked here.
 #pragma once
 
 #include <cmath>
@@ -13,7 +13,7 @@ namespace wald::bindings {
 
 namespace online = wald::online;
 
-// One of the names, by its place.
+// The enumerator at the place of `name` among the names.
 template <class E>
 E named(const char* what, const std::string& name, std::initializer_list<const char*> names) {
     std::string all;
@@ -25,7 +25,7 @@ E named(const char* what, const std::string& name, std::initializer_list<const c
     refuse(std::string(what) + " must be one of " + all);
 }
 
-// Does something with rows that may turn out not to be finite.
+// Calls f, and turns the exception for a row that is not finite into a ValueError.
 template <class F>
 auto checked(F f) {
     try {
@@ -49,7 +49,7 @@ public:
         online::Config c;
         require(n_features >= 1 && n_features < (std::int64_t{1} << 31), "n_features must lie in [1, 2^31)");
         c.n_features = n_features;
-        c.n_columns = std::max<std::int64_t>(n_features, single ? kLanes<float> : kLanes<double>);
+        c.n_columns = online::dense_columns(n_features, single);
         c.rule =
             named<online::Rule>("rule", rule, {"perceptron", "pa", "pa1", "pa2", "pegasos", "logistic", "exponential"});
         require(rate > 0 && std::isfinite(rate), "rate must be finite and positive");
@@ -162,10 +162,10 @@ private:
     }
 };
 
-// Labels and weights of rows, checked.
+// Checks labels and weights of rows.
 inline online::Labels labels_of(std::int64_t n_rows, const Bytes& positive, const std::optional<Doubles>& weights,
                                 double negative_weight, double positive_weight,
-                                const std::optional<MutableBytes>& settled, bool skips_settled) {
+                                const std::optional<MutableBytes>& unchanged, bool skips_unchanged) {
     require(static_cast<std::int64_t>(positive.size()) == n_rows, "there must be one label for every row");
     require(!weights || weights->size() == positive.size(), "there must be one weight for every row");
     require(negative_weight >= 0 && positive_weight >= 0 && std::isfinite(negative_weight + positive_weight),
@@ -174,13 +174,13 @@ inline online::Labels labels_of(std::int64_t n_rows, const Bytes& positive, cons
         for (std::size_t i = 0; i < weights->size(); ++i)
             require(weights->data()[i] >= 0 && std::isfinite(weights->data()[i]),
                     "weights must be finite and not negative");
-    require(!settled || settled->size() == positive.size(), "settled must have one entry for every row");
-    require(settled || !skips_settled, "what is settled must be given before it can be skipped");
+    require(!unchanged || unchanged->size() == positive.size(), "unchanged must have one entry for every row");
+    require(unchanged || !skips_unchanged, "unchanged must be given if its rows are skipped");
     return {positive.data(),
             weights ? weights->data() : nullptr,
             {negative_weight, positive_weight},
-            settled ? settled->data() : nullptr,
-            skips_settled};
+            unchanged ? unchanged->data() : nullptr,
+            skips_unchanged};
 }
 
 template <class T>
@@ -208,15 +208,15 @@ class OnlineLearner : public BoundLearner<online::Learner> {
 public:
     using BoundLearner::BoundLearner;
 
-    // One pass; the sum of the losses that were seen.
+    // Runs one epoch; returns the sum of the losses of the rows that were read.
     double train(const BoundRows& b, Bytes positive, std::optional<Doubles> weights, double negative_weight,
-                 double positive_weight, std::optional<std::uint64_t> shuffle, std::optional<MutableBytes> settled,
-                 bool skips_settled) {
+                 double positive_weight, std::optional<std::uint64_t> shuffle, std::optional<MutableBytes> unchanged,
+                 bool skips_unchanged) {
         const Rows& rows = b.rows;
         require(!b.subset, "training takes whole rows, not some of them");
         const online::Labels labels =
-            labels_of(rows.n_rows, positive, weights, negative_weight, positive_weight, settled, skips_settled);
-        return std::visit([&](auto& l) { return pass(*l, rows, labels, shuffle); }, learner_);
+            labels_of(rows.n_rows, positive, weights, negative_weight, positive_weight, unchanged, skips_unchanged);
+        return std::visit([&](auto& l) { return epoch(*l, rows, labels, shuffle); }, learner_);
     }
 
     nb::tuple judge(const BoundRows& b, bool average, double width) const {
@@ -239,12 +239,12 @@ public:
 
 private:
     template <class T>
-    static double pass(online::Learner<T>& l, const Rows& rows, const online::Labels& labels,
-                       std::optional<std::uint64_t> shuffle) {
-        auto run = [](auto pass) {
+    static double epoch(online::Learner<T>& l, const Rows& rows, const online::Labels& labels,
+                        std::optional<std::uint64_t> shuffle) {
+        const auto run = [](auto epoch) {
             return checked([&] {
                 const Unlocked unlocked;
-                return pass();
+                return epoch();
             });
         };
         if (rows.layout == Rows::Layout::csr) {
@@ -256,7 +256,7 @@ private:
     }
 };
 
-// Rows: negative, positive. Columns: audited (or all) rows, stopped, needed, stopped although needed.
+// A row for each class, the negative one first. Columns: audited (or all) rows, stopped, needed, both.
 inline nb::object counts_table(const std::array<online::Counts, 2>& counts) {
     auto table = new_array<std::int64_t>({2, 4});
     for (std::size_t y = 0; y < 2; ++y) {
@@ -267,32 +267,15 @@ inline nb::object counts_table(const std::array<online::Counts, 2>& counts) {
     return nb::cast(table);
 }
 
-// Of each class's constant boundary for CSR rows as it stands. Without spread it is not fitted.
-template <class T>
-online::Range sparse_range(const online::Learner<T>& l, std::size_t y, const online::Target& t) {
-    const online::SparseBoundary<T>& s = l.sparse[y];
-    if (!s.ready())
-        return l.rows_of[y] >= l.config.warm_up && s.length.size() >= 10 ? online::Range::no_spread
-                                                                         : online::Range::holds;
-    const double grown = t.scale / s.scale;
-    return online::range_of(l.config, t.threshold, s.middle * grown, s.sigma * grown, s.width);
-}
-
-// The same, whatever rows the learner meets: first of dense ones, then of CSR ones.
+// Names of the states of both classes' constant boundaries.
 template <class L>
-std::pair<std::string, std::string> ranges(const L& l) {
-    const online::Target t = online::target(l.config, l.step);
-    const auto name = [&](std::size_t y) {
-        online::Range range = l.boundary[y].range(l.config, t.threshold);
-        if constexpr (requires { l.sparse; })
-            if (range == online::Range::holds && l.boundary[y].walks(l.config)) range = sparse_range(l, y, t);
-        constexpr const char* names[] = {"holds", "no spread", "at once", "seldom"};
-        return std::string(names[static_cast<std::size_t>(range)]);
-    };
+std::pair<std::string, std::string> range_names(const L& l) {
+    constexpr const char* names[] = {"holds", "no spread", "at once", "seldom"};
+    const auto name = [&](std::size_t y) { return std::string(names[static_cast<std::size_t>(l.range(y))]); };
     return {name(0), name(1)};
 }
 
-// What every learner offers.
+// Binds what all learners have in common.
 template <class L>
 nb::class_<L> bind_learner(nb::module_& m, const char* name, const char* doc) {
     using namespace nb::literals;
@@ -309,7 +292,7 @@ nb::class_<L> bind_learner(nb::module_& m, const char* name, const char* doc) {
              nb::sig("def answer(self, average: bool) -> tuple[numpy.typing.NDArray[numpy.float64], float]"),
              "Return weights and intercept, or their average over time.")
         .def("state", &L::state, nb::sig("def state(self) -> dict[str, typing.Any]"),
-             "Everything that training has changed.")
+             "Return everything that training has changed.")
         .def("restore", &L::restore, "state"_a, nb::sig("def restore(self, state: dict[str, typing.Any]) -> None"),
              "Put a state in place; ValueError if it is damaged or another learner's.")
         .def_prop_ro(
@@ -323,11 +306,13 @@ nb::class_<L> bind_learner(nb::module_& m, const char* name, const char* doc) {
         .def_prop_ro(
             "audits", [](const L& o) { return o.with([](const auto& l) { return counts_table(l.audits); }); },
             nb::sig("def audits(self) -> numpy.typing.NDArray[numpy.int64]"),
-            "Audited rows, those stopped, those needed, those stopped although needed; by class: shape (2, 4).")
+            "Numbers by class of audited rows, and of those among them that were stopped, needed, or both; shape (2, "
+            "4).")
         .def_prop_ro(
-            "ranges", [](const L& o) { return o.with([](const auto& l) { return ranges(l); }); },
-            "Each class's constant boundary: it \"holds\", knows \"no spread\", or was moved to stop \"at once\" or "
-            "\"seldom\".")
+            "ranges", [](const L& o) { return o.with([](const auto& l) { return range_names(l); }); },
+            "State of each class's constant boundary: its formula \"holds\", there is \"no spread\", or the level was "
+            "clamped and "
+            "stops rows \"at once\" or \"seldom\".")
         .def_prop_ro(
             "truth", [](const L& o) { return o.with([](const auto& l) { return counts_table(l.truth); }); },
             nb::sig("def truth(self) -> numpy.typing.NDArray[numpy.int64]"),
@@ -338,16 +323,18 @@ inline void bind_online(nb::module_& m) {
     using namespace nb::literals;
     bind_learner<OnlineLearner>(m, "OnlineLearner", "A binary online learner of features, with its boundaries.")
         .def("train", &OnlineLearner::train, "rows"_a, "positive"_a.noconvert(), "weights"_a.none(),
-             "negative_weight"_a, "positive_weight"_a, "shuffle"_a.none(), "settled"_a.noconvert().none() = nb::none(),
-             "skips_settled"_a = false,
+             "negative_weight"_a, "positive_weight"_a, "shuffle"_a.none(),
+             "unchanged"_a.noconvert().none() = nb::none(), "skips_unchanged"_a = false,
              R"doc(Run one epoch, in the rows' order or shuffled by a seed, and return the sum of the losses seen.
 
-Whether a row called for an update is noted in ``settled``. Rows that did not may be skipped.)doc")
-        .def(
-            "judge", &OnlineLearner::judge, "rows"_a, "average"_a, "width"_a,
-            nb::sig("def judge(self, rows: Rows, average: bool, width: float) -> "
-                    "tuple[numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.int64]]"),
-            "Margins of dense rows of unknown class, each left once its sign is clear, and the features read of each.");
+``unchanged`` receives 1 for each row that needs no update, else 0. With ``skips_unchanged``, rows with a 1 are
+skipped.)doc")
+        .def("judge", &OnlineLearner::judge, "rows"_a, "average"_a, "width"_a,
+             nb::sig("def judge(self, rows: Rows, average: bool, width: float) -> "
+                     "tuple[numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.int64]]"),
+             "Margins of dense rows of unknown class, which stop once their sign is clear, and the number of features "
+             "read of "
+             "each.");
 }
 
 }  // namespace wald::bindings

@@ -1,4 +1,4 @@
-// The dependency parser: CoNLL files, learning, parsing.
+// The dependency parser: CoNLL files, learning, parsing. The arguments are checked here.
 #pragma once
 
 #include <cmath>
@@ -12,9 +12,7 @@ namespace wald::bindings {
 
 using parser::Treebank;
 using Ints = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Floats = nb::ndarray<const float, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Shorts = nb::ndarray<const std::uint16_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Scores = nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 // ---- CoNLL files ---------------------------------------------------------------------------------------------------
 
@@ -83,8 +81,8 @@ inline std::uint32_t sentence_line(const Treebank& t, std::int64_t i) { return s
 
 // ---- trees ---------------------------------------------------------------------------------------------------------
 
-// sparse: by the algorithm for few arcs.
-inline auto decode_tree(Scores scores, bool projective, bool single_root, bool sparse) {
+// `sparse` selects the algorithm for few arcs.
+inline auto decode_tree(FloatMatrix scores, bool projective, bool single_root, bool sparse) {
     require(scores.shape(0) == scores.shape(1) && scores.shape(0) >= 1,
             "scores are a square matrix, [head, modifier], the root first");
     const std::size_t n = scores.shape(0);
@@ -97,20 +95,8 @@ inline auto decode_tree(Scores scores, bool projective, bool single_root, bool s
     bool found = false;
     {
         const Unlocked unlocked;
-        const int words = static_cast<int>(n) - 1;
-        if (projective && sparse) {
-            parser::SparseEisner eisner;
-            eisner.begin(words);
-            for (int m = 1; m <= words; ++m)
-                for (int h = 0; h <= words; ++h) {
-                    const float score = scores.data()[static_cast<std::size_t>(h) * n + m];
-                    if (h != m && score > -std::numeric_limits<float>::infinity()) eisner.add(h, m, score);
-                }
-            found = eisner.decode(single_root, all.data());
-        } else {
-            found = projective ? parser::Eisner().decode(scores.data(), words, single_root, all.data())
-                               : parser::Edmonds().decode(scores.data(), words, single_root, all.data());
-        }
+        found =
+            parser::decode_scores(scores.data(), static_cast<int>(n) - 1, projective, single_root, sparse, all.data());
     }
     require(found, "no tree connects all words with the arcs that are left");
     std::copy(all.begin() + 1, all.end(), heads.data());
@@ -145,7 +131,7 @@ struct ParserModel {
         return nb::make_tuple(heads, labels, times, n_arcs);
     }
 
-    // The arcs of a sentence that the filter leaves.
+    // The arcs of a sentence that the length filter and the pruner leave.
     nb::tuple arcs(const Treebank& t, std::int64_t sentence, bool filter, double factor, double extra,
                    double margin) const {
         sentence_of(t, sentence);
@@ -215,7 +201,7 @@ inline void check_tags(const std::vector<std::string>& tags) {
     require(tags.size() <= static_cast<std::size_t>(parser::TagNumbers::kMostTags) - 2, "too many tags");
 }
 
-// Everything in a state may come from a file: sizes must fit before anything is indexed by them.
+// A state may come from a file, so sizes are checked before anything is indexed by them.
 inline ParserModel parser_model(std::vector<std::string> fine, std::vector<std::string> coarse, Shorts longest,
                                 int bits, Floats weights, std::vector<std::string> labels, int label_bits,
                                 Floats label_weights, int pruner_bits, Floats pruner) {
@@ -247,7 +233,7 @@ inline ParserModel parser_model(std::vector<std::string> fine, std::vector<std::
         std::copy(label_weights.data(), label_weights.data() + label_weights.size(), m->label_weights.values.data());
     }
     m->labels = std::move(labels);
-    // Sums of as many as a sentence has would else be infinite, or NaN, and no tree the best.
+    // Larger weights could overflow in the sums over a sentence, so that no tree would be the best.
     for (const auto* v : {&m->weights.values, &m->label_weights.values, &m->pruner.values})
         for (std::size_t i = 0; i < v->size(); ++i)
             require(std::fabs((*v)[i]) <= 1e30f, "weights must be finite, and at most 1e30");
@@ -266,9 +252,9 @@ public:
         check_trees(t);
         learner_.see(t);
     }
-    void pass(const Treebank& t, Longs order, bool projective, bool single_root, int n_groups, bool filter,
-              double factor, double extra, bool mira, double step, bool random_states, bool by_head,
-              bool loss_augmented, std::uint64_t seed) {
+    void epoch(const Treebank& t, Longs order, bool projective, bool single_root, int n_groups, bool filter,
+               double factor, double extra, bool mira, double step, bool random_states, bool by_head,
+               bool loss_augmented, std::uint64_t seed) {
         check_trees(t);
         ParserModel::check_groups(n_groups);
         require(step > 0 && step <= 1e12, "step must lie in (0, 1e12]");
@@ -284,7 +270,7 @@ public:
         const Unlocked unlocked;
         learner_.pass(t, order.data(), static_cast<std::int64_t>(order.size()), lengths, s, seed);
     }
-    void pass_pruner(const Treebank& t, Longs order, bool filter, double factor, double extra, double rate) {
+    void pruner_epoch(const Treebank& t, Longs order, bool filter, double factor, double extra, double rate) {
         require(prunes_, "this learner has no pruner");
         require(rate > 0 && rate <= 1e12, "rate must lie in (0, 1e12]");
         const parser::FilterSettings lengths = arc_lengths(filter, factor, extra);
@@ -330,7 +316,7 @@ inline nb::dict parser_templates() {
 
 inline void bind_parser(nb::module_& m) {
     using namespace nb::literals;
-    nb::class_<Treebank>(m, "Treebank", "The text of a CoNLL file, and where its words are in it.")
+    nb::class_<Treebank>(m, "Treebank", "The text of a CoNLL file and the positions of its words.")
         .def_static("read", &read_treebank, "text"_a, "name"_a, "conllx"_a = false,
                     "Read and check; errors say `name` and the line.")
         .def("__len__", [](const Treebank& t) { return t.sentences.size(); })
@@ -364,16 +350,16 @@ inline void bind_parser(nb::module_& m) {
                 return std::make_pair(p.model->lexicon.fine.n_tags(), p.model->lexicon.coarse.n_tags());
             },
             "Numbers of fine and of coarse tags, with the root and the others.")
-        .def(
-            "parse", &ParserModel::parse, "treebank"_a, nb::kw_only(), "projective"_a, "single_root"_a, "n_groups"_a,
-            "filter"_a, "factor"_a, "extra"_a, "margin"_a, "relations"_a, "n_threads"_a,
-            nb::sig("def parse(self, treebank: Treebank, *, projective: bool, single_root: bool, n_groups: int, "
-                    "filter: bool, factor: float, extra: float, margin: float, relations: bool, n_threads: int) -> "
-                    "tuple[numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.int32], "
-                    "numpy.typing.NDArray[numpy.float64], int]"),
-            R"doc(Heads, numbers of relations, seconds for features, scores, decoding and relations, arcs scored by groups.
+        .def("parse", &ParserModel::parse, "treebank"_a, nb::kw_only(), "projective"_a, "single_root"_a, "n_groups"_a,
+             "filter"_a, "factor"_a, "extra"_a, "margin"_a, "relations"_a, "n_threads"_a,
+             nb::sig("def parse(self, treebank: Treebank, *, projective: bool, single_root: bool, n_groups: int, "
+                     "filter: bool, factor: float, extra: float, margin: float, relations: bool, n_threads: int) -> "
+                     "tuple[numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.int32], "
+                     "numpy.typing.NDArray[numpy.float64], int]"),
+             R"doc(Parse all sentences.
 
-A margin below 0 stands for no pruner.)doc")
+Returns heads, numbers of relations, seconds (features, scores, decoding, relations) and the number of arcs that groups
+scored. With a margin below 0 the pruner is not used.)doc")
         .def("arcs", &ParserModel::arcs, "treebank"_a, "sentence"_a, nb::kw_only(), "filter"_a, "factor"_a, "extra"_a,
              "margin"_a,
              nb::sig("def arcs(self, treebank: Treebank, sentence: int, *, filter: bool, factor: float, extra: float, "
@@ -384,11 +370,11 @@ A margin below 0 stands for no pruner.)doc")
     nb::class_<ParserLearner>(m, "ParserLearner", "Weights that are being learned.")
         .def(nb::init<const Treebank&, int, int, int>(), "treebank"_a, nb::kw_only(), "bits"_a, "label_bits"_a,
              "pruner_bits"_a)
-        .def("see", &ParserLearner::see, "treebank"_a, "Let arcs of the lengths that occur here be scored.")
-        .def("learn", &ParserLearner::pass, "treebank"_a, "order"_a.noconvert(), nb::kw_only(), "projective"_a,
+        .def("see", &ParserLearner::see, "treebank"_a, "Extend the length filter by the arcs of a treebank.")
+        .def("learn", &ParserLearner::epoch, "treebank"_a, "order"_a.noconvert(), nb::kw_only(), "projective"_a,
              "single_root"_a, "n_groups"_a, "filter"_a, "factor"_a, "extra"_a, "mira"_a, "step"_a, "random_states"_a,
              "by_head"_a, "loss_augmented"_a, "seed"_a, "Run one epoch over sentences that were seen.")
-        .def("learn_pruner", &ParserLearner::pass_pruner, "treebank"_a, "order"_a.noconvert(), nb::kw_only(),
+        .def("learn_pruner", &ParserLearner::pruner_epoch, "treebank"_a, "order"_a.noconvert(), nb::kw_only(),
              "filter"_a, "factor"_a, "extra"_a, "rate"_a, "Run one epoch for the pruner.")
         .def("model", &ParserLearner::model, "Return the averaged weights.");
 }

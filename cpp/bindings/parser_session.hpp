@@ -57,7 +57,7 @@ public:
     }
 
 private:
-    // Words of the sentences asked for, each at most once: two threads must not buy for the same one.
+    // Number of words of the given sentences, which must differ: two threads must not buy for the same one.
     std::size_t words_of(const Bytes& state, const std::optional<Longs>& examples) const {
         require(state.size() == static_cast<std::size_t>(session_->n_words()), "the state has one entry per word");
         std::vector<char> seen(static_cast<std::size_t>(session_->n_sentences()));
@@ -89,14 +89,13 @@ private:
     std::shared_ptr<const parser::Model> model_;
     std::optional<parser::Session> session_;
     std::mutex mutex_;
-    std::atomic<std::thread::id> user_;  // who holds it
+    std::atomic<std::thread::id> user_;  // the thread that holds the mutex
 };
 
 inline void bind_parser_session(nb::module_& m) {
     using namespace nb::literals;
-    nb::class_<ParserSession>(
-        m, "ParserSession",
-        "Sentences that are parsed again and again; a state has a byte for every word of all of them.")
+    nb::class_<ParserSession>(m, "ParserSession",
+                              "Sentences that are parsed repeatedly, under states with one byte for every word.")
         .def(nb::init<const ParserModel&, const Treebank&, bool, bool, bool, bool, double, double, double, int>(),
              "model"_a, "treebank"_a, nb::kw_only(), "projective"_a, "single_root"_a, "by_head"_a, "filter"_a,
              "factor"_a, "extra"_a, "margin"_a, "n_threads"_a)
@@ -106,14 +105,14 @@ inline void bind_parser_session(nb::module_& m) {
              nb::sig("def evidence(self, state: numpy.typing.NDArray[numpy.uint8], examples: "
                      "numpy.typing.NDArray[numpy.int64] | None=None) -> tuple[numpy.typing.NDArray[numpy.int32], "
                      "numpy.typing.NDArray[numpy.float32]]"),
-             "The same, and what the scores say of every word: (n_words, 10).")
+             "Heads of the words of some sentences, and the evidence of the scores for every word: (n_words, 10).")
         .def("observe", &ParserSession::observe,
              nb::sig("def observe(self) -> tuple[numpy.typing.NDArray[numpy.uint8], numpy.typing.NDArray[numpy.uint8], "
                      "numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.float32]]"),
              "Fine tags, coarse tags, numbers of arcs and gaps between the two best cheap scores of all words.")
         .def("offsets", &ParserSession::offsets)
         .def_prop_ro("seconds", &ParserSession::seconds, nb::sig("def seconds(self) -> tuple[float, float]"),
-                     "By group, over all threads.")
+                     "Seconds by group, over all threads.")
         .def_prop_ro("extracted", &ParserSession::extracted, "Words with the costly group.");
 }
 

@@ -1,4 +1,4 @@
-// What policies do with numpy arrays. Everything is checked here.
+// Buying policies on NumPy arrays. The arguments are checked here.
 #pragma once
 
 #include <numeric>
@@ -10,10 +10,9 @@ namespace wald::bindings {
 
 using Flags = nb::ndarray<const bool, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
-// Some examples among all: where their parts begin, and where their rows do.
+// Some of the examples: the first part of each, and the rows of its parts in the output.
 struct ChosenExamples {
-    static constexpr std::int64_t kMostParts = std::int64_t{1}
-                                               << 40;  // chosen; offsets alone promise nothing about memory
+    static constexpr std::int64_t kMaxParts = std::int64_t{1} << 40;  // offsets alone do not bound the memory
 
     std::int64_t n_parts;  // of all examples
     std::vector<std::int64_t> first, ends{0};
@@ -26,16 +25,16 @@ struct ChosenExamples {
         for (std::size_t i = 0; i < examples.size(); ++i) {
             const std::int64_t e = examples.data()[i];
             require(e >= 0 && e < n, "examples must be indices of examples");
-            require(all[e + 1] - all[e] <= kMostParts - ends.back(), "examples of 2^40 parts at most");
+            require(all[e + 1] - all[e] <= kMaxParts - ends.back(), "examples of 2^40 parts at most");
             first.push_back(all[e]);
             ends.push_back(ends.back() + all[e + 1] - all[e]);
         }
     }
     std::size_t size() const { return first.size(); }
-    std::int64_t length(std::size_t i) const { return ends[i + 1] - ends[i]; }
+    policies::Spans spans() const { return {first, ends}; }
 };
 
-// The parts that some examples have, and where each example's begin and end among them.
+// The parts of some examples, and the bounds of each example's parts among them.
 inline nb::tuple parts_of(const Longs& offsets, const Longs& examples) {
     const ChosenExamples chosen(offsets, examples);
     auto parts = new_array<std::int64_t>({static_cast<std::size_t>(chosen.ends.back())}),
@@ -51,70 +50,36 @@ inline nb::ndarray<nb::numpy, float> simple_rows(const FloatMatrix& alone, const
     const ChosenExamples chosen(offsets, examples);
     require(static_cast<std::int64_t>(alone.shape(0)) == chosen.n_parts,
             "features of parts must have a row for each of them");
-    const auto c = static_cast<std::int64_t>(alone.shape(1)), width = policies::Example::width(c, false, 0);
-    auto out = new_array<float>({static_cast<std::size_t>(chosen.ends.back()), static_cast<std::size_t>(width)});
-    float* to = out.data();
-    for (std::size_t i = 0; i < chosen.size(); ++i) {
-        const policies::Example x{alone.data() + chosen.first[i] * c, c, nullptr, nullptr, 0, chosen.length(i)};
-        for (std::int64_t t = 0; t < x.length; ++t) to = x.row(t, to);
-    }
+    const policies::SimpleRows rows{alone.data(), static_cast<std::int64_t>(alone.shape(1)), chosen.spans()};
+    auto out = new_array<float>({static_cast<std::size_t>(chosen.ends.back()), static_cast<std::size_t>(rows.width())});
+    rows.write(out.data());
     return out;
 }
 
-// What there is to know of the parts of some examples: `known` of these parts, the state and `alone` of all parts.
-struct Known {
-    const FloatMatrix& known;
-    const Flags& state;
-    const std::optional<FloatMatrix>& alone;
-    ChosenExamples chosen;
-    std::int64_t e, K, n_alone, longest = 0;
-
-    Known(const FloatMatrix& known, const Flags& state, const std::optional<FloatMatrix>& alone, const Longs& offsets,
-          const Longs& examples)
-        : known(known), state(state), alone(alone), chosen(offsets, examples),
-          e(static_cast<std::int64_t>(known.shape(1))), K(static_cast<std::int64_t>(state.shape(1))),
-          n_alone(alone ? static_cast<std::int64_t>(alone->shape(1)) : 0) {
-        require(static_cast<std::int64_t>(state.shape(0)) == chosen.n_parts, "a state must have a row for each part");
-        require(static_cast<std::int64_t>(known.shape(0)) == chosen.ends.back(),
-                "evidence must have a row for each part of the examples");
-        require(!alone || static_cast<std::int64_t>(alone->shape(0)) == chosen.n_parts,
-                "features of parts must have a row for each of them");
-        for (std::size_t i = 0; i < chosen.size(); ++i) longest = std::max(longest, chosen.length(i));
-    }
-    std::int64_t width() const { return policies::Example::width(e + K, true, n_alone); }
-    std::size_t n_rows() const { return static_cast<std::size_t>(chosen.ends.back()); }
-
-    // Calls visit(example, t, row, whether the part lacks a group) for every part.
-    template <class Visit>
-    void each(Visit&& visit) const {
-        const std::int64_t c = e + K;
-        std::vector<float> near(static_cast<std::size_t>(longest * c)), mean(static_cast<std::size_t>(c));
-        for (std::size_t i = 0; i < chosen.size(); ++i) {
-            give_way();
-            const std::int64_t length = chosen.length(i);
-            const bool* bought = state.data() + chosen.first[i] * K;
-            for (std::int64_t t = 0; t < length; ++t)
-                std::copy_n(bought + t * K, K,
-                            std::copy_n(known.data() + (chosen.ends[i] + t) * e, e, near.data() + t * c));
-            policies::means(near.data(), length, c, mean.data());
-            const policies::Example x{near.data(), c,
-                                      mean.data(), alone ? alone->data() + chosen.first[i] * n_alone : nullptr,
-                                      n_alone,     length};
-            for (std::int64_t t = 0; t < length; ++t)
-                visit(x, t, static_cast<std::size_t>(chosen.ends[i] + t),
-                      !std::all_of(bought + t * K, bought + (t + 1) * K, [](bool b) { return b; }));
-        }
-    }
-};
+// Evidence of the parts of some examples, and the state and `alone` of all parts, checked.
+inline policies::ComplexRows complex_inputs(const FloatMatrix& known, const Flags& state,
+                                            const std::optional<FloatMatrix>& alone, const ChosenExamples& chosen) {
+    require(static_cast<std::int64_t>(state.shape(0)) == chosen.n_parts, "a state must have a row for each part");
+    require(static_cast<std::int64_t>(known.shape(0)) == chosen.ends.back(),
+            "evidence must have a row for each part of the examples");
+    require(!alone || static_cast<std::int64_t>(alone->shape(0)) == chosen.n_parts,
+            "features of parts must have a row for each of them");
+    return {known.data(),
+            static_cast<std::int64_t>(known.shape(1)),
+            state.data(),
+            static_cast<std::int64_t>(state.shape(1)),
+            alone ? alone->data() : nullptr,
+            alone ? static_cast<std::int64_t>(alone->shape(1)) : 0,
+            chosen.spans()};
+}
 
 inline nb::ndarray<nb::numpy, float> complex_rows(const FloatMatrix& known, const Flags& state,
                                                   const std::optional<FloatMatrix>& alone, const Longs& offsets,
                                                   const Longs& examples) {
-    const Known all(known, state, alone, offsets, examples);
-    const auto width = static_cast<std::size_t>(all.width());
-    auto out = new_array<float>({all.n_rows(), width});
-    all.each(
-        [&](const policies::Example& x, std::int64_t t, std::size_t row, bool) { x.row(t, out.data() + row * width); });
+    const ChosenExamples chosen(offsets, examples);
+    const policies::ComplexRows rows = complex_inputs(known, state, alone, chosen);
+    auto out = new_array<float>({static_cast<std::size_t>(chosen.ends.back()), static_cast<std::size_t>(rows.width())});
+    rows.write(out.data());
     return out;
 }
 
@@ -122,70 +87,49 @@ inline nb::ndarray<nb::numpy, float> complex_rows(const FloatMatrix& known, cons
 inline nb::ndarray<nb::numpy, double> part_chances(const BoundForest& forest, const FloatMatrix& known,
                                                    const Flags& state, const std::optional<FloatMatrix>& alone,
                                                    const Longs& offsets, const Longs& examples) {
-    const Known all(known, state, alone, offsets, examples);
-    require(all.width() == forest.n_features(), "rows with another number of features than the forest's");
-    auto out = new_array<double>({all.n_rows()});
+    const ChosenExamples chosen(offsets, examples);
+    const policies::ComplexRows rows = complex_inputs(known, state, alone, chosen);
+    require(rows.width() == forest.n_features(), "rows with another number of features than the forest's");
+    auto out = new_array<double>({static_cast<std::size_t>(chosen.ends.back())});
     const Unlocked unlocked;
-    std::fill_n(out.data(), all.n_rows(),
-                -std::numeric_limits<double>::infinity());  // of which the logarithm below is the same
-    {
-        Forest::Batch batch(forest.forest(), forest.n_features());
-        std::vector<float> row(static_cast<std::size_t>(all.width()));
-        all.each([&](const policies::Example& x, std::int64_t t, std::size_t at, bool lacks) {
-            if (!lacks) return;
-            x.row(t, row.data());
-            require(all_finite(row.data(), row.size()), "rows must be finite");
-            batch.add(row.data(), out.data() + at);
-        });
-    }
-    std::transform(out.data(), out.data() + all.n_rows(), out.data(), Forest::log_probability);
+    require(rows.chances(forest.forest(), out.data()), "rows must be finite");
     return out;
 }
 
 inline nb::ndarray<nb::numpy, bool> choose(const Matrix& priority, const Flags& lacks, const Longs& ends,
                                            double threshold, double pace) {
     require(priority.shape(0) == lacks.shape(0) && priority.shape(1) == lacks.shape(1),
-            "priorities and what parts lack must have the same shape");
+            "priority and lacks must have the same shape");
     require(pace >= 0 && pace <= 1, "pace must lie in [0, 1]");
     const auto all = checked_offsets(ends, static_cast<std::int64_t>(priority.shape(0)));
-    const auto K = static_cast<std::int64_t>(priority.shape(1));
     auto out = new_array<bool>({priority.shape(0), priority.shape(1)});
-    std::vector<std::int64_t> found;
-    for (std::size_t i = 0; i + 1 < all.size(); ++i)
-        policies::choose(priority.data() + all[i] * K, lacks.data() + all[i] * K, (all[i + 1] - all[i]) * K, threshold,
-                         pace, found, out.data() + all[i] * K);
+    policies::choose_each(priority.data(), lacks.data(), all, static_cast<std::int64_t>(priority.shape(1)), threshold,
+                          pace, out.data());
     return out;
 }
 
-// Of what was chosen, the best that examples can afford, `per_part` for each of their parts.
+// Restricts the chosen items to the best ones that each example can afford, `per_part` for each of its parts.
 inline nb::ndarray<nb::numpy, bool> afford(const Flags& chosen, const Matrix& priority, const Flags& lacks,
                                            const Longs& ends, double per_part, const Doubles& costs) {
     const auto n = static_cast<std::int64_t>(priority.shape(0)), K = static_cast<std::int64_t>(priority.shape(1));
     for (const Flags* flags : {&chosen, &lacks})
         require(flags->shape(0) == priority.shape(0) && flags->shape(1) == priority.shape(1),
-                "priorities, what is chosen and what parts lack must have the same shape");
+                "priority, chosen and lacks must have the same shape");
     require(costs.size() == priority.shape(1), "there must be a cost for each group");
     for (std::int64_t i = 0; i < n * K; ++i)
-        require(!chosen.data()[i] || !std::isnan(priority.data()[i]), "what is chosen must have a priority");
+        require(!chosen.data()[i] || !std::isnan(priority.data()[i]), "chosen items must have a priority");
     const auto all = checked_offsets(ends, n);
     auto out = new_array<bool>({priority.shape(0), priority.shape(1)});
     std::copy_n(chosen.data(), n * K, out.data());
-    std::vector<std::int64_t> found;
-    for (std::size_t i = 0; i + 1 < all.size(); ++i) {
-        const std::int64_t first = all[i] * K, length = all[i + 1] - all[i];
-        policies::afford(priority.data() + first, lacks.data() + first, length * K, costs.data(), K,
-                         per_part * static_cast<double>(length), found, out.data() + first);
-    }
+    policies::afford_each(priority.data(), lacks.data(), all, costs.data(), K, per_part, out.data());
     return out;
 }
 
-// Whether any flag of an example's is set: (examples,).
+// Whether any flag of each example is set: (examples,).
 inline nb::ndarray<nb::numpy, bool> any_of_each(const Flags& flags, const Longs& ends) {
     const auto all = checked_offsets(ends, static_cast<std::int64_t>(flags.shape(0)));
-    const auto K = static_cast<std::int64_t>(flags.shape(1));
     auto out = new_array<bool>({all.size() - 1});
-    for (std::size_t i = 0; i + 1 < all.size(); ++i)
-        out.data()[i] = std::any_of(flags.data() + all[i] * K, flags.data() + all[i + 1] * K, [](bool b) { return b; });
+    policies::any_of_each(flags.data(), all, static_cast<std::int64_t>(flags.shape(1)), out.data());
     return out;
 }
 
@@ -195,28 +139,30 @@ inline void bind_policies(nb::module_& m) {
         "parts_of", &parts_of, "offsets"_a.noconvert(), "examples"_a.noconvert(),
         nb::sig("def parts_of(offsets: numpy.typing.NDArray[numpy.int64], examples: numpy.typing.NDArray[numpy.int64]) "
                 "-> tuple[numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.int64]]"),
-        "The parts that some examples have, and where each example's begin and end among them.");
+        "The parts of some examples, and the bounds of each example's parts among them.");
     m.def("any_of_each", &any_of_each, "flags"_a.noconvert(), "ends"_a.noconvert(),
-          "Of each example, whether any of its flags (n_parts, K) is set.");
+          "Whether any of the flags (n_parts, K) of each example is set.");
     m.def("simple_rows", &simple_rows, "alone"_a.noconvert(), "offsets"_a.noconvert(), "examples"_a.noconvert(),
-          "What is known of each part alone, of its neighbours; its place from both ends; its example's length.");
-    m.def(
-        "complex_rows", &complex_rows, "known"_a.noconvert(), "state"_a.noconvert(), "alone"_a.noconvert().none(),
-        "offsets"_a.noconvert(), "examples"_a.noconvert(),
-        R"doc(What is known and bought of each part of the examples, beside its neighbours' and the means; places; ``alone``.
+          "Features of each part: its own, those of its neighbours, its distances from both ends, and the length.");
+    m.def("complex_rows", &complex_rows, "known"_a.noconvert(), "state"_a.noconvert(), "alone"_a.noconvert().none(),
+          "offsets"_a.noconvert(), "examples"_a.noconvert(),
+          R"doc(Features of each part: evidence and state, also of its neighbours and on average, places, and ``alone``.
 
-``known`` has rows for the parts of these examples, the others for all parts.)doc");
+``known``, the evidence, has rows for the parts of these examples; ``state`` and ``alone`` have rows for all
+parts.)doc");
     m.def("part_chances", &part_chances, "forest"_a, "known"_a.noconvert(), "state"_a.noconvert(),
           "alone"_a.noconvert().none(), "offsets"_a.noconvert(), "examples"_a.noconvert(),
           "Logarithms of the probabilities that a forest gives for these rows; -inf for parts that lack no group.");
     m.def("choose", &choose, "priority"_a.noconvert(), "lacks"_a.noconvert(), "ends"_a.noconvert(), "threshold"_a,
           "pace"_a,
-          "Of each example's items above the threshold, the best share ``pace``, rounded up, at least one: (n_parts, "
+          "Choose the best share ``pace`` of each example's items above the threshold, rounded up, at least one: "
+          "(n_parts, "
           "K).");
     m.def(
         "afford", &afford, "chosen"_a.noconvert(), "priority"_a.noconvert(), "lacks"_a.noconvert(),
         "ends"_a.noconvert(), "per_part"_a, "costs"_a.noconvert(),
-        "Of what is chosen, the best that each example can afford, ``per_part`` for each of its parts: (n_parts, K).");
+        "Restrict the chosen items to the best ones that each example can afford, ``per_part`` for each of its parts: "
+        "(n_parts, K).");
 }
 
 }  // namespace wald::bindings

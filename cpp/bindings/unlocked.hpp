@@ -1,5 +1,5 @@
-// Python's lock is let go while the core works. The core asks now and then whether a signal has come, and a thread
-// whose interpreter ends meanwhile never comes back.
+// Python's lock is released while the core works. The core checks for signals from time to time. A thread whose
+// interpreter ends meanwhile waits for the end of the process.
 #pragma once
 
 #include <chrono>
@@ -36,17 +36,16 @@ struct WaitsForTheEnd {
 
 // Whether Python handles signals in this thread, which must hold the lock.
 [[gnu::noinline]] inline bool handles_signals() {
-    static thread_local int asked_after =
-        -1;  // so many forks: a thread that forks is its process's main thread from then on
+    static thread_local int checked_after = -1;  // number of forks at the last check: a fork changes the main thread
     static thread_local bool handles = false;
-    if (asked_after == forks()) return handles;
+    if (checked_after == forks()) return handles;
     WaitsForTheEnd here;  // this runs code of Python's, in which the lock may change hands
     PyObject* threading = PyImport_ImportModule("threading");
     PyObject* main = threading ? PyObject_CallMethod(threading, "main_thread", nullptr) : nullptr;
     PyObject* number = main ? PyObject_GetAttrString(main, "ident") : nullptr;
     if (number != nullptr) {
         handles = PyLong_Check(number) && PyLong_AsUnsignedLong(number) == PyThread_get_thread_ident();
-        asked_after = forks();
+        checked_after = forks();
     }
     Py_XDECREF(number);
     Py_XDECREF(main);
@@ -96,7 +95,7 @@ private:
     const Interruption outer_;
 };
 
-// What a signal handler raised is set already when the core has been left for it.
+// If a signal handler raised, its exception is already set when the core has been left.
 inline void pass_interruptions_on() {
     nb::register_exception_translator([](const std::exception_ptr& error, void*) {
         try {

@@ -68,6 +68,14 @@ public:
 
     Aligned<float>& table() { return table_; }
     const Aligned<float>& table() const { return table_; }
+    // The table without padding, (n_rows, n_labels).
+    void copy_to(float* table) const {
+        for (std::int64_t r = 0; r < n_rows_; ++r) std::copy_n(row(r), n_labels(), table + r * n_labels());
+    }
+    void copy_from(const float* table) {
+        for (std::int64_t r = 0; r < n_rows_; ++r)
+            std::copy_n(table + r * n_labels(), n_labels(), table_.data() + r * padded_);
+    }
     const float* row(std::int64_t r) const { return table_.data() + r * padded_; }
     const float* steps() const { return row(step_row(0)); }  // [from][to]
 

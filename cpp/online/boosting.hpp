@@ -89,6 +89,9 @@ public:
         return all;
     }
 
+    // State of a class's constant boundary.
+    Range range(std::size_t y) const { return boundary[y].range(config, target(config, step).threshold); }
+
 private:
     // The result of reading a row, before anything is learnt from it.
     struct Reading {

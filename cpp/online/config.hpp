@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "core/common.hpp"
+
 namespace wald::online {
 
 enum class Rule : std::uint8_t { perceptron, pa, pa1, pa2, pegasos, logistic, exponential };
@@ -38,6 +40,11 @@ struct Config {
     std::uint64_t seed = 0;
 };
 
+// Dense rows fill at least a register.
+inline std::int64_t dense_columns(std::int64_t n_features, bool f32) {
+    const std::int64_t lanes = f32 ? kLanes<float> : kLanes<double>;
+    return n_features < lanes ? lanes : n_features;
+}
 inline bool is_passive(Rule rule) { return rule == Rule::pa || rule == Rule::pa1 || rule == Rule::pa2; }
 inline double sign(bool positive) { return positive ? 1 : -1; }
 // True if boundaries need the variance of every feature.

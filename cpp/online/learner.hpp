@@ -49,6 +49,13 @@ public:
         }
     }
 
+    // State of a class's constant boundary: that of dense rows or, where it holds, that of CSR rows.
+    Range range(std::size_t y) const {
+        const Target t = target(config, step);
+        const Range dense = boundary[y].range(config, t.threshold);
+        return dense == Range::holds && boundary[y].walks(config) ? sparse_range(y, t) : dense;
+    }
+
     // Ends a step.
     void tick() {
         model.tick(config, step);
@@ -57,6 +64,15 @@ public:
     void update(double a, const T* x) {
         model.add(config, a, x);
         ++updates;
+    }
+
+private:
+    // Without spread, the boundary of CSR rows is not fitted.
+    Range sparse_range(std::size_t y, const Target& t) const {
+        const SparseBoundary<T>& s = sparse[y];
+        if (!s.ready()) return rows_of[y] >= config.warm_up && s.length.size() >= 10 ? Range::no_spread : Range::holds;
+        const double grown = t.scale / s.scale;
+        return range_of(config, t.threshold, s.middle * grown, s.sigma * grown, s.width);
     }
 };
 

@@ -93,7 +93,23 @@ private:
     Edmonds edmonds_;
 };
 
-// Work on a sentence of a treebank; says which one is too large.
+// Decodes a matrix of scores [head][modifier] of n words and the root; -infinity leaves an arc out. `sparse` selects
+// Eisner's algorithm for few arcs. Returns whether there is a tree.
+inline bool decode_scores(const float* scores, int n, bool projective, bool single_root, bool sparse,
+                          std::int32_t* heads) {
+    if (!projective) return Edmonds().decode(scores, n, single_root, heads);
+    if (!sparse) return Eisner().decode(scores, n, single_root, heads);
+    SparseEisner eisner;
+    eisner.begin(n);
+    for (int m = 1; m <= n; ++m)
+        for (int h = 0; h <= n; ++h) {
+            const float score = scores[static_cast<std::size_t>(h) * (n + 1) + m];
+            if (h != m && score > -std::numeric_limits<float>::infinity()) eisner.add(h, m, score);
+        }
+    return eisner.decode(single_root, heads);
+}
+
+// Calls work() for a sentence of a treebank; if the sentence is too large, the exception names it.
 template <class Work>
 inline void named(const Treebank& t, std::size_t sentence, Work&& work) {
     try {

@@ -310,13 +310,13 @@ class Engine:
 
 class ChainGroup:
     """
-    Features of one group, as far as they are known; what is added is not copied and must not be changed.
+    Features of one group, added part by part. Arrays are not copied and must not be changed.
     """
 
     def __init__(self, n_parts: int, n_features: int) -> None: ...
     def add_dense(self, values: NDArray[numpy.float32], parts: NDArray[numpy.int64]) -> int:
         """
-        Take rows (n, n_features), C order, for n ascending parts without any; -1, or the first row not finite.
+        Add rows (n, n_features) in C order for n ascending parts that have none; returns -1 or, without adding any, the first row that is not finite.
         """
 
     def add_csr(
@@ -327,7 +327,7 @@ class ChainGroup:
         parts: NDArray[numpy.int64],
     ) -> int:
         """
-        Take CSR rows, indices ascending within a row; -1, or the first row that is not finite.
+        Add CSR rows whose indices ascend within a row; returns the same as `add_dense`.
         """
 
     @property
@@ -338,8 +338,8 @@ class Chain:
     """
     Weights of a linear chain, and inference with them; pickles.
 
-    ``states`` (parts,): bit k says whether a part has costly group k. ``chosen``: sequences to answer for, in order.
-    ``cheap`` (all parts, n_labels): node scores, as `scores` gives them, of parts without costly groups, if known.
+    Bit k of ``states`` (parts,) tells whether a part has costly group k. ``chosen`` names the sequences to answer for, in
+    order. ``cheap`` (all parts, n_labels) may hold the node scores of parts without costly groups, as from `scores`.
     """
 
     def __init__(self, n_labels: int, sizes: Sequence[int], own: bool) -> None: ...
@@ -368,7 +368,9 @@ class Chain:
     def decode(
         self, node: NDArray[numpy.float32], offsets: NDArray[numpy.int64], n_threads: int
     ) -> tuple[NDArray[numpy.int32], NDArray[numpy.float32]]:
-        """The same from node scores."""
+        """
+        Labels (parts,) and scores (sequences,) of the best paths, from node scores.
+        """
 
     def max_marginals(
         self, node: NDArray[numpy.float32], offsets: NDArray[numpy.int64], n_threads: int
@@ -390,19 +392,19 @@ class Chain:
         scale: float,
         n_threads: int,
     ) -> NDArray[numpy.float32]:
-        """What the answers rest on (parts, 11); see `ChainSession.evidence`."""
+        """Evidence for the answers (parts, 11); see `ChainSession.evidence`."""
 
     @staticmethod
     def part_features(node: NDArray[numpy.float32], every: bool) -> NDArray[numpy.float32]:
         """
-        What node scores say (parts, 2 or 2 + n_labels); see `ChainSession.part_features`.
+        Evidence from node scores (parts, 2 or 2 + n_labels); see `ChainSession.part_features`.
         """
 
     def best_paths(
         self, node: NDArray[numpy.float32], offsets: NDArray[numpy.int64], k: int, n_threads: int
     ) -> tuple[NDArray[numpy.int32], NDArray[numpy.float32]]:
         """
-        Labels (parts * k,), the k paths of a sequence one behind the other, and scores (sequences, k).
+        Labels (parts * k,), the k paths of a sequence one after the other, and scores (sequences, k).
         """
 
     def finite(self) -> bool:
@@ -410,18 +412,18 @@ class Chain:
 
     def table(self) -> NDArray[numpy.float32]:
         """
-        Weights (rows, n_labels): a row for each state, first and last place, label before, feature of each block.
+        Weights (rows, n_labels): a row for each state, for the first and the last place, for each previous label, and for each feature of each block.
         """
 
     def fill(self, table: NDArray[numpy.float32]) -> None:
-        """Take over such a table."""
+        """Set the weights from such a table."""
 
     def __getstate__(self) -> tuple[int, list[int], bool, NDArray[numpy.float32]]: ...
     def __setstate__(self, arg: tuple[int, Sequence[int], bool, NDArray[numpy.float32]], /) -> None: ...
 
 class ChainLesson:
     """
-    Labelled sequences, and how the states under which they are seen are drawn.
+    Labelled sequences, and the rule that draws the states under which they are seen.
     """
 
     def __init__(
@@ -440,17 +442,17 @@ class ChainPerceptron:
     def __init__(self, start: Chain) -> None: ...
     def epoch(self, lesson: ChainLesson, order: NDArray[numpy.int64], epoch: int, margin: float) -> int:
         """
-        Run one epoch over the sequences; returns how many labels were wrong, margin included.
+        Run one epoch over the sequences; return the number of labels that were wrong or within the margin.
         """
 
     def __copy__(self) -> ChainPerceptron:
-        """Give one that learns apart from this one."""
+        """Return an independent copy."""
 
     def current(self) -> Chain:
-        """Weights as they are."""
+        """Return the current weights."""
 
     def averaged(self) -> Chain:
-        """Weights, averaged over all steps."""
+        """Return the weights, averaged over all steps."""
 
 class ChainFrankWolfe:
     """The structural SVM by block-coordinate Frank-Wolfe."""
@@ -460,23 +462,22 @@ class ChainFrankWolfe:
         """Run one epoch over sequence * copies + copy."""
 
     def gap(self, average: bool) -> float:
-        """
-        Primal minus dual objective, of the last weights or of the averaged ones.
-        """
+        """Return the duality gap of the last weights or of the averaged ones."""
 
     def current(self) -> Chain:
-        """Weights as they are."""
+        """Return the current weights."""
 
     def averaged(self) -> Chain:
-        """Weights, averaged over all steps, later ones counting more."""
+        """Return the weights, averaged over all steps; later steps count more."""
 
 def hash_names(
     sequences: list[list[Any]], n_columns: int, numbers: tuple[type, ...], flatten: Callable[[Any], dict[str, float]]
 ) -> tuple[NDArray[numpy.float32], NDArray[numpy.int32], NDArray[numpy.int64]]:
     """
-    Values, columns and indptr of canonical CSR: a row for every part, a dict or list of features, of all sequences.
+    Hash the features of all parts of all sequences into a canonical CSR matrix: values, columns and indptr.
 
-    ``numbers`` count as numbers, besides float and int; ``flatten`` names the features of parts that hold other types.
+    A part is a dict or list of features. The types ``numbers`` count as numbers, in addition to float and int. ``flatten``
+    turns a part that holds other types into a dict.
     """
 
 class Forest:
@@ -486,11 +487,11 @@ class Forest:
     Parameters
     ----------
     base : float
-        What the sum starts with.
+        The number to which the trees' values are added.
     ends : int64 ndarray of shape (n_trees + 1,)
-        Where the nodes of each tree begin, its root first.
+        Tree t has the nodes ``ends[t]`` to ``ends[t + 1]``, the root first.
     feature, left, right : int32 ndarray of shape (n_nodes,)
-        Children count within their tree; both are 0 at a leaf.
+        Children are indices within the tree; both are 0 at a leaf.
     threshold, value : float64 ndarray of shape (n_nodes,)
         A row goes left where its feature is at most the threshold.
     n_features : int
@@ -510,11 +511,11 @@ class Forest:
     ) -> None: ...
     def __call__(self, rows: NDArray[numpy.float32]) -> NDArray[numpy.float64]:
         """
-        Sums (n,) for rows (n, n_features), C order: the trees' values, added up in their order.
+        Sums (n,) for rows (n, n_features) in C order; the values of the trees are added in their order.
         """
 
 class Treebank:
-    """The text of a CoNLL file, and where its words are in it."""
+    """The text of a CoNLL file and the positions of its words."""
 
     @staticmethod
     def read(text: bytes, name: str, conllx: bool = False) -> Treebank:
@@ -602,9 +603,10 @@ class ParserModel:
         n_threads: int,
     ) -> tuple[NDArray[numpy.int32], NDArray[numpy.int32], NDArray[numpy.float64], int]:
         """
-        Heads, numbers of relations, seconds for features, scores, decoding and relations, arcs scored by groups.
+        Parse all sentences.
 
-        A margin below 0 stands for no pruner.
+        Returns heads, numbers of relations, seconds (features, scores, decoding, relations) and the number of arcs that groups
+        scored. With a margin below 0 the pruner is not used.
         """
 
     def arcs(
@@ -627,7 +629,7 @@ class ParserLearner:
 
     def __init__(self, treebank: Treebank, *, bits: int, label_bits: int, pruner_bits: int) -> None: ...
     def see(self, treebank: Treebank) -> None:
-        """Let arcs of the lengths that occur here be scored."""
+        """Extend the length filter by the arcs of a treebank."""
 
     def learn(
         self,
@@ -659,7 +661,7 @@ class ParserLearner:
 
 class ParserSession:
     """
-    Sentences that are parsed again and again; a state has a byte for every word of all of them.
+    Sentences that are parsed repeatedly, under states with one byte for every word.
     """
 
     def __init__(
@@ -682,7 +684,9 @@ class ParserSession:
     def evidence(
         self, state: NDArray[numpy.uint8], examples: NDArray[numpy.int64] | None = None
     ) -> tuple[NDArray[numpy.int32], NDArray[numpy.float32]]:
-        """The same, and what the scores say of every word: (n_words, 10)."""
+        """
+        Heads of the words of some sentences, and the evidence of the scores for every word: (n_words, 10).
+        """
 
     def observe(
         self,
@@ -694,7 +698,7 @@ class ParserSession:
     def offsets(self) -> NDArray[numpy.int64]: ...
     @property
     def seconds(self) -> tuple[float, float]:
-        """By group, over all threads."""
+        """Seconds by group, over all threads."""
 
     @property
     def extracted(self) -> int:
@@ -704,17 +708,17 @@ def parts_of(
     offsets: NDArray[numpy.int64], examples: NDArray[numpy.int64]
 ) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64]]:
     """
-    The parts that some examples have, and where each example's begin and end among them.
+    The parts of some examples, and the bounds of each example's parts among them.
     """
 
 def any_of_each(flags: NDArray[numpy.bool_], ends: NDArray[numpy.int64]) -> NDArray[numpy.bool_]:
-    """Of each example, whether any of its flags (n_parts, K) is set."""
+    """Whether any of the flags (n_parts, K) of each example is set."""
 
 def simple_rows(
     alone: NDArray[numpy.float32], offsets: NDArray[numpy.int64], examples: NDArray[numpy.int64]
 ) -> NDArray[numpy.float32]:
     """
-    What is known of each part alone, of its neighbours; its place from both ends; its example's length.
+    Features of each part: its own, those of its neighbours, its distances from both ends, and the length.
     """
 
 def complex_rows(
@@ -725,9 +729,10 @@ def complex_rows(
     examples: NDArray[numpy.int64],
 ) -> NDArray[numpy.float32]:
     """
-    What is known and bought of each part of the examples, beside its neighbours' and the means; places; ``alone``.
+    Features of each part: evidence and state, also of its neighbours and on average, places, and ``alone``.
 
-    ``known`` has rows for the parts of these examples, the others for all parts.
+    ``known``, the evidence, has rows for the parts of these examples; ``state`` and ``alone`` have rows for all
+    parts.
     """
 
 def part_chances(
@@ -750,7 +755,7 @@ def choose(
     pace: float,
 ) -> NDArray[numpy.bool_]:
     """
-    Of each example's items above the threshold, the best share ``pace``, rounded up, at least one: (n_parts, K).
+    Choose the best share ``pace`` of each example's items above the threshold, rounded up, at least one: (n_parts, K).
     """
 
 def afford(
@@ -762,7 +767,7 @@ def afford(
     costs: NDArray[numpy.float64],
 ) -> NDArray[numpy.bool_]:
     """
-    Of what is chosen, the best that each example can afford, ``per_part`` for each of its parts: (n_parts, K).
+    Restrict the chosen items to the best ones that each example can afford, ``per_part`` for each of its parts: (n_parts, K).
     """
 
 class OnlineLearner:
@@ -799,7 +804,7 @@ class OnlineLearner:
         """Return weights and intercept, or their average over time."""
 
     def state(self) -> dict[str, Any]:
-        """Everything that training has changed."""
+        """Return everything that training has changed."""
 
     def restore(self, state: dict[str, Any]) -> None:
         """
@@ -825,13 +830,13 @@ class OnlineLearner:
     @property
     def audits(self) -> NDArray[numpy.int64]:
         """
-        Audited rows, those stopped, those needed, those stopped although needed; by class: shape (2, 4).
+        Numbers by class of audited rows, and of those among them that were stopped, needed, or both; shape (2, 4).
         """
 
     @property
     def ranges(self) -> tuple[str, str]:
         """
-        Each class's constant boundary: it "holds", knows "no spread", or was moved to stop "at once" or "seldom".
+        State of each class's constant boundary: its formula "holds", there is "no spread", or the level was clamped and stops rows "at once" or "seldom".
         """
 
     @property
@@ -848,18 +853,19 @@ class OnlineLearner:
         negative_weight: float,
         positive_weight: float,
         shuffle: int | None,
-        settled: NDArray[numpy.uint8] | None = None,
-        skips_settled: bool = False,
+        unchanged: NDArray[numpy.uint8] | None = None,
+        skips_unchanged: bool = False,
     ) -> float:
         """
         Run one epoch, in the rows' order or shuffled by a seed, and return the sum of the losses seen.
 
-        Whether a row called for an update is noted in ``settled``. Rows that did not may be skipped.
+        ``unchanged`` receives 1 for each row that needs no update, else 0. With ``skips_unchanged``, rows with a 1 are
+        skipped.
         """
 
     def judge(self, rows: Rows, average: bool, width: float) -> tuple[NDArray[numpy.float64], NDArray[numpy.int64]]:
         """
-        Margins of dense rows of unknown class, each left once its sign is clear, and the features read of each.
+        Margins of dense rows of unknown class, which stop once their sign is clear, and the number of features read of each.
         """
 
 class Stumps:
@@ -903,7 +909,7 @@ class BoostingLearner:
         """Return weights and intercept, or their average over time."""
 
     def state(self) -> dict[str, Any]:
-        """Everything that training has changed."""
+        """Return everything that training has changed."""
 
     def restore(self, state: dict[str, Any]) -> None:
         """
@@ -929,13 +935,13 @@ class BoostingLearner:
     @property
     def audits(self) -> NDArray[numpy.int64]:
         """
-        Audited rows, those stopped, those needed, those stopped although needed; by class: shape (2, 4).
+        Numbers by class of audited rows, and of those among them that were stopped, needed, or both; shape (2, 4).
         """
 
     @property
     def ranges(self) -> tuple[str, str]:
         """
-        Each class's constant boundary: it "holds", knows "no spread", or was moved to stop "at once" or "seldom".
+        State of each class's constant boundary: its formula "holds", there is "no spread", or the level was clamped and stops rows "at once" or "seldom".
         """
 
     @property
@@ -953,13 +959,14 @@ class BoostingLearner:
         negative_weight: float,
         positive_weight: float,
         shuffle: int | None,
-        settled: NDArray[numpy.uint8] | None = None,
-        skips_settled: bool = False,
+        unchanged: NDArray[numpy.uint8] | None = None,
+        skips_unchanged: bool = False,
     ) -> float:
         """
         Run one epoch, in the rows' order or shuffled by a seed, and return the sum of the losses seen.
 
-        Whether a row called for an update is noted in ``settled``. Rows that did not may be skipped.
+        ``unchanged`` receives 1 for each row that needs no update, else 0. With ``skips_unchanged``, rows with a 1 are
+        skipped.
         """
 
     def judge(
@@ -978,18 +985,18 @@ class BoostingLearner:
         negative_weight: float,
         positive_weight: float,
         done: int,
-        settled: NDArray[numpy.uint8] | None = None,
-        skips_settled: bool = False,
+        unchanged: NDArray[numpy.uint8] | None = None,
+        skips_unchanged: bool = False,
     ) -> tuple[int, float, NDArray[numpy.uint8]]:
         """
-        Continue with a table's rows while their votes are available: rows done, losses seen, units that the other rows need.
+        Continue with a table's rows while their votes are available. Return the number of rows done, the sum of their losses, and the units that the other rows need.
         """
 
     def judge_votes(
         self, votes: Rows, available: NDArray[numpy.uint8], average: bool, width: float | None
     ) -> tuple[bool, NDArray[numpy.float64], NDArray[numpy.int64], NDArray[numpy.uint8]]:
         """
-        As `judge`, for a table: whether all votes that a row needs are available, margins, hypotheses seen, requested units.
+        Return whether all votes that the rows need are available, margins, numbers of hypotheses requested, and requested units.
         """
 
     @property

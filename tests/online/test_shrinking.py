@@ -111,7 +111,7 @@ def test_tolerance_is_checked_after_full_epochs():
     assert clone(model).set_params(shrinking=np.False_).fit(X, Y).n_iter_ == whole.n_iter_
 
 
-def test_rows_without_weight_are_never_settled():
+def test_rows_without_weight_do_not_count():
     weight = np.random.default_rng(2).integers(0, 2, len(X)).astype(float)
     common = {"average": False, "shrinking": True, "max_iter": 7, **FULL}
     some = AttentivePerceptron(**common).fit(X, Y, sample_weight=weight)
@@ -141,16 +141,16 @@ def test_a_state_whose_average_began_elsewhere_is_refused():
             learner.restore(state | {"clock": clock})
 
 
-def test_what_is_settled_is_checked():
+def test_the_array_of_unchanged_rows_is_checked():
     model = AttentivePerceptron(max_iter=1, **FULL).fit(X, Y)
     learner, rows = model.problems_[0].learner, _core.Rows.dense(X)
     positive = (Y > 0).astype(np.uint8)
-    for settled, skips, message in (
+    for unchanged, skips, message in (
         (np.zeros(5, np.uint8), False, "one entry for every row"),
         (None, True, "must be given"),
     ):
         with pytest.raises(ValueError, match=message):
-            learner.train(rows, positive, None, 1.0, 1.0, None, settled, skips)
+            learner.train(rows, positive, None, 1.0, 1.0, None, unchanged, skips)
     read_only = np.zeros(len(X), np.uint8)
     read_only.flags.writeable = False
     with pytest.raises(TypeError):

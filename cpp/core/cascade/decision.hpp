@@ -1,8 +1,10 @@
 // Decision rules: how the scores of the wrapped model, or estimates of them, become labels.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "core/common.hpp"
 
@@ -51,6 +53,16 @@ struct Decision {
             return best.code;
         }
         return decide_votes(f, error, work);
+    }
+
+    // The same for n rows of scores (n, n_outputs).
+    template <class T>
+    void decide_all(const T* scores, std::int64_t n, double error, std::int32_t* codes) const {
+        std::vector<double> row(static_cast<std::size_t>(n_outputs())), work(static_cast<std::size_t>(n_classes));
+        for (std::int64_t i = 0; i < n; ++i) {
+            std::copy_n(scores + i * n_outputs(), n_outputs(), row.begin());
+            codes[i] = decide(row.data(), error, work.data());
+        }
     }
 
 private:

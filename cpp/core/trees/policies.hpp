@@ -4,7 +4,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
+#include <span>
 #include <vector>
+
+#include "core/interruption.hpp"
+#include "core/trees/forest.hpp"
 
 namespace wald::policies {
 
@@ -85,6 +90,123 @@ inline void afford(const double* priority, const bool* lacks, std::int64_t n, co
         running += costs[i % n_groups];
         chosen[i] = running <= left;
     }
+}
+
+// The parts of some examples: those of example i start at first[i], and have the rows [ends[i], ends[i + 1]) of the
+// output.
+struct Spans {
+    std::span<const std::int64_t> first, ends;
+
+    std::size_t size() const { return first.size(); }
+    std::int64_t length(std::size_t i) const { return ends[i + 1] - ends[i]; }
+    std::int64_t longest() const {
+        std::int64_t most = 0;
+        for (std::size_t i = 0; i < size(); ++i) most = std::max(most, length(i));
+        return most;
+    }
+};
+
+// Feature vectors of parts from `alone` (all parts, n_alone).
+struct SimpleRows {
+    const float* alone;
+    std::int64_t n_alone;
+    Spans examples;
+
+    std::int64_t width() const { return Example::width(n_alone, false, 0); }
+    void write(float* out) const {
+        for (std::size_t i = 0; i < examples.size(); ++i) {
+            const Example x{alone + examples.first[i] * n_alone, n_alone, nullptr, nullptr, 0, examples.length(i)};
+            for (std::int64_t t = 0; t < x.length; ++t) out = x.row(t, out);
+        }
+    }
+};
+
+// Feature vectors of parts from the evidence of the examples' parts (rows, n_known), and the state (all parts,
+// n_groups) and `alone` (all parts, n_alone) of all parts.
+struct ComplexRows {
+    const float* known;
+    std::int64_t n_known;
+    const bool* state;
+    std::int64_t n_groups;
+    const float* alone;
+    std::int64_t n_alone;
+    Spans examples;
+
+    std::int64_t width() const { return Example::width(n_known + n_groups, true, n_alone); }
+
+    void write(float* out) const {
+        each([&](const Example& x, std::int64_t t, std::int64_t row, bool) { x.row(t, out + row * width()); });
+    }
+
+    // Writes the logarithm of the probability that the forest gives each row; -infinity for parts that lack no group.
+    // Returns whether all rows are finite; it stops at the first one that is not.
+    bool chances(const Forest& forest, double* out) const {
+        const std::int64_t n = examples.ends.back();
+        std::fill_n(out, n, -std::numeric_limits<double>::infinity());
+        bool finite = true;
+        {
+            Forest::Batch batch(forest, width());
+            std::vector<float> row(static_cast<std::size_t>(width()));
+            each([&](const Example& x, std::int64_t t, std::int64_t at, bool lacks) {
+                if (!lacks || !finite) return;
+                x.row(t, row.data());
+                finite = std::all_of(row.begin(), row.end(), [](float v) { return std::isfinite(v); });
+                if (finite) batch.add(row.data(), out + at);
+            });
+        }
+        std::transform(out, out + n, out, Forest::log_probability);
+        return finite;
+    }
+
+private:
+    // Calls visit(example, part, row, whether the part lacks a group) for every part.
+    template <class Visit>
+    void each(const Visit& visit) const {
+        const std::int64_t n_near = n_known + n_groups;
+        std::vector<float> near(static_cast<std::size_t>(examples.longest() * n_near)),
+            mean(static_cast<std::size_t>(n_near));
+        for (std::size_t i = 0; i < examples.size(); ++i) {
+            give_way();
+            const std::int64_t length = examples.length(i), first = examples.first[i], begin = examples.ends[i];
+            const bool* const bought = state + first * n_groups;
+            for (std::int64_t t = 0; t < length; ++t)
+                std::copy_n(bought + t * n_groups, n_groups,
+                            std::copy_n(known + (begin + t) * n_known, n_known, near.data() + t * n_near));
+            means(near.data(), length, n_near, mean.data());
+            const Example x{near.data(), n_near, mean.data(), alone == nullptr ? nullptr : alone + first * n_alone,
+                            n_alone,     length};
+            for (std::int64_t t = 0; t < length; ++t)
+                visit(x, t, begin + t,
+                      !std::all_of(bought + t * n_groups, bought + (t + 1) * n_groups, [](bool b) { return b; }));
+        }
+    }
+};
+
+// `choose` for the items of each example: example i has the parts [ends[i], ends[i + 1]), with n_groups items each.
+inline void choose_each(const double* priority, const bool* lacks, std::span<const std::int64_t> ends,
+                        std::int64_t n_groups, double threshold, double pace, bool* out) {
+    std::vector<std::int64_t> found;
+    for (std::size_t i = 0; i + 1 < ends.size(); ++i) {
+        const std::int64_t first = ends[i] * n_groups, n = (ends[i + 1] - ends[i]) * n_groups;
+        choose(priority + first, lacks + first, n, threshold, pace, found, out + first);
+    }
+}
+
+// `afford` for each example, which may spend `per_part` for each of its parts.
+inline void afford_each(const double* priority, const bool* lacks, std::span<const std::int64_t> ends,
+                        const double* costs, std::int64_t n_groups, double per_part, bool* chosen) {
+    std::vector<std::int64_t> found;
+    for (std::size_t i = 0; i + 1 < ends.size(); ++i) {
+        const std::int64_t first = ends[i] * n_groups, length = ends[i + 1] - ends[i];
+        afford(priority + first, lacks + first, length * n_groups, costs, n_groups,
+               per_part * static_cast<double>(length), found, chosen + first);
+    }
+}
+
+// Whether any flag (parts, n_groups) of each example is set.
+inline void any_of_each(const bool* flags, std::span<const std::int64_t> ends, std::int64_t n_groups, bool* out) {
+    for (std::size_t i = 0; i + 1 < ends.size(); ++i)
+        out[i] = std::any_of(flags + ends[i] * n_groups, flags + ends[i + 1] * n_groups, [](bool b) { return b; });
 }
 
 }  // namespace wald::policies

@@ -283,7 +283,7 @@ class AttentiveClassifier(LinearClassifierMixin, AttentionParameters):
     def _epochs(self, problem: Problem, k: int, rows: _core.Rows, labels: Labels) -> int:
         n_rows = len(labels.positive)
         if self.shrinking:
-            labels = labels._replace(inactive=np.zeros(n_rows, dtype=np.uint8))
+            labels = labels._replace(unchanged=np.zeros(n_rows, dtype=np.uint8))
         best, best_epoch = np.inf, 0
         for epoch in range(1, self.max_iter + 1):
             skips = bool(self.shrinking) and epoch % _FULL_EPOCH_EVERY != 1
@@ -291,7 +291,7 @@ class AttentiveClassifier(LinearClassifierMixin, AttentionParameters):
                 (problem.settings["seed"] * 0x9E3779B97F4A7C15 + 4 * self._epoch[k]) & _WORD if self.shuffle else None
             )
             self._epoch[k] += 1
-            loss = self._train(problem, k, rows, labels._replace(skips_inactive=skips), seed)
+            loss = self._train(problem, k, rows, labels._replace(skips_unchanged=skips), seed)
             if self.tol is None or skips:  # only losses over all rows can be compared
                 continue
             if loss <= best - self.tol * n_rows:

@@ -155,8 +155,8 @@ class Voters:
                 if done == len(ids):
                     break
                 votes.evaluate(wanted)
-            if labels.inactive is not None and some.inactive is not None:
-                labels.inactive[ids] = some.inactive
+            if labels.unchanged is not None and some.unchanged is not None:
+                labels.unchanged[ids] = some.unchanged
             problem.evaluated += int(votes.answers.known.sum())
             costs = problem.settings["costs"]
             per_member = votes.answers.known.sum(axis=0)

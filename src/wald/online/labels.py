@@ -9,23 +9,23 @@ from numpy.typing import NDArray
 
 
 class Labels(NamedTuple):
-    """Which rows are positive and which are inactive, and the weights of the rows and of the two classes.
+    """Which rows are positive and which are unchanged, and the weights of the rows and of the two classes.
 
-    A row is inactive if it called for no update when it was last read. An epoch writes this into ``inactive`` if it is
-    an array, and skips inactive rows if ``skips_inactive`` is True.
+    A row is unchanged if it called for no update when it was last read. An epoch writes this into ``unchanged`` if it is
+    an array, and skips unchanged rows if ``skips_unchanged`` is True.
     """
 
     positive: NDArray[np.uint8]
     sample_weight: NDArray[np.float64] | None
     class_weight: tuple[float, float]
-    inactive: NDArray[np.uint8] | None = None
-    skips_inactive: bool = False
+    unchanged: NDArray[np.uint8] | None = None
+    skips_unchanged: bool = False
 
     def take(self, ids: NDArray[np.intp] | slice) -> Labels:
         """Return the labels of these rows."""
         weight = None if self.sample_weight is None else self.sample_weight[ids]
-        inactive = None if self.inactive is None else self.inactive[ids]
-        return self._replace(positive=self.positive[ids], sample_weight=weight, inactive=inactive)
+        unchanged = None if self.unchanged is None else self.unchanged[ids]
+        return self._replace(positive=self.positive[ids], sample_weight=weight, unchanged=unchanged)
 
     @property
     def given(self) -> tuple[NDArray[np.uint8], NDArray[np.float64] | None, float, float]:
@@ -35,4 +35,4 @@ class Labels(NamedTuple):
     @property
     def shrinking(self) -> tuple[NDArray[np.uint8] | None, bool]:
         """Inactive rows, and whether to skip them, as compiled learners take them."""
-        return (self.inactive, self.skips_inactive)
+        return (self.unchanged, self.skips_unchanged)
