@@ -168,8 +168,8 @@ class BudgetCurveDisplay(CurveDisplay):
             examples. When None: thresholds at even quantiles of the priorities, which is faster; with
             ``spend="each"``, even budgets.
         against : {"share", "cost", "time"}, default="cost"
-            The quantity to draw losses against: the share of the costly features that was bought; the mean cost of a part; or
-            microseconds a part, measured now, of extraction, policy and every inference (examples are opened anew for
+            The quantity to draw losses against: the share of the costly features that was bought; the mean cost of a
+            part; or microseconds a part, measured now, of extraction, policy and every inference (examples are opened anew for
             every point, three times, of which the median counts).
         measure : {"accuracy", "loss"}, default="accuracy"
         confidence : float, default=0.95

@@ -62,7 +62,7 @@ class SavedModel(ClassifierMixin, BaseEstimator):
 
     @classmethod
     def of(cls, model: AdditiveModel, plan: Plan, fingerprint: str, n_jobs: int | None) -> Self:
-        """Stand in for a model's estimator; terms are packed in the plan's order, so that the classifier shares them."""
+        """Stand in for a model's estimator; terms are packed in the plan's order, to be shared."""
         saved = cls(fingerprint, n_jobs)
         saved._model, saved._plan = replace(model, estimator=None, leaf=None, steps=()), plan
         saved._compile()
@@ -112,7 +112,8 @@ class SavedModel(ClassifierMixin, BaseEstimator):
         -------
         float64 ndarray of shape (n_rows,), (n_rows, n_classes) or (n_rows, n_classes * (n_classes - 1) / 2)
             Two classes; one score per class; one score per pair of classes, in the order of
-            ``SVC(decision_function_shape="ovo")``. They are those of the innermost model, before any threshold or calibration.
+            ``SVC(decision_function_shape="ovo")``. They are those of the innermost model, before any threshold or
+            calibration.
         """
         scores = self._scores(X)
         return scores[:, 0] if self._model.decision.n_outputs == 1 else scores
