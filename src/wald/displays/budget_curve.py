@@ -169,8 +169,8 @@ class BudgetCurveDisplay(CurveDisplay):
             ``spend="each"``, even budgets.
         against : {"share", "cost", "time"}, default="cost"
             The quantity to draw losses against: the share of the costly features that was bought; the mean cost of a
-            part; or microseconds a part, measured now, of extraction, policy and every inference (examples are opened anew for
-            every point, three times, of which the median counts).
+            part; or microseconds a part for extraction, policy and every inference, measured in this call (the median
+            of three runs for every point, each of which opens the examples anew).
         measure : {"accuracy", "loss"}, default="accuracy"
         confidence : float, default=0.95
             Confidence of the intervals.
