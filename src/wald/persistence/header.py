@@ -21,7 +21,7 @@ _WORDS = {math.inf: "inf", -math.inf: "-inf"}
 
 
 class FileFormatError(ValueError):
-    """A file is not one of wald's, is damaged, or contradicts itself. The message says what is wrong, and where.
+    """A file is no file of wald's, is damaged, or says something that cannot be. The message says what and where.
 
     Examples
     --------

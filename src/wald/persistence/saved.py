@@ -17,7 +17,7 @@ from ..plan import Plan
 
 
 class SavedModel(ClassifierMixin, BaseEstimator):
-    """Full model from a file, without the estimator that was wrapped.
+    """The full model of a file, without the estimator that it was read from.
 
     After `load`, ``estimator_`` of a classifier is a `SavedModel` if the file does not describe the estimator: in files
     of format 1, and where `save` warned. It evaluates every term in float64 with the engine's own arithmetic, and
