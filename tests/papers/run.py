@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Iterable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from wald import papers
@@ -28,6 +30,22 @@ def run_quick(name: str, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path
 def records_of(folder: Path, table: str) -> list[dict[str, str]]:
     with (folder / f"{table}.csv").open(newline="", encoding="utf-8") as file:
         return list(csv.DictReader(file))
+
+
+def assert_numbers_are_finite(lines: list[dict[str, str]], *, words: set[str]) -> None:
+    """Check that no line has surplus cells, and that every column outside ``words`` holds finite numbers."""
+    for line in lines:
+        assert None not in line
+        assert all(np.isfinite(float(value)) for column, value in line.items() if column not in words)
+
+
+def assert_page_is_complete(folder: Path, tables: Iterable[str], pictures: Iterable[str]) -> None:
+    """Check that the page links to every table and picture, that the files exist, and that no figure is NaN."""
+    page = (folder / "findings.md").read_text("utf-8")
+    for name in (*(f"{table}.csv" for table in tables), *(f"{picture}.png" for picture in pictures)):
+        assert f"({name})" in page
+        assert (folder / name).is_file()
+    assert "nan" not in page
 
 
 def assert_drawn_twice(folder: Path, picture: str) -> None:

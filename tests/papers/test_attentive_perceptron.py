@@ -11,7 +11,13 @@ from sklearn.datasets import load_digits
 
 pytest.importorskip("matplotlib")
 
-from papers.run import assert_drawn_twice, records_of, run_quick
+from papers.run import (
+    assert_drawn_twice,
+    assert_numbers_are_finite,
+    assert_page_is_complete,
+    records_of,
+    run_quick,
+)
 
 from wald import papers
 from wald.online import AttentivePerceptron
@@ -218,10 +224,7 @@ def written(dense, csr, tmp_path_factory) -> tuple[Path, str]:
 @pytest.mark.parametrize("name", TABLES)
 def test_tables_parse(written, name):
     lines = records_of(written[0], name)
-    words = {"data", "task", "reading", "rule", "order", "variance", "regime", "error"}
-    for line in lines:
-        assert None not in line
-        assert all(np.isfinite(float(value)) for column, value in line.items() if column not in words)
+    assert_numbers_are_finite(lines, words={"data", "task", "reading", "rule", "order", "variance", "regime", "error"})
     if name != "tasks":
         assert {line["seed"] for line in lines} == {"0", "1"}
 
@@ -248,10 +251,7 @@ def test_the_page_holds_every_claim_with_a_verdict(written):
         assert line.split(" | ")[-1].startswith(("holds", "does not hold"))
     for said in ("quick run", "2 seeds", "The settings chosen", "interval of the audits holds the true error"):
         assert said in page
-    for name in (*(f"{t}.csv" for t in TABLES), *(f"{p}.png" for p in PICTURES)):
-        assert f"({name})" in page
-        assert (folder / name).is_file()
-    assert "nan" not in page
+    assert_page_is_complete(folder, TABLES, PICTURES)
     assert "17/17" in screen
 
 

@@ -11,7 +11,13 @@ from sklearn.utils import Bunch
 
 pytest.importorskip("matplotlib")
 
-from papers.run import assert_drawn_twice, records_of, run_quick
+from papers.run import (
+    assert_drawn_twice,
+    assert_numbers_are_finite,
+    assert_page_is_complete,
+    records_of,
+    run_quick,
+)
 
 from wald.datasets import make_chains, make_trees
 from wald.papers import resource_constrained
@@ -71,10 +77,9 @@ def written(tmp_path_factory) -> tuple[Path, str]:
 @pytest.mark.parametrize("name", TABLES)
 def test_tables_parse(written, name):
     lines = records_of(written[0], name)
-    words = {"data", "policy", "spend", "search", "subset", "filter", "status", "margin"}
-    for line in lines:
-        assert None not in line
-        assert all(np.isfinite(float(value)) for column, value in line.items() if column not in words)
+    assert_numbers_are_finite(
+        lines, words={"data", "policy", "spend", "search", "subset", "filter", "status", "margin"}
+    )
     if name in ("curves", "depths", "parsed"):
         assert {line["seed"] for line in lines} == {"0", "1"}
 
@@ -121,10 +126,7 @@ def test_the_page_holds_every_claim_with_a_verdict(written):
         assert len(line.split(" | ")) == 4
     for said in ("quick run", "2 seeds", "Likely arcs", "A certificate on OCR promises"):
         assert said in page
-    for name in (*(f"{t}.csv" for t in TABLES), *(f"{p}.png" for p in PICTURES)):
-        assert f"({name})" in page
-        assert (folder / name).is_file()
-    assert "nan" not in page
+    assert_page_is_complete(folder, TABLES, PICTURES)
     assert "reached**" not in page  # verdicts are on the paper's claims alone
     assert "17/17" in screen
 

@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("matplotlib")
 
-from papers.run import assert_drawn_twice, records_of, run_quick
+from papers.run import assert_drawn_twice, assert_page_is_complete, records_of, run_quick
 
 from wald import papers
 from wald.papers import focus_of_attention
@@ -76,10 +76,7 @@ def test_the_page_holds_every_claim_with_a_verdict(written):
     assert "quick run" in page
     assert "2 seeds" in page
     assert "reached**" not in page  # verdicts are on the paper's claims alone
-    for name in (*(f"{t}.csv" for t in TABLES), *(f"{p}.png" for p in PICTURES)):
-        assert f"({name})" in page
-        assert (folder / name).is_file()
-    assert "nan" not in page
+    assert_page_is_complete(folder, TABLES, PICTURES)
     assert "inf" not in page.replace("infinite", "")
 
 

@@ -1,4 +1,4 @@
-"""What a predictor under a budget bought of examples, round by round, and what it answered before and after."""
+"""The costly features that a budgeted predictor bought, round by round, and its answers before and after."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ class Work:
     y
         Their true answers; None: the answers with everything bought.
     against : {"share", "cost", "time"}
-        What counts as cost.
+        The quantity on the cost axis.
     caller : str
         For errors.
     """
@@ -69,7 +69,7 @@ class Work:
         return sorted(found, key=lambda point: point.cost)
 
     def point_in_use(self) -> Point | None:
-        """What a predictor does with its own threshold; None for a policy."""
+        """Measure a predictor at its own threshold; None for a policy."""
         used = self.in_use
         return None if used is None else self._measured(lambda session: used._acquire(session, used.threshold_), used)
 

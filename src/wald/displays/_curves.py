@@ -1,4 +1,4 @@
-"""What curves over costs have in common: the curve, the setting in use, the certified bound and the legend."""
+"""Common parts of curves over costs: the curve, the setting in use, the certified bound and the legend."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all displays do alike: require matplotlib, check the estimator and the rows, and make axes."""
+"""Common steps of all displays: require matplotlib, check the estimator and the rows, and make axes."""
 
 from __future__ import annotations
 

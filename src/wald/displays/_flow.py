@@ -20,7 +20,7 @@ _LONGEST = 18
 
 @dataclass
 class Example:
-    """What is drawn of one example: words or images of its parts, rounds, and rows of answers.
+    """The drawn content of one example: words or images of its parts, rounds, and rows of answers.
 
     ``marked`` says, for each row of answers, which answers stand out.
     """

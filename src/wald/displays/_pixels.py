@@ -48,7 +48,7 @@ def pixels_of(model: AdditiveModel, caller: str) -> Terms:
 
 
 def contributions(model: AdditiveModel, plan: Plan, values: Floats, stage: int, code: int) -> Floats:
-    """What every pixel read up to a stage adds to an answer in the estimate; NaN for the others."""
+    """Contribution of every pixel read up to a stage to the estimate of an answer; NaN for the other pixels."""
     weights, which = model.terms.coef, np.arange(model.terms.n_terms)
     if stage < plan.n_stages:
         weights, which = plan.readouts[stage].weights, plan.terms[: plan.stage_terms[stage]]

@@ -68,5 +68,5 @@ def name_of(estimator: EarlyExitClassifier) -> str:
 
 
 def unit_of(estimator: EarlyExitClassifier) -> str:
-    """What the costs of the plan count, in words."""
+    """Name the unit of the plan's costs."""
     return model_of(estimator).terms.unit_name if estimator.feature_costs is None else "feature cost"

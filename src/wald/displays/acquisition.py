@@ -1,4 +1,4 @@
-"""Which parts of examples got costly features, and how that changed their answers."""
+"""A display of the parts that got costly features, and of how these changed the answers."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ class AcquisitionDisplay(Display):
         group : str, default=None
             The costly group to show; of each part the one that came first when None.
         part : str, default="part"
-            What a part is called, such as "letter" or "word".
+            Name of a part, such as "letter" or "word".
         name : str, default=None
             For the legend.
         ax : matplotlib Axes or sequence of n_examples Axes, default=None
@@ -254,7 +254,7 @@ class AcquisitionDisplay(Display):
         return self
 
     def _examples(self) -> list[Any]:
-        """What is drawn of each example."""
+        """The drawn content of each example."""
         from ._flow import Example
 
         examples = []

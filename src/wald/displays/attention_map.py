@@ -1,4 +1,4 @@
-"""Which pixels of an image were read before its answer was clear."""
+"""A display of the pixels of an image that were read before its answer was clear."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ class AttentionMapDisplay(Display):
             Colour pixels by their place in the order, or by what they add to the answer in the estimate on which the
             row left: the readout's weight times the pixel's value.
         unit : str, default=None
-            What costs count; "pixels", or the user's feature costs, when None.
+            Unit of the costs; "pixels", or the user's feature costs, when None.
         name : str, default=None
             Name of the predictor, written on the left.
         ax : matplotlib Axes or sequence of n_images Axes, default=None

@@ -34,7 +34,7 @@ class BudgetCurveDisplay(CurveDisplay):
     Parameters
     ----------
     cost : array-like of shape (n_points,)
-        What was spent at every setting, as ``against`` says.
+        Spending at every setting, in the quantity that ``against`` names.
     loss : array-like of shape (n_points,)
         Mean loss of a part.
     interval : array-like of shape (n_points, 2) or None, default=None
@@ -48,17 +48,17 @@ class BudgetCurveDisplay(CurveDisplay):
     risk : float or None, default=None
         Certified bound of what a part loses against all features, at the threshold in use.
     confidence : float, default=0.95
-        Of the intervals.
+        Confidence of the intervals.
     against : {"share", "cost", "time"}, default="cost"
         What ``cost`` is: the share of the costly features that was bought, the mean cost of a part, or microseconds.
     measure : {"accuracy", "loss"}, default="accuracy"
-        What is drawn; accuracy is 1 less the loss.
+        The quantity to draw; accuracy is 1 less the loss.
     compared_with : {"truth", "all features"}, default="truth"
-        What answers are compared with.
+        The reference that answers are compared with.
     part : str, default="part"
-        What a part is called, on the axes.
+        Name of a part, on the axes.
     unit : str or None, default=None
-        What costs count, for ``against="cost"``.
+        Unit of the costs, for ``against="cost"``.
     name : str or None, default=None
         Name of the policy, for the legend.
 
@@ -74,7 +74,7 @@ class BudgetCurveDisplay(CurveDisplay):
     levels_ : list of matplotlib Line2D
         All features and the cheap group alone; without those that the axes have already from another display.
     bound_ : matplotlib Line2D or None
-        What the certificate bounds; None where there is no certificate, or the axes have the same line already.
+        The certified bound; None where there is no certificate, or the axes have the same line already.
 
     Examples
     --------
@@ -168,20 +168,20 @@ class BudgetCurveDisplay(CurveDisplay):
             examples. When None: thresholds at even quantiles of the priorities, which is faster; with
             ``spend="each"``, even budgets.
         against : {"share", "cost", "time"}, default="cost"
-            What to draw losses against: the share of the costly features that was bought; the mean cost of a part; or
-            microseconds a part, measured now, of extraction, policy and every inference (examples are opened anew for
-            every point, three times, of which the median counts).
+            The quantity to draw losses against: the share of the costly features that was bought; the mean cost of a
+            part; or microseconds a part for extraction, policy and every inference, measured in this call (the median
+            of three runs for every point, each of which opens the examples anew).
         measure : {"accuracy", "loss"}, default="accuracy"
         confidence : float, default=0.95
-            Of the intervals.
+            Confidence of the intervals.
         n_resamples : int, default=1000
-            Of the bootstrap; 0: no intervals.
+            Number of bootstrap resamples; 0: no intervals.
         random_state : int, RandomState instance or None, default=0
             Draws the resamples.
         part : str, default="part"
-            What a part is called, such as "letter" or "word".
+            Name of a part, such as "letter" or "word".
         unit : str, default=None
-            What costs count, for ``against="cost"``; if the predictor's costs are times, "µs" when None.
+            Unit of the costs, for ``against="cost"``; if the predictor's costs are times, "µs" when None.
         name : str, default=None
             For the legend; the class of the policy when None.
         ax : matplotlib Axes, default=None
@@ -260,12 +260,12 @@ class BudgetCurveDisplay(CurveDisplay):
         Parameters
         ----------
         y_true : sequence of n_examples arrays of shape (length,)
-            What answers are compared with.
+            The reference that answers are compared with.
         y_pred : sequence of n_points such sequences
             Answers at every setting.
         cost : array-like of shape (n_points,) or (n_points, n_examples)
-            What a part cost on average at every setting; or what all parts of each example cost together, as
-            ``BudgetedPredictor.predict(X, return_cost=True)`` has it.
+            Mean cost of a part at every setting; or the cost of all parts of each example together, as
+            ``BudgetedPredictor.predict(X, return_cost=True)`` returns it.
         y_full, y_cheap : sequence of n_examples arrays, default=None
             Answers with all features, and with the cheap group alone.
         against, measure, compared_with, confidence

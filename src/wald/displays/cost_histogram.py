@@ -1,4 +1,4 @@
-"""What rows cost, class by class."""
+"""A display of the cost of rows, class by class."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ class CostHistogramDisplay(AxesDisplay):
     bars : array-like of shape (n_bars, 2)
         The costs between which each bar lies.
     mean, median : array-like of shape (n_classes,)
-        Of the cost per row; NaN for a class without rows.
+        Mean and median cost of a row; NaN for a class without rows.
     classes : array-like of shape (n_classes,)
-        Their names.
+        Names of the classes.
     full_cost : float or None, default=None
         Cost of a row that is evaluated in full; its bar has another colour.
     unit : str, default="cost"
-        What costs count.
+        Unit of the costs.
     name : str or None, default=None
         For the legend.
 
@@ -114,7 +114,7 @@ class CostHistogramDisplay(AxesDisplay):
         budget : float, default=None
             As in ``predict``.
         unit : str, default=None
-            What costs count; "support vectors", "features" or "feature cost" when None.
+            Unit of the costs; "support vectors", "features" or "feature cost" when None.
         name : str, default=None
             For the legend.
         ax : matplotlib Axes, default=None
@@ -168,13 +168,13 @@ class CostHistogramDisplay(AxesDisplay):
         y : array-like of shape (n_rows,)
             Classes of the rows.
         cost : array-like of shape (n_rows,)
-            What each row cost.
+            Cost of each row.
         n_bins : int, default=30
             If more than 40 different costs occur, they are put into this many bins, evenly spaced in their logarithm.
         full_cost : float, default=None
             Cost of a row that is evaluated in full.
         unit : str, default="cost"
-            What costs count.
+            Unit of the costs.
         name : str, default=None
             For the legend.
         ax : matplotlib Axes, default=None

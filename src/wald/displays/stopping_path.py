@@ -36,7 +36,7 @@ class StoppingPathDisplay(AxesDisplay):
     scores : array-like of shape (n_walks, T + 1)
         The estimate at each of T early stages, and the full score.
     costs : array-like of shape (T + 1,)
-        What a row has cost up to each stage.
+        Cost of a row up to each stage.
     low, high : array-like of shape (T,)
         A row leaves below ``low`` or above ``high``; infinite where that side is closed.
     stages : array-like of shape (n_walks,)
@@ -46,7 +46,7 @@ class StoppingPathDisplay(AxesDisplay):
     threshold : float or None, default=None
         The full model's threshold between its two classes; None for a confidence.
     unit : str, default="cost"
-        What costs count.
+        Unit of the costs.
     name : str or None, default=None
         Name of the predictor, for the legend.
 
@@ -124,7 +124,7 @@ class StoppingPathDisplay(AxesDisplay):
             Which rows to draw. When None: of every answer (more than two classes: of all) the first row to leave, the
             median and the last among those that leave early, and one row that goes through everything.
         unit : str, default=None
-            What costs count; "support vectors", "features" or "feature cost" when None.
+            Unit of the costs; "support vectors", "features" or "feature cost" when None.
         name : str, default=None
             For the legend; the class of the wrapped estimator when None.
         ax : matplotlib Axes, default=None

@@ -49,13 +49,13 @@ class TradeoffDisplay(CurveDisplay):
     risk : float or None, default=None
         Promised bound of the disagreement in use, with the certificate's confidence.
     confidence : float, default=0.95
-        Of the interval, and of what a share of 0 rules out.
+        Confidence of the interval, and of the upper limit that the tick of a share of 0 gives.
     full_cost : float or None, default=None
         Cost of a row that is evaluated in full.
     unit : str, default="cost"
-        What costs count.
+        Unit of the costs.
     event : str, default="disagreement with full model"
-        What is counted, for the axis.
+        Name of the counted event, for the axis.
     name : str or None, default=None
         Name of the predictor, for the legend.
 
@@ -145,7 +145,7 @@ class TradeoffDisplay(CurveDisplay):
             Instead let every row leave at the same stage of the plan. The difference shows what early exit adds to the
             plan.
         unit : str, default=None
-            What costs count; "support vectors", "features" or "feature cost" when None.
+            Unit of the costs; "support vectors", "features" or "feature cost" when None.
         name : str, default=None
             For the legend; the class of the wrapped estimator, and whether it is ``budgeted``, when None.
         ax : matplotlib Axes, default=None
@@ -232,7 +232,7 @@ class TradeoffDisplay(CurveDisplay):
         y_pred : array-like of shape (n_rows,) or (n_points, n_rows)
             The predictor's labels, at one setting or at several in the order of the curve.
         cost : array-like of shape (n_rows,), (n_points, 1) or (n_points, n_rows)
-            What rows cost.
+            Costs of the rows.
         confidence, full_cost, unit
             As in the class.
         name : str, default=None

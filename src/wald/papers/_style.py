@@ -24,6 +24,7 @@ __all__ = [
     "SKY",
     "draw_line",
     "legend_below",
+    "panels_in_a_row",
     "per_cent_axis",
     "write_picture",
 ]
@@ -54,6 +55,12 @@ def write_picture(folder: Path, name: str, draw: Callable[[], Figure]) -> list[P
         figure.set_layout_engine("none")  # keeps the layout of the PNG
         figure.savefig(paths[1], metadata={"Date": None})
     return paths
+
+
+def panels_in_a_row(n_panels: int, height: float) -> tuple[Figure, Any]:
+    """Make a figure as wide as the page, with panels that share the y axis."""
+    figure = Figure(figsize=(PAGE_WIDTH, height), layout="constrained")
+    return figure, figure.subplots(1, n_panels, squeeze=False, sharey=True)[0]
 
 
 def per_cent_axis(axis: Any, ticks: tuple[float, ...]) -> None:

@@ -34,9 +34,9 @@ __all__ = [
 def save(model: Any, path: str | os.PathLike[str], *, pipeline: str | None = None) -> None:
     """Save a fitted model to one file, without pickle.
 
-    The file holds the parameters and what predicting needs: of a classifier the plan, the certificate, coefficients,
-    support vectors and labels; of a parser or a chain the averaged weights; of an online learner everything that goes
-    on changing, so that `partial_fit` continues bit for bit. It is written whole or not at all, replaces what was
+    The file holds the parameters and what prediction needs: for a classifier the plan, the certificate, coefficients,
+    support vectors and labels; for a parser or a chain the averaged weights; for an online learner its whole training
+    state, so that `partial_fit` continues bit for bit. It is written whole or not at all, replaces what was
     there, and the same model gives the same bytes.
 
     Parameters
@@ -44,11 +44,11 @@ def save(model: Any, path: str | os.PathLike[str], *, pipeline: str | None = Non
     model : EarlyExitClassifier, DependencyParser, ChainClassifier, or an estimator of `wald.online`
         Fitted.
     path : str or path-like
-        Of the file; ``.wald`` is usual.
+        Path of the file; ``.wald`` is the usual ending.
     pipeline : {"skops"} or None, default=None
-        What becomes of an `EarlyExitClassifier` around a pipeline whose steps are not folded into its terms, such as
-        one that reads texts: None refuses it, ``"skops"`` puts the wrapped estimator as a whole into the file, as
-        ``skops.io.dumps`` writes it. Needs skops (``pip install 'wald[cli]'``). Other models are saved as without it.
+        How to save an `EarlyExitClassifier` around a pipeline whose steps are not folded into its terms, such as one
+        that reads texts: None refuses it; ``"skops"`` puts the whole wrapped estimator into the file, as
+        ``skops.io.dumps`` writes it, and needs skops (``pip install 'wald[cli]'``). Ignored for other models.
 
     Raises
     ------
@@ -68,10 +68,9 @@ def save(model: Any, path: str | os.PathLike[str], *, pipeline: str | None = Non
     UserWarning
         If the file cannot describe the wrapped estimator, because it is a `OneVsRestClassifier`, or a part of it is of
         a class of somebody else's or has been changed; the file is written, and needs
-        ``wald.load(path, estimator=...)`` to answer as before at ties, and with ``risk=0`` to be loaded at all. If it
-        holds types that must
-        be named to `load` as ``trusted``. If it takes more memory than `load` allows a file of its size, which then
-        needs ``max_bytes``.
+        ``wald.load(path, estimator=...)`` to answer as before at ties, and with ``risk=0`` to be loaded at all. If the
+        file holds types that must be named to `load` as ``trusted``. If the model takes more memory than `load` allows
+        a file of its size, so that `load` needs ``max_bytes``.
 
     See Also
     --------
@@ -107,9 +106,9 @@ def load(
     """Load a model that `save` wrote.
 
     It answers as the one that was saved, bit for bit. The file may come from anywhere: everything in it is checked
-    before it is used, and nothing in it is executed. No check can say whether its model is a good one. Of a
-    whole pipeline inside the file (``pipeline="skops"``), the types are checked before anything is built, and then the
-    terms of its last step. The other numbers of its steps are not: load such a file only from people you trust.
+    before it is used, and nothing in it is executed. No check can say whether its model is a good one. If
+    the file holds a whole pipeline (``pipeline="skops"``), its types are checked before anything is built, and then the
+    terms of its last step. The other numbers in its steps are not checked: load such a file only from people you trust.
 
     An `EarlyExitClassifier` hands rows that lie within rounding of a tie to the wrapped estimator. Files describe the
     classes of scikit-learn that `EarlyExitClassifier` reads, but for `OneVsRestClassifier` and for steps that are not
@@ -121,7 +120,7 @@ def load(
     Parameters
     ----------
     path : str or path-like
-        Of the file.
+        Path of the file.
     estimator : estimator, default=None
         For an `EarlyExitClassifier` only: the fitted estimator that was wrapped, in which case the classifier is the
         one that was saved in all respects. Needed for files with ``risk=0`` that do not describe it, because the
@@ -172,7 +171,7 @@ def load(
 
 
 def to_bytes(model: Any, *, pipeline: str | None = None) -> bytes:
-    """Give the content of the file that `save` would write.
+    """Return the content of the file that `save` would write.
 
     Parameters
     ----------
@@ -224,7 +223,7 @@ def _encode(model: Any, pipeline: str | None) -> tuple[dict[str, Any], Arrays]:
             )
         fields |= {"kind": kind, **KINDS[kind].encode(model, arrays)}
     stock = Stock(arrays)
-    try:  # what could not be loaded is not saved
+    try:  # a model that `load` would refuse is not saved
         _decode(Section(fields, "header"), stock)
     except FileFormatError as error:
         raise ValueError(f"This model cannot be saved: {error}.") from None
@@ -253,7 +252,7 @@ def _checked_names(trusted: Any) -> tuple[str, ...]:
 def _loaded(
     header: Section, arrays: dict[str, NDArray[Any]], room: Room, estimator: Any, where: str, trusted: Sequence[str]
 ) -> Any:
-    with np.errstate(all="ignore"):  # of numbers near the end of float64; warnings may be errors
+    with np.errstate(all="ignore"):  # numbers near the limits of float64 overflow; warnings may be errors
         found = _decode(header, Stock(arrays, room))
         if isinstance(found, Parts):
             return assemble(found, estimator, where, trusted)
@@ -263,7 +262,7 @@ def _loaded(
 
 
 def _decode(header: Section, stock: Stock) -> Any:
-    """Give a model, or the parts of an `EarlyExitClassifier`."""
+    """Decode a model, or the parts of an `EarlyExitClassifier`."""
     header.text("library")
     try:
         if "kind" not in header:

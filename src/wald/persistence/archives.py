@@ -22,13 +22,13 @@ MOST_MEMBERS = 100_000
 
 
 class UntrustedTypesError(ValueError):
-    """A file holds types that nobody trusts.
+    """A file holds types that are not trusted.
 
     Parameters
     ----------
     message : str
     names : list of str
-        Of these types.
+        Names of these types.
     """
 
     def __init__(self, message: str, names: list[str]) -> None:
@@ -37,7 +37,7 @@ class UntrustedTypesError(ValueError):
 
 
 def dump(estimator: Any) -> bytes:
-    """Give the archive of an estimator; raises ImportError where skops is missing, ValueError where it fails."""
+    """Return the archive of an estimator; raises ImportError where skops is missing, ValueError where it fails."""
     try:
         return bytes(_skops().dumps(estimator))
     except ImportError:

@@ -25,7 +25,7 @@ class Stock:
     ----------
     arrays : mapping from name to ndarray
     room : Room or None, default=None
-        What may be made of them; None: anything.
+        Memory that may be reserved; None: unlimited.
 
     Raises
     ------
@@ -37,7 +37,7 @@ class Stock:
         self._left, self.room = dict(arrays), room or Room(0, NO_END)
 
     def take(self, name: str, dtypes: Sequence[str], *shape: int | None) -> NDArray[Any]:
-        """An array of one of some dtypes and of a shape, in which None is any length."""
+        """Take an array of one of the dtypes and of a shape, in which None is any length."""
         if name not in self._left:
             raise FileFormatError(f"the array {name!r} is missing")
         array = self._left.pop(name)
@@ -50,7 +50,7 @@ class Stock:
         return array
 
     def floats(self, name: str, *shape: int | None, low: float = -math.inf, finite: bool = True) -> Floats:
-        """Numbers in float64 of at least ``low``, none of them NaN."""
+        """Take float64 numbers of at least ``low``, none of them NaN."""
         array = self.take(name, ("float64",), *shape)
         if finite and not np.isfinite(array).all():
             raise FileFormatError(f"the array {name!r} holds NaN or infinity")
@@ -61,14 +61,14 @@ class Stock:
         return array
 
     def integers(self, name: str, dtypes: Sequence[str], *shape: int | None, low: int, high: int) -> NDArray[Any]:
-        """Whole numbers from ``low`` to below ``high``."""
+        """Take whole numbers in [low, high)."""
         array = self.take(name, dtypes, *shape)
         if array.size and (array.min() < low or array.max() >= high):
             raise FileFormatError(f"the array {name!r} holds numbers outside of {low} to {high - 1}")
         return array
 
     def labels(self, name: str, dtypes: Sequence[str], *shape: int | None) -> NDArray[Any]:
-        """Texts of real characters, or an array of one of some dtypes."""
+        """Take texts without unpaired surrogates, or an array of one of the dtypes."""
         array = self._left.get(name)
         if array is None or array.dtype.kind != "U":
             return self.take(name, dtypes, *shape)
@@ -79,7 +79,7 @@ class Stock:
         return self.take(name, (array.dtype.name,), *shape)
 
     def csr(self, names: Sequence[str], n_rows: int, n_columns: int) -> sparse.csr_array:
-        """A canonical CSR array, from the names of its data, indices and indptr."""
+        """Take a canonical CSR array, given the names of its data, indices and indptr."""
         data = self.floats(names[0], None)
         indices = self.integers(names[1], INDICES, len(data), low=0, high=n_columns)
         indptr = self.integers(names[2], INDICES, n_rows + 1, low=0, high=len(data) + 1)
@@ -97,11 +97,11 @@ class Stock:
         require(holds, problem)
 
     def error(self, problem: str) -> FileFormatError:
-        """What to raise where something is wrong."""
+        """Make the error to raise."""
         return FileFormatError(problem)
 
     def done(self) -> None:
-        """Refuse what nobody took."""
+        """Refuse an array that was not taken."""
         if self._left:
             raise FileFormatError(f"there is an unknown array {min(self._left)!r}")
 

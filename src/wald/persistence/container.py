@@ -81,7 +81,7 @@ def write(path: str | os.PathLike[str], fields: Mapping[str, Any], arrays: Mappi
 
 
 def to_bytes(fields: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes:
-    """Give the content of the file that `write` would write."""
+    """Return the content of the file that `write` would write."""
     file = io.BytesIO()
     _write(file, fields, arrays)
     return file.getvalue()
@@ -103,7 +103,7 @@ def _write(file: IO[bytes], fields: Mapping[str, Any], arrays: Mapping[str, NDAr
 
 
 def read(path: str | os.PathLike[str]) -> tuple[Section, dict[str, NDArray[Any]]]:
-    """Read a file that anybody may have written.
+    """Read a file without trusting it.
 
     Nothing is allocated that the file is not large enough for.
 
@@ -129,7 +129,7 @@ def read(path: str | os.PathLike[str]) -> tuple[Section, dict[str, NDArray[Any]]
 
 
 def from_bytes(raw: bytes) -> tuple[Section, dict[str, NDArray[Any]]]:
-    """Read what `to_bytes` gave, with the checks of `read`."""
+    """Read the bytes of `to_bytes`, with the checks of `read`."""
     return _read(io.BytesIO(raw), len(raw))
 
 
@@ -177,9 +177,9 @@ class _Checked:
     ----------
     file : raw file
     start : bytes
-        What the checksum begins with.
+        Bytes that the checksum covers first.
     aside : bool
-        Whether a second thread sums up, while the next piece is read.
+        Whether a second thread computes the checksum while the next piece is read.
     """
 
     def __init__(self, file: IO[bytes], start: bytes, aside: bool) -> None:
@@ -211,7 +211,7 @@ class _Checked:
             done += n
 
     def read(self, n: int) -> bytes:
-        """Read so many bytes."""
+        """Read exactly so many bytes."""
         read = bytearray(n)
         self.fill(memoryview(read))
         return bytes(read)

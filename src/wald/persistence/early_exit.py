@@ -23,7 +23,7 @@ from .estimators import decode_names, encode_names
 from .header import FileFormatError, Section
 from .models import decode_model, encode_model
 from .parameters import check_parameters, decode_parameters, encode_parameters
-from .plans import check_promise, decode_looks, decode_plan, encode_looks, encode_plan
+from .plans import check_promise, decode_plan, decode_stage_scores, encode_plan, encode_stage_scores
 from .rebuilding import NotRebuildableError, Reader, Writer
 from .room import NO_END, Room
 from .saved import SavedModel
@@ -58,7 +58,7 @@ def encode_early_exit(owner: EarlyExitClassifier, arrays: Arrays, pipeline: str 
     }
     if whole:
         fields["n_columns"] = getattr(owner, "n_features_in_", None)
-    encode_looks(owner._validation, arrays)
+    encode_stage_scores(owner._validation, arrays)
     return fields
 
 
@@ -136,7 +136,7 @@ def require_no_preprocessing(model: AdditiveModel) -> None:
 
 
 def _fingerprint(owner: EarlyExitClassifier, model: AdditiveModel) -> str:
-    """Of the wrapped model, which must still be the one that was planned."""
+    """Compute the fingerprint of the wrapped model, and refuse a model that has changed since ``fit``."""
     if isinstance(owner.estimator_, SavedModel):
         return owner.estimator_.fingerprint
     fingerprint = model.fingerprint()
@@ -145,11 +145,11 @@ def _fingerprint(owner: EarlyExitClassifier, model: AdditiveModel) -> str:
     return fingerprint
 
 
-# ---- and back --------------------------------------------------------------------------------------------------------
+# ---- decode ----------------------------------------------------------------------------------------------------------
 
 
 class Parts:
-    """What a file says of a classifier, checked, and not yet compiled."""
+    """A classifier's parts as read from a file: checked, and not yet compiled."""
 
     def __init__(self, header: Section, stock: Stock) -> None:
         self.fingerprint = header.text("fingerprint")
@@ -167,7 +167,7 @@ class Parts:
         self.plan = decode_plan(header.section("plan"), stock, self.model)
         self.certificate: Certificate = values.decode(header.take("certificate"), stock, "certificate", Certificate)
         self.names = decode_names(header.flag("feature_names"), stock, self.n_features)
-        self.stage_scores = decode_looks(stock, self.model, self.plan)
+        self.stage_scores = decode_stage_scores(stock, self.model, self.plan)
         self.estimator = None if whole else self._rebuilt(raw, stock)
         self.room = stock.room
         header.done()
@@ -177,7 +177,7 @@ class Parts:
 
     @staticmethod
     def _archive(raw: Any, stock: Stock) -> bytes | None:
-        """The whole pipeline, where the file holds one; nothing of it is built yet."""
+        """Take the archive of a whole pipeline if the file holds one; nothing of it is built yet."""
         if not (isinstance(raw, dict) and "archive" in raw):
             return None
         section = Section(raw, "header.estimator")

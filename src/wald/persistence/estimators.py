@@ -1,4 +1,4 @@
-"""What the files of several estimators share: parameters that are plain values, and the names of features."""
+"""Parts common to several estimators' files: parameters that are plain values, and the names of features."""
 
 from __future__ import annotations
 

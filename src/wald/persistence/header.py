@@ -8,14 +8,14 @@ import re
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-#: A header may have so many bytes, brackets within brackets, and separators.
+#: Limits of a header: bytes, depth of nesting, and separators.
 MOST_BYTES, MOST_DEPTH, MOST_TOKENS = 1 << 20, 24, 1 << 17
-#: Texts may have so many characters.
+#: Characters of a text, at most.
 MOST_CHARACTERS = 1000
-#: Whole numbers that float64 can count.
+#: Up to this magnitude, float64 holds every whole number exactly.
 MOST = 2**53
 
-# A string without its end runs to the end of the header: every byte is looked at once, whatever comes.
+# An unterminated string matches up to the end of the header, so that the scan is linear whatever the bytes are.
 _TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+"?|[\[{]|[\]}]|,', re.DOTALL)
 _WORDS = {math.inf: "inf", -math.inf: "-inf"}
 
@@ -44,7 +44,7 @@ def parse(raw: bytes) -> dict[str, Any]:
     Returns
     -------
     dict
-        Of numbers that are finite, and of texts, lists and dicts.
+        Holds finite numbers, texts, lists and dicts.
 
     Raises
     ------
@@ -87,7 +87,7 @@ def render(fields: dict[str, Any]) -> bytes:
 
 
 def number(value: float) -> float | str:
-    """A number as the header holds it: JSON knows no infinity."""
+    """Convert a number for the header: infinities become texts, because JSON has none."""
     return _WORDS.get(float(value), float(value))
 
 
@@ -97,14 +97,14 @@ class Section:
     Parameters
     ----------
     fields : object
-        As parsed.
+        Parsed JSON.
     where : str
-        What to call it in messages.
+        Name of the section in messages.
 
     Raises
     ------
     FileFormatError
-        Here and from every method, if a value is missing or not what it should be.
+        Here and from every method, if a value is missing or of the wrong type.
     """
 
     def __init__(self, fields: Any, where: str) -> None:
@@ -116,33 +116,33 @@ class Section:
         return name in self._left
 
     def take(self, name: str) -> Any:
-        """A value as it is."""
+        """Take a value of any type."""
         if name not in self._left:
             raise FileFormatError(f"{self.where} has no {name!r}")
         return self._left.pop(name)
 
     def section(self, name: str) -> Section:
-        """An object."""
+        """Take an object."""
         return Section(self.take(name), f"{self.where}.{name}")
 
     def items(self, name: str) -> list[Any]:
-        """A list."""
+        """Take a list."""
         value = self.take(name)
         return value if isinstance(value, list) else self._refuse(name, "a list", value)
 
     def flag(self, name: str) -> bool:
-        """True or false."""
+        """Take a boolean."""
         value = self.take(name)
         return value if isinstance(value, bool) else self._refuse(name, "true or false", value)
 
     def integer(self, name: str, low: int = 0, high: int = MOST) -> int:
-        """A whole number from ``low`` to ``high``."""
+        """Take a whole number from ``low`` to ``high``."""
         value = self.take(name)
         good = isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
         return int(value) if good else self._refuse(name, f"a whole number from {low} to {high}", value)
 
     def number(self, name: str, low: float = -math.inf, *, finite: bool = True) -> float:
-        """A number of at least ``low``."""
+        """Take a number of at least ``low``."""
         value = self.take(name)
         for infinite, word in _WORDS.items():
             if value == word and not finite:
@@ -151,17 +151,17 @@ class Section:
         return float(value) if good else self._refuse(name, f"a number of at least {low}", value)
 
     def text(self, name: str) -> str:
-        """A short text."""
+        """Take a short text."""
         return plain_text(self.take(name), f"{self.where}.{name}")
 
     def choice(self, name: str, options: Sequence[str]) -> Any:
-        """One of some words."""
+        """Take one of the options."""
         value = self.take(name)
         good = isinstance(value, str) and value in options
         return value if good else self._refuse(name, f"one of {', '.join(options)}", value)
 
     def done(self) -> None:
-        """Refuse what nobody took."""
+        """Refuse a value that was not taken."""
         if self._left:
             raise FileFormatError(f"{self.where} has an unknown {_shown(min(self._left))}")
 
@@ -170,7 +170,7 @@ class Section:
 
 
 def plain_text(value: Any, where: str) -> str:
-    """Check that a value is a short text of real characters."""
+    """Check that a value is a short text without unpaired surrogates."""
     if not isinstance(value, str) or len(value) > MOST_CHARACTERS:
         raise FileFormatError(f"{where} should be a text of at most {MOST_CHARACTERS} characters")
     if not value.isascii() and any("\ud800" <= character <= "\udfff" for character in value):

@@ -1,4 +1,4 @@
-"""Which models a file can hold beside an `EarlyExitClassifier`, and who writes and reads them."""
+"""The kinds of models that a file can hold besides an `EarlyExitClassifier`, and their encoders and decoders."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class Kind:
     ----------
     type : type
     encode : callable
-        From a model and arrays, to be filled, to the header's fields.
+        encode(model, arrays) puts the model's arrays into ``arrays`` and returns the header's fields.
     decode : callable
-        From the header and the arrays to the model.
+        decode(header, stock) returns the model.
     """
 
     type: type

@@ -1,4 +1,4 @@
-"""A wrapped model as numbers: its terms, its decision, its classes."""
+"""Encodes a wrapped model: its terms, its decision rule and its classes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..models import AdditiveModel, Decision, families
 from .arrays import Arrays, Stock, require, text_array
 from .header import Section, number
 
-#: What the engine takes at most.
+#: Largest number of classes that the engine takes.
 MOST_CLASSES: int = _core.LIMITS["classes"]
 LABELS = ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float32", "float64")
 #: Dtypes of coefficients.
@@ -20,7 +20,7 @@ WORKING = ("float16", "float32", "float64", *LABELS[:9])
 
 
 def encode_model(model: AdditiveModel, arrays: Arrays) -> dict[str, Any]:
-    """Describe a model but for its preprocessing, and put its numbers into ``arrays``."""
+    """Describe a model without its preprocessing, and put its arrays into ``arrays``."""
     terms, decision = model.terms, model.decision
     return {
         "kind": terms.family,

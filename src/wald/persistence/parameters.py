@@ -1,4 +1,4 @@
-"""The parameters of an `EarlyExitClassifier`, but for its estimator, as JSON and arrays."""
+"""The parameters of an `EarlyExitClassifier`, except its estimator, as JSON and arrays."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ PLAIN: dict[str, Any] = {
     "n_jobs": int | None,
     "random_state": int | None,
 }
-#: Parameters that came after the first files: where a file lacks them, they have their defaults.
+#: Parameters that older files lack; they then have their defaults.
 LATER = ("n_splits",)
 
 
@@ -48,7 +48,7 @@ def encode_parameters(owner: EarlyExitClassifier, arrays: Arrays) -> dict[str, A
 
 
 def decode_parameters(section: Section, stock: Stock) -> dict[str, Any]:
-    """Give the parameters as keyword arguments, of the kinds that they must have."""
+    """Read the parameters as keyword arguments, and check their types."""
     hints = {name: hint for name, hint in PLAIN.items() if name in section or name not in LATER}
     given = {name: values.decode(section.take(name), stock, name, hint) for name, hint in hints.items()}
     given["protect"] = _decode_protect(section.take("protect"), stock)
@@ -60,7 +60,7 @@ def decode_parameters(section: Section, stock: Stock) -> dict[str, Any]:
 
 
 def check_parameters(owner: EarlyExitClassifier, classes: NDArray[Any]) -> Rule:
-    """Refuse parameters that the estimator would refuse; gives the stopping rule that they name."""
+    """Refuse parameters that the estimator would refuse; returns their stopping rule."""
     try:
         rule = checked_rule(owner)
         by_code(owner.protect, classes)
@@ -71,7 +71,7 @@ def check_parameters(owner: EarlyExitClassifier, classes: NDArray[Any]) -> Rule:
 
 
 def _encode_protect(protect: Any, arrays: Arrays) -> Any:
-    """A word as it is; risks by class as pairs of label and risk."""
+    """Keep a text as it is, and turn risks by class into pairs of label and risk."""
     if isinstance(protect, str):
         return protect
     plain = {getattr(label, "item", lambda label=label: label)(): risk for label, risk in protect.items()}

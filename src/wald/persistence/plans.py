@@ -1,4 +1,4 @@
-"""A plan, and what it saw of the rows that gave it its shape, as numbers."""
+"""Plans and their stage scores on the validation rows, as arrays and header fields."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST_STAGES, MOST_BLOCK = 10_000, 4096
 
 
 def encode_plan(plan: Plan, arrays: Arrays) -> dict[str, Any]:
-    """Describe a plan, and put its numbers into ``arrays``. The weights of all readouts are one array."""
+    """Describe a plan, and put its arrays into ``arrays``. The weights of all readouts form one array."""
     n_outputs = len(plan.readouts[0].bias) if plan.readouts else 1
     arrays |= {
         "order": plan.order,
@@ -43,7 +43,7 @@ def encode_plan(plan: Plan, arrays: Arrays) -> dict[str, Any]:
 
 
 def decode_plan(section: Section, stock: Stock, model: AdditiveModel) -> Plan:
-    """Build the plan of a model again."""
+    """Read and check the plan of a model."""
     n_terms, n_outputs = model.terms.n_terms, model.terms.n_outputs
     surrogates = _decode_surrogates(section, stock, model)
     n_surrogates = len(surrogates.vectors)
@@ -60,7 +60,7 @@ def decode_plan(section: Section, stock: Stock, model: AdditiveModel) -> Plan:
     costs = stock.floats("stage_costs", n_stages + 1, low=0.0)
     for name, column in (("stage_terms", stage_terms), ("stages", stages), ("stage_costs", costs[:-1])):
         require(np.all(column[:-1] <= column[1:]), f"the array {name!r} falls")
-    # the last cost is summed up in another order
+    # the last cost is summed in another order, and so rounded otherwise
     require(n_stages == 0 or costs[-2] <= costs[-1] * (1 + 1e-9), "the array 'stage_costs' falls at its end")
     reached = stock.floats("live", n_stages + 1, low=0.0)
     require(np.all(reached <= 1) and np.all(reached[:-1] >= reached[1:]), "the array 'live' does not fall from 1 to 0")
@@ -90,7 +90,7 @@ def decode_plan(section: Section, stock: Stock, model: AdditiveModel) -> Plan:
 
 
 def _reserve(stock: Stock, model: AdditiveModel, plan: Plan) -> None:
-    """Make sure that there is room for the terms and the stages, packed for the engine."""
+    """Reserve memory for the terms and the stages as the engine packs them."""
     terms, stage_terms = model.terms, plan.stage_terms.tolist()
     needed = terms.packed_bytes(len(plan.surrogates.vectors), plan.precision)
     stock.room.reserve(needed, terms.packed_size)
@@ -113,22 +113,22 @@ def _decode_readouts(stock: Stock, stage_terms: list[int], n_outputs: int) -> tu
     )
 
 
-# ---- what the plan saw -----------------------------------------------------------------------------------------------
+# ---- stage scores on the validation rows -----------------------------------------------------------------------------
 
 
-def encode_looks(stage_scores: StageScores, arrays: Arrays) -> None:
-    """Put what was seen into ``arrays``."""
+def encode_stage_scores(stage_scores: StageScores, arrays: Arrays) -> None:
+    """Put the stage scores of the validation rows into ``arrays``, under names that begin with "looks."."""
     for name in ("full", "scores", "codes", "confidence"):
         column = getattr(stage_scores, name)
         if column is not None:
             arrays[f"looks.{name}"] = column
 
 
-def decode_looks(stock: Stock, model: AdditiveModel, plan: Plan) -> StageScores:
-    """Give what the plan saw of the rows that gave it its shape."""
+def decode_stage_scores(stock: Stock, model: AdditiveModel, plan: Plan) -> StageScores:
+    """Read the stage scores of the validation rows."""
     n_classes = model.decision.n_classes
     full = stock.integers("looks.full", CODE, None, low=0, high=n_classes)
-    if model.decision.n_outputs == 1:  # what was seen may be NaN, which never leaves
+    if model.decision.n_outputs == 1:  # scores may be NaN; such a row never exits
         return StageScores(full=full, scores=stock.take("looks.scores", (plan.precision,), len(full), plan.n_stages))
     return StageScores(
         full=full,
@@ -138,16 +138,16 @@ def decode_looks(stock: Stock, model: AdditiveModel, plan: Plan) -> StageScores:
 
 
 def check_promise(certificate: Certificate, plan: Plan, by_proof: bool, lossless: bool) -> None:
-    """Refuse a certificate that speaks of another plan, or calls one lossless that no lossless rule has made.
+    """Refuse a certificate that belongs to another plan, or says "lossless" of a plan without a lossless rule.
 
     Parameters
     ----------
     certificate : Certificate
     plan : Plan
     by_proof : bool
-        Whether rows that are not proven go to the wrapped model itself.
+        Whether the wrapped model decides every row whose label is not proven.
     lossless : bool
-        Whether the rule is a lossless one.
+        Whether the rule is lossless.
     """
     values.check_certificate(certificate)
     early = certificate.status in ("certified", "lossless", "measured")

@@ -1,10 +1,10 @@
 """How much memory a file makes wald take: at load, and at the first prediction.
 
-The arrays of a file are as large as it is. What is made of them may be larger: sparse support vectors are packed dense,
-outputs are padded to registers, and a linear model keeps every stage's weights beside each other. Here is, for each
-kind of model, a bound on these bytes as a function of the numbers in the file. `Room` adds them up and refuses
-a file that would take too much, before anything is made of it. Rows have what they need beside that: memory
-in proportion to their number, and at most `SCRATCH` for each thread.
+The arrays of a file are as large as the file. The model in memory may be larger: sparse support vectors are packed
+dense, outputs are padded to registers, and a linear model keeps the weights of every stage. This module bounds these
+bytes for each kind of model, as a function of the numbers in the file. `Room` adds them up, and refuses a file that
+would take too much before anything is allocated. Rows take memory besides: in proportion to their number, and at most
+`SCRATCH` for each thread.
 """
 
 from __future__ import annotations
@@ -15,33 +15,33 @@ from typing import Any
 from ..utils.bytes import DOUBLE, SINGLE, padded
 from .header import FileFormatError
 
-#: A file may take so much memory whatever its size, and so many times its size. Sparse support vectors may take more:
-#: honest ones of texts, of which one in 300 is no zero, take 300 times their file.
+#: Memory allowed for any file, and as a multiple of the file's size. Sparse support vectors are allowed more: with
+#: one non-zero in 300, as texts have, they take 300 times their file.
 LEAST, TIMES, TIMES_SPARSE = 64 << 20, 64, 512
-#: For what is not bounded.
+#: The limit where memory is not bounded.
 NO_END = 1 << 62
 #: Scratch memory of a thread of the engine, unless a row alone needs more.
 SCRATCH = 12 << 20
-#: Objects of Python and of the engine around one binary problem.
+#: Bytes of Python's and the engine's objects for one binary problem.
 PROBLEM_OBJECTS = 8192
-#: Objects of Python for one text, but for its characters.
+#: Bytes of a Python text without its characters.
 TEXT_OBJECT = 100
 
 
 class Room:
-    """Adds up what is made of a file, and refuses what would be too much before it is made.
+    """Adds up the memory that a file's model takes, and refuses too much before it is allocated.
 
     Parameters
     ----------
     size : int
-        Of the file.
+        Size of the file.
     max_bytes : int or None, default=None
-        What it may take; None: as much as files of its size may.
+        Bytes that may be reserved; None: what a file of this size is allowed.
 
     Attributes
     ----------
     reserved : int
-        Bytes, as far as is known yet.
+        Bytes reserved so far.
     """
 
     def __init__(self, size: int, max_bytes: Any = None) -> None:
@@ -61,7 +61,7 @@ class Room:
         return max(LEAST, self._times * size)
 
     def holds_sparse(self) -> None:
-        """Allow more: what the file holds sparse will be dense."""
+        """Allow more: the file's sparse arrays will be dense in memory."""
         self._times = TIMES_SPARSE
 
     def reserve(self, n_bytes: int, what: str) -> None:
@@ -77,7 +77,7 @@ class Room:
 
 
 def mebibytes(n_bytes: int) -> str:
-    """As a text."""
+    """Format a number of bytes as MiB."""
     return f"{n_bytes / 2**20:,.1f} MiB".replace(",", " ")
 
 
@@ -88,12 +88,12 @@ def chain_bytes(n_labels: int, n_rows: int, n_groups: int, n_blocks: int) -> int
 
 
 def parser_bytes(n_weights: int, n_tags: int) -> int:
-    """A parser: a copy of its weights, and the longest arcs by pairs of tags."""
+    """Bytes of a parser: a copy of its weights, and the longest arcs by pairs of tags."""
     return 4 * n_weights + 32 * n_tags**2 + (4 << 20)
 
 
 def learner_bytes(n_problems: int, n_features: int, unit: int, single: bool, costs: bool) -> int:
-    """An online learner: weights and their averages, twice while they are put in place, and units of features."""
+    """Bytes of an online learner: units of features, and weights and averages, two copies of both while loading."""
     n_units = units_of(n_features, unit)
     weights = 2 * padded(n_features, SINGLE) * ((4 if single else 8) + 8) + 24 * n_features
     pieces = 3 * (12 * pieces_of(n_features, n_units, single) + 16 * n_units)
@@ -101,13 +101,13 @@ def learner_bytes(n_problems: int, n_features: int, unit: int, single: bool, cos
 
 
 def boundary_bytes(n_features: int, unit: int, single: bool, n_looks: int) -> int:
-    """What a learner's boundary keeps for each stage: weights of all pieces that it has seen."""
+    """Bytes of a learner's boundary, which keeps the weights of all pieces read so far for each stage."""
     n_pieces = pieces_of(n_features, units_of(n_features, unit), single)
     return n_pieces * (16 + 64 * 3) + n_looks * (n_pieces * (64 + 8) + 64)
 
 
 def attentive_bytes(n_features: int, unit: int, single: bool, n_rows: int) -> int:
-    """What the first attentive prediction fits on audited rows: sums by piece and by unit, and a regression."""
+    """Bytes of the fit at the first attentive prediction: sums by piece and by unit, and a regression."""
     n_units = units_of(n_features, unit)
     n_pieces = pieces_of(n_features, n_units, single)
     width = padded(n_units + 1, SINGLE)
@@ -116,10 +116,10 @@ def attentive_bytes(n_features: int, unit: int, single: bool, n_rows: int) -> in
 
 
 def units_of(n_features: int, unit: int) -> int:
-    """Units of features that are read together; at most."""
+    """Upper bound on the units of features that are read together."""
     return min(n_features, 130) if unit == 0 else -(-n_features // unit) + 1
 
 
 def pieces_of(n_features: int, n_units: int, single: bool) -> int:
-    """Registers that read these units; at most."""
+    """Upper bound on the registers that read these units."""
     return min(n_features, n_features // (SINGLE if single else DOUBLE) + 2 * n_units) + 1

@@ -1,4 +1,4 @@
-"""What answers in the place of a scikit-learn estimator that stayed behind."""
+"""`SavedModel`: predicts in place of an estimator that the file does not describe."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from ..plan import Plan
 class SavedModel(ClassifierMixin, BaseEstimator):
     """The full model of a file, without the estimator that it was read from.
 
-    ``estimator_`` of a classifier that `load` returned is one where the file does not describe the estimator: in files
-    of format 1, and where `save` warned so. It evaluates every term in float64 by the engine's
-    own arithmetic, and decides ties by that score, where the estimator would decide by its own rounding. A row's answer
-    depends on the row alone. There are no probabilities, and there is nothing to fit.
+    After `load`, ``estimator_`` of a classifier is a `SavedModel` if the file does not describe the estimator: in files
+    of format 1, and where `save` warned. It evaluates every term in float64 with the engine's own arithmetic, and
+    decides ties by that score, where the estimator would decide by its own rounding. A row's answer depends on the row
+    alone. There are no probabilities, and there is nothing to fit.
 
     Parameters
     ----------
     fingerprint : str
-        Of the wrapped model, when it was saved.
+        Fingerprint of the wrapped model when it was saved.
     n_jobs : int or None, default=None
-        Threads, as in joblib; at first those of the classifier.
+        Number of threads, as in joblib; initially the classifier's.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class SavedModel(ClassifierMixin, BaseEstimator):
 
     @classmethod
     def of(cls, model: AdditiveModel, plan: Plan, fingerprint: str, n_jobs: int | None) -> Self:
-        """Stand in for the estimator of a model; its terms are packed in the plan's order, so that both can share."""
+        """Stand in for a model's estimator; terms are packed in the plan's order, to be shared."""
         saved = cls(fingerprint, n_jobs)
         saved._model, saved._plan = replace(model, estimator=None, leaf=None, steps=()), plan
         saved._compile()
@@ -75,7 +75,7 @@ class SavedModel(ClassifierMixin, BaseEstimator):
             self.n_features_in_ = model.n_features_in
         self.packed: Packed = model.terms.pack(plan.terms, plan.surrogates, plan.precision)
 
-    # compiled handles do not travel, and are built anew at once
+    # compiled handles cannot be pickled, and are rebuilt when the object is unpickled
     def __getstate__(self) -> tuple[str, int | None, AdditiveModel, Plan]:
         return self.fingerprint, self.n_jobs, self._model, self._plan
 
@@ -84,7 +84,7 @@ class SavedModel(ClassifierMixin, BaseEstimator):
         self._compile()
 
     def fit(self, X: Any, y: Any = None) -> NoReturn:
-        """Refuse: a file holds what predictions need, and nothing to train again."""
+        """Refuse to fit: the file holds what predictions need, and no training data."""
         raise TypeError("A saved model cannot be fitted: wrap the estimator that it was made from.")
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -111,8 +111,9 @@ class SavedModel(ClassifierMixin, BaseEstimator):
         Returns
         -------
         float64 ndarray of shape (n_rows,), (n_rows, n_classes) or (n_rows, n_classes * (n_classes - 1) / 2)
-            Two classes; one score a class; one a pair of classes, as ``SVC(decision_function_shape="ovo")`` has them.
-            They are those of the innermost model, before any threshold or calibration.
+            Two classes; one score per class; one score per pair of classes, in the order of
+            ``SVC(decision_function_shape="ovo")``. They are those of the innermost model, before any threshold or
+            calibration.
         """
         scores = self._scores(X)
         return scores[:, 0] if self._model.decision.n_outputs == 1 else scores

@@ -20,7 +20,7 @@ from ..stopping import Certificate, Stratum
 from .arrays import Arrays, Stock
 from .header import MOST, FileFormatError, Section, number, plain_text
 
-#: Fields that older files have and nothing reads any more, with what they held.
+#: Fields of older files that are no longer used, with their types.
 RETIRED: Mapping[str, Mapping[str, Any]] = {"Certificate": {"bound": float}}
 
 FLOATS, TUPLE, TYPE, FLOAT = "floats", "tuple", "type", "float"
@@ -30,7 +30,7 @@ FLOATS, TUPLE, TYPE, FLOAT = "floats", "tuple", "type", "float"
 def registry() -> Mapping[str, type]:
     """The classes that a file may name: stopping rules, cost models, certificates, and the extractor HOG.
 
-    Rules are the frozen dataclasses that `wald.stopping` exports and that turn a walk into a boundary.
+    Rules are the frozen dataclasses that `wald.stopping` exports and that make a boundary from a walk.
     """
     from ..structured.images import HOG  # models with groups of features load wald.structured; others need not
 
@@ -57,7 +57,7 @@ def encode(value: Any, arrays: Arrays, name: str) -> Any:
     arrays : dict from name to ndarray
         Receives the arrays.
     name : str
-        Of the value, in messages and array names.
+        Name of the value in messages and array names.
 
     Raises
     ------
@@ -98,12 +98,12 @@ def decode(raw: Any, stock: Stock, where: str, expected: Any) -> Any:
     Parameters
     ----------
     raw : object
-        As parsed.
+        Parsed JSON.
     stock : Stock
     where : str
-        Of the value, in messages.
+        Name of the value in messages.
     expected : type or type hint
-        What the value should be.
+        Type that the value must have.
 
     Raises
     ------
@@ -152,7 +152,7 @@ def _instance(section: Section, stock: Stock, where: str) -> Any:
 
 
 def fits(value: Any, hint: Any) -> bool:
-    """Whether a value is what a type hint says; of the hints that value objects use."""
+    """Whether a value matches a type hint; knows the hints that value objects use."""
     origin, inner = typing.get_origin(hint), typing.get_args(hint)
     if hint is Any:
         return True

@@ -29,12 +29,12 @@ def contenders(chosen: Mapping[tuple[str, str], Contender]) -> list[tuple[str, C
 
 
 def race(task: Task, seed: int, chosen: Mapping[tuple[str, str], Contender]) -> Tables:
-    """Train every contender in turn on all training rows, and test it after every epoch.
+    """Train each contender on all training rows, one after the other, and test it after every epoch.
 
     Returns
     -------
     dict of str to list of Record
-        "epochs"; and of dense rows "prediction", where the last model of our own learner reads test rows attentively.
+        "epochs"; for dense rows also "prediction", where the last model of our own learner reads test rows attentively.
     """
     tables: Tables = {"epochs": []}
     for rule, contender in contenders(chosen):

@@ -12,15 +12,15 @@ from .._walks import COST_DELTAS, LENGTHS, TERM_DRIFT, mean_terms
 
 
 def level(mean: float, deviation: float, delta: float, *, centred: bool) -> float:
-    """Level of equation (4) for the threshold 0, no lower than where the formula holds.
+    """Level of equation (4) for the threshold 0, raised to the lowest level at which the formula holds.
 
     Parameters
     ----------
     mean, deviation : float
-        Of the full sum.
+        Mean and standard deviation of the full sum.
     delta : float
     centred : bool
-        Whether it is for the walk less its expected path.
+        Whether the expected path is subtracted from the walk.
     """
     tau = 0.5 * (-mean - deviation * float(ndtri(delta)))
     return max(tau, 0.0, -mean if centred else 0.0)

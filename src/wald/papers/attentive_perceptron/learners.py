@@ -50,7 +50,7 @@ class Contender(NamedTuple):
         0 for the full and the budgeted learner.
     order, variance : str
     budget : int
-        Of the budgeted learner.
+        Features per example of the budgeted learner.
     """
 
     reading: str
@@ -131,5 +131,5 @@ def train(contender: Contender, seed: int, task: Task) -> tuple[AttentivePercept
 
 
 def error_of(model: AttentivePerceptron, X: Any, y: NDArray[np.bool_]) -> float:
-    """Share of rows whose label by full scores is wrong."""
+    """Share of rows that full scores label wrongly."""
     return float(np.mean((model.decision_function(X) > 0) != y))

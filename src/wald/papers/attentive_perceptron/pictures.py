@@ -24,6 +24,7 @@ from .._style import (
     SKY,
     draw_line,
     legend_below,
+    panels_in_a_row,
     per_cent_axis,
     write_picture,
 )
@@ -103,8 +104,7 @@ def draw_epochs(records: Sequence[Record]) -> Figure:
 def draw_tried(records: Sequence[Record]) -> Figure:
     """Held-out error above the full learner's against features seen, for everything that was tried."""
     data = data_sets(records)
-    figure = Figure(figsize=(PAGE_WIDTH, 2.9), layout="constrained")
-    panels = figure.subplots(1, len(data), squeeze=False, sharey=True)[0]
+    figure, panels = panels_in_a_row(len(data), 2.9)
     for axes, name in zip(panels, data, strict=True):
         for reading in ("budgeted", *READINGS):
             colour, _, marker = STYLES[reading]

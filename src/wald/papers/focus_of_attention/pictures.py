@@ -21,6 +21,7 @@ from .._style import (
     SKY,
     draw_line,
     legend_below,
+    panels_in_a_row,
     per_cent_axis,
     write_picture,
 )
@@ -72,8 +73,7 @@ def draw_errors(records: Sequence[Record]) -> Figure:
 def draw_tradeoff(records: Sequence[Record]) -> Figure:
     """Disagreement against the mean number of support vectors, for every data set."""
     data = list(dict.fromkeys(str(r["data"]) for r in records))
-    figure = Figure(figsize=(PAGE_WIDTH, 3.1), layout="constrained")
-    panels = figure.subplots(1, len(data), squeeze=False, sharey=True)[0]
+    figure, panels = panels_in_a_row(len(data), 3.1)
     for axes, name in zip(panels, data, strict=True):
         for predictor, label, colour, style, marker in _LINES:
             shares = SHARES if predictor != "ladder" else (*LADDER_SHARES, *SHARES)

@@ -104,7 +104,7 @@ class Run:
         return float(bold)
 
     def setting_at_risk(self, risk: float) -> float:
-        """The boldest setting such that it and all more cautious ones disagree on at most this share of these rows."""
+        """The least cautious setting such that it and all more cautious ones disagree on at most this share of rows."""
         best = np.inf
         for q in self.settings:
             if self.disagreement(q) > risk:

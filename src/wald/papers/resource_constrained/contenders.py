@@ -40,7 +40,7 @@ class Contender(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Its name on the page."""
+        """Name of the contender on the page."""
         return NAMES[self.policy] + (", equal share" if self.spend == "each" else "")
 
 
@@ -61,7 +61,7 @@ class Lessons(NamedTuple):
 
 
 def lessons_of(folds: Sequence[Fold], seed: int) -> Lessons:
-    """Search for pseudo-labels in all folds, or, where they are large, in some."""
+    """Search for pseudo-labels in all folds, or in some of them if they are large."""
     many = sum(int(fold.session.offsets[-1]) for fold in folds) > _MANY_PARTS
     return Lessons(folds, folds[:_SEARCHED_FOLDS] if many else folds, seed)
 

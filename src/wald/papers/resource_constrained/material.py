@@ -59,14 +59,14 @@ class Source(NamedTuple):
     Attributes
     ----------
     load : callable
-        From a seed, the number of seeds, and whether the run is quick, to a split.
+        load(seed, n_seeds, quick) returns a split.
     rotates : bool
-        Whether every seed has a split of its own, with other test examples; or one split serves, whose test examples
-        are cut into as many parts.
+        Whether every seed has its own split, with other test examples. Otherwise all seeds share one split, whose test
+        examples are divided among them.
     part, parts : str
-        What a part is called.
+        Name of a part, singular and plural.
     answer : str
-        What is right or wrong of it.
+        Name of the answer that is right or wrong.
     description : str
     """
 

@@ -27,7 +27,7 @@ class Forms(NamedTuple):
     Attributes
     ----------
     spelling : list of str
-        Of every form; the first one is none.
+        Spelling of every form; form 0 stands for no token.
     sentences : list of int64 ndarray (length, 5)
     tags : list of ndarray of str
     """

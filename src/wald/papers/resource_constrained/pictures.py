@@ -24,6 +24,7 @@ from .._style import (
     SKY,
     draw_line,
     legend_below,
+    panels_in_a_row,
     per_cent_axis,
     write_picture,
 )
@@ -90,7 +91,7 @@ def _panels(data: Sequence[str], height: float = 2.5) -> tuple[Figure, list[Any]
 
 
 def _handles(panels: Iterable[Any]) -> tuple[list[Any], list[str]]:
-    """Every label of all panels once."""
+    """Legend handles and labels of all panels, without repetition."""
     found: dict[str, Any] = {}
     for axes in panels:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
@@ -220,7 +221,7 @@ def _losses(axes: Any, tables: Tables, data: str, contender: Contender) -> None:
 def _band(
     axes: Any, x: list[float], estimates: list[Estimate], colour: str, line: str, marker: str, label: str
 ) -> None:
-    """As `draw_line`, for figures that are below 0."""
+    """Draw means with their intervals; unlike `draw_line`, without a lower limit, as values may be negative."""
     axes.plot(x, [e.mean for e in estimates], line, color=colour, marker=marker, label=label)
     axes.fill_between(x, [e.low for e in estimates], [e.high for e in estimates], color=colour, alpha=0.15, linewidth=0)
 
@@ -251,8 +252,7 @@ def draw_bars(tables: Tables, share: float = 0.3) -> Figure:
 def draw_depths(records: Sequence[Record]) -> Figure:
     """Share of the words at every depth that got costly features."""
     data = list(dict.fromkeys(str(r["data"]) for r in records))
-    figure = Figure(figsize=(PAGE_WIDTH, 2.4), layout="constrained")
-    panels = figure.subplots(1, len(data), squeeze=False, sharey=True)[0]
+    figure, panels = panels_in_a_row(len(data), 2.4)
     for axes, name in zip(panels, data, strict=True):
         axes.set_title(name, loc="left", fontsize=8)
         for shift, policy in ((-0.2, "one-shot"), (0.2, "iterated")):

@@ -19,7 +19,7 @@ from .neighbours import Neighbours
 TIMED = (0.1, 0.2, 0.3, 0.5, 0.75)
 #: Repetitions; their median is reported.
 _REPEATS = 3
-#: From this many microseconds a part one run is enough, as other programs disturb it little.
+#: Above this many microseconds a part, one run suffices: disturbance by other programs is relatively small.
 _LONG = 20.0
 #: Names of the policies that buy nothing and everything.
 NOTHING, EVERYTHING = "nothing", "everything"
@@ -44,7 +44,7 @@ class CountingSession(MeteredSession):
 
 
 def measure(fitted: Fitted) -> list[Record]:
-    """Microseconds a part of every contender at every budget, and of nothing and everything bought."""
+    """Microseconds per part of every contender at every budget, and with nothing and everything bought."""
     _search_always(fitted.model, True)
     try:
         records = [_record(fitted, name, "mean", float(name == EVERYTHING), None) for name in (NOTHING, EVERYTHING)]

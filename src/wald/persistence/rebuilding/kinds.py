@@ -1,7 +1,7 @@
-"""scikit-learn's estimators as a table of attributes, and rebuilt from it: nothing that a file says is executed.
+"""A table of the attributes from which scikit-learn's estimators are rebuilt; nothing in a file is executed.
 
 A class that can be rebuilt is one row of `TABLE`: the parameters that its answers depend on, and its fitted arrays.
-Support vector machines and what stands around a model are described by functions of their own.
+Support vector machines and wrappers of models are described by functions of their own.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ class NotRebuildableError(Exception):
 
 @dataclass(frozen=True)
 class Row:
-    """What the answers of one class depend on.
+    """The attributes that the predictions of one class depend on.
 
     Parameters
     ----------
     params : tuple of str
-        Of its constructor: plain values.
+        Constructor parameters, which are plain values.
     state : mapping from str to str
-        Fitted attributes and their shapes: ``"d"`` one number a feature, ``"k"`` one an output or a number alone,
-        ``"kd"`` one for each of both, ``"kd/d"`` this or, for a single output, ``"d"``, ``"dtype"`` a dtype. With a
-        question mark, the attribute may be None or missing.
+        Fitted attributes and their shapes: ``"d"`` (n_features,), ``"k"`` (n_outputs,) or a scalar, ``"kd"``
+        (n_outputs, n_features), ``"kd/d"`` the same or, for a single output, (n_features,), ``"dtype"`` a dtype. With
+        a question mark, the attribute may be None or missing.
     classes : bool
-        Whether it has the labels of the whole.
+        Whether its labels are those of the whole estimator.
     finish : callable or None
-        Called with the rebuilt object at last.
+        Called with the rebuilt object as the last step.
     """
 
     params: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""From a header and arrays to an estimator; the file is not trusted."""
+"""Rebuilds an estimator from a header and arrays, which are not trusted."""
 
 from __future__ import annotations
 
@@ -252,9 +252,9 @@ def _full_csr(dense: NDArray[np.float64]) -> Any:
 
 
 def _constructed(kind: type, given: Mapping[str, Any]) -> Any:
-    """An unfitted object; a parameter that this scikit-learn does not have is left out where it says nothing."""
+    """Make an unfitted object. A parameter unknown to this scikit-learn is left out if its value has no effect."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about classes on their way out
+        warnings.simplefilter("ignore")  # deprecated classes warn
         made = kind()
     known = made.get_params(deep=False)
     for name, value in given.items():

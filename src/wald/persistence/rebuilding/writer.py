@@ -1,4 +1,4 @@
-"""From an estimator to a header and arrays."""
+"""Describes an estimator by a header and arrays."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ class Writer:
     arrays : dict
         Receives the arrays.
     classes : ndarray
-        Labels of the whole.
+        Labels of the whole estimator.
     names : ndarray or None
-        Feature names of the whole.
+        Feature names of the whole estimator.
     vectors : ndarray, CSR array or None
-        Support vectors that the file holds already.
+        Support vectors that are already in the file.
     """
 
     def __init__(self, arrays: Arrays, classes: NDArray[Any], names: Any, vectors: Any) -> None:
@@ -52,7 +52,7 @@ class Writer:
         if hasattr(part, "_sklearn_output_config"):
             raise NotRebuildableError(f"the {kind.__name__} has a set_output of its own")
         node: dict[str, Any] = {"class": kind.__name__}
-        if isinstance(part, BaseSearchCV):  # which answers as its best estimator does
+        if isinstance(part, BaseSearchCV):  # predicts with its best estimator
             return self.node(part.best_estimator_)
         if kind is FrozenEstimator:
             return node | {"estimator": self.node(part.estimator)}
@@ -97,7 +97,7 @@ class Writer:
         return name
 
     def _value(self, value: Any, what: str) -> Any:
-        """A plain value; a number of NumPy keeps its dtype."""
+        """Encode a plain value; a NumPy scalar keeps its dtype."""
         if value is None or isinstance(value, str) or type(value) in (bool, int):
             if type(value) is int and abs(value) > MOST:
                 raise NotRebuildableError(f"{what} is too large")
@@ -126,7 +126,7 @@ class Writer:
             raise NotRebuildableError(f"{what} is no array of numbers")
         if value.ndim not in map(len, shape.rstrip("?").split("/")):
             raise NotRebuildableError(f"{what} is an array of the shape {value.shape}, which a file cannot describe")
-        # products take another way by the order in memory, and round otherwise
+        # the order in memory decides how BLAS sums, and so how products round
         by_columns = value.ndim == 2 and value.strides[1] != value.itemsize and value.strides[0] == value.itemsize
         if not by_columns and value.shape[-1] > 1 and value.strides[-1] != value.itemsize:
             raise NotRebuildableError(f"{what} is a view with gaps")
@@ -134,7 +134,7 @@ class Writer:
         return {"array": self._put(value.T if by_columns else value), "by_columns": by_columns, **flat}
 
     def _threshold(self, part: Any) -> dict[str, Any]:
-        """A tuned threshold answers as a fixed one of the threshold that it found."""
+        """Describe a fixed threshold; a tuned one becomes a fixed one at the threshold found."""
         from ...models.wrappers import _positive_code, _response_method
 
         fixed = isinstance(part, FixedThresholdClassifier)
@@ -150,7 +150,7 @@ class Writer:
         }
 
     def _outer(self, part: Any) -> dict[str, Any]:
-        """What a wrapper knows of the features; not every one does."""
+        """Number and names of a wrapper's features, if it has them."""
         n = getattr(part, "n_features_in_", None)
         return {"n_features": None if n is None else int(n), "names": self._has_names(part)}
 
@@ -198,7 +198,7 @@ class Writer:
 
 
 def _is_real(value: Any) -> bool:
-    """Whether a number is one of float64."""
+    """Whether float64 holds a number exactly."""
     whole = isinstance(value, int | np.integer) and not isinstance(value, bool) and abs(int(value)) <= MOST
     return whole or isinstance(value, float | np.float32)
 
