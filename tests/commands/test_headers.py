@@ -14,15 +14,15 @@ pytest.importorskip("polars")
 from commands.running import done, refusal
 
 from wald.commands.errors import UserError
-from wald.commands.rows import Reading, Wanted, read_whole
+from wald.commands.rows import Reading, RowSchema, read_whole
 
 DOUBT = "may be column names or a row of numbers"
 
 
-def rows_of(tmp_path: Path, content: str, wanted: Wanted, name: str = "rows.csv", **words: Any) -> Any:
+def rows_of(tmp_path: Path, content: str, schema: RowSchema, name: str = "rows.csv", **words: Any) -> Any:
     path = tmp_path / name
     path.write_text(content)
-    return read_whole(path, wanted, Reading(**words)).rows
+    return read_whole(path, schema, Reading(**words)).rows
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def rows_of(tmp_path: Path, content: str, wanted: Wanted, name: str = "rows.csv"
 def test_names_that_are_beyond_doubt(tmp_path: Path, content: str, n_features: int) -> None:
     first = content.split("\n")[0].split(",")
     drop = () if len(first) == n_features else (first[0],) if first[0] == "" else (first[-1],)
-    assert rows_of(tmp_path, content, Wanted(n_features), drop=drop).shape == (1, n_features)
+    assert rows_of(tmp_path, content, RowSchema(n_features), drop=drop).shape == (1, n_features)
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_names_that_are_beyond_doubt(tmp_path: Path, content: str, n_features: i
     ],
 )
 def test_rows_that_are_beyond_doubt(tmp_path: Path, content: str) -> None:
-    rows = rows_of(tmp_path, content, Wanted(content.split("\n")[0].count(",") + 1))
+    rows = rows_of(tmp_path, content, RowSchema(content.split("\n")[0].count(",") + 1))
     assert len(rows) == 2
 
 
@@ -80,26 +80,26 @@ def test_both_readings_are_reported_in_case_of_doubt(tmp_path: Path, content: st
     first = content.split("\n")[0].split(",")
     d = len(first)
     with pytest.raises(UserError, match=DOUBT) as caught:
-        rows_of(tmp_path, content, Wanted(d))
+        rows_of(tmp_path, content, RowSchema(d))
     assert "--header" in str(caught.value)
     assert "--no-header" in str(caught.value)
     n = content.count("\n")
     if n > 1 and all(cell.replace(".", "").isdigit() for cell in first):
-        assert rows_of(tmp_path, content, Wanted(d), header=True).shape == (n - 1, d)
-        assert rows_of(tmp_path, content, Wanted(d), header=False).shape == (n, d)
+        assert rows_of(tmp_path, content, RowSchema(d), header=True).shape == (n - 1, d)
+        assert rows_of(tmp_path, content, RowSchema(d), header=False).shape == (n, d)
 
 
 def test_the_models_names_or_an_options_make_names_of_numbers(tmp_path: Path) -> None:
-    named = Wanted(2, ("1.0", "2.0"))
+    named = RowSchema(2, ("1.0", "2.0"))
     assert rows_of(tmp_path, "2.0,1.0\n5.5,2.5\n", named).to_numpy().tolist() == [[2.5, 5.5]]
     with pytest.raises(UserError, match="--no-header"):
         rows_of(tmp_path, "7,1.0\n5.5,2.5\n", named)
-    assert rows_of(tmp_path, "id,5.1,3.5\nu2,4.9,3.0\n", Wanted(2), drop=("id",)).tolist() == [[4.9, 3.0]]
+    assert rows_of(tmp_path, "id,5.1,3.5\nu2,4.9,3.0\n", RowSchema(2), drop=("id",)).tolist() == [[4.9, 3.0]]
 
 
 def test_a_wrong_number_of_columns_is_reported_first(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="has 3 columns of features; the model takes 4"):
-        rows_of(tmp_path, "1,2,3\n4,5,6\n", Wanted(4))
+        rows_of(tmp_path, "1,2,3\n4,5,6\n", RowSchema(4))
 
 
 def test_as_many_labels_as_rows_on_the_command_line(files: Path, tmp_path: Path) -> None:
@@ -126,26 +126,29 @@ def test_as_many_labels_as_rows_on_the_command_line(files: Path, tmp_path: Path)
 @pytest.mark.parametrize("separator", [";", "\t", "|", ","])
 def test_the_first_line_determines_the_separator(tmp_path: Path, separator: str) -> None:
     content = "a,b,c\n1,2,3\n4,5,6\n".replace(",", separator)
-    for wanted in (Wanted(3), Wanted(3, ("c", "a", "b"))):
-        rows = np.asarray(rows_of(tmp_path, content, wanted))
+    for schema in (RowSchema(3), RowSchema(3, ("c", "a", "b"))):
+        rows = np.asarray(rows_of(tmp_path, content, schema))
         assert sorted(rows[0]) == [1, 2, 3]
-    assert rows_of(tmp_path, content.partition("\n")[2].replace("1", "7"), Wanted(3)).tolist() == [[7, 2, 3], [4, 5, 6]]
+    assert rows_of(tmp_path, content.partition("\n")[2].replace("1", "7"), RowSchema(3)).tolist() == [
+        [7, 2, 3],
+        [4, 5, 6],
+    ]
 
 
 def test_separators_in_doubt_are_refused(tmp_path: Path) -> None:
     content = "7,5;2,5;9\n1,5;2,5;0\n"  # three numbers with decimal commas, or 7, "5;2", "5;9"
     with pytest.raises(UserError, match="--separator"):
-        rows_of(tmp_path, content, Wanted(3))
+        rows_of(tmp_path, content, RowSchema(3))
     with pytest.raises(UserError, match="'7,5' is not a number"):
-        rows_of(tmp_path, content, Wanted(3), separator=";", header=False)
+        rows_of(tmp_path, content, RowSchema(3), separator=";", header=False)
     text = "id;name,a,b\nx;y,1,2\n"
-    assert rows_of(tmp_path, text, Wanted(2), drop=("id;name",)).tolist() == [[1, 2]]
+    assert rows_of(tmp_path, text, RowSchema(2), drop=("id;name",)).tolist() == [[1, 2]]
 
 
 def test_separators_by_name(tmp_path: Path, files: Path) -> None:
     for word, character in (("tab", "\t"), ("semicolon", ";"), (" ", " "), ("#", "#")):
         content = "a,b\n1,2\n".replace(",", character)
-        assert rows_of(tmp_path, content, Wanted(2), separator=word).tolist() == [[1, 2]]
+        assert rows_of(tmp_path, content, RowSchema(2), separator=word).tolist() == [[1, 2]]
     words = ("predict", files / "svc.wald", files / "test.npy", "-o", "-", "--separator")
     assert "one character" in refusal(*words, "::")
     assert "one character" in refusal(*words, "7")

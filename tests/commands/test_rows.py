@@ -17,12 +17,12 @@ pytest.importorskip("typer")
 pytest.importorskip("rich")
 
 from wald.commands.errors import UserError
-from wald.commands.rows import Reading, Wanted, delimited, read, read_whole
+from wald.commands.rows import Reading, RowSchema, delimited, read, read_whole
 
 ROWS = np.random.default_rng(0).normal(size=(40, 3)) * 10.0 ** np.random.default_rng(1).integers(-9, 9, (40, 3))
 NAMES = ("a", "b", "c")
-BY_PLACE, BY_NAME = Wanted(3), Wanted(3, NAMES)
-HOLES = Wanted(3, None, allow_nan=True)
+BY_PLACE, BY_NAME = RowSchema(3), RowSchema(3, NAMES)
+HOLES = RowSchema(3, None, allow_nan=True)
 
 
 def without(*names: str) -> Callable[[str], Any]:
@@ -60,9 +60,9 @@ def csv_of(rows: Any, header: str | None = "a,b,c") -> str:
     return "\n".join([*([header] if header else []), *lines]) + "\n"
 
 
-def refusal(path: Path, wanted: Wanted = BY_PLACE, reading: Reading = Reading()) -> str:  # noqa: B008
+def refusal(path: Path, schema: RowSchema = BY_PLACE, reading: Reading = Reading()) -> str:  # noqa: B008
     with pytest.raises(UserError) as caught:
-        read_whole(path, wanted, reading)
+        read_whole(path, schema, reading)
     message = str(caught.value)
     assert "\n" not in message
     return message
@@ -158,15 +158,15 @@ def test_parquet_with_arrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     path = tmp_path / "rows.parquet"
     table = {"a": ROWS[:, 0], "b": [None, *range(39)], "c": np.arange(40) % 2 == 0, "user": ["u"] * 40}
     parquet.write_table(arrow.table(table), path)
-    wanted = Wanted(3, NAMES, allow_nan=True)
-    parts = list(read(path, wanted, Reading(groups="user")))
+    schema = RowSchema(3, NAMES, allow_nan=True)
+    parts = list(read(path, schema, Reading(groups="user")))
     assert len(parts) == 6
     rows = np.concatenate([part.rows.to_numpy() for part in parts])
     np.testing.assert_array_equal(rows, np.column_stack([ROWS[:, 0], [np.nan, *range(39)], np.arange(40) % 2 == 0]))
     assert parts[0].groups is not None
     assert parts[0].groups.tolist() == ["u"] * 7
     path.write_bytes(path.read_bytes()[:-20])
-    assert "cannot be read as Parquet" in refusal(path, wanted, Reading(groups="user"))
+    assert "cannot be read as Parquet" in refusal(path, schema, Reading(groups="user"))
 
 
 def test_parquet_in_batches_with_holes_and_booleans(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -220,10 +220,10 @@ def test_svmlight(tmp_path: Path, zero_based: bool, given: bool, monkeypatch: py
     assert len(parts) > 2
     rows = np.concatenate([part.rows.toarray() for part in parts])
     np.testing.assert_allclose(rows, sparse, rtol=1e-14)
-    dense = list(read(path, Wanted(3, sparse=False), Reading(zero_based=zero_based)))
+    dense = list(read(path, RowSchema(3, sparse=False), Reading(zero_based=zero_based)))
     assert len(dense) > 2
     np.testing.assert_allclose(np.concatenate([part.rows for part in dense]), sparse, rtol=1e-14)
-    wide = read_whole(path, Wanted(7), Reading(zero_based=zero_based)).rows
+    wide = read_whole(path, RowSchema(7), Reading(zero_based=zero_based)).rows
     assert wide.shape == (40, 7)
 
 
@@ -265,12 +265,12 @@ WORDS = (
 )
 
 
-@pytest.mark.parametrize(("content", "wanted", "words"), WORDS)
+@pytest.mark.parametrize(("content", "schema", "words"), WORDS)
 def test_errors_in_a_csv_are_reported_with_their_place(
-    text: Any, library: str, content: Any, wanted: Wanted, words: str
+    text: Any, library: str, content: Any, schema: RowSchema, words: str
 ) -> None:
     path = text(content)
-    message = refusal(path, wanted)
+    message = refusal(path, schema)
     assert words in message
     assert str(path) in message
 

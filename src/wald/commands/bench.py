@@ -16,7 +16,7 @@ from . import options
 from .alternating import median_seconds
 from .answers import NO, answering, as_json, mistaken, note, progress_console, show
 from .errors import UserError
-from .models import load_fast, load_model, wanted_by
+from .models import load_fast, load_model, schema_of_saved
 from .rows import called, read_whole
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def bench(
         wrapped = load_model(model, trust_pickle, trust_type or ())
         fast = load_fast(file, threads, wrapped, trust_type or ())
         rows = read_whole(
-            data, wanted_by(fast, file), options.reading(format, drop, header, zero_based, separator)
+            data, schema_of_saved(fast, file), options.reading(format, drop, header, zero_based, separator)
         ).rows
         with threadpool_limits(threads), mistaken(called(data), ValueError, TypeError):
             full = wrapped.predict(rows)

@@ -1,5 +1,5 @@
-"""What the user can put right."""
+"""Errors that the user can correct."""
 
 
 class UserError(Exception):
-    """A mistake or a lack, reported in one message: what is wrong, where, and what to do. Exit code 2."""
+    """An error that the user can correct; its message says what is wrong, where, and what to do. Exit code 2."""

@@ -1,4 +1,4 @@
-"""What there is to say about a fitted classifier, as plain facts."""
+"""Facts about a fitted classifier, as plain values."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def reached_by(plan: Plan, n_rows: int) -> tuple[Floats, Floats]:
 
 
 def expected_cost(plan: Plan, reached: Floats) -> float:
-    """What a row costs on average if such shares of the rows reach the stages."""
+    """Mean cost of a row if these shares of the rows reach the stages."""
     import numpy as np
 
     if plan.evaluate_all:

@@ -16,7 +16,7 @@ from . import options
 from .answers import NO, answering, as_json, mistaken, note, progress_console, show
 from .errors import UserError
 from .facts import certificate_facts, model_facts, plan_facts
-from .models import load_model, wanted_of
+from .models import load_model, schema_of
 from .rows import called, read_whole
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def fit(
             step("reading the model")
             wrapped = load_model(model, trust_pickle, trust_type or ())
             step("reading rows")
-            part = read_whole(data, wanted_of(model, wrapped), reading)
+            part = read_whole(data, schema_of(model, wrapped), reading)
             fast.set_params(estimator=FrozenEstimator(wrapped))
             if isinstance(fast.protect, dict):
                 fast.set_params(protect=by_label(fast.protect, decompose(wrapped).classes))
@@ -125,7 +125,7 @@ def fit(
 
 
 def by_text(words: Sequence[str]) -> Any:
-    """What ``--protect`` stands for: one word, or risks by the text of a label."""
+    """Parse ``--protect``: one word, or risks by the text of a label."""
     if not any("=" in word for word in words):
         if len(words) > 1:
             raise UserError(f"--protect takes one of its words. Got {', '.join(words)}.")

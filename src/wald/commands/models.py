@@ -13,7 +13,7 @@ import wald
 
 from .answers import mistaken, reason
 from .errors import UserError
-from .rows import Wanted
+from .rows import RowSchema
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -53,8 +53,8 @@ def load_model(path: Path, trust_pickle: bool = False, trusted: Sequence[str] = 
     return model
 
 
-def wanted_of(path: Path, model: Any) -> Wanted:
-    """What the rows of a model must be; it is refused here if wald does not read it."""
+def schema_of(path: Path, model: Any) -> RowSchema:
+    """Form of the rows of a model. Raises UserError if wald does not read the model."""
     from sklearn.exceptions import NotFittedError
 
     from ..models import decompose
@@ -65,7 +65,7 @@ def wanted_of(path: Path, model: Any) -> Wanted:
         require_no_preprocessing(additive)
     if additive.n_features_in is None:
         raise UserError(f"{path}: {type(model).__name__} does not read tables of numbers; wrap it from Python.")
-    return _wanted(additive, additive.n_features_in, additive.feature_names_in, model)
+    return _schema(additive, additive.n_features_in, additive.feature_names_in, model)
 
 
 def load_fast(path: Path, n_jobs: int, estimator: Any = None, trusted: Sequence[str] = ()) -> EarlyExitClassifier:
@@ -106,29 +106,29 @@ def load_fast(path: Path, n_jobs: int, estimator: Any = None, trusted: Sequence[
     return fast
 
 
-def wanted_by(fast: EarlyExitClassifier, path: Path) -> Wanted:
-    """What the rows of a loaded file must be; it is refused here if they are no rows of a table."""
+def schema_of_saved(fast: EarlyExitClassifier, path: Path) -> RowSchema:
+    """Form of the rows of a loaded model. Raises UserError if they are no rows of a table."""
     if not hasattr(fast, "n_features_in_"):
         raise UserError(
             f"{path}: its {type(fast.estimator_).__name__} does not read tables of numbers; use wald.load from Python."
         )
     names = getattr(fast, "feature_names_in_", None)
-    return _wanted(fast._predictor.model, int(fast.n_features_in_), names, fast, fast.estimator_)
+    return _schema(fast._predictor.model, int(fast.n_features_in_), names, fast, fast.estimator_)
 
 
-def _wanted(model: AdditiveModel, n_features: int, names: NDArray[Any] | None, *predictors: Any) -> Wanted:
+def _schema(model: AdditiveModel, n_features: int, names: NDArray[Any] | None, *predictors: Any) -> RowSchema:
     from scipy import sparse
 
     row = sparse.csr_array((1, n_features))
     takes_sparse = True
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about names, which a sparse row has not
+        warnings.simplefilter("ignore")  # about names, which a sparse row does not have
         try:
             for predictor in predictors:
                 predictor.predict(row)
         except (ValueError, TypeError):  # an SVC trained on dense rows, a scaler that centres
             takes_sparse = False
-    return Wanted(n_features, None if names is None else tuple(map(str, names)), model.allow_nan, takes_sparse)
+    return RowSchema(n_features, None if names is None else tuple(map(str, names)), model.allow_nan, takes_sparse)
 
 
 def _skops(path: Path, trusted: Sequence[str]) -> Any:

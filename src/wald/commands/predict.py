@@ -13,7 +13,7 @@ from . import options
 from .answers import answering, as_json, mistaken, note, progress_console
 from .errors import UserError
 from .labels import sink
-from .models import load_fast, load_model, wanted_by
+from .models import load_fast, load_model, schema_of_saved
 from .rows import called, read
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def predict(
             options.require_writable(output, force, file, data, model, devices=True)
         wrapped = None if model is None else load_model(model, trust_pickle, trust_type or ())
         fast = load_fast(file, options.threads(jobs), wrapped, trust_type or ())
-        wanted = wanted_by(fast, file)
+        schema = schema_of_saved(fast, file)
         if budget is not None:
             with mistaken("--budget"):
                 fast.plan_.affordable(budget)
@@ -83,7 +83,7 @@ def predict(
         counts = np.zeros(len(fast.classes_), dtype=np.int64)
         reading = options.reading(format, drop, header, zero_based, separator, keep=keep)
         with share_done(progress_console(), "predicting") as report, sink(output) as write:
-            for part in read(data, wanted, reading):
+            for part in read(data, schema, reading):
                 with mistaken(called(data), ValueError, TypeError):
                     labels, costs = fast.predict(part.rows, budget=budget, return_cost=True)
                     own = {"label": labels, **({"cost": costs} if cost else {})}

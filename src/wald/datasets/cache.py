@@ -39,7 +39,7 @@ def obtain(
     mirrors : sequence of str
         Addresses of folders that hold the file, tried in turn.
     max_bytes : int
-        A download that goes on after this many bytes is given up.
+        A download is abandoned after this many bytes.
     data_home : path-like, optional
         The cache; ``wald`` in scikit-learn's data folder by default.
     download_if_missing : bool, default=True
@@ -48,7 +48,7 @@ def obtain(
     Returns
     -------
     object
-        What `read` returned.
+        The result of `read`.
     """
     cache = Path(get_data_home()) / "wald" if data_home is None else Path(data_home).expanduser()
     cached = cache / folder / name
@@ -59,9 +59,9 @@ def obtain(
         if place.is_file():
             return read(place)
 
-    looked = " and ".join(map(str, places))
+    searched = " and ".join(map(str, places))
     if not download_if_missing:
-        raise FileNotFoundError(f"There is no {looked}; download_if_missing=True would download it.")
+        raise FileNotFoundError(f"There is no {searched}; download_if_missing=True would download it.")
     failures = []
     for mirror in mirrors:
         try:
@@ -69,13 +69,13 @@ def obtain(
         except (OSError, ValueError) as error:
             failures.append(f"  {mirror}/{name}: {error}")
     raise OSError(
-        f"There is no {looked}, and it could not be downloaded:\n" + "\n".join(failures) + "\n"
+        f"There is no {searched}, and it could not be downloaded:\n" + "\n".join(failures) + "\n"
         f"Put the file at {cached}, or let the environment variable WALD_DATA name a folder with it."
     )
 
 
 def _download(url: str, target: Path, read: Callable[[Path], T], max_bytes: int) -> T:
-    """Download, check, and only then give the file its name."""
+    """Download a file beside its place, check it, and then move it there."""
     target.parent.mkdir(parents=True, exist_ok=True)
     with appearing(target) as beside:
         with beside.open("wb") as file, urlopen(url, timeout=_TIMEOUT) as response:

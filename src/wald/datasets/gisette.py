@@ -100,7 +100,7 @@ def _part(subset: str) -> slice:
 
 
 def _balanced_rows(labels: NDArray[np.int64], rng: Any) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
-    """As many fours as nines in every part, in random order within it."""
+    """Draw as many fours as nines for every part, in random order."""
     fours, nines = (rng.permutation(np.flatnonzero(labels == digit)) for digit in (4, 9))
     digits, target, used = [], [], 0
     for size in _PARTS.values():

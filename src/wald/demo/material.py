@@ -51,7 +51,7 @@ class Task:
 
     @property
     def aim(self) -> str:
-        """What its plan minimizes, in words."""
+        """The quantity that its plan minimizes, in words."""
         return "least time" if self.cost == "time" else f"fewest {self.unit}"
 
 

@@ -60,7 +60,7 @@ def table(exhibits: Sequence[Exhibit]) -> Table:
 
 
 def caption(exhibits: Sequence[Exhibit], material: Material, threads: int) -> str:
-    """What the figures were counted on, and how."""
+    """The rows behind the figures, and how they were counted."""
     many = "1 thread" if threads == 1 else f"{threads} threads"
     alone = " (scikit-learn's SVC uses one)" if threads > 1 else ""
     sentences = [

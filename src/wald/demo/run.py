@@ -1,4 +1,4 @@
-"""From the command line's words to a table and three pictures."""
+"""Run the demo: a table and three pictures from the options of the command line."""
 
 from __future__ import annotations
 

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 
 class Labels(NamedTuple):
-    """Which rows are positive and which are unchanged, and the weights of the rows and of the two classes.
+    """Labels of rows, and the weights of the rows and of the two classes.
 
-    A row is unchanged if it called for no update when it was last read. An epoch writes this into ``unchanged`` if it is
+    A row is unchanged if it needed no update when it was last read. An epoch writes this into ``unchanged`` if that is
     an array, and skips unchanged rows if ``skips_unchanged`` is True.
     """
 

@@ -1,4 +1,4 @@
-"""Figures as people read them."""
+"""Numbers as text for people."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from decimal import ROUND_CEILING, Context, Decimal
 
 
 def thousands(n: int) -> str:
-    """A whole number with its thousands set apart.
+    """A whole number with spaces between the thousands.
 
     Examples
     --------
@@ -18,7 +18,7 @@ def thousands(n: int) -> str:
 
 
 def significant(value: float, digits: int) -> str:
-    """A number in so many digits that count, without an exponent.
+    """A number with this many significant digits, without an exponent.
 
     Examples
     --------
@@ -31,7 +31,7 @@ def significant(value: float, digits: int) -> str:
 
 
 def number(value: float) -> str:
-    """Three digits that count, and thousands set apart; whole numbers below 100 000 as they are.
+    """Three significant digits, with spaces between the thousands; whole numbers below 100 000 in full.
 
     Examples
     --------
@@ -56,7 +56,7 @@ def percent(share: float, digits: int = 2) -> str:
 
 
 def percent_up(share: float, digits: int = 2) -> str:
-    """A share in percent, rounded up: what is said of it as a limit holds for the figure as published.
+    """A share in percent, rounded up, so that the text is still an upper limit.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def percent_up(share: float, digits: int = 2) -> str:
 
 
 def ratio(larger: float, smaller: float) -> str:
-    """How many times one is the other, in two digits.
+    """The ratio of two numbers, in two significant digits.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def ratio(larger: float, smaller: float) -> str:
 
 
 def share(part: int, whole: int) -> str:
-    """A share that is 100 % only if it is all of them.
+    """A share in percent, with enough digits that only a whole is 100 %.
 
     Examples
     --------
@@ -93,7 +93,7 @@ def share(part: int, whole: int) -> str:
 
 
 def between(low: float, high: float) -> str:
-    """An interval in two digits that count of its upper end, widened to these.
+    """An interval, widened to two significant digits of its upper end.
 
     Examples
     --------
@@ -108,7 +108,7 @@ def between(low: float, high: float) -> str:
 
 
 def share_between(low: float, high: float) -> str:
-    """A share that is known to lie between two others, in percent.
+    """An interval of shares, in percent.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Files that appear whole, or not at all."""
+"""Atomic writing of files."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _unfinished: set[Path] = set()
 
 @contextmanager
 def appearing(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Give an empty file beside ``path`` to write to; it takes that place when all went well.
+    """Yield an empty file beside ``path``, which replaces ``path`` if the block succeeds.
 
-    Nobody ever sees a part of it. A file that is replaced stays readable to whoever has it open, and a link stays a
-    link.
+    No other process sees a partial file. A replaced file stays readable to processes that have it open, and a link
+    stays a link.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ def appearing(path: str | os.PathLike[str]) -> Iterator[Path]:
     Yields
     ------
     Path
-        Of the file to write to, by its name.
+        The file to write to.
     """
     target = Path(os.path.realpath(path))
     with vanishing(target.parent) as beside:
@@ -36,7 +36,7 @@ def appearing(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 @contextmanager
 def vanishing(folder: Path) -> Iterator[Path]:
-    """Give the name of a file that does not exist yet; what is made of that name is deleted at the end.
+    """Yield the name of a file that does not exist yet; a file of this name is deleted at the end.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def vanishing(folder: Path) -> Iterator[Path]:
     ------
     Path
     """
-    # Its name is known before it is made: Ctrl-C may come right after.
+    # The name is recorded before the file is made, because Ctrl-C may come right after.
     path = folder / f".{secrets.token_hex(8)}.tmp"
     _unfinished.add(path)
     try:
@@ -57,7 +57,7 @@ def vanishing(folder: Path) -> Iterator[Path]:
 
 
 def discard_unfinished() -> None:
-    """Delete what was being written; for a process that ends at once."""
+    """Delete unfinished files, for a process that ends at once."""
     for path in list(_unfinished):
         with suppress(OSError):
             path.unlink(missing_ok=True)

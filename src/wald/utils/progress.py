@@ -9,34 +9,34 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol
 
-#: What takes longer than so many seconds shows how far it is.
+#: Work that takes longer than this number of seconds shows a bar.
 PATIENCE = 3.0
 
-_bars = 0  # shown now: another one in the same terminal would only disturb
+_bars = 0  # number of bars on display; a `LateBar` does not appear beside another
 
 
 class Steps(Protocol):
-    """Told the name of every step before it is taken."""
+    """A function that is called with the name of every step before it begins."""
 
     def __call__(self, name: str) -> None:
-        """Say what is done from now on."""
+        """Report the step that begins."""
 
 
 @contextmanager
 def progress(console: Any, n_steps: int) -> Iterator[Steps]:
-    """Show how many steps are done, and the name of the present one.
+    """Show the number of finished steps, and the name of the present one.
 
     Parameters
     ----------
     console : rich.console.Console or None
         None shows nothing.
     n_steps : int
-        How often steps will be reported.
+        Number of steps that will be reported.
 
     Yields
     ------
     callable
-        Takes the name of a step before it is taken.
+        Takes the name of a step before it begins.
     """
     if console is None:
         yield lambda name: None
@@ -57,18 +57,18 @@ def progress(console: Any, n_steps: int) -> Iterator[Steps]:
 
 @contextmanager
 def share_done(console: Any, name: str) -> Iterator[Callable[[float], None]]:
-    """Show which share of one thing is done, until it is.
+    """Show the finished share of one piece of work.
 
     Parameters
     ----------
     console : rich.console.Console
     name : str
-        What is being done.
+        Name of the work.
 
     Yields
     ------
     callable
-        Takes the share that is done, from 0 to 1.
+        Takes the finished share, from 0 to 1.
     """
     from rich.progress import TaskProgressColumn
 
@@ -78,11 +78,10 @@ def share_done(console: Any, name: str) -> Iterator[Callable[[float], None]]:
 
 
 class LateBar:
-    """A bar for work that takes long: it appears after `PATIENCE` seconds, and only where somebody can see it.
+    """A bar for long work: it appears after `PATIENCE` seconds, and only on a terminal or in a notebook.
 
-    Within ``with``, the bar gets the name of every step, and which share of the work is done before it. Nothing is
-    shown where the standard error is neither a terminal nor a notebook's, where rich is missing, or where another bar
-    is shown already. rich is not loaded before the bar appears.
+    Within ``with``, call it with the name of every step and the share of the work that is done before the step.
+    Nothing is shown where rich is missing or another bar is on display. rich is not loaded before the bar appears.
     """
 
     def __init__(self) -> None:
@@ -111,7 +110,7 @@ class LateBar:
                 _bars -= 1
 
     def __call__(self, name: str, done: float) -> None:
-        """Say what is done from now on, and which share of everything is done already."""
+        """Report the step that begins, and the share of the work that is done."""
         with self._lock:
             self._name, self._done = name, done
             if self._bar is not None:
@@ -134,7 +133,7 @@ class LateBar:
 
 @contextmanager
 def _alone(bar: Any) -> Iterator[Any]:
-    """Show a bar, and let no late one appear beside it."""
+    """Show a bar, and keep late bars from appearing beside it."""
     global _bars
     _bars += 1
     try:
@@ -144,10 +143,10 @@ def _alone(bar: Any) -> Iterator[Any]:
         _bars -= 1
 
 
-def _bar(console: Any, how_far: Any, transient: bool = False) -> Any:
+def _bar(console: Any, column: Any, transient: bool = False) -> Any:
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-    columns = (BarColumn(bar_width=24), how_far, TimeElapsedColumn(), TextColumn("{task.description}", markup=False))
+    columns = (BarColumn(bar_width=24), column, TimeElapsedColumn(), TextColumn("{task.description}", markup=False))
     return Progress(
         *columns, console=console, disable=not (console.is_terminal or console.is_jupyter), transient=transient
     )

@@ -1,4 +1,4 @@
-"""An estimator whose training was interrupted, or failed, is as it was before."""
+"""Restores an estimator whose training failed or was interrupted."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ def all_or_nothing(estimator: object, undo: Callable[[], None] | None = None) ->
     Parameters
     ----------
     estimator : object
-        It gets its attributes back, those that the block replaced or deleted. What the block changes inside one of
-        them is not known here: let the block work on copies, or give an ``undo``.
+        Attributes that the block replaced or deleted are restored. Changes inside an attribute are not: let the block
+        work on copies, or give an ``undo``.
     undo : callable or None, default=None
-        Called after that; it takes back what the block changed inside attributes.
+        Called afterwards, to revert changes inside attributes.
     """
     before = dict(vars(estimator))
     try:

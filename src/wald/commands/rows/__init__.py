@@ -10,10 +10,10 @@ from typing import Any
 
 from ..answers import mistaken, note
 from ..errors import UserError
+from .schema import Part, Reading, RowSchema
 from .source import PACKED, STDIN, Source, damages, looks_like, source_of
-from .wanted import Part, Reading, Wanted
 
-__all__ = ["FORMATS", "Part", "Reading", "Wanted", "called", "read", "read_whole"]
+__all__ = ["FORMATS", "Part", "Reading", "RowSchema", "called", "read", "read_whole"]
 
 FORMATS = {
     ".csv": "csv",
@@ -27,13 +27,13 @@ FORMATS = {
 }
 
 
-def read(path: Path, wanted: Wanted, reading: Reading) -> Iterator[Part]:
+def read(path: Path, schema: RowSchema, reading: Reading) -> Iterator[Part]:
     """Rows of a data file, in bounded parts (svmlight files are read as a whole).
 
     Parameters
     ----------
     path : Path
-    wanted : Wanted
+    schema : RowSchema
         What the model takes. Data frames are given where it knows names, CSR matrices for svmlight, arrays otherwise.
     reading : Reading
 
@@ -46,17 +46,17 @@ def read(path: Path, wanted: Wanted, reading: Reading) -> Iterator[Part]:
     UserError
         For everything that is wrong with the file; the message names the place.
     """
-    for part in _arrays(path, wanted, reading, whole=False):
-        yield replace(part, rows=_named(part.rows, wanted))
+    for part in _arrays(path, schema, reading, whole=False):
+        yield replace(part, rows=_named(part.rows, schema))
 
 
-def read_whole(path: Path, wanted: Wanted, reading: Reading, report: Callable[[float], object] = float) -> Part:
+def read_whole(path: Path, schema: RowSchema, reading: Reading, report: Callable[[float], object] = float) -> Part:
     """All rows of a data file at once; see `read`. NPY files stay mapped.
 
     Parameters
     ----------
     path : Path
-    wanted : Wanted
+    schema : RowSchema
     reading : Reading
     report : callable, optional
         Called with the share of the file that has been read.
@@ -68,20 +68,20 @@ def read_whole(path: Path, wanted: Wanted, reading: Reading, report: Callable[[f
     import numpy as np
 
     parts = []
-    for part in _arrays(path, wanted, reading, whole=True):
+    for part in _arrays(path, schema, reading, whole=True):
         parts.append(part)
         report(part.done)
     rows = parts[0].rows if len(parts) == 1 else np.concatenate([part.rows for part in parts])
     groups = [part.groups for part in parts if part.groups is not None]
-    return Part(_named(rows, wanted), np.concatenate(groups) if groups else None, 1.0)
+    return Part(_named(rows, schema), np.concatenate(groups) if groups else None, 1.0)
 
 
 def called(path: Path) -> str:
-    """What messages call DATA."""
+    """Name of DATA in messages."""
     return "standard input" if str(path) == STDIN else str(path)
 
 
-def _arrays(path: Path, wanted: Wanted, reading: Reading, whole: bool) -> Iterator[Part]:
+def _arrays(path: Path, schema: RowSchema, reading: Reading, whole: bool) -> Iterator[Part]:
     known = ", ".join(dict.fromkeys(FORMATS.values()))
     if reading.format is not None and reading.format not in FORMATS.values():
         raise UserError(f"--format must be one of {known}. Got {reading.format!r}.")
@@ -93,12 +93,12 @@ def _arrays(path: Path, wanted: Wanted, reading: Reading, whole: bool) -> Iterat
         if kind is None and source.path == path:
             raise UserError(f"{path}: nothing is known of the suffix {path.suffix!r}; name the --format: {known}.")
         kind = kind or looks_like(source)
-        if kind in ("npy", "svmlight") and wanted.names is not None:
+        if kind in ("npy", "svmlight") and schema.names is not None:
             note(f"{source} has no column names: its columns are taken in the model's order.")
-        yield from _of_kind(kind, source, wanted, reading, whole)
+        yield from _of_kind(kind, source, schema, reading, whole)
 
 
-def _of_kind(kind: str, source: Source, wanted: Wanted, reading: Reading, whole: bool) -> Iterator[Part]:
+def _of_kind(kind: str, source: Source, schema: RowSchema, reading: Reading, whole: bool) -> Iterator[Part]:
     if kind not in ("csv", "tsv") and reading.separator is not None:
         raise UserError(f"--separator speaks of text tables, and {source} is {kind}.")
     if kind in ("npy", "parquet") and source.packed is not None:
@@ -107,35 +107,35 @@ def _of_kind(kind: str, source: Source, wanted: Wanted, reading: Reading, whole:
         case "csv" | "tsv":
             from .delimited import read_delimited
 
-            yield from read_delimited(source, wanted, reading, None if kind == "csv" else "\t")
+            yield from read_delimited(source, schema, reading, None if kind == "csv" else "\t")
         case "parquet":
             from .parquet import read_parquet
 
-            yield from read_parquet(source, wanted, reading)
+            yield from read_parquet(source, schema, reading)
         case "npy":
             from .arrays import read_npy
 
-            yield from read_npy(source, wanted, reading, whole)
+            yield from read_npy(source, schema, reading, whole)
         case _:
             from .svmlight import read_svmlight
 
-            yield from read_svmlight(source, wanted, reading, whole)
+            yield from read_svmlight(source, schema, reading, whole)
 
 
-def _named(rows: Any, wanted: Wanted) -> Any:
+def _named(rows: Any, schema: RowSchema) -> Any:
     """A frame with the model's names around an array's memory."""
     from scipy import sparse
 
-    if wanted.names is None or sparse.issparse(rows):
+    if schema.names is None or sparse.issparse(rows):
         return rows
     if find_spec("pandas") is not None:
         import pandas
 
-        return pandas.DataFrame(rows, columns=list(wanted.names), copy=False)
+        return pandas.DataFrame(rows, columns=list(schema.names), copy=False)
     if find_spec("polars") is not None:
         import polars
 
-        return polars.DataFrame(rows, schema=list(wanted.names))
+        return polars.DataFrame(rows, schema=list(schema.names))
     raise UserError(
         "the model knows its columns by name, which needs a data frame, and neither pandas nor polars is installed: "
         "pip install pandas."

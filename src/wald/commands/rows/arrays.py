@@ -10,20 +10,20 @@ from numpy.typing import NDArray
 
 from ..answers import reason
 from ..errors import UserError
+from .schema import Part, Reading, RowSchema, first_bad, not_finite, select
 from .source import Source
-from .wanted import Part, Reading, Wanted, first_bad, not_finite, select
 
 #: Values that are handed on at once.
 AT_ONCE = 4 << 20
 
 
-def read_npy(source: Source, wanted: Wanted, reading: Reading, whole: bool) -> Iterator[Part]:
+def read_npy(source: Source, schema: RowSchema, reading: Reading, whole: bool) -> Iterator[Part]:
     """Rows of an NPY file, in its own dtype and memory order; in one part if ``whole``.
 
     Parameters
     ----------
     source : Source
-    wanted : Wanted
+    schema : RowSchema
     reading : Reading
     whole : bool
 
@@ -32,13 +32,13 @@ def read_npy(source: Source, wanted: Wanted, reading: Reading, whole: bool) -> I
     Part
     """
     values = _mapped(source)
-    selection = select(source, values.shape[1], wanted, reading)
+    selection = select(source, values.shape[1], schema, reading)
     every = selection.features == tuple(range(values.shape[1]))
     step = len(values) if whole else max(1, AT_ONCE // values.shape[1])
     for start in range(0, len(values), step):
         some = values[start : start + step]
         chosen = some if every else some[:, list(selection.features)]
-        bad = first_bad(chosen, wanted.allow_nan)
+        bad = first_bad(chosen, schema.allow_nan)
         if bad is not None:
             place = f"{source}, row {start + bad[0]} (from 0), column {selection.features[bad[1]]} (from 0)"
             raise not_finite(place, float(chosen[bad]))

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from ..errors import UserError
 from .header import MISSING, begins_with_names, number
+from .schema import Part, Reading, RowSchema, Selection, first_bad, not_finite, select, short
 from .separators import TRIED, separator_character, sniffed
 from .source import Source
-from .wanted import Part, Reading, Selection, Wanted, first_bad, not_finite, select, short
 
 #: Bytes that are parsed at once.
 BLOCK = 16 << 20
@@ -29,7 +29,7 @@ Texts = dict[int, NDArray[Any]]
 
 @dataclass(frozen=True)
 class _Table:
-    """How a file is cut into cells, and which of them are wanted."""
+    """How a file is cut into cells, and the columns to read."""
 
     path: Source
     separator: str
@@ -43,13 +43,13 @@ class _Table:
         return f"{self.path}, line {line}, column {column + 1}{name}"
 
 
-def read_delimited(source: Source, wanted: Wanted, reading: Reading, separator: str | None) -> Iterator[Part]:
+def read_delimited(source: Source, schema: RowSchema, reading: Reading, separator: str | None) -> Iterator[Part]:
     """Rows of a text table in UTF-8, as float64 arrays.
 
     Parameters
     ----------
     source : Source
-    wanted : Wanted
+    schema : RowSchema
     reading : Reading
     separator : str or None
         Between cells; None: inferred from the first line. What `reading` says counts more.
@@ -64,14 +64,14 @@ def read_delimited(source: Source, wanted: Wanted, reading: Reading, separator: 
         if reading.separator is not None:
             separator = separator_character(reading.separator)
         elif separator is None:
-            separator = sniffed(source, _cut(source, first, line), wanted, reading)
+            separator = sniffed(source, _cut(source, first, line), schema, reading)
         cells = next(_records(source, first, line, separator))[1]
         second = _block(file, 1)
-        header = begins_with_names(source, cells, _below(second, separator), wanted, reading)
+        header = begins_with_names(source, cells, _below(second, separator), schema, reading)
         lead = second if header else first + second
         names = tuple(cells) if header else None
-        selection = select(source, names or len(cells), wanted, reading)
-        table = _Table(source, separator, names, len(cells), selection, wanted.allow_nan)
+        selection = select(source, names or len(cells), schema, reading)
+        table = _Table(source, separator, names, len(cells), selection, schema.allow_nan)
         line, n_rows = line + first.count(b"\n") * header, 0
         while block := lead + _block(file, BLOCK):
             lead = b""

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from ..errors import UserError
-from .wanted import Reading, Wanted, listed, select
+from .schema import Reading, RowSchema, listed, select
 
 #: Cells that stand for a missing value.
 MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "None")
@@ -31,7 +31,7 @@ def number(cell: str) -> float | None:
 
 
 def begins_with_names(
-    place: object, cells: list[str], below: list[str] | None, wanted: Wanted, reading: Reading
+    place: object, cells: list[str], below: list[str] | None, schema: RowSchema, reading: Reading
 ) -> bool:
     """Tell whether a first line holds names.
 
@@ -50,7 +50,7 @@ def begins_with_names(
         Of the first line.
     below : list of str or None
         Of the second, where there is one.
-    wanted : Wanted
+    schema : RowSchema
     reading : Reading
 
     Raises
@@ -60,7 +60,7 @@ def begins_with_names(
     """
     if reading.header is not None:
         return reading.header
-    if wanted.names is not None and set(wanted.names) <= set(cells):
+    if schema.names is not None and set(schema.names) <= set(cells):
         return True
     named = {*reading.drop, *reading.keep, *([reading.groups] if reading.groups else [])}
     if any(word in cells and number(word) is None for word in named):
@@ -68,13 +68,13 @@ def begins_with_names(
     values = [number(cell) for cell in cells]
     given = [cell for cell, value in zip(cells, values, strict=True) if value is not None and not math.isnan(value)]
     if None not in values:
-        if wanted.names is not None:
+        if schema.names is not None:
             raise UserError(
                 f"{place} has no line of column names, and the model knows its columns by name. If they stand in "
                 "the model's order, say so with --no-header."
             )
-        return _numbers_are_names(place, cells, below, wanted, reading)
-    if wanted.names is not None or not given:
+        return _numbers_are_names(place, cells, below, schema, reading)
+    if schema.names is not None or not given:
         return True
     above_numbers = [c for c, value in enumerate(values) if value is None and _is_number(below, c)]
     if len(above_numbers) > len(given) or (_counts_from(given, 0) and (above_numbers or _cannot_count(given, below))):
@@ -83,16 +83,16 @@ def begins_with_names(
 
 
 def _numbers_are_names(
-    place: object, cells: list[str], below: list[str] | None, wanted: Wanted, reading: Reading
+    place: object, cells: list[str], below: list[str] | None, schema: RowSchema, reading: Reading
 ) -> bool:
     given = cells[1:] if len(cells) > 1 and cells[0] == "" else cells  # as pandas writes the name of an index
     if not _may_be_names(given, below[-len(given) :] if below is not None else None):
         return False
     if (
         given is cells
-        and len(cells) - len(reading.drop) - len(reading.keep) - bool(reading.groups) != wanted.n_features
+        and len(cells) - len(reading.drop) - len(reading.keep) - bool(reading.groups) != schema.n_features
     ):
-        select(place, len(cells), wanted, reading)  # raises: they are not the model's columns
+        select(place, len(cells), schema, reading)  # raises: they are not the model's columns
     if _counts_from(given, 0) and (_cannot_count(given, below) or (given is not cells and _is_number(below, 0))):
         return True
     raise _doubt(place, cells)

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from ..answers import reason
 from ..errors import UserError
+from .schema import Part, Reading, RowSchema, first_bad, listed, not_finite, select
 from .source import Source
-from .wanted import Part, Reading, Wanted, first_bad, listed, not_finite, select
 
 #: Values that are read at once.
 AT_ONCE = 4 << 20
@@ -35,13 +35,13 @@ class _File(Protocol):
     def batches(self, features: list[str], others: list[str], single: bool, size: int) -> Iterator[Batch]: ...
 
 
-def read_parquet(path: Source, wanted: Wanted, reading: Reading) -> Iterator[Part]:
+def read_parquet(path: Source, schema: RowSchema, reading: Reading) -> Iterator[Part]:
     """Rows of a Parquet file, as float32 arrays where all columns are that, and float64 otherwise.
 
     Parameters
     ----------
     path : Source
-    wanted : Wanted
+    schema : RowSchema
     reading : Reading
 
     Yields
@@ -49,7 +49,7 @@ def read_parquet(path: Source, wanted: Wanted, reading: Reading) -> Iterator[Par
     Part
     """
     file = _opened(path)
-    selection = select(path, file.names, wanted, reading)
+    selection = select(path, file.names, schema, reading)
     if file.n_rows == 0:
         raise UserError(f"{path} is empty: it has columns, and no rows.")
     features = [file.names[c] for c in selection.features]
@@ -67,7 +67,7 @@ def read_parquet(path: Source, wanted: Wanted, reading: Reading) -> Iterator[Par
     batches = file.batches(features, others, single, max(1, AT_ONCE // max(1, len(features))))
     while (batch := _sound(path, lambda: next(batches, None))) is not None:
         values, texts = batch
-        bad = first_bad(values, wanted.allow_nan)
+        bad = first_bad(values, schema.allow_nan)
         if bad is not None:
             place = f"{path}, row {start + bad[0]} (from 0), column {features[bad[1]]!r}"
             raise not_finite(place, float(values[bad]))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..errors import UserError
-from .wanted import Reading, Wanted
+from .schema import Reading, RowSchema
 
 #: Separators that are tried.
 TRIED = (",", ";", "\t", "|")
@@ -33,7 +33,7 @@ def separator_character(separator: str) -> str:
     return character
 
 
-def sniffed(place: object, cells: dict[str, list[str]], wanted: Wanted, reading: Reading) -> str:
+def sniffed(place: object, cells: dict[str, list[str]], schema: RowSchema, reading: Reading) -> str:
     """Choose the separator by which the first line holds the model's columns.
 
     Parameters
@@ -42,7 +42,7 @@ def sniffed(place: object, cells: dict[str, list[str]], wanted: Wanted, reading:
         What messages call the file.
     cells : dict from str to list of str
         The first line, cut by each of `TRIED`.
-    wanted : Wanted
+    schema : RowSchema
     reading : Reading
 
     Returns
@@ -56,7 +56,7 @@ def sniffed(place: object, cells: dict[str, list[str]], wanted: Wanted, reading:
         If several fit.
     """
     cutting = [separator for separator in cells if len(cells[separator]) > 1]
-    fitting = [separator for separator in cutting if _fits(cells[separator], wanted, reading)]
+    fitting = [separator for separator in cutting if _fits(cells[separator], schema, reading)]
     if len(fitting) > 1:
         named = " and ".join(map(repr, fitting))
         raise UserError(f"{place}: its first line can be cut at {named}. Name the --separator.")
@@ -65,8 +65,8 @@ def sniffed(place: object, cells: dict[str, list[str]], wanted: Wanted, reading:
     return cutting[0] if len(cutting) == 1 else ","
 
 
-def _fits(cells: list[str], wanted: Wanted, reading: Reading) -> bool:
-    if wanted.names is not None and set(wanted.names) <= set(cells):
+def _fits(cells: list[str], schema: RowSchema, reading: Reading) -> bool:
+    if schema.names is not None and set(schema.names) <= set(cells):
         return True
     aside = len({*reading.drop, *reading.keep, reading.groups} - {None})
-    return (wanted.names is None or reading.header is False) and len(cells) - aside == wanted.n_features
+    return (schema.names is None or reading.header is False) and len(cells) - aside == schema.n_features

@@ -70,7 +70,7 @@ class Source:
 
 
 def opener(packed: str, name: str) -> Any:
-    """What opens a packed file as ``open`` does."""
+    """Function that opens a compressed file as ``open`` does."""
     if packed == "gzip":
         import gzip
 
@@ -91,7 +91,7 @@ def opener(packed: str, name: str) -> Any:
 
 
 def damages() -> tuple[type[Exception], ...]:
-    """What reading a file raises that is cut off or damaged."""
+    """Exceptions of reading a file that is cut off or damaged."""
     import zlib
 
     kinds: list[type[Exception]] = [OSError, EOFError, zlib.error]

@@ -10,8 +10,8 @@ import numpy as np
 from sklearn.datasets import load_svmlight_file
 
 from ..errors import UserError
+from .schema import Part, Reading, RowSchema, not_finite, short
 from .source import Source
-from .wanted import Part, Reading, Wanted, not_finite, short
 
 #: An index of more digits is none.
 DIGITS = 16
@@ -19,7 +19,7 @@ DIGITS = 16
 AT_ONCE = 4 << 20
 
 
-def read_svmlight(path: Source, wanted: Wanted, reading: Reading, whole: bool) -> Iterator[Part]:
+def read_svmlight(path: Source, schema: RowSchema, reading: Reading, whole: bool) -> Iterator[Part]:
     """Rows of an svmlight file, of the model's width; labels are passed over.
 
     They are CSR matrices, or arrays for a model that takes no others.
@@ -27,7 +27,7 @@ def read_svmlight(path: Source, wanted: Wanted, reading: Reading, whole: bool) -
     Parameters
     ----------
     path : Source
-    wanted : Wanted
+    schema : RowSchema
     reading : Reading
     whole : bool
         Whether to give all rows in one part.
@@ -39,30 +39,30 @@ def read_svmlight(path: Source, wanted: Wanted, reading: Reading, whole: bool) -
     for option, given in (("--drop", reading.drop), ("--groups", reading.groups), ("--keep", reading.keep)):
         if given:
             raise UserError(f"{option} speaks of columns, and {path} is svmlight, whose labels are passed over anyway.")
-    rows = _rows(path, wanted, reading.zero_based)
+    rows = _rows(path, schema, reading.zero_based)
     if rows.shape[0] == 0:
         raise UserError(f"{path} is empty.")
-    width = math.ceil(rows.nnz / rows.shape[0]) if wanted.sparse else wanted.n_features
+    width = math.ceil(rows.nnz / rows.shape[0]) if schema.sparse else schema.n_features
     step = rows.shape[0] if whole else max(1, AT_ONCE // max(1, width))
     for start in range(0, rows.shape[0], step):
         some = rows[start : start + step]
-        yield Part(some if wanted.sparse else some.toarray(), None, min(1.0, (start + step) / rows.shape[0]))
+        yield Part(some if schema.sparse else some.toarray(), None, min(1.0, (start + step) / rows.shape[0]))
 
 
-def _rows(path: Source, wanted: Wanted, zero_based: bool | None) -> Any:
+def _rows(path: Source, schema: RowSchema, zero_based: bool | None) -> Any:
     try:
         based = "auto" if zero_based is None else zero_based
         with path.unpacked() as (file, _):
-            rows, _ = load_svmlight_file(file, n_features=wanted.n_features, zero_based=based)
+            rows, _ = load_svmlight_file(file, n_features=schema.n_features, zero_based=based)
     except (ValueError, OverflowError, TypeError, IndexError, MemoryError) as error:
-        _find_mistake(path, wanted, zero_based)
+        _find_mistake(path, schema, zero_based)
         raise UserError(f"{path}: {' '.join(str(error).split())}") from error
-    if not (np.isnan(rows.data) if wanted.allow_nan else np.isfinite(rows.data)).all():
-        _find_mistake(path, wanted, zero_based)
+    if not (np.isnan(rows.data) if schema.allow_nan else np.isfinite(rows.data)).all():
+        _find_mistake(path, schema, zero_based)
     return rows
 
 
-def _find_mistake(path: Source, wanted: Wanted, zero_based: bool | None) -> None:
+def _find_mistake(path: Source, schema: RowSchema, zero_based: bool | None) -> None:
     """Raise for the first entry that is wrong, with its line."""
     lowest = 0 if zero_based or (zero_based is None and _has_zero(path)) else 1
     with path.unpacked() as (file, _):
@@ -85,9 +85,9 @@ def _find_mistake(path: Source, wanted: Wanted, zero_based: bool | None) -> None
                 if int(index) <= last:
                     raise UserError(f"{place}: the index {index} comes after {last}; they must rise, from {lowest} on.")
                 last = int(index)
-                if last - lowest >= wanted.n_features:
-                    raise UserError(f"{place}: the index {index} is beyond the model's {wanted.n_features} features.")
-                if not math.isfinite(number) and not (wanted.allow_nan and math.isnan(number)):
+                if last - lowest >= schema.n_features:
+                    raise UserError(f"{place}: the index {index} is beyond the model's {schema.n_features} features.")
+                if not math.isfinite(number) and not (schema.allow_nan and math.isnan(number)):
                     raise not_finite(f"{place}, index {index}", number)
 
 

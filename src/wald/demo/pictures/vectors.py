@@ -1,4 +1,4 @@
-"""What the kernel machine compares a row with first."""
+"""Picture of the vectors with which the kernel machine compares a row first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From certificate rows to a certificate: the boldest scale `q` that they prove."""
+"""Certification: the boldest scale `q` that certificate rows prove."""
 
 from __future__ import annotations
 

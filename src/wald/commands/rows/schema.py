@@ -1,4 +1,4 @@
-"""What a model takes, and which columns of a file that is."""
+"""The rows that a model takes, and the columns of a file that hold them."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ SHORT = 40
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """What a model takes.
+class RowSchema:
+    """Form of the rows that a model takes.
 
     Attributes
     ----------
     n_features : int
     names : tuple of str or None
-        Where the model knows its columns by name: then they may stand in any order.
+        Names of the columns, which may then have any order in a file; None if the model does not know them.
     allow_nan : bool
-        Whether a missing value has an answer.
+        Whether values may be missing.
     sparse : bool
-        Whether it takes CSR matrices.
+        Whether CSR matrices are accepted.
     """
 
     n_features: int
@@ -41,7 +41,7 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Reading:
-    """How the user wants a file to be read.
+    """The user's options for reading a file.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class Reading:
     separator : str or None
         The separator of a CSV; None: inferred from its first line.
     keep : tuple of str
-        Columns that are no features, and are handed on.
+        Columns that are no features, and are copied to the output.
     """
 
     format: str | None = None
@@ -83,7 +83,7 @@ class Part:
     done : float
         Share of the file that has been read.
     kept : dict from str to ndarray
-        The columns that are handed on, by name, or by position where there are no names.
+        The columns that are copied to the output, by name, or by position where there are no names.
     """
 
     rows: Any
@@ -94,7 +94,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Selection:
-    """Positions of the model's columns in a file, in the model's order, of the groups, and of what is handed on."""
+    """Positions in a file of the model's columns, in the model's order, of the groups, and of columns to copy."""
 
     features: tuple[int, ...]
     groups: int | None
@@ -102,11 +102,11 @@ class Selection:
 
     @property
     def others(self) -> tuple[int, ...]:
-        """Columns that are read, and are no features."""
+        """Columns to read that are no features."""
         return tuple(dict.fromkeys((*(() if self.groups is None else (self.groups,)), *self.kept)))
 
 
-def select(path: object, columns: Sequence[str] | int, wanted: Wanted, reading: Reading) -> Selection:
+def select(path: object, columns: Sequence[str] | int, schema: RowSchema, reading: Reading) -> Selection:
     """Find the model's columns.
 
     Parameters
@@ -115,7 +115,7 @@ def select(path: object, columns: Sequence[str] | int, wanted: Wanted, reading: 
         What messages call the file.
     columns : sequence of str, or int
         The file's names, or their number where it has none.
-    wanted : Wanted
+    schema : RowSchema
     reading : Reading
 
     Raises
@@ -130,14 +130,14 @@ def select(path: object, columns: Sequence[str] | int, wanted: Wanted, reading: 
     aside = {_position(path, name, names, n, "--drop") for name in reading.drop} | ({groups} - {None}) | {*kept}
     _require_different(path, [] if names is None else [names[c] for c in kept])
     rest = [c for c in range(n) if c not in aside]
-    if names is not None and wanted.names is not None:
-        return Selection(_by_name(path, [names[c] for c in rest], rest, wanted.names), groups, kept)
-    if len(rest) < wanted.n_features:
-        raise UserError(f"{path} has {_count(len(rest), 'column')} of features; the model takes {wanted.n_features}.")
-    if len(rest) > wanted.n_features:
-        hint = "a label or number" if names is None else listed(_odd([names[c] for c in rest], wanted.n_features))
+    if names is not None and schema.names is not None:
+        return Selection(_by_name(path, [names[c] for c in rest], rest, schema.names), groups, kept)
+    if len(rest) < schema.n_features:
+        raise UserError(f"{path} has {_count(len(rest), 'column')} of features; the model takes {schema.n_features}.")
+    if len(rest) > schema.n_features:
+        hint = "a label or number" if names is None else listed(_odd([names[c] for c in rest], schema.n_features))
         raise UserError(
-            f"{path} has {_count(len(rest), 'column')} of features; the model takes {wanted.n_features}. Leave out "
+            f"{path} has {_count(len(rest), 'column')} of features; the model takes {schema.n_features}. Leave out "
             f"what is no feature ({hint}?) with --drop COLUMN."
         )
     return Selection(tuple(rest), groups, kept)
@@ -158,32 +158,32 @@ def _odd(names: list[str], n: int) -> list[str]:
     return [""] if names[0] == "" else names[n:]
 
 
-def _by_name(path: object, names: list[str], positions: list[int], wanted: tuple[str, ...]) -> tuple[int, ...]:
-    twice = [name for name, times in Counter(names).items() if times > 1 and name in wanted]
+def _by_name(path: object, names: list[str], positions: list[int], expected: tuple[str, ...]) -> tuple[int, ...]:
+    twice = [name for name, times in Counter(names).items() if times > 1 and name in expected]
     if twice:
         raise UserError(f"{path} has more than one column called {listed(twice)}.")
     where = dict(zip(names, positions, strict=True))
-    missing = [name for name in wanted if name not in where]
+    missing = [name for name in expected if name not in where]
     if missing:
         raise UserError(
-            f"{path} lacks {len(missing)} of the model's {_count(len(wanted), 'column')}: {listed(missing)}. It has "
+            f"{path} lacks {len(missing)} of the model's {_count(len(expected), 'column')}: {listed(missing)}. It has "
             f"{listed(names) or 'none'}."
         )
-    known = set(wanted)
+    known = set(expected)
     unknown = [name for name in names if name not in known]
     if unknown:
         drops = " ".join(f"--drop {name!r}" for name in unknown[:LISTED])
         raise UserError(f"{path} has columns that the model does not know: {listed(unknown)}. Leave them out: {drops}.")
-    return tuple(where[name] for name in wanted)
+    return tuple(where[name] for name in expected)
 
 
-def _position(path: object, wanted: str, names: list[str] | None, n: int, option: str) -> int:
-    if names is not None and wanted in names:
-        return names.index(wanted)
-    if wanted.isdecimal() and len(wanted) < 16 and int(wanted) < n:
-        return int(wanted)
+def _position(path: object, column: str, names: list[str] | None, n: int, option: str) -> int:
+    if names is not None and column in names:
+        return names.index(column)
+    if column.isdecimal() and len(column) < 16 and int(column) < n:
+        return int(column)
     known = f"columns 0 to {n - 1}, without names" if names is None else f"the columns {listed(names)}"
-    raise UserError(f"{option}: {path} has no column {wanted!r}; it has {known}.")
+    raise UserError(f"{option}: {path} has no column {column!r}; it has {known}.")
 
 
 def listed(names: Sequence[str]) -> str:
