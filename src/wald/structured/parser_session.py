@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _core
+from .arguments import checked_examples, checked_state
 from .conll import Treebank
 
 State = NDArray[np.bool_]
@@ -94,17 +95,11 @@ class ParserSession:
 
     def state(self, state: ArrayLike | None = None) -> State:
         """Check a state (n_words, n_groups - 1), or make the one that has everything."""
-        shape = (int(self.offsets[-1]), self._n_costly)
-        if state is None:
-            return np.ones(shape, dtype=bool)
-        array = np.asarray(state)
-        if array.dtype != bool or array.shape != shape:
-            raise ValueError(f"state must be a boolean array of shape {shape}. Got {array.dtype}, shape {array.shape}.")
-        return array
+        return checked_state(state, (int(self.offsets[-1]), self._n_costly))
 
     def decode(self, state: ArrayLike, examples: ArrayLike | None = None) -> NDArray[np.int32]:
         """Heads (n_words,) of the best tree of every sentence under a state; 0 is the root."""
-        return self._core.decode(self._bits(state), self._chosen(examples))
+        return self._core.decode(self._bits(state), checked_examples(examples))
 
     def confidence(self, state: ArrayLike, examples: ArrayLike | None = None) -> NDArray[np.float32]:
         """Margin of the score of a word's arc over that of the word's best other arc, or 0: (n_words,).
@@ -143,18 +138,10 @@ class ParserSession:
         whether it stands before the word; the logarithm of the distance; the number of the word's dependents; the first
         of these numbers for the head, and the smallest one among the dependents, 16 where there is no such word.
         """
-        return self._core.evidence(self._bits(state), self._chosen(examples))[1]
+        return self._core.evidence(self._bits(state), checked_examples(examples))[1]
 
     def _bits(self, state: ArrayLike) -> NDArray[np.uint8]:
         checked = self.state(state)
         if not self._n_costly:
             return np.zeros(len(checked), dtype=np.uint8)
         return np.ascontiguousarray(checked[:, 0]).view(np.uint8)
-
-    def _chosen(self, examples: ArrayLike | None) -> NDArray[np.int64] | None:
-        if examples is None:
-            return None
-        chosen = np.asarray(examples)
-        if chosen.ndim != 1 or (chosen.size and chosen.dtype.kind not in "iu"):
-            raise ValueError(f"examples must be a 1-D array of indices. Got {chosen.dtype}, shape {chosen.shape}.")
-        return np.ascontiguousarray(chosen, dtype=np.int64)

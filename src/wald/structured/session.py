@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _core
+from .arguments import checked_examples, checked_state
 from .features import LazyFeatures
 from .sequences import labels_of
 
@@ -105,13 +106,7 @@ class ChainSession:
 
     def state(self, state: ArrayLike | None = None) -> State:
         """Check a state (n_parts, n_groups - 1), or make the one that has everything."""
-        shape = (self.sequences.n_parts, len(self.features.groups) - 1)
-        if state is None:
-            return np.ones(shape, dtype=bool)
-        array = np.asarray(state)
-        if array.dtype != bool or array.shape != shape:
-            raise ValueError(f"state must be a boolean array of shape {shape}. Got {array.dtype}, shape {array.shape}.")
-        return array
+        return checked_state(state, (self.sequences.n_parts, len(self.features.groups) - 1))
 
     def decode(self, state: ArrayLike, examples: ArrayLike | None = None) -> NDArray[np.int32]:
         """Codes (n_parts,) of the best labelling under a state."""
@@ -198,14 +193,10 @@ class ChainSession:
         return bits, chosen
 
     def _chosen(self, examples: ArrayLike | None) -> NDArray[np.int64] | None:
-        if examples is None:
-            return None
-        chosen = np.asarray(examples)
-        if chosen.ndim != 1 or (chosen.size and chosen.dtype.kind not in "iu"):
-            raise ValueError(f"examples must be a 1-D array of indices. Got {chosen.dtype}, shape {chosen.shape}.")
-        if chosen.size and not (chosen.min() >= 0 and chosen.max() < self.sequences.n_sequences):
+        chosen = checked_examples(examples)
+        if chosen is not None and chosen.size and not (chosen.min() >= 0 and chosen.max() < self.sequences.n_sequences):
             raise ValueError(f"examples must lie in [0, {self.sequences.n_sequences}). Got {chosen}.")
-        return np.ascontiguousarray(chosen, dtype=np.int64)
+        return chosen
 
     def _ends(self, examples: ArrayLike | None) -> NDArray[np.int64]:
         chosen = self._chosen(examples)

@@ -15,7 +15,7 @@ from ..protocol import Session, State, StructuredModel
 from .base import Policy
 from .crossfit import Fold, crossfit
 from .driver import Allowance, answers_of, cost_of, rounds
-from .evidence import Rows, for_group, rows_of
+from .evidence import Rows, for_group, rows_of, scores_by_group
 from .linear import LinearScore, Scaling
 from .segments import parts_of, ranks
 from .targets import Objective, successors
@@ -129,9 +129,7 @@ class AnytimePolicy(Policy):
 
     def priority(self, session: Session, state: State, examples: NDArray[np.int64]) -> NDArray[np.float64]:
         """Scores of additions; see `Policy.priority`."""
-        rows = rows_of(session, state, examples, "complex")
-        n_groups = state.shape[1]
-        return np.column_stack([self.score_(for_group(rows, group, n_groups)) for group in range(n_groups)])
+        return scores_by_group(self.score_, rows_of(session, state, examples, "complex"), state.shape[1])
 
     def stream(self, x: Any, budget: float | None = None) -> Iterator[Step]:
         """Answer at once, and then better and better, one addition at a time.

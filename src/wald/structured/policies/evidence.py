@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -74,6 +75,11 @@ def for_group(rows: Rows, group: int | NDArray[np.int64], n_groups: int) -> Rows
     mark = np.zeros((len(rows), n_groups), dtype=np.float32)
     mark[np.arange(len(rows)), group] = 1
     return np.hstack([rows, mark])
+
+
+def scores_by_group(score: Callable[[Rows], Any], rows: Rows, n_groups: int) -> NDArray[np.float64]:
+    """Scores (n_rows, n_groups) of adding each group to each row."""
+    return np.column_stack([score(for_group(rows, group, n_groups)) for group in range(n_groups)])
 
 
 def _floats(values: Any) -> Rows:

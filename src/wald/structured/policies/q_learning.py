@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 from ..protocol import Session, State, StructuredModel
 from .base import Policy
 from .crossfit import Fold, crossfit
-from .evidence import Rows, for_group, rows_of
+from .evidence import Rows, for_group, rows_of, scores_by_group
 from .linear import LinearScore, Scaling
 from .segments import parts_of, ranks
 from .targets import Objective
@@ -113,9 +113,7 @@ class QLearningPolicy(Policy):
 
     def priority(self, session: Session, state: State, examples: NDArray[np.int64]) -> NDArray[np.float64]:
         """Values of additions; see `Policy.priority`."""
-        rows = rows_of(session, state, examples, "complex")
-        n_groups = state.shape[1]
-        return np.column_stack([self.score_(for_group(rows, group, n_groups)) for group in range(n_groups)])
+        return scores_by_group(self.score_, rows_of(session, state, examples, "complex"), state.shape[1])
 
     def _walk(self, objective: Objective, rng: np.random.Generator) -> list[_Moves]:
         """Moves of all examples of a fold, a step at a time."""
@@ -169,6 +167,6 @@ class _Moves(NamedTuple):
         if not len(self.reward):
             return np.empty(0)
         n_groups = self.lacks.shape[1]
-        values = np.column_stack([score(for_group(self.rows, group, n_groups)) for group in range(n_groups)])
+        values = scores_by_group(score, self.rows, n_groups)
         best = np.where(self.lacks, values, 0.0).max(axis=1)
         return np.asarray(np.maximum(np.maximum.reduceat(best, self.ends[:-1]), 0.0))
