@@ -167,11 +167,11 @@ decision : {"sign", "argmax", "votes"}
     How full scores become labels.
 n_classes : int
 threshold : float
-    Of "sign": the second label above it.
+    For "sign": scores above it are the second label.
 tie_positive : bool
-    Of "sign": the second label at the threshold, too.
+    For "sign": scores at the threshold are the second label, too.
 break_ties : bool
-    Of "votes": tied votes are handed over.
+    For "votes": rows with tied votes are handed over.
 tie_margin : float
     Widens the error bound within which rows are handed over.
 terms : int64 ndarray of shape (n_stages,)
@@ -198,7 +198,7 @@ rows : Rows
 n_stages : int
     Early stages that may be used.
 at_end : {"full", "answer", "pending"}
-    What happens to rows that none of them answers: the full model, the last stage's own answer, or
+    The answer to rows that no stage decides: the full model's, the last stage's own, or
     the code `PENDING`.
 working : float
     Unit roundoff of the arithmetic in which the wrapped model computes.

@@ -179,7 +179,7 @@ linear : uint8 ndarray of shape (n_terms,)
 coef : float64 ndarray of shape (n_outputs, n_terms)
 intercept : float64 ndarray of shape (n_outputs,)
 n_features : int
-    Of a raw row.
+    Number of features of a raw row.
 kept : int32 ndarray of shape (n_kept,) or None
     The features that `vectors` has, ascending; None: all.
 scale, shift : float64 ndarray of shape (n_features,) or None

@@ -56,7 +56,7 @@ NB_MODULE(_core, m) {
           "Return the instruction set in use: the last of `simd_levels`, or what ``WALD_SIMD`` names.");
     m.def("get_num_threads", &thread_limit, "Return how many threads a call uses at most.");
     m.def("set_num_threads", &set_thread_limit, "n"_a,
-          "Set how many threads a call uses at most, whatever it asks for; less than 1 means 1.");
+          "Set the largest number of threads that a call uses; less than 1 means 1.");
 
     bind_rows(m);
     bind_model(m);

@@ -51,8 +51,8 @@ struct WaitsForTheEnd {
     Py_XDECREF(main);
     Py_XDECREF(threading);
     // An interpreter that has forgotten these modules at its end raises; so may the handler of a signal that came just
-    // before, and a Ctrl-C must not be lost: it comes once more, to be served in the next call that asks, or when the
-    // core is done.
+    // before, and a Ctrl-C must not be lost: it is raised again, and served in the next call that checks for signals,
+    // or when the core is done.
     const bool interrupted = PyErr_Occurred() != nullptr && PyErr_ExceptionMatches(PyExc_KeyboardInterrupt);
     PyErr_Clear();
     if (interrupted) PyErr_SetInterrupt();

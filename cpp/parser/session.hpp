@@ -71,7 +71,7 @@ public:
     }
 
     // Best trees of some sentences (null: of all) under a state, a byte for every word of all sentences; heads, and
-    // unless null evidence [word][kEvidence], follow the order of the sentences asked for. What the state needs is
+    // unless null evidence [word][kEvidence], follow the order of the given sentences. What the state needs is
     // bought first.
     void decode(const std::uint8_t* state, const std::int64_t* examples, std::int64_t n, std::int32_t* heads,
                 float* evidence) {

@@ -30,7 +30,7 @@ def get_num_threads() -> int:
 
 def set_num_threads(n: int) -> None:
     """
-    Set how many threads a call uses at most, whatever it asks for; less than 1 means 1.
+    Set the largest number of threads that a call uses; less than 1 means 1.
     """
 
 class Rows:
@@ -112,7 +112,7 @@ class Model:
         coef : float64 ndarray of shape (n_outputs, n_terms)
         intercept : float64 ndarray of shape (n_outputs,)
         n_features : int
-            Of a raw row.
+            Number of features of a raw row.
         kept : int32 ndarray of shape (n_kept,) or None
             The features that `vectors` has, ascending; None: all.
         scale, shift : float64 ndarray of shape (n_features,) or None
@@ -206,11 +206,11 @@ class Engine:
         How full scores become labels.
     n_classes : int
     threshold : float
-        Of "sign": the second label above it.
+        For "sign": scores above it are the second label.
     tie_positive : bool
-        Of "sign": the second label at the threshold, too.
+        For "sign": scores at the threshold are the second label, too.
     break_ties : bool
-        Of "votes": tied votes are handed over.
+        For "votes": rows with tied votes are handed over.
     tie_margin : float
         Widens the error bound within which rows are handed over.
     terms : int64 ndarray of shape (n_stages,)
@@ -251,7 +251,7 @@ class Engine:
         n_stages : int
             Early stages that may be used.
         at_end : {"full", "answer", "pending"}
-            What happens to rows that none of them answers: the full model, the last stage's own answer, or
+            The answer to rows that no stage decides: the full model's, the last stage's own, or
             the code `PENDING`.
         working : float
             Unit roundoff of the arithmetic in which the wrapped model computes.

@@ -66,7 +66,7 @@ def unwritable(who: str, error: OSError) -> int:
     Parameters
     ----------
     who : str
-        What a message begins with.
+        Beginning of messages.
     error : OSError
         What writing raised. A reader that went away is no mistake.
     """
@@ -91,7 +91,7 @@ def mistaken(where: str, *errors: type[Exception]) -> Iterator[None]:
     Parameters
     ----------
     where : str
-        What the message begins with: a file, or an option.
+        Beginning of the message: a file, or an option.
     *errors : exception types
         ValueError, TypeError and OSError when none are given.
     """

@@ -33,13 +33,13 @@ class Task:
         Not fitted yet.
     name : str
     question : str
-        What it answers.
+        The question that it answers.
     binary : bool
         Whether the question is about `DIGIT` alone.
     cost : {"time", "units"}
-        What its plan minimizes.
+        The quantity that its plan minimizes.
     unit : str
-        What its units are.
+        Name of its units.
     """
 
     model: Any
@@ -68,7 +68,7 @@ class Material:
     X_count, y_count
         Rows on which everything that the demo prints and draws is counted.
     counted : str
-        What these rows are, in words.
+        Description of these rows.
     split : str
         How many rows do what, in words.
     risk, certificate_fraction : float

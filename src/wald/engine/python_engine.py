@@ -178,7 +178,7 @@ def judge(decision: Rule, z: Floats) -> tuple[Codes, Floats]:
     Parameters
     ----------
     decision : Rule
-        Of kind "argmax" or "votes".
+        A decision of kind "argmax" or "votes".
     z : float64 ndarray of shape (n_rows, n_outputs)
 
     Returns

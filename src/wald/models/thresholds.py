@@ -147,7 +147,7 @@ def decision_from(response: Response, rule: Rule) -> tuple[Decision, float]:
     Returns
     -------
     decision : Decision
-        Of kind ``"sign"``.
+        A decision of kind ``"sign"``.
     tie_margin : float
         The decision equals the rule for every score further than this from the threshold. 0: for every score.
     """

@@ -177,7 +177,7 @@ def rule_decision(peeled: Peeled, single: bool) -> tuple[Decision, float]:
     Returns
     -------
     decision : Decision
-        Of kind ``"sign"``.
+        A decision of kind ``"sign"``.
     tie_margin : float
         Distance from the threshold within which the decision is not exact.
 

@@ -88,7 +88,7 @@ class AttentiveBoosting(AttentiveClassifier):
     budget : int, default=None
         With ``attention="budgeted"``: hypotheses to evaluate for each example, except in the warm-up and for audits.
     feature_costs : array-like, default=None
-        What evaluation costs: one number for each hypothesis of a list, or for each feature, as the cost of each of
+        Cost of evaluation: one number for each hypothesis of a list, or for each feature, as the cost of each of
         its stumps. `cost_seen_` is then in this unit. None: 1 each.
     fit_intercept : bool, default=True
         Learn an intercept, the weight of a hypothesis that always votes 1.

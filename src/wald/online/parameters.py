@@ -62,7 +62,7 @@ class AttentionParameters(BaseEstimator):
     budget : int, default=None
         With ``attention="budgeted"``: features to read of each example, except in the warm-up and for audits.
     feature_costs : array-like of shape (n_features,), default=None
-        What each feature costs; `cost_seen_` is then in this unit. None: 1 each.
+        Cost of each feature; `cost_seen_` is then in this unit. None: 1 each.
     audit_rate : float, default=0.01
         Share of the examples that are read in full whatever the boundary says. They alone feed the boundary.
     warm_up : int, default=64
@@ -114,7 +114,7 @@ class AttentionParameters(BaseEstimator):
     features_seen_ : int
         Features read to compute margins, audits included, over all binary problems; for CSR rows, non-zeros read.
     cost_seen_ : float
-        What these features cost, in `feature_costs`.
+        Cost of these features, in `feature_costs`.
     stop_error_ : StopError
         How often attention stopped an example that called for an update: an unbiased estimate from audits, with an
         interval. It estimates the kind of error that `delta` bounds.

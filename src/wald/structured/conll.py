@@ -58,7 +58,7 @@ class Treebank(Sequence[Sentence]):
     text : bytes
         The content of a CoNLL file, UTF-8.
     name : str, default="<text>"
-        What errors call it.
+        Name of the text in errors.
     format : {"conllu", "conllx"}, default="conllu"
         CoNLL-U has comments, multiword tokens (``3-4``) and empty nodes (``3.1``), and one root a sentence. CoNLL-X
         has none of them, and allows several roots.
@@ -273,7 +273,7 @@ def write_conll(treebank: Treebank, path: str | PathLike[str]) -> None:
     Parameters
     ----------
     treebank : Treebank
-        What to write.
+        The sentences to write.
     path : path-like
         The file; one whose name ends in ``.gz`` is compressed.
     """

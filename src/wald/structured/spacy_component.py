@@ -37,11 +37,11 @@ class WaldParser(Pipe):
     Parameters
     ----------
     vocab : spacy.vocab.Vocab
-        Of the pipeline.
+        Vocabulary of the pipeline.
     parser : DependencyParser
         Fitted, or fitted by `initialize`.
     name : str, default="wald_parser"
-        Of the component.
+        Name of the component.
 
     Attributes
     ----------

@@ -34,7 +34,7 @@ def read(path: Path, schema: RowSchema, reading: Reading) -> Iterator[Part]:
     ----------
     path : Path
     schema : RowSchema
-        What the model takes. Data frames are given where it knows names, CSR matrices for svmlight, arrays otherwise.
+        Form of the rows. The result is a data frame where the model knows names, CSR matrices for svmlight, arrays otherwise.
     reading : Reading
 
     Yields

@@ -45,11 +45,11 @@ def begins_with_names(
     Parameters
     ----------
     place : object
-        What messages call the file.
+        Name of the file in messages.
     cells : list of str
-        Of the first line.
+        Cells of the first line.
     below : list of str or None
-        Of the second, where there is one.
+        Cells of the second line, if there is one.
     schema : RowSchema
     reading : Reading
 

@@ -112,7 +112,7 @@ def select(path: object, columns: Sequence[str] | int, schema: RowSchema, readin
     Parameters
     ----------
     path : object
-        What messages call the file.
+        Name of the file in messages.
     columns : sequence of str, or int
         The file's names, or their number where it has none.
     schema : RowSchema

@@ -39,7 +39,7 @@ def sniffed(place: object, cells: dict[str, list[str]], schema: RowSchema, readi
     Parameters
     ----------
     place : object
-        What messages call the file.
+        Name of the file in messages.
     cells : dict from str to list of str
         The first line, cut by each of `TRIED`.
     schema : RowSchema

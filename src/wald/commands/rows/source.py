@@ -43,7 +43,7 @@ class Source:
     Attributes
     ----------
     name : str
-        What messages call them.
+        Name of the rows in messages.
     path : Path
         The file that they are in.
     packed : str or None

@@ -104,7 +104,7 @@ def calibrate(
     Parameters
     ----------
     stage_scores : StageScores
-        Of the calibration rows, from the engine, in the dtype that will be served. Nothing else (order, readouts,
+        Those of the calibration rows, from the engine, in the dtype that will be served. Nothing else (order, readouts,
         form of the boundary) may depend on these rows.
     boundary : Boundary
         Restricted to the side that `protect` leaves open, as `certify` does.

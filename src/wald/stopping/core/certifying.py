@@ -32,7 +32,7 @@ def q_grid(stage_scores: StageScores, boundary: Boundary, n_steps: int = N_STEPS
     Parameters
     ----------
     stage_scores : StageScores
-        Of other rows than the certificate rows, such as those on which the boundary was fitted.
+        Those of rows other than the certificate rows, such as those on which the boundary was fitted.
     boundary : Boundary
     n_steps : int, default=1000
 
@@ -119,7 +119,7 @@ def certify(
     Parameters
     ----------
     stage_scores : StageScores
-        Of the certificate rows, from the engine, in the dtype that will be served.
+        Those of the certificate rows, from the engine, in the dtype that will be served.
     boundary : Boundary
         Serve with ``boundary.restricted(protect).thresholds(certificate.q, stage_scores.dtype)``, as is done here.
     risk, confidence : float

@@ -40,7 +40,7 @@ def certify_family(
     Parameters
     ----------
     stage_scores : StageScores, or one per candidate
-        Of the certificate rows, as for `certify`. Candidates with other orders or readouts have stage scores of their
+        Those of the certificate rows, as for `certify`. Candidates with other orders or readouts have stage scores of their
         own, of the same rows.
     boundaries : sequence of Boundary
         The candidates, fixed before the certificate rows are seen.

@@ -72,7 +72,7 @@ class StageScores:
         Parameters
         ----------
         parts : sequence of StageScores
-            Of the same stages.
+            Stage scores of the same stages.
 
         Returns
         -------

@@ -172,7 +172,7 @@ def successors(
     Returns
     -------
     items : (parts, groups)
-        What is added.
+        The parts and groups to add.
     values : float64 ndarray of shape (n_items,)
     owners : int64 ndarray of shape (n_items,)
         Index, in ``examples``, of the example with this addition.
