@@ -34,7 +34,7 @@ def read(path: Path, schema: RowSchema, reading: Reading) -> Iterator[Part]:
     ----------
     path : Path
     schema : RowSchema
-        Form of the rows. The result is a data frame where the model knows names, CSR matrices for svmlight, arrays otherwise.
+        Form of the rows: data frames where the model knows names, CSR matrices for svmlight, arrays otherwise.
     reading : Reading
 
     Yields

@@ -40,8 +40,8 @@ def certify_family(
     Parameters
     ----------
     stage_scores : StageScores, or one per candidate
-        Those of the certificate rows, as for `certify`. Candidates with other orders or readouts have stage scores of their
-        own, of the same rows.
+        Those of the certificate rows, as for `certify`. Candidates with other orders or readouts have stage scores of
+        their own, of the same rows.
     boundaries : sequence of Boundary
         The candidates, fixed before the certificate rows are seen.
     risk, confidence : float

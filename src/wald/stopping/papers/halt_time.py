@@ -105,7 +105,8 @@ def certify_by_halt_time(
     Parameters
     ----------
     stage_scores : StageScores
-        Those of the certificate rows, from the engine, in the dtype that will be served. Nothing else may depend on them.
+        Those of the certificate rows, from the engine, in the dtype that will be served. Nothing else may depend on
+        them.
     boundary : Boundary
         Both sides of a stage share one scale.
     risk, confidence : float
