@@ -61,7 +61,7 @@ public:
             begin = end;
             const int kept = decide_active(stage, sums + stage * stride, active, left, from);
             for (int t = stage + 1; t < call_.n_stages && kept < left; ++t)
-                for (int i = 0; i < kept; ++i) sums[t * stride + i] = sums[t * stride + from[i]];
+                take_in_place(sums + t * stride, from, kept);
             left = kept;
         }
         // The remaining rows continue row by row, with the sums that they have.
@@ -84,6 +84,13 @@ private:
         return kernels<T>().decide(z, n, c_.stages_.low[stage], c_.stages_.high[stage], stage, codes, stages, kept);
     }
 
+    // x[i] = x[from[i]] for ascending from[i] >= i. Unrolled, because the loop is bound by its instructions.
+    template <class V>
+    static void take_in_place(V* x, const std::int32_t* from, int n) {
+#pragma GCC unroll 4
+        for (int i = 0; i < n; ++i) x[i] = x[from[i]];
+    }
+
     // Answers the active rows that the stage decides and compacts the rest; from[i] is the previous index of the row
     // now at i. Branch-free: rows that stay are written, too, as pending.
     int decide_active(int stage, const T* z, std::int32_t* active, int n, std::int32_t* from) const {
@@ -94,7 +101,7 @@ private:
             call_.codes[first_ + active[i]] = codes[i];
             call_.stages[first_ + active[i]] = stage;
         }
-        for (int i = 0; i < kept; ++i) active[i] = active[from[i]];
+        take_in_place(active, from, kept);
         return kept;
     }
 
