@@ -1,10 +1,9 @@
-// NumPy arrays at the border: what is taken, what is refused, and new ones.
+// NumPy arrays as arguments and results.
 #pragma once
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
-#include <bit>
 #include <optional>
 #include <span>
 #include <string>
@@ -56,16 +55,6 @@ nb::ndarray<nb::numpy, T> new_array(std::vector<std::size_t> shape) {
     T* data = new T[n > 0 ? n : 1];
     nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<T*>(p); });
     return nb::ndarray<nb::numpy, T>(data, shape.size(), shape.data(), owner);
-}
-
-// Whether all values are finite. Branch-free, so that it runs at the speed of memory.
-inline bool all_finite(const float* values, std::size_t n) {
-    std::uint32_t bad = 0;
-    for (std::size_t i = 0; i < n; ++i) {
-        const auto exponent = std::bit_cast<std::uint32_t>(values[i]) & 0x7f800000u;
-        bad |= exponent == 0x7f800000u ? 1u : 0u;
-    }
-    return bad == 0;
 }
 
 // Offsets of sequences of at least one part each: they ascend from 0 to n_parts.

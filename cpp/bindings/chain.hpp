@@ -118,8 +118,7 @@ public:
         const std::size_t K = node.shape(1), width = every ? 2 + K : 2;
         require(K >= 1 && K <= 65536, "n_labels must lie in [1, 65536]");
         auto out = new_array<float>({node.shape(0), width});
-        for (std::size_t i = 0; i < node.shape(0); ++i)
-            chain::alone(node.data() + i * K, static_cast<int>(K), every, out.data() + i * width);
+        chain::alone_each(node.data(), node.shape(0), static_cast<int>(K), every, out.data());
         return out;
     }
 
