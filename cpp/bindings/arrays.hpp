@@ -4,6 +4,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#include <algorithm>
 #include <optional>
 #include <span>
 #include <string>
@@ -55,6 +56,13 @@ nb::ndarray<nb::numpy, T> new_array(std::vector<std::size_t> shape) {
     T* data = new T[n > 0 ? n : 1];
     nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<T*>(p); });
     return nb::ndarray<nb::numpy, T>(data, shape.size(), shape.data(), owner);
+}
+
+template <class T>
+nb::ndarray<nb::numpy, T> copied(const T* data, std::size_t n) {
+    auto a = new_array<T>({n});
+    std::copy_n(data, n, a.data());
+    return a;
 }
 
 // Offsets of sequences of at least one part each: they ascend from 0 to n_parts.

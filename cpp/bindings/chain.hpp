@@ -237,8 +237,7 @@ order. ``cheap`` (all parts, n_labels) may hold the node scores of parts without
         .def("finite", &Chain::finite, "Whether no weight is NaN or infinite.")
         .def("table", &Chain::table,
              "Weights (rows, n_labels): a row for each state, for the first and the last place, for each previous "
-             "label, "
-             "and for each feature of each block.")
+             "label, and for each feature of each block.")
         .def("fill", &Chain::fill, "table"_a.noconvert(), "Set the weights from such a table.")
         .def(
             "__getstate__",

@@ -28,11 +28,7 @@ public:
         hasher_.end_row();
     }
     nb::tuple arrays() const {
-        const auto copy = [](const auto& from) {
-            auto a = new_array<std::decay_t<decltype(from[0])>>({from.size()});
-            std::copy(from.begin(), from.end(), a.data());
-            return a;
-        };
+        const auto copy = [](const auto& from) { return copied(from.data(), from.size()); };
         return nb::make_tuple(copy(hasher_.values()), copy(hasher_.columns()), copy(hasher_.indptr()));
     }
 
