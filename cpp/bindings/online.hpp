@@ -239,18 +239,14 @@ private:
     template <class T>
     static double epoch(online::Learner<T>& l, const Rows& rows, const online::Labels& labels,
                         std::optional<std::uint64_t> shuffle) {
-        const auto run = [](auto epoch) {
+        const auto run = [&](const auto& block) {
             return checked([&] {
                 const Unlocked unlocked;
-                return epoch();
+                return online::run_epoch(l, block, labels, shuffle);
             });
         };
-        if (rows.layout == Rows::Layout::csr) {
-            const online::SparseBlock<T> block = sparse_block<T>(rows, l.config.n_features);
-            return run([&] { return online::SparseEpoch<T>(l, block, labels).run(shuffle); });
-        }
-        const online::DenseBlock<T> block = dense_block<T>(rows, l.config.n_columns);
-        return run([&] { return online::DenseEpoch<T>(l, block, labels, shuffle).run(); });
+        if (rows.layout == Rows::Layout::csr) return run(sparse_block<T>(rows, l.config.n_features));
+        return run(dense_block<T>(rows, l.config.n_columns));
     }
 };
 
