@@ -1,10 +1,10 @@
-// NumPy arrays at the border: what is taken, what is refused, and new ones.
+// NumPy arrays as arguments and results.
 #pragma once
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
-#include <bit>
+#include <algorithm>
 #include <optional>
 #include <span>
 #include <string>
@@ -58,14 +58,11 @@ nb::ndarray<nb::numpy, T> new_array(std::vector<std::size_t> shape) {
     return nb::ndarray<nb::numpy, T>(data, shape.size(), shape.data(), owner);
 }
 
-// Whether all values are finite. Branch-free, so that it runs at the speed of memory.
-inline bool all_finite(const float* values, std::size_t n) {
-    std::uint32_t bad = 0;
-    for (std::size_t i = 0; i < n; ++i) {
-        const auto exponent = std::bit_cast<std::uint32_t>(values[i]) & 0x7f800000u;
-        bad |= exponent == 0x7f800000u ? 1u : 0u;
-    }
-    return bad == 0;
+template <class T>
+nb::ndarray<nb::numpy, T> copied(const T* data, std::size_t n) {
+    auto a = new_array<T>({n});
+    std::copy_n(data, n, a.data());
+    return a;
 }
 
 // Offsets of sequences of at least one part each: they ascend from 0 to n_parts.

@@ -130,7 +130,7 @@ public:
         return nb::make_tuple(done, total, requested);
     }
 
-    // (whether all votes that a row needs are available, margins, hypotheses seen, requested units)
+    // Returns whether all votes that the rows need are available, margins, numbers of hypotheses, requested units.
     nb::tuple judge_votes(const BoundRows& votes, Votes available, bool average, std::optional<double> width) const {
         check_width(average, width);
         auto margins = new_array<double>({static_cast<std::size_t>(votes.rows.n_rows)});
@@ -176,12 +176,11 @@ skipped.)doc")
         .def("advance", &BoostingLearner::advance, "votes"_a, "available"_a.noconvert(), "positive"_a.noconvert(),
              "weights"_a.none(), "negative_weight"_a, "positive_weight"_a, "done"_a,
              "unchanged"_a.noconvert().none() = nb::none(), "skips_unchanged"_a = false,
-             nb::sig(
-                 "def advance(self, votes: Rows, available: numpy.typing.NDArray[numpy.uint8], positive: "
-                 "numpy.typing.NDArray[numpy.uint8], weights: numpy.typing.NDArray[numpy.float64] | None, "
-                 "negative_weight: float, positive_weight: float, done: int, unchanged: "
-                 "numpy.typing.NDArray[numpy.uint8] "
-                 "| None=None, skips_unchanged: bool=False) -> tuple[int, float, numpy.typing.NDArray[numpy.uint8]]"),
+             nb::sig("def advance(self, votes: Rows, available: numpy.typing.NDArray[numpy.uint8], positive: "
+                     "numpy.typing.NDArray[numpy.uint8], weights: numpy.typing.NDArray[numpy.float64] | None, "
+                     "negative_weight: float, positive_weight: float, done: int, unchanged: "
+                     "numpy.typing.NDArray[numpy.uint8] | None=None, skips_unchanged: bool=False) -> tuple[int, float, "
+                     "numpy.typing.NDArray[numpy.uint8]]"),
              "Continue with a table's rows while their votes are available. Return the number of rows done, the sum of "
              "their losses, and the units that the other rows need.")
         .def("judge_votes", &BoostingLearner::judge_votes, "votes"_a, "available"_a.noconvert(), "average"_a,

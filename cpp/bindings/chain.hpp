@@ -118,8 +118,7 @@ public:
         const std::size_t K = node.shape(1), width = every ? 2 + K : 2;
         require(K >= 1 && K <= 65536, "n_labels must lie in [1, 65536]");
         auto out = new_array<float>({node.shape(0), width});
-        for (std::size_t i = 0; i < node.shape(0); ++i)
-            chain::alone(node.data() + i * K, static_cast<int>(K), every, out.data() + i * width);
+        chain::alone_each(node.data(), node.shape(0), static_cast<int>(K), every, out.data());
         return out;
     }
 
@@ -238,8 +237,7 @@ order. ``cheap`` (all parts, n_labels) may hold the node scores of parts without
         .def("finite", &Chain::finite, "Whether no weight is NaN or infinite.")
         .def("table", &Chain::table,
              "Weights (rows, n_labels): a row for each state, for the first and the last place, for each previous "
-             "label, "
-             "and for each feature of each block.")
+             "label, and for each feature of each block.")
         .def("fill", &Chain::fill, "table"_a.noconvert(), "Set the weights from such a table.")
         .def(
             "__getstate__",

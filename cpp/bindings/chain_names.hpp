@@ -1,25 +1,21 @@
-// Features by name, as dicts and lists of strings have them, hashed to columns: what scikit-learn's FeatureHasher makes
-// of them.
+// Reads features by name from Python's dicts and lists of strings; the core hashes them to columns.
 #pragma once
 
-#include <algorithm>
-#include <cstdlib>
-#include <limits>
 #include <string>
 
 #include "bindings/arrays.hpp"
-#include "chain/murmur.hpp"
+#include "chain/name_hasher.hpp"
 
 namespace wald::bindings {
 
-// Reads one part after the other into the rows of a CSR matrix. Parts made of nothing but dicts, lists, tuples, sets,
-// strings and numbers are read here; a part with anything else in it goes to `flatten`, which gives a dict from names
-// to numbers, or raises.
+// Reads parts into the rows of a CSR matrix, one after the other. Parts made of dicts, lists, tuples, sets, strings and
+// numbers are read here. A part with other objects goes to `flatten`, which returns a dict from names to numbers, or
+// raises.
 class NamedFeatures {
 public:
-    // numbers: a tuple of types whose objects count as numbers, besides float and int.
+    // numbers: a tuple of types whose objects count as numbers, in addition to float and int.
     NamedFeatures(std::int32_t n_columns, nb::handle numbers, nb::handle flatten)
-        : n_columns_(n_columns), numbers_(numbers), flatten_(flatten) {}
+        : hasher_(n_columns), numbers_(numbers), flatten_(flatten) {}
 
     void add(nb::handle part) {
         begin();
@@ -29,32 +25,22 @@ public:
             const nb::object flat = flatten_(part);
             if (!read(flat.ptr(), 0)) throw_error("a feature that is none");
         }
-        end_row();
+        hasher_.end_row();
     }
     nb::tuple arrays() const {
-        const auto copy = [](const auto& from) {
-            auto a = new_array<std::decay_t<decltype(from[0])>>({from.size()});
-            std::copy(from.begin(), from.end(), a.data());
-            return a;
-        };
-        return nb::make_tuple(copy(values_), copy(columns_), copy(ends_));
+        const auto copy = [](const auto& from) { return copied(from.data(), from.size()); };
+        return nb::make_tuple(copy(hasher_.values()), copy(hasher_.columns()), copy(hasher_.indptr()));
     }
 
 private:
-    static constexpr int kDeepest = 32;  // nested dicts; deeper ones, and those within themselves, are left to Python
-
-    struct Entry {
-        std::size_t begin, size;  // of its name
-        double value;
-        std::uint32_t hash;
-    };
+    static constexpr int kMaxDepth =
+        32;  // of nested dicts; `flatten` takes deeper ones and those that contain themselves
 
     void begin() {
-        names_.clear();
+        hasher_.begin_row();
         prefix_.clear();
-        found_.clear();
     }
-    // The error that is set, or another one: of a name that has no UTF-8.
+    // Raises the error that is set, for example for a name without UTF-8, or a ValueError.
     [[noreturn]] static void throw_error(const char* otherwise) {
         if (PyErr_Occurred()) throw nb::python_error();
         refuse(otherwise);
@@ -77,10 +63,9 @@ private:
         to.append(text, static_cast<std::size_t>(n));
         return true;
     }
-    void push(std::size_t begin, double value) { found_.push_back({begin, names_.size() - begin, value, 0}); }
 
     bool read(PyObject* o, int depth) {
-        if (depth > kDeepest) return false;
+        if (depth > kMaxDepth) return false;
         if (PyDict_CheckExact(o)) return read_dict(o, depth);
         if (PyList_CheckExact(o)) {
             nb::ft_object_guard guard{nb::handle(o)};
@@ -107,13 +92,13 @@ private:
     bool read_name(PyObject* name) {
         if (!PyUnicode_Check(name)) return false;
         const std::size_t begin = begin_name();
-        if (!append(name, names_)) return false;
-        push(begin, 1);
+        if (!append(name, hasher_.names())) return false;
+        hasher_.add(begin, 1);
         return true;
     }
     std::size_t begin_name() {
-        const std::size_t begin = names_.size();
-        names_ += prefix_;
+        const std::size_t begin = hasher_.names().size();
+        hasher_.names() += prefix_;
         return begin;
     }
 
@@ -122,25 +107,25 @@ private:
         PyObject *key = nullptr, *value = nullptr;
         Py_ssize_t at = 0;
         while (PyDict_Next(dict, &at, &key, &value)) {
-            const nb::object keep = nb::borrow(value);  // what makes a text of the key may be anybody's code
+            const nb::object keep = nb::borrow(value);  // formatting the key may run any code
             const std::size_t begin = begin_name();
-            if (!append(key, names_)) return false;
+            if (!append(key, hasher_.names())) return false;
             double number = 0;
             if (PyUnicode_Check(value)) {
-                names_ += ':';
-                if (!append(value, names_)) return false;
-                push(begin, 1);
+                hasher_.names() += ':';
+                if (!append(value, hasher_.names())) return false;
+                hasher_.add(begin, 1);
             } else if (PyFloat_CheckExact(value)) {
-                push(begin, PyFloat_AsDouble(value));
+                hasher_.add(begin, PyFloat_AsDouble(value));
             } else if (PyDict_CheckExact(value) || PyList_CheckExact(value) || PyTuple_CheckExact(value) ||
                        is_set(value)) {
                 const std::size_t before = prefix_.size();
-                prefix_ = names_.substr(begin) + ':';
-                names_.resize(begin);
+                prefix_ = hasher_.names().substr(begin) + ':';
+                hasher_.names().resize(begin);
                 if (!read(value, depth + 1)) return false;
                 prefix_.resize(before);
             } else if (is_number(value, number)) {
-                push(begin, number);
+                hasher_.add(begin, number);
             } else {
                 return false;
             }
@@ -159,53 +144,9 @@ private:
         return true;
     }
 
-    // Columns ascend; of one name the last value counts, and those of several names in one column are added up.
-    void end_row() {
-        order_.clear();
-        for (std::size_t i = 0; i < found_.size(); ++i) {
-            Entry& e = found_[i];
-            e.hash = chain::murmur(names_.data() + e.begin, e.size);
-            const auto h = static_cast<std::int32_t>(e.hash);
-            const auto away = h < 0 ? 0u - e.hash : e.hash;
-            order_.push_back(std::uint64_t{away % static_cast<std::uint32_t>(n_columns_)} << 32 | i);
-        }
-        std::sort(order_.begin(), order_.end());
-        for (std::size_t first = 0, last = 0; first < order_.size(); first = last) {
-            const auto column = static_cast<std::int32_t>(order_[first] >> 32);
-            for (last = first; last < order_.size() && static_cast<std::int32_t>(order_[last] >> 32) == column;) ++last;
-            float sum = 0;
-            bool any = false;
-            for (std::size_t k = first; k < last; ++k) {
-                const Entry& e = of(k);
-                if (e.value == 0 || named_again(k, last)) continue;
-                const float value = static_cast<float>(static_cast<std::int32_t>(e.hash) >= 0 ? e.value : -e.value);
-                sum = any ? sum + value : value;
-                any = true;
-            }
-            if (!any) continue;
-            columns_.push_back(column);
-            values_.push_back(sum);
-        }
-        ends_.push_back(static_cast<std::int64_t>(values_.size()));
-    }
-    const Entry& of(std::size_t k) const { return found_[static_cast<std::size_t>(order_[k] & 0xffffffffu)]; }
-    bool named_again(std::size_t k, std::size_t last) const {
-        const Entry& e = of(k);
-        for (std::size_t j = k + 1; j < last; ++j)
-            if (of(j).hash == e.hash && of(j).size == e.size &&
-                names_.compare(of(j).begin, e.size, names_, e.begin, e.size) == 0)
-                return true;
-        return false;
-    }
-
-    std::int32_t n_columns_;
+    chain::NameHasher hasher_;
     nb::handle numbers_, flatten_;
-    std::string names_, prefix_;
-    std::vector<Entry> found_;
-    std::vector<std::uint64_t> order_;  // column, then place in found_
-    std::vector<float> values_;
-    std::vector<std::int32_t> columns_;
-    std::vector<std::int64_t> ends_{0};
+    std::string prefix_;  // of names in nested dicts
 };
 
 // Values, columns and indptr of a canonical CSR matrix with a row for every part of all sequences.

@@ -1,4 +1,4 @@
-// A model with its stages and thresholds, ready to answer.
+// Engines: models with stages and thresholds. The arguments are checked here.
 #pragma once
 
 #include "bindings/models.hpp"
@@ -216,7 +216,7 @@ stages : int32 ndarray of shape (n_rows,)
              "Compute code and stage of one row, a 1-D array; see `predict`.")
         .def("trace", &BoundEngine::trace, "rows"_a, "n_threads"_a,
              nb::sig("def trace(self, rows: Rows, n_threads: int) -> typing.Any"),
-             R"doc(See every row at every early stage; nobody leaves.
+             R"doc(Evaluate every row at every early stage; no row leaves.
 
 Returns
 -------

@@ -86,15 +86,8 @@ private:
         const double threshold = tree.a.threshold.data()[at];
         require(!std::isnan(threshold), "thresholds must not be NaN");
         const std::uint32_t on_left = grow(tree, left);
-        forest_.add_split({below(threshold), feature, on_left});
+        forest_.add_split(threshold, feature, on_left);
         return on_left | grow(tree, right);
-    }
-    // The largest float that is at most x: the same floats are at most x and at most this one.
-    static float below(double x) {
-        if (x >= static_cast<double>(std::numeric_limits<float>::max())) return std::numeric_limits<float>::max();
-        if (x < -static_cast<double>(std::numeric_limits<float>::max())) return -std::numeric_limits<float>::infinity();
-        const float near = static_cast<float>(x);
-        return static_cast<double>(near) <= x ? near : std::nextafter(near, -std::numeric_limits<float>::infinity());
     }
 
     std::int64_t n_features_;

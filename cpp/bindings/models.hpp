@@ -189,7 +189,7 @@ scaling_magnitude : float
 fill : float64 ndarray of shape (n_features,) or None
     Stands in for NaN, after scale and shift.
 single : bool
-    Evaluate in float32. What lies within rounding of a tie is evaluated once more in float64.)doc")
+    Evaluate in float32. Rows within rounding of a tie are evaluated again in float64.)doc")
         .def_static("linear", &linear_model, nb::kw_only(), "order"_a.noconvert(), "coef"_a, "intercept"_a,
                     "fill"_a.none(), "magnitude"_a, "bias_magnitude"_a, "depth"_a,
                     R"doc(Pack a linear model, which is always evaluated in float64.
@@ -204,10 +204,10 @@ intercept : float64 ndarray of shape (n_outputs,)
 fill : float64 ndarray of shape (n_features,) or None
     Stands in for NaN.
 magnitude : float64 ndarray of shape (n_features,)
-    ``|x| @ magnitude + bias_magnitude`` bounds the sizes of all that the wrapped model adds up.
+    ``|x| @ magnitude + bias_magnitude`` bounds the magnitudes of all numbers that the wrapped model adds.
 bias_magnitude : float
 depth : float
-    How many roundings of the wrapped model a value goes through at most.)doc")
+    Largest number of roundings that a value goes through in the wrapped model.)doc")
         .def("scores", &full_scores, "rows"_a, "working"_a, "n_threads"_a, "single"_a = false,
              nb::sig("def scores(self, rows: Rows, working: float, n_threads: int, single: bool=False) -> "
                      "tuple[numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64]]"),

@@ -139,9 +139,7 @@ protected:
 private:
     template <class V, class A>
     static nb::object saved(const std::vector<V, A>& v) {
-        auto a = new_array<V>({v.size()});
-        std::copy(v.begin(), v.end(), a.data());
-        return nb::cast(a);
+        return nb::cast(copied(v.data(), v.size()));
     }
     static nb::object saved(double v) { return nb::float_(v); }
     static nb::object saved(std::int64_t v) { return nb::int_(v); }
@@ -241,18 +239,14 @@ private:
     template <class T>
     static double epoch(online::Learner<T>& l, const Rows& rows, const online::Labels& labels,
                         std::optional<std::uint64_t> shuffle) {
-        const auto run = [](auto epoch) {
+        const auto run = [&](const auto& block) {
             return checked([&] {
                 const Unlocked unlocked;
-                return epoch();
+                return online::run_epoch(l, block, labels, shuffle);
             });
         };
-        if (rows.layout == Rows::Layout::csr) {
-            const online::SparseBlock<T> block = sparse_block<T>(rows, l.config.n_features);
-            return run([&] { return online::SparseEpoch<T>(l, block, labels).run(shuffle); });
-        }
-        const online::DenseBlock<T> block = dense_block<T>(rows, l.config.n_columns);
-        return run([&] { return online::DenseEpoch<T>(l, block, labels, shuffle).run(); });
+        if (rows.layout == Rows::Layout::csr) return run(sparse_block<T>(rows, l.config.n_features));
+        return run(dense_block<T>(rows, l.config.n_columns));
     }
 };
 
@@ -306,13 +300,11 @@ nb::class_<L> bind_learner(nb::module_& m, const char* name, const char* doc) {
         .def_prop_ro(
             "audits", [](const L& o) { return o.with([](const auto& l) { return counts_table(l.audits); }); },
             nb::sig("def audits(self) -> numpy.typing.NDArray[numpy.int64]"),
-            "Numbers by class of audited rows, and of those among them that were stopped, needed, or both; shape (2, "
-            "4).")
+            "Numbers by class of audited rows, and of those among them that were stopped, needed, or both: (2, 4).")
         .def_prop_ro(
             "ranges", [](const L& o) { return o.with([](const auto& l) { return range_names(l); }); },
             "State of each class's constant boundary: its formula \"holds\", there is \"no spread\", or the level was "
-            "clamped and "
-            "stops rows \"at once\" or \"seldom\".")
+            "clamped and stops rows \"at once\" or \"seldom\".")
         .def_prop_ro(
             "truth", [](const L& o) { return o.with([](const auto& l) { return counts_table(l.truth); }); },
             nb::sig("def truth(self) -> numpy.typing.NDArray[numpy.int64]"),
@@ -333,8 +325,7 @@ skipped.)doc")
              nb::sig("def judge(self, rows: Rows, average: bool, width: float) -> "
                      "tuple[numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.int64]]"),
              "Margins of dense rows of unknown class, which stop once their sign is clear, and the number of features "
-             "read of "
-             "each.");
+             "read of each.");
 }
 
 }  // namespace wald::bindings

@@ -1,83 +1,15 @@
-// The dependency parser: CoNLL files, learning, parsing. The arguments are checked here.
+// The dependency parser: learning and parsing. The arguments are checked here.
 #pragma once
 
 #include <cmath>
 #include <limits>
 
-#include "bindings/arrays.hpp"
-#include "parser/conll.hpp"
+#include "bindings/treebank.hpp"
 #include "parser/learner.hpp"
 
 namespace wald::bindings {
 
-using parser::Treebank;
-using Ints = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Shorts = nb::ndarray<const std::uint16_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
-// ---- CoNLL files ---------------------------------------------------------------------------------------------------
-
-inline Treebank read_treebank(nb::bytes text, const std::string& name, bool conllx) {
-    Treebank t;
-    t.text.assign(text.c_str(), text.size());
-    try {
-        const Unlocked unlocked;
-        parser::ConllReader(t, conllx ? parser::Format::conllx : parser::Format::conllu).read();
-    } catch (const parser::ConllError& e) {
-        refuse(name + (e.line == 0 ? "" : ", line " + std::to_string(e.line)) + ": " + e.what() + ".");
-    }
-    return t;
-}
-
-inline void check_words(const Treebank& t, std::size_t n) {
-    if (n != t.words.size())
-        refuse("one value per word: there are " + std::to_string(t.words.size()) + ", not " + std::to_string(n));
-}
-
-inline nb::bytes treebank_text(const Treebank& t, std::optional<Ints> heads, const std::vector<std::string>& names,
-                               std::optional<Ints> relations) {
-    if (!heads) return nb::bytes(t.text.data(), t.text.size());
-    check_words(t, heads->size());
-    if (relations) {
-        check_words(t, relations->size());
-        for (const std::int32_t r : span_of(*relations))
-            require(r >= 0 && static_cast<std::size_t>(r) < names.size(), "a relation is out of range");
-    }
-    const std::string out =
-        parser::write_conll(t, heads->data(), relations ? &names : nullptr, relations ? relations->data() : nullptr);
-    return nb::bytes(out.data(), out.size());
-}
-
-inline auto treebank_heads(const Treebank& t) {
-    auto heads = new_array<std::int32_t>({t.words.size()});
-    for (std::size_t w = 0; w < t.words.size(); ++w) heads.data()[w] = t.words[w].head;
-    return heads;
-}
-inline auto treebank_offsets(const Treebank& t) {
-    auto offsets = new_array<std::int64_t>({t.sentences.size() + 1});
-    offsets.data()[0] = 0;
-    for (std::size_t i = 0; i < t.sentences.size(); ++i) offsets.data()[i + 1] = t.sentences[i].last;
-    return offsets;
-}
-inline nb::list treebank_column(const Treebank& t, int column, std::int64_t first, std::int64_t last) {
-    require(column >= 0 && column < parser::kColumns, "a column from 0 to 9");
-    require(first >= 0 && first <= last && last <= static_cast<std::int64_t>(t.words.size()),
-            "words within the treebank");
-    nb::list out;
-    for (std::int64_t w = first; w < last; ++w) {
-        const std::string_view f = t.field(static_cast<std::size_t>(w), static_cast<parser::Column>(column));
-        out.append(nb::str(f.data(), f.size()));
-    }
-    return out;
-}
-inline const Treebank::Sentence& sentence_of(const Treebank& t, std::int64_t i) {
-    require(i >= 0 && i < static_cast<std::int64_t>(t.sentences.size()), "a sentence within the treebank");
-    return t.sentences[static_cast<std::size_t>(i)];
-}
-inline nb::bytes sentence_text(const Treebank& t, std::int64_t i) {
-    const Treebank::Sentence& s = sentence_of(t, i);
-    return nb::bytes(t.text.data() + s.begin, s.end - s.begin);
-}
-inline std::uint32_t sentence_line(const Treebank& t, std::int64_t i) { return sentence_of(t, i).line; }
 
 // ---- trees ---------------------------------------------------------------------------------------------------------
 
@@ -135,17 +67,10 @@ struct ParserModel {
     nb::tuple arcs(const Treebank& t, std::int64_t sentence, bool filter, double factor, double extra,
                    double margin) const {
         sentence_of(t, sentence);
-        parser::SentenceParser p;
-        p.begin(t, static_cast<std::size_t>(sentence), model->lexicon, model->weights, model->pruner_or_null());
-        parser::ChosenArcs chosen;
-        chosen.choose(p.scorer(), choice(arc_lengths(filter, factor, extra), margin));
-        const std::size_t n = static_cast<std::size_t>(chosen.arcs().size());
-        auto heads = new_array<std::int32_t>({n}), modifiers = new_array<std::int32_t>({n});
-        for (std::size_t i = 0; i < n; ++i) {
-            heads.data()[i] = chosen.arcs().head(static_cast<int>(i));
-            modifiers.data()[i] = chosen.arcs().modifier(static_cast<int>(i));
-        }
-        return nb::make_tuple(heads, modifiers);
+        std::vector<std::int32_t> heads, modifiers;
+        parser::list_arcs(*model, t, static_cast<std::size_t>(sentence),
+                          choice(arc_lengths(filter, factor, extra), margin), heads, modifiers);
+        return nb::make_tuple(copied(heads.data(), heads.size()), copied(modifiers.data(), modifiers.size()));
     }
 
     auto arc_scores(const Treebank& t, std::int64_t sentence, int group, Ints heads, Ints modifiers) const {
@@ -161,30 +86,19 @@ struct ParserModel {
         auto out = new_array<float>({heads.size()});
         {
             const Unlocked unlocked;
-            parser::SentenceParser p;
-            p.begin(t, static_cast<std::size_t>(sentence), model->lexicon, model->weights, model->pruner_or_null());
-            parser::Arcs arcs;
-            arcs.begin(p.atoms().tags(), p.atoms().coarse_tags(), p.atoms().n());
-            for (std::size_t i = 0; i < heads.size(); ++i) arcs.add(heads.data()[i], modifiers.data()[i]);
-            arcs.find_contexts();
-            p.scorer().score(group, arcs.view(), out.data());
+            parser::score_arcs(*model, t, static_cast<std::size_t>(sentence), group, heads.data(), modifiers.data(),
+                               heads.size(), out.data());
         }
         return out;
     }
 
     nb::tuple state() const {
         const parser::Model& m = *model;
-        const auto copy = [](const auto* data, std::size_t n) {
-            using T = std::remove_const_t<std::remove_pointer_t<decltype(data)>>;
-            auto a = new_array<T>({n});
-            std::copy(data, data + n, a.data());
-            return a;
-        };
         return nb::make_tuple(m.lexicon.fine.tags(), m.lexicon.coarse.tags(),
-                              copy(m.filter.all().data(), m.filter.all().size()), m.weights.bits,
-                              copy(m.weights.values.data(), m.weights.values.size()), m.labels, m.label_weights.bits,
-                              copy(m.label_weights.values.data(), m.label_weights.values.size()), m.pruner.bits,
-                              copy(m.pruner.values.data(), m.pruner.values.size()));
+                              copied(m.filter.all().data(), m.filter.all().size()), m.weights.bits,
+                              copied(m.weights.values.data(), m.weights.values.size()), m.labels, m.label_weights.bits,
+                              copied(m.label_weights.values.data(), m.label_weights.values.size()), m.pruner.bits,
+                              copied(m.pruner.values.data(), m.pruner.values.size()));
     }
 
     // A margin below 0 stands for no pruner.
@@ -316,21 +230,7 @@ inline nb::dict parser_templates() {
 
 inline void bind_parser(nb::module_& m) {
     using namespace nb::literals;
-    nb::class_<Treebank>(m, "Treebank", "The text of a CoNLL file and the positions of its words.")
-        .def_static("read", &read_treebank, "text"_a, "name"_a, "conllx"_a = false,
-                    "Read and check; errors say `name` and the line.")
-        .def("__len__", [](const Treebank& t) { return t.sentences.size(); })
-        .def_prop_ro("n_words", [](const Treebank& t) { return t.words.size(); })
-        .def("heads", &treebank_heads, "Heads as in the text, -1 where none is given.")
-        .def("offsets", &treebank_offsets, "First word of every sentence, and the number of words.")
-        .def("column", &treebank_column, "column"_a, "first"_a, "last"_a,
-             nb::sig("def column(self, column: int, first: int, last: int) -> list[str]"),
-             "One of the ten columns of words first to last.")
-        .def("line", &sentence_line, "sentence"_a, "Line of the sentence's first word, counted from 1.")
-        .def("sentence", &sentence_text, "sentence"_a, "One sentence with its comments and the empty line behind it.")
-        .def("text", &treebank_text, "heads"_a.none().noconvert() = nb::none(), "names"_a = std::vector<std::string>(),
-             "relations"_a.none().noconvert() = nb::none(),
-             "Return the text, with other heads and relations if they are given.");
+    bind_treebank(m);
     m.def("decode_tree", &decode_tree, "scores"_a.noconvert(), "projective"_a, "single_root"_a, "sparse"_a = false,
           "Heads of the words of the best tree over a matrix [head, modifier], word 0 the root.");
     m.def("parser_templates", &parser_templates, nb::sig("def parser_templates() -> dict[str, list[str]]"),
@@ -367,7 +267,7 @@ scored. With a margin below 0 the pruner is not used.)doc")
              "Heads and modifiers of the arcs that the groups score.")
         .def("arc_scores", &ParserModel::arc_scores, "treebank"_a, "sentence"_a, "group"_a, "heads"_a.noconvert(),
              "modifiers"_a.noconvert(), "Scores of chosen arcs by one group of features, or by the pruner, 2.");
-    nb::class_<ParserLearner>(m, "ParserLearner", "Weights that are being learned.")
+    nb::class_<ParserLearner>(m, "ParserLearner", "A learner of a parser's weights.")
         .def(nb::init<const Treebank&, int, int, int>(), "treebank"_a, nb::kw_only(), "bits"_a, "label_bits"_a,
              "pruner_bits"_a)
         .def("see", &ParserLearner::see, "treebank"_a, "Extend the length filter by the arcs of a treebank.")

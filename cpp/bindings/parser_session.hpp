@@ -1,4 +1,4 @@
-// Sentences that are parsed again and again, with more features each time.
+// Sentences that are parsed repeatedly, with more features each time. The arguments are checked here.
 #pragma once
 
 #include <atomic>
@@ -43,9 +43,7 @@ public:
 
     auto offsets() const {
         const std::vector<std::int64_t>& o = session_->offsets();
-        auto a = new_array<std::int64_t>({o.size()});
-        std::copy(o.begin(), o.end(), a.data());
-        return a;
+        return copied(o.data(), o.size());
     }
     nb::tuple seconds() {
         const std::lock_guard lock(mutex_);

@@ -37,12 +37,10 @@ struct ChosenExamples {
 // The parts of some examples, and the bounds of each example's parts among them.
 inline nb::tuple parts_of(const Longs& offsets, const Longs& examples) {
     const ChosenExamples chosen(offsets, examples);
-    auto parts = new_array<std::int64_t>({static_cast<std::size_t>(chosen.ends.back())}),
-         ends = new_array<std::int64_t>({chosen.ends.size()});
-    std::copy(chosen.ends.begin(), chosen.ends.end(), ends.data());
+    auto parts = new_array<std::int64_t>({static_cast<std::size_t>(chosen.ends.back())});
     for (std::size_t i = 0; i < chosen.size(); ++i)
         std::iota(parts.data() + chosen.ends[i], parts.data() + chosen.ends[i + 1], chosen.first[i]);
-    return nb::make_tuple(parts, ends);
+    return nb::make_tuple(parts, copied(chosen.ends.data(), chosen.ends.size()));
 }
 
 inline nb::ndarray<nb::numpy, float> simple_rows(const FloatMatrix& alone, const Longs& offsets,
@@ -156,8 +154,7 @@ parts.)doc");
     m.def("choose", &choose, "priority"_a.noconvert(), "lacks"_a.noconvert(), "ends"_a.noconvert(), "threshold"_a,
           "pace"_a,
           "Choose the best share ``pace`` of each example's items above the threshold, rounded up, at least one: "
-          "(n_parts, "
-          "K).");
+          "(n_parts, K).");
     m.def(
         "afford", &afford, "chosen"_a.noconvert(), "priority"_a.noconvert(), "lacks"_a.noconvert(),
         "ends"_a.noconvert(), "per_part"_a, "costs"_a.noconvert(),

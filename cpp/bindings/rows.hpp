@@ -1,4 +1,4 @@
-// Rows as Python has them: dense, columns apart, or CSR; checked, and kept alive while the engine reads them.
+// Rows as Python has them: dense, by column, or CSR. They are checked here, and kept alive while the engine reads them.
 #pragma once
 
 #include "bindings/arrays.hpp"
@@ -87,7 +87,7 @@ inline BoundRows csr_rows(Any values, Indices indices, Longs indptr, std::int64_
         }
     }
     if (!ascending) {
-        // Without a branch: of a wrong index, or of how far it is from the last one, the sign is set.
+        // Branch-free: the sign bit is set in an index below 0, or in the difference of n_columns - 1 and a larger one.
         const std::uint32_t last = static_cast<std::uint32_t>(std::min(n_columns, std::int64_t{1} << 31)) - 1;
         const std::int32_t* const all = indices.data();
         std::uint32_t wrong = 0;
@@ -131,12 +131,12 @@ inline void bind_rows(nb::module_& m) {
     nb::class_<BoundRows>(
         m, "Rows", "Rows in the caller's memory, which is kept alive and not copied. Do not write into it meanwhile.")
         .def_static("dense", &dense_rows, "x"_a, "View a 2-D array of float32, float64 or uint8, with any strides.")
-        .def_static("columns", &column_rows, "n_rows"_a, "columns"_a,
-                    "View columns that lie apart, each float32, float64 or uint8; None where nobody will read.")
         .def_static(
-            "csr", &csr_rows, "values"_a, "indices"_a.noconvert(), "indptr"_a.noconvert(), "n_columns"_a,
-            "ascending"_a = true,
-            "View a CSR matrix, whose indices ascend within every row unless only online learners are to read it.")
+            "columns", &column_rows, "n_rows"_a, "columns"_a,
+            "View columns that lie apart, each float32, float64 or uint8; None for a column that no call reads.")
+        .def_static("csr", &csr_rows, "values"_a, "indices"_a.noconvert(), "indptr"_a.noconvert(), "n_columns"_a,
+                    "ascending"_a = true,
+                    "View a CSR matrix. Its indices must ascend within every row, unless only online learners read it.")
         .def("take", &take, "ids"_a.noconvert(), "Let calls see the rows ``ids`` only, in that order.")
         .def("largest_magnitude", &largest, "n_threads"_a,
              "Largest absolute value of all rows; infinity or NaN if one is there. Bytes count as 255.")

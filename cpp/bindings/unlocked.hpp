@@ -13,10 +13,10 @@ namespace wald::bindings {
 
 namespace nb = nanobind;
 
-// Once the interpreter ends, Python before 3.14 ends every other thread that wants its lock, which unwinds the thread's
-// stack and aborts the process at the first function that is noexcept, as every destructor is. A frame that has one of
-// these does not let that pass: the thread waits for the end of the process, as it does from Python 3.14 on. What it
-// was at work on stays alive and untouched.
+// Once the interpreter ends, Python before 3.14 ends every other thread that wants its lock: it unwinds the thread's
+// stack, and aborts the process at the first noexcept function, such as a destructor. An object of this class stops the
+// unwinding at its frame: the thread waits for the end of the process, as it does from Python 3.14 on. The data that it
+// worked on stays alive and unchanged.
 struct WaitsForTheEnd {
     bool over = false;
     WaitsForTheEnd() = default;

@@ -37,6 +37,13 @@ inline void alone(const float* own, int n_labels, bool every, float* out) {
     for (int k = 0; k < n_labels && every; ++k) *out++ = own[k] - top[0];
 }
 
+// The same for n parts with own scores (n, n_labels).
+inline void alone_each(const float* own, std::size_t n, int n_labels, bool every, float* out) {
+    const int width = every ? 2 + n_labels : 2;
+    for (std::size_t i = 0; i < n; ++i)
+        alone(own + i * static_cast<std::size_t>(n_labels), n_labels, every, out + i * static_cast<std::size_t>(width));
+}
+
 class Evidence {
 public:
     // 0-1: by how much the best path beats the best ones through the second and the third label; 2-3: the first two

@@ -1,6 +1,7 @@
-// Types shared by the whole C++ core: answer codes, row dtypes, memory aligned to cache lines.
+// Shared by the whole C++ core: answer codes, row dtypes, memory aligned to cache lines, a test for finite values.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -27,6 +28,16 @@ inline constexpr std::int64_t bytes_of(Dtype dtype) { return dtype == Dtype::f32
 
 inline constexpr std::int64_t round_up(std::int64_t n, std::int64_t multiple) {
     return (n + multiple - 1) / multiple * multiple;
+}
+
+// Whether all values are finite. Branch-free, so that it runs at the speed of memory.
+inline bool all_finite(const float* values, std::size_t n) {
+    std::uint32_t bad = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+        const auto exponent = std::bit_cast<std::uint32_t>(values[i]) & 0x7f800000u;
+        bad |= exponent == 0x7f800000u ? 1u : 0u;
+    }
+    return bad == 0;
 }
 
 struct AlignedDelete {

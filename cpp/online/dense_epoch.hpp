@@ -248,4 +248,11 @@ private:
     double loss_ = 0;
 };
 
+// Runs one epoch over dense rows; returns the sum of the losses seen.
+template <class T>
+double run_epoch(Learner<T>& learner, const DenseBlock<T>& block, const Labels& labels,
+                 std::optional<std::uint64_t> shuffle) {
+    return DenseEpoch<T>(learner, block, labels, shuffle).run();
+}
+
 }  // namespace wald::online

@@ -123,4 +123,11 @@ private:
     double loss_ = 0;
 };
 
+// Runs one epoch over CSR rows; returns the sum of the losses seen.
+template <class T>
+double run_epoch(Learner<T>& learner, const SparseBlock<T>& block, const Labels& labels,
+                 std::optional<std::uint64_t> shuffle) {
+    return SparseEpoch<T>(learner, block, labels).run(shuffle);
+}
+
 }  // namespace wald::online

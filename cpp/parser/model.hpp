@@ -68,4 +68,29 @@ inline std::int64_t parse_all(const Model& model, const Treebank& t, const Setti
     return n_arcs;
 }
 
+// Heads and modifiers of the arcs of a sentence that the length filter and the pruner leave.
+inline void list_arcs(const Model& model, const Treebank& t, std::size_t sentence, const Choice& choice,
+                      std::vector<std::int32_t>& heads, std::vector<std::int32_t>& modifiers) {
+    SentenceParser p;
+    p.begin(t, sentence, model.lexicon, model.weights, model.pruner_or_null());
+    ChosenArcs chosen;
+    chosen.choose(p.scorer(), choice);
+    for (int i = 0; i < chosen.arcs().size(); ++i) {
+        heads.push_back(chosen.arcs().head(i));
+        modifiers.push_back(chosen.arcs().modifier(i));
+    }
+}
+
+// Scores of n arcs of a sentence by one group of features, or by the pruner (kPruner).
+inline void score_arcs(const Model& model, const Treebank& t, std::size_t sentence, int group,
+                       const std::int32_t* heads, const std::int32_t* modifiers, std::size_t n, float* out) {
+    SentenceParser p;
+    p.begin(t, sentence, model.lexicon, model.weights, model.pruner_or_null());
+    Arcs arcs;
+    arcs.begin(p.atoms().tags(), p.atoms().coarse_tags(), p.atoms().n());
+    for (std::size_t i = 0; i < n; ++i) arcs.add(heads[i], modifiers[i]);
+    arcs.find_contexts();
+    p.scorer().score(group, arcs.view(), out);
+}
+
 }  // namespace wald::parser

@@ -45,7 +45,7 @@ class Rows:
     @staticmethod
     def columns(n_rows: int, columns: Sequence[NDArray[Any] | None]) -> Rows:
         """
-        View columns that lie apart, each float32, float64 or uint8; None where nobody will read.
+        View columns that lie apart, each float32, float64 or uint8; None for a column that no call reads.
         """
 
     @staticmethod
@@ -57,7 +57,7 @@ class Rows:
         ascending: bool = True,
     ) -> Rows:
         """
-        View a CSR matrix, whose indices ascend within every row unless only online learners are to read it.
+        View a CSR matrix. Its indices must ascend within every row, unless only online learners read it.
         """
 
     def take(self, ids: NDArray[numpy.int64]) -> None:
@@ -122,7 +122,7 @@ class Model:
         fill : float64 ndarray of shape (n_features,) or None
             Stands in for NaN, after scale and shift.
         single : bool
-            Evaluate in float32. What lies within rounding of a tie is evaluated once more in float64.
+            Evaluate in float32. Rows within rounding of a tie are evaluated again in float64.
         """
 
     @staticmethod
@@ -149,10 +149,10 @@ class Model:
         fill : float64 ndarray of shape (n_features,) or None
             Stands in for NaN.
         magnitude : float64 ndarray of shape (n_features,)
-            ``|x| @ magnitude + bias_magnitude`` bounds the sizes of all that the wrapped model adds up.
+            ``|x| @ magnitude + bias_magnitude`` bounds the magnitudes of all numbers that the wrapped model adds.
         bias_magnitude : float
         depth : float
-            How many roundings of the wrapped model a value goes through at most.
+            Largest number of roundings that a value goes through in the wrapped model.
         """
 
     def scores(
@@ -272,7 +272,7 @@ class Engine:
 
     def trace(self, rows: Rows, n_threads: int) -> Any:
         """
-        See every row at every early stage; nobody leaves.
+        Evaluate every row at every early stage; no row leaves.
 
         Returns
         -------
@@ -519,7 +519,7 @@ class Treebank:
 
     @staticmethod
     def read(text: bytes, name: str, conllx: bool = False) -> Treebank:
-        """Read and check; errors say `name` and the line."""
+        """Read and check a text; errors give `name` and the line."""
 
     def __len__(self) -> int: ...
     @property
@@ -625,7 +625,7 @@ class ParserModel:
         """Scores of chosen arcs by one group of features, or by the pruner, 2."""
 
 class ParserLearner:
-    """Weights that are being learned."""
+    """A learner of a parser's weights."""
 
     def __init__(self, treebank: Treebank, *, bits: int, label_bits: int, pruner_bits: int) -> None: ...
     def see(self, treebank: Treebank) -> None:
@@ -830,7 +830,7 @@ class OnlineLearner:
     @property
     def audits(self) -> NDArray[numpy.int64]:
         """
-        Numbers by class of audited rows, and of those among them that were stopped, needed, or both; shape (2, 4).
+        Numbers by class of audited rows, and of those among them that were stopped, needed, or both: (2, 4).
         """
 
     @property
@@ -935,7 +935,7 @@ class BoostingLearner:
     @property
     def audits(self) -> NDArray[numpy.int64]:
         """
-        Numbers by class of audited rows, and of those among them that were stopped, needed, or both; shape (2, 4).
+        Numbers by class of audited rows, and of those among them that were stopped, needed, or both: (2, 4).
         """
 
     @property

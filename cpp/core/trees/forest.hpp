@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "core/trees/kernels.hpp"
@@ -24,8 +25,9 @@ public:
         const auto first = static_cast<std::int32_t>(splits_.size());
         trees_.push_back({first, first, static_cast<std::int32_t>(values_.size())});
     }
-    void add_split(const ForestView::Split& split) {
-        splits_.push_back(split);
+    // Adds a split: rows with feature <= threshold go left, to the leaves with these bits.
+    void add_split(double threshold, std::int32_t feature, std::uint32_t left) {
+        splits_.push_back({below(threshold), feature, left});
         ++trees_.back().last_split;
     }
     // Adds a leaf and returns its bit.
@@ -77,6 +79,14 @@ public:
     }
 
 private:
+    // The largest float that is at most x: the same floats are at most x and at most this one.
+    static float below(double x) {
+        if (x >= static_cast<double>(std::numeric_limits<float>::max())) return std::numeric_limits<float>::max();
+        if (x < -static_cast<double>(std::numeric_limits<float>::max())) return -std::numeric_limits<float>::infinity();
+        const float near = static_cast<float>(x);
+        return static_cast<double>(near) <= x ? near : std::nextafter(near, -std::numeric_limits<float>::infinity());
+    }
+
     double base_;
     std::vector<ForestView::Split> splits_;
     std::vector<double> values_;

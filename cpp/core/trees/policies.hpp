@@ -139,7 +139,7 @@ struct ComplexRows {
     }
 
     // Writes the logarithm of the probability that the forest gives each row; -infinity for parts that lack no group.
-    // Returns whether all rows are finite; it stops at the first one that is not.
+    // Returns whether these rows are finite; if not, the output is incomplete.
     bool chances(const Forest& forest, double* out) const {
         const std::int64_t n = examples.ends.back();
         std::fill_n(out, n, -std::numeric_limits<double>::infinity());
@@ -150,7 +150,7 @@ struct ComplexRows {
             each([&](const Example& x, std::int64_t t, std::int64_t at, bool lacks) {
                 if (!lacks || !finite) return;
                 x.row(t, row.data());
-                finite = std::all_of(row.begin(), row.end(), [](float v) { return std::isfinite(v); });
+                finite = all_finite(row.data(), row.size());
                 if (finite) batch.add(row.data(), out + at);
             });
         }
