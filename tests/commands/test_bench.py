@@ -19,7 +19,7 @@ QUICK = ("--repeats", 7)
 
 @pytest.fixture(autouse=True)
 def short_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("wald.commands.alternating.SHORTEST", 0.0)
+    monkeypatch.setattr("wald.commands.alternating.SHORTEST_SECONDS", 0.0)
     monkeypatch.setattr("wald.commands.bench.SINGLE", 3)
 
 

@@ -1,4 +1,4 @@
-"""Labels, what they cost, and what else stands beside them, as files: they appear whole, or not at all."""
+"""Output files of labels, costs, probabilities and kept columns; a file is written completely or not at all."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..utils.files import appearing
-from .answers import mistaken
+from .answers import as_user_error
 from .errors import UserError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-#: Columns by name, of some rows or of all.
+#: Columns by name.
 Columns = Mapping[str, "NDArray[Any]"]
 Write = Callable[[Columns], None]
 
@@ -32,12 +32,12 @@ def sink(path: Path) -> Iterator[Write]:
     Parameters
     ----------
     path : Path
-        CSV or TSV (also packed), Parquet or NPY, by suffix; ``-`` is CSV on stdout. A device or a pipe is CSV, too.
+        CSV or TSV (also compressed), Parquet or NPY, by suffix; ``-`` is CSV on stdout. Devices and pipes get CSV, too.
 
     Yields
     ------
     callable
-        Takes the columns of the next rows; they are the same each time.
+        Takes the columns of the next rows; every call has the same columns.
     """
     if str(path) == "-":
         yield _lines(sys.stdout, ",")
@@ -45,7 +45,7 @@ def sink(path: Path) -> Iterator[Write]:
     suffix = path.suffix.lower()
     packed = _PACKED.get(suffix)
     kind = path.with_suffix("").suffix.lower() if packed is not None else suffix
-    with mistaken(f"-o: {path}", OSError):
+    with as_user_error(f"-o: {path}", OSError):
         if path.exists() and not path.is_file():
             with path.open("w", newline="", encoding="utf-8") as file:
                 yield _lines(file, _TEXT.get(kind, ","))
@@ -57,7 +57,7 @@ def sink(path: Path) -> Iterator[Write]:
             parts: list[Columns] = []
             yield parts.append
             whole = {name: _joined([part[name] for part in parts]) for name in parts[0]}
-            with appearing(path) as beside, mistaken(f"-o: {path}", Exception):  # polars has kinds of its own
+            with appearing(path) as beside, as_user_error(f"-o: {path}", Exception):  # polars raises its own types
                 save(beside, whole)
         else:
             raise UserError(
@@ -89,7 +89,7 @@ def _lines(file: Any, separator: str) -> Write:
 
 
 def _cells(values: NDArray[Any]) -> list[Any]:
-    """A column's cells as they are written: a float32 in its own digits, what is missing as nothing."""
+    """Cells of a column for the CSV writer: float32 with float32's digits; None is written as an empty cell."""
     if values.dtype.kind == "f" and values.dtype.itemsize < 8:
         return [str(value) for value in values]
     cells: list[Any] = values.tolist()

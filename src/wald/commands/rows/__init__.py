@@ -8,12 +8,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from ..answers import mistaken, note
+from ..answers import as_user_error, note
 from ..errors import UserError
 from .schema import Part, Reading, RowSchema
-from .source import PACKED, STDIN, Source, damages, looks_like, source_of
+from .source import PACKED, STDIN, Source, damage_errors, infer_format, source_of
 
-__all__ = ["FORMATS", "Part", "Reading", "RowSchema", "called", "read", "read_whole"]
+__all__ = ["FORMATS", "Part", "Reading", "RowSchema", "data_name", "read", "read_whole"]
 
 FORMATS = {
     ".csv": "csv",
@@ -76,7 +76,7 @@ def read_whole(path: Path, schema: RowSchema, reading: Reading, report: Callable
     return Part(_named(rows, schema), np.concatenate(groups) if groups else None, 1.0)
 
 
-def called(path: Path) -> str:
+def data_name(path: Path) -> str:
     """Name of DATA in messages."""
     return "standard input" if str(path) == STDIN else str(path)
 
@@ -89,10 +89,10 @@ def _arrays(path: Path, schema: RowSchema, reading: Reading, whole: bool) -> Ite
     if suffix in PACKED:
         suffix = path.with_suffix("").suffix.lower()
     kind = reading.format or FORMATS.get(suffix)
-    with mistaken(called(path), *damages()), source_of(path) as source:
+    with as_user_error(data_name(path), *damage_errors()), source_of(path) as source:
         if kind is None and source.path == path:
             raise UserError(f"{path}: nothing is known of the suffix {path.suffix!r}; name the --format: {known}.")
-        kind = kind or looks_like(source)
+        kind = kind or infer_format(source)
         if kind in ("npy", "svmlight") and schema.names is not None:
             note(f"{source} has no column names: its columns are taken in the model's order.")
         yield from _of_kind(kind, source, schema, reading, whole)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ..errors import UserError
 from .header import MISSING, begins_with_names, number
 from .schema import Part, Reading, RowSchema, Selection, first_bad, not_finite, select, short
-from .separators import TRIED, separator_character, sniffed
+from .separators import CANDIDATES, infer_separator, separator_character
 from .source import Source
 
 #: Bytes that are parsed at once.
@@ -64,7 +64,7 @@ def read_delimited(source: Source, schema: RowSchema, reading: Reading, separato
         if reading.separator is not None:
             separator = separator_character(reading.separator)
         elif separator is None:
-            separator = sniffed(source, _cut(source, first, line), schema, reading)
+            separator = infer_separator(source, _cut(source, first, line), schema, reading)
         cells = next(_records(source, first, line, separator))[1]
         second = _block(file, 1)
         header = begins_with_names(source, cells, _below(second, separator), schema, reading)
@@ -102,7 +102,7 @@ def _first(source: Source, file: Any) -> tuple[int, bytes]:
 def _cut(source: Source, first: bytes, line: int) -> dict[str, list[str]]:
     """The first line, cut by every separator that can be."""
     cells = {}
-    for separator in TRIED:
+    for separator in CANDIDATES:
         try:
             cells[separator] = next(_records(source, first, line, separator))[1]
         except UserError:  # a quote where this separator allows none
@@ -151,11 +151,11 @@ def _values(table: _Table, block: bytes, line: int, parse: _Parse) -> tuple[Floa
     """A block's features and groups, the quick way; the thorough one where anything is odd."""
     quick = parse(table, block)
     if quick is None or first_bad(quick[0], allow_nan=False) is not None:
-        return _thorough(table, block, line)
+        return _parse_cells(table, block, line)
     return quick
 
 
-def _thorough(table: _Table, block: bytes, line: int) -> tuple[Floats, Texts]:
+def _parse_cells(table: _Table, block: bytes, line: int) -> tuple[Floats, Texts]:
     """Parse cell by cell; report the first wrong one with its place."""
     rows: list[list[float]] = []
     texts: dict[int, list[str]] = {c: [] for c in table.selection.others}

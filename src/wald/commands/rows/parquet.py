@@ -65,7 +65,7 @@ def read_parquet(path: Source, schema: RowSchema, reading: Reading) -> Iterator[
     others = [file.names[c] for c in selection.others]
     start = 0
     batches = file.batches(features, others, single, max(1, AT_ONCE // max(1, len(features))))
-    while (batch := _sound(path, lambda: next(batches, None))) is not None:
+    while (batch := _checked(path, lambda: next(batches, None))) is not None:
         values, texts = batch
         bad = first_bad(values, schema.allow_nan)
         if bad is not None:
@@ -78,16 +78,16 @@ def read_parquet(path: Source, schema: RowSchema, reading: Reading) -> Iterator[
 
 def _opened(path: Source) -> _File:
     if find_spec("polars") is not None:
-        return _sound(path, lambda: _Polars(path.path))
+        return _checked(path, lambda: _Polars(path.path))
     if find_spec("pyarrow") is not None:
-        return _sound(path, lambda: _Arrow(path.path))
+        return _checked(path, lambda: _Arrow(path.path))
     raise UserError("Parquet files are read with polars or pyarrow, and neither is installed: pip install polars.")
 
 
-def _sound(path: Source, step: Callable[[], T]) -> T:
+def _checked(path: Source, step: Callable[[], T]) -> T:
     try:
         return step()
-    except Exception as error:  # both libraries have many kinds, for what are all damages of the file
+    except Exception as error:  # both libraries have many kinds, for what are all damage_errors of the file
         raise UserError(f"{path} cannot be read as Parquet: {reason(error)}") from error
     except BaseException as error:
         if type(error).__name__ != "PanicException":  # polars's own, where it did not expect a damage

@@ -6,7 +6,7 @@ from ..errors import UserError
 from .schema import Reading, RowSchema
 
 #: Separators that are tried.
-TRIED = (",", ";", "\t", "|")
+CANDIDATES = (",", ";", "\t", "|")
 _WORDS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";"}
 
 
@@ -33,7 +33,7 @@ def separator_character(separator: str) -> str:
     return character
 
 
-def sniffed(place: object, cells: dict[str, list[str]], schema: RowSchema, reading: Reading) -> str:
+def infer_separator(place: object, cells: dict[str, list[str]], schema: RowSchema, reading: Reading) -> str:
     """Choose the separator by which the first line holds the model's columns.
 
     Parameters
@@ -41,7 +41,7 @@ def sniffed(place: object, cells: dict[str, list[str]], schema: RowSchema, readi
     place : object
         Name of the file in messages.
     cells : dict from str to list of str
-        The first line, cut by each of `TRIED`.
+        The first line, cut by each of `CANDIDATES`.
     schema : RowSchema
     reading : Reading
 

@@ -24,7 +24,7 @@ from ..errors import UserError
 STDIN = "-"
 #: Suffixes of packed files, and what packed them.
 PACKED = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd"}
-_BEGINNINGS = (
+_MAGIC_NUMBERS = (
     (re.compile(rb"\x1f\x8b"), "gzip"),
     (re.compile(rb"BZh[1-9]1AY&SY"), "bzip2"),
     (re.compile(rb"\xfd7zXZ\x00"), "xz"),
@@ -33,7 +33,7 @@ _BEGINNINGS = (
 #: A line of svmlight: a label, and at least one INDEX:VALUE.
 _SVMLIGHT = re.compile(rb"[^\s:,;\"]+(\s+qid:\d+)?(\s+\d+:[^\s:]+)+\s*(#.*)?")
 #: First bytes of a stream, which show its format.
-_LOOKED_AT = 1 << 16
+_FIRST_BYTES = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def opener(packed: str, name: str) -> Any:
     return zstd.open
 
 
-def damages() -> tuple[type[Exception], ...]:
+def damage_errors() -> tuple[type[Exception], ...]:
     """Exceptions of reading a file that is cut off or damaged."""
     import zlib
 
@@ -153,13 +153,13 @@ def _copied(name: str, stream: IO[bytes]) -> Iterator[Source]:
 
 
 def _packed(beginning: bytes) -> str | None:
-    for pattern, packed in _BEGINNINGS:
+    for pattern, packed in _MAGIC_NUMBERS:
         if pattern.match(beginning):
             return packed
     return None
 
 
-def looks_like(source: Source) -> str:
+def infer_format(source: Source) -> str:
     """Tell by its first lines what a source holds that has no suffix.
 
     Parameters
@@ -172,7 +172,7 @@ def looks_like(source: Source) -> str:
         "npy", "parquet", "svmlight" or "csv".
     """
     with source.unpacked() as (file, _):
-        beginning = file.read(_LOOKED_AT)
+        beginning = file.read(_FIRST_BYTES)
     if beginning.startswith(b"\x93NUMPY"):
         return "npy"
     if beginning.startswith(b"PAR1"):
