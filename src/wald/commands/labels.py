@@ -22,7 +22,7 @@ Columns = Mapping[str, "NDArray[Any]"]
 Write = Callable[[Columns], None]
 
 _TEXT = {".csv": ",", ".tsv": "\t"}
-_PACKED = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz"}
+_COMPRESSIONS = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz"}
 
 
 @contextmanager
@@ -43,16 +43,16 @@ def sink(path: Path) -> Iterator[Write]:
         yield _lines(sys.stdout, ",")
         return
     suffix = path.suffix.lower()
-    packed = _PACKED.get(suffix)
-    kind = path.with_suffix("").suffix.lower() if packed is not None else suffix
+    compression = _COMPRESSIONS.get(suffix)
+    kind = path.with_suffix("").suffix.lower() if compression is not None else suffix
     with as_user_error(f"-o: {path}", OSError):
         if path.exists() and not path.is_file():
             with path.open("w", newline="", encoding="utf-8") as file:
                 yield _lines(file, _TEXT.get(kind, ","))
         elif kind in _TEXT:
-            with appearing(path) as beside, _opened(beside, packed) as file:
+            with appearing(path) as beside, _opened(beside, compression) as file:
                 yield _lines(file, _TEXT[kind])
-        elif packed is None and kind in (".npy", ".parquet", ".pq"):
+        elif compression is None and kind in (".npy", ".parquet", ".pq"):
             save = _save_npy if kind == ".npy" else _parquet_writer()
             parts: list[Columns] = []
             yield parts.append
@@ -66,12 +66,12 @@ def sink(path: Path) -> Iterator[Write]:
             )
 
 
-def _opened(path: Path, packed: str | None) -> Any:
-    if packed is None:
+def _opened(path: Path, compression: str | None) -> Any:
+    if compression is None:
         return path.open("w", newline="", encoding="utf-8")
     from .rows.source import opener
 
-    return opener(packed, str(path))(path, "wt", newline="", encoding="utf-8")
+    return opener(compression, str(path))(path, "wt", newline="", encoding="utf-8")
 
 
 def _lines(file: Any, separator: str) -> Write:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from ..errors import UserError
 from .schema import Reading, RowSchema
 
-#: Separators that are tried.
+#: Separators that may be inferred.
 CANDIDATES = (",", ";", "\t", "|")
 _WORDS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";"}
 
 
 def separator_character(separator: str) -> str:
-    """Turn what ``--separator`` says into a character.
+    """Parse ``--separator``.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def infer_separator(place: object, cells: dict[str, list[str]], schema: RowSchem
     Returns
     -------
     str
-        The only one that fits; where none does, the only one that cuts the line, or else a comma.
+        The only one that fits; if none fits, the only one that cuts the line, or else a comma.
 
     Raises
     ------
