@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..utils.files import appearing
+from ..utils.files import atomic_file
 from .answers import as_user_error
 from .errors import UserError
 
@@ -50,14 +50,14 @@ def sink(path: Path) -> Iterator[Write]:
             with path.open("w", newline="", encoding="utf-8") as file:
                 yield _lines(file, _TEXT.get(kind, ","))
         elif kind in _TEXT:
-            with appearing(path) as beside, _opened(beside, compression) as file:
+            with atomic_file(path) as beside, _opened(beside, compression) as file:
                 yield _lines(file, _TEXT[kind])
         elif compression is None and kind in (".npy", ".parquet", ".pq"):
             save = _save_npy if kind == ".npy" else _parquet_writer()
             parts: list[Columns] = []
             yield parts.append
             whole = {name: _joined([part[name] for part in parts]) for name in parts[0]}
-            with appearing(path) as beside, as_user_error(f"-o: {path}", Exception):  # polars raises its own types
+            with atomic_file(path) as beside, as_user_error(f"-o: {path}", Exception):  # polars raises its own types
                 save(beside, whole)
         else:
             raise UserError(

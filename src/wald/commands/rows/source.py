@@ -17,7 +17,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
 
-from ...utils.files import discard_unfinished, vanishing
+from ...utils.files import discard_unfinished, temporary_name
 from ..errors import UserError
 
 #: The path that means standard input.
@@ -134,7 +134,7 @@ def source_of(path: Path) -> Iterator[Source]:
 
 @contextmanager
 def _copied(name: str, stream: IO[bytes]) -> Iterator[Source]:
-    with vanishing(Path(tempfile.gettempdir())) as copy:
+    with temporary_name(Path(tempfile.gettempdir())) as copy:
         with copy.open("xb") as file:
             copy.chmod(0o600)
             try:
