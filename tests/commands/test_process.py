@@ -17,6 +17,7 @@ import wald
 
 COMMAND = [sys.executable, "-m", "wald.cli"]
 ENVIRONMENT = os.environ | {"PYTHONPATH": str(Path(wald.__file__).parents[1]), "COLUMNS": "40"}
+ENVIRONMENT.pop("PYTHONUNBUFFERED", None)  # users buffer their output
 
 
 def process(*words: object) -> subprocess.CompletedProcess[str]:
