@@ -41,7 +41,7 @@ def sink(path: Path) -> Iterator[Write]:
     """
     if str(path) == "-":
         yield _lines(sys.stdout, ",")
-        sys.stdout.flush()  # before anything is said of the rows, so that a full stdout fails first
+        sys.stdout.flush()  # before the summary is printed, so that a full stdout fails first
         return
     suffix = path.suffix.lower()
     compression = _COMPRESSIONS.get(suffix)
