@@ -1,4 +1,4 @@
-"""Run settings, print their figures, and keep them on request."""
+"""Run settings, print their figures, and save them on request."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ REPEATS, QUICK_REPEATS = 7, 3
 
 
 def main() -> int:
-    """Run what the command line names; the exit status is 1 if results were to be kept and could not be."""
+    """Run the settings of the command line; the exit status is 1 if results could not be saved on request."""
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("settings", nargs="*", metavar="setting", help=f"{', '.join(SETTINGS)} (default: all)")
     parser.add_argument("--quick", action="store_true", help="fewer rows and runs, to see that everything works")

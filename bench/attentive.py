@@ -18,7 +18,7 @@ from .timing import Task, measure
 
 TITLE = "MNIST, each digit against the rest, 5 epochs; newsgroups rec.* and sci.* against the rest, TF-IDF, 18 epochs"
 EPOCHS, DIGITS = 5, 10
-#: The defaults were chosen on the last 10 000 of the 60 000 training rows; the figures are from the test rows.
+#: The learners' defaults were chosen on the last 10 000 of the 60 000 training rows; figures are from the test rows.
 COMMON = {"max_iter": EPOCHS, "tol": None}
 #: The number of epochs after which SGDClassifier's own tolerance stops it.
 POSTS_EPOCHS = 18
@@ -26,7 +26,7 @@ POSTS_EPOCHS = 18
 #: among alpha = 1.4e-4, 1e-4, 7e-5 and 5e-5, averaged or not, without an intercept. Ties were resolved in favour of the
 #: value that both share. Attention within examples is off, because it reads fewer non-zeros but takes longer.
 HINGE = {"alpha": 7e-5, "fit_intercept": False, "max_iter": POSTS_EPOCHS, "tol": None}
-#: Epochs before the average begins.
+#: Number of epochs before averaging begins.
 NOT_AVERAGED = 14
 
 
@@ -127,7 +127,7 @@ def _newsgroups(how: Run) -> list[Figure]:
 def _together(
     fits: dict[str, Callable[[Any], object]], labels: list[np.ndarray[Any, Any]], how: Run
 ) -> dict[str, float]:
-    """Seconds of each learner, summed over all labels; the learners of one label are timed in the same rounds."""
+    """Time each learner, summed over all labels; the learners of one label are timed in the same rounds."""
     totals = dict.fromkeys(fits, 0.0)
     for y in labels[:: how.rows(1, 5)]:
         samples = measure({name: Task(lambda fit=fit, y=y: fit(y)) for name, fit in fits.items()}, how.repeats)

@@ -24,15 +24,15 @@ TITLE = "OCR words, HOG for 30 % of the letters: train on eight folds, threshold
 SEED = 0
 SHARE = 0.3
 SIMPLE, COMPLEX = "one-shot, simple features", "one-shot, complex features"
-#: Seconds per letter of a costly extractor.
+#: Seconds per letter of the slow extractor.
 SLOW = 200e-6
-#: Largest number of additions in a search for pseudo-labels; number of words that are labelled one at a time.
+#: Largest number of purchases in a search for pseudo-labels; number of words that are labelled one by one.
 T_MAX, WORDS = 12, 200
 
 
 @dataclass
 class Extractor:
-    """HOG that takes at least ``least`` seconds per part; it waits if it is done earlier."""
+    """HOG that takes at least ``least`` seconds per part: it waits if the computation ends earlier."""
 
     hog: HOG
     least: float = 0.0
@@ -55,7 +55,7 @@ class Material(NamedTuple):
     labels: list[NDArray[Any]]
 
 
-#: Seconds of a prediction, by their use: features, policy, inference.
+#: Seconds of a prediction for features, policy and inference.
 Seconds = dict[str, float]
 
 
@@ -72,11 +72,11 @@ def _material(how: Run) -> Material:
     ocr = fetch_ocr()
     tested, kept = (1, 2) if OTHER_SPLIT in os.environ else (0, 1)
 
-    def taken(chosen: NDArray[np.bool_], step: int) -> tuple[list[Any], list[Any]]:
+    def subset(chosen: NDArray[np.bool_], step: int) -> tuple[list[Any], list[Any]]:
         ids = np.flatnonzero(chosen)[::step]
         return [ocr.data[i] for i in ids], [ocr.target[i] for i in ids]
 
-    train = taken((ocr.fold != tested) & (ocr.fold != kept), how.rows(1, 5))
+    train = subset((ocr.fold != tested) & (ocr.fold != kept), how.rows(1, 5))
     extractor = Extractor(HOG((16, 8)))
     groups = [FeatureGroup("pixels"), FeatureGroup("hog", extractor)]
     model = ChainClassifier(groups, random_state=SEED, n_jobs=1).fit(*train)
@@ -86,16 +86,16 @@ def _material(how: Run) -> Material:
         COMPLEX: OneShotPolicy(t_max=T_MAX, cv=folds, random_state=SEED),
         "iterated": IteratedPolicy(cv=folds, random_state=SEED),
     }
-    thresholds, _ = taken(ocr.fold == kept, 1)
+    thresholds, _ = subset(ocr.fold == kept, 1)
     predictors = {
         name: BudgetedPredictor(model, policy.fit(model, *train), budget=SHARE, costs=[0.0, 1.0]).fit(thresholds)
         for name, policy in policies.items()
     }
-    return Material(model, extractor, predictors, *taken(ocr.fold == tested, 1))
+    return Material(model, extractor, predictors, *subset(ocr.fold == tested, 1))
 
 
 def _constant(model: ChainClassifier, words: Sequences, everything: bool) -> Seconds:
-    """Label words with all groups, or with the cheap one."""
+    """Time labelling words with all groups, or with the cheap one."""
     session = model.open(words)
     start = time.perf_counter()
     session.decode(session.state() & everything)
@@ -105,7 +105,7 @@ def _constant(model: ChainClassifier, words: Sequences, everything: bool) -> Sec
 
 
 def _chosen(predictor: BudgetedPredictor, words: Sequences) -> Seconds:
-    """Label words with the features that a policy buys."""
+    """Time labelling words with the features that a policy buys."""
     session = predictor.model.open(words)
     before = float(session.seconds[0])
     found = acquire(predictor.policy, session, predictor.threshold_)
@@ -113,7 +113,7 @@ def _chosen(predictor: BudgetedPredictor, words: Sequences) -> Seconds:
 
 
 def _batch(material: Material, how: Run, costly: str) -> list[Figure]:
-    """All test words at once, in microseconds a letter."""
+    """Time all test words in one call, in microseconds a letter."""
     words, truth = Sequences.of(material.words), np.concatenate(material.labels)
     calls: dict[str, Callable[[], Seconds]] = {
         "nothing bought": lambda: _constant(material.model, words, False),
@@ -158,7 +158,7 @@ def _bought(predictor: BudgetedPredictor, words: list[NDArray[Any]], truth: NDAr
 
 
 def _one_by_one(material: Material, how: Run) -> list[Figure]:
-    """One word at a time, in microseconds a word."""
+    """Time one word per call, in microseconds a word."""
     words = [Sequences.of([word]) for word in material.words[:WORDS]]
     figures = []
     for name, predictor in material.predictors.items():

@@ -1,4 +1,4 @@
-"""Labelling the letters of handwritten words, beside CRFsuite."""
+"""Labelling the letters of handwritten words, compared with CRFsuite."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def _dicts(words: Sequences) -> list[list[dict[str, float]]]:
 
 
 def _names(dicts: list[list[dict[str, float]]]) -> list[list[list[str]]]:
-    """Dicts whose values are all 1 as lists of their names."""
+    """Convert dicts whose values are all 1 to lists of their names."""
     return [[list(part) for part in word] for word in dicts]
 
 
@@ -169,7 +169,7 @@ def _against_crfsuite(
 
 
 def _speed(model: ChainClassifier, test: Words, nothing: NDArray[np.bool_], how: Run) -> list[Figure]:
-    """Microseconds a letter of what a policy calls, in a session where all features are extracted."""
+    """Time the calls of policies, in microseconds a letter, in a session where all features are extracted."""
     session, n = model.open(test.sequences), test.sequences.n_parts
     everything = session.state()
     session.decode(everything)

@@ -1,4 +1,4 @@
-/* The arithmetic peak of one core: independent chains of fused multiply-adds that never leave the registers. */
+/* The arithmetic peak of one core: independent chains of fused multiply-adds in registers. */
 typedef float lanes __attribute__((vector_size(64)));
 
 float fma_chains(long rounds)

@@ -1,4 +1,4 @@
-"""The machine's description and its limits."""
+"""Description of the machine, and measurements of its limits."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ GEMM_ROWS, READ_BYTES, FMA_ROUNDS = 2048, 256 << 20, 10_000_000
 
 
 def hardware() -> str:
-    """Processor, cores and system."""
+    """Describe the processor, the cores and the system."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return f"{_processor()}, {cores} cores visible, {platform.system()} {platform.machine()}"
 
 
 def versions() -> list[str]:
-    """Python, and the packages compared that are installed, each with its version."""
+    """List Python and the installed packages of `PACKAGES`, with their versions."""
     found = [f"Python {platform.python_version()}"]
     for name in PACKAGES:
         try:

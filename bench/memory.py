@@ -1,4 +1,4 @@
-"""The memory that predict takes on a million rows mapped from disk."""
+"""Memory of predict on a million rows mapped from disk."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def run(how: Run) -> list[Figure]:
             _write_rows(path, data.X_test, n_rows)
             fast = wrap(binary_svc(dtype), data.X[BINARY_TRAIN:])
             for n in THREADS:
-                growth, seconds = in_fresh_process(grown, fast, path, n)
+                growth, seconds = in_fresh_process(growth_of, fast, path, n)
                 figures.append(
                     Figure(
                         f"growth, {dtype} rows, {n} thread{'s' * (n > 1)}",
@@ -46,28 +46,28 @@ def run(how: Run) -> list[Figure]:
     return figures
 
 
-def grown(fast: EarlyExitClassifier, path: Path, threads: int) -> tuple[float, float]:
+def growth_of(fast: EarlyExitClassifier, path: Path, threads: int) -> tuple[float, float]:
     """Return the highest growth of anonymous memory in MiB while rows are predicted, and the seconds that it took."""
     rows = np.load(path, mmap_mode="r")
     fast.n_jobs = threads
-    with Watch() as watch:
+    with PeakMemory() as memory:
         start = time.perf_counter()
         labels = fast.predict(rows)
         seconds = time.perf_counter() - start
-    return (watch.highest - watch.before - labels.nbytes) / 2**20, seconds
+    return (memory.highest - memory.before - labels.nbytes) / 2**20, seconds
 
 
-class Watch:
-    """Reads this process's anonymous memory a thousand times a second, and keeps the highest value."""
+class PeakMemory:
+    """Samples the anonymous memory of this process a thousand times a second, and keeps the highest value."""
 
     def __init__(self) -> None:
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._sample)
         self.before = self.highest = 0
 
-    def __enter__(self) -> Watch:
+    def __enter__(self) -> PeakMemory:
         self._thread.start()
-        time.sleep(20 * SAMPLE_SECONDS)  # so that the memory of this thread is not counted
+        time.sleep(20 * SAMPLE_SECONDS)  # the sampling thread's own memory is not counted
         self.before = self.highest = status_bytes("RssAnon")
         return self
 
@@ -82,7 +82,7 @@ class Watch:
 
 
 def status_bytes(field: str) -> int:
-    """A field of /proc/self/status in bytes: RssAnon, anonymous memory, or VmHWM, the peak resident size."""
+    """Read a field of /proc/self/status in bytes: RssAnon (anonymous memory) or VmHWM (peak resident size)."""
     for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines():
         if line.startswith(f"{field}:"):
             return int(line.split()[1]) * 1024

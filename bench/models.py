@@ -1,4 +1,4 @@
-"""The rows and the trained models of the settings.
+"""Rows and trained models of the settings.
 
 Training takes minutes, so trained models are kept between runs: in ``$WALD_BENCH_CACHE``, by default
 ``~/.cache/wald-bench``, one file for each model and version of its library.
@@ -47,7 +47,7 @@ class Digits:
 
 @cache
 def digits(dtype: str = "float32") -> Digits:
-    """MNIST as pixels / 255 in floating point, or as bytes.
+    """Load MNIST as pixels / 255 in floating point, or as bytes.
 
     On the other split the training digits are taken in reversed order; the last 10 000 of them are the test rows, and
     the published test digits are not used.
@@ -61,7 +61,7 @@ def digits(dtype: str = "float32") -> Digits:
 
 
 def kept(name: str, make: Callable[[], Any], library: str = "scikit-learn") -> Any:
-    """A trained model, read from the cache or trained and stored there."""
+    """Read a trained model from the cache, or train it and store it there."""
     split = "-other-split" if OTHER_SPLIT in os.environ else ""
     path = CACHE / f"{name}{split}-{library}-{version(library)}.joblib"
     if not path.exists():
@@ -73,7 +73,7 @@ def kept(name: str, make: Callable[[], Any], library: str = "scikit-learn") -> A
 
 
 def binary_svc(dtype: Literal["float32", "uint8"] = "float32") -> SVC:
-    """Digit 8 against the rest; on bytes the same problem, with gamma scaled accordingly."""
+    """Train a machine for digit 8 against the rest; for bytes, gamma is scaled accordingly."""
     gamma = GAMMA if dtype == "float32" else GAMMA / 255**2
 
     def train() -> SVC:
@@ -85,13 +85,13 @@ def binary_svc(dtype: Literal["float32", "uint8"] = "float32") -> SVC:
 
 
 def multiclass_svc() -> SVC:
-    """Ten digits, one against one."""
+    """Train a machine for ten digits, one against one."""
     data, rows = digits(), slice(MULTICLASS_TRAIN)
     return kept("multiclass-svc", lambda: SVC(C=C, gamma=GAMMA, cache_size=2000).fit(data.X[rows], data.y[rows]))
 
 
 def intelex_svc(which: Literal["binary", "multiclass"]) -> Any:
-    """scikit-learn-intelex's SVC, trained by itself on the same rows with the same parameters."""
+    """Train scikit-learn-intelex's SVC on the same rows with the same parameters."""
     from sklearnex import svm
 
     data = digits()
@@ -106,7 +106,7 @@ def intelex_svc(which: Literal["binary", "multiclass"]) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Linear:
-    """A logistic regression, the rows to fit the early exit on, and the rows to test."""
+    """A logistic regression, rows for `EarlyExitClassifier.fit`, and test rows."""
 
     name: str
     model: LogisticRegression
@@ -115,7 +115,7 @@ class Linear:
 
 
 def linear(digit: int | None, other: int | None) -> Linear:
-    """One digit against another or, if None, against the rest; all ten classes for (None, None)."""
+    """Train a model for a digit against another or, if None, against the rest; for ten classes with (None, None)."""
     data = digits()
     rows, test = np.arange(len(data.X)), np.arange(len(data.X_test))
     if other is not None:
@@ -132,7 +132,7 @@ def linear(digit: int | None, other: int | None) -> Linear:
 
 
 def wrap(model: Any, X: Any, *, n_jobs: int = 2, cost: str = "time") -> EarlyExitClassifier:
-    """Plan and certify with the parameters that all settings share."""
+    """Wrap a model and fit with the parameters of all settings."""
     fast = EarlyExitClassifier(
         FrozenEstimator(model), risk=RISK, confidence=0.95, cost=cost, n_jobs=n_jobs, random_state=0
     )
@@ -140,13 +140,13 @@ def wrap(model: Any, X: Any, *, n_jobs: int = 2, cost: str = "time") -> EarlyExi
 
 
 def disagreement(fast: EarlyExitClassifier, model: Any, X: Any) -> tuple[float, float]:
-    """Percentage of rows with another label than the model's, and the mean cost of a row."""
+    """Return the percentage of rows whose label differs from the model's, and the mean cost of a row."""
     labels, cost = fast.predict(X, return_cost=True)
     return 100 * float(np.mean(labels != model.predict(X))), float(cost.mean())
 
 
 def vectors_of(fast: EarlyExitClassifier, svc: SVC) -> str:
-    """Describe the number of vectors that a row can be compared with."""
+    """Describe the vectors that a row can be compared with."""
     directions = fast.plan_.full_cost - len(svc.support_)
     return f"of {len(svc.support_)}" + (
         f"; {directions:.0f} landmarks, which come first, count alike" if directions else ""

@@ -69,7 +69,7 @@ def _compare(name: str, model: Any, fast: EarlyExitClassifier, X: NDArray[np.flo
 
 
 def _batches(X: NDArray[np.float32], n_rows: int) -> list[NDArray[np.float32]]:
-    """Batches that successive calls of both sides iterate over, so that no single easy or hard row decides."""
+    """Make batches for successive calls of both sides, so that the times do not depend on a few rows."""
     if n_rows > len(X) // 2:
         return [np.resize(X, (n_rows, X.shape[1]))]
     return [X[i : i + n_rows] for i in range(0, min(len(X) - n_rows, MOST_BATCHES * n_rows), n_rows)]

@@ -15,7 +15,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 
 @dataclass(frozen=True, eq=False)
 class Posts:
-    """Split by date; CSR in float32."""
+    """TF-IDF rows, CSR in float32, of training posts and later test posts, with their classes."""
 
     X: Any
     y: NDArray[np.bool_]

@@ -15,12 +15,12 @@ from wald import EarlyExitClassifier
 from .timing import Task
 
 THREADS = (1, 2)
-#: Rows that the plain product takes at a time, so that its kernel matrix stays in the cache.
+#: Number of rows in a batch of the plain product, whose kernel matrix then fits in the cache.
 PLAIN_ROWS = 500
 
 
 def plain_product(svc: SVC) -> Callable[[NDArray[Any]], NDArray[np.bool_]]:
-    """Return `predict` of a binary RBF machine in NumPy: one float32 matrix product, exp and another product."""
+    """Return `predict` of a binary RBF machine in NumPy: a float32 matrix product, exp, and a second product."""
     S = svc.support_vectors_.astype(np.float32)
     coef, intercept, gamma = (
         svc.dual_coef_[0].astype(np.float32),
@@ -45,19 +45,19 @@ def plain_product(svc: SVC) -> Callable[[NDArray[Any]], NDArray[np.bool_]]:
 
 
 def with_threads(model: Any, threads: int) -> Any:
-    """The same fitted model with another ``n_jobs``."""
+    """Return a shallow copy of the fitted model with another ``n_jobs``."""
     other = copy.copy(model)
     other.n_jobs = threads
     return other
 
 
 def ours(fast: EarlyExitClassifier, X: Any, threads: int) -> Task:
-    """wald's ``predict`` with a number of threads."""
+    """Make a task of wald's ``predict`` with a number of threads."""
     fast = with_threads(fast, threads)
     return Task(lambda: fast.predict(X), threads)
 
 
 def intelex(model: Any, X: Any, threads: int) -> Task:
-    """scikit-learn-intelex's ``predict`` with a number of threads."""
+    """Make a task of scikit-learn-intelex's ``predict`` with a number of threads."""
     model = with_threads(model, threads)
     return Task(lambda: model.predict(X), threads)

@@ -1,4 +1,4 @@
-"""Figures, and the tables that show them."""
+"""Figures and their tables."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ class Figure:
     Attributes
     ----------
     name : str
-        What was measured.
+        Name of the measured quantity.
     value : float
     unit : str
-        "x" for a speed that is a multiple of the peer's.
+        "x" for a ratio of speeds.
     peer : str
-        What the number is compared with; empty if with nothing.
+        Name of the peer that the number is compared with, or empty.
     note : str
-        How it was measured.
+        Conditions of the measurement.
     """
 
     name: str
@@ -30,7 +30,7 @@ class Figure:
     note: str = ""
 
     def cells(self) -> tuple[str, str, str, str]:
-        """The figure as a row of the table."""
+        """Format the figure as a row of the table."""
         gap = "" if self.unit in ("", "x") else " "
         return self.name, f"{_number(self.value)}{gap}{self.unit}", self.peer, self.note
 
@@ -39,7 +39,7 @@ HEAD = ("figure", "value", "peer", "how")
 
 
 def text_table(figures: Sequence[Figure]) -> str:
-    """A table for the terminal."""
+    """Format a table for the terminal."""
     rows = [HEAD, *(figure.cells() for figure in figures)]
     widths = [max(len(row[i]) for row in rows) for i in range(len(HEAD))]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
@@ -47,13 +47,13 @@ def text_table(figures: Sequence[Figure]) -> str:
 
 
 def markdown_table(figures: Sequence[Figure]) -> str:
-    """A table for ``README.md``."""
+    """Format a table for ``README.md``."""
     rows = [HEAD, ("---",) * len(HEAD), *(figure.cells() for figure in figures)]
     return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows)
 
 
 def rounded(value: float) -> float:
-    """The value with the digits that tables show: four, or all before the decimal point."""
+    """Round to the digits that tables show: four, or all before the decimal point."""
     return float(f"{value:.0f}") if abs(value) >= 1000 else float(f"{value:.4g}")
 
 

@@ -1,4 +1,4 @@
-"""The results that are kept, with one JSON file per setting, and their tables in ``README.md``."""
+"""Saved results, with one JSON file per setting, and their tables in ``README.md``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BLOCK = re.compile(r"(<!-- results (?P<setting>[\w-]+) -->\n).*?(<!-- end -->)",
 
 @dataclass(frozen=True)
 class Results:
-    """The figures of one setting, and when, where and with what they were measured."""
+    """The figures of one setting, with the date, machine, libraries and command of their measurement."""
 
     setting: str
     title: str
@@ -29,7 +29,7 @@ class Results:
     figures: list[Figure]
 
     def save(self, folder: Path = FOLDER) -> Path:
-        """Write the file of this setting; figures keep the digits that tables show."""
+        """Write the file of this setting; figures are rounded to the digits that tables show."""
         kept = replace(self, figures=[replace(figure, value=rounded(figure.value)) for figure in self.figures])
         content: dict[str, Any] = asdict(kept)
         content["figures"] = [
@@ -53,12 +53,12 @@ class Results:
 
 
 def rendered(text: str, folder: Path = FOLDER) -> str:
-    """Put the kept results into the text of a page.
+    """Put the saved results into the text of a page.
 
     Raises
     ------
     ValueError
-        If there are results of a setting that has no place in the page.
+        If the page has no place for the results of a setting.
     """
     kept = {path.stem for path in folder.glob("*.json")}
     if without := sorted(kept - {found["setting"] for found in BLOCK.finditer(text)}):
@@ -73,5 +73,5 @@ def rendered(text: str, folder: Path = FOLDER) -> str:
 
 
 def render() -> None:
-    """Render ``README.md`` anew from the results that are kept."""
+    """Render ``README.md`` from the saved results."""
     README.write_text(rendered(README.read_text(encoding="utf-8")), encoding="utf-8")

@@ -1,11 +1,11 @@
-"""The settings by name, and their common options: how thorough a run is, and the folder for big files."""
+"""Names of the settings, and the options of a run."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
 
-#: Each is a module of this package, with hyphens for underscores.
+#: Settings; each is a module of this package, with underscores for hyphens.
 SETTINGS = (
     "svm-binary",
     "svm-multiclass",
@@ -29,11 +29,11 @@ class Run:
     Attributes
     ----------
     repeats : int
-        Rounds in which every task is timed.
+        Number of rounds of timing.
     quick : bool
-        Take fewer rows where all of them need minutes, to see that everything works; not for figures.
+        Take fewer rows where all of them need minutes: a test that everything works, whose figures are not saved.
     scratch : Path
-        Where files of some gigabytes may be written.
+        A folder for files of some gigabytes.
     """
 
     repeats: int
@@ -41,5 +41,5 @@ class Run:
     scratch: Path
 
     def rows(self, full: int, quick: int) -> int:
-        """Return the number of rows to measure on."""
+        """Return ``quick`` in a quick run, else ``full``."""
         return quick if self.quick else full

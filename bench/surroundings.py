@@ -27,9 +27,9 @@ OLD_KERNELS = (
     "Nehalem", "Sandybridge", "Athlon", "Opteron", "Opteron_SSE3", "Barcelona", "Bobcat", "Bulldozer", "Piledriver",
     "Steamroller", "Excavator", "Generic",
 )  # fmt: skip
-#: Processors that are needed, because two threads are timed.
+#: Number of processors that is needed, because two threads are timed.
 FEWEST = 2
-#: Processors that other processes may use during a run.
+#: Number of processors that other processes may use during a run.
 OTHERS_MAY_TAKE = 0.2
 SAMPLE_SECONDS = 0.5
 
@@ -106,7 +106,7 @@ def handicaps() -> list[str]:
 
 
 def allowed_processors() -> float:
-    """How many processors this process may use, by its affinity and its control group's quota."""
+    """Number of processors that this process may use, by its affinity and the quota of its control group."""
     allowed = float(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
     try:
         quota, period = Path("/sys/fs/cgroup/cpu.max").read_text(encoding="ascii").split()

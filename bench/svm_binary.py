@@ -1,4 +1,4 @@
-"""A binary RBF machine, digit 8 against the rest, beside its peers and the machine's limits."""
+"""A binary RBF machine, digit 8 against the rest, compared with its peers and with the machine's limits."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .settings import Run
 from .timing import Task, each_call, measure
 
 TITLE = "SVC(kernel='rbf', C=5, gamma=0.02), digit 8 against the rest, 2 188 support vectors, risk 0.1 %"
-#: Largest value that is added to a pixel to make rows without a zero; labels hardly change.
+#: Largest value that is added to pixels, so that none is zero; labels hardly change.
 NOISE = 1e-3
 ONE_ROWS = 1000
 
@@ -109,10 +109,10 @@ def _against_machine(fast: EarlyExitClassifier, X: NDArray[np.float32], how: Run
         top = peak.get("fma", peak["sgemm"])
         for name, rows in (("dense", dense), ("digits", X)):
             vectors = fast.predict(rows, return_cost=True)[1]
-            every = 2.0 * rows.shape[1] * vectors.sum()
-            lit = 2.0 * float(np.count_nonzero(rows, axis=1) @ vectors)
+            dense_flops = 2.0 * rows.shape[1] * vectors.sum()
+            flops = 2.0 * float(np.count_nonzero(rows, axis=1) @ vectors)  # zero pixels are skipped
             seconds, moved = t[name].median, rows.nbytes + _bytes_read(rows, vectors)
-            shares = {"FMA peak": lit / seconds / top, "bandwidth": moved / seconds / peak["read"]}
+            shares = {"FMA peak": flops / seconds / top, "bandwidth": moved / seconds / peak["read"]}
             nearer = max(shares, key=lambda limit: shares[limit])
             what = "rows without a zero" if name == "dense" else "digits"
             figures.append(
@@ -122,8 +122,8 @@ def _against_machine(fast: EarlyExitClassifier, X: NDArray[np.float32], how: Run
                     "%",
                     "this machine's limit",
                     f"reads {moved / seconds / 1e9:.3g} of {peak['read'] / 1e9:.3g} GB/s; "
-                    f"{lit / seconds / 1e9:.3g} Gflop/s on pixels that are not zero"
-                    + (f" ({every / seconds / 1e9:.3g} counting all)" if name == "digits" else "")
+                    f"{flops / seconds / 1e9:.3g} Gflop/s on pixels that are not zero"
+                    + (f" ({dense_flops / seconds / 1e9:.3g} counting all)" if name == "digits" else "")
                     + f", peak {top / 1e9:.3g}, NumPy's product {peak['sgemm'] / 1e9:.3g}; "
                     f"{vectors.mean():.1f} vectors a row, {1e3 * seconds:.3g} ms",
                 )
@@ -132,7 +132,7 @@ def _against_machine(fast: EarlyExitClassifier, X: NDArray[np.float32], how: Run
 
 
 def _bytes_read(rows: NDArray[np.float32], vectors: NDArray[np.float64]) -> float:
-    """Bytes of the model that the most expensive rows read: pixels in which one of them is not zero."""
+    """Bytes of the model that the most expensive rows read: at each pixel that is non-zero in one of these rows."""
     longest = vectors == vectors.max()
     return 4.0 * float(vectors.max()) * float(np.count_nonzero(rows[longest].any(axis=0)))
 

@@ -20,7 +20,7 @@ TITLE = "SVC(kernel='rbf', C=5, gamma=0.02), ten digits, 5 515 support vectors, 
 def run(how: Run) -> list[Figure]:
     """Measure this setting."""
     data, svc = digits(), multiclass_svc()
-    fast, fit_seconds, peak_gib = in_fresh_process(fit_and_weigh)
+    fast, fit_seconds, peak_gib = in_fresh_process(measure_fit)
     X = data.X_test[: how.rows(10_000, 1_000)]
     peer = intelex_svc("multiclass")
     differ, cost = disagreement(fast, svc, X)
@@ -57,7 +57,7 @@ def run(how: Run) -> list[Figure]:
     ]
 
 
-def fit_and_weigh() -> tuple[EarlyExitClassifier, float, float]:
+def measure_fit() -> tuple[EarlyExitClassifier, float, float]:
     """Return the fitted classifier, the seconds that fit took, and the peak memory of this process in GiB."""
     data, svc = digits(), multiclass_svc()
     start = time.perf_counter()

@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_limits
 from wald.plan.timing import wait_for_rest
 
 SLOW_SECONDS = 5.0
-#: A task shorter than this fills its turn with repetitions.
+#: A task shorter than `TURN_SECONDS` is repeated within its turn, at most `MOST_IN_TURN` times.
 TURN_SECONDS, MOST_IN_TURN = 0.1, 200
 
 

@@ -1,7 +1,7 @@
 """Calls of every kind that keep the engine busy; as a program, processes that end during such calls.
 
 ``python busy.py CALL ENDING N`` forks N children, one after the other. Each starts two daemon threads that make the
-call again and again, and ends a moment later. What they end with is printed: exit codes, or minus a signal's number.
+call again and again, and ends a moment later. The exit codes are printed, or minus the signal's number.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from wald.datasets import make_chains, make_trees
 from wald.online import AttentiveBoosting, AttentivePerceptron
 from wald.structured import ChainClassifier, DependencyParser, FeatureGroup
 
-#: A forked child that hangs is ended after so many seconds.
+#: A forked child that hangs is ended after this number of seconds.
 PATIENCE = 20
 
 

@@ -1,4 +1,4 @@
-"""The results that are kept, one file per setting, and the page that shows them."""
+"""The saved results, with one file per setting, and the page that shows them."""
 
 from __future__ import annotations
 

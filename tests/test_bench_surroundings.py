@@ -1,4 +1,4 @@
-"""The benchmarks compare every library at its best, and say when they cannot."""
+"""The benchmarks run every library without handicaps, and report handicaps that they cannot remove."""
 
 from __future__ import annotations
 

@@ -123,7 +123,7 @@ def test_the_rows_that_are_counted_are_those_of_the_certificate(which: int) -> N
 
 
 @pytest.mark.parametrize("which", [0, 2])
-def test_the_curve_passes_through_what_was_measured(which: int) -> None:
+def test_the_curve_passes_through_the_measurement(which: int) -> None:
     seen, material = exhibit(which)
     clear, same = tradeoff.draw_panel(Figure().subplots(), seen, material)
     assert clear.cost_in_use == pytest.approx(seen.units.wald)

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from wald.utils.files import appearing
+from wald.utils.files import atomic_file
 
 
 def test_appears_when_complete_and_with_the_usual_rights(tmp_path):
     path, usual = tmp_path / "labels.csv", tmp_path / "usual"
-    with appearing(path) as beside:
+    with atomic_file(path) as beside:
         beside.write_text("half", "utf-8")
         assert not path.exists()
         assert beside.parent == tmp_path
@@ -27,7 +27,7 @@ def test_a_failure_leaves_the_old_file(tmp_path):
     path.write_text("old", "utf-8")
 
     def interrupted():
-        with appearing(path) as beside:
+        with atomic_file(path) as beside:
             beside.write_text("new", "utf-8")
             raise KeyboardInterrupt
 
@@ -45,7 +45,7 @@ def test_nothing_is_left_when_interrupted_while_the_file_is_made(tmp_path, monke
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Path, "touch", interrupted)
-    with pytest.raises(KeyboardInterrupt), appearing(tmp_path / "labels.csv"):
+    with pytest.raises(KeyboardInterrupt), atomic_file(tmp_path / "labels.csv"):
         pass
     assert not list(tmp_path.iterdir())
 
@@ -57,7 +57,7 @@ def test_a_link_stays_a_link(tmp_path):
         link.symlink_to(path)
     except OSError:  # Windows, without the right to make links
         pytest.skip("no links here")
-    with appearing(link) as beside:
+    with atomic_file(link) as beside:
         beside.write_text("new", "utf-8")
     assert link.is_symlink()
     assert path.read_text("utf-8") == "new"
@@ -68,6 +68,6 @@ def test_who_has_the_old_file_open_reads_on(tmp_path):
     path = tmp_path / "labels.csv"
     path.write_text("old", "utf-8")
     with path.open(encoding="utf-8") as file:
-        with appearing(path) as beside:
+        with atomic_file(path) as beside:
             beside.write_text("new", "utf-8")
         assert file.read() == "old"

@@ -25,7 +25,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning"),
 ]
 
-#: Seconds, on a machine of which tests running beside this one take the most.
+#: Limit in seconds, for a machine that is busy with other tests.
 SOON = 0.5
 
 
@@ -156,6 +156,19 @@ def test_other_threads_go_on(machine):
     assert np.array_equal(answers[0], np.tile(fast.predict(X), 60))
 
 
+def run_program(code: str) -> tuple[int, str, str]:
+    """Run a program that may import ``busy``; return its exit code, stdout and stderr."""
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code],
+        cwd=Path(busy.__file__).parent,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
 FORKING = """
 import os, signal, sys, threading
 import busy
@@ -188,15 +201,7 @@ print(os.waitstatus_to_exitcode(os.waitpid(children[0], 0)[1]))
 
 @pytest.mark.skipif(not hasattr(os, "fork") or sys.platform == "darwin", reason="needs a safe fork")
 def test_a_handler_may_fork():
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", FORKING],
-        cwd=Path(busy.__file__).parent,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert (done.returncode, done.stdout, done.stderr) == (0, "7\n", "")
+    assert run_program(FORKING) == (0, "7\n", "")
 
 
 EARLY = """
@@ -211,7 +216,7 @@ def interrupted():
     threading.main_thread = real
     raise KeyboardInterrupt
 
-threading.main_thread = interrupted  # as if Ctrl-C came while the core looks up the main thread, before its first work
+threading.main_thread = interrupted  # as if Ctrl-C came while the core reads the main thread, before it computes
 try:
     AttentivePerceptron(max_iter=2, tol=None).fit(X, y)
 except KeyboardInterrupt:
@@ -222,12 +227,4 @@ AttentivePerceptron(max_iter=2, tol=None).fit(X, y)
 
 
 def test_a_signal_that_comes_while_the_core_prepares_is_served():
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", EARLY],
-        cwd=Path(busy.__file__).parent,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert (done.returncode, done.stdout, done.stderr) == (0, "served\n", "")
+    assert run_program(EARLY) == (0, "served\n", "")

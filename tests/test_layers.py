@@ -11,7 +11,7 @@ import pytest
 
 PACKAGE = Path(__file__).parents[1] / "src" / "wald"
 
-#: What the files of a folder may import of the package, beside the folder itself and the extension.
+#: Folders of the package that the files of a folder may import, besides their own folder and the extension.
 KNOWS = {
     "utils": set(),
     "engine": {"utils"},
@@ -28,7 +28,7 @@ KNOWS = {
     "commands": {"demo", "early_exit", "engine", "models", "papers", "persistence", "plan", "stopping", "utils"},
     "demo": {"commands", "datasets", "displays", "early_exit", "models", "utils"},
 }
-#: A plan knows what terms are, and no family of models; their contract alone knows of files.
+#: Parts of these folders that may be imported: plans use the interface of terms, and `check_terms` writes files.
 KNOWS_OF = {("plan", "models"): {"terms", "units"}, ("models", "persistence"): {"arrays", "header"}}
 
 

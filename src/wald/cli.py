@@ -35,9 +35,9 @@ def main() -> None:
         finally:
             sys.stdout.flush()
     except OSError as error:
-        from .commands.answers import unwritable
+        from .commands.answers import give_up_stdout
 
-        raise SystemExit(unwritable("wald", error)) from None
+        raise SystemExit(give_up_stdout("wald", error)) from None
 
 
 def _end_quietly() -> None:

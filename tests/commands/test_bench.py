@@ -19,7 +19,7 @@ QUICK = ("--repeats", 7)
 
 @pytest.fixture(autouse=True)
 def short_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("wald.commands.alternating.SHORTEST", 0.0)
+    monkeypatch.setattr("wald.commands.alternating.SHORTEST_SECONDS", 0.0)
     monkeypatch.setattr("wald.commands.bench.SINGLE", 3)
 
 
@@ -62,14 +62,14 @@ def test_mistakes(files: Path, tmp_path: Path) -> None:
     assert "the model takes 64" in refusal("bench", words[1], tmp_path / "wide.npy", "--model", files / "svc.skops")
 
 
-def test_runs_take_turns() -> None:
+def test_runs_alternate() -> None:
     calls: list[str] = []
     shares: list[float] = []
     times = median_seconds(
         lambda: calls.append("a"), lambda: calls.append("b"), repeats=7, report=lambda done: shares.append(done)
     )
     assert len(times) == 2
-    assert calls == ["a", "b"] * 8  # the first turn does not count
+    assert calls == ["a", "b"] * 8  # the first round is not counted
     assert shares == pytest.approx(np.arange(1, 8) / 7)
 
 
@@ -95,7 +95,7 @@ def test_a_promise_is_broken_only_beyond_doubt() -> None:
     assert "140 of 10000 rows differ" in message
 
 
-def test_a_promise_speaks_of_its_own_rows() -> None:
+def test_a_promise_covers_only_its_own_rows() -> None:
     assert verdict("positive", 0, 9000) is None
     assert verdict("negative", 1000, 0) is None
     assert verdict("all", 30, 0) is None

@@ -134,7 +134,7 @@ def test_labels_that_are_numbers(files: Path, tmp_path: Path) -> None:
         (["some"], "protect must be one of"),
     ],
 )
-def test_what_protect_does_not_take(words: list[str], message: str, files: Path, tmp_path: Path) -> None:
+def test_invalid_values_of_protect(words: list[str], message: str, files: Path, tmp_path: Path) -> None:
     options = [part for word in words for part in ("--protect", word)]
     error = refusal("fit", files / "words.skops", files / "fit.npy", "-o", tmp_path / "a.wald", *UNITS, *options)
     assert message in error

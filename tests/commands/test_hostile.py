@@ -13,7 +13,7 @@ from commands.running import refusal, run
 
 polars = pytest.importorskip("polars")
 
-#: What a header can be made to say.
+#: Replacements for parts of headers.
 WORDS = (
     b"",
     b"0",

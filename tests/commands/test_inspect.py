@@ -105,7 +105,7 @@ def test_a_void_certificate_is_exit_code_1(files: Path, monkeypatch: pytest.Monk
     assert said("inspect", files / "svc.wald", code=1)["certificate"]["void"] == "made on training rows"
 
 
-def test_files_that_are_none(files: Path, tmp_path: Path) -> None:
+def test_files_of_other_formats(files: Path, tmp_path: Path) -> None:
     (tmp_path / "empty.wald").touch()
     assert "empty.wald" in refusal("inspect", tmp_path / "empty.wald")
     assert "svc.skops" in refusal("inspect", files / "svc.skops")

@@ -1,4 +1,4 @@
-"""``wald predict`` gives the labels of Python's ``predict`` in every format, and reads the rows in pieces."""
+"""``wald predict`` gives the labels of Python's ``predict`` in every format, and reads the rows in parts."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def test_mistakes(files: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".npy"])
-def test_what_fails_half_way_leaves_nothing(files: Path, tmp_path: Path, suffix: str, monkeypatch: Any) -> None:
+def test_a_failure_half_way_leaves_no_file(files: Path, tmp_path: Path, suffix: str, monkeypatch: Any) -> None:
     monkeypatch.setattr("wald.commands.rows.arrays.AT_ONCE", 64 * 50)
     rows = np.load(files / "test.npy")
     rows[-1, 5] = np.nan

@@ -1,4 +1,4 @@
-"""Data files as rows: every format gives the same numbers, and errors say where a file is damaged."""
+"""Reading data files: every format gives the same numbers, and errors name the place of the damage."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def without(*names: str) -> Callable[[str], Any]:
 
 @pytest.fixture(params=["polars", "pandas"])
 def library(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Make text tables see only one of the two libraries."""
+    """Let the reader of text tables find only one of the two libraries."""
     pytest.importorskip(request.param)
     others = {"polars", "pandas"} - {request.param}
     monkeypatch.setattr("wald.commands.rows.delimited.find_spec", without(*others))

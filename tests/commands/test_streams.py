@@ -1,4 +1,4 @@
-"""Rows from standard input, packed files, kept columns and probabilities."""
+"""Rows from standard input, compressed files, kept columns and probabilities."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_a_named_pipe_is_read_once(files: Path, contents: Any, tmp_path: Path) -
     assert [row[0] for row in table(result.stdout)[1:]] == labels(files)
 
 
-def test_what_stdin_cannot_be(files: Path, contents: Any) -> None:
+def test_unsupported_formats_on_stdin(files: Path, contents: Any) -> None:
     words = ("predict", files / "svc.wald", "-", "-o", "-")
     for content, expected in (
         (b"", "standard input is empty"),
@@ -120,7 +120,7 @@ def test_fit_and_bench_read_stdin_too(files: Path, tmp_path: Path) -> None:
     assert "name it" in refusal("fit", files / "svc.skops", files / "fit.npy", "-o", "-")
 
 
-# ---- packed files --------------------------------------------------------------------------------------------------
+# ---- compressed files ----------------------------------------------------------------------------------------------
 
 PACKERS = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
 UNPACKERS = {".gz": gzip.decompress, ".bz2": bz2.decompress, ".xz": lzma.decompress}
@@ -128,7 +128,7 @@ UNPACKERS = {".gz": gzip.decompress, ".bz2": bz2.decompress, ".xz": lzma.decompr
 
 @pytest.mark.parametrize("suffix", list(PACKERS))
 @pytest.mark.parametrize("kind", ["csv", "svmlight", "tsv"])
-def test_packed_files(files: Path, contents: Any, tmp_path: Path, suffix: str, kind: str, monkeypatch: Any) -> None:
+def test_compressed_files(files: Path, contents: Any, tmp_path: Path, suffix: str, kind: str, monkeypatch: Any) -> None:
     monkeypatch.setattr("wald.commands.rows.delimited.BLOCK", 1 << 13)
     data = tmp_path / f"rows.{kind}{suffix}"
     data.write_bytes(PACKERS[suffix](contents[kind]))
@@ -141,7 +141,7 @@ def test_packed_files(files: Path, contents: Any, tmp_path: Path, suffix: str, k
     assert str(data) in refusal("predict", files / "svc.wald", data, "-o", "-o.csv")
 
 
-def test_what_is_not_read_packed(files: Path, contents: Any, tmp_path: Path) -> None:
+def test_formats_that_may_not_be_compressed(files: Path, contents: Any, tmp_path: Path) -> None:
     words = ("predict", files / "svc.wald")
     for kind in ("npy", "parquet"):
         data = tmp_path / f"rows.{kind}.gz"

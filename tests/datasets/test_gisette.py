@@ -1,4 +1,4 @@
-"""make_gisette_like, on a small MNIST of made-up images."""
+"""make_gisette_like, on a small MNIST of random images."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PARTS = {"train": 40, "valid": 10, "test": 30}
 
 @pytest.fixture
 def small(monkeypatch) -> Bunch:
-    """Ten digits, of which 50 fours and 45 nines; parts of 80 rows in all."""
+    """MNIST with 50 fours, 45 nines and 30 ones; the parts have 80 rows in total."""
     rng = np.random.default_rng(0)
     target = np.repeat([4, 9, 1], [50, 45, 30])
     images = rng.integers(0, 256, (len(target), 28, 28), dtype=np.uint8)

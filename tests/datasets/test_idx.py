@@ -1,4 +1,4 @@
-"""IDX files: intact ones are read exactly, all others refused with a ValueError that names the file."""
+"""Intact IDX files are read exactly; all others are refused with a ValueError that names the file."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_wrong_payload_is_refused(path, payload, reason):
 
 
 @pytest.mark.parametrize("raw", [b"", b"<html>404</html>", idx(CONTENT), gzip.compress(idx(CONTENT), mtime=0)[:-9]])
-def test_what_is_no_intact_gzip_file_is_refused(path, raw):
+def test_damaged_gzip_files_are_refused(path, raw):
     path.write_bytes(raw)
     with pytest.raises(ValueError, match="some-images"):
         read_idx(path, shape=SHAPE)

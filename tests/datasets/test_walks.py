@@ -20,7 +20,7 @@ def test_full_sums_have_the_drift_and_variance_one(kind):
     assert ends.std() == pytest.approx(1.0, abs=0.1 if kind == "heavy-tailed" else 0.03)
 
 
-def test_the_kinds_differ_in_what_they_say():
+def test_the_kinds_differ_as_documented():
     plain, shared, heavy = (make_walks(20_000, 50, kind=kind, random_state=0) for kind in KINDS)
     correlation = [np.corrcoef(terms[:, 0], terms[:, 1:].sum(axis=1))[0, 1] for terms in (plain, shared, heavy)]
     assert correlation[1] > 0.08 > np.abs([correlation[0], correlation[2]]).max()

@@ -85,7 +85,7 @@ KERNELS: list[dict[str, Any]] = [
     {"kernel": "linear"},
 ]
 
-#: Two classes, in dense rows of numbers: what early exit and its files are tested with, each on rows of its own.
+#: Classifiers of two classes on dense rows, for tests of early exit and its files; each has rows of its own.
 TWO_CLASSES: dict[str, Any] = {
     "rbf": SVC(),
     "poly": SVC(kernel="poly", degree=2, coef0=1.0),
@@ -106,7 +106,7 @@ SEVERAL_CLASSES: dict[str, Any] = {
     "ridge": RidgeClassifier(),
 }
 
-#: A second kind of something above, or of count data: enough to test in early exit itself.
+#: Variants of the classifiers above, and classifiers of counts, for tests of early exit only.
 ALSO_TWO_CLASSES: dict[str, Any] = {
     "nu": NuSVC(nu=0.2),
     "search": GridSearchCV(LinearSVC(), {"C": [0.1, 1]}, cv=2),

@@ -17,7 +17,7 @@ from wald.stopping import (
     Qwyc,
 )
 
-#: Tables that follow from moments, bounds or nothing.
+#: Rules whose tables need moments or bounds of the terms, or nothing.
 BY_FORMULA = [
     Ladder(),
     Ladder(readout="partial"),

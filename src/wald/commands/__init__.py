@@ -1,6 +1,6 @@
-"""The commands of ``wald``, one file each, and what they share.
+"""The commands of ``wald``, one file each, and their shared modules.
 
-``rows`` reads data files, ``models`` model files; ``options`` are the words that several commands know, ``answers`` is
-how they print, warn and fail, ``facts`` what there is to say about a certificate and a plan. They need the extra
-``cli``.
+``rows`` reads data files, and ``models`` reads model files. ``options`` holds the options that several commands share,
+``answers`` prints results, warnings and errors, and ``facts`` describes certificates and plans. The commands need the
+extra ``cli``.
 """

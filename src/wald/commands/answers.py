@@ -1,7 +1,8 @@
-"""How commands answer: results on stdout, all else on stderr, and an exit code.
+"""Output of the commands: results on stdout, everything else on stderr, and an exit code.
 
-0: done. 1: the answer is no, or a promise that does not hold. 2: the user's mistake, reported in one message. 130
-and 141: stopped by Ctrl-C, or by a reader that went away; quietly. NumPy and rich are loaded where they are used.
+Exit codes: 0, success; 1, the answer is no, or a promise does not hold; 2, an error that the user can correct, reported
+in one message; 130, Ctrl-C; 141, the reader of stdout closed it. The last two print nothing. NumPy and rich are
+imported where they are used, so that commands start fast.
 """
 
 from __future__ import annotations
@@ -24,23 +25,23 @@ from .errors import UserError
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
-NO, MISTAKE, INTERRUPTED, BROKEN_PIPE = 1, 2, 130, 141
-#: Characters of another's words that are passed on.
-LONGEST = 1000
-#: What writing to a full disk or a broken device raises.
-WRITING = (errno.ENOSPC, errno.EIO, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC), errno.EBADF)
+EXIT_NO, EXIT_USER_ERROR, EXIT_INTERRUPTED, EXIT_BROKEN_PIPE = 1, 2, 130, 141
+#: Longest error message of a library that is repeated, in characters.
+LONGEST_MESSAGE = 1000
+#: Error numbers of writing to a full disk or a broken device.
+WRITE_ERRORS = (errno.ENOSPC, errno.EIO, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC), errno.EBADF)
 
 
 @contextmanager
-def answering(command: str, debug: bool = False) -> Iterator[None]:
-    """Run a command's work: mistakes and warnings in a line each, and a traceback only for our own errors.
+def handling_errors(command: str, debug: bool = False) -> Iterator[None]:
+    """Print warnings and the user's errors as one line each, and exit; other errors keep their traceback.
 
     Parameters
     ----------
     command : str
-        Its name, which messages begin with.
+        Name of the command; messages begin with it.
     debug : bool, default=False
-        Whether mistakes come with their traceback.
+        Whether to print the traceback of the user's errors, too.
     """
     try:
         with _warnings_as_lines(command):
@@ -51,42 +52,42 @@ def answering(command: str, debug: bool = False) -> Iterator[None]:
             traceback.print_exc()
         else:
             note(f"wald {command}: {mistake}")
-        raise typer.Exit(MISTAKE) from None
+        raise typer.Exit(EXIT_USER_ERROR) from None
     except KeyboardInterrupt:
-        raise typer.Exit(INTERRUPTED) from None
+        raise typer.Exit(EXIT_INTERRUPTED) from None
     except OSError as error:
-        if not _of_stdout(error):
+        if not _comes_from_stdout(error):
             raise
-        raise typer.Exit(unwritable(f"wald {command}", error)) from None
+        raise typer.Exit(give_up_stdout(f"wald {command}", error)) from None
 
 
-def unwritable(who: str, error: OSError) -> int:
-    """Give up stdout, which cannot be written to; the exit code is returned.
+def give_up_stdout(who: str, error: OSError) -> int:
+    """Redirect an stdout that cannot be written to the null device, and return the exit code.
 
     Parameters
     ----------
     who : str
         Beginning of messages.
     error : OSError
-        What writing raised. A reader that went away is no mistake.
+        The error of writing. A broken pipe prints no message.
     """
-    with suppress(OSError, ValueError):  # what is still buffered would fail once more at exit
+    with suppress(OSError, ValueError):  # the rest of the buffer would fail again at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     if isinstance(error, BrokenPipeError):
-        return BROKEN_PIPE
-    with suppress(OSError):  # stderr may be as full
+        return EXIT_BROKEN_PIPE
+    with suppress(OSError):  # stderr may be on the same full disk
         note(f"{who}: cannot write to stdout: {reason(error)}")
-    return MISTAKE
+    return EXIT_USER_ERROR
 
 
-def _of_stdout(error: OSError) -> bool:
-    """Whether an error that nobody expected comes of printing: files are opened and written under `mistaken`."""
-    return isinstance(error, BrokenPipeError) or (error.filename is None and error.errno in WRITING)
+def _comes_from_stdout(error: OSError) -> bool:
+    """Whether an error comes from printing; errors of files are caught by `as_user_error` before."""
+    return isinstance(error, BrokenPipeError) or (error.filename is None and error.errno in WRITE_ERRORS)
 
 
 @contextmanager
-def mistaken(where: str, *errors: type[Exception]) -> Iterator[None]:
-    """Tell errors that the library raises about what the user gave as mistakes.
+def as_user_error(where: str, *errors: type[Exception]) -> Iterator[None]:
+    """Turn errors of the library about the user's input into `UserError`.
 
     Parameters
     ----------
@@ -102,14 +103,14 @@ def mistaken(where: str, *errors: type[Exception]) -> Iterator[None]:
 
 
 def reason(error: BaseException) -> str:
-    """An error's own words, in one line that is not endless, as where a whole damaged header is quoted."""
+    """The message of an error in one line, cut off after `LONGEST_MESSAGE` characters."""
     words = (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__
     line = " ".join(words.split())
-    return line if len(line) <= LONGEST else line[:LONGEST] + "…"
+    return line if len(line) <= LONGEST_MESSAGE else line[:LONGEST_MESSAGE] + "…"
 
 
 def note(text: str) -> None:
-    """Say something that is no result."""
+    """Print a message to stderr."""
     typer.echo(text, err=True)
 
 
@@ -120,22 +121,22 @@ def show(*things: RenderableType) -> None:
 
     class Quiet(Console):
         def on_broken_pipe(self) -> None:
-            raise  # called where the error is being handled; `answering` knows what to do
+            raise  # rich calls this in its except clause; `handling_errors` exits
 
     console = Quiet(soft_wrap=True)
     for thing in things:
-        if isinstance(thing, Table):  # figures are never cut, however narrow the terminal
+        if isinstance(thing, Table):  # numbers are never cut on a narrow terminal
             thing.width = console.measure(thing, options=console.options.update(width=200)).maximum
         console.print(thing, highlight=False, markup=False)
 
 
 def as_json(facts: Mapping[str, Any]) -> None:
-    """Print results for machines. What is not finite becomes null, which JSON has and infinity it has not."""
+    """Print results as JSON; numbers that are not finite become null."""
     typer.echo(json.dumps(_plain(facts), indent=2, allow_nan=False))
 
 
 def progress_console() -> Console:
-    """Where progress is shown: on stderr."""
+    """The console for progress bars, on stderr."""
     from rich.console import Console
 
     return Console(stderr=True)

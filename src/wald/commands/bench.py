@@ -1,4 +1,4 @@
-"""``wald bench``: how much faster than the wrapped model, on your own rows, and how often the labels differ."""
+"""``wald bench``: speed relative to the wrapped model on the user's rows, and the number of labels that differ."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from ..utils.figures import number, ratio, share
 from ..utils.progress import share_done
 from . import options
 from .alternating import median_seconds
-from .answers import NO, answering, as_json, mistaken, note, progress_console, show
+from .answers import EXIT_NO, as_json, as_user_error, handling_errors, note, progress_console, show
 from .errors import UserError
 from .models import load_fast, load_model, schema_of_saved
-from .rows import called, read_whole
+from .rows import data_name, read_whole
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
     from ..stopping import Certificate
 
-#: A median of fewer times says little.
+#: Smallest number of times for a median.
 LEAST_REPEATS = 7
-#: Rows that are answered one by one in a timed run.
+#: Rows that a timed run predicts one by one.
 SINGLE = 50
-#: Rows of the middle case.
+#: Rows of the case between one row and all rows.
 HUNDRED = 100
-#: A promise counts as broken when so many differences had less than this probability under it.
+#: A promise counts as broken if the number of differences has a smaller probability under it.
 DOUBT = 0.001
 
 
@@ -77,7 +77,7 @@ def bench(
 
     Give rows that neither the model nor wald fit has seen. Exit code 1: more labels differ than the promise allows.
     """
-    with answering("bench", debug):
+    with handling_errors("bench", debug):
         import numpy as np
         from threadpoolctl import threadpool_limits
 
@@ -89,7 +89,7 @@ def bench(
         rows = read_whole(
             data, schema_of_saved(fast, file), options.reading(format, drop, header, zero_based, separator)
         ).rows
-        with threadpool_limits(threads), mistaken(called(data), ValueError, TypeError):
+        with threadpool_limits(threads), as_user_error(data_name(data), ValueError, TypeError):
             full = wrapped.predict(rows)
             labels, cost = fast.predict(rows, return_cost=True)
             with share_done(progress_console(), "timing in turns") as report:
@@ -115,7 +115,7 @@ def bench(
             show(_table(cases, type(wrapped).__name__), *_words(facts))
         if broken is not None:
             note(f"wald bench: {broken}")
-            raise typer.Exit(NO)
+            raise typer.Exit(EXIT_NO)
 
 
 def _timed(wrapped: Any, fast: Any, rows: Any, repeats: int, report: Callable[[float], object]) -> list[Case]:
@@ -130,17 +130,17 @@ def _timed(wrapped: Any, fast: Any, rows: Any, repeats: int, report: Callable[[f
         ("one (predict)", ones, fast.predict, ones),
         ("all", [rows], fast.predict, [rows]),
     ]
-    if not sparse.issparse(rows):  # which predict_one does not take
+    if not sparse.issparse(rows):  # predict_one takes no sparse rows
         plain = [np.ascontiguousarray(to_array(one)[0]) for one in ones]
         runs.insert(1, ("one (predict_one)", ones, fast.predict_one, plain))
     if n > HUNDRED:
         some = [take(rows, np.arange(HUNDRED))]
         runs.insert(-1, (str(HUNDRED), some, fast.predict, some))
     cases = []
-    for i, (name, batches, quick, same) in enumerate(runs):
+    for i, (name, batches, predict, same_batches) in enumerate(runs):
         model_seconds, wald_seconds = median_seconds(
-            partial(_through, wrapped.predict, batches),
-            partial(_through, quick, same),
+            partial(_predict_each, wrapped.predict, batches),
+            partial(_predict_each, predict, same_batches),
             repeats=repeats,
             report=lambda done, i=i: report((i + done) / len(runs)),  # type: ignore[misc]  # mypy does not see through defaults
         )
@@ -148,7 +148,7 @@ def _timed(wrapped: Any, fast: Any, rows: Any, repeats: int, report: Callable[[f
     return cases
 
 
-def _through(predict: Callable[[Any], object], batches: Sequence[Any]) -> None:
+def _predict_each(predict: Callable[[Any], object], batches: Sequence[Any]) -> None:
     for batch in batches:
         predict(batch)
 
@@ -156,7 +156,7 @@ def _through(predict: Callable[[Any], object], batches: Sequence[Any]) -> None:
 def broken_promise(
     certificate: Certificate, full: NDArray[Any], differs: NDArray[np.bool_], classes: NDArray[Any]
 ) -> str | None:
-    """Say which promise these rows speak against, if any.
+    """Describe the promise that these rows refute, if any.
 
     Parameters
     ----------
@@ -164,13 +164,13 @@ def broken_promise(
     full : ndarray of shape (n_rows,)
         The wrapped model's labels.
     differs : bool ndarray of shape (n_rows,)
-        Whether wald's are others.
+        Whether wald's labels differ from these.
     classes : ndarray
 
     Returns
     -------
     str or None
-        None also where nothing was promised.
+        None if no promise is refuted, or nothing was promised.
     """
     import numpy as np
 
@@ -191,7 +191,7 @@ def broken_promise(
 
 
 def _promised(certificate: Certificate, classes: NDArray[Any]) -> list[tuple[Any, float]]:
-    """Class labels, or None for all rows, with what is promised of them."""
+    """Class labels, or None for all rows, with the promised bound on the share of differences."""
     from ..stopping.core.certifying import rows_of
 
     if certificate.status != "certified" or not certificate.risk:

@@ -1,4 +1,4 @@
-"""``wald demo``: the words of the command; the work is in `wald.demo`."""
+"""``wald demo``: the options of the command; `wald.demo` runs it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from . import options
-from .answers import answering
+from .answers import handling_errors
 
 
 def demo(
@@ -21,7 +21,7 @@ def demo(
     debug: options.Debug = False,
 ) -> None:
     """Wrap a kernel machine and a linear model, and show what early exit does to them."""
-    with answering("demo", debug):
+    with handling_errors("demo", debug):
         from rich.console import Console
 
         from ..demo import run_demo

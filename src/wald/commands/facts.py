@@ -9,12 +9,12 @@ if TYPE_CHECKING:
     from ..plan.moments import Floats
     from ..stopping import Certificate
 
-#: All intervals that a plan is shown with hold together with this confidence.
+#: Joint confidence of all intervals that are shown with a plan.
 CONFIDENCE = 0.95
 
 
 def certificate_facts(certificate: Certificate) -> dict[str, Any]:
-    """A certificate: its sentence, whether it holds up when recomputed, and the counts behind it."""
+    """A certificate: its sentence, whether it follows from its counts, and these counts."""
     return {
         "sentence": str(certificate),
         "status": certificate.status,
@@ -58,7 +58,7 @@ def plan_facts(plan: Plan, n_rows: int) -> dict[str, Any]:
 
     low, high = (np.append(limits.astype(np.float64), np.nan) for limits in plan.thresholds())
     lower, upper = reached_by(plan, n_rows)
-    stage_scores = [
+    stages = [
         {
             "units": int(units),
             "cost": float(cost),
@@ -82,14 +82,14 @@ def plan_facts(plan: Plan, n_rows: int) -> dict[str, Any]:
         "expected_cost_low": expected_cost(plan, lower),
         "expected_cost_high": expected_cost(plan, upper),
         "full_cost": plan.full_cost,
-        "looks": stage_scores,
+        "looks": stages,
     }
 
 
 def reached_by(plan: Plan, n_rows: int) -> tuple[Floats, Floats]:
-    """Lower and upper limits of the share of rows that reach each stage, by the number of validation rows that did.
+    """Confidence limits of the share of rows that reach each stage, from the number of validation rows that did.
 
-    Intervals of Clopper and Pearson that hold together with `CONFIDENCE`, for thresholds chosen apart from these rows.
+    Clopper-Pearson intervals with joint confidence `CONFIDENCE`, valid if the thresholds do not depend on these rows.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ def expected_cost(plan: Plan, reached: Floats) -> float:
 
 
 def model_facts(fast: Any) -> dict[str, Any]:
-    """The wrapped model, as wald reads it."""
+    """The wrapped model: its family, terms, features and classes."""
     model = fast._predictor.model
     return {
         "family": model.terms.family,
@@ -133,7 +133,7 @@ def model_facts(fast: Any) -> dict[str, Any]:
         "terms": model.terms.n_terms,
         "unit": model.terms.unit_name,
         **model.terms.facts(),
-        "n_features": getattr(fast, "n_features_in_", None),  # of texts there is no number
+        "n_features": getattr(fast, "n_features_in_", None),  # texts have no number of features
         "feature_names": [str(name) for name in getattr(fast, "feature_names_in_", ())] or None,
         "classes": fast.classes_,
         "binary": model.decision.n_outputs == 1,

@@ -1,4 +1,4 @@
-"""``wald fit``: a trained model and rows it has not seen, to a file that predicts with early exit."""
+"""``wald fit``: writes a file that predicts with early exit, from a trained model and rows it has not seen."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ import wald
 
 from ..utils.progress import progress
 from . import options
-from .answers import NO, answering, as_json, mistaken, note, progress_console, show
+from .answers import EXIT_NO, as_json, as_user_error, handling_errors, note, progress_console, show
 from .errors import UserError
 from .facts import certificate_facts, model_facts, plan_facts
 from .models import load_model, schema_of
-from .rows import called, read_whole
+from .rows import data_name, read_whole
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ..stopping import Certificate
 
-#: Statuses of a promise that was requested and cannot be made.
+#: Statuses of certificates whose requested promise cannot be made.
 FAILED = ("too few rows", "too many disagreements")
 
 
@@ -70,7 +70,7 @@ def fit(
     Labels are not needed; columns that are no features are left out with --drop. Exit code 1: the rows cannot back
     the promise; the file is written all the same, and evaluates everything.
     """
-    with answering("fit", debug):
+    with handling_errors("fit", debug):
         from sklearn.frozen import FrozenEstimator
 
         from ..early_exit.parameters import checked_rule
@@ -89,7 +89,7 @@ def fit(
             n_jobs=options.threads(jobs),
             random_state=seed,
         )
-        with mistaken("options"):
+        with as_user_error("options"):
             checked_rule(fast)
         reading = options.reading(format, drop, header, zero_based, separator, groups)
         with progress(progress_console(), 4) as step:
@@ -100,12 +100,12 @@ def fit(
             fast.set_params(estimator=FrozenEstimator(wrapped))
             if isinstance(fast.protect, dict):
                 fast.set_params(protect=by_label(fast.protect, decompose(wrapped).classes))
-            with warnings.catch_warnings(), mistaken(called(data), ValueError, TypeError):
-                warnings.filterwarnings("ignore", "no early exit")  # the sentence says it
+            with warnings.catch_warnings(), as_user_error(data_name(data), ValueError, TypeError):
+                warnings.filterwarnings("ignore", "no early exit")  # the certificate says it
                 step("planning and certifying")
                 fast.fit(part.rows, groups=part.groups)
             step("writing")
-            with mistaken(str(output)):
+            with as_user_error(str(output)):
                 wald.save(fast, output)
         if json:
             as_json(
@@ -121,11 +121,11 @@ def fit(
             show(str(fast.certificate_))
         if failed(fast.certificate_):
             note("wald fit: the rows cannot back the promise; the file evaluates every row in full.")
-            raise typer.Exit(NO)
+            raise typer.Exit(EXIT_NO)
 
 
 def by_text(words: Sequence[str]) -> Any:
-    """Parse ``--protect``: one word, or risks by the text of a label."""
+    """Parse ``--protect``: one word, or a dict from a label's text to its risk."""
     if not any("=" in word for word in words):
         if len(words) > 1:
             raise UserError(f"--protect takes one of its words. Got {', '.join(words)}.")
@@ -145,7 +145,7 @@ def by_text(words: Sequence[str]) -> Any:
 
 
 def by_label(risks: Mapping[str, float], classes: NDArray[Any]) -> dict[Any, float]:
-    """Risks by the label itself, where a text stands for it."""
+    """Replace the texts of labels by the labels."""
     labels = {str(label): label for label in classes.tolist()}
     strange = [text for text in risks if text not in labels]
     if strange:

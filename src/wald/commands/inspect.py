@@ -1,4 +1,4 @@
-"""``wald inspect``: what is in a file: the promise, and the plan, stage by stage."""
+"""``wald inspect``: prints the certificate and the plan in a file, stage by stage."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import typer
 
 from ..utils.figures import between, number, share_between, thousands
 from . import options
-from .answers import NO, answering, as_json, note, show
+from .answers import EXIT_NO, as_json, handling_errors, note, show
 from .facts import certificate_facts, model_facts, plan_facts
 from .models import load_fast, load_model
 
@@ -29,7 +29,7 @@ def inspect(
 
     Exit code 1: the certificate is void, or does not follow from its own counts.
     """
-    with answering("inspect", debug):
+    with handling_errors("inspect", debug):
         wrapped = None if model is None else load_model(model, trust_pickle, trust_type or ())
         fast = load_fast(file, 1, wrapped, trust_type or ())
         certificate, facts = certificate_facts(fast.certificate_), model_facts(fast)
@@ -40,7 +40,7 @@ def inspect(
             show(certificate["sentence"], _described(facts, plan), _table(facts, plan))
         if not certificate["holds"]:
             note("wald inspect: the certificate does not hold.")
-            raise typer.Exit(NO)
+            raise typer.Exit(EXIT_NO)
 
 
 def _described(model: dict[str, Any], plan: dict[str, Any]) -> str:
@@ -63,21 +63,21 @@ def _table(model: dict[str, Any], plan: dict[str, Any]) -> Table:
     from rich import box
     from rich.table import Table
 
-    stage_scores = plan["looks"]
-    below = any(math.isfinite(look["below"]) for look in stage_scores)
+    stages = plan["looks"]
+    below = any(math.isfinite(stage["below"]) for stage in stages)
     above = "leaves above" if model["binary"] else "leaves at confidence"
     grid = Table(box=box.SIMPLE_HEAD, padding=(0, 1), pad_edge=False)
     for name in ("look", "units", "cost", *(["leaves below"] if below else []), above, "rows that get here"):
         grid.add_column(name, justify="right", no_wrap=True)
-    for i, look in enumerate(stage_scores):
-        last = i == len(stage_scores) - 1
-        limits = [look["below"], look["above"]] if below else [look["above"]]
+    for i, stage in enumerate(stages):
+        last = i == len(stages) - 1
+        limits = [stage["below"], stage["above"]] if below else [stage["above"]]
         grid.add_row(
             "all" if last else str(i + 1),
-            number(look["units"]),
-            number(look["cost"]),
+            number(stage["units"]),
+            number(stage["cost"]),
             *("" if last else _limit(limit) for limit in limits),
-            share_between(look["reached_by_low"], look["reached_by_high"]),
+            share_between(stage["reached_by_low"], stage["reached_by_high"]),
         )
     return grid
 

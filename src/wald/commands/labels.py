@@ -1,4 +1,4 @@
-"""Labels, what they cost, and what else stands beside them, as files: they appear whole, or not at all."""
+"""Output files of labels, costs, probabilities and kept columns; a file is written completely or not at all."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..utils.files import appearing
-from .answers import mistaken
+from ..utils.files import atomic_file
+from .answers import as_user_error
 from .errors import UserError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-#: Columns by name, of some rows or of all.
+#: Columns by name.
 Columns = Mapping[str, "NDArray[Any]"]
 Write = Callable[[Columns], None]
 
 _TEXT = {".csv": ",", ".tsv": "\t"}
-_PACKED = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz"}
+_COMPRESSIONS = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz"}
 
 
 @contextmanager
@@ -32,33 +32,33 @@ def sink(path: Path) -> Iterator[Write]:
     Parameters
     ----------
     path : Path
-        CSV or TSV (also packed), Parquet or NPY, by suffix; ``-`` is CSV on stdout. A device or a pipe is CSV, too.
+        CSV or TSV (also compressed), Parquet or NPY, by suffix; ``-`` is CSV on stdout. Devices and pipes get CSV, too.
 
     Yields
     ------
     callable
-        Takes the columns of the next rows; they are the same each time.
+        Takes the columns of the next rows; every call has the same columns.
     """
     if str(path) == "-":
         yield _lines(sys.stdout, ",")
-        sys.stdout.flush()  # before anything is said of the rows, so that a full stdout fails first
+        sys.stdout.flush()  # before the summary is printed, so that a full stdout fails first
         return
     suffix = path.suffix.lower()
-    packed = _PACKED.get(suffix)
-    kind = path.with_suffix("").suffix.lower() if packed is not None else suffix
-    with mistaken(f"-o: {path}", OSError):
+    compression = _COMPRESSIONS.get(suffix)
+    kind = path.with_suffix("").suffix.lower() if compression is not None else suffix
+    with as_user_error(f"-o: {path}", OSError):
         if path.exists() and not path.is_file():
             with path.open("w", newline="", encoding="utf-8") as file:
                 yield _lines(file, _TEXT.get(kind, ","))
         elif kind in _TEXT:
-            with appearing(path) as beside, _opened(beside, packed) as file:
+            with atomic_file(path) as beside, _opened(beside, compression) as file:
                 yield _lines(file, _TEXT[kind])
-        elif packed is None and kind in (".npy", ".parquet", ".pq"):
+        elif compression is None and kind in (".npy", ".parquet", ".pq"):
             save = _save_npy if kind == ".npy" else _parquet_writer()
             parts: list[Columns] = []
             yield parts.append
             whole = {name: _joined([part[name] for part in parts]) for name in parts[0]}
-            with appearing(path) as beside, mistaken(f"-o: {path}", Exception):  # polars has kinds of its own
+            with atomic_file(path) as beside, as_user_error(f"-o: {path}", Exception):  # polars raises its own types
                 save(beside, whole)
         else:
             raise UserError(
@@ -67,12 +67,12 @@ def sink(path: Path) -> Iterator[Write]:
             )
 
 
-def _opened(path: Path, packed: str | None) -> Any:
-    if packed is None:
+def _opened(path: Path, compression: str | None) -> Any:
+    if compression is None:
         return path.open("w", newline="", encoding="utf-8")
     from .rows.source import opener
 
-    return opener(packed, str(path))(path, "wt", newline="", encoding="utf-8")
+    return opener(compression, str(path))(path, "wt", newline="", encoding="utf-8")
 
 
 def _lines(file: Any, separator: str) -> Write:
@@ -90,7 +90,7 @@ def _lines(file: Any, separator: str) -> Write:
 
 
 def _cells(values: NDArray[Any]) -> list[Any]:
-    """A column's cells as they are written: a float32 in its own digits, what is missing as nothing."""
+    """Cells of a column for the CSV writer: float32 with float32's digits; None is written as an empty cell."""
     if values.dtype.kind == "f" and values.dtype.itemsize < 8:
         return [str(value) for value in values]
     cells: list[Any] = values.tolist()

@@ -1,4 +1,4 @@
-"""Model files: skops, which names every type it would build; pickle and joblib only when they are trusted."""
+"""Reads model files: skops, whose types are checked before they are built; pickle and joblib only if trusted."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import wald
 
-from .answers import mistaken, reason
+from .answers import as_user_error, reason
 from .errors import UserError
 from .rows import RowSchema
 
@@ -30,9 +30,9 @@ def load_model(path: Path, trust_pickle: bool = False, trusted: Sequence[str] = 
     path : Path
         Written by ``skops.io.dump``, ``joblib.dump`` or ``pickle.dump``; recognized by its contents.
     trust_pickle : bool, default=False
-        Whether code in the file may run, as it does in pickle and joblib.
+        Whether to load pickle and joblib files, which run the code in them.
     trusted : sequence of str, default=()
-        Types beyond those that skops knows to be harmless, by their full names.
+        Full names of types to trust, in addition to those that skops knows to be harmless.
 
     Returns
     -------
@@ -41,9 +41,9 @@ def load_model(path: Path, trust_pickle: bool = False, trusted: Sequence[str] = 
     Raises
     ------
     UserError
-        If the file cannot be read, or must not be.
+        If the file cannot be read, or is not trusted.
     """
-    with mistaken(str(path), OSError):
+    with as_user_error(str(path), OSError):
         path.open("rb").close()
     model = _skops(path, trusted) if zipfile.is_zipfile(path) else _pickle(path, trust_pickle)
     if isinstance(model, wald.EarlyExitClassifier):
@@ -60,7 +60,7 @@ def schema_of(path: Path, model: Any) -> RowSchema:
     from ..models import decompose
     from ..persistence import require_no_preprocessing
 
-    with mistaken(str(path), ValueError, TypeError, NotFittedError):
+    with as_user_error(str(path), ValueError, TypeError, NotFittedError):
         additive = decompose(model)
         require_no_preprocessing(additive)
     if additive.n_features_in is None:
@@ -69,7 +69,7 @@ def schema_of(path: Path, model: Any) -> RowSchema:
 
 
 def load_fast(path: Path, n_jobs: int, estimator: Any = None, trusted: Sequence[str] = ()) -> EarlyExitClassifier:
-    """Load what ``wald fit`` or ``wald.save`` wrote.
+    """Load a file of ``wald fit`` or ``wald.save``.
 
     Parameters
     ----------
@@ -77,13 +77,13 @@ def load_fast(path: Path, n_jobs: int, estimator: Any = None, trusted: Sequence[
     n_jobs : int
         Threads.
     estimator : estimator, default=None
-        The wrapped model itself, where it is at hand.
+        The wrapped model itself, if given.
     trusted : sequence of str, default=()
-        Types that a pipeline inside the file may be built of.
+        Types to trust in a pipeline inside the file.
     """
     from ..persistence import FileFormatError, SavedModel, UntrustedTypesError
 
-    with mistaken(str(path), OSError):
+    with as_user_error(str(path), OSError):
         path.open("rb").close()
     try:
         fast = wald.load(path, estimator=estimator, trusted=trusted)
@@ -140,7 +140,7 @@ def _skops(path: Path, trusted: Sequence[str]) -> Any:
         unknown = [name for name in io.get_untrusted_types(file=path) if name not in trusted]
         if not unknown:
             return io.load(path, trusted=list(trusted))
-    except Exception as error:  # whatever a damaged file makes skops stumble over
+    except Exception as error:  # a damaged file may make skops raise anything
         raise UserError(f"{path} cannot be read as a skops file: {reason(error)}") from error
     raise _untrusted(path, unknown)
 

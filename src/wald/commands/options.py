@@ -1,4 +1,4 @@
-"""Words that several commands know."""
+"""Options that several commands share."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from .answers import mistaken
+from .answers import as_user_error
 from .errors import UserError
 from .rows import FORMATS, Reading
 from .rows.separators import separator_character
@@ -87,29 +87,29 @@ def reading(
     groups: str | None = None,
     keep: list[str] | None = None,
 ) -> Reading:
-    """Gather what was said about DATA."""
+    """Collect the options about DATA."""
     if separator is not None:
-        separator_character(separator)  # refused before any work is done
+        separator_character(separator)  # raises before any work is done
     return Reading(format, tuple(drop or ()), groups, header, zero_based, separator, tuple(keep or ()))
 
 
 def threads(jobs: int) -> int:
-    """Threads that ``--jobs`` stands for."""
+    """Number of threads for ``--jobs``."""
     from ..engine.threads import effective_threads
 
-    with mistaken("--jobs"):
+    with as_user_error("--jobs"):
         return effective_threads(jobs)
 
 
 def require_seed(seed: int) -> None:
-    """Refuse what is no seed of NumPy's."""
+    """Raise UserError for a seed that NumPy does not accept."""
     if not 0 <= seed < 2**32:
         raise UserError(f"--seed must be at least 0 and below 2**32. Got {seed}.")
 
 
 def require_writable(path: Path, force: bool, *inputs: Path | None, devices: bool = False) -> None:
-    """Refuse an output file that cannot be made, that exists, or that is an input, before any work is done."""
-    with mistaken(f"-o: {path}", OSError, ValueError):
+    """Raise UserError for an output file that cannot be made, exists, or is an input, before any work is done."""
+    with as_user_error(f"-o: {path}", OSError, ValueError):
         if path.is_dir():
             raise UserError(f"-o: {path} is a folder; name a file.")
         if not path.parent.is_dir():

@@ -10,11 +10,11 @@ import typer
 from ..utils.figures import number
 from ..utils.progress import share_done
 from . import options
-from .answers import answering, as_json, mistaken, note, progress_console
+from .answers import as_json, as_user_error, handling_errors, note, progress_console
 from .errors import UserError
 from .labels import sink
 from .models import load_fast, load_model, schema_of_saved
-from .rows import called, read
+from .rows import data_name, read
 
 if TYPE_CHECKING:
     import numpy as np
@@ -63,7 +63,7 @@ def predict(
 
     Memory is bounded by parts of the file, but for svmlight, which is read as a whole.
     """
-    with answering("predict", debug):
+    with handling_errors("predict", debug):
         import numpy as np
 
         piped = str(output) == "-"
@@ -75,7 +75,7 @@ def predict(
         fast = load_fast(file, options.threads(jobs), wrapped, trust_type or ())
         schema = schema_of_saved(fast, file)
         if budget is not None:
-            with mistaken("--budget"):
+            with as_user_error("--budget"):
                 fast.plan_.affordable(budget)
         if proba:
             _require_probabilities(fast, file)
@@ -84,12 +84,12 @@ def predict(
         reading = options.reading(format, drop, header, zero_based, separator, keep=keep)
         with share_done(progress_console(), "predicting") as report, sink(output) as write:
             for part in read(data, schema, reading):
-                with mistaken(called(data), ValueError, TypeError):
+                with as_user_error(data_name(data), ValueError, TypeError):
                     labels, costs = fast.predict(part.rows, budget=budget, return_cost=True)
                     own = {"label": labels, **({"cost": costs} if cost else {})}
                     if proba:
                         own |= _probabilities(fast, part.rows)
-                write(_beside(part.kept, own))
+                write(_merged(part.kept, own))
                 counts += _counted(fast.classes_, labels)
                 n_rows, total = n_rows + len(labels), total + float(costs.sum())
                 report(part.done)
@@ -108,8 +108,8 @@ def predict(
             note(f"{n_rows} rows, {number(total / n_rows)} of {number(fast.plan_.full_cost)} units per row.")
 
 
-def _beside(kept: dict[str, NDArray[Any]], own: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    """Kept columns first; they make way where they are called as one of our own."""
+def _merged(kept: dict[str, NDArray[Any]], own: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """Kept columns, then wald's own; a kept column is renamed if wald has a column of its name."""
     columns = {}
     for name, column in kept.items():
         while name in own or name in columns:
@@ -119,7 +119,7 @@ def _beside(kept: dict[str, NDArray[Any]], own: dict[str, NDArray[Any]]) -> dict
 
 
 def _require_probabilities(fast: Any, file: Path) -> None:
-    """Refuse before any work is done."""
+    """Raise UserError if the model has no probabilities, before any work is done."""
     if hasattr(fast, "predict_proba"):
         return
     from ..persistence import SavedModel

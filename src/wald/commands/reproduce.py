@@ -1,4 +1,4 @@
-"""``wald reproduce``: a paper's experiments, run again."""
+"""``wald reproduce``: runs a paper's experiments again."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from . import options
-from .answers import answering, as_json, mistaken, progress_console, show
+from .answers import as_json, as_user_error, handling_errors, progress_console, show
 from .errors import UserError
 
 
@@ -24,11 +24,11 @@ def reproduce(
     debug: options.Debug = False,
 ) -> None:
     """Run the experiments of a paper again, and write pictures, figures and findings into a folder."""
-    with answering("reproduce", debug):
+    with handling_errors("reproduce", debug):
         try:
             from .. import papers
         except ModuleNotFoundError as error:
-            raise _lacking(error) from error
+            raise _missing(error) from error
         known = list(papers.names())
         if name is None:
             as_json({"names": known}) if json else show(*known)
@@ -36,15 +36,15 @@ def reproduce(
         if name not in known:
             raise UserError(f"there is no experiment {name!r}; there is {', '.join(known)}.")
         try:
-            with mistaken(name, ValueError, OSError):
+            with as_user_error(name, ValueError, OSError):
                 page = papers.run(name, output or Path(name), quick=quick, seeds=seeds, console=progress_console())
         except ModuleNotFoundError as error:
-            raise _lacking(error) from error
+            raise _missing(error) from error
         as_json({"name": name, "findings": str(page)}) if json else show(str(page))
 
 
-def _lacking(error: ModuleNotFoundError) -> Exception:
-    """A missing extra is the user's to install; a missing module of our own is not."""
+def _missing(error: ModuleNotFoundError) -> Exception:
+    """A UserError for a package that the user can install; the error itself for a missing module of wald."""
     if error.name is None or error.name.partition(".")[0] == "wald":
         return error
     return UserError(f"experiments need {error.name}, which is not installed: pip install 'wald[cli,plot]'")

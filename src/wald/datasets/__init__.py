@@ -1,7 +1,7 @@
 """Data for examples, tests and benchmarks: real data sets, and made-up walks and sequences.
 
-Every `fetch_` function looks in the folder that the environment variable ``WALD_DATA`` names, then in the user's cache,
-then downloads from the publishers' address, and checks what it reads.
+A `fetch_` function reads its files from the folder in the environment variable ``WALD_DATA`` or from the user's cache,
+or else downloads them from the publisher, and checks their content.
 """
 
 from .chains import make_chains

@@ -10,12 +10,12 @@ from urllib.request import urlopen
 
 from sklearn.datasets import get_data_home
 
-from ..utils.files import appearing
+from ..utils.files import atomic_file
 
 T = TypeVar("T")
 
 _CHUNK = 1 << 18
-_TIMEOUT = 30  # seconds without a byte
+_TIMEOUT = 30  # seconds without data
 
 
 def obtain(
@@ -75,9 +75,9 @@ def obtain(
 
 
 def _download(url: str, target: Path, read: Callable[[Path], T], max_bytes: int) -> T:
-    """Download a file beside its place, check it, and then move it there."""
+    """Download into a temporary file, check it, and move it to its place."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    with appearing(target) as beside:
+    with atomic_file(target) as beside:
         with beside.open("wb") as file, urlopen(url, timeout=_TIMEOUT) as response:
             while chunk := response.read(_CHUNK):
                 file.write(chunk)

@@ -1,4 +1,4 @@
-"""Made-up sequences with a hidden chain of labels."""
+"""Synthetic sequences whose labels follow a Markov chain."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A stand-in for Gisette, rebuilt from MNIST the way its makers describe."""
+"""A substitute for Gisette, rebuilt from MNIST by its authors' description."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from sklearn.utils import Bunch, check_random_state
 
 from .mnist import fetch_mnist
 
-#: Rows of the published parts: training, validation, test.
+#: Number of rows of the published parts: training, validation, test.
 _PARTS = {"train": 6000, "valid": 1000, "test": 6500}
 _N_FEATURES = 5000
 _TOP = 999
-#: Where pixels are drawn from: the upper rows and middle columns, which distinguish an open 4 from a closed 9.
+#: The pixels used: the upper rows and middle columns, which distinguish an open 4 from a closed 9.
 _ROWS, _COLUMNS = slice(4, 18), slice(6, 22)
 
 _CHUNK = 256
@@ -41,7 +41,7 @@ def make_gisette_like(
 ) -> Bunch | tuple[NDArray[np.float32], NDArray[np.int64]]:
     """Rebuild the data set Gisette from MNIST: fours against nines, 5 000 features, half of them noise.
 
-    A stand-in, made by the published recipe; the published rows and features themselves cannot be had back from it.
+    A substitute, made by the published recipe. The published rows and features themselves cannot be restored.
 
     Parameters
     ----------
@@ -49,8 +49,7 @@ def make_gisette_like(
         The 6 000 training, 1 000 validation or 6 500 test rows, or all 13 500 in this order. They share the features
         and no row.
     random_state : int, RandomState instance or None, default=0
-        Draws the digits, pixels, pairs, shuffles and the order of the features. The same whole number gives the same
-        data.
+        Determines the digits, pairs, shuffles and the order of the features. The same integer gives the same data.
     data_home : path-like, optional
         The cache folder of MNIST; see `fetch_mnist`.
     download_if_missing : bool, default=True
@@ -62,8 +61,8 @@ def make_gisette_like(
     -------
     Bunch or (data, target)
         ``data`` (n, 5000) float32, whole numbers from 0 to 999; ``target`` (n,) int64, 1 for nines and -1 for fours;
-        ``is_probe`` (5000,), which features are noise; ``digits`` (n,), the rows of MNIST (training digits first) that
-        the rows were made from; ``DESCR``.
+        ``is_probe`` (5000,), which features are noise; ``digits`` (n,), the row of MNIST (training digits first) that
+        each row was made from; ``DESCR``.
 
     References
     ----------
@@ -100,7 +99,7 @@ def _part(subset: str) -> slice:
 
 
 def _balanced_rows(labels: NDArray[np.int64], rng: Any) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
-    """Draw as many fours as nines for every part, in random order."""
+    """Draw equally many fours and nines for each part, in random order."""
     fours, nines = (rng.permutation(np.flatnonzero(labels == digit)) for digit in (4, 9))
     digits, target, used = [], [], 0
     for size in _PARTS.values():
@@ -113,7 +112,7 @@ def _balanced_rows(labels: NDArray[np.int64], rng: Any) -> tuple[NDArray[np.intp
 
 
 def _features(pixels: NDArray[np.uint8], rng: Any) -> tuple[NDArray[np.uint16], NDArray[np.bool_]]:
-    """Pixels and products of pairs, as many probes, in random order."""
+    """Pixels and products of pairs of pixels, and equally many probes, in random order."""
     n_real = _N_FEATURES // 2
     n_rows, n_pixels = pixels.shape
     first, second = np.triu_indices(n_pixels, 1)

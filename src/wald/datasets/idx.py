@@ -1,4 +1,4 @@
-"""The IDX format of the MNIST files, read as if the file were hostile."""
+"""Reads the IDX format of the MNIST files; invalid and hostile files raise ValueError."""
 
 from __future__ import annotations
 
@@ -20,8 +20,7 @@ _CHUNK = 1 << 20
 def read_idx(path: str | PathLike[str], *, shape: tuple[int, ...], sha256: str | None = None) -> NDArray[np.uint8]:
     """Read a gzipped IDX file of unsigned bytes.
 
-    The shape is known beforehand: no more is ever decompressed or allocated than it needs, whatever the
-    file claims to hold.
+    Memory is bounded by the expected shape, whatever the header claims.
 
     Parameters
     ----------
@@ -30,7 +29,7 @@ def read_idx(path: str | PathLike[str], *, shape: tuple[int, ...], sha256: str |
     shape : tuple of int
         The shape that the file must have.
     sha256 : str, optional
-        SHA-256 of the decompressed file, in hexadecimal. How it was compressed does not matter.
+        SHA-256 of the decompressed file, in hexadecimal.
 
     Returns
     -------
@@ -40,7 +39,7 @@ def read_idx(path: str | PathLike[str], *, shape: tuple[int, ...], sha256: str |
     Raises
     ------
     ValueError
-        When the file is truncated, too long, altered or no such file at all. The message names it.
+        If the file is truncated, too long, altered or no IDX file. The message names the file.
     """
     path = Path(path)
     try:
@@ -55,7 +54,7 @@ def _read(path: Path, shape: tuple[int, ...], sha256: str | None) -> NDArray[np.
     with gzip.open(path) as stream:
         header = stream.read(len(expected))
         if header != expected:
-            raise _refuse(path, _what_is_wrong(header, shape))
+            raise _refuse(path, _header_error(header, shape))
         digest = hashlib.sha256(header)
         for start in range(0, content.size, _CHUNK):
             part = content[start : start + _CHUNK]
@@ -71,7 +70,7 @@ def _read(path: Path, shape: tuple[int, ...], sha256: str | None) -> NDArray[np.
     return content.reshape(shape)
 
 
-def _what_is_wrong(header: bytes, shape: tuple[int, ...]) -> str:
+def _header_error(header: bytes, shape: tuple[int, ...]) -> str:
     if len(header) < 4:
         return "it ends within its header"
     zeros, kind, ndim = struct.unpack_from(">HBB", header)

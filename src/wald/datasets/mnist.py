@@ -13,7 +13,7 @@ from sklearn.utils import Bunch
 from .cache import obtain
 from .idx import read_idx
 
-_MIRRORS = (  # the publishers' own address refuses downloads and points here
+_MIRRORS = (  # the publishers' own address refuses downloads and names these
     "https://ossci-datasets.s3.amazonaws.com/mnist",
     "https://storage.googleapis.com/cvdf-datasets/mnist",
 )
@@ -31,7 +31,7 @@ class _File(NamedTuple):
     name: str
     shape: tuple[int, ...]
     sha256: str  # of the decompressed file
-    max_bytes: int  # of the compressed one
+    max_bytes: int  # of the compressed file
 
 
 _FILES = {
@@ -76,13 +76,13 @@ def fetch_mnist(
 ) -> Bunch | tuple[NDArray[Any], NDArray[np.int64]]:
     """Load MNIST as it was published.
 
-    The files are looked for in ``$WALD_DATA/mnist``, then in the cache, then downloaded; and must have the
-    published content, bit by bit.
+    The files are read from ``$WALD_DATA/mnist`` or the cache, or else downloaded. Their content must be bit-identical
+    to the published one.
 
     Parameters
     ----------
     subset : {"train", "test", "all"}, default="train"
-        The 60 000 training digits, the 10 000 test digits, or the one followed by the other.
+        The 60 000 training digits, the 10 000 test digits, or both in this order.
     dtype : {float32, float64, uint8}, default=float32
         Floating point values are scaled to [0, 1]; unsigned bytes are the raw grey levels, 0 to 255.
     data_home : path-like, optional

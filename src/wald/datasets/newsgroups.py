@@ -1,4 +1,4 @@
-"""20 newsgroups as a question with two answers, in place of real-sim."""
+"""20 newsgroups as a binary problem, a substitute for real-sim."""
 
 from __future__ import annotations
 
@@ -38,20 +38,20 @@ def fetch_20newsgroups_binary(
 ) -> Bunch | tuple[Any, NDArray[np.int64]]:
     """Load 20 newsgroups as TF-IDF rows of length 1, some groups against the others.
 
-    The posts are looked for in ``$WALD_DATA/sklearn``, then in scikit-learn's cache, then downloaded, all by
-    scikit-learn's own loader. Vocabulary and document frequencies come from the training posts alone.
+    scikit-learn's loader reads the posts from ``$WALD_DATA/sklearn`` or from its own cache, or else downloads them.
+    Vocabulary and document frequencies come from the training posts alone.
 
     Parameters
     ----------
     subset : {"train", "test", "all"}, default="train"
-        The 11 314 training posts, the later 7 532 test posts, or the one followed by the other.
+        The 11 314 training posts, the later 7 532 test posts, or both in this order.
     positive : sequence of str, default=("rec.", "sci.")
-        Beginnings of the names of the groups that are class 1.
+        Prefixes of the names of the groups that are class 1.
     remove : sequence of {"headers", "footers", "quotes"}, default=()
         Parts of the posts that are left out, as in `sklearn.datasets.fetch_20newsgroups`.
     dtype : {float32, float64}, default=float64
     random_state : int, RandomState instance or None, default=0
-        Order of the posts within their subset. The same whole number gives the same order.
+        Determines the order of the posts within their subset. The same integer gives the same order.
     data_home : path-like, optional
         scikit-learn's cache folder; its default when None.
     download_if_missing : bool, default=True
@@ -68,7 +68,7 @@ def fetch_20newsgroups_binary(
     Raises
     ------
     ValueError
-        For parameters out of range, or if the file that was found holds other posts than the published ones.
+        If a parameter is out of range, or if the file does not hold the published posts.
 
     Examples
     --------
@@ -125,7 +125,7 @@ def fetch_20newsgroups_binary(
 
 
 def _home(data_home: str | os.PathLike[str] | None) -> str | os.PathLike[str] | None:
-    """The folder that holds the posts already, or the one to download them to."""
+    """The folder with the posts, or else the one to download them to."""
     if data := os.environ.get("WALD_DATA"):
         place = Path(data).expanduser() / "sklearn"
         if (place / _FILE).is_file():

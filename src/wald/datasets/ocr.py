@@ -37,7 +37,7 @@ def fetch_ocr(
 ) -> Bunch | tuple[list[NDArray[np.float32]], list[NDArray[Any]]]:
     """Load the OCR words.
 
-    The file is looked for in ``$WALD_DATA/ocr``, then in the cache, then downloaded, and checked.
+    The file is read from ``$WALD_DATA/ocr`` or the cache, or else downloaded, and its content is checked.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def fetch_ocr(
 
 
 def _read(path: Path) -> tuple[NDArray[Any], NDArray[np.float32], NDArray[np.int64], NDArray[np.int64]]:
-    """Letters, pixels, where words end, and folds; ValueError says what is not as published."""
+    """Letters, pixels, ends of words, and folds; raises ValueError for content that is not the published one."""
     try:
         with gzip.open(path) as file:
             text = file.read(_MAX_TEXT + 1)
@@ -95,19 +95,20 @@ def _read(path: Path) -> tuple[NDArray[Any], NDArray[np.float32], NDArray[np.int
     if bad is not None:
         raise ValueError(f"{path}, line {bad + 1}: {_FIELDS} fields expected. Got {len(fields[bad])}.")
     table = np.array(fields)
-    _every(path, np.isin(table[:, 1], [letter.encode() for letter in ascii_lowercase]), "letters must be a to z")
+    _require(path, np.isin(table[:, 1], [letter.encode() for letter in ascii_lowercase]), "letters must be a to z")
     try:
         following, folds = table[:, 2].astype(np.int64), table[:, 5].astype(np.int64)
     except ValueError as error:
         raise ValueError(f"{path}: next_id and fold must be integers: {error}") from error
-    _every(path, (folds >= 0) & (folds <= 9), "fold must lie between 0 and 9")
-    _every(path, np.isin(table[:, 6:], (b"0", b"1")).all(axis=1), "pixels must be 0 or 1")
+    _require(path, (folds >= 0) & (folds <= 9), "fold must lie between 0 and 9")
+    _require(path, np.isin(table[:, 6:], (b"0", b"1")).all(axis=1), "pixels must be 0 or 1")
     ends = np.flatnonzero(following == -1) + 1
     if len(ends) != _WORDS or ends[-1] != _LETTERS:
         raise ValueError(f"{path} must hold {_WORDS} words. Got {len(ends)}.")
     return table[:, 1].astype("U1"), (table[:, 6:] == b"1").astype(np.float32), ends, folds
 
 
-def _every(path: Path, good: Any, what: str) -> None:
+def _require(path: Path, good: Any, rule: str) -> None:
+    """Raise ValueError for the first line that breaks a rule."""
     if not good.all():
-        raise ValueError(f"{path}, line {int(np.argmin(good)) + 1}: {what}.")
+        raise ValueError(f"{path}, line {int(np.argmin(good)) + 1}: {rule}.")

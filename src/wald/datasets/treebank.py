@@ -1,4 +1,4 @@
-"""Treebanks: published ones, and small ones made up for tests."""
+"""Treebanks: published ones, and small synthetic ones for tests."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _NLTK_MIRRORS = ("https://raw.githubusercontent.com/nltk/nltk_data/gh-pages/pack
 
 class _File(NamedTuple):
     sha256: str  # of the decompressed file
-    n_bytes: int  # of it
+    n_bytes: int  # of the decompressed file
 
 
 _EWT = {
@@ -45,18 +45,18 @@ def fetch_treebank(
 ) -> Treebank:
     """Load a published treebank of English.
 
-    The files are looked for in ``$WALD_DATA/ewt`` or ``$WALD_DATA/ptb-sample``, then in the cache, then downloaded; and
-    must have the published content, bit by bit.
+    The files are read from ``$WALD_DATA/ewt`` or ``$WALD_DATA/ptb-sample``, or from the cache, or else downloaded.
+    Their content must be bit-identical to the published one.
 
     Parameters
     ----------
     name : {"ewt", "ptb-sample"}, default="ewt"
         Universal Dependencies English EWT, release 2.16: weblogs, mail, reviews and answers, 12 544, 2 001 and 2 077
         sentences; CC BY-SA 4.0. Or the 5 % sample of the Penn Treebank that NLTK distributes for non-commercial use:
-        199 files of the Wall Street Journal, 1 to 169 to train and 170 to 199 to test, which is no standard split of
-        that treebank; words, XPOS and heads only.
+        199 files of the Wall Street Journal with words, XPOS and heads only. Files 1 to 169 train and 170 to 199 test;
+        this is not the standard split of that treebank.
     subset : {"train", "dev", "test"}, default="train"
-        Which part; the sample has no ``"dev"``.
+        The part to load; the sample has no ``"dev"``.
     data_home : path-like, optional
         The cache folder; ``wald`` in scikit-learn's data folder by default.
     download_if_missing : bool, default=True
@@ -102,7 +102,7 @@ def _fetch_ewt(subset: str, where: dict[str, Any]) -> Treebank:
     file = _EWT[subset]
     plain = f"en_ewt-ud-{subset}.conllu"
     read = partial(_read, sha256=file.sha256, n_bytes=file.n_bytes)
-    try:  # kept compressed, published plain
+    try:  # $WALD_DATA may hold it compressed; it is published uncompressed
         text = obtain("ewt", f"{plain}.gz", read, mirrors=(), max_bytes=0, **(where | {"download_if_missing": False}))
     except FileNotFoundError:
         text = obtain("ewt", plain, read, mirrors=_EWT_MIRRORS, max_bytes=file.n_bytes, **where)
@@ -110,7 +110,7 @@ def _fetch_ewt(subset: str, where: dict[str, Any]) -> Treebank:
 
 
 def _read(path: Path, *, sha256: str, n_bytes: int | None = None) -> bytes:
-    """Read a file, plain or gzipped, that must have the published content."""
+    """Read a file, gzipped or not, and check that its content is the published one."""
     advice = "Delete the file or put an intact copy in its place."
     try:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as stream:
@@ -125,7 +125,7 @@ def _read(path: Path, *, sha256: str, n_bytes: int | None = None) -> bytes:
 
 
 def _from_dp(text: bytes) -> Treebank:
-    """NLTK's files: word, tag and head, an empty line behind every sentence."""
+    """Convert NLTK's format (word, tag and head per line, empty lines between sentences) to CoNLL-U."""
     lines = []
     for sentence in text.decode("ascii").split("\n\n"):
         for i, word in enumerate(filter(None, sentence.split("\n")), 1):
@@ -139,16 +139,15 @@ def _from_dp(text: bytes) -> Treebank:
 def make_trees(n_sentences: int = 100, *, random_state: Any = None) -> Treebank:
     """Make up a small treebank with a grammar that can be learned.
 
-    Sentences say who does what to whom, where: noun phrases with determiners and adjectives, verbs with or without an
-    object, prepositional phrases that hang on the verb or, for some nouns, on the noun before them, which only the word
-    tells.
+    Sentences consist of noun phrases with determiners and adjectives, verbs with or without an object, and
+    prepositional phrases. A prepositional phrase depends on the verb, except after certain nouns, on which it depends.
 
     Parameters
     ----------
     n_sentences : int, default=100
-        How many.
+        Number of sentences.
     random_state : int, RandomState or None, default=None
-        The choices.
+        Determines the sentences.
 
     Returns
     -------
@@ -168,7 +167,7 @@ def make_trees(n_sentences: int = 100, *, random_state: Any = None) -> Treebank:
 _ADJECTIVES, _PREPOSITIONS = ("old", "small", "green", "quick"), ("in", "near", "under", "with")
 _NOUNS = ("dog", "tree", "child", "car", "road", "house")
 _VERBS = {"sees": True, "likes": True, "finds": True, "sleeps": False, "waits": False}  # with an object or without
-_HOLDS_PHRASE = {"house", "tree", "road"}  # a phrase behind these hangs on them
+_HOLDS_PHRASE = {"house", "tree", "road"}  # a phrase after these nouns depends on them
 
 
 def _sentence(random: np.random.RandomState) -> list[tuple[str, str, str, int, str]]:

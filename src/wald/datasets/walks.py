@@ -1,4 +1,4 @@
-"""Made-up walks: sums of terms whose law is known, to try stopping rules on."""
+"""Synthetic random walks with known distributions, for tests of stopping rules."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 _KINDS = ("independent", "correlated", "heavy-tailed")
 
-# Degrees of freedom of the heavy tails: the third moment does not exist.
+# Degrees of freedom of the heavy-tailed steps; their third moment does not exist.
 _FREEDOM = 3.0
 
 
@@ -27,11 +27,11 @@ def make_walks(
     Parameters
     ----------
     n_rows, n_terms : int
-        Walks, and steps of each; at least 1.
+        Number of walks, and of steps per walk; at least 1.
     kind : {"independent", "correlated", "heavy-tailed"}, default="independent"
-        "independent": Gaussian steps, Brownian motion looked at `n_terms` times; "correlated": Gaussian steps that
-        share a factor, which makes half of the full sum's variance, so that the walk given its end has half of
-        it; "heavy-tailed": independent steps from Student's t with 3 degrees of freedom.
+        "independent": Gaussian steps, so that a walk is Brownian motion at `n_terms` times; "correlated": Gaussian
+        steps with a common factor that has half of the variance of the full sum, so that the bridge (the walk given
+        its end) has half of the variance; "heavy-tailed": independent steps from Student's t with 3 degrees of freedom.
     drift : float, default=0.0
         Mean of the full sum.
     random_state : int, Generator or None, default=None

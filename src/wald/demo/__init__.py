@@ -1,7 +1,7 @@
 """``wald demo``: a kernel machine and a linear model with early exit, in a table and three pictures.
 
-``material`` says on which rows and models, ``measure`` takes the figures, ``report`` puts them into words and
-``pictures`` draws them; ``run`` is the way from one to the next. It needs the extras ``cli`` and ``plot``.
+``material`` holds the rows and models, ``measure`` measures them, ``report`` prints the table and ``pictures`` draws;
+``run`` calls them in this order. The demo needs the extras ``cli`` and ``plot``.
 """
 
 from .run import run_demo

@@ -19,23 +19,23 @@ from ..early_exit.data_split import split_rows
 
 Floats = NDArray[np.floating[Any]]
 
-#: The digit that the binary models separate from the rest; it is the hardest one.
+#: The digit that the binary models separate from the rest, chosen because it is the hardest.
 DIGIT = 8
 
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """A model that is to be wrapped.
+    """A model to wrap, and its problem.
 
     Attributes
     ----------
     model : estimator
-        Not fitted yet.
+        An unfitted classifier.
     name : str
     question : str
-        The question that it answers.
+        The problem that it solves.
     binary : bool
-        Whether the question is about `DIGIT` alone.
+        Whether it separates `DIGIT` from the rest.
     cost : {"time", "units"}
         The quantity that its plan minimizes.
     unit : str
@@ -66,13 +66,13 @@ class Material:
     X_fit
         Rows that plan and certify.
     X_count, y_count
-        Rows on which everything that the demo prints and draws is counted.
+        Rows for all counts that the demo prints and draws.
     counted : str
         Description of these rows.
     split : str
-        How many rows do what, in words.
+        Sentence on the number of rows for each purpose.
     risk, certificate_fraction : float
-        As `EarlyExitClassifier` takes them.
+        Parameters of `EarlyExitClassifier`.
     tasks : tuple of Task
     """
 
@@ -93,17 +93,17 @@ class Material:
         return int(np.sqrt(self.X_train.shape[1]))
 
     def targets(self, task: Task) -> NDArray[Any]:
-        """Labels of the training rows."""
+        """Labels of the training rows for a task."""
         return self.y_train == DIGIT if task.binary else self.y_train
 
 
 def load(data: str, seed: int) -> Material:
-    """Load the rows called ``data``.
+    """Load the data set ``data``.
 
     Raises
     ------
     UserError
-        If there are none of that name, or they cannot be had.
+        If there is no data set of this name, or it cannot be loaded.
     """
     if data not in _LOADERS:
         raise UserError(f"there is no data called {data!r}; --data takes {' or '.join(_LOADERS)}.")
@@ -135,7 +135,7 @@ def _digits(seed: int) -> Material:
 
 
 def _mnist(seed: int) -> Material:
-    del seed  # the publishers' own order and split
+    del seed  # MNIST has a published order and split
     try:
         X, y = fetch_mnist(subset="train", return_X_y=True)
         X_test, y_test = fetch_mnist(subset="test", return_X_y=True)
@@ -169,7 +169,7 @@ def _linear_task() -> Task:
 
 
 def _certificate_rows(n_rows: int, fraction: float, seed: int) -> NDArray[np.intp]:
-    """Rows of ``fit`` that an `EarlyExitClassifier` with these parameters keeps for its certificate."""
+    """Rows of ``fit`` that an `EarlyExitClassifier` with these parameters certifies on."""
     rng = np.random.default_rng(check_random_state(seed).randint(2**31 - 1))
     return split_rows(np.arange(n_rows), None, fraction, rng).certificate
 

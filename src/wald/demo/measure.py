@@ -1,4 +1,4 @@
-"""The figures: how fast, how many units, how often the same label; beside scikit-learn's own."""
+"""Measures speed, units per row and agreement of labels, of scikit-learn's model and of wald."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from ..commands.alternating import median_seconds
 from ..early_exit import EarlyExitClassifier
 from .material import Floats, Task
 
-#: Every time is the median of so many runs.
+#: Number of runs of which a time is the median.
 REPEATS = 9
-#: Rows of a run, and rows that are answered one by one.
+#: Rows that are predicted in one call, and rows that are predicted one by one.
 MANY, SINGLE = 1000, 50
 
 
 @dataclass(frozen=True)
 class Pair:
-    """The same figure of scikit-learn's model and of the wrapped one."""
+    """A measurement of scikit-learn's model and of wald."""
 
     sklearn: float
     wald: float
@@ -28,7 +28,7 @@ class Pair:
 
 @dataclass(frozen=True, eq=False)
 class Exhibit:
-    """A fitted model, the same with early exit, and what was measured.
+    """A fitted model, its version with early exit, and the measurements of both.
 
     Attributes
     ----------
@@ -36,14 +36,14 @@ class Exhibit:
     model : estimator
     fast : EarlyExitClassifier
     full : ndarray
-        The labels of `model` on the rows that are counted.
+        The labels of `model` on the rows for counts.
     rows_per_second, seconds_of_one : Pair
     n_timed : int
-        Rows of one timed run.
+        Number of rows of a timed run.
     units : Pair
         Units per row.
     n_rows, n_different : int
-        Rows that were counted, and those whose two labels differ.
+        Number of rows for counts, and of those whose two labels differ.
     """
 
     task: Task
@@ -59,15 +59,15 @@ class Exhibit:
 
 
 def measure(task: Task, model: Any, fast: EarlyExitClassifier, X: Floats) -> Exhibit:
-    """Take the figures of a model and its wrapped self on the rows ``X``.
+    """Measure a model and its version with early exit on the rows ``X``.
 
     Parameters
     ----------
     task : Task
     model : estimator
-        Fitted.
+        A fitted model.
     fast : EarlyExitClassifier
-        Wraps it.
+        The wrapped model.
     X : ndarray of shape (n_rows, n_features)
 
     Returns

@@ -1,4 +1,4 @@
-"""The figures in words: a table, what it was counted on, and the certificates."""
+"""Prints the measurements: a table, its caption, the certificates and the paths of the pictures."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from .measure import REPEATS, Exhibit, Pair
 def report(
     exhibits: Sequence[Exhibit], material: Material, threads: int, pictures: Sequence[Path], console: Console
 ) -> None:
-    """Print the table, its caption, the certificates and where the pictures are."""
+    """Print the table, its caption, the certificates and the paths of the pictures."""
     figures = table(exhibits)
     figures.width = console.measure(figures, options=console.options.update(width=200)).maximum
-    console.print(figures, crop=False)  # a narrow terminal wraps lines; figures are never cut
+    console.print(figures, crop=False)  # a narrow terminal wraps lines; numbers are never cut
     console.print(Text(caption(exhibits, material, threads), style="dim"))
     console.print("\n[bold]Certificates[/bold]")
     for exhibit in exhibits:
@@ -34,7 +34,7 @@ def report(
 
 
 def table(exhibits: Sequence[Exhibit]) -> Table:
-    """Give three lines for every model: scikit-learn's, wald's, and their ratio."""
+    """Make a table with three lines per model: scikit-learn, wald, and their ratio."""
     grid = Table(box=box.SIMPLE_HEAD, padding=(0, 1), pad_edge=False)
     grid.add_column("model", no_wrap=True)
     grid.add_column("", no_wrap=True)
@@ -82,7 +82,7 @@ def caption(exhibits: Sequence[Exhibit], material: Material, threads: int) -> st
 
 
 def promise(exhibit: Exhibit) -> str:
-    """The certificate in words; that everything is evaluated, where it is."""
+    """The certificate as a sentence, which says so if everything is evaluated."""
     certificate = exhibit.fast.certificate_
     if exhibit.fast.plan_.evaluate_all:
         return f"evaluates everything: {str(certificate).removeprefix('no early exit: ')}"

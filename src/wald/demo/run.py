@@ -34,7 +34,7 @@ def run_demo(data: str, output: Path, jobs: int, seed: int, console: Console) ->
         Threads, as scikit-learn's ``n_jobs``.
     seed : int
     console : rich.console.Console
-        Where progress and table go.
+        Console for the progress bar and the table.
 
     Raises
     ------
@@ -66,7 +66,7 @@ def _exhibit(task: Task, material: Material, threads: int, seed: int, step: Step
         risk=material.risk,
         cost=task.cost,
         certificate_fraction=material.certificate_fraction,
-        n_splits=1,  # material tells which rows certify
+        n_splits=1,  # `_certificate_rows` of material.py assumes one split
         n_jobs=threads,
         random_state=seed,
     )

@@ -34,7 +34,7 @@ from typing import IO, Any, Self, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from ..utils.files import appearing
+from ..utils.files import atomic_file
 from .header import MOST_BYTES, MOST_CHARACTERS, FileFormatError, Section, parse, render
 
 MAGIC = b"\x93WALD\r\n\x1a"
@@ -74,7 +74,7 @@ def write(path: str | os.PathLike[str], fields: Mapping[str, Any], arrays: Mappi
         The header, but for its ``arrays``.
     arrays : mapping from name to ndarray
     """
-    with appearing(path) as beside, beside.open("wb") as file:
+    with atomic_file(path) as beside, beside.open("wb") as file:
         _write(file, fields, arrays)
         file.flush()
         os.fsync(file.fileno())

@@ -1,1 +1,1 @@
-"""Small helpers that know nothing of models: files, numbers in words, progress, undoing."""
+"""Small helpers that do not depend on models: files, numbers as text, progress, undoing, memory, the exit test."""

@@ -1,22 +1,22 @@
-"""How much memory arrays take that are padded to registers."""
+"""Memory of arrays that are padded to the width of registers."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-#: Lanes of the widest registers: of float32, and of float64.
+#: Lanes of the widest registers, for float32 and for float64.
 SINGLE, DOUBLE = 16, 8
-#: Objects of Python and of the engine around one stage.
+#: Bytes of the objects of Python and of the engine for one stage.
 STAGE_OBJECTS = 2048
 
 
 def padded(n: int, lanes: int) -> int:
-    """Give the next multiple of ``lanes``."""
+    """Round up to a multiple of ``lanes``."""
     return -(-n // lanes) * lanes
 
 
 def readout_bytes(stage_terms: Sequence[int], n_outputs: int) -> int:
-    """Bound what the compiled engine keeps of the stages: readouts, padded, and objects around each stage."""
+    """Upper bound of the memory of all stages in the compiled engine: padded readouts, and objects per stage."""
     n_stages, n_weights = len(stage_terms), sum(stage_terms)
     if n_outputs > 1:
         readouts = (n_weights + n_stages) * padded(n_outputs, SINGLE) * 8

@@ -1,4 +1,4 @@
-"""The exit test: which estimates lie outside the thresholds of their stages."""
+"""The exit test: an estimate outside the thresholds of its stage lets the row leave."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 
 def exits(estimates: NDArray[Any], low: Any, high: Any) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Compare estimates with thresholds, strictly, so that NaN never leaves.
+    """Compare estimates with thresholds strictly, so that a row whose estimate is NaN never leaves.
 
     Parameters
     ----------

@@ -7,7 +7,7 @@ from decimal import ROUND_CEILING, Context, Decimal
 
 
 def thousands(n: int) -> str:
-    """A whole number with spaces between the thousands.
+    """Format a whole number with spaces between the thousands.
 
     Examples
     --------
@@ -18,20 +18,20 @@ def thousands(n: int) -> str:
 
 
 def significant(value: float, digits: int) -> str:
-    """A number with this many significant digits, without an exponent.
+    """Format a number with this many significant digits, without an exponent.
 
     Examples
     --------
     >>> significant(0.00004712, 2), significant(12.0, 3)
     ('0.000047', '12')
     """
-    import numpy as np  # the command line starts without it
+    import numpy as np  # imported late, so that the command line starts fast
 
     return np.format_float_positional(value, precision=digits, fractional=False, trim="-")
 
 
 def number(value: float) -> str:
-    """Three significant digits, with spaces between the thousands; whole numbers below 100 000 in full.
+    """Format a number with three significant digits and spaces between the thousands; whole ones below 100 000 in full.
 
     Examples
     --------
@@ -45,7 +45,7 @@ def number(value: float) -> str:
 
 
 def percent(share: float, digits: int = 2) -> str:
-    """A share in percent, to some significant digits.
+    """Format a share in percent.
 
     Examples
     --------
@@ -56,7 +56,7 @@ def percent(share: float, digits: int = 2) -> str:
 
 
 def percent_up(share: float, digits: int = 2) -> str:
-    """A share in percent, rounded up, so that the text is still an upper limit.
+    """Format a share in percent, rounded up, so that the text is still an upper limit.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def percent_up(share: float, digits: int = 2) -> str:
 
 
 def ratio(larger: float, smaller: float) -> str:
-    """The ratio of two numbers, in two significant digits.
+    """Format the ratio of two numbers with two significant digits.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def ratio(larger: float, smaller: float) -> str:
 
 
 def share(part: int, whole: int) -> str:
-    """A share in percent, with enough digits that only a whole is 100 %.
+    """Format a share in percent, with enough digits that only a whole is 100 %.
 
     Examples
     --------
@@ -93,7 +93,7 @@ def share(part: int, whole: int) -> str:
 
 
 def between(low: float, high: float) -> str:
-    """An interval, widened to two significant digits of its upper end.
+    """Format an interval, widened to two significant digits of its upper end.
 
     Examples
     --------
@@ -108,7 +108,7 @@ def between(low: float, high: float) -> str:
 
 
 def share_between(low: float, high: float) -> str:
-    """An interval of shares, in percent.
+    """Format an interval of shares, in percent.
 
     Examples
     --------

@@ -12,7 +12,7 @@ _unfinished: set[Path] = set()
 
 
 @contextmanager
-def appearing(path: str | os.PathLike[str]) -> Iterator[Path]:
+def atomic_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield an empty file beside ``path``, which replaces ``path`` if the block succeeds.
 
     No other process sees a partial file. A replaced file stays readable to processes that have it open, and a link
@@ -28,14 +28,14 @@ def appearing(path: str | os.PathLike[str]) -> Iterator[Path]:
         The file to write to.
     """
     target = Path(os.path.realpath(path))
-    with vanishing(target.parent) as beside:
+    with temporary_name(target.parent) as beside:
         beside.touch(exist_ok=False)
         yield beside
         beside.replace(target)
 
 
 @contextmanager
-def vanishing(folder: Path) -> Iterator[Path]:
+def temporary_name(folder: Path) -> Iterator[Path]:
     """Yield the name of a file that does not exist yet; a file of this name is deleted at the end.
 
     Parameters

@@ -8,12 +8,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from ..answers import mistaken, note
+from ..answers import as_user_error, note
 from ..errors import UserError
 from .schema import Part, Reading, RowSchema
-from .source import PACKED, STDIN, Source, damages, looks_like, source_of
+from .source import COMPRESSIONS, STDIN, Source, damage_errors, infer_format, source_of
 
-__all__ = ["FORMATS", "Part", "Reading", "RowSchema", "called", "read", "read_whole"]
+__all__ = ["FORMATS", "Part", "Reading", "RowSchema", "data_name", "read", "read_whole"]
 
 FORMATS = {
     ".csv": "csv",
@@ -28,7 +28,7 @@ FORMATS = {
 
 
 def read(path: Path, schema: RowSchema, reading: Reading) -> Iterator[Part]:
-    """Rows of a data file, in bounded parts (svmlight files are read as a whole).
+    """Read a data file in parts of bounded size (svmlight files are read as a whole).
 
     Parameters
     ----------
@@ -44,14 +44,14 @@ def read(path: Path, schema: RowSchema, reading: Reading) -> Iterator[Part]:
     Raises
     ------
     UserError
-        For everything that is wrong with the file; the message names the place.
+        If the file is invalid; the message names the place.
     """
     for part in _arrays(path, schema, reading, whole=False):
         yield replace(part, rows=_named(part.rows, schema))
 
 
 def read_whole(path: Path, schema: RowSchema, reading: Reading, report: Callable[[float], object] = float) -> Part:
-    """All rows of a data file at once; see `read`. NPY files stay mapped.
+    """Read all rows of a data file at once; see `read`. NPY files stay memory-mapped.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def read_whole(path: Path, schema: RowSchema, reading: Reading, report: Callable
     return Part(_named(rows, schema), np.concatenate(groups) if groups else None, 1.0)
 
 
-def called(path: Path) -> str:
+def data_name(path: Path) -> str:
     """Name of DATA in messages."""
     return "standard input" if str(path) == STDIN else str(path)
 
@@ -86,13 +86,13 @@ def _arrays(path: Path, schema: RowSchema, reading: Reading, whole: bool) -> Ite
     if reading.format is not None and reading.format not in FORMATS.values():
         raise UserError(f"--format must be one of {known}. Got {reading.format!r}.")
     suffix = path.suffix.lower()
-    if suffix in PACKED:
+    if suffix in COMPRESSIONS:
         suffix = path.with_suffix("").suffix.lower()
     kind = reading.format or FORMATS.get(suffix)
-    with mistaken(called(path), *damages()), source_of(path) as source:
+    with as_user_error(data_name(path), *damage_errors()), source_of(path) as source:
         if kind is None and source.path == path:
             raise UserError(f"{path}: nothing is known of the suffix {path.suffix!r}; name the --format: {known}.")
-        kind = kind or looks_like(source)
+        kind = kind or infer_format(source)
         if kind in ("npy", "svmlight") and schema.names is not None:
             note(f"{source} has no column names: its columns are taken in the model's order.")
         yield from _of_kind(kind, source, schema, reading, whole)
@@ -101,8 +101,10 @@ def _arrays(path: Path, schema: RowSchema, reading: Reading, whole: bool) -> Ite
 def _of_kind(kind: str, source: Source, schema: RowSchema, reading: Reading, whole: bool) -> Iterator[Part]:
     if kind not in ("csv", "tsv") and reading.separator is not None:
         raise UserError(f"--separator speaks of text tables, and {source} is {kind}.")
-    if kind in ("npy", "parquet") and source.packed is not None:
-        raise UserError(f"{source} is packed by {source.packed}; only CSV and svmlight are read so. Unpack it first.")
+    if kind in ("npy", "parquet") and source.compression is not None:
+        raise UserError(
+            f"{source} is packed by {source.compression}; only CSV and svmlight are read so. Unpack it first."
+        )
     match kind:
         case "csv" | "tsv":
             from .delimited import read_delimited
@@ -123,7 +125,7 @@ def _of_kind(kind: str, source: Source, schema: RowSchema, reading: Reading, who
 
 
 def _named(rows: Any, schema: RowSchema) -> Any:
-    """A frame with the model's names around an array's memory."""
+    """A data frame with the model's names that shares the array's memory; rows without names as they are."""
     from scipy import sparse
 
     if schema.names is None or sparse.issparse(rows):

@@ -1,4 +1,4 @@
-"""NumPy's own files, mapped and not read."""
+"""Reads NPY files, memory-mapped."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from ..errors import UserError
 from .schema import Part, Reading, RowSchema, first_bad, not_finite, select
 from .source import Source
 
-#: Values that are handed on at once.
+#: Largest number of values in a part.
 AT_ONCE = 4 << 20
 
 
 def read_npy(source: Source, schema: RowSchema, reading: Reading, whole: bool) -> Iterator[Part]:
-    """Rows of an NPY file, in its own dtype and memory order; in one part if ``whole``.
+    """Read rows of an NPY file, in its own dtype and memory order.
 
     Parameters
     ----------
@@ -26,6 +26,7 @@ def read_npy(source: Source, schema: RowSchema, reading: Reading, whole: bool) -
     schema : RowSchema
     reading : Reading
     whole : bool
+        Whether to give all rows in one part.
 
     Yields
     ------
@@ -55,7 +56,7 @@ def _mapped(source: Source) -> NDArray[Any]:
             shape, _, dtype = read(file)
     except OSError:
         raise
-    except Exception as error:  # NumPy lets Python parse the header, which finds many ways to stumble over it
+    except Exception as error:  # NumPy lets Python parse the header, which may raise many types
         raise UserError(f"{source} is not an NPY file: {reason(error)}") from error
     if dtype.hasobject:
         raise UserError(f"{source} holds Python objects, which only pickle could read. Save an array of numbers.")
@@ -71,5 +72,5 @@ def _mapped(source: Source) -> NDArray[Any]:
         return np.lib.format.open_memmap(source.path, mode="r")
     except OSError:
         raise
-    except Exception as error:  # a shape beyond what can be addressed, a version from the future
+    except Exception as error:  # such as a shape beyond the address space, or an unknown version
         raise UserError(f"{source} is damaged: {reason(error)}") from error

@@ -1,4 +1,4 @@
-"""Text tables, block by block: polars or pandas parse a block, and Python's own reader finds what is wrong with it."""
+"""Reads text tables in blocks, with polars or pandas; Python's csv module locates the errors."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from numpy.typing import NDArray
 from ..errors import UserError
 from .header import MISSING, begins_with_names, number
 from .schema import Part, Reading, RowSchema, Selection, first_bad, not_finite, select, short
-from .separators import TRIED, separator_character, sniffed
+from .separators import CANDIDATES, infer_separator, separator_character
 from .source import Source
 
-#: Bytes that are parsed at once.
+#: Bytes of a block.
 BLOCK = 16 << 20
 
 Floats = NDArray[np.float64]
-#: The cells of the columns that are no features, by position.
+#: Cells of the columns that are no features, by position.
 Texts = dict[int, NDArray[Any]]
 
 
 @dataclass(frozen=True)
 class _Table:
-    """How a file is cut into cells, and the columns to read."""
+    """Layout of a text table: its separator, names and number of columns, and the columns to read."""
 
     path: Source
     separator: str
@@ -44,7 +44,7 @@ class _Table:
 
 
 def read_delimited(source: Source, schema: RowSchema, reading: Reading, separator: str | None) -> Iterator[Part]:
-    """Rows of a text table in UTF-8, as float64 arrays.
+    """Read rows of a text table in UTF-8, as float64 arrays.
 
     Parameters
     ----------
@@ -52,19 +52,19 @@ def read_delimited(source: Source, schema: RowSchema, reading: Reading, separato
     schema : RowSchema
     reading : Reading
     separator : str or None
-        Between cells; None: inferred from the first line. What `reading` says counts more.
+        Separator of the format, which ``reading.separator`` overrides; None: inferred from the first line.
 
     Yields
     ------
     Part
     """
     parse = _parser()
-    with source.unpacked() as (file, share):
+    with source.decompressed() as (file, share):
         line, first = _first(source, file)
         if reading.separator is not None:
             separator = separator_character(reading.separator)
         elif separator is None:
-            separator = sniffed(source, _cut(source, first, line), schema, reading)
+            separator = infer_separator(source, _cut(source, first, line), schema, reading)
         cells = next(_records(source, first, line, separator))[1]
         second = _block(file, 1)
         header = begins_with_names(source, cells, _below(second, separator), schema, reading)
@@ -87,7 +87,7 @@ def read_delimited(source: Source, schema: RowSchema, reading: Reading, separato
 
 
 def _first(source: Source, file: Any) -> tuple[int, bytes]:
-    """The first line that is not empty, and its number."""
+    """Number and bytes of the first line that is not empty."""
     line, first = 1, _block(file, 1)
     if first.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise UserError(f"{source} is written in UTF-16; wald reads UTF-8. Convert it: iconv -f UTF-16 -t UTF-8.")
@@ -100,9 +100,9 @@ def _first(source: Source, file: Any) -> tuple[int, bytes]:
 
 
 def _cut(source: Source, first: bytes, line: int) -> dict[str, list[str]]:
-    """The first line, cut by every separator that can be."""
+    """Cells of the first line, for each separator that can cut it."""
     cells = {}
-    for separator in TRIED:
+    for separator in CANDIDATES:
         try:
             cells[separator] = next(_records(source, first, line, separator))[1]
         except UserError:  # a quote where this separator allows none
@@ -112,7 +112,7 @@ def _cut(source: Source, first: bytes, line: int) -> dict[str, list[str]]:
 
 
 def _below(second: bytes, separator: str) -> list[str] | None:
-    """The second line; None where there is none that can be read, which is reported with its place later."""
+    """Cells of the second line; None if there is none or it cannot be parsed, which is reported later."""
     reader = csv.reader(io.StringIO(second.decode("utf-8", "replace"), newline=""), delimiter=separator)
     try:
         return next((cells for cells in reader if cells), None)
@@ -121,7 +121,7 @@ def _below(second: bytes, separator: str) -> list[str] | None:
 
 
 def _block(file: Any, least: int) -> bytes:
-    """At least so many bytes, to the end of a line that no quoted cell continues."""
+    """Read at least this many bytes, and on to the end of a line outside quoted cells."""
     block: bytes = file.read(least) + file.readline()
     while block.count(b'"') % 2 and (more := file.readline()):
         block += more
@@ -129,7 +129,7 @@ def _block(file: Any, least: int) -> bytes:
 
 
 def _records(path: Source, block: bytes, line: int, separator: str) -> Iterator[tuple[int, list[str]]]:
-    """The cells of every line that is not empty, and its number."""
+    """Number and cells of each line that is not empty."""
     try:
         text = block.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -148,15 +148,15 @@ def _records(path: Source, block: bytes, line: int, separator: str) -> Iterator[
 
 
 def _values(table: _Table, block: bytes, line: int, parse: _Parse) -> tuple[Floats, Texts]:
-    """A block's features and groups, the quick way; the thorough one where anything is odd."""
-    quick = parse(table, block)
-    if quick is None or first_bad(quick[0], allow_nan=False) is not None:
-        return _thorough(table, block, line)
-    return quick
+    """Features and other columns of a block; parsed cell by cell if the library fails or a value is not finite."""
+    parsed = parse(table, block)
+    if parsed is None or first_bad(parsed[0], allow_nan=False) is not None:
+        return _parse_cells(table, block, line)
+    return parsed
 
 
-def _thorough(table: _Table, block: bytes, line: int) -> tuple[Floats, Texts]:
-    """Parse cell by cell; report the first wrong one with its place."""
+def _parse_cells(table: _Table, block: bytes, line: int) -> tuple[Floats, Texts]:
+    """Parse cell by cell; an error names the place of the first invalid cell."""
     rows: list[list[float]] = []
     texts: dict[int, list[str]] = {c: [] for c in table.selection.others}
     for at, cells in _records(table.path, block, line, table.separator):
@@ -177,7 +177,7 @@ def _thorough(table: _Table, block: bytes, line: int) -> tuple[Floats, Texts]:
     return values, {c: np.array(column, dtype=object) for c, column in texts.items()}
 
 
-# ---- the quick ways: None where they will not do ---------------------------------------------------------------------
+# ---- parsers of libraries: None where they fail ----------------------------------------------------------------------
 
 _Parse = Callable[[_Table, bytes], tuple[Floats, Texts] | None]
 
@@ -201,7 +201,7 @@ def _with_polars(table: _Table, block: bytes) -> tuple[Floats, Texts] | None:
         )
     except polars.exceptions.PolarsError:
         return None
-    if any(frame[str(c)].null_count() for c in others):  # their words may be among those in MISSING
+    if any(frame[str(c)].null_count() for c in others):  # text that equals an entry of MISSING became null
         return None
     values = frame.select(str(c) for c in features).to_numpy()
     return values, {c: frame[str(c)].to_numpy().astype(object) for c in others}
@@ -219,7 +219,7 @@ def _with_pandas(table: _Table, block: bytes) -> tuple[Floats, Texts] | None:
             frame = pandas.read_csv(
                 io.BytesIO(block),
                 header=None,
-                index_col=False,  # or the first of too many cells would become one
+                index_col=False,  # else the first of too many cells would become the index
                 names=range(table.n_columns),
                 dtype={c: np.float64 if c in numbers else str for c in range(table.n_columns)},
                 sep=table.separator,
@@ -227,7 +227,7 @@ def _with_pandas(table: _Table, block: bytes) -> tuple[Floats, Texts] | None:
                 na_values={c: list(MISSING) for c in features},
                 **exact,
             )
-    except (ValueError, Warning):  # its own parser's errors are ValueErrors, and UnicodeDecodeError too
+    except (ValueError, Warning):  # pandas's ParserError and UnicodeDecodeError are ValueErrors
         return None
     values = np.ascontiguousarray(frame[list(features)].to_numpy())
     return values, {c: frame[c].to_numpy().astype(object) for c in others}

@@ -1,4 +1,4 @@
-"""Whether a text table begins with names: by its first two lines, and refused where both readings make sense."""
+"""Decides from the first two lines whether a text table begins with names; ambiguous tables are an error."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from itertools import pairwise
 from ..errors import UserError
 from .schema import Reading, RowSchema, listed, select
 
-#: Cells that stand for a missing value.
+#: Cells that mean a missing value.
 MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "None")
-#: So many columns that are numbered from 0 are never a row.
+#: A line that counts from 0 is never a row if it has this many columns.
 MANY = 8
-#: So many columns in rising order are hardly ever a row whose next one is in none.
+#: A line of rising numbers is hardly ever a row if it has this many columns and the next line does not rise.
 SOME = 5
 
 _WHOLE = re.compile(r"0|[1-9][0-9]*")
@@ -33,14 +33,20 @@ def number(cell: str) -> float | None:
 def begins_with_names(
     place: object, cells: list[str], below: list[str] | None, schema: RowSchema, reading: Reading
 ) -> bool:
-    """Tell whether a first line holds names.
+    """Decide whether the first line holds names.
 
-    They are names if all of the model's names, or one that an option gives, are among them; if there is no number; if
-    text stands above numbers, and there are more such columns than numbers, or the numbers count from 0; or if they
-    count from 0 and a row hardly can (there are 3 columns and the next line has fractions, or there are 8 columns).
-    Numbers are a row, unless they may be names as well: they count from 0 or 1, have equal steps, are 5 or more in
-    rising order above a line that is in none, or are whole numbers above fractions. That is refused, and so are texts
-    and numbers above texts and numbers.
+    Names:
+
+    * all of the model's names, or a name that an option gives, are among the cells;
+    * no cell is a number, or the model knows names and some cell is no number;
+    * texts are above numbers, and there are more such columns than numbers in the line, or these numbers count from 0;
+    * the numbers count from 0, and a row hardly would: there are at least 3 columns and the next line has fractions, or
+      there are at least 8 columns.
+
+    Ambiguous: all other lines with texts and numbers; and numbers that count from 0 or 1, have equal steps, are 5 or
+    more in rising order above a line that does not rise, or are whole numbers above fractions.
+
+    A row: all other lines of numbers.
 
     Parameters
     ----------
@@ -56,7 +62,7 @@ def begins_with_names(
     Raises
     ------
     UserError
-        If it is in doubt, or if the model needs names and there are only numbers.
+        If the line is ambiguous, or if the model needs names and there are only numbers.
     """
     if reading.header is not None:
         return reading.header
@@ -85,7 +91,7 @@ def begins_with_names(
 def _numbers_are_names(
     place: object, cells: list[str], below: list[str] | None, schema: RowSchema, reading: Reading
 ) -> bool:
-    given = cells[1:] if len(cells) > 1 and cells[0] == "" else cells  # as pandas writes the name of an index
+    given = cells[1:] if len(cells) > 1 and cells[0] == "" else cells  # pandas writes an index without a name
     if not _may_be_names(given, below[-len(given) :] if below is not None else None):
         return False
     if (
@@ -99,7 +105,7 @@ def _numbers_are_names(
 
 
 def _may_be_names(cells: Sequence[str], below: Sequence[str] | None) -> bool:
-    """Whether numbers may be names: no two are alike, and there is an order in them, or they are of another kind."""
+    """Whether distinct numbers may be names: they are ordered, or whole numbers above fractions."""
     values = [math.nan if (value := number(cell)) is None else value for cell in cells]
     if not all(math.isfinite(value) for value in values) or len(set(values)) < len(values):
         return False
@@ -124,7 +130,7 @@ def _counts_from(cells: Sequence[str], first: int) -> bool:
 
 
 def _cannot_count(cells: Sequence[str], below: Sequence[str] | None) -> bool:
-    """Whether a line that counts is no row: the next has fractions, or it would be a great chance."""
+    """Whether a line that counts is hardly a row: the next line has fractions, or there are many columns."""
     fractions = below is not None and any(_is_number(below, c) and not _whole(below[c]) for c in range(len(below)))
     return len(cells) >= MANY or (len(cells) > 2 and fractions)
 

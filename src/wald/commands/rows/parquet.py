@@ -1,4 +1,4 @@
-"""Parquet files, some rows at a time, with polars or pyarrow."""
+"""Reads Parquet files in batches, with polars or pyarrow."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from ..errors import UserError
 from .schema import Part, Reading, RowSchema, first_bad, listed, not_finite, select
 from .source import Source
 
-#: Values that are read at once.
+#: Largest number of values in a batch.
 AT_ONCE = 4 << 20
-#: What the libraries call single precision.
+#: Names of the float32 type in polars and pyarrow.
 SINGLE = ("Float32", "float")
 
 
@@ -36,7 +36,7 @@ class _File(Protocol):
 
 
 def read_parquet(path: Source, schema: RowSchema, reading: Reading) -> Iterator[Part]:
-    """Rows of a Parquet file, as float32 arrays where all columns are that, and float64 otherwise.
+    """Read rows of a Parquet file, as float32 arrays if all feature columns are float32, else as float64.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def read_parquet(path: Source, schema: RowSchema, reading: Reading) -> Iterator[
     others = [file.names[c] for c in selection.others]
     start = 0
     batches = file.batches(features, others, single, max(1, AT_ONCE // max(1, len(features))))
-    while (batch := _sound(path, lambda: next(batches, None))) is not None:
+    while (batch := _checked(path, lambda: next(batches, None))) is not None:
         values, texts = batch
         bad = first_bad(values, schema.allow_nan)
         if bad is not None:
@@ -78,19 +78,20 @@ def read_parquet(path: Source, schema: RowSchema, reading: Reading) -> Iterator[
 
 def _opened(path: Source) -> _File:
     if find_spec("polars") is not None:
-        return _sound(path, lambda: _Polars(path.path))
+        return _checked(path, lambda: _Polars(path.path))
     if find_spec("pyarrow") is not None:
-        return _sound(path, lambda: _Arrow(path.path))
+        return _checked(path, lambda: _Arrow(path.path))
     raise UserError("Parquet files are read with polars or pyarrow, and neither is installed: pip install polars.")
 
 
-def _sound(path: Source, step: Callable[[], T]) -> T:
+def _checked(path: Source, step: Callable[[], T]) -> T:
+    """Call ``step``; the libraries' errors become `UserError`."""
     try:
         return step()
-    except Exception as error:  # both libraries have many kinds, for what are all damages of the file
+    except Exception as error:  # both libraries raise many types for damaged files
         raise UserError(f"{path} cannot be read as Parquet: {reason(error)}") from error
     except BaseException as error:
-        if type(error).__name__ != "PanicException":  # polars's own, where it did not expect a damage
+        if type(error).__name__ != "PanicException":  # polars panics on some damaged files
             raise
         raise UserError(f"{path} cannot be read as Parquet: {reason(error)}") from error
 

@@ -12,9 +12,9 @@ from ..errors import UserError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-#: So many names are listed before "and more".
+#: Number of names that are listed before "and more".
 LISTED = 5
-#: Characters of a cell or a name that are quoted.
+#: Number of characters of a cell or a name that are quoted.
 SHORT = 40
 
 
@@ -94,7 +94,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Selection:
-    """Positions in a file of the model's columns, in the model's order, of the groups, and of columns to copy."""
+    """Positions of columns in a file: features, in the model's order, the groups, and columns to copy."""
 
     features: tuple[int, ...]
     groups: int | None
@@ -121,7 +121,7 @@ def select(path: object, columns: Sequence[str] | int, schema: RowSchema, readin
     Raises
     ------
     UserError
-        If columns are missing, too many, named twice, or nowhere to be found.
+        If columns are missing, unknown, too many, or have the same name.
     """
     n = columns if isinstance(columns, int) else len(columns)
     names = None if isinstance(columns, int) else list(columns)
@@ -144,7 +144,7 @@ def select(path: object, columns: Sequence[str] | int, schema: RowSchema, readin
 
 
 def _require_different(path: object, kept: list[str]) -> None:
-    """Refuse to hand on columns that are called the same: what is handed on goes by its name."""
+    """Raise UserError if two columns to copy have the same name, because the output identifies them by name."""
     twice = [name for name, times in Counter(kept).items() if times > 1]
     if twice:
         raise UserError(
@@ -154,7 +154,7 @@ def _require_different(path: object, kept: list[str]) -> None:
 
 
 def _odd(names: list[str], n: int) -> list[str]:
-    """Names beyond the first n; the index that pandas writes has none, and stands first."""
+    """Names that may be no features: the first if it is empty (an index of pandas), else those beyond the first n."""
     return [""] if names[0] == "" else names[n:]
 
 
@@ -187,12 +187,12 @@ def _position(path: object, column: str, names: list[str] | None, n: int, option
 
 
 def listed(names: Sequence[str]) -> str:
-    """The first few names."""
+    """The first `LISTED` names, and the number of others."""
     return ", ".join(map(short, names[:LISTED])) + (f" and {len(names) - LISTED} more" if len(names) > LISTED else "")
 
 
 def short(cell: str) -> str:
-    """A cell or name in quotes, cut off where it is no use to read on."""
+    """A cell or name in quotes, cut off after `SHORT` characters."""
     return repr(cell if len(cell) <= SHORT else cell[:SHORT] + "…")
 
 
@@ -201,12 +201,12 @@ def _count(n: int, thing: str) -> str:
 
 
 def first_bad(values: NDArray[Any], allow_nan: bool) -> tuple[int, int] | None:
-    """Row and column of the first infinity, or NaN where it is not allowed; None if there is none."""
+    """Row and column of the first value that is infinite, or NaN if that is not allowed; None if there is none."""
     import numpy as np
 
     if values.dtype.kind != "f":
         return None
-    step = max(1, (1 << 22) // max(1, values.shape[1]))  # no second array of the size of the rows
+    step = max(1, (1 << 22) // max(1, values.shape[1]))  # avoids a temporary array of the size of the rows
     for start in range(0, len(values), step):
         some = values[start : start + step]
         bad = np.isinf(some) if allow_nan else ~np.isfinite(some)
@@ -217,7 +217,7 @@ def first_bad(values: NDArray[Any], allow_nan: bool) -> tuple[int, int] | None:
 
 
 def not_finite(place: str, value: float) -> UserError:
-    """Say that there is no number where one is needed."""
+    """Make the error for a NaN or infinite value."""
     if value != value:
         return UserError(f"{place}: no number (NaN), and the model has no answer to missing values; fill it in.")
     return UserError(f"{place}: {value} is not finite.")

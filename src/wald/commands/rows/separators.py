@@ -5,13 +5,13 @@ from __future__ import annotations
 from ..errors import UserError
 from .schema import Reading, RowSchema
 
-#: Separators that are tried.
-TRIED = (",", ";", "\t", "|")
+#: Separators that may be inferred.
+CANDIDATES = (",", ";", "\t", "|")
 _WORDS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";"}
 
 
 def separator_character(separator: str) -> str:
-    """Turn what ``--separator`` says into a character.
+    """Parse ``--separator``.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ def separator_character(separator: str) -> str:
     return character
 
 
-def sniffed(place: object, cells: dict[str, list[str]], schema: RowSchema, reading: Reading) -> str:
+def infer_separator(place: object, cells: dict[str, list[str]], schema: RowSchema, reading: Reading) -> str:
     """Choose the separator by which the first line holds the model's columns.
 
     Parameters
@@ -41,14 +41,14 @@ def sniffed(place: object, cells: dict[str, list[str]], schema: RowSchema, readi
     place : object
         Name of the file in messages.
     cells : dict from str to list of str
-        The first line, cut by each of `TRIED`.
+        The first line, cut by each of `CANDIDATES`.
     schema : RowSchema
     reading : Reading
 
     Returns
     -------
     str
-        The only one that fits; where none does, the only one that cuts the line, or else a comma.
+        The only one that fits; if none fits, the only one that cuts the line, or else a comma.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Where the bytes of DATA are: a file, a packed file, or a stream that is copied first; and what they look like."""
+"""The bytes of DATA, from a file, plain or compressed, or from a stream, which is copied first; and their format."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
 
-from ...utils.files import discard_unfinished, vanishing
+from ...utils.files import discard_unfinished, temporary_name
 from ..errors import UserError
 
-#: What DATA is called that is read from standard input.
+#: The path that means standard input.
 STDIN = "-"
-#: Suffixes of packed files, and what packed them.
-PACKED = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd"}
-_BEGINNINGS = (
+#: Compressions by suffix.
+COMPRESSIONS = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd"}
+_MAGIC_NUMBERS = (
     (re.compile(rb"\x1f\x8b"), "gzip"),
     (re.compile(rb"BZh[1-9]1AY&SY"), "bzip2"),
     (re.compile(rb"\xfd7zXZ\x00"), "xz"),
@@ -32,8 +32,8 @@ _BEGINNINGS = (
 )
 #: A line of svmlight: a label, and at least one INDEX:VALUE.
 _SVMLIGHT = re.compile(rb"[^\s:,;\"]+(\s+qid:\d+)?(\s+\d+:[^\s:]+)+\s*(#.*)?")
-#: First bytes of a stream, which show its format.
-_LOOKED_AT = 1 << 16
+#: Number of bytes from which the format is inferred.
+_FIRST_BYTES = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -45,41 +45,41 @@ class Source:
     name : str
         Name of the rows in messages.
     path : Path
-        The file that they are in.
-    packed : str or None
+        The file that holds them.
+    compression : str or None
         The compression, inferred from the file's first bytes.
     """
 
     name: str
     path: Path
-    packed: str | None = None
+    compression: str | None = None
 
     def __str__(self) -> str:
         return self.name
 
     @contextmanager
-    def unpacked(self) -> Iterator[tuple[IO[bytes], Callable[[], float]]]:
-        """Open them; also return a function that gives the share read so far."""
+    def decompressed(self) -> Iterator[tuple[IO[bytes], Callable[[], float]]]:
+        """Open the decompressed bytes; also yields a function that returns the share read so far."""
         with self.path.open("rb") as raw:
             size = max(1, os.fstat(raw.fileno()).st_size)
-            if self.packed is None:
+            if self.compression is None:
                 yield raw, lambda: raw.tell() / size
                 return
-            with opener(self.packed, self.name)(raw, "rb") as file:
+            with opener(self.compression, self.name)(raw, "rb") as file:
                 yield file, lambda: min(1.0, raw.tell() / size)
 
 
-def opener(packed: str, name: str) -> Any:
-    """Function that opens a compressed file as ``open`` does."""
-    if packed == "gzip":
+def opener(compression: str, name: str) -> Any:
+    """Return the function that opens a compressed file as ``open`` does."""
+    if compression == "gzip":
         import gzip
 
         return gzip.open
-    if packed == "bzip2":
+    if compression == "bzip2":
         import bz2
 
         return bz2.open
-    if packed == "xz":
+    if compression == "xz":
         import lzma
 
         return lzma.open
@@ -90,8 +90,8 @@ def opener(packed: str, name: str) -> Any:
     return zstd.open
 
 
-def damages() -> tuple[type[Exception], ...]:
-    """Exceptions of reading a file that is cut off or damaged."""
+def damage_errors() -> tuple[type[Exception], ...]:
+    """Types of exceptions that reading a truncated or damaged file raises."""
     import zlib
 
     kinds: list[type[Exception]] = [OSError, EOFError, zlib.error]
@@ -111,7 +111,8 @@ def source_of(path: Path) -> Iterator[Source]:
     Parameters
     ----------
     path : Path
-        ``-`` is standard input. What is no plain file is copied into a temporary one, for it can be read only once.
+        ``-`` is standard input. Anything but a regular file is copied into a temporary file, because it can be read
+        only once.
 
     Yields
     ------
@@ -123,9 +124,9 @@ def source_of(path: Path) -> Iterator[Source]:
         return
     mode = path.stat().st_mode
     if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
-        with path.open("rb") as file:  # says in one way why a file cannot be opened
-            packed = _packed(file.read(16))
-        yield Source(str(path), path, packed)
+        with path.open("rb") as file:  # raises the same errors for all formats
+            compression = _compression(file.read(16))
+        yield Source(str(path), path, compression)
         return
     with path.open("rb") as stream, _copied(str(path), stream) as source:
         yield source
@@ -133,7 +134,7 @@ def source_of(path: Path) -> Iterator[Source]:
 
 @contextmanager
 def _copied(name: str, stream: IO[bytes]) -> Iterator[Source]:
-    with vanishing(Path(tempfile.gettempdir())) as copy:
+    with temporary_name(Path(tempfile.gettempdir())) as copy:
         with copy.open("xb") as file:
             copy.chmod(0o600)
             try:
@@ -142,25 +143,25 @@ def _copied(name: str, stream: IO[bytes]) -> Iterator[Source]:
                 place = f"the temporary folder {copy.parent}"
                 raise UserError(f"{name} cannot be copied into {place}: {error.strerror or error}") from error
         with copy.open("rb") as file:
-            packed = _packed(file.read(16))
+            compression = _compression(file.read(16))
         try:
-            yield Source(name, copy, packed)
+            yield Source(name, copy, compression)
         finally:
             try:
                 copy.unlink(missing_ok=True)
-            except OSError:  # Windows, where it is still mapped
+            except OSError:  # Windows does not delete a file that is still mapped
                 atexit.register(discard_unfinished)
 
 
-def _packed(beginning: bytes) -> str | None:
-    for pattern, packed in _BEGINNINGS:
+def _compression(beginning: bytes) -> str | None:
+    for pattern, compression in _MAGIC_NUMBERS:
         if pattern.match(beginning):
-            return packed
+            return compression
     return None
 
 
-def looks_like(source: Source) -> str:
-    """Tell by its first lines what a source holds that has no suffix.
+def infer_format(source: Source) -> str:
+    """Infer the format of a source from its first bytes.
 
     Parameters
     ----------
@@ -171,8 +172,8 @@ def looks_like(source: Source) -> str:
     str
         "npy", "parquet", "svmlight" or "csv".
     """
-    with source.unpacked() as (file, _):
-        beginning = file.read(_LOOKED_AT)
+    with source.decompressed() as (file, _):
+        beginning = file.read(_FIRST_BYTES)
     if beginning.startswith(b"\x93NUMPY"):
         return "npy"
     if beginning.startswith(b"PAR1"):

@@ -1,4 +1,4 @@
-"""Sparse rows in the format of svmlight and libsvm. The file is read as a whole: its indices say where they begin."""
+"""Reads svmlight and libsvm files, as a whole: whether indices begin at 0 or 1 depends on all of them."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from ..errors import UserError
 from .schema import Part, Reading, RowSchema, not_finite, short
 from .source import Source
 
-#: An index of more digits is none.
+#: An index has fewer digits than this.
 DIGITS = 16
-#: Non-zeros that are handed on at once.
+#: Largest number of stored values in a part.
 AT_ONCE = 4 << 20
 
 
 def read_svmlight(path: Source, schema: RowSchema, reading: Reading, whole: bool) -> Iterator[Part]:
-    """Rows of an svmlight file, of the model's width; labels are passed over.
+    """Read rows of an svmlight file as CSR matrices, or as arrays for a model that takes no sparse rows.
 
-    They are CSR matrices, or arrays for a model that takes no others.
+    Rows have the model's number of features; labels are ignored.
 
     Parameters
     ----------
@@ -52,20 +52,20 @@ def read_svmlight(path: Source, schema: RowSchema, reading: Reading, whole: bool
 def _rows(path: Source, schema: RowSchema, zero_based: bool | None) -> Any:
     try:
         based = "auto" if zero_based is None else zero_based
-        with path.unpacked() as (file, _):
+        with path.decompressed() as (file, _):
             rows, _ = load_svmlight_file(file, n_features=schema.n_features, zero_based=based)
     except (ValueError, OverflowError, TypeError, IndexError, MemoryError) as error:
-        _find_mistake(path, schema, zero_based)
+        _raise_for_invalid_entry(path, schema, zero_based)
         raise UserError(f"{path}: {' '.join(str(error).split())}") from error
     if not (np.isnan(rows.data) if schema.allow_nan else np.isfinite(rows.data)).all():
-        _find_mistake(path, schema, zero_based)
+        _raise_for_invalid_entry(path, schema, zero_based)
     return rows
 
 
-def _find_mistake(path: Source, schema: RowSchema, zero_based: bool | None) -> None:
-    """Raise for the first entry that is wrong, with its line."""
+def _raise_for_invalid_entry(path: Source, schema: RowSchema, zero_based: bool | None) -> None:
+    """Raise UserError for the first invalid entry, with its line; return if there is none."""
     lowest = 0 if zero_based or (zero_based is None and _has_zero(path)) else 1
-    with path.unpacked() as (file, _):
+    with path.decompressed() as (file, _):
         for at, line in enumerate(file, 1):
             cells = line.partition(b"#")[0].split()
             last = lowest - 1
@@ -92,7 +92,7 @@ def _find_mistake(path: Source, schema: RowSchema, zero_based: bool | None) -> N
 
 
 def _has_zero(path: Source) -> bool:
-    with path.unpacked() as (file, _):
+    with path.decompressed() as (file, _):
         return any(cell.startswith(b"0:") for line in file for cell in line.partition(b"#")[0].split())
 
 

@@ -1,4 +1,4 @@
-"""The pictures of the demo. One file draws one picture; ``style`` is what they share."""
+"""The pictures of the demo, with one file per picture; ``style`` holds their common style."""
 
 from __future__ import annotations
 

@@ -13,12 +13,12 @@ from ..material import DIGIT, Material
 from ..measure import Exhibit
 from .style import PAGE_WIDTH, boxed, grouped
 
-#: Runs evenly from light to dark, for every kind of eye.
+#: A colour map from light to dark, for colour-blind readers, too.
 SHARE_COLOURS = "Blues"
 
 
 def share_map(exhibit: Exhibit, stages: NDArray[np.int32]) -> NDArray[np.float64]:
-    """Share of rows that read every pixel, given the stages at which they leave."""
+    """Share of rows that read each pixel, given the stages at which the rows leave."""
     n_pixels = exhibit.fast.n_features_in_
     shares = np.zeros(n_pixels)
     for stage, count in zip(*np.unique(stages, return_counts=True), strict=True):
@@ -27,7 +27,7 @@ def share_map(exhibit: Exhibit, stages: NDArray[np.int32]) -> NDArray[np.float64
 
 
 def pick_rows(exhibit: Exhibit, material: Material, stages: NDArray[np.int32]) -> tuple[int, int]:
-    """Row numbers of an easy and of a hard image of the digit, which the full model knows for what they are."""
+    """Row numbers of an easy and of a hard image of the digit, both recognized by the full model."""
     known = exhibit.full.astype(bool) & (material.y_count == DIGIT)
     return easy_and_hard(stages, known, exhibit.fast.plan_.n_stages)
 
@@ -44,7 +44,7 @@ def draw_pixels(exhibit: Exhibit, material: Material) -> Figure:
     panels = figure.subplots(1, 4)
     AttentionMapDisplay(
         images=[mean, X[easy], X[hard]],
-        # early stages after all of them, so that what is never ordered stays blank
+        # the last stage first; pixels that no stage reads stay blank
         seen=[places(plan, n_pixels, stage) for stage in (plan.n_stages - 1, int(stages[easy]), int(stages[hard]))],
         image_shape=(side, side),
         titles=[

@@ -1,4 +1,4 @@
-"""How all pictures look: as the displays do, for the width of a page."""
+"""Common style of the pictures: that of the displays, at the width of a page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cost against disagreement: what the certified number could have been, and what it is."""
+"""Cost against disagreement, for all values of the certified number and for the chosen one."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def draw_tradeoff(exhibits: Sequence[Exhibit], material: Material) -> Figure:
 
 
 def draw_panel(axes: Any, exhibit: Exhibit, material: Material) -> tuple[TradeoffDisplay, TradeoffDisplay]:
-    """Draw what the plan gives when rows leave as soon as they are clear, and when all leave at the same look."""
+    """Draw the curves of rows that leave as soon as they are clear, and of rows that all leave at the same stage."""
     plan, task = exhibit.fast.plan_, exhibit.task
     clear, same = (
         TradeoffDisplay.from_estimator(

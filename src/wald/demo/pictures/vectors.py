@@ -12,10 +12,10 @@ from ..material import DIGIT, Material
 from ..measure import Exhibit
 from .style import BLUE, GREY, ORANGE, PAGE_WIDTH, boxed, grouped
 
-#: Terms that are shown.
+#: Number of terms that are shown.
 N_SHOWN = 16
 
-#: Landmarks are moved freely, and need not stay images: below zero they are orange.
+#: Landmarks are optimized without constraints: their negative pixels are orange.
 _INK = LinearSegmentedColormap.from_list("ink", [ORANGE, "white", "black"])
 
 
@@ -27,7 +27,7 @@ def draw_vectors(exhibit: Exhibit, material: Material) -> Figure:
     figure = Figure(figsize=(PAGE_WIDTH, 2.75), layout="constrained")
     panels = figure.subplots(2, N_SHOWN // 2)
     own = plan.terms < terms.n_terms
-    # one row of what stands first, and one of the model's own support vectors where landmarks stand before them
+    # the first terms; if landmarks come first, one row of them and one row of support vectors
     places = np.arange(N_SHOWN) if own[0] else np.r_[: N_SHOWN // 2, np.flatnonzero(own)[: N_SHOWN // 2]]
     shown = plan.terms[places[places < len(plan.terms)]]
     for place, axes, term in zip(places + 1, panels.flat, shown, strict=False):
