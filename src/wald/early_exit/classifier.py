@@ -231,8 +231,8 @@ class EarlyExitClassifier(Tracing, FullScores, MetaEstimatorMixin, ClassifierMix
             raise
         ranges = FeatureRanges.of(model, rule)
         if ranges is not None:
-            ranges.require(given.seen)
-        warn_of_training_rows(model, given.seen[rows])
+            ranges.require(given.preprocessed)
+        warn_of_training_rows(model, given.preprocessed[rows])
         request = Request.of(self, model, X, rule, protect, n_threads, rng)
         draw = partial(split_rows, rows, groups, certificate_share(self.certificate_fraction, model), rng)
         with LateBar() as progress:
@@ -273,23 +273,23 @@ class EarlyExitClassifier(Tracing, FullScores, MetaEstimatorMixin, ClassifierMix
         by_code(other.protect, self.classes_)
         rows = self._read(X)
         model, plan, promise = self._predictor.model, self._predictor.plan, Promise.of(other, groups)
-        warn_of_training_rows(model, rows.seen)
-        seen = certificate_scores(model, plan, rows, promise, effective_threads(other.n_jobs))
-        certificate, plan = certified(model, plan, self._validation, seen, groups, promise)
+        warn_of_training_rows(model, rows.preprocessed)
+        scores = certificate_scores(model, plan, rows, promise, effective_threads(other.n_jobs))
+        certificate, plan = certified(model, plan, self._validation, scores, groups, promise)
         other._install(model, plan, certificate)
-        rare = rare_classes(model, certificate, plan, seen)
+        rare = rare_classes(model, certificate, plan, scores)
         if rare is not None:
             warnings.warn(rare, UserWarning, stacklevel=2)
         return other
 
-    def _install(self, model: AdditiveModel, plan: Plan, certificate: Certificate, aside: str = "") -> None:
-        """Compile a plan with its thresholds, and warn if nothing may leave early."""
+    def _install(self, model: AdditiveModel, plan: Plan, certificate: Certificate, use_of_rows: str = "") -> None:
+        """Compile a plan with its thresholds, and warn if no row may leave early."""
         self.certificate_, self.plan_ = certificate, plan
         ranges = FeatureRanges.of(model, checked_rule(self))
         self._predictor = Predictor(model, plan, by_proof=self.risk == 0, ranges=ranges)
         if self.certificate_.status in ("too few rows", "too many disagreements"):
             few = self.certificate_.status == "too few rows"
-            warnings.warn(f"{self.certificate_}{aside if few else ''}", UserWarning, stacklevel=3)
+            warnings.warn(f"{self.certificate_}{use_of_rows if few else ''}", UserWarning, stacklevel=3)
 
     # ---- prediction ------------------------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ..engine.threads import effective_threads
 from ..plan import Plan
 from ..stopping import StageScores
-from .certification import seen_by
+from .certification import scores_at_stages
 from .locating import locate
 from .predictor import Predictor, Trace
 from .records import as_table, names_of
@@ -69,7 +69,7 @@ class Tracing:
         True
         """
         predictor = self._ready()
-        return seen_by(predictor.model, predictor.plan, self._read(X), effective_threads(self.n_jobs))
+        return scores_at_stages(predictor.model, predictor.plan, self._read(X), effective_threads(self.n_jobs))
 
     def trace(self, x: Any) -> Trace:
         """Trace one row: score, thresholds and cost at every stage.
