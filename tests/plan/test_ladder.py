@@ -132,7 +132,7 @@ def test_degenerate_rows_still_give_a_plan(rows):
     assert ((plan.reached >= 0) & (plan.reached <= 1)).all()
 
 
-def test_live_shares_count_the_rows_that_reach_a_stage():
+def test_shares_reached_count_the_rows_that_reach_a_stage():
     rng = np.random.default_rng(0)
     seen = StageScores(full=(rng.random(500) > 0.5).astype(np.int32), scores=rng.normal(size=(500, 3)))
     boundary = Boundary.symmetric(0.0, [2.0, 1.0, 0.5])
