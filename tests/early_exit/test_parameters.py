@@ -117,10 +117,10 @@ def test_groups_stay_together_and_certify_one_row_each():
 
 def test_a_cost_model_can_be_passed_in_and_full_evaluation_wins_where_it_is_cheaper():
     model, X = MODELS["rbf"]
-    dear = CostModel(row=1.0, unit=1.0, readout=0.0, stage=0.1, full=0.5)
-    fast = wrap(model, X[1000:5000], cost=dear)
+    costly = CostModel(row=1.0, unit=1.0, readout=0.0, stage=0.1, full=0.5)
+    fast = wrap(model, X[1000:5000], cost=costly)
     assert fast.plan_.evaluate_all
-    assert fast.plan_.cost_model == dear
+    assert fast.plan_.cost_model == costly
     labels, cost = fast.predict(X, return_cost=True)
     np.testing.assert_array_equal(labels, model.predict(X))
     assert (cost == fast.plan_.full_cost).all()
@@ -130,8 +130,8 @@ def test_a_cost_model_can_be_passed_in_and_full_evaluation_wins_where_it_is_chea
 @pytest.mark.parametrize("name", ["rbf", "one-vs-one", "logistic"])
 def test_few_rows_and_many_get_the_same_where_everything_is_evaluated(name, risk):
     model, X = MODELS[name]
-    dear = CostModel(row=1.0, unit=1.0, readout=0.0, stage=0.1, full=0.5)
-    fast = wrap(model, X[1000:5000], risk=risk, cost=dear)
+    costly = CostModel(row=1.0, unit=1.0, readout=0.0, stage=0.1, full=0.5)
+    fast = wrap(model, X[1000:5000], risk=risk, cost=costly)
     assert fast.plan_.evaluate_all
     for n in (1, 2, 128, 129, 400):
         labels, cost = fast.predict(X[5000 : 5000 + n], return_cost=True)
@@ -143,8 +143,8 @@ def test_few_rows_and_many_get_the_same_where_everything_is_evaluated(name, risk
 @pytest.mark.parametrize("risk", [0, 0.02])
 def test_a_trace_costs_what_predict_says_where_everything_is_evaluated(risk):
     model, X = MODELS["rbf"]
-    dear = CostModel(row=1.0, unit=1.0, readout=0.0, stage=0.1, full=0.5)
-    fast = wrap(model, X[1000:5000], risk=risk, cost=dear)
+    costly = CostModel(row=1.0, unit=1.0, readout=0.0, stage=0.1, full=0.5)
+    fast = wrap(model, X[1000:5000], risk=risk, cost=costly)
     assert fast.plan_.evaluate_all
     assert fast.trace(X[0]).cost == fast.predict(X[:1], return_cost=True)[1][0] == fast.plan_.full_cost
 

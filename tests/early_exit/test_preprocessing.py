@@ -64,7 +64,7 @@ def pipeline(kind: str) -> tuple[Any, Any, Any]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_cannot_pay_is_left_and_steps_run_once(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_everything_is_evaluated_and_steps_run_once(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     model, X, y = pipeline(kind)
     model.fit(X[:N_TRAIN], y[:N_TRAIN])
     fast = EarlyExitClassifier(FrozenEstimator(model), risk=0.01, cost="time", random_state=0)

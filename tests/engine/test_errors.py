@@ -179,13 +179,13 @@ def test_many_rows_near_a_tie():
         assert engine.predict_one(X[row], 1, "full", U64) == (codes[row], stages[row])
 
 
-def test_slack_widens_the_bound():
+def test_the_tie_margin_widens_the_bound():
     rng = np.random.default_rng(0)
     model = cases.machine(rng, d=20, n=100)
     X = cases.rows(rng, 60, 20)
     scores, errors = model.pack().scores(_core.Rows.dense(X), U64, 1)
-    for slack in (0.0, 0.5, 100.0, np.inf):
-        plan = Plan(Decision(), [], [], [], np.array([]), np.array([]), slack)
+    for tie_margin in (0.0, 0.5, 100.0, np.inf):
+        plan = Plan(Decision(), [], [], [], np.array([]), np.array([]), tie_margin)
         codes, _ = plan.engine(model.pack(True)).predict(_core.Rows.dense(X), 0, "full", U64, 1)
-        sure = np.abs(scores[:, 0]) > errors + slack
+        sure = np.abs(scores[:, 0]) > errors + tie_margin
         np.testing.assert_array_equal(codes, np.where(sure, scores[:, 0] > 0, _core.HAND_OVER))

@@ -170,8 +170,8 @@ def test_a_refitted_vectoriser_is_noticed():
 @pytest.mark.parametrize(("kind", "limit"), [("linear", 3), ("pipeline", 12), ("svc", 5)])
 def test_the_check_for_changes_is_cheap(kind, limit, rows):
     X, y = rows()
-    look = decompose(make(kind, X, y)).changed
-    microseconds = min(timeit.repeat(look, number=2000, repeat=5)) / 2000 * 1e6
+    check = decompose(make(kind, X, y)).changed
+    microseconds = min(timeit.repeat(check, number=2000, repeat=5)) / 2000 * 1e6
     assert microseconds < 3 * limit  # slow machines too
 
 

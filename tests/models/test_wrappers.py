@@ -70,7 +70,7 @@ def test_ties_at_a_threshold_on_scores(pos_label):
     assert read.decision.codes(read.terms.scores(rows)).tolist() == fixed.predict(rows).tolist()
 
 
-def test_float32_thresholds_on_scores_have_slack(rows):
+def test_float32_thresholds_on_scores_have_a_tie_margin(rows):
     X, y = rows(dtype=np.float32)
     model = half(LogisticRegression(), X, y)
     model.estimator.coef_ = np.float32(model.estimator.coef_)

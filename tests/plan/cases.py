@@ -9,7 +9,7 @@ import numpy as np
 
 from wald.models import LinearTerms, Units
 from wald.models.terms import NO_SURROGATES, Terms
-from wald.plan import CostModel, Problem, Recipe, Sight
+from wald.plan import CostModel, Evaluation, Problem, Recipe
 from wald.plan.moments import Moments, gather_moments
 from wald.stopping import Ladder, Walk
 
@@ -56,7 +56,7 @@ def problem(
     order_rows, validation = X[::2], X[1::2]
     full = validation @ coef.T
 
-    def sight(recipe: Recipe) -> Sight:
+    def evaluate(recipe: Recipe) -> Evaluation:
         seen = validation[:, recipe.terms]
         scores = [
             seen[:, :m] @ r.weights[0] + r.bias[0] for m, r in zip(recipe.stage_terms, recipe.readouts, strict=True)
@@ -68,7 +68,7 @@ def problem(
             stage_costs=recipe.stage_costs,
             scores=np.stack(scores, axis=1) if scores else np.empty((len(full), 0)),
         )
-        return Sight(walk, "float64", costs)
+        return Evaluation(walk, "float64", costs)
 
     scores = order_rows @ coef.T
     chosen: dict[str, Any] = {
@@ -85,7 +85,7 @@ def problem(
         "block": 1,
         "stages_at_blocks": False,
         "surrogates": None,
-        "sight": sight,
+        "evaluate": evaluate,
         "rng": np.random.default_rng(0),
     }
     return Problem(**chosen | changes)

@@ -45,9 +45,9 @@ def subsets(n):
     return itertools.chain.from_iterable(itertools.combinations(range(n), k) for k in range(n + 1))
 
 
-def expected_cost(recipe, sight, keep, task):
+def expected_cost(recipe, evaluation, keep, task):
     """Cost of a ladder at the boldest scale that the validation rows allow, as in a certificate."""
-    some, walk = recipe.subset(list(keep)), sight.walk.subset(list(keep))
+    some, walk = recipe.subset(list(keep)), evaluation.walk.subset(list(keep))
     seen, boundary = walk.stage_scores, task.rule.boundary(walk).restricted(task.protect)
     scale = np.inf
     for q in q_grid(seen, boundary):
@@ -57,7 +57,7 @@ def expected_cost(recipe, sight, keep, task):
         scale = q
     _, stage = seen.answers(*boundary.thresholds(scale, np.float64))
     reached = np.array([(stage >= t).mean() for t in range(len(keep) + 1)])
-    return sight.cost_model.expected(some.stage_terms, some.stage_costs, reached, 1)
+    return evaluation.cost_model.expected(some.stage_terms, some.stage_costs, reached, 1)
 
 
 def small_task(seed=0, n=4000, d=9, own=True, **prices):
@@ -78,10 +78,10 @@ def test_the_plan_is_the_cheapest_of_its_candidates_and_near_the_best_of_all_lad
     plan = build_plan(task)
     candidates, every = [], []
     for recipe in recipes(task):
-        sight = task.sight(recipe)
-        keeps = {tuple(keep) for keep in _ladders(recipe, sight.cost_model, task)}
-        candidates += [expected_cost(recipe, sight, keep, task) for keep in keeps]
-        every += [expected_cost(recipe, sight, keep, task) for keep in subsets(recipe.stages.size - 1)]
+        evaluation = task.evaluate(recipe)
+        keeps = {tuple(keep) for keep in _ladders(recipe, evaluation.cost_model, task)}
+        candidates += [expected_cost(recipe, evaluation, keep, task) for keep in keeps]
+        every += [expected_cost(recipe, evaluation, keep, task) for keep in subsets(recipe.stages.size - 1)]
     assert chosen_cost(plan) == pytest.approx(min(candidates))
     assert chosen_cost(plan) <= 1.15 * min(every)
     assert chosen_cost(plan) < np.mean(every)
@@ -115,7 +115,7 @@ def test_rows_may_come_in_any_order():
     mixed = X.copy()
     for part in (0, 1):
         mixed[part::2] = X[part::2][rng.permutation(2000)]
-    coef, costs = task.terms.coef, task.sight(next(iter(recipes(task)))).cost_model
+    coef, costs = task.terms.coef, task.evaluate(next(iter(recipes(task)))).cost_model
     one, other = (build_plan(problem(rows, coef, costs)) for rows in (X, mixed))
     np.testing.assert_array_equal(one.order, other.order)
     np.testing.assert_array_equal(one.stages, other.stages)
@@ -132,7 +132,7 @@ def test_degenerate_rows_still_give_a_plan(rows):
     assert ((plan.reached >= 0) & (plan.reached <= 1)).all()
 
 
-def test_live_shares_count_the_rows_that_reach_a_stage():
+def test_shares_reached_count_the_rows_that_reach_a_stage():
     rng = np.random.default_rng(0)
     seen = StageScores(full=(rng.random(500) > 0.5).astype(np.int32), scores=rng.normal(size=(500, 3)))
     boundary = Boundary.symmetric(0.0, [2.0, 1.0, 0.5])

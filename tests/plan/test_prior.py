@@ -5,7 +5,7 @@ import pytest
 
 from wald.plan.moments import gather_moments
 from wald.plan.order import greedy_order
-from wald.plan.prior import PRIOR_ROWS, with_own_rows
+from wald.plan.prior import PRIOR_ROWS, with_pseudo_rows
 from wald.plan.readout import regressed_readouts
 
 ORDER = np.array([3, 1, 4, 0, 5, 2])
@@ -24,7 +24,7 @@ def readout(X, coef, scores, weights, m, prior=True, order=ORDER):
     chunks = iter([(X[h], scores[h], weights[None, h]) for h in (slice(0, 150), slice(150, None))])
     moments = gather_moments(chunks, X.shape[1], 2, 1)[0]
     if prior:
-        moments = with_own_rows(moments, coef, X, weights)
+        moments = with_pseudo_rows(moments, coef, X, weights)
     return regressed_readouts(moments, order, [m], 1e-9, coef if prior else None)[0]
 
 
@@ -55,7 +55,7 @@ def test_what_was_hardly_seen_keeps_much_of_the_models_own_weight():
 def test_moments_with_own_rows_are_those_of_more_rows():
     X, coef, scores, weights = rows()
     moments = gather_moments(iter([(X, scores, weights[None])]), 6, 2, 1)[0]
-    more = with_own_rows(moments, coef, X, weights)
+    more = with_pseudo_rows(moments, coef, X, weights)
     added = more.terms - moments.terms
     strength = np.diag(added)
     np.testing.assert_allclose(added, np.diag(strength), atol=1e-12)
@@ -74,7 +74,7 @@ def test_what_four_rows_suggest_is_not_bought_first():
     X[np.argsort(X.sum(axis=1))[-4:], d] = 1.0  # by chance, in the four rows of the largest scores
     scores, weights = X @ coef.T, np.ones(n)
     moments = gather_moments(iter([(X, scores, weights[None])]), d + 1, 1, 1)[0]
-    own = with_own_rows(moments, coef, X, weights)
+    own = with_pseudo_rows(moments, coef, X, weights)
     plain, drawn = (
         greedy_order(m, list(np.arange(d + 1)[:, None]), np.ones(d + 1), d + 1).tolist() for m in (moments, own)
     )
@@ -99,7 +99,7 @@ def test_explicit_pseudo_rows_give_the_same_regression():
     coef = rng.normal(size=(2, d))
     scores = X @ coef.T + rng.normal(size=(n, 2))
     moments = gather_moments(iter([(X, scores, np.ones((1, n)))]), d, 2, 1)[0]
-    drawn = with_own_rows(moments, coef, X, np.ones(n))
+    drawn = with_pseudo_rows(moments, coef, X, np.ones(n))
     found = regressed_readouts(drawn, np.arange(d), [d], 0.0, coef)[0]
     centred = X - X.mean(axis=0)
     variance = (centred**2).mean(axis=0)
@@ -115,8 +115,8 @@ def test_moments_with_own_rows_do_not_depend_on_the_order_of_rows_or_the_unit_of
     X, coef, scores, weights = rows()
     moments = gather_moments(iter([(X, scores, weights[None])]), 6, 2, 1)[0]
     mixed = np.random.default_rng(1).permutation(len(X))
-    one = with_own_rows(moments, coef, X, weights)
-    other = with_own_rows(moments, coef, X[mixed], 1e6 * weights[mixed])
+    one = with_pseudo_rows(moments, coef, X, weights)
+    other = with_pseudo_rows(moments, coef, X[mixed], 1e6 * weights[mixed])
     np.testing.assert_allclose(one.terms, other.terms, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(one.outputs, other.outputs, rtol=1e-9, atol=1e-12)
 
@@ -126,7 +126,7 @@ def test_few_rows_that_are_alike_say_nothing(n):
     X, coef, scores, _ = rows()
     X, scores = np.repeat(X[:1], n, axis=0), np.repeat(scores[:1], n, axis=0)
     moments = gather_moments(iter([(X, scores, np.ones((1, n)))]), 6, 2, 1)[0]
-    drawn = with_own_rows(moments, coef, X, np.ones(n))
+    drawn = with_pseudo_rows(moments, coef, X, np.ones(n))
     np.testing.assert_array_equal(drawn.terms, 0.0)
     np.testing.assert_array_equal(drawn.outputs, 0.0)
     found = regressed_readouts(drawn, ORDER, [6], 1e-9, coef)[0]
@@ -137,6 +137,6 @@ def test_more_rows_weaken_the_rows_made_up():
     X, coef, scores, weights = rows()
     few = gather_moments(iter([(X, scores, weights[None])]), 6, 2, 1)[0]
     added = [
-        (with_own_rows(few, coef, np.tile(X, (k, 1)), np.tile(weights, k)).terms - few.terms)[1, 1] for k in (1, 10)
+        (with_pseudo_rows(few, coef, np.tile(X, (k, 1)), np.tile(weights, k)).terms - few.terms)[1, 1] for k in (1, 10)
     ]
     np.testing.assert_allclose(added[0], 10 * added[1], rtol=1e-9)

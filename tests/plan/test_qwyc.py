@@ -87,9 +87,9 @@ def test_mistakes_that_are_allowed_are_used():
 def test_cost_counts():
     values, scores, _ = problem()
     favourite = qwyc_order(values, scores, 0.0, np.ones(12), alpha=0.0)[0]
-    dear = np.ones(12)
-    dear[favourite] = 1e6
-    assert qwyc_order(values, scores, 0.0, dear, alpha=0.0)[0] != favourite
+    costly = np.ones(12)
+    costly[favourite] = 1e6
+    assert qwyc_order(values, scores, 0.0, costly, alpha=0.0)[0] != favourite
 
 
 def test_units_beyond_the_search_follow_by_their_spread():

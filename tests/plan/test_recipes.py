@@ -98,8 +98,8 @@ def test_partial_readouts_put_the_rest_at_the_mean_of_weighted_rows():
 def test_stages_come_after_blocks_and_where_a_budget_wants_one():
     (blocks,) = made(block=4, stages_at_blocks=True, order="sorted")
     assert (blocks.stages[:-1] % 4 == 0).all()
-    (asked,) = made(rule=Budget(7), extra_stages=(7,), order=np.arange(D), readout="partial")
-    assert 7 in asked.stages
+    (requested,) = made(rule=Budget(7), extra_stages=(7,), order=np.arange(D), readout="partial")
+    assert 7 in requested.stages
     (beyond,) = made(extra_stages=(D, 50, 0), order="sorted")
     assert beyond.stages[-1] == D
     assert (beyond.stages[:-1] < D).all()

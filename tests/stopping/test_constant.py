@@ -79,10 +79,10 @@ def test_the_level_of_every_kind():
         high_of(kind="bridge_simple", centre="mean") - negatives.mean,
         simple_bridge_boundary(THETA - negatives.full_mean, np.sqrt(negatives.bridge_variance()), 0.05),
     )
-    printed = reflection_boundary(THETA, sigma, 0.05, mu)
-    np.testing.assert_allclose(high_of(kind="reflection", error="joint") - everyone.mean, printed)
+    published = reflection_boundary(THETA, sigma, 0.05, mu)
+    np.testing.assert_allclose(high_of(kind="reflection", error="joint") - everyone.mean, published)
     with pytest.warns(OptimisticBoundaryWarning, match=r"drift towards the boundary.* 2\.\d+ times"):
-        np.testing.assert_allclose(high_of(kind="reflection_raw", error="joint"), printed)
+        np.testing.assert_allclose(high_of(kind="reflection_raw", error="joint"), published)
     np.testing.assert_allclose(
         high_of(kind="reflection_exact", error="joint", variance="all"), joint_boundary(THETA, sigma, 0.05, mu)
     )

@@ -61,8 +61,8 @@ def test_one_stage_follows_from_the_bivariate_normal():
 def test_cheap_last_stages_delay_exits():
     """Where the last terms cost nothing, no row stops before them."""
     costs = np.r_[np.arange(1, 20) / 20, 0.96]
-    dear, cheap = (brownian(0.0, 20, costs=c).best(np.array([0.02, 0.02])) for c in (np.arange(1, 21) / 20, costs))
-    assert cheap.levels[0, -1] > dear.levels[0, -1]
+    costly, cheap = (brownian(0.0, 20, costs=c).best(np.array([0.02, 0.02])) for c in (np.arange(1, 21) / 20, costs))
+    assert cheap.levels[0, -1] > costly.levels[0, -1]
 
 
 def test_stages_may_be_closed_or_uninformative():

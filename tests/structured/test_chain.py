@@ -285,7 +285,7 @@ def test_a_failed_fit_leaves_the_old_model(fitted):
     np.testing.assert_array_equal(np.concatenate(m.predict(X[TEST])), np.concatenate(fitted.predict(X[TEST])))
 
 
-def test_a_turn_that_is_interrupted_has_taught_nothing(monkeypatch):
+def test_an_interrupted_epoch_changes_nothing(monkeypatch):
     classes = np.unique(np.concatenate(Y))
     m, other = (model().partial_fit(X[:20], Y[:20], classes=classes) for _ in range(2))
     before = table(m).copy()

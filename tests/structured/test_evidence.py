@@ -68,13 +68,13 @@ def test_scores_that_a_session_keeps_change_nothing(n_classes, own):
     codes, scores = session.decode(state), session.node_scores(state)
     evidence = session.evidence(state)  # from here on scores are kept
     other.part_features()
-    for asked in (session, other):
-        np.testing.assert_array_equal(asked.decode(state), codes)
-        np.testing.assert_array_equal(asked.node_scores(state), scores)
-        np.testing.assert_array_equal(asked.evidence(state), evidence)
+    for rows in (session, other):
+        np.testing.assert_array_equal(rows.decode(state), codes)
+        np.testing.assert_array_equal(rows.node_scores(state), scores)
+        np.testing.assert_array_equal(rows.evidence(state), evidence)
         chosen = np.array([7, 2])
         parts = np.concatenate([np.arange(*session.offsets[i : i + 2]) for i in chosen])
-        np.testing.assert_array_equal(asked.evidence(state, chosen), evidence[parts])
+        np.testing.assert_array_equal(rows.evidence(state, chosen), evidence[parts])
 
 
 def test_kept_scores_are_checked():
@@ -124,9 +124,9 @@ def test_trees_are_those_of_scikit_learn(seed):
     ).fit(rows, event)  # fmt: skip
     thresholds = np.concatenate([p.nodes["num_threshold"] for (p,) in peer._predictors])
     near = np.float32(thresholds)[:, None] * np.ones(6, dtype=np.float32)  # rows at the thresholds, and beside them
-    asked = np.vstack([rows, near, np.nextafter(near, np.float32(np.inf)), np.nextafter(near, np.float32(-np.inf))])
-    np.testing.assert_array_equal(trees(asked), peer.decision_function(asked))
-    np.testing.assert_array_equal(trees(asked[5:6]), trees(asked)[5:6])
+    rows = np.vstack([rows, near, np.nextafter(near, np.float32(np.inf)), np.nextafter(near, np.float32(-np.inf))])
+    np.testing.assert_array_equal(trees(rows), peer.decision_function(rows))
+    np.testing.assert_array_equal(trees(rows[5:6]), trees(rows)[5:6])
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(trees))(rows), trees(rows))
 
 
@@ -172,15 +172,15 @@ def ladder(n_leaves, right):
 @pytest.mark.parametrize("right", [False, True])
 def test_a_tree_has_at_most_32_leaves(right):
     tree = ladder(32, right)
-    asked = np.linspace(-33, 33, 133, dtype=np.float32)[:, None]  # arrives at every leaf; not a whole number of panels
+    rows = np.linspace(-33, 33, 133, dtype=np.float32)[:, None]  # arrives at every leaf; not a whole number of panels
     found = []
-    for (x,) in asked:
+    for (x,) in rows:
         node = 0
         while tree["left"][node]:
             node = tree["left" if x <= tree["threshold"][node] else "right"][node]
         found.append(node)
     assert len(set(found)) == 32
-    assert _core.Forest(**tree)(asked).tolist() == found
+    assert _core.Forest(**tree)(rows).tolist() == found
     with pytest.raises(ValueError, match="32 leaves"):
         _core.Forest(**ladder(33, right))
 

@@ -9,17 +9,10 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from structured.parser_reference import Reference
+from structured.parsers import SMALL
 
 from wald import _core
-from wald.datasets import make_trees
 from wald.structured import DependencyParser, Treebank, attachment_scores, decode_tree, from_words
-
-SMALL = {"table_bits": 16, "n_epochs": 4, "random_state": 0}
-
-
-@pytest.fixture(scope="module")
-def bank():
-    return make_trees(400, random_state=0)
 
 
 @pytest.fixture(scope="module")

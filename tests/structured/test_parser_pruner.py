@@ -7,17 +7,10 @@ import pickle
 import numpy as np
 import pytest
 from structured.parser_reference import is_tree
+from structured.parsers import SMALL
 
 from wald import _core
-from wald.datasets import make_trees
 from wald.structured import DependencyParser, Treebank, check_model, decode_tree
-
-SMALL = {"table_bits": 16, "n_epochs": 4, "random_state": 0}
-
-
-@pytest.fixture(scope="module")
-def bank():
-    return make_trees(400, random_state=0)
 
 
 @pytest.fixture(scope="module")

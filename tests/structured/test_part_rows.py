@@ -54,8 +54,8 @@ def session_of(rng, lengths, n_known=5, n_alone=4, n_groups=2):
     offsets = np.concatenate([[0], np.cumsum(lengths)])
     known = rng.normal(size=(offsets[-1], n_known or 1)).astype(np.float32)
     alone = rng.normal(size=(offsets[-1], n_alone)).astype(np.float32)
-    told = lambda state, examples: known[parts_of(offsets, examples)[0]]  # noqa: E731
-    said = {"evidence": told} if n_known else {"confidence": lambda *asked: told(*asked)[:, 0]}
+    evidence_of = lambda state, examples: known[parts_of(offsets, examples)[0]]  # noqa: E731
+    said = {"evidence": evidence_of} if n_known else {"confidence": lambda *asked: evidence_of(*asked)[:, 0]}
     if n_alone:
         said["part_features"] = lambda: alone
     state = rng.random((offsets[-1], n_groups)) < 0.5

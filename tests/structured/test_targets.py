@@ -12,7 +12,7 @@ from wald.structured import ChainClassifier, FeatureGroup, Sequences
 from wald.structured.policies import IteratedPolicy, OneShotPolicy
 from wald.structured.policies.anytime import _Walk
 from wald.structured.policies.crossfit import crossfit
-from wald.structured.policies.targets import Objective, Targets, lean, marked, parsimonious, trajectory
+from wald.structured.policies.targets import Objective, Targets, marked, parsimonious, trajectory, without_needless
 
 X, Y = make_chains(40, mean_length=4, noise=1.5, random_state=0)
 GROUPS = [
@@ -68,14 +68,14 @@ def test_trajectory(n_groups, tradeoff, t_max):
 
 @pytest.mark.parametrize("n_groups", [2, 3])
 @pytest.mark.parametrize("tradeoff", [0.0, 0.2])
-def test_lean_keeps_only_what_is_needed(n_groups, tradeoff):
+def test_without_needless_keeps_only_needed_groups(n_groups, tradeoff):
     search = objective(tradeoff, n_groups)
     offsets = search.fold.session.offsets
     nothing = search.fold.session.state() & False
     whole = Targets(~nothing, search(nothing, np.arange(40)))
     taken_back = 0
     for found in (trajectory(search), whole):
-        left = lean(search, found)
+        left = without_needless(search, found)
         assert not (left.state & ~found.state).any()
         assert (left.weight >= found.weight - 1e-9).all()
         for i in range(12):

@@ -21,7 +21,7 @@ from .planning import full_codes
 from .request import stage_scores, without_exits
 from .rows import Rows
 
-#: Certificate rows go through the engine this many at a time.
+#: Number of certificate rows that the engine evaluates at a time.
 PIECE_ROWS = 32_768
 #: Warn if a promise about all rows allows this share of a class to disagree.
 LARGE_PART = 0.25
@@ -47,12 +47,12 @@ class Promise:
         return cls(checked_rule(owner), owner.risk, owner.confidence, owner.protect, seed)
 
 
-def seen_by(model: AdditiveModel, plan: Plan, rows: Rows, n_threads: int) -> StageScores:
+def scores_at_stages(model: AdditiveModel, plan: Plan, rows: Rows, n_threads: int) -> StageScores:
     """Scores of rows at every stage of the plan, with the full model's labels."""
     packed = model.terms.pack(plan.terms, plan.surrogates, plan.precision)
     cascade = without_exits(model, packed, plan.stage_terms, plan.readouts)
     parts = [
-        stage_scores(cascade.trace(some.seen, n_threads), full_codes(model, packed, some, n_threads))
+        stage_scores(cascade.trace(some.preprocessed, n_threads), full_codes(model, packed, some, n_threads))
         for some in rows.pieces(PIECE_ROWS)
     ]
     return parts[0] if len(parts) == 1 else StageScores.concatenated(parts)
@@ -63,7 +63,7 @@ def certificate_scores(
 ) -> StageScores | None:
     """Stage scores of the certificate rows; None if the promise is lossless, so that nothing is counted."""
     by_proof = promise.rule.lossless and promise.risk is not None
-    return None if by_proof else seen_by(model, plan, rows, n_threads)
+    return None if by_proof else scores_at_stages(model, plan, rows, n_threads)
 
 
 def certified(
@@ -188,7 +188,7 @@ def rare_classes(model: AdditiveModel, certificate: Certificate, plan: Plan, row
     n_classes = len(model.classes)
     n = np.bincount(rows.full, minlength=n_classes)
     lost = np.bincount(rows.full[codes != rows.full], minlength=n_classes)
-    apart = {s.name for s in certificate.strata if s.risk is not None}
+    with_own_risk = {s.name for s in certificate.strata if s.risk is not None}
     each = shared_confidence(certificate.confidence, n_classes)
     named = [
         code
@@ -196,7 +196,7 @@ def rare_classes(model: AdditiveModel, certificate: Certificate, plan: Plan, row
         if upper_bound(int(n[code]), rows.n_rows, each) < 0.5 / n_classes
         and certificate.risk * rows.n_rows >= LARGE_PART * n[code]
         and upper_bound(int(lost[code]), int(n[code]), each) >= LARGE_PART
-        and rows_of(model.classes[code]) not in apart
+        and rows_of(model.classes[code]) not in with_own_risk
     ]
     if not named:
         return None

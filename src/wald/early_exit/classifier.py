@@ -20,26 +20,27 @@ from ..engine.rows import n_rows_of
 from ..engine.threads import effective_threads
 from ..models import AdditiveModel, decompose
 from ..plan import Plan
-from ..stopping import Certificate, StageScores
+from ..stopping import Certificate
 from ..stopping.core.boundary import Protect
 from ..stopping.core.class_risks import by_code
 from ..utils.progress import LateBar
 from .answering import answer, answer_records, answer_row
-from .certification import Promise, certificate_scores, certified, rare_classes, seen_by
+from .certification import Promise, certificate_scores, certified, rare_classes
 from .data_split import fitted_estimator, split_rows, warn_of_training_rows
 from .full_scores import FullScores
 from .locating import locate
 from .lossless import FeatureRanges
 from .parameters import checked_rule, require_counted, require_proof
-from .predictor import Predictor, Trace
-from .records import as_table, library_of, names_of
+from .predictor import Predictor
+from .records import library_of, names_of
 from .request import Request
 from .rows import Rows
 from .selection import certificate_share, plan_and_certify
+from .tracing import Tracing
 from .validation import require_accepted, validate_fit_rows, validate_rows
 
 
-class EarlyExitClassifier(FullScores, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+class EarlyExitClassifier(Tracing, FullScores, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     """Answer like a trained classifier, and stop evaluating each row as soon as its answer is clear.
 
     A linear model or kernel machine is a sum of terms. On rows that need no labels, ``fit`` decides in which order to
@@ -182,8 +183,7 @@ class EarlyExitClassifier(FullScores, MetaEstimatorMixin, ClassifierMixin, BaseE
         groups : array-like of shape (n_rows,), default=None
             Group of each row, such as its user, document or day. Rows of a group stay together in every split, and one
             random row of each is certified. The promise is then about a random row of a random group, if groups are
-            independent draws;
-            large groups count no more than small ones.
+            independent draws; large groups count no more than small ones.
         **params : dict
             Routed to the estimator's ``fit``.
 
@@ -231,8 +231,8 @@ class EarlyExitClassifier(FullScores, MetaEstimatorMixin, ClassifierMixin, BaseE
             raise
         ranges = FeatureRanges.of(model, rule)
         if ranges is not None:
-            ranges.require(given.seen)
-        warn_of_training_rows(model, given.seen[rows])
+            ranges.require(given.preprocessed)
+        warn_of_training_rows(model, given.preprocessed[rows])
         request = Request.of(self, model, X, rule, protect, n_threads, rng)
         draw = partial(split_rows, rows, groups, certificate_share(self.certificate_fraction, model), rng)
         with LateBar() as progress:
@@ -273,23 +273,23 @@ class EarlyExitClassifier(FullScores, MetaEstimatorMixin, ClassifierMixin, BaseE
         by_code(other.protect, self.classes_)
         rows = self._read(X)
         model, plan, promise = self._predictor.model, self._predictor.plan, Promise.of(other, groups)
-        warn_of_training_rows(model, rows.seen)
-        seen = certificate_scores(model, plan, rows, promise, effective_threads(other.n_jobs))
-        certificate, plan = certified(model, plan, self._validation, seen, groups, promise)
+        warn_of_training_rows(model, rows.preprocessed)
+        scores = certificate_scores(model, plan, rows, promise, effective_threads(other.n_jobs))
+        certificate, plan = certified(model, plan, self._validation, scores, groups, promise)
         other._install(model, plan, certificate)
-        rare = rare_classes(model, certificate, plan, seen)
+        rare = rare_classes(model, certificate, plan, scores)
         if rare is not None:
             warnings.warn(rare, UserWarning, stacklevel=2)
         return other
 
-    def _install(self, model: AdditiveModel, plan: Plan, certificate: Certificate, aside: str = "") -> None:
-        """Compile a plan with its thresholds, and warn if nothing may leave early."""
+    def _install(self, model: AdditiveModel, plan: Plan, certificate: Certificate, use_of_rows: str = "") -> None:
+        """Compile a plan with its thresholds, and warn if no row may leave early."""
         self.certificate_, self.plan_ = certificate, plan
         ranges = FeatureRanges.of(model, checked_rule(self))
         self._predictor = Predictor(model, plan, by_proof=self.risk == 0, ranges=ranges)
         if self.certificate_.status in ("too few rows", "too many disagreements"):
             few = self.certificate_.status == "too few rows"
-            warnings.warn(f"{self.certificate_}{aside if few else ''}", UserWarning, stacklevel=3)
+            warnings.warn(f"{self.certificate_}{use_of_rows if few else ''}", UserWarning, stacklevel=3)
 
     # ---- prediction ------------------------------------------------------------------------------------------------
 
@@ -419,79 +419,6 @@ class EarlyExitClassifier(FullScores, MetaEstimatorMixin, ClassifierMixin, BaseE
         True
         """
         return answer_records(self, self._ready(), records, budget, return_cost)  # type: ignore[no-any-return]
-
-    def stage_scores(self, X: Any) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
-        """Estimates of rows at every stage of the plan, and the stages at which the rows exit.
-
-        Returns
-        -------
-        scores : float64 ndarray of shape (n_rows, T + 1)
-            The estimate at each of the T early stages and the full score; with several outputs, their confidence.
-        stage : int32 ndarray of shape (n_rows,)
-            The stage at which the row exits; T stands for full evaluation.
-        """
-        predictor = self._ready()
-        try:
-            X = validate_rows(self, X)
-            return predictor.trace(X, effective_threads(self.n_jobs))
-        except (ValueError, TypeError) as error:
-            locate(error, X, predictor.model, names_of(self, predictor.model))
-            raise
-
-    def looks(self, X: Any) -> StageScores:
-        """Scores of rows at every stage of the plan, with the full model's answers.
-
-        They are the input of the calibrations of `wald.stopping`, together with ``plan_.boundary``.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_rows, n_features)
-
-        Returns
-        -------
-        StageScores
-
-        Examples
-        --------
-        >>> from sklearn.datasets import make_classification
-        >>> from sklearn.frozen import FrozenEstimator
-        >>> from sklearn.svm import SVC
-        >>> from wald import EarlyExitClassifier
-        >>> from wald.stopping import calibrate
-        >>> X, y = make_classification(6000, random_state=0)
-        >>> fast = EarlyExitClassifier(FrozenEstimator(SVC().fit(X[:500], y[:500])), risk=0.05, random_state=0)
-        >>> stage_scores = fast.fit(X[500:4000]).looks(X[4000:])
-        >>> calibrate(stage_scores, fast.plan_.boundary, delta=0.05, method="pac", protect="positive").q < 10
-        True
-        """
-        predictor = self._ready()
-        return seen_by(predictor.model, predictor.plan, self._read(X), effective_threads(self.n_jobs))
-
-    def trace(self, x: Any) -> Trace:
-        """Trace one row: score, thresholds and cost at every stage.
-
-        Parameters
-        ----------
-        x : array-like of shape (n_features,) or (1, n_features), or dict from feature name to value
-
-        Returns
-        -------
-        Trace
-        """
-        row = as_table(self, self._ready().model, x)
-        scores, stage = self.stage_scores(row)
-        low, high = self.plan_.thresholds()
-        return Trace(scores[0], low, high, self.plan_.stage_costs, int(stage[0]), self.predict(row)[0])
-
-    def _read(self, X: Any) -> Rows:
-        """Validate and preprocess rows; all values must be finite."""
-        model = self._ready().model
-        try:
-            X = validate_rows(self, X)
-            return Rows.of(model, X)
-        except (ValueError, TypeError) as error:
-            locate(error, X, model, names_of(self, model))
-            raise
 
     # ---- housekeeping ----------------------------------------------------------------------------------------------
 

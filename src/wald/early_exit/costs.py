@@ -59,7 +59,7 @@ class Costs:
             return request.cost
         if request.cost == "units" or len(recipe.terms) == 0:  # without stages there is nothing to time
             return CostModel.of_units(float(self._units.costs.sum()))
-        rows = np.asfortranarray(self._rows.seen) if request.columnar else self._rows.seen
+        rows = np.asfortranarray(self._rows.preprocessed) if request.columnar else self._rows.preprocessed
         n_terms, n_outputs = len(recipe.terms), terms.n_outputs
 
         def ladder(stage_terms: tuple[int, ...]) -> Callable[[], object]:

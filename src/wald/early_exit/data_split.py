@@ -22,7 +22,7 @@ from ..engine.rows import n_rows_of, take
 from ..models import AdditiveModel
 from ..utils.figures import thousands
 
-#: Numbers and shares of rows equal to support vectors up to which `warn_of_training_rows` does not warn.
+#: `warn_of_training_rows` ignores this number, or this share if it is more, of rows that equal support vectors.
 DUPLICATES, DUPLICATE_SHARE = 5, 0.005
 #: Share of the plan rows on which order and readouts are fitted; the others choose the stages.
 ORDER_SHARE = 0.75
@@ -152,10 +152,10 @@ def _count_of_share(share: float, n: int) -> int:
 def warn_of_training_rows(model: AdditiveModel, Z: Any, stacklevel: int = 3) -> None:
     """Warn if rows seem to be training rows, because too many of them equal support vectors.
 
-    The scores of training rows are more extreme than those of new rows. Rows with few distinct values equal each other,
-    and support vectors, by chance. The number of duplicates among the rows shows how often: if rows and training rows
-    are draws from one distribution, a pair of equal draws is divided between the two samples ``2 * n_training / n``
-    times as often as both fall among the n rows. Only a significant excess causes the warning.
+    The model is surer on training rows than on new ones. If features have few distinct values, new rows equal support
+    vectors by chance, too. The number of such matches is estimated from the pairs of equal rows among the n given rows:
+    if given and training rows are draws from one distribution, pairs of a given and a training row are
+    ``2 * n_training / n`` times as frequent. Only a significant excess causes the warning.
 
     Parameters
     ----------
@@ -166,18 +166,20 @@ def warn_of_training_rows(model: AdditiveModel, Z: Any, stacklevel: int = 3) -> 
         Stack level of the warning.
     """
     terms = model.terms
-    held = terms.training_rows()
+    training = terms.training_rows()
     n = n_rows_of(Z)
-    if held is None or n == 0:
+    if training is None or n == 0:
         return
-    known = set(_row_keys(held))
+    known = set(_row_keys(training))
     counts = Counter(_row_keys(terms.mapped(Z)))
     same = sum(count for key, count in counts.items() if key in known)
     unique_matches = sum(count == 1 and key in known for key, count in counts.items())
     pairs = sum(count == 2 for count in counts.values())
-    per_pair = 2.0 * _n_training(model, held.shape[0]) / n
+    per_pair = 2.0 * _n_training(model, training.shape[0]) / n
     expected = per_pair * pairs
-    deviation = per_pair * pairs**0.5 + expected**0.5  # of the expected number plus of the observed one
+    deviation = (
+        per_pair * pairs**0.5 + expected**0.5
+    )  # standard deviation of the expected number plus that of the observed number
     if unique_matches > expected + 3.0 * deviation + max(DUPLICATES, DUPLICATE_SHARE * n):
         warnings.warn(
             f"{thousands(same)} of {thousands(n)} rows equal support vectors of the model, more than equal rows among "

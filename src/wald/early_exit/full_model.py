@@ -38,7 +38,7 @@ class FullModel:
     ----------
     model : AdditiveModel
     cascade : Cascade
-        Any stages on the same model; it computes full scores and bounds of their errors.
+        A cascade of the same model, with any stages; it computes full scores and their error bounds.
     """
 
     def __init__(self, model: AdditiveModel, cascade: Cascade) -> None:
@@ -50,7 +50,7 @@ class FullModel:
         return codes_of(self.model, predict_wrapped(self.model, X))
 
     def at_ties(self, X: Any) -> Codes:
-        """Codes of rows whose labels depend on the wrapped model's rounding, for each row alone."""
+        """Codes of the own labels of rows that lie within rounding of a tie."""
         X = as_met(X)
         model = self.model
         # a model loaded from a file has no leaf and predicts by the engine
@@ -67,16 +67,16 @@ class FullModel:
             codes = model.decision.codes(self._products(rows).astype(np.float64))
         return codes[inverse]
 
-    def evaluated(self, seen: Any, raw: Any, n_threads: int) -> Codes:
+    def evaluated(self, preprocessed: Any, raw: Any, n_threads: int) -> Codes:
         """Codes of rows that the engine evaluates in full.
 
         Parameters
         ----------
-        seen : preprocessed rows
+        preprocessed : rows
         raw : the same rows before preprocessing
         n_threads : int
         """
-        codes, _ = self._cascade.predict(seen, 0, "full", n_threads)
+        codes, _ = self._cascade.predict(preprocessed, 0, "full", n_threads)
         unlabelled = np.flatnonzero(codes < 0)
         if len(unlabelled):
             codes[unlabelled] = self.at_ties(take(raw, unlabelled))
@@ -85,7 +85,7 @@ class FullModel:
     # ---- many rows of a linear model, by one matrix product --------------------------------------------------------
 
     def by_products(self, X: Any, n_threads: int) -> Codes | None:
-        """Codes of all rows by the wrapped model's own matrix product, and of tied rows for each row alone.
+        """Codes of all rows from one matrix product of the wrapped model; tied rows are labelled one by one.
 
         None if the model does not score by a matrix product, or if a value is not finite.
         """
@@ -123,9 +123,9 @@ def codes_of(model: AdditiveModel, labels: NDArray[Any]) -> Codes:
 def as_met(X: Any) -> Any:
     """Rows in the dtype that the wrapped model receives: float16 and extended precision become float64."""
     if isinstance(X, np.ndarray) or sparse.issparse(X):
-        return X.astype(np.float64) if _is_odd(X.dtype) else X
+        return X.astype(np.float64) if _becomes_float64(X.dtype) else X
     if nw.dependencies.is_pandas_dataframe(X):
-        odd = [c for c, dtype in enumerate(X.dtypes) if isinstance(dtype, np.dtype) and _is_odd(dtype)]
+        odd = [c for c, dtype in enumerate(X.dtypes) if isinstance(dtype, np.dtype) and _becomes_float64(dtype)]
         if odd:
             X = X.copy(deep=False)
             for c in odd:
@@ -133,7 +133,7 @@ def as_met(X: Any) -> Any:
     return X
 
 
-def _is_odd(dtype: np.dtype[Any]) -> bool:
+def _becomes_float64(dtype: np.dtype[Any]) -> bool:
     return dtype.kind == "f" and dtype.type not in (np.float32, np.float64)
 
 
@@ -162,7 +162,7 @@ def _own_scores(model: AdditiveModel, Z: Any) -> NDArray[np.floating[Any]]:
 
 
 def _products(model: AdditiveModel) -> Callable[[NDArray[Any]], NDArray[np.floating[Any]]] | None:
-    """Return a function for the wrapped model's scores of each row in a product with `COPIES` copies of the row.
+    """Return a function that scores each row by the wrapped model's product with `COPIES` copies of the row.
 
     None if the labels do not follow from such a product, or if stacked products round differently.
     """

@@ -47,7 +47,7 @@ def locate(error: Exception, X: Any, model: AdditiveModel | None, names: Any = N
                 f"{message}\nX must be a table of numbers. Got a list of {type(X[0]).__name__}: texts and dicts need a "
                 "vectorizer before the model, in a pipeline.",
             )
-        elif (found := _no_number(X)) is not None:
+        elif (found := _first_non_number(X)) is not None:
             row, column, value = found
             place = f"{_column(column, _names(X, names))} holds {value!r}, a {type(value).__name__}, in {word} {row}"
             error.args = (
@@ -154,7 +154,7 @@ def _is_infinite(value: Any) -> bool:
 # ---- values that are no numbers --------------------------------------------------------------------------------------
 
 
-def _no_number(X: Any) -> tuple[int, int, Any] | None:
+def _first_non_number(X: Any) -> tuple[int, int, Any] | None:
     """Row, column and value of the first non-numeric value, column by column."""
     if sparse.issparse(X):
         return None

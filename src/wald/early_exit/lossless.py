@@ -20,7 +20,7 @@ CHECKED_ROWS = 4096
 
 
 def remainders(model: AdditiveModel, recipe: Recipe, rule: Lossless) -> tuple[Floats, Floats, Floats]:
-    """Bounds of (full score - readout) at every stage, and of rounding; with several outputs, of pairwise margins."""
+    """Bounds of (full score - readout) at every stage, and of rounding; with several outputs, for margins of pairs."""
     terms = model.terms
     n = terms.n_terms
     low, high = terms.ranges(*_feature_ranges(model, rule))
@@ -31,7 +31,7 @@ def remainders(model: AdditiveModel, recipe: Recipe, rule: Lossless) -> tuple[Fl
         ends = np.stack([np.where(weights == 0, 0.0, weights * low), np.where(weights == 0, 0.0, weights * high)])
     least, most = ends.min(axis=0)[:, order], ends.max(axis=0)[:, order]
 
-    def unseen(values: Floats) -> Floats:
+    def sum_of_unseen(values: Floats) -> Floats:
         suffix = np.concatenate([np.cumsum(values[:, ::-1], axis=1)[:, ::-1], np.zeros((len(values), 1))], axis=1)
         return suffix[:, recipe.stage_terms]
 
@@ -40,8 +40,8 @@ def remainders(model: AdditiveModel, recipe: Recipe, rule: Lossless) -> tuple[Fl
         if recipe.readouts
         else np.zeros((len(margins), 0))
     )
-    below = (unseen(least) - imputed).min(axis=0)
-    above = (unseen(most) - imputed).max(axis=0)
+    below = (sum_of_unseen(least) - imputed).min(axis=0)
+    above = (sum_of_unseen(most) - imputed).max(axis=0)
     if model.decision.n_outputs > 1:
         below, above = np.minimum(below, -above), np.maximum(above, -below)
     rounding = terms.rounding(low, high, model.working_precision(np.float32))

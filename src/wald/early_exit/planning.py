@@ -11,7 +11,7 @@ from scipy import sparse
 from ..engine import Packed
 from ..models import NO_SURROGATES, AdditiveModel, Units
 from ..models.terms import Precision
-from ..plan import CostModel, Plan, Problem, Recipe, Sight, build_plan
+from ..plan import CostModel, Evaluation, Plan, Problem, Recipe, build_plan
 from ..plan.moments import Floats
 from ..stopping import Boundary, Budget, Lossless, StageScores, Walk
 from .costs import LINE, Costs
@@ -53,32 +53,34 @@ def make_plan(model: AdditiveModel, order: Rows, validation: Rows, request: Requ
     )
     terms, working = model.terms, model.working_precision
     whole = terms.pack(NO_TERMS)
-    scores, _ = whole.scores(order.seen, working, n_threads)
+    scores, _ = whole.scores(order.preprocessed, working, n_threads)
     largest = float(np.abs(scores).max(initial=0.0))
     if not largest <= LARGEST_SCORE:
         raise ValueError(
             f"The model's scores reach {largest:.1g} on these rows; beyond {LARGEST_SCORE:g} nothing can be planned. "
             "Scale the features, or the weights, before wrapping the model."
         )
-    validation_scores, _ = whole.scores(validation.seen, working, n_threads)
+    validation_scores, _ = whole.scores(validation.preprocessed, working, n_threads)
     validation_codes = full_codes(model, whole, validation, n_threads)
     units = _units(model, validation, request)
     precision = _precision(model, validation, request)
     costs = Costs(model, validation, units, precision, request)
 
-    def sight(recipe: Recipe) -> Sight:
+    def evaluate(recipe: Recipe) -> Evaluation:
         packed = terms.pack(recipe.terms, recipe.surrogates, precision)
         cascade = without_exits(model, packed, recipe.stage_terms, recipe.readouts)
-        seen = stage_scores(cascade.trace(validation.seen, n_threads), validation_codes)
-        walk = _walk(model, recipe, seen, validation_scores, request)
-        return Sight(walk, "float32" if seen.dtype == np.float32 else "float64", costs.cost_model(recipe, packed))
+        traced = stage_scores(cascade.trace(validation.preprocessed, n_threads), validation_codes)
+        walk = _walk(model, recipe, traced, validation_scores, request)
+        return Evaluation(
+            walk, "float32" if traced.dtype == np.float32 else "float64", costs.cost_model(recipe, packed)
+        )
 
     block = terms.block_length(precision)
     return build_plan(
         Problem(
             terms=terms,
             units=units,
-            order_rows=order.seen,
+            order_rows=order.preprocessed,
             scores=scores,
             confidence=np.abs(_confidence(model, scores)),
             order=request.order,
@@ -88,8 +90,8 @@ def make_plan(model: AdditiveModel, order: Rows, validation: Rows, request: Requ
             protect=request.protect,
             block=block,
             stages_at_blocks=block > 1 and request.cost == "time",
-            surrogates=terms.surrogates(order.seen, scores, model.decision.n_classes),
-            sight=sight,
+            surrogates=terms.surrogates(order.preprocessed, scores, model.decision.n_classes),
+            evaluate=evaluate,
             rng=request.rng,
             extra_stages=(int(request.rule.k),) if isinstance(request.rule, Budget) else (),
             threshold=model.decision.threshold,
@@ -99,14 +101,16 @@ def make_plan(model: AdditiveModel, order: Rows, validation: Rows, request: Requ
 
 def full_codes(model: AdditiveModel, packed: Packed, rows: Rows, n_threads: int) -> NDArray[np.int32]:
     """Reference labels as codes: the wrapped model's own."""
-    return FullModel(model, without_exits(model, packed, NO_TERMS, ())).evaluated(rows.seen, rows.raw, n_threads)
+    return FullModel(model, without_exits(model, packed, NO_TERMS, ())).evaluated(
+        rows.preprocessed, rows.raw, n_threads
+    )
 
 
-def cannot_pay(model: AdditiveModel, rows: Rows, request: Request) -> bool:
+def cannot_save_time(model: AdditiveModel, rows: Rows, request: Request) -> bool:
     """Whether no plan would be faster than the model itself, because the rows are sparse.
 
     A plan must search the non-zeros of a row for the features of each stage, whereas a linear model multiplies each
-    non-zero once. A plan could save units, yet take many times as long, so it is made only for features with costs.
+    non-zero once. A plan saves units but takes many times as long, so it is made only for features with costs.
 
     Parameters
     ----------
@@ -114,7 +118,7 @@ def cannot_pay(model: AdditiveModel, rows: Rows, request: Request) -> bool:
     rows : Rows
     request : Request
     """
-    if model.terms.plans_sparse_rows or not sparse.issparse(rows.seen) or request.rule.lossless:
+    if model.terms.plans_sparse_rows or not sparse.issparse(rows.preprocessed) or request.rule.lossless:
         return False
     if request.feature_costs is not None or request.feature_groups is not None:
         return False
@@ -150,7 +154,7 @@ def _confidence(model: AdditiveModel, scores: Floats) -> Floats:
 
 def _precision(model: AdditiveModel, rows: Rows, request: Request) -> Precision:
     """Choose float32, unless its rounding may change too many labels, or exits must be lossless."""
-    X = rows.seen
+    X = rows.preprocessed
     if "float32" not in model.terms.precisions or request.rule.lossless:
         return "float64"
     if isinstance(X, np.ndarray) and X.size and np.abs(X).max() > LARGEST_SINGLE:
@@ -174,29 +178,29 @@ def _units(model: AdditiveModel, rows: Rows, request: Request) -> Units:
             "feature_costs and feature_groups refer to raw columns, which the pipeline transforms before the model."
         )
     run = 1
-    dense = not sparse.issparse(rows.seen)
+    dense = not sparse.issparse(rows.preprocessed)
     if by_column and request.cost == "time" and not request.columnar and dense and not request.rule.lossless:
-        run = max(1, LINE // rows.seen.itemsize)
+        run = max(1, LINE // rows.preprocessed.itemsize)
     return terms.units(request.names, request.feature_groups, request.feature_costs, run)
 
 
-def _walk(model: AdditiveModel, recipe: Recipe, seen: StageScores, scores: Floats, request: Request) -> Walk:
+def _walk(model: AdditiveModel, recipe: Recipe, traced: StageScores, scores: Floats, request: Request) -> Walk:
     """The walk of the validation rows, for the rule."""
     partial = request.rule.readout == "partial"
     imputed = low = high = slack = None
-    binary = seen.scores is not None
+    binary = traced.scores is not None
     if partial and binary:
         imputed = np.array([r.bias[0] for r in recipe.readouts]) - model.terms.intercept[0]
     if isinstance(request.rule, Lossless):
         low, high, slack = remainders(model, recipe, request.rule)
     return Walk(
-        full=seen.full,
+        full=traced.full,
         full_scores=scores,
         stages=recipe.stages,
         stage_costs=recipe.stage_costs,
-        scores=None if seen.scores is None else seen.scores.astype(np.float64),
-        codes=seen.codes,
-        confidence=None if seen.confidence is None else seen.confidence.astype(np.float64),
+        scores=None if traced.scores is None else traced.scores.astype(np.float64),
+        codes=traced.codes,
+        confidence=None if traced.confidence is None else traced.confidence.astype(np.float64),
         full_confidence=None if binary else _confidence(model, scores),
         threshold=model.decision.threshold if binary else 0.0,
         intercept=float(model.terms.intercept[0]),

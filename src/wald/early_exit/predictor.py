@@ -117,7 +117,7 @@ class Predictor:
     def _everything(self, X: Any, n_threads: int) -> Codes | None:
         """Codes of fully evaluated rows from the wrapped model; None if the engine should evaluate them."""
         if sparse.issparse(X) and self.model.centres and self.model.preprocessing is None:
-            return self._full.predict(X)  # its steps do not centre sparse rows, or refuse them
+            return self._full.predict(X)  # its steps leave sparse rows uncentred, or refuse them
         if n_rows_of(X) <= FEW_ROWS and self.model.preprocessing is None:
             return None
         if self._at_end == "pending":

@@ -15,10 +15,10 @@ from .costs import predict_time
 from .lossless import FeatureRanges
 from .predictor import Predictor
 
-#: A plan with an estimated speed of more than so many times the model's is not timed.
+#: A plan is not timed if it is estimated to be more than this many times as fast as the model.
 CLEAR = 5.0
-#: Times are measured while the machine may be busy with other work. A timed plan must take less than the first share of
-#: the model's time, and the estimate for an untimed plan must be below the second, as it may be wrong by half.
+#: A timed plan must take less than the first share of the model's time, because a busy machine disturbs the times. The
+#: estimated time of an untimed plan must be below the second share, because the estimate may be wrong by half.
 TIMED, UNTIMED = 0.6, 0.45
 
 
@@ -51,9 +51,8 @@ def kept_if_faster(
         return certificate, plan
     costs = plan.cost_model
     expected = expected_cost(model, plan, promise)
-    clear = (
-        model.preprocessing is None and CLEAR * expected < costs.full
-    )  # times of plan and model include preprocessing
+    # preprocessing takes the same time in both, so that no plan is many times as fast
+    clear = model.preprocessing is None and CLEAR * expected < costs.full
     if plan.evaluate_all or clear:
         return certificate, replace(plan, cost_model=replace(costs, margin=UNTIMED))
     predictor = Predictor(model, plan, promise.rule.lossless, ranges=FeatureRanges.of(model, promise.rule))

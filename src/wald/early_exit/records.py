@@ -58,7 +58,7 @@ def read_row(owner: Any, model: AdditiveModel, x: Any) -> tuple[Any, bool]:
     if record is not None and (record is x or names_of(owner, model) is not None):
         if not takes_raw(owner, model):
             rows = read_records(owner, model, [record], lambda _: "x")
-            # Rows without a proof go to the wrapped model, which expects its feature names.
+            # undecided rows go to the wrapped model, which expects its feature names
             by_name = not isinstance(rows, np.ndarray) or (owner.risk == 0 and model.feature_names_in is not None)
             return (as_frame(owner, model, rows), True) if by_name else (rows[0], False)
         return [x], True
@@ -66,9 +66,8 @@ def read_row(owner: Any, model: AdditiveModel, x: Any) -> tuple[Any, bool]:
         return ([x], True) if isinstance(x, str | bytes | list | tuple) else (x, False)
     values = _values(x, n_features(owner, model))
     if model.preprocessing is not None and model.feature_names_in is not None and values is not x:
-        given = (
-            x if isinstance(x, list | tuple) else values.tolist()
-        )  # an array of strings and numbers would hold strings only
+        # an array of strings and numbers would hold strings only
+        given = x if isinstance(x, list | tuple) else values.tolist()
         named = dict(zip(names_of(owner, model) or (), given, strict=True))
         return read_records(owner, model, [named], lambda _: "x"), True
     if model.preprocessing is None and values.dtype not in NATIVE:

@@ -63,7 +63,7 @@ class Request:
 def without_exits(
     model: AdditiveModel, packed: Packed, stage_terms: NDArray[np.int64], readouts: Sequence[Readout]
 ) -> Cascade:
-    """Put stages without exits on packed terms."""
+    """Build a cascade on packed terms from which no row exits early."""
     never = np.full(len(stage_terms), np.inf)
     return packed.cascade(model, stage_terms, readouts, -never, never)
 

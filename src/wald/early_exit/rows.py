@@ -24,29 +24,29 @@ class Rows:
     ----------
     raw : array-like, sparse matrix or data frame of shape (n_rows, n_columns)
         Rows for the wrapped estimator.
-    seen : array or CSR of shape (n_rows, n_features)
+    preprocessed : array or CSR of shape (n_rows, n_features)
         Rows for the terms, after the steps of a pipeline that are not folded into the terms.
     groups : ndarray of shape (n_rows,) or None, default=None
     """
 
     raw: Any
-    seen: Any
+    preprocessed: Any
     groups: NDArray[Any] | None = None
 
     @classmethod
     def of(cls, model: AdditiveModel, X: Any, groups: ArrayLike | None = None) -> Rows:
         """Preprocess rows for a model; raises ValueError if a preprocessed value is not finite."""
-        seen = to_array(preprocessed(model, X))
-        check_finite(model, seen)
-        return cls(X, seen, None if groups is None else np.asarray(groups))
+        Z = to_array(preprocessed(model, X))
+        check_finite(model, Z)
+        return cls(X, Z, None if groups is None else np.asarray(groups))
 
     def __len__(self) -> int:
-        return int(self.seen.shape[0])
+        return int(self.preprocessed.shape[0])
 
     def take(self, indices: NDArray[np.intp]) -> Rows:
         """Some rows, in this order."""
         groups = None if self.groups is None else self.groups[indices]
-        return Rows(take(self.raw, indices), self.seen[indices], groups)
+        return Rows(take(self.raw, indices), self.preprocessed[indices], groups)
 
     def first(self, n: int) -> Rows:
         """The first n rows."""

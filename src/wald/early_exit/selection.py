@@ -13,10 +13,10 @@ from ..models import AdditiveModel
 from ..plan import CostModel, Plan, shares_reached
 from ..stopping import Certificate, StageScores
 from ..stopping.core.binomial import most_disagreements, shared_confidence
-from .certification import Promise, certificate_scores, certified, evaluating_everything, rare_classes, seen_by
+from .certification import Promise, certificate_scores, certified, evaluating_everything, rare_classes, scores_at_stages
 from .costs import n_timed
 from .data_split import Split
-from .planning import cannot_pay, make_plan, plan_without_stages
+from .planning import cannot_save_time, make_plan, plan_without_stages
 from .racing import kept_if_faster
 from .request import Request
 from .rows import Rows
@@ -67,8 +67,8 @@ def plan_and_certify(
     """
     first = draw()
     n_independent = len(first.certificate if rows.groups is None else np.unique(rows.groups[first.certificate]))
-    promise = replace(promise, n_splits=_number(n_splits, promise, n_independent, model))
-    if promise.risk is not None and cannot_pay(model, rows, request):
+    promise = replace(promise, n_splits=_n_splits(n_splits, promise, n_independent, model))
+    if promise.risk is not None and cannot_save_time(model, rows, request):
         return _everything(model, first, rows, request, promise)
     splits = chain([first], (draw() for _ in range(promise.n_splits - 1)))
     outcomes = (
@@ -86,7 +86,7 @@ def plan_and_certify(
         )
         kept = replace(kept, plan=plan, certificate=certificate)
     for warning in kept.caught:
-        warnings.warn(warning.message, stacklevel=3)  # of the call of fit
+        warnings.warn(warning.message, stacklevel=3)  # points at the call of fit
     if kept.rare is not None and kept.certificate.status == "certified":
         warnings.warn(kept.rare, UserWarning, stacklevel=3)
     return kept
@@ -102,7 +102,7 @@ def _everything(model: AdditiveModel, split: Split, rows: Rows, request: Request
     """Return the outcome of evaluating everything, without planning."""
     _require_rows(split)
     plan = plan_without_stages(model)
-    validation = seen_by(model, plan, rows.take(split.validation), request.n_threads)
+    validation = scores_at_stages(model, plan, rows.take(split.validation), request.n_threads)
     reason = "evaluating everything is not slower"
     certificate, plan = evaluating_everything(plan, validation, promise, reason)
     return Outcome(plan, validation, certificate, 0.0, split, [], None)
@@ -122,13 +122,13 @@ def _outcome(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         plan = make_plan(model, rows.take(split.order), validation_rows, request)
-    validation = seen_by(model, plan, validation_rows, request.n_threads)
+    validation = scores_at_stages(model, plan, validation_rows, request.n_threads)
     report("certifying", PLANNED)
     certificate_rows = rows.take(split.certificate)
-    seen = certificate_scores(model, plan, certificate_rows, promise, request.n_threads)
-    certificate, plan = certified(model, plan, validation, seen, certificate_rows.groups, promise)
-    cost = 0.0 if promise.n_splits == 1 else _cost(plan, seen, request, model.terms.n_outputs)
-    return Outcome(plan, validation, certificate, cost, split, caught, rare_classes(model, certificate, plan, seen))
+    scores = certificate_scores(model, plan, certificate_rows, promise, request.n_threads)
+    certificate, plan = certified(model, plan, validation, scores, certificate_rows.groups, promise)
+    cost = 0.0 if promise.n_splits == 1 else _cost(plan, scores, request, model.terms.n_outputs)
+    return Outcome(plan, validation, certificate, cost, split, caught, rare_classes(model, certificate, plan, scores))
 
 
 def _require_rows(split: Split) -> None:
@@ -149,7 +149,7 @@ def certificate_share(fraction: float | str, model: AdditiveModel) -> float:
     return model.terms.certificate_share
 
 
-def _number(n_splits: int | str, promise: Promise, n_certificate: int, model: AdditiveModel) -> int:
+def _n_splits(n_splits: int | str, promise: Promise, n_certificate: int, model: AdditiveModel) -> int:
     """Number of splits: "auto" is the largest that costs no allowed disagreement.
 
     Models with more than two `most_splits` also use them if even two splits would cost the only allowed disagreement.

@@ -55,7 +55,7 @@ def validate_rows(owner: Any, X: Any) -> Any:
         X = _as_table(X)  # raises
     model: AdditiveModel = owner._predictor.model
     if is_frame(X):
-        if _judges_names(model):
+        if _checks_names(model):
             if n_rows_of(X) > 0:
                 model.estimator.predict(take(X, np.arange(1)))  # raises the estimator's own error for wrong columns
             return X
@@ -69,7 +69,7 @@ def validate_rows(owner: Any, X: Any) -> Any:
     return X
 
 
-def _judges_names(model: AdditiveModel) -> bool:
+def _checks_names(model: AdditiveModel) -> bool:
     """Whether the wrapped model itself checks or selects columns by name.
 
     Steps of scikit-learn that were fitted on arrays check the number of columns and read them by position, so the names

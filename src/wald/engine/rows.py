@@ -56,7 +56,7 @@ def has_names(X: Any, names: NDArray[Any]) -> bool:
 
 @lru_cache(maxsize=16)
 def _pandas_index(names: tuple[Any, ...]) -> Any:
-    """Names as a pandas Index: comparing two is ten times as fast as converting one to a list."""
+    """Names as a pandas Index; two of them compare ten times as fast as one converts to a list."""
     return nw.dependencies.get_pandas().Index(names)
 
 

@@ -31,7 +31,7 @@ MOST_DEGREE: int = _core.LIMITS["degree"]
 MOST_FEATURES: int = _core.LIMITS["kernel_features"]
 #: Terms that the engine evaluates at a time: the lanes of the widest registers.
 LANES = {"float32": _core.LIMITS["lanes_float32"], "float64": _core.LIMITS["lanes_float64"]}
-#: Above this number of features, a machine trained on sparse rows keeps only those in some support vector.
+#: Above this number of features, a machine trained on sparse rows keeps only features of some support vector.
 SPARSE_FEATURES = 2048
 #: Largest size of packed support vectors.
 PACKED_BYTES = 8 << 30

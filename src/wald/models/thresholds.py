@@ -19,7 +19,7 @@ from .decision import Decision
 __all__ = ["Response", "Rule", "above_half", "at_least", "decision_from", "logistic", "other_at_least"]
 
 Floats = NDArray[np.float64]
-# Takes probabilities and a margin; returns whether the label is class 1 even if they are lower by the margin.
+# Takes probabilities and a margin; returns whether the label is class 1 even for probabilities lower by the margin.
 Rule = Callable[[Floats, float], NDArray[np.bool_]]
 
 
@@ -112,7 +112,7 @@ def other_at_least(level: float) -> Rule:
     callable
         ``not (1 - p >= level)``, with an absolute margin.
     """
-    # The difference is never negative, and 1 exactly below 2**-56, in float32 and in float64.
+    # 1 - p is never negative; below p = 2**-56 it is exactly 1, in float32 and in float64.
     return lambda p, margin: np.where(p < 2.0**-56, level > 1, (1 - p < level - margin) & (level > 0))
 
 

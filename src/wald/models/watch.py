@@ -40,8 +40,8 @@ class Watch:
     ----------
     attributes : iterable of (object, str)
         Owners and names of attributes. Arrays, also inside CSR matrices, are watched by identity and content,
-        numbers, strings and the steps of pipelines by value, everything else by identity. A name that does
-        not exist is watched for appearing.
+        numbers, strings and the steps of pipelines by value, everything else by identity. If an attribute
+        does not exist, its later appearance is a change.
     inside : iterable of Watch, default=()
         Watches whose attributes are included.
     """

@@ -119,7 +119,7 @@ def _only_calibrated(model: Any) -> Any:
 
 
 def fold_steps(steps: list[tuple[str, Any]], fold: bool = True) -> tuple[Any, ColumnMap | None, int, Attributes]:
-    """Fold the last steps of a pipeline into one map of the columns, as far back as possible.
+    """Fold as many of a pipeline's last steps as possible into one map of the columns.
 
     Parameters
     ----------

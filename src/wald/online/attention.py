@@ -99,11 +99,11 @@ def settings(owner: Any, n_features: int, csr: bool) -> dict[str, Any]:
 
 @cache
 def line_offset() -> int:
-    """Bytes between the start of a cache line and that of NumPy's big arrays.
+    """Bytes from the start of a cache line to the start of a large NumPy array.
 
     Runs of features are cut where the lines of such an array end. The offset is measured once, not for every array, so
-    that the same rows give the same model wherever they lie in memory. It is measured on an array so big that memory is
-    always mapped for it: the address of a smaller one depends on what the process has freed before.
+    that the same rows give the same model wherever they lie in memory. It is measured on an array so large that memory
+    is always mapped for it, because the address of a smaller one depends on what the process has freed before.
     """
     return int(np.empty(1 << 26, dtype=np.uint8).ctypes.data % 64)
 

@@ -62,9 +62,9 @@ class AttentiveBoosting(AttentiveClassifier):
     attention : {"conditional", "constant", "budgeted", "full"}, default="conditional"
         When to stop evaluating hypotheses for an example.
 
-        "conditional": when its full margin, as a regression on the votes seen predicts it, clears the margin that
-        calls for an update by `delta`'s quantile of the regression's error. The regression is fitted, for each class
-        and stage, on audited examples under the current weights, again whenever the updates have grown by a sixth.
+        "conditional": when a regression on the votes seen predicts a full margin that calls for no update, and that
+        clears the limit by `delta`'s quantile of the regression's error. The regression is fitted, for each class and
+        stage, on audited examples under the current weights, again whenever the number of updates has grown by a sixth.
         "constant": when the sum of the terms seen crosses the paper's constant `boundary`.
         "budgeted": after `budget` hypotheses, whatever they say: the rest is taken at its expected value. Only updates
         evaluate them all.

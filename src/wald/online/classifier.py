@@ -31,7 +31,8 @@ from .stop_error import StopError
 _WORD = (1 << 64) - 1
 #: With shrinking, the first epoch reads every row, and so does every fifth from then on.
 _FULL_EPOCH_EVERY = 5
-#: Learners are copied before an epoch over this many rows or more; those with this few weights, before every epoch.
+#: A learner is copied before an epoch over at least `MANY_ROWS` rows, and before every epoch if it has at most
+#: `FEW_WEIGHTS` weights.
 MANY_ROWS, FEW_WEIGHTS = 256, 1024
 #: Numbers up to this have squares and sums that are finite in float32.
 TAME = 1e15

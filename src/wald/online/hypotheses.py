@@ -186,7 +186,7 @@ class Voters:
 
 
 class _Answers:
-    """Members' answers for some rows: index of a classifier's class, or -1 for an unknown class; a callable's value."""
+    """Members' answers for some rows: the index of a classifier's class (-1 if unknown), or a callable's value."""
 
     def __init__(self, voters: Voters, rows: Any) -> None:
         self.voters = voters

@@ -34,5 +34,5 @@ class Labels(NamedTuple):
 
     @property
     def shrinking(self) -> tuple[NDArray[np.uint8] | None, bool]:
-        """Inactive rows, and whether to skip them, as compiled learners take them."""
+        """Unchanged rows, and whether to skip them, as compiled learners take them."""
         return (self.unchanged, self.skips_unchanged)

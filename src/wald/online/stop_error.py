@@ -8,7 +8,7 @@ from typing import Literal
 from ..stopping.core.binomial import interval
 
 ErrorKind = Literal["joint", "posterior", "conditional"]
-#: Denominator of each error: its index in the counts (rows, stopped, update needed, stopped although needed), its name.
+#: Denominator of each error: its index in the counts (rows, stopped, update needed, both) and its name.
 _AMONG: dict[ErrorKind, tuple[int, str]] = {
     "joint": (0, "examples"),
     "posterior": (1, "stopped examples"),

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from .. import _core
 from ..engine.threads import effective_threads
 from ..structured import HOG, ChainClassifier, FeatureGroup
+from ..structured.chain_settings import check
 from . import values
 from .arrays import Arrays, Stock, require
 from .estimators import decode_plain, encode_plain
@@ -58,7 +59,7 @@ def decode_chain(header: Section, stock: Stock) -> ChainClassifier:
     require(raw is None or isinstance(raw, list), "header.groups should be null or a list")
     groups = None if raw is None else [_decode_group(group, stock, f"groups.{g}") for g, group in enumerate(raw)]
     chain = ChainClassifier(groups, **parameters)
-    chain._check()
+    check(chain)
     effective_threads(chain.n_jobs)
     checked = chain._groups()
     chain.classes_ = decode_labels(

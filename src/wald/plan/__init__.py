@@ -5,16 +5,16 @@ from __future__ import annotations
 from .cost import CostModel
 from .ladder import build_plan, shares_reached
 from .plan import Plan
-from .problem import Problem, Recipe, Sight
+from .problem import Evaluation, Problem, Recipe
 from .readout import Readout
 
 __all__ = [
     "CostModel",
+    "Evaluation",
     "Plan",
     "Problem",
     "Readout",
     "Recipe",
-    "Sight",
     "build_plan",
     "shares_reached",
 ]

@@ -14,7 +14,7 @@ from .. import _core
 from .moments import Floats
 from .order import Ints
 
-#: Rows stored by columns are read one by one once fewer than one in so many is active.
+#: The engine reads rows that are stored by columns one by one once fewer than one row in `SPARSE` is active.
 SPARSE: int = _core.LIMITS["sparse_share"]
 
 
@@ -40,7 +40,7 @@ class CostModel:
         A plan is used if its expected cost is below this share of ``full``.
     rows_per_line : int, default=1
         Number of neighbouring rows whose values of a unit are read from memory together, as in a cache line of a
-        column; all of them cost as long as one of them is active. Above 1, late stages of the rule "ladder" are bolder.
+        column. All of them cost while one of them is active. Above 1, the rule "ladder" is bolder at late stages.
     by_columns : bool, default=False
         Whether the engine evaluates many rows column by column. Then a stage costs for all rows while more than one row
         in ``SPARSE`` is active; after that, each active row costs ``readout`` for every new term in every later
@@ -98,17 +98,17 @@ class CostModel:
     def rounded(self) -> CostModel:
         """Round to powers of 2^(1/4), so that small changes in measured times do not change the plan."""
 
-        def near(value: float) -> float:
+        def to_power(value: float) -> float:
             return 2.0 ** (round(4 * math.log2(value)) / 4) if value > 0 else 0.0
 
         return replace(
             self,
-            row=near(self.row),
-            unit=near(self.unit),
-            readout=near(self.readout),
-            stage=near(self.stage),
-            full=near(self.full),
-            finish=None if self.finish is None else near(self.finish),
+            row=to_power(self.row),
+            unit=to_power(self.unit),
+            readout=to_power(self.readout),
+            stage=to_power(self.stage),
+            full=to_power(self.full),
+            finish=None if self.finish is None else to_power(self.finish),
         )
 
     def expected(self, stage_terms: Ints, stage_costs: Floats, reached: Floats, n_outputs: int) -> float:

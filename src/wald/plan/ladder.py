@@ -22,10 +22,10 @@ from ..stopping.core.fixed_sequence import fixed_sequence
 from .cost import CostModel, thinned
 from .moments import Floats
 from .plan import Plan
-from .problem import Problem, Recipe, Sight
-from .recipes import goes_to_the_end, recipes
+from .problem import Evaluation, Problem, Recipe
+from .recipes import orders_all_units, recipes
 
-#: Where rows share cache lines, the ladder's scales fall by this power of the depth.
+#: Where rows share cache lines, the ladder divides the scale of a stage by this power of its number of terms.
 LATE_BOLDNESS = 0.15
 
 
@@ -37,18 +37,20 @@ def build_plan(problem: Problem) -> Plan:
     best: tuple[float, Plan] | None = None
     caught: list[warnings.WarningMessage] = []
     for recipe in recipes(problem):
-        sight = problem.sight(recipe)
-        for keep in _ladders(recipe, sight.cost_model, problem):
-            candidate, walk = recipe.subset(keep), sight.walk.subset(keep)
+        evaluation = problem.evaluate(recipe)
+        for keep in _ladders(recipe, evaluation.cost_model, problem):
+            candidate, walk = recipe.subset(keep), evaluation.walk.subset(keep)
             with warnings.catch_warnings(record=True) as warned:
                 warnings.simplefilter("always")
-                boundary = _boundary(walk, candidate, sight.cost_model, problem)
-            reached = _reached_on_validation_rows(walk.stage_scores.astype(sight.dtype), boundary, problem, sight.dtype)
-            expected = sight.cost_model.expected(
+                boundary = _boundary(walk, candidate, evaluation.cost_model, problem)
+            reached = _reached_on_validation_rows(
+                walk.stage_scores.astype(evaluation.dtype), boundary, problem, evaluation.dtype
+            )
+            expected = evaluation.cost_model.expected(
                 candidate.stage_terms, candidate.stage_costs, reached, problem.terms.n_outputs
             )
             if best is None or expected < best[0]:
-                best, caught = (expected, _plan(candidate, boundary, reached, sight)), warned
+                best, caught = (expected, _plan(candidate, boundary, reached, evaluation)), warned
     assert best is not None
     for warning in caught:
         warnings.warn(warning.message, stacklevel=2)
@@ -96,7 +98,7 @@ def shares_reached(seen: StageScores, boundary: Boundary, q: float, dtype: Preci
     return 1.0 - np.concatenate([[0], np.cumsum(left)[:-1]]) / max(1, seen.n_rows)
 
 
-def _plan(recipe: Recipe, boundary: Boundary, reached: Floats, sight: Sight) -> Plan:
+def _plan(recipe: Recipe, boundary: Boundary, reached: Floats, evaluation: Evaluation) -> Plan:
     return Plan(
         order=recipe.order,
         terms=recipe.terms,
@@ -108,9 +110,9 @@ def _plan(recipe: Recipe, boundary: Boundary, reached: Floats, sight: Sight) -> 
         q=np.inf,
         reached=reached,
         surrogates=recipe.surrogates,
-        precision=sight.dtype,
+        precision=evaluation.dtype,
         evaluate_all=False,
-        cost_model=sight.cost_model,
+        cost_model=evaluation.cost_model,
     )
 
 
@@ -126,7 +128,7 @@ def _ladders(recipe: Recipe, cost_model: CostModel, problem: Problem) -> list[li
     for ratio in (1.3, 1.45, 1.9):
         for first in (0, 2, 3, 6, *late):
             ladder = thinned(stages, ratio, first * problem.block)
-            if goes_to_the_end(problem):
+            if orders_all_units(problem):
                 ladder = sorted({*ladder, stages[-1]})
             if ladder and ladder not in candidates:
                 candidates.append(ladder)

@@ -11,7 +11,7 @@ from .moments import Floats, Moments
 
 Ints = NDArray[np.int64]
 
-#: A residual variance below this share of the initial one is rounding, and is no pivot.
+#: A residual variance below this share of the initial one is rounding error, and is not used as a pivot.
 _FLOOR = 1e-7
 
 

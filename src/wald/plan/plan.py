@@ -78,7 +78,7 @@ class Plan:
         return self.boundary.thresholds(self.q, self.precision)
 
     def at(self, q: float, reached: Floats, evaluate_all: bool) -> Plan:
-        """Give the same plan with other thresholds."""
+        """Return the plan with other thresholds."""
         return replace(self, q=q, reached=reached, evaluate_all=evaluate_all)
 
     def affordable(self, budget: float) -> int:

@@ -46,7 +46,7 @@ class Recipe:
 
 
 @dataclass(frozen=True, eq=False)
-class Sight:
+class Evaluation:
     """The engine's scores of the validation rows at every stage of a recipe, as a walk, and their costs."""
 
     walk: Walk
@@ -79,9 +79,9 @@ class Problem:
     stages_at_blocks : bool
         Whether stages come after whole blocks only.
     surrogates : callable or None
-        From weights, and terms from best to worst, to surrogates and their values on the order rows (n, S).
-    sight : callable
-        From a recipe to its `Sight`: the engine's scores of the validation rows.
+        Takes weights of the order rows, and terms from best to worst; returns surrogates and their values (n, S).
+    evaluate : callable
+        Takes a recipe and returns its `Evaluation`.
     rng : Generator
     extra_stages : tuple of int
         Additional numbers of units after which a ladder may have a stage.
@@ -102,7 +102,7 @@ class Problem:
     block: int
     stages_at_blocks: bool
     surrogates: Callable[[Floats, Ints], tuple[Surrogates, Floats]] | None
-    sight: Callable[[Recipe], Sight]
+    evaluate: Callable[[Recipe], Evaluation]
     rng: np.random.Generator
     extra_stages: tuple[int, ...] = field(default=())
     threshold: float = 0.0

@@ -51,8 +51,9 @@ def regressed_readouts(
     order = np.asarray(order[:last])
     covariance = moments.terms[np.ix_(order, order)].copy()
     diagonal = np.diag(covariance).copy()
-    # A constant term gets a unit pivot and zero covariances, so that its weight is the entry of `outputs`. So does a
-    # kernel value that varies so little that its weight would overflow; features, of any unit, have no such limit.
+    # A constant term gets a unit pivot and zero covariances, so that its weight is the entry of `outputs`. A kernel
+    # value whose weight would overflow because it varies so little counts as constant. Features have no such limit,
+    # since their unit is arbitrary.
     least = LEAST_VARIANCE * moments.output_variance.max(initial=0.0) if still_weights is None else 0.0
     still = ~(diagonal > least)
     covariance[still, :] = 0.0

@@ -13,23 +13,23 @@ from ..stopping import Qwyc
 from .cost import geometric
 from .moments import Floats, Moments, boundary_weights, gather_moments, row_chunks
 from .order import Ints, greedy_order, sorted_order
-from .prior import with_own_rows
+from .prior import with_pseudo_rows
 from .problem import Problem, Recipe
 from .qwyc import qwyc_order, unit_sums
 from .readout import partial_readouts, regressed_readouts
 
 #: Largest number of candidate terms for early stages: those with the largest contributions.
 MAX_POOL = 6144
-#: For sparse rows, the largest number of candidate terms is so many times a row's mean number of non-zeros, or this
-#: number if it is larger.
+#: For sparse rows, the largest number of candidate terms is `SPARSE_POOL` times a row's mean number of non-zeros, or
+#: `LEAST_POOL` if that is larger.
 SPARSE_POOL, LEAST_POOL = 4, 64
 #: Bytes that term values of the order rows may take while moments are gathered.
 VALUE_BYTES = 1 << 30
-#: Up to this number of terms, orders without surrogates are tried in addition to the default, and also orders with
-#: equal weights of all rows if the model has no weights of its own.
+#: Up to this number of candidate terms, more orders are tried: those without surrogates and, if the model has no
+#: weights of its own, those with equal weights of all rows.
 SMALL = 3000
-#: Ladders of models with weights of their own go on to the last unit if there are at most so many units of one term
-#: each; other ladders end at half of the units.
+#: Largest number of units of one term each for which models with weights of their own order all units; other greedy
+#: orders have half of the units.
 WHOLE = 1024
 
 
@@ -38,21 +38,19 @@ def recipes(problem: Problem) -> Iterator[Recipe]:
     near = boundary_weights(problem.confidence)
     pool = _pool(problem)
     small = len(pool) <= SMALL
-    both = small and problem.readout == "regressed" and not problem.terms.own_weights
-    weightings = [near, np.ones_like(near)] if both else [near]
+    equal_too = small and problem.readout == "regressed" and not problem.terms.own_weights
+    weightings = [near, np.ones_like(near)] if equal_too else [near]
     values = problem.terms.values(problem.order_rows, pool)
     if isinstance(problem.order, str) and problem.order == "qwyc":
         problem = replace(problem, order=_qwyc_units(problem, values, pool))
     plain = _moments(values, np.empty((len(near), 0)), problem, weightings)
-    elaborate = problem.surrogates is not None and problem.readout == "regressed" and _is_greedy(problem)
-    for weights, moments in zip(weightings, plain, strict=True) if small or not elaborate else ():
-        drawn = (
-            with_own_rows(moments, problem.terms.coef[:, pool], values, weights)
-            if problem.terms.own_weights
-            else moments
-        )
+    uses_surrogates = problem.surrogates is not None and problem.readout == "regressed" and _is_greedy(problem)
+    for weights, moments in zip(weightings, plain, strict=True) if small or not uses_surrogates else ():
+        drawn = moments
+        if problem.terms.own_weights:
+            drawn = with_pseudo_rows(moments, problem.terms.coef[:, pool], values, weights)
         yield _recipe(problem, moments, drawn, pool, NO_SURROGATES)
-    if problem.surrogates is not None and elaborate:
+    if problem.surrogates is not None and uses_surrogates:
         costs = np.ones(len(pool))
         first = greedy_order(plain[0], list(np.arange(len(pool))[:, None]), costs, problem.terms.surrogate_candidates)
         surrogates, seen = problem.surrogates(near, pool[first])
@@ -109,7 +107,7 @@ def _recipe(problem: Problem, seen: Moments, drawn: Moments, pool: Ints, surroga
     members = [np.array([len(pool) + s]) for s in range(n_surrogates)] + [units[u] for u in known]
     costs = np.concatenate([np.ones(n_surrogates), problem.units.costs[known]])
     if _is_greedy(problem):
-        limit = len(known) if goes_to_the_end(problem) else max(1, len(problem.units.members) // 2)
+        limit = len(known) if orders_all_units(problem) else max(1, len(problem.units.members) // 2)
         chosen = greedy_order(drawn, members, costs, min(len(members), limit + n_surrogates), range(n_surrogates))
     else:
         chosen = _given_order(problem, seen, members, costs, known, pool)
@@ -141,8 +139,8 @@ def _recipe(problem: Problem, seen: Moments, drawn: Moments, pool: Ints, surroga
     )
 
 
-def goes_to_the_end(problem: Problem) -> bool:
-    """Whether greedy ladders go on to the last unit, and stop there."""
+def orders_all_units(problem: Problem) -> bool:
+    """Whether greedy orders have all units, and all of their ladders the last possible stage."""
     single = problem.terms.n_terms == len(problem.units.members) <= WHOLE
     return _is_greedy(problem) and problem.terms.own_weights and single
 
@@ -186,4 +184,4 @@ def _all_stages(problem: Problem, n_ordered: int, n_units: int) -> list[int]:
     last = min(n_ordered, n_units - 1)
     fine = geometric(problem.block, last, 1.19, problem.block) if problem.stages_at_blocks else geometric(1, last, 1.12)
     stages = {*fine, *(m for m in problem.extra_stages if 1 <= m <= last)}
-    return sorted({*stages, last} if goes_to_the_end(problem) and last > 0 else stages)
+    return sorted({*stages, last} if orders_all_units(problem) and last > 0 else stages)

@@ -111,9 +111,8 @@ def _fit(
     readout = 0.0
     if many > few:
         again = (twice_many - at_many) - (twice_few - at_few)
-        readout = min(
-            max(0.0, again / ((many - few) * n_outputs)), 0.3 * slope / n_outputs
-        )  # noise must not exhaust the slope
+        # at most 0.3 of the slope, so that noise cannot make the cost of a term negative
+        readout = min(max(0.0, again / ((many - few) * n_outputs)), 0.3 * slope / n_outputs)
     # the extra time of the same terms in single blocks, with a stage after each
     stage = (in_steps - at_few) / (n_steps - 1) if n_steps > 1 else twice_few - at_few
     return row, slope - readout * n_outputs, readout, max(0.0, stage - readout * n_outputs * few / 2)

@@ -14,6 +14,7 @@ from ..stopping.core.validation import require_fraction, require_option
 from .certificate import StructureCertificate
 from .certifying import certify_policy
 from .chain import ChainClassifier
+from .costs import given_costs, measured_costs
 from .features import LazyFeatures
 from .gaps import LOSSES, Loss
 from .per_part import checked_longest
@@ -340,45 +341,10 @@ class BudgetedPredictor(BaseEstimator):
     def _costs(self, X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Costs of the groups with the policy at work, and without."""
         if not isinstance(self.costs, str):
-            return self._checked_costs(), self._checked_costs()
+            costs = given_costs(self.model, self.costs)
+            return costs, costs
         require_option(type(self).__name__, "costs", self.costs, ("time",))
-        return self._measured(X)
-
-    def _checked_costs(self) -> NDArray[np.float64]:
-        names = list(self.model.group_names_)
-        costs: Any = self.model.group_costs_ if self.costs is None else self.costs
-        if isinstance(costs, dict):
-            if set(costs) != set(names):
-                raise ValueError(f"costs must have a cost for each of {names}. Got {sorted(costs)}.")
-            costs = [costs[name] for name in names]
-        try:
-            found = np.asarray(costs, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise TypeError(f"costs must be numbers, one for each of {names}. Got {costs!r}.") from error
-        if found.shape != (len(names),):
-            raise ValueError(f"costs must have one entry for each of {names}. Got shape {found.shape}.")
-        if not (np.isfinite(found).all() and (found[1:] > 0).all() and found[0] >= 0):
-            raise ValueError(
-                f"costs must be finite, those of costly groups positive. Got {found.tolist()} for {names}."
-            )
-        return found
-
-    def _measured(self, X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return costs in microseconds a part: with policy and all inferences in the first entry, and without them."""
-        session = self.model.open(X)
-        everything = session.state()
-        start, before = time.perf_counter(), float(np.asarray(session.seconds).sum())
-        session.decode(everything)
-        inference = time.perf_counter() - start - (float(np.asarray(session.seconds).sum()) - before)
-        each = 1e6 * np.asarray(session.seconds) / np.asarray(session.extracted)
-        n_examples = len(np.asarray(session.offsets)) - 1
-        first = self.policy.priority(session, everything & False, np.arange(n_examples))
-        runs = [acquire(self.policy, session, float(np.median(first))).seconds for _ in range(3)]
-        overhead = float(np.median([run["policy"] + run["inference"] for run in runs]))
-        alone, with_policy = each.copy(), each.copy()
-        alone[0] += 1e6 * inference / len(everything)
-        with_policy[0] += 1e6 * overhead / len(everything)
-        return with_policy, alone
+        return measured_costs(self.model, self.policy, X)
 
     def _checked_budget(self, costs: NDArray[np.float64]) -> float:
         cheap, full = float(costs[0]), float(costs.sum())

@@ -25,8 +25,8 @@ from .per_part import (
 
 Status = Literal["certified", "none"] | Failure
 
-_NOTHING: NDArray[np.float64] = np.empty(0)
-_NOBODY: NDArray[np.int64] = np.empty(0, dtype=np.int64)
+_NO_GAPS: NDArray[np.float64] = np.empty(0)
+_NO_LENGTHS: NDArray[np.int64] = np.empty(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,8 +34,8 @@ class StructureCertificate:
     """A promise about the parts of examples, with the sums behind it. Printed, it is one sentence.
 
     Certificates come from `certify_structures`. The risk, which was fixed before, holds with the stated confidence
-    whatever threshold was chosen. The sums are those at the chosen threshold, so that an interval made of them alone
-    would not.
+    whatever threshold was chosen. An interval computed from the sums alone would not hold, because they are
+    the sums at the chosen threshold.
 
     Attributes
     ----------
@@ -83,8 +83,8 @@ class StructureCertificate:
     confidence: float = 0.95
     threshold: float = -math.inf
     max_parts: int = 0
-    gaps: NDArray[np.float64] = field(default_factory=lambda: _NOTHING, repr=False)
-    n_parts: NDArray[np.int64] = field(default_factory=lambda: _NOBODY, repr=False)
+    gaps: NDArray[np.float64] = field(default_factory=lambda: _NO_GAPS, repr=False)
+    n_parts: NDArray[np.int64] = field(default_factory=lambda: _NO_LENGTHS, repr=False)
     reason: str = ""
     void: str | None = None
 
@@ -235,7 +235,7 @@ def certify_structures(
     found = fixed_sequence(steps, holds)
     if found.passed is None:
         status = failure_of(n, risk, confidence, longest)
-        cautious = found.failed[1] if found.failed is not None else _NOTHING
+        cautious = found.failed[1] if found.failed is not None else _NO_GAPS
         return StructureCertificate(status, loss, risk, confidence, -math.inf, longest, cautious, n)
     threshold, kept = found.passed
     return StructureCertificate("certified", loss, risk, confidence, threshold, longest, kept, n)

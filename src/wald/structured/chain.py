@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
-from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
@@ -16,14 +15,13 @@ from sklearn.utils.validation import check_is_fitted, check_random_state
 from .. import _core
 from ..engine.threads import effective_threads
 from ..utils.undo import all_or_nothing
+from .chain_learning import codes_of, learn_svm, order_of
+from .chain_settings import check
 from .extracted import MOST_KEPT, fingerprint
 from .features import LazyFeatures
 from .groups import FeatureGroup, checked_groups
 from .sequences import Sequences, given_as_lists, is_flat, labels_of, with_empty, without_empty
 from .session import ChainSession
-
-#: Copies of a sequence under fixed states that the structural SVM learns from: everything, nothing costly, random.
-COPIES = 3
 
 
 class ChainClassifier(BaseEstimator):
@@ -153,7 +151,7 @@ class ChainClassifier(BaseEstimator):
         ExtractionError
             If an extractor fails; the message names group and part.
         """
-        self._check()
+        check(self)
         sequences = Sequences.of(X, lengths)
         labels, features = labels_of(y, sequences), LazyFeatures(self._groups(), sequences)
         with all_or_nothing(self):
@@ -161,12 +159,13 @@ class ChainClassifier(BaseEstimator):
             self.forget_features()
             self.classes_ = np.unique(labels if classes is None else np.asarray(classes))
             self._as_lists = given_as_lists(y)
-            codes = _codes(labels, self.classes_)
+            codes = codes_of(labels, self.classes_)
             rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
             lesson = self._begin(features, codes, rng)
             self.n_iter_ = 0
             if self.learner == "svm":
-                self._fit_svm(lesson, sequences.n_sequences, rng)
+                svm, self.n_iter_, self.duality_gap_ = learn_svm(self, self._chain, lesson, sequences.n_sequences, rng)
+                self._keep(svm)
             else:
                 self._learner = _core.ChainPerceptron(self._chain)
                 for _ in range(self.max_iter):
@@ -198,7 +197,7 @@ class ChainClassifier(BaseEstimator):
         -----
         An object that was pickled goes on from the weights that it predicts with, and averages from there.
         """
-        self._check()
+        check(self)
         if self.learner != "perceptron":
             raise ValueError(
                 "partial_fit needs learner='perceptron': the structural SVM must see all sequences at once."
@@ -209,7 +208,7 @@ class ChainClassifier(BaseEstimator):
         if not started and classes is None:
             raise ValueError("The first call of partial_fit needs classes=, all labels there are.")
         known_classes = self.classes_ if started else np.unique(np.asarray(classes))
-        codes = _codes(labels, known_classes)
+        codes = codes_of(labels, known_classes)
         epoch = self.n_iter_ if started else 0
         rng = np.random.default_rng([check_random_state(self.random_state).randint(2**31 - 1), epoch])
         features = LazyFeatures(self._groups(), sequences, self._sizes if started else None)
@@ -244,20 +243,8 @@ class ChainClassifier(BaseEstimator):
         )
 
     def _epoch(self, lesson: _core.ChainLesson, n_sequences: int, rng: np.random.Generator) -> None:
-        self._learner.epoch(lesson, self._order(n_sequences, rng), self.n_iter_, float(self.margin))
+        self._learner.epoch(lesson, order_of(self, n_sequences, rng), self.n_iter_, float(self.margin))
         self.n_iter_ += 1
-
-    def _fit_svm(self, lesson: _core.ChainLesson, n_sequences: int, rng: np.random.Generator) -> None:
-        copies = COPIES if self.states == "random" and len(self._sizes) > 1 else 1
-        average = bool(self.average)
-        learner = _core.ChainFrankWolfe(self._chain, lesson, 1.0 / (self.C * n_sequences * copies), copies)
-        for epoch in range(1, self.max_iter + 1):
-            learner.epoch(self._order(n_sequences * copies, rng))
-            self.n_iter_ = epoch
-            if self.tol > 0 and epoch % 10 == 0 and learner.gap(average) < self.tol:
-                break
-        self.duality_gap_ = learner.gap(average)
-        self._keep(learner)
 
     def _keep(self, learner: _core.ChainPerceptron | _core.ChainFrankWolfe) -> None:
         chain = learner.averaged() if self.average else learner.current()
@@ -271,9 +258,6 @@ class ChainClassifier(BaseEstimator):
         some = np.arange(min(features.sequences.n_sequences, 200))
         typical = float(np.median(session.confidence(session.state(), some)))
         return 7.0 / typical if typical > 0 else 1.0
-
-    def _order(self, n: int, rng: np.random.Generator) -> NDArray[np.int64]:
-        return (rng.permutation(n) if self.shuffle else np.arange(n)).astype(np.int64)
 
     def predict(self, X: Any, *, state: ArrayLike | None = None, lengths: ArrayLike | None = None) -> list[Any]:
         """Labels of every sequence, by the best path (Viterbi).
@@ -417,22 +401,3 @@ class ChainClassifier(BaseEstimator):
 
     def _groups(self) -> tuple[FeatureGroup, ...]:
         return checked_groups((FeatureGroup("parts"),) if self.groups is None else self.groups)
-
-    def _check(self) -> None:
-        for name, options in (("learner", ("perceptron", "svm")), ("states", ("random", "full"))):
-            if getattr(self, name) not in options:
-                raise ValueError(f"{name} must be one of {options}. Got {getattr(self, name)!r}.")
-        if not isinstance(self.max_iter, Integral) or self.max_iter < 1:
-            raise ValueError(f"max_iter must be an integer of at least 1. Got {self.max_iter!r}.")
-        for name in ("margin", "tol"):
-            if not (isinstance(value := getattr(self, name), Real) and np.isfinite(value) and float(value) >= 0):
-                raise ValueError(f"{name} must be finite and not negative. Got {getattr(self, name)!r}.")
-        if not (isinstance(self.C, Real) and np.isfinite(self.C) and self.C > 0):
-            raise ValueError(f"C must be finite and positive. Got {self.C!r}.")
-
-
-def _codes(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int32]:
-    known = np.isin(labels, classes)
-    if not known.all():
-        raise ValueError(f"y holds {labels[~known][0]!r}, which is none of the classes {classes.tolist()!r}.")
-    return np.searchsorted(classes, labels).astype(np.int32)

@@ -110,12 +110,12 @@ class ChainSession:
 
     def decode(self, state: ArrayLike, examples: ArrayLike | None = None) -> NDArray[np.int32]:
         """Codes (n_parts,) of the best labelling under a state."""
-        bits, chosen = self._bought(state, examples)
+        bits, chosen = self._buy(state, examples)
         return self._chain.predict(self.features.stores, bits, self.offsets, chosen, self._cheap, self._n_threads)[0]
 
     def node_scores(self, state: ArrayLike, examples: ArrayLike | None = None) -> NDArray[np.float32]:
         """Scores (n_parts, n_classes) of labels, without those of pairs of neighbours."""
-        bits, chosen = self._bought(state, examples)
+        bits, chosen = self._buy(state, examples)
         return self._chain.scores(self.features.stores, bits, self.offsets, chosen, self._cheap, self._n_threads)
 
     def max_marginals(self, state: ArrayLike, examples: ArrayLike | None = None) -> NDArray[np.float32]:
@@ -157,7 +157,7 @@ class ChainSession:
         from the part's own scores without neighbours, the margin of the best label, its code, and how much less the
         best labelling's label scores.
         """
-        bits, chosen = self._bought(state, examples)
+        bits, chosen = self._buy(state, examples)
         if self._cheap is None and len(self._classes) <= _MOST_LABELS:
             self._cheap = self._cheap_scores()
         return self._chain.evidence(
@@ -176,9 +176,7 @@ class ChainSession:
         cuts = np.split(flat, self.offsets[1:-1] * k)
         return [path.reshape(k, -1) for path in cuts], scores
 
-    def _bought(
-        self, state: ArrayLike, examples: ArrayLike | None
-    ) -> tuple[NDArray[np.uint8], NDArray[np.int64] | None]:
+    def _buy(self, state: ArrayLike, examples: ArrayLike | None) -> tuple[NDArray[np.uint8], NDArray[np.int64] | None]:
         """Buy what a state needs for the requested sequences; return the state as bits, and these sequences."""
         state, chosen = self.state(state), self._chosen(examples)
         wanted = state

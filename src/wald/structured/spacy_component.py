@@ -21,7 +21,7 @@ from .conll import from_words
 from .parser import DependencyParser
 
 FILE = "parser.wald"
-#: The parser's parameters; ``single_root`` is none of them: to spaCy, a second root is a second sentence.
+#: The parser's parameters except ``single_root``: in spaCy, every sentence has one root.
 SETTINGS = {k: v for k, v in DependencyParser(random_state=0).get_params().items() if k != "single_root"}
 #: Characters that a treebank refuses within a form, but spaCy does not.
 _MARKS = {ord(mark): "\ufffd" for mark in "\0\t\n\r"}
@@ -284,7 +284,7 @@ def _fields(token: Token) -> tuple[str, str, str]:
 
 
 def _blank(doc: Doc) -> tuple[NDArray[np.int64], list[str]]:
-    """Heads and relations with which white space hangs on its neighbours; those of words are put over them."""
+    """Heads and relations that attach white space to the word before it; the caller overwrites those of words."""
     heads, relations = np.arange(len(doc)), ["dep"] * len(doc)
     for sentence in doc.sents:
         first = next((token.i for token in sentence if not token.is_space), sentence.start)

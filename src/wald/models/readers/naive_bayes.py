@@ -62,8 +62,8 @@ def read_naive_bayes(model: Any) -> tuple[LinearTerms, Decision]:
             "Fit it with alpha > 0, rows of every class, and a prior above 0 for each."
         )
     # A value is rounded once in its product, in at most n_features - 1 additions, and once when the prior is added: at
-    # most n_features + 1 times. Two more are a reserve; BernoulliNB's weights and intercepts, which are differences and
-    # sums of logarithms, have the same bits here as in the model.
+    # most n_features + 1 times; two more are a reserve. The weights and intercepts of BernoulliNB, differences and sums
+    # of logarithms, have the same bits here as in the model.
     return first_of_largest(coef, intercept, sizes, start, depth=coef.shape[1] + 3)
 
 

@@ -152,7 +152,7 @@ def betting_upper_bound(losses: npt.ArrayLike, confidence: float) -> float:
     if x.ndim != 1 or (x < 0.0).any():
         raise ValueError("The 'losses' of betting_upper_bound must be a 1-D array of numbers from 0 to 1.")
     level = 1.0 - confidence
-    return smallest_risk(lambda risk: bool(betting_p_value(x, risk, level=level) <= level), 1.0)
+    return bisect_for_risk(lambda risk: bool(betting_p_value(x, risk, level=level) <= level), 1.0)
 
 
 def largest_log_growth(losses: npt.NDArray[np.float64], risk: float) -> npt.NDArray[np.float64]:
@@ -160,7 +160,7 @@ def largest_log_growth(losses: npt.NDArray[np.float64], risk: float) -> npt.NDAr
     return np.log1p(_STAKE / (1.0 - risk) * (risk - losses))
 
 
-def smallest_risk(ruled_out: Callable[[float], bool], high: float) -> float:
+def bisect_for_risk(ruled_out: Callable[[float], bool], high: float) -> float:
     """Bisect for the smallest risk that is ruled out; 0 must not be ruled out, and `high` must be."""
     low = 0.0
     for _ in range(_BISECTIONS):

@@ -181,7 +181,7 @@ def allowed_mistakes(method: Method, n: int, delta: float, confidence: float) ->
     >>> [1000 - allowed_mistakes(method, 1000, 0.01, 0.95) for method in ("conformal", "pac")]
     [991, 996]
     """
-    if method in ("conformal", "crc"):  # (mistakes + 1) / (n + 1) <= delta: the fresh row counts as one
+    if method in ("conformal", "crc"):  # (mistakes + 1) / (n + 1) <= delta: the new row counts as a mistake
         most = allowed(delta, n + 1) - 1
         return most if most >= 0 else None
     level = 1.0 - confidence
@@ -212,11 +212,11 @@ def crossings(stage_scores: StageScores, boundary: Boundary) -> npt.NDArray[np.f
 
 
 def _scale(values: npt.NDArray[np.float64], k: int, protected: StageScores, boundary: Boundary) -> float:
-    """Take the k-th smallest crossing, or 0 if that is larger: the least scale at which only the rest may leave."""
+    """Return the k-th smallest crossing, at least 0: the least scale at which all but k rows may leave."""
     q = max(0.0, float(np.partition(values, k - 1)[k - 1])) if k > 0 else 0.0
     if not math.isfinite(q):
         return math.inf
-    # Thresholds are rounded, so q grows until the engine's own comparisons let no row too many leave.
+    # Thresholds are rounded, so q grows until no more rows leave by the engine's own comparisons.
     step = np.spacing(max(q, _largest_ratio(boundary)))
     while _n_leaving(protected, boundary, q) > len(values) - k:
         q, step = q + step, 2.0 * step
@@ -224,7 +224,7 @@ def _scale(values: npt.NDArray[np.float64], k: int, protected: StageScores, boun
 
 
 def _largest_ratio(boundary: Boundary) -> float:
-    """Largest ``|centre| / scale``: the magnitude that the rounding of q is relative to."""
+    """Largest ``|centre| / scale``; the rounding errors of q are relative to it."""
     ratios = [0.0]
     for center, scale in ((boundary.high_center, boundary.high_scale), (boundary.low_center, boundary.low_scale)):
         some = scale > 0.0

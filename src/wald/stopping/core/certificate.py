@@ -232,7 +232,7 @@ class Certificate:
                 worst = self.worst
                 risk = self._limit(self.risk_of(worst))
                 return (
-                    f"no early exit: {self._count(worst)}{self._aside()} differ at the most cautious q: "
+                    f"no early exit: {self._count(worst)}{self._note()} differ at the most cautious q: "
                     f"not {risk} with {self._level()} confidence"
                 )
 
@@ -260,7 +260,7 @@ class Certificate:
 
     def _counts(self) -> str:
         counted = self.strata if self.protect == "classes" else (self.worst,)
-        return f"{', '.join(map(self._count, counted))}{self._aside()}"
+        return f"{', '.join(map(self._count, counted))}{self._note()}"
 
     def _count(self, stratum: Stratum) -> str:
         return f"{thousands(stratum.n_disagreements)} of {thousands(stratum.n_rows)} {stratum.name}"
@@ -273,9 +273,9 @@ class Certificate:
         needed, given = thousands(self.needed_by(stratum)), thousands(stratum.n_rows)
         least = smallest_risk(stratum.n_rows, self.tested)
         backed = f"a risk of {percent_up(least)} at best" if least < 0.99 else "no risk below 99 %"
-        return f"{needed} certificate {stratum.name} needed, {given} given{self._aside()}, which can back {backed}"
+        return f"{needed} certificate {stratum.name} needed, {given} given{self._note()}, which can back {backed}"
 
-    def _aside(self) -> str:
+    def _note(self) -> str:
         which = {"too few rows": "in each of", "too many disagreements": "one of"}.get(self.status, "cheapest of")
         notes = ["one per group"] * self.grouped + [f"{which} {self.n_splits} splits"] * (self.n_splits > 1)
         return f" ({', '.join(notes)})" if notes else ""

@@ -16,7 +16,7 @@ from .fixed_sequence import fixed_sequence
 from .stage_scores import FloatArray, StageScores
 from .validation import require_fraction
 
-#: Masks over the rows, one for each part of them that a promise is about.
+#: Masks over the rows by the name of the stratum.
 Members = dict[str, npt.NDArray[np.bool_]]
 #: Number of scales in a grid; the chosen scale is on average half a step more cautious than necessary.
 N_STEPS = 1000

@@ -90,9 +90,9 @@ def certify_family(
     m = len(boundaries)
     if m == 0:
         raise ValueError("certify_family needs at least one candidate.")
-    seen = [stage_scores] * m if isinstance(stage_scores, StageScores) else list(stage_scores)
+    scores = [stage_scores] * m if isinstance(stage_scores, StageScores) else list(stage_scores)
     grids = [[1.0]] * m if q_grids is None else list(q_grids)
-    if len(seen) != m or len(grids) != m:
+    if len(scores) != m or len(grids) != m:
         raise ValueError(f"certify_family needs stage_scores and q_grids for each of the {m} candidates.")
     if correction == "fixed_sequence" and q_grids is not None:
         raise ValueError("certify_family takes q_grids with correction='bonferroni' only: certify walks one grid.")
@@ -109,7 +109,7 @@ def certify_family(
             classes=classes,
             random_state=random_state,
         )
-        for candidate, boundary, grid in zip(seen, boundaries, grids, strict=True)
+        for candidate, boundary, grid in zip(scores, boundaries, grids, strict=True)
     )
     certificates: list[Certificate] = []
     if correction == "bonferroni":

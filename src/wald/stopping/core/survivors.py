@@ -90,19 +90,19 @@ def loosest_pair(
     """Place the two thresholds, splitting the `budget` between the sides such that most of the `scores` leave."""
     ranked = np.sort(scores)
     n_high = np.arange(budget + 1)  # mistakes allowed on the high side; the low side has the rest
-    high = _ladder(wrong_high, budget)
-    low = -_ladder(-wrong_low, budget)[::-1]
+    high = _loosest_by_budget(wrong_high, budget)
+    low = -_loosest_by_budget(-wrong_low, budget)[::-1]
     leave = len(ranked) - np.searchsorted(ranked, high, side="right") + np.searchsorted(ranked, low, side="left")
     best = n_high[np.argmax(np.minimum(leave, len(ranked)))]
     return float(low[best]), float(high[best])
 
 
-def _ladder(wrong: Float64Array, budget: int) -> Float64Array:
+def _loosest_by_budget(wrong: Float64Array, budget: int) -> Float64Array:
     """`loosest` for the budgets 0 to `budget`, of shape (budget + 1,)."""
-    ladder = np.full(budget + 1, -np.inf)
+    thresholds = np.full(budget + 1, -np.inf)
     worst = np.sort(wrong)[::-1][: budget + 1]
-    ladder[: len(worst)] = worst
-    return ladder
+    thresholds[: len(worst)] = worst
+    return thresholds
 
 
 def reconciled(low: float, high: float, theta: float) -> tuple[float, float]:

@@ -127,5 +127,7 @@ class ErrorSpending:
                 if self.delta == 0.0:
                     return np.where(s < 1.0, 0.0, 1.0)
                 with np.errstate(divide="ignore"):
-                    z = special.ndtri(self.delta / 2.0) / np.sqrt(s)  # the lower point: small tails keep their digits
+                    z = special.ndtri(self.delta / 2.0) / np.sqrt(
+                        s
+                    )  # the lower quantile, because small tails keep their digits
                 return np.asarray(2.0 * special.ndtr(z) / self.delta, dtype=np.float64)

@@ -60,9 +60,9 @@ class AnytimePolicy(Policy):
     and then takes the step. Algorithm 2 as published buys one group more than the budget allows; this one stops before.
 
     Equation 8 has W(s) = max C - C(s). Here it is max(C0 - C(s), 0), where C0 is the value of the cheapest addition
-    that changes no answer. With C counted from the worst addition, a single addition that spoils an answer would give a
-    weight to all additions that change nothing, in sum more than any gain has, and the score would learn to distinguish
-    these.
+    that changes no answer. If C were counted from the worst addition, a single one that spoils an answer would give
+    weight to all additions that change nothing. Together they would outweigh any gain, and the score would learn to
+    rank them.
 
     Scores compare parts of the same example. This suffices for ``BudgetedPredictor(spend="each")``; with
     ``spend="mean"``, which has one threshold for all examples, other policies use the budget better.

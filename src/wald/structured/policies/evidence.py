@@ -1,4 +1,4 @@
-"""The features of a part that policies use: from the model, for it and its neighbours, and from what was bought."""
+"""Features of a part that policies use: from the model, for the part and its neighbours, and from what was bought."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from .crossfit import Fold, crossfit
 from .evidence import rows_of
 from .linear import weighted_svm
 from .segments import owner
-from .targets import Objective, Targets, lean, marked, parsimonious, trajectory
+from .targets import Objective, Targets, marked, parsimonious, trajectory, without_needless
 
 
 class OneShotPolicy(Policy):
@@ -27,8 +27,9 @@ class OneShotPolicy(Policy):
     tradeoff : float, default=0.3
         Wrong parts that one part with all costly groups is worth, when pseudo-labels are searched for.
     pseudo_label : {"trajectory", "parsimonious", "wrong", "differs"}, default="trajectory"
-        Labels of the classifier. "trajectory": the best state on the path of greedy additions, without what it does not
-        need. "parsimonious": the additions that pay alone. "wrong": the parts that are wrong with nothing bought.
+        Labels of the classifier. "trajectory": the best state on the path of greedy additions, less the groups that it
+        does not need. "parsimonious": the additions that alone lower the objective. "wrong": the parts that are wrong
+        with nothing bought.
         "differs", without labels: the parts whose answer is not the one with everything bought.
     features : {"complex", "simple"}, default="complex"
         Features of a part; simple ones need no inference.
@@ -60,9 +61,9 @@ class OneShotPolicy(Policy):
     equation 4: an example's pseudo-label has weight W, the same for all of its parts. The structural SVM over a graph
     without edges is a weighted SVM per part. With several groups, each has a classifier of its own.
 
-    Two things are this library's own. `lean` removes additions that turn out not to be needed from the state that the
-    trajectory finds, because the search breaks ties by position. And weights are balanced: few parts need a costly
-    group, and a classifier that finds only the clearest of them ranks the others badly, which larger budgets buy.
+    Two things are this library's own. `without_needless` removes additions from the state that the trajectory finds,
+    because the search breaks ties by position. And weights are balanced, because few parts need a costly group: a
+    classifier that finds only the clearest of them would rank the others badly, which larger budgets buy.
 
     Examples
     --------
@@ -155,7 +156,7 @@ class OneShotPolicy(Policy):
             return marked(fold, self.pseudo_label == "differs")
         objective = Objective(fold, float(self.tradeoff), prices)
         if self.pseudo_label == "trajectory":
-            return lean(objective, trajectory(objective, self.t_max))
+            return without_needless(objective, trajectory(objective, self.t_max))
         return parsimonious(objective, float(self.tau))
 
     def _weighted(self, name: str, wants: NDArray[np.bool_], weight: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -167,10 +168,12 @@ class OneShotPolicy(Policy):
         return np.asarray(weight * np.where(wants, class_weight, 1.0))
 
     def _check(self) -> None:
-        owner_ = type(self).__name__
-        require_option(owner_, "pseudo_label", self.pseudo_label, ("trajectory", "parsimonious", "wrong", "differs"))
-        require_option(owner_, "features", self.features, ("complex", "simple"))
-        require_positive(owner_, "C", self.C)
+        name_of_class = type(self).__name__
+        require_option(
+            name_of_class, "pseudo_label", self.pseudo_label, ("trajectory", "parsimonious", "wrong", "differs")
+        )
+        require_option(name_of_class, "features", self.features, ("complex", "simple"))
+        require_positive(name_of_class, "C", self.C)
         for name in ("tradeoff", "tau"):
             if not (np.isfinite(getattr(self, name)) and getattr(self, name) >= 0):
                 raise ValueError(f"{name} must be finite and not negative. Got {getattr(self, name)!r}.")
@@ -179,6 +182,6 @@ class OneShotPolicy(Policy):
         weights = self.class_weight.values() if isinstance(self.class_weight, Mapping) else [self.class_weight]
         for weight in weights:
             if isinstance(weight, str):
-                require_option(owner_, "class_weight", weight, ("balanced",))
+                require_option(name_of_class, "class_weight", weight, ("balanced",))
             else:
-                require_positive(owner_, "class_weight", weight)
+                require_positive(name_of_class, "class_weight", weight)

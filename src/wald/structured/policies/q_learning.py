@@ -123,13 +123,14 @@ class QLearningPolicy(Policy):
         value, rows = objective(state, everyone), rows_of(session, state, everyone, "complex")
         for _ in range(self.t_max):
             lacks = ~state
-            guess = np.where(rng.random(len(everyone)) < self.epsilon, 1.0, 0.0)
+            explores = rng.random(len(everyone)) < self.epsilon
             doubt = -np.asarray(session.confidence(state), dtype=np.float64)
             example = np.repeat(everyone, np.diff(offsets))
-            wish = np.where(guess[example] > 0, rng.random(len(doubt)), doubt)[:, None] + 1e-9 * rng.random(lacks.shape)
+            preference = np.where(explores[example], rng.random(len(doubt)), doubt)[:, None]
+            preference = preference + 1e-9 * rng.random(lacks.shape)  # breaks ties at random
             items = offsets * n_groups
-            first = (ranks(np.where(lacks, wish, -np.inf).ravel(), items) == 0).reshape(lacks.shape) & lacks
-            part, group = np.nonzero(first)  # the parts ascend: so do their examples
+            first = (ranks(np.where(lacks, preference, -np.inf).ravel(), items) == 0).reshape(lacks.shape) & lacks
+            part, group = np.nonzero(first)  # parts ascend, and so do their examples
             moved = example[part]
             taken = for_group(rows[part], group, n_groups)
             state[part, group] = True

@@ -130,7 +130,7 @@ def marked(fold: Fold, differs: bool) -> Targets:
     return Targets(np.repeat(wanted[:, None], nothing.shape[1], axis=1), np.ones(len(fold.session.offsets) - 1))
 
 
-def lean(objective: Objective, found: Targets) -> Targets:
+def without_needless(objective: Objective, found: Targets) -> Targets:
     """Remove groups that a state does not need, one at a time: each time the one whose removal gives the least value.
 
     Parameters
@@ -198,8 +198,7 @@ def _changes(
 ) -> tuple[Items, NDArray[np.float64], NDArray[np.int64]]:
     """Values after each single change.
 
-    Decoding touches only the examples that change, as many at a time as there are: first the first change to each of
-    them, then the second.
+    One call of the objective evaluates the first change to every example, the next one the second change, and so on.
     """
     parts, ends = parts_of(np.asarray(objective.fold.session.offsets), examples)
     local, groups = np.nonzero(which[parts])

@@ -1,0 +1,7 @@
+"""Parameters of the small parsers that the tests train."""
+
+from __future__ import annotations
+
+from typing import Any
+
+SMALL: dict[str, Any] = {"table_bits": 16, "n_epochs": 4, "random_state": 0}
