@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..stopping.core.validation import require_fraction, require_not_negative, require_option
 from ..structured.budget import BudgetedPredictor
+from ..structured.costs import given_costs
 from ..structured.policies.base import Policy, check_policy
 from ..structured.policies.driver import Acquired, Allowance, acquire
 from ..structured.protocol import State
@@ -192,7 +193,7 @@ def _serving(predictor: Any, X: Any, caller: str) -> tuple[BudgetedPredictor | N
     if isinstance(predictor, Policy):
         check_is_fitted(predictor, "model_")
         alone = BudgetedPredictor(predictor.model_, predictor)
-        alone.costs_, alone.max_parts_ = alone._checked_costs(), None
+        alone.costs_, alone.max_parts_ = given_costs(predictor.model_, alone.costs), None
         alone.mode_, alone.allowance_ = "policy", None
         return None, alone
     if not isinstance(predictor, BudgetedPredictor):
