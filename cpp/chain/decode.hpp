@@ -1,5 +1,4 @@
-// Best paths through a chain, from node scores (length, padded) and steps (labels, padded): exact, by dynamic
-// programming.
+// Best paths through a chain, exactly, by dynamic programming.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +9,7 @@
 
 namespace wald::chain {
 
-// A view of what inference needs; padding lanes may hold anything.
+// The scores of a sequence. Padding lanes may hold any value.
 struct Lattice {
     const float* node;   // (length, padded)
     const float* steps;  // (n_labels, padded), [from][to]
@@ -24,7 +23,7 @@ struct Lattice {
 
 class Decoder {
 public:
-    // Finds the best path and returns its score. Ties go to the smallest label, compared from the last place backwards.
+    // Finds the best path and returns its score. Ties go to the smallest label, compared from the last part backwards.
     float best(const Lattice& x, std::int32_t* labels) {
         forward(x);
         const float* last = alpha_.data() + (x.length - 1) * x.padded;
@@ -37,7 +36,7 @@ public:
         return score;
     }
 
-    // out (length, n_labels): the score of the best path through every label at every place. `back`: the steps,
+    // out (length, n_labels): the score of the best path through each label of each part. `back`: the steps,
     // transposed.
     void max_marginals(const Lattice& x, const float* back, float* out) {
         forward(x);
@@ -51,8 +50,8 @@ public:
         }
     }
 
-    // The `most` best paths, best first: scores (most,), labels (most, length). Paths that do not exist score
-    // -infinity.
+    // Finds the `most` best paths, best first: scores (most,), labels (most, length). If there are fewer paths, the
+    // rest score -infinity.
     void best_paths(const Lattice& x, int most, float* scores, std::int32_t* labels) {
         const int K = x.n_labels;
         table_.resize(static_cast<std::size_t>(x.length) * K * most);
@@ -82,7 +81,7 @@ public:
     }
 
 private:
-    // A path so far: its score, and the label and rank at the place before.
+    // The best path of some rank up to a label: its score, and the previous part's label and rank.
     struct Hop {
         float score;
         std::int32_t from, rank;
@@ -92,7 +91,7 @@ private:
     void extend(const Hop* paths, int most, float step, int from) {
         for (int r = 0; r < most && paths[r].score > kNever; ++r) found_.push_back({paths[r].score + step, from, r});
     }
-    // The best of what was found, in order, `node` added.
+    // Writes the best hops found, in order, with `node` added to their scores.
     void keep(Hop* to, int most, float node) {
         const auto n = std::min(found_.size(), static_cast<std::size_t>(most));
         const auto better = [](const Hop& a, const Hop& b) {

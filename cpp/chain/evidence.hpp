@@ -1,4 +1,4 @@
-// Evidence for a chain's answer: margins, probabilities and labels for every part.
+// Evidence for the labels of a chain: margins, probabilities and labels for every part.
 #pragma once
 
 #include <array>
@@ -9,7 +9,7 @@ namespace wald::chain {
 
 // The three largest of n values, with repetitions; -infinity where there are fewer. Branch-free, because comparisons
 // are hard to predict.
-inline std::array<float, 3> three(const float* v, int n) {
+inline std::array<float, 3> three_largest(const float* v, int n) {
     constexpr float never = -std::numeric_limits<float>::infinity();
     float first = never, second = never, third = never;
     for (int k = 0; k < n; ++k) {
@@ -21,50 +21,54 @@ inline std::array<float, 3> three(const float* v, int n) {
     return {first, second, third};
 }
 // The first index other than `but` at which v equals `value`.
-inline int place_of(const float* v, int n, float value, int but = -1) {
+inline int index_of(const float* v, int n, float value, int but = -1) {
     int k = 0;
     while (k + 1 < n && (v[k] != value || k == but)) ++k;
     return k;
 }
-// Margin of the largest of n values over top[over]; 0 if there are not that many values.
-inline float lead(const std::array<float, 3>& top, int n, int over) { return over < n ? top[0] - top[over] : 0.0f; }
+// Margin of the largest of n values over top[over]; 0 if there are fewer values.
+inline float margin_over(const std::array<float, 3>& top, int n, int over) {
+    return over < n ? top[0] - top[over] : 0.0f;
+}
 
-// Evidence from a part's own scores: the margins of the best over the second and the third score and, with `every`,
+// Evidence from a part's own scores: the margins of the best score over the second and the third and, with `every`,
 // each score minus the best.
-inline void alone(const float* own, int n_labels, bool every, float* out) {
-    const auto top = three(own, n_labels);
+inline void own_evidence(const float* own, int n_labels, bool every, float* out) {
+    const auto top = three_largest(own, n_labels);
     for (int i = 1; i < 3; ++i) *out++ = i < n_labels ? -(top[i] - top[0]) : 0.0f;
     for (int k = 0; k < n_labels && every; ++k) *out++ = own[k] - top[0];
 }
 
 // The same for n parts with own scores (n, n_labels).
-inline void alone_each(const float* own, std::size_t n, int n_labels, bool every, float* out) {
+inline void own_evidence_each(const float* own, std::size_t n, int n_labels, bool every, float* out) {
     const int width = every ? 2 + n_labels : 2;
     for (std::size_t i = 0; i < n; ++i)
-        alone(own + i * static_cast<std::size_t>(n_labels), n_labels, every, out + i * static_cast<std::size_t>(width));
+        own_evidence(own + i * static_cast<std::size_t>(n_labels), n_labels, every,
+                     out + i * static_cast<std::size_t>(width));
 }
 
 class Evidence {
 public:
-    // 0-1: by how much the best path beats the best ones through the second and the third label; 2-3: the first two
-    // labels; 4-7: the three largest probabilities, and that of the best path's label; 8: by how much a part's best own
-    // score beats its second; 9: the label of that score; 10: what the best path's label scores less.
+    // 0-1: margins of the best path over the best ones through the second and the third label; 2-3: the first two
+    // labels; 4-7: the three largest probabilities, and that of the best path's label; 8: margin of a part's best own
+    // score over its second; 9: the label of the best own score; 10: its margin over the best path's label.
     static constexpr int kColumns = 11;
 
     // For chains with these steps, (n_labels, padded), whose paths have probability proportional to exp(scale * score).
     Evidence(const float* steps, int n_labels, int padded, float scale)
         : scale_(scale), ahead_(static_cast<std::size_t>(n_labels) * padded), back_(ahead_.size()),
-          plain_(ahead_.size()) {
-        float most = steps[0];
+          back_steps_(ahead_.size()) {
+        float largest = steps[0];
         for (int p = 0; p < n_labels; ++p)
-            for (int k = 0; k < n_labels; ++k) most = std::max(most, steps[static_cast<std::int64_t>(p) * padded + k]);
+            for (int k = 0; k < n_labels; ++k)
+                largest = std::max(largest, steps[static_cast<std::int64_t>(p) * padded + k]);
         for (int p = 0; p < n_labels; ++p)
             for (int k = 0; k < n_labels; ++k) {
                 const float step = steps[static_cast<std::int64_t>(p) * padded + k];
-                const auto there = static_cast<std::size_t>(p) * padded + k,
-                           turned = static_cast<std::size_t>(k) * padded + p;
-                plain_[turned] = step;
-                ahead_[there] = back_[turned] = gain(step - most);
+                const auto forward = static_cast<std::size_t>(p) * padded + k,
+                           backward = static_cast<std::size_t>(k) * padded + p;
+                back_steps_[backward] = step;
+                ahead_[forward] = back_[backward] = gain(step - largest);
             }
     }
 
@@ -74,55 +78,55 @@ public:
     };
 
     // out (length, kColumns).
-    void operator()(Decoder& decoder, const Lattice& x, Scratch& with, float* out) const {
+    void operator()(Decoder& decoder, const Lattice& x, Scratch& scratch, float* out) const {
         const auto n = static_cast<std::size_t>(x.length) * x.padded;
-        if (with.own.size() < n) with.own = Aligned<float>(n), with.alpha = Aligned<float>(n);
-        if (with.beta.size() < static_cast<std::size_t>(x.padded))
-            with.beta = Aligned<float>(static_cast<std::size_t>(x.padded));
-        with.best.resize(static_cast<std::size_t>(x.length) * x.n_labels);
-        decoder.max_marginals(x, plain_.data(), with.best.data());
+        if (scratch.own.size() < n) scratch.own = Aligned<float>(n), scratch.alpha = Aligned<float>(n);
+        if (scratch.beta.size() < static_cast<std::size_t>(x.padded))
+            scratch.beta = Aligned<float>(static_cast<std::size_t>(x.padded));
+        scratch.best.resize(static_cast<std::size_t>(x.length) * x.n_labels);
+        decoder.max_marginals(x, back_steps_.data(), scratch.best.data());
         for (std::int64_t t = 0; t < x.length; ++t) {
             float* row = out + t * kColumns;
-            const float *best = with.best.data() + t * x.n_labels, *own = x.node + t * x.padded;
-            const auto by_path = three(best, x.n_labels), by_own = three(own, x.n_labels);
-            const int first = place_of(best, x.n_labels, by_path[0]);
-            row[0] = lead(by_path, x.n_labels, 1);
-            row[1] = lead(by_path, x.n_labels, 2);
+            const float *best = scratch.best.data() + t * x.n_labels, *own = x.node + t * x.padded;
+            const auto by_path = three_largest(best, x.n_labels), by_own = three_largest(own, x.n_labels);
+            const int first = index_of(best, x.n_labels, by_path[0]);
+            row[0] = margin_over(by_path, x.n_labels, 1);
+            row[1] = margin_over(by_path, x.n_labels, 2);
             row[2] = static_cast<float>(first);
-            row[3] = x.n_labels > 1 ? static_cast<float>(place_of(best, x.n_labels, by_path[1], first)) : 0.0f;
-            row[8] = lead(by_own, x.n_labels, 1);
-            row[9] = static_cast<float>(place_of(own, x.n_labels, by_own[0]));
+            row[3] = x.n_labels > 1 ? static_cast<float>(index_of(best, x.n_labels, by_path[1], first)) : 0.0f;
+            row[8] = margin_over(by_own, x.n_labels, 1);
+            row[9] = static_cast<float>(index_of(own, x.n_labels, by_own[0]));
             row[10] = by_own[0] - own[first];
             for (int k = 0; k < x.n_labels; ++k)
-                with.own[static_cast<std::size_t>(t) * x.padded + k] = gain(own[k] - by_own[0]);
+                scratch.own[static_cast<std::size_t>(t) * x.padded + k] = gain(own[k] - by_own[0]);
         }
-        probabilities(x, with, out);
+        probabilities(x, scratch, out);
     }
 
 private:
     // exp(scale * difference), bounded below so that the product of two cannot underflow.
     float gain(float difference) const { return std::exp(std::max(scale_ * difference, -40.0f)); }
 
-    // The forward-backward algorithm, normalized at every place against overflow.
-    void probabilities(const Lattice& x, Scratch& with, float* out) const {
+    // The forward-backward algorithm, normalized at every part against overflow.
+    void probabilities(const Lattice& x, Scratch& scratch, float* out) const {
         for (std::int64_t t = 0; t < x.length; ++t) {
-            float* alpha = with.alpha.data() + t * x.padded;
-            const float* own = with.own.data() + t * x.padded;
+            float* alpha = scratch.alpha.data() + t * x.padded;
+            const float* own = scratch.own.data() + t * x.padded;
             if (t == 0) std::fill_n(alpha, x.n_labels, 1.0f);
             else step(alpha - x.padded, ahead_, x, alpha);
             normalize(alpha, own, x.n_labels);
         }
-        float* beta = with.beta.data();
+        float* beta = scratch.beta.data();
         std::fill_n(beta, x.n_labels, 1.0f);
         for (std::int64_t t = x.length; t-- > 0;) {
-            float *alpha = with.alpha.data() + t * x.padded, *row = out + t * kColumns;
-            normalize(alpha, beta, x.n_labels);  // now the probabilities of this place
-            const auto top = three(alpha, x.n_labels);
+            float *alpha = scratch.alpha.data() + t * x.padded, *row = out + t * kColumns;
+            normalize(alpha, beta, x.n_labels);  // now the probabilities of this part
+            const auto top = three_largest(alpha, x.n_labels);
             for (int i = 0; i < 3; ++i) row[4 + i] = i < x.n_labels ? top[i] : 0.0f;
             row[7] = alpha[static_cast<int>(row[2])];
             if (t == 0) break;
-            normalize(beta, with.own.data() + t * x.padded, x.n_labels);
-            step(beta, back_, x, alpha);  // this place's row is no longer needed
+            normalize(beta, scratch.own.data() + t * x.padded, x.n_labels);
+            step(beta, back_, x, alpha);  // this part's row is no longer needed
             std::copy_n(alpha, x.n_labels, beta);
         }
     }
@@ -138,7 +142,8 @@ private:
     }
 
     float scale_;
-    Aligned<float> ahead_, back_, plain_;  // exp of scaled steps, [from][to] and [to][from]; steps, [to][from]
+    Aligned<float> ahead_, back_;  // exp of scaled steps, [from][to] and [to][from]
+    Aligned<float> back_steps_;    // steps, [to][from]
 };
 
 }  // namespace wald::chain

@@ -1,4 +1,4 @@
-// Labelled sequences to learn from, and the states (which groups each part has) under which they are seen.
+// Labelled sequences to learn from, and the states (which groups each part has) in which they are scored.
 #pragma once
 
 #include <span>
@@ -26,9 +26,9 @@ using States = std::vector<std::uint8_t>;
 struct Examples {
     Features features;
     const std::int32_t* labels = nullptr;
-    std::span<const std::int64_t> offsets;  // of the first part of every sequence, and the end
+    std::span<const std::int64_t> offsets;  // first part of every sequence, and the number of parts
     int n_groups = 1;
-    bool random = false;  // states; otherwise every part has everything
+    bool random = false;  // random states; otherwise every part has all groups
     std::uint64_t seed = 0;
 
     std::int64_t size() const { return static_cast<std::int64_t>(offsets.size()) - 1; }
@@ -51,7 +51,7 @@ struct Examples {
     }
 };
 
-// One sequence as a learner sees it: scored, with a margin for every wrong label, and decoded.
+// A sequence that is scored, with a margin added to every wrong label, and decoded.
 class Guess {
 public:
     void make(const Weights& w, const Examples& data, std::int64_t sequence, const States& states, float margin) {
@@ -73,7 +73,7 @@ public:
     std::int64_t length() const { return lattice_.length; }
     const std::vector<std::int32_t>& labels() const { return labels_; }
     const std::int32_t* truth() const { return truth_; }
-    // By how much a path beats the truth, margins included.
+    // Score of a path minus that of the truth, margins included.
     double excess(const std::int32_t* path) const {
         double sum = 0;
         for (std::int64_t t = 0; t < length(); ++t) {

@@ -10,7 +10,7 @@ namespace wald::chain {
 
 class FrankWolfe {
 public:
-    // The same sequence under several fixed states counts as several examples: `copies` of them.
+    // A sequence in several fixed states counts as several examples, `copies` of them.
     FrankWolfe(Weights start, double lambda, std::int64_t n_sequences, int copies)
         : learned_(std::move(start)), lambda_(lambda), n_(static_cast<double>(n_sequences) * copies), copies_(copies),
           mixes_(static_cast<std::size_t>(n_sequences) * copies) {}
@@ -26,13 +26,13 @@ public:
     }
 
     const Weights& weights() const { return learned_.w; }
-    // Average over all steps, step k counting 2 k: the paper's "weighted averaging".
+    // Average over all steps, where step k has weight 2 k: the paper's "weighted averaging".
     Weights averaged() const { return learned_.mean(std::max(1.0, n_steps_ * (n_steps_ + 1))); }
 
     // Primal minus dual objective, of the last weights or of the averaged ones.
     double gap(const Examples& data, bool average) {
         const Weights w = average ? averaged() : weights();
-        const double loss = average ? loss_ - missed_loss_ / std::max(1.0, n_steps_ * (n_steps_ + 1)) : loss_;
+        const double loss = average ? loss_ - late_loss_ / std::max(1.0, n_steps_ * (n_steps_ + 1)) : loss_;
         double square = 0, hinge = 0;
         for (std::size_t i = 0; i < w.table().size(); ++i) square += static_cast<double>(w.table()[i]) * w.table()[i];
         for (std::int64_t id = 0; id < static_cast<std::int64_t>(mixes_.size()); ++id) {
@@ -49,19 +49,20 @@ private:
         double share;
     };
     struct Mix {
-        std::vector<Path> paths;  // besides the truth, whose share is what is left
+        std::vector<Path> paths;  // without the truth, which has the remaining share
         double loss = 0;          // expected Hamming loss, divided by n
     };
-    struct Weighted {
+    struct WeightedLabel {
         int label;
-        double by;
+        double weight;
     };
-    struct Stepped {
+    struct WeightedStep {
         int from, to;
-        double by;
+        double weight;
     };
 
-    // Decode an example, in its fixed states. Copies: everything, nothing costly, random.
+    // Decodes an example in its fixed state. Of several copies, one has all groups, one no costly group, the others
+    // random groups.
     void decode(const Weights& w, const Examples& data, std::int64_t id) {
         const std::int64_t sequence = id / copies_, copy = id % copies_;
         data.draw(sequence, static_cast<std::uint64_t>(copy), states_);
@@ -70,7 +71,7 @@ private:
         guess_.make(w, data, sequence, states_, 1.0f);
     }
 
-    // A step towards the path that violates most, as far as the dual rises.
+    // Steps towards the most violating path, with exact line search on the dual.
     void move(const Examples& data, std::int64_t id) {
         decode(learned_.w, data, id);
         const std::int64_t first = data.offsets[id / copies_], n = guess_.length();
@@ -87,7 +88,7 @@ private:
         const double more = gamma * (loss / n_ - mix.loss);
         mix.loss += more;
         loss_ += more;
-        missed_loss_ += learned_.before * more;
+        late_loss_ += learned_.before * more;
         for (Path& p : mix.paths) p.share *= 1 - gamma;
         std::erase_if(mix.paths, [](const Path& p) { return p.share == 0; });
         if (loss == 0) return;
@@ -97,7 +98,7 @@ private:
         else mix.paths.push_back({guess_.labels(), gamma});
     }
 
-    // D = psi(guess) - E psi, label by label and step by step.
+    // Computes D = psi(guess) - E psi, as weighted labels of each part and weighted steps.
     void difference(const Mix& mix) {
         nodes_.resize(static_cast<std::size_t>(guess_.length()));
         for (auto& at : nodes_) at.clear();
@@ -107,12 +108,14 @@ private:
         count(guess_.labels().data(), 1);
         for (const Path& p : mix.paths) count(p.labels.data(), -p.share);
         count(guess_.truth(), -left);
-        for (auto& at : nodes_) std::erase_if(at, [](const Weighted& d) { return std::abs(d.by) < 1e-12; });
-        std::sort(steps_.begin(), steps_.end(),
-                  [](const Stepped& a, const Stepped& b) { return a.from != b.from ? a.from < b.from : a.to < b.to; });
+        for (auto& at : nodes_) std::erase_if(at, [](const WeightedLabel& d) { return std::abs(d.weight) < 1e-12; });
+        std::sort(steps_.begin(), steps_.end(), [](const WeightedStep& a, const WeightedStep& b) {
+            return a.from != b.from ? a.from < b.from : a.to < b.to;
+        });
         std::size_t kept = 0;
-        for (const Stepped& s : steps_) {
-            if (kept > 0 && steps_[kept - 1].from == s.from && steps_[kept - 1].to == s.to) steps_[kept - 1].by += s.by;
+        for (const WeightedStep& s : steps_) {
+            if (kept > 0 && steps_[kept - 1].from == s.from && steps_[kept - 1].to == s.to)
+                steps_[kept - 1].weight += s.weight;
             else steps_[kept++] = s;
         }
         steps_.resize(kept);
@@ -121,23 +124,23 @@ private:
         for (std::size_t t = 0; t < nodes_.size(); ++t) {
             auto& at = nodes_[t];
             const auto known =
-                std::find_if(at.begin(), at.end(), [&](const Weighted& d) { return d.label == labels[t]; });
+                std::find_if(at.begin(), at.end(), [&](const WeightedLabel& d) { return d.label == labels[t]; });
             if (known == at.end()) at.push_back({labels[t], by});
-            else known->by += by;
+            else known->weight += by;
             if (t > 0) steps_.push_back({labels[t - 1], labels[t], by});
         }
     }
 
-    // |D|^2 in the space of the weights: two places contribute where they share features and labels.
+    // |D|^2 in the space of the weights: two parts contribute where they share features and labels.
     double squared(const Examples& data, std::int64_t first, std::int64_t n) const {
         double sum = 0;
-        for (const Stepped& s : steps_) sum += s.by * s.by;
+        for (const WeightedStep& s : steps_) sum += s.weight * s.weight;
         for (std::int64_t t = 0; t < n; ++t)
             for (std::int64_t u = t; u < n; ++u) {
                 double labels = 0;
-                for (const Weighted& a : nodes_[t])
-                    for (const Weighted& b : nodes_[u])
-                        if (a.label == b.label) labels += a.by * b.by;
+                for (const WeightedLabel& a : nodes_[t])
+                    for (const WeightedLabel& b : nodes_[u])
+                        if (a.label == b.label) labels += a.weight * b.weight;
                 if (labels == 0) continue;
                 const bool same = states_[t] == states_[u];
                 double features = same ? 1 : 0;  // biases
@@ -167,24 +170,25 @@ private:
 
     void apply(const Examples& data, std::int64_t first, std::int64_t n, double by) {
         for (std::int64_t t = 0; t < n; ++t)
-            for (const Weighted& d : nodes_[t]) {
-                const auto scaled = static_cast<float>(by * d.by);
+            for (const WeightedLabel& d : nodes_[t]) {
+                const auto scaled = static_cast<float>(by * d.weight);
                 learned_.w.each_input(data.features, first, n, t, states_[t], [&](std::int64_t row, float value) {
                     learned_.add(row, d.label, scaled * value);
                 });
             }
-        for (const Stepped& s : steps_) learned_.add(learned_.w.step_row(s.from), s.to, static_cast<float>(by * s.by));
+        for (const WeightedStep& s : steps_)
+            learned_.add(learned_.w.step_row(s.from), s.to, static_cast<float>(by * s.weight));
     }
 
     Averaged learned_;
     double lambda_, n_;
     int copies_;
     std::vector<Mix> mixes_;
-    double n_steps_ = 0, loss_ = 0, missed_loss_ = 0;
+    double n_steps_ = 0, loss_ = 0, late_loss_ = 0;
     Guess guess_;
     States states_;
-    std::vector<std::vector<Weighted>> nodes_;
-    std::vector<Stepped> steps_;
+    std::vector<std::vector<WeightedLabel>> nodes_;
+    std::vector<WeightedStep> steps_;
 };
 
 }  // namespace wald::chain

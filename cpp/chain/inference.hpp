@@ -1,4 +1,4 @@
-// Inference for many sequences at once: node scores, best paths, marginals and evidence, some sequences per task.
+// Inference for many sequences in parallel: node scores, best paths, marginals and evidence.
 #pragma once
 
 #include <optional>
@@ -11,13 +11,13 @@
 
 namespace wald::chain {
 
-// Sequences whose node scores come from features. Sequence i has the parts from first[i] on, and answers for its parts
-// go to [ends[i], ends[i + 1]).
+// Sequences whose node scores come from features. The parts of sequence i start at first[i]; results for them have the
+// indices [ends[i], ends[i + 1]).
 struct Sequences {
     Features features;
     const std::uint8_t* states;  // of all parts
-    const float* cheap;          // (all parts, n_labels): node scores under the state of the first group alone, or null
-    std::vector<std::int64_t> first, ends{0};
+    const float* cheap;          // (all parts, n_labels): node scores of parts with the first group only, or null
+    std::vector<std::int64_t> first{}, ends{0};
 };
 
 class Inference {
@@ -49,7 +49,7 @@ public:
         });
     }
 
-    // From here on, node scores (parts, n_labels) are given; sequence i has the parts [ends[i], ends[i + 1]).
+    // The functions below take node scores (parts, n_labels); sequence i has the parts [ends[i], ends[i + 1]).
 
     void decode(const float* node, std::span<const std::int64_t> ends, int n_threads, std::int32_t* labels,
                 float* best) const {

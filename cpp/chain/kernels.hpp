@@ -16,6 +16,6 @@ struct ChainKernels {
                             int n_rows);
 };
 
-const ChainKernels& chain_kernels();  // of the instruction set in use; see isa/dispatch.cpp
+const ChainKernels& chain_kernels();  // the table in use; see isa/dispatch.cpp
 
 }  // namespace wald

@@ -1,4 +1,4 @@
-// Probabilities of labels in a chain, when a path has probability proportional to exp(scale * score).
+// Probabilities of labels in a chain whose paths have probability proportional to exp(scale * score).
 #pragma once
 
 #include "chain/decode.hpp"
@@ -7,7 +7,7 @@ namespace wald::chain {
 
 class Marginals {
 public:
-    // For chains with these steps, (n_labels, padded).
+    // steps: (n_labels, padded)
     Marginals(const float* steps, int n_labels, int padded, double scale)
         : K_(n_labels), scale_(scale), ahead_(K_ * K_), back_(K_ * K_) {
         for (int p = 0; p < n_labels; ++p)
@@ -20,7 +20,7 @@ public:
         gain_back_ = gains(back_);
     }
 
-    // out (length, n_labels). Logarithms all the way, so that no score is too large.
+    // out (length, n_labels). Computes with logarithms, so that no score overflows.
     void operator()(const Lattice& x, float* out) {
         const auto n = static_cast<std::size_t>(x.length);
         alpha_.resize(n * K_);
@@ -42,7 +42,7 @@ public:
             if (t == 0) break;
             for (std::size_t k = 0; k < K_; ++k)
                 beta_[k] += scale_ * x.at(static_cast<std::int64_t>(t), static_cast<int>(k));
-            step(beta_.data(), back_, gain_back_, alpha_.data() + t * K_);  // this place's row is no longer needed
+            step(beta_.data(), back_, gain_back_, alpha_.data() + t * K_);  // this part's row is no longer needed
             std::copy_n(alpha_.data() + t * K_, K_, beta_.data());
         }
     }
@@ -54,7 +54,7 @@ private:
         return out;
     }
 
-    // to[k] = log sum_p exp(from[p] + logs[p][k]). One exp per label, not per pair, unless a sum is lost to underflow.
+    // to[k] = log sum_p exp(from[p] + logs[p][k]). Takes one exp per label, not per pair, unless a sum underflows.
     void step(const double* from, const std::vector<double>& logs, const std::vector<double>& gain, double* to) {
         const double most = *std::max_element(from, from + K_);
         sums_.assign(K_, 0);
@@ -63,9 +63,9 @@ private:
             for (std::size_t k = 0; k < K_; ++k) sums_[k] += weight * gain[p * K_ + k];
         }
         for (std::size_t k = 0; k < K_; ++k)
-            to[k] = sums_[k] > kTiny ? most + top_ + std::log(sums_[k]) : slow(from, logs.data() + k);
+            to[k] = sums_[k] > kTiny ? most + top_ + std::log(sums_[k]) : log_sum(from, logs.data() + k);
     }
-    double slow(const double* from, const double* logs) const {
+    double log_sum(const double* from, const double* logs) const {
         double most = -HUGE_VAL, sum = 0;
         for (std::size_t p = 0; p < K_; ++p) most = std::max(most, from[p] + logs[p * K_]);
         for (std::size_t p = 0; p < K_; ++p) sum += std::exp(from[p] + logs[p * K_] - most);
@@ -75,8 +75,8 @@ private:
 
     std::size_t K_;
     double scale_, top_ = 0;
-    std::vector<double> ahead_, back_, gain_ahead_,
-        gain_back_;  // scaled steps, [from][to] and [to][from], and their exp
+    std::vector<double> ahead_, back_;            // scaled steps, [from][to] and [to][from]
+    std::vector<double> gain_ahead_, gain_back_;  // their exp
     std::vector<double> alpha_, beta_, sums_;
 };
 

@@ -1,4 +1,4 @@
-// A. Appleby's MurmurHash3_x86_32, seed 0: the hash that scikit-learn's FeatureHasher numbers names by.
+// A. Appleby's MurmurHash3_x86_32 with seed 0, the hash of names in scikit-learn's FeatureHasher.
 #pragma once
 
 #include <bit>

@@ -20,7 +20,7 @@ public:
         names_.clear();
         found_.clear();
     }
-    // Names of the row, one after the other. The caller appends a name, and then adds it by its position.
+    // The names of the row, concatenated. The caller appends a name, and then adds it by its position.
     std::string& names() { return names_; }
     void add(std::size_t begin, double value) { found_.push_back({begin, names_.size() - begin, value, 0}); }
 

@@ -9,7 +9,7 @@ class Perceptron {
 public:
     explicit Perceptron(Weights start) : learned_(std::move(start)) {}
 
-    // Runs one epoch over the sequences in this order. Returns the number of wrong labels, margin included.
+    // Runs one epoch over the sequences in this order. Returns the number of labels that were wrong given the margin.
     std::int64_t epoch(const Examples& data, std::span<const std::int64_t> order, std::uint64_t number, float margin) {
         std::int64_t wrong = 0;
         for (const std::int64_t sequence : order) {

@@ -1,5 +1,5 @@
 // Weights of a linear chain: node weights by feature group and by state, weights for the ends of a sequence, and
-// weights of steps between labels.
+// weights for steps between labels.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace wald::chain {
 struct Row {
     const float* values = nullptr;
     const std::int32_t* indices = nullptr;  // ascending; null: the row is dense
-    std::int64_t n = -1;                    // values; negative: not extracted
+    std::int64_t n = -1;                    // number of values; negative: not extracted
 
     bool known() const { return n >= 0; }
 };
@@ -29,10 +29,10 @@ struct Shape {
     bool operator==(const Shape&) const = default;
 };
 
-// All weights lie in one table, a row of labels (padded to whole panels) for each of: states (biases), the first and
-// the last place of a sequence, labels to step from, and the features of every block.
+// All weights are in one table with columns for labels (padded to whole panels). Its rows are: states (biases), the
+// first and the last part of a sequence, labels to step from, and the features of every block.
 //
-// The first group is always there; each of the others may be there or not. A state says which, a bit for each. With
+// Every part has the first group. Its state has one bit for each of the other groups, set if the part has it. With
 // `own` weights a state has a block for every group that it has; otherwise states share one block per group.
 class Weights {
 public:
@@ -79,7 +79,7 @@ public:
     const float* row(std::int64_t r) const { return table_.data() + r * padded_; }
     const float* steps() const { return row(step_row(0)); }  // [from][to]
 
-    // Node scores (length, padded) of the sequence that starts at part `first`; `states` are those of its parts.
+    // Writes node scores (length, padded) of the sequence that starts at part `first`; `states` are those of its parts.
     // `cheap` (length, n_labels), unless null, holds earlier results of this function for parts with the first group
     // only.
     void score(const Features& x, std::int64_t first, std::int64_t length, const std::uint8_t* states, float* out,
@@ -102,7 +102,7 @@ public:
                 }
     }
 
-    // Calls visit(row of the table, value) for every input to the node scores at place t of a sequence.
+    // Calls visit(row of the table, value) for every input to the node scores of part t of a sequence.
     template <class Visit>
     void each_input(const Features& x, std::int64_t first, std::int64_t length, std::int64_t t, int state,
                     Visit&& visit) const {
@@ -119,7 +119,7 @@ public:
     }
 
 private:
-    // Adds a block's scores to the places that read it; dense places are batched, because they dominate the cost.
+    // Adds a block's scores to the parts that read it. Parts with dense rows are batched: they dominate the cost.
     template <class Reads>
     void add_block(const Row* rows, std::int64_t length, const Reads& reads, const float* block, float* out) const {
         constexpr int most = 16;
@@ -156,25 +156,25 @@ private:
     Aligned<float> table_;
 };
 
-// Weights that learn, with what their average over all steps needs. Each step's weights count in the average as much as
-// the learner says; a change is missing from the terms of all steps before.
+// Weights and their average over all steps of a learner, which chooses the weight of each step in the average. A change
+// is missing from the weights of all earlier steps.
 struct Averaged {
     Weights w;
-    Aligned<double> missed;
-    double before = 0;  // how much all steps before this one count together
+    Aligned<double> late;
+    double before = 0;  // total weight of all earlier steps
 
-    explicit Averaged(Weights start) : w(std::move(start)), missed(w.table().size()) {}
+    explicit Averaged(Weights start) : w(std::move(start)), late(w.table().size()) {}
 
     void add(std::int64_t row, int label, float by) {
         const auto at = static_cast<std::size_t>(row * w.padded() + label);
         w.table()[at] += by;
-        missed[at] += before * static_cast<double>(by);
+        late[at] += before * static_cast<double>(by);
     }
-    // `all`: how much all steps count together.
+    // `all`: total weight of all steps.
     Weights mean(double all) const {
         Weights out = w;
-        for (std::size_t i = 0; i < missed.size(); ++i)
-            out.table()[i] = static_cast<float>(out.table()[i] - missed[i] / all);
+        for (std::size_t i = 0; i < late.size(); ++i)
+            out.table()[i] = static_cast<float>(out.table()[i] - late[i] / all);
         return out;
     }
 };

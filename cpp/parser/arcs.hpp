@@ -1,5 +1,4 @@
-// The arcs of a sentence that are worth a score, and what they look like from far: direction, length, and what lies
-// between.
+// The arcs of a sentence that are scored, with their direction, length and the tags between head and modifier.
 #pragma once
 
 #include <algorithm>
@@ -14,32 +13,32 @@
 
 namespace wald::parser {
 
-// Slots of a feature: 0 and 1 for the direction alone (modifier left or right of its head), then direction and length,
-// 1, 2, 3, 4, 5-6, 7-10 and more.
+// Slots of a feature: 0 and 1 encode the direction alone (modifier left or right of its head), the others direction and
+// length class: 1, 2, 3, 4, 5-6, 7-10 and more.
 inline constexpr int kBins = 16;
 inline int length_class(int length) {
-    constexpr std::uint8_t of[] = {0, 0, 1, 2, 3, 4, 4, 5, 5, 5, 5, 6};
-    return of[std::min(length, 11)];
+    constexpr std::uint8_t classes[] = {0, 0, 1, 2, 3, 4, 4, 5, 5, 5, 5, 6};
+    return classes[std::min(length, 11)];
 }
 inline std::uint8_t bin_of(int head, int modifier) {
     return static_cast<std::uint8_t>(2 + 2 * length_class(std::abs(modifier - head)) + (modifier > head));
 }
 
-// The word whose state says whether an arc has the costly group: its modifier or, where words own the arcs that they
-// are the head of, its head; arcs from the root, which is no word, are their modifiers' in any case.
+// The word whose state decides whether an arc has the costly group: the arc's modifier or, with `by_head`, its head.
+// The root is not a word, so its arcs belong to their modifiers.
 inline int owner_of(int head, int modifier, bool by_head) { return by_head && head > 0 ? head : modifier; }
 
 // The tags strictly between two words.
 class Between {
 public:
-    void see(int tag, int coarse) {
+    void add(int tag, int coarse) {
         tags_ |= std::uint64_t{1} << tag;
         coarse_ |= std::uint64_t{1} << coarse;
         if (count_[coarse] < 3) ++count_[coarse];
     }
     std::uint64_t tags() const { return tags_; }
     std::uint64_t coarse() const { return coarse_; }
-    // How often the coarse tags of the arc's own head and modifier occur, 0 to 3 times each.
+    // How often the coarse tags of head and modifier occur in between, at most 3 each.
     std::uint8_t counts(int head_coarse, int modifier_coarse) const {
         return static_cast<std::uint8_t>(4u * count_[head_coarse] + count_[modifier_coarse]);
     }
@@ -49,40 +48,40 @@ private:
     std::uint8_t count_[64] = {};
 };
 
-// The fine ones alone.
+// The fine tags only.
 class FineBetween {
 public:
-    void see(int tag, int) { tags_ |= std::uint64_t{1} << tag; }
+    void add(int tag, int) { tags_ |= std::uint64_t{1} << tag; }
     std::uint64_t tags() const { return tags_; }
 
 private:
     std::uint64_t tags_ = 0;
 };
 
-// see(head, what lies between, whether the limits leave the arc) for every other position, first to the left and then
-// to the right.
-template <class Between, class See>
+// Calls visit(head, tags between, whether the limits allow the arc) for every other position, leftwards and then
+// rightwards.
+template <class Between, class Visit>
 inline void each_head(const std::uint8_t* tags, const std::uint8_t* coarse, int n, int m, const Limits& limits,
-                      See&& see) {
+                      Visit&& visit) {
     for (const int step : {-1, 1}) {
         const std::int32_t* limit = limits.row(tags[m], step < 0);
         Between between;
         for (int h = m + step; h >= 0 && h < n; h += step) {
-            see(h, between, (h - m) * step <= limit[tags[h]]);
-            between.see(tags[h], coarse[h]);
+            visit(h, between, (h - m) * step <= limit[tags[h]]);
+            between.add(tags[h], coarse[h]);
         }
     }
 }
 
-// A sentence with too many arcs to score, or that would take too much memory otherwise; what() goes on from "sentence
-// so-and-so".
+// A sentence with too many arcs, or one that needs too much memory. what() continues a message that begins with
+// "sentence <number>".
 struct TooLarge : std::length_error {
     using std::length_error::length_error;
 };
 
-// Arcs of one sentence that may be scored at most: they take some 80 bytes each.
+// Largest number of arcs that are scored in one sentence; each takes about 80 bytes.
 inline constexpr std::size_t kMostArcs = std::size_t{1} << 25;
-inline void check_number(std::size_t n_arcs, int n) {
+inline void check_arc_count(std::size_t n_arcs, int n) {
     if (n_arcs > kMostArcs)
         throw TooLarge("has " + std::to_string(n - 1) + " words, and more than " + std::to_string(kMostArcs) +
                        " arcs between them are to be scored. Split it; or leave long arcs out, with "
@@ -91,7 +90,7 @@ inline void check_number(std::size_t n_arcs, int n) {
 
 class Arcs {
 public:
-    // The tags of a sentence that arcs will be of.
+    // Starts an empty list for a sentence with these tags.
     void begin(const std::uint8_t* tags, const std::uint8_t* coarse, int n) {
         tags_ = tags;
         coarse_ = coarse;
@@ -107,22 +106,22 @@ public:
         counts_.clear();
     }
 
-    // All arcs that the limits leave, modifier by modifier.
+    // Lists all arcs that the limits allow, modifier by modifier.
     void list(const Limits& limits) {
         clear();
         for (int m = 1; m < n_; ++m) {
             each_head<Between>(tags_, coarse_, n_, m, limits, [&](int h, const Between& between, bool possible) {
                 if (possible) push(h, m, between);
             });
-            check_number(head_.size(), n_);
+            check_arc_count(head_.size(), n_);
         }
     }
     void add(int h, int m) {
         Between between;
-        for (int i = std::min(h, m) + 1; i < std::max(h, m); ++i) between.see(tags_[i], coarse_[i]);
+        for (int i = std::min(h, m) + 1; i < std::max(h, m); ++i) between.add(tags_[i], coarse_[i]);
         push(h, m, between);
     }
-    // One of another list.
+    // Adds arc i of another list.
     void add(const Arcs& other, int i) {
         head_.push_back(other.head_[i]);
         modifier_.push_back(other.modifier_[i]);
@@ -131,8 +130,8 @@ public:
         coarse_between_.push_back(other.coarse_between_[i]);
         counts_.push_back(other.counts_[i]);
     }
-    // What pairs of words look at besides the two. In the order of kContextNames: the set of fine tags between, the set
-    // of coarse ones, and the counts. Before arcs are scored by pairs.
+    // Computes the contexts of pair templates, in the order of kContextNames: hashes of the set of fine tags between,
+    // the set of coarse ones, and the counts. Must be called before arcs are scored by pairs.
     void find_contexts() {
         contexts_.resize(head_.size() * kContexts);
         for (std::size_t i = 0; i < head_.size(); ++i) {

@@ -1,4 +1,4 @@
-// A sentence's words as the random numbers that keys are sums of.
+// The atoms of a sentence (tags, forms, suffixes, shapes) as random 32-bit numbers, from which keys are computed.
 #pragma once
 
 #include <vector>
@@ -10,13 +10,13 @@ namespace wald::parser {
 
 class Atoms {
 public:
-    // Position 0 is the root, the words follow.
+    // Reads a sentence. Position 0 is the root; the words follow.
     void read(const Treebank& t, std::size_t sentence, const Lexicon& lexicon) {
         const Treebank::Sentence& s = t.sentences[sentence];
         n_ = static_cast<int>(s.last - s.first) + 1;
         for (auto* a : {&tag_, &coarse_, &form_, &suffix_, &shape_, &opener_, &left_, &right_}) {
             a->resize(static_cast<std::size_t>(n_ + 2 * kPad));
-            for (int i = 0; i < kPad; ++i) (*a)[i] = kBefore, (*a)[n_ + kPad + i] = kBehind;
+            for (int i = 0; i < kPad; ++i) (*a)[i] = kBefore, (*a)[n_ + kPad + i] = kAfter;
             (*a)[kPad] = kRootWord;
         }
         numbers_.resize(static_cast<std::size_t>(n_));
@@ -36,7 +36,7 @@ public:
             suffix_[i + kPad] = short_hash(last_letters(form, 3), 's');
             shape_[i + kPad] = static_cast<std::uint32_t>(mix(shape_of(given)) >> 32);
         }
-        look_around();
+        find_neighbours();
         for (int o = -2; o <= 2; ++o) {
             at_[atom_index('t', o)] = tag_.data() + kPad + o;
             at_[atom_index('c', o)] = coarse_.data() + kPad + o;
@@ -57,35 +57,35 @@ public:
     const std::uint32_t* const* arrays() const { return at_; }
 
 private:
-    static constexpr std::uint32_t kBefore = 0x7feb352du, kBehind = 0x846ca68bu, kRootWord = 0x9e3779b9u;
+    static constexpr std::uint32_t kBefore = 0x7feb352du, kAfter = 0x846ca68bu, kRootWord = 0x9e3779b9u;
 
-    // What the phrase of every word opens with: the form of the nearest preposition or conjunction before it, or the
-    // tag of a boundary that is nearer. And the coarse tags of the nearest words on both sides that attend no other.
-    void look_around() {
+    // Finds the opener of every word's phrase: the form of the nearest preposition or conjunction before it, or the
+    // tag of a boundary that is nearer. Finds the coarse tag of the nearest word on each side that is not kAttaches.
+    void find_neighbours() {
         if (n_ < 2) return;
         opener_[1 + kPad] = left_[1 + kPad] = kBefore;
         for (int i = 1; i + 1 < n_; ++i) {
             const int at = i + kPad;
             opener_[at + 1] = roles_[i] & kOpens ? form_[at] : roles_[i] & kBounds ? coarse_[at] : opener_[at];
-            left_[at + 1] = roles_[i] & kAttends ? left_[at] : coarse_[at];
+            left_[at + 1] = roles_[i] & kAttaches ? left_[at] : coarse_[at];
         }
-        right_[n_ - 1 + kPad] = kBehind;
+        right_[n_ - 1 + kPad] = kAfter;
         for (int i = n_ - 1; i > 1; --i) {
             const int at = i + kPad;
-            right_[at - 1] = roles_[i] & kAttends ? right_[at] : coarse_[at];
+            right_[at - 1] = roles_[i] & kAttaches ? right_[at] : coarse_[at];
         }
     }
     static std::uint32_t short_hash(std::string_view s, std::uint64_t salt) {
         return static_cast<std::uint32_t>(hash_bytes(s.data(), static_cast<std::int64_t>(s.size()), salt) >> 32);
     }
-    // Letters of ASCII only; `a` says which there were.
+    // Changes ASCII letters only. The shape tells which letters were capitals.
     std::string_view lower_case(std::string_view s) {
         lower_.assign(s);
         for (char& c : lower_)
             if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
         return lower_;
     }
-    // Letters, not bytes, of UTF-8.
+    // Counts UTF-8 characters, not bytes.
     static std::string_view last_letters(std::string_view s, int n) {
         std::size_t at = s.size();
         for (; at > 0 && n > 0; --n) do
@@ -93,8 +93,8 @@ private:
             while (at > 0 && (static_cast<unsigned char>(s[at]) & 0xc0) == 0x80);
         return s.substr(at);
     }
-    // Capital first, all capitals, digits, hyphen, other signs, letters outside of ASCII, and up to how many letters
-    // long.
+    // Flags for capitals, lower case, digits, hyphens, other signs, non-ASCII bytes and a capital at the start; then
+    // the length class.
     static std::uint32_t shape_of(std::string_view s) {
         bool upper = false, lower = false, digit = false, hyphen = false, sign = false, other = false;
         for (const char ch : s) {
@@ -120,7 +120,7 @@ private:
     int n_ = 0;
     std::vector<std::uint32_t> tag_, coarse_, form_, suffix_, shape_, opener_, left_, right_;
     std::vector<std::uint8_t> numbers_, coarse_numbers_;
-    std::vector<Roles> roles_;  // the root's is not read
+    std::vector<Roles> roles_;  // the root's entry is not read
     const std::uint32_t* at_[kAtoms] = {};
 };
 

@@ -5,7 +5,7 @@
 
 namespace wald::parser {
 
-// The difference of two feature vectors: how often each weight counts.
+// The difference of two feature vectors, as a hash map from weights to values.
 class Difference {
 public:
     void clear() {
@@ -26,10 +26,10 @@ public:
         for (const std::uint32_t at : used_) sum += static_cast<double>(slots_[at].value) * slots_[at].value;
         return sum;
     }
-    template <class See>
-    void each(See&& see) const {
+    template <class Visit>
+    void each(Visit&& visit) const {
         for (const std::uint32_t at : used_)
-            if (slots_[at].value != 0) see(slots_[at].index, slots_[at].value);
+            if (slots_[at].value != 0) visit(slots_[at].index, slots_[at].value);
     }
 
 private:
@@ -60,7 +60,7 @@ private:
     std::vector<std::uint32_t> used_;
 };
 
-// Weights and the sums from which their average over all steps follows.
+// Weights and the sums from which their average over all steps is computed.
 class AveragedWeights {
 public:
     AveragedWeights(int table_bits, int n_tags) : weights_(table_bits, n_tags), late_(weights_.values.size()) {}
@@ -92,7 +92,7 @@ public:
 
 private:
     Weights weights_;
-    LargeArray<double> late_;  // sum of the changes, each times the steps before it
+    LargeArray<double> late_;  // sum of all changes, each times the number of steps before it
     std::int64_t steps_ = 0;
 };
 

@@ -5,7 +5,7 @@
 
 namespace wald::parser {
 
-// For positions 0..n; all six begin as minus infinity. A span's score, by the ends that name it:
+// Six tables of scores of spans over positions 0..n, initially minus infinity, indexed by the ends of the span.
 class Chart {
 public:
     Chart(float* memory, int n) : memory_(memory), step_(stride(n)), table_((n + 1) * step_) {}
@@ -16,8 +16,8 @@ public:
     float* right_to(int j) const { return at(1, j); }    // [j][i] the same, transposed
     float* left(int j) const { return at(2, j); }        // [j][i] complete, head j, begins at i
     float* left_from(int i) const { return at(3, i); }   // [i][j] the same, transposed
-    float* open_right(int i) const { return at(4, i); }  // [i][j] with the arc i -> j on top
-    float* open_left(int j) const { return at(5, j); }   // [j][i] with the arc j -> i on top
+    float* open_right(int i) const { return at(4, i); }  // [i][j] incomplete, with the arc i -> j
+    float* open_left(int j) const { return at(5, j); }   // [j][i] incomplete, with the arc j -> i
 
 private:
     float* at(int table, int row) const { return memory_ + table * table_ + row * step_; }

@@ -1,5 +1,5 @@
-// Which arcs of a sentence the groups of features score: coarse-to-fine, after E. Charniak et al., "Multilevel
-// coarse-to-fine PCFG parsing", HLT-NAACL 2006, and Rush and Petrov, "Vine pruning", NAACL 2012.
+// Selects the arcs of a sentence that the groups of features score: coarse-to-fine, after E. Charniak et al.,
+// "Multilevel coarse-to-fine PCFG parsing", HLT-NAACL 2006, and Rush and Petrov, "Vine pruning", NAACL 2012.
 #pragma once
 
 #include "parser/candidates.hpp"
@@ -7,8 +7,8 @@
 
 namespace wald::parser {
 
-// All arcs that the length filter leaves or, with a pruner, those of them that it scores within the margin of their
-// word's best, where there are two of them at least.
+// Selects all arcs that the length filter allows. A pruner keeps, of each word's arcs, those that it scores within the
+// margin of the best one; a word with a single such arc needs no further scores.
 struct Choice {
     Limits limits;
     const Weights* pruner = nullptr;
@@ -17,10 +17,9 @@ struct Choice {
 
 class ChosenArcs {
 public:
-    static constexpr float kLastResort =
-        1e4f;  // how far arcs that lost are below the others: for when there is no tree without
+    static constexpr float kSparePenalty = 1e4f;  // subtracted from the scores of pruned arcs
 
-    // The scorer must have begun with the sentence.
+    // Call scorer.begin() for the sentence first.
     void choose(Scorer& scorer, const Choice& c) {
         const Atoms& atoms = scorer.atoms();
         arcs_.begin(atoms.tags(), atoms.coarse_tags(), atoms.n());
@@ -47,20 +46,20 @@ public:
         if (!pruned_) return out;
         for (int m = 1; m < arcs_.n(); ++m)
             for (int i = candidates_.begin(m); i < candidates_.end(m); ++i)
-                if (scores_[i] < least_[m]) out.push_back(candidates_.scored(i, scores_[i] - kLastResort));
+                if (scores_[i] < least_[m]) out.push_back(candidates_.scored(i, scores_[i] - kSparePenalty));
         return out;
     }
 
 private:
-    // The arcs of one word.
+    // Selects the arcs of word m.
     void split(int m, float margin) {
         const int first = candidates_.begin(m), last = candidates_.end(m);
         const float least = *std::max_element(scores_.begin() + first, scores_.begin() + last) - margin;
         least_[m] = least;
-        int near = 0, nearest = first;
+        int n_kept = 0, last_kept = first;
         for (int i = first; i < last; ++i)
-            if (scores_[i] >= least) ++near, nearest = i;
-        if (near == 1) return certain_.push_back(candidates_.scored(nearest, 0));
+            if (scores_[i] >= least) ++n_kept, last_kept = i;
+        if (n_kept == 1) return certain_.push_back(candidates_.scored(last_kept, 0));
         for (int i = first; i < last; ++i)
             if (scores_[i] >= least) arcs_.add(candidates_.head(i), m);
     }
@@ -70,7 +69,7 @@ private:
     Candidates candidates_;
     std::vector<ScoredArc> certain_;
     std::vector<float> scores_;  // of candidates, by the pruner
-    std::vector<float> least_;   // [modifier] what scores below is spare
+    std::vector<float> least_;   // [modifier] arcs with lower scores are spare
 };
 
 }  // namespace wald::parser

@@ -1,5 +1,5 @@
-// CoNLL-U and CoNLL-X, read as if the file were hostile, written back byte for byte but for the columns that a parser
-// fills.
+// Reads and writes CoNLL-U and CoNLL-X. Files are not trusted: every field is checked. Writing keeps every byte except
+// in the columns that a parser fills.
 //
 // J. Nivre et al., "Universal Dependencies v2", LREC 2020, and https://universaldependencies.org/format.html; S.
 // Buchholz and E. Marsi, "CoNLL-X shared task", CoNLL 2006.
@@ -21,7 +21,7 @@ struct ConllError : std::runtime_error {
 
 enum class Format { conllu, conllx };
 
-inline constexpr std::uint32_t kMostWords = 32767;  // of a sentence
+inline constexpr std::uint32_t kMostWords = 32767;  // per sentence
 
 class ConllReader {
 public:
@@ -61,7 +61,7 @@ private:
         for (std::size_t i = 0; i < at; ++i) line += t_.text[i] == '\n';
         return line;
     }
-    std::string shown(std::string_view s) const {
+    std::string quoted(std::string_view s) const {
         return "'" + std::string(s.substr(0, 40)) + (s.size() > 40 ? "...'" : "'");
     }
 
@@ -98,34 +98,34 @@ private:
         const std::uint32_t count = static_cast<std::uint32_t>(t_.words.size()) - sentence_.first;
         if (id.find_first_not_of("0123456789") != std::string_view::npos) return special(id, count);
         if (number(id) != count + 1)
-            fail("the id is " + shown(id) + " where " + std::to_string(count + 1) + " was expected");
+            fail("the id is " + quoted(id) + " where " + std::to_string(count + 1) + " was expected");
         if (count == kMostWords) fail("a sentence of more than " + std::to_string(kMostWords) + " words");
         const std::string_view head = slice(w, kHead);
         w.head = head == "_" ? -1 : static_cast<std::int32_t>(number(head));
         if (head != "_" &&
             (head.find_first_not_of("0123456789") != std::string_view::npos || number(head) > kMostWords))
-            fail("the head is " + shown(head) + "; a number within the sentence, 0 for the root or _ was expected");
+            fail("the head is " + quoted(head) + "; a number within the sentence, 0 for the root or _ was expected");
         t_.words.push_back(w);
         lines_.push_back(line_);
         empty_ = 0;
     }
 
-    // A multiword token 3-4, or an empty node 3.1.
+    // Checks the id of a multiword token (3-4) or of an empty node (3.1).
     void special(std::string_view id, std::uint32_t count) {
         const std::size_t dash = id.find('-'), dot = id.find('.');
         const std::size_t at = dash != std::string_view::npos ? dash : dot;
         if (format_ == Format::conllx || at == std::string_view::npos)
-            fail("the id is " + shown(id) + " where " + std::to_string(count + 1) + " was expected");
+            fail("the id is " + quoted(id) + " where " + std::to_string(count + 1) + " was expected");
         const std::uint32_t first = number(id.substr(0, at)), second = number(id.substr(at + 1));
         if (at == dash) {
             if (first != count + 1 || second < first || second > kMostWords || first <= range_end_)
-                fail("the multiword token " + shown(id) + " does not begin at the next word, " +
+                fail("the multiword token " + quoted(id) + " does not begin at the next word, " +
                      std::to_string(count + 1));
             range_end_ = second;
             range_line_ = line_;
         } else {
             if (first != count || second != empty_ + 1)
-                fail("the empty node is " + shown(id) + " where " + std::to_string(count) + "." +
+                fail("the empty node is " + quoted(id) + " where " + std::to_string(count) + "." +
                      std::to_string(empty_ + 1) + " was expected");
             ++empty_;
         }
@@ -164,7 +164,7 @@ private:
             if (h == 0 && root < 0) root = static_cast<int>(i);
             whole &= h >= 0;
         }
-        // Every word is walked over once: seen_ says in whose walk.
+        // Follows the heads from every word and visits each word once; seen_ is the start of the walk that visited it.
         seen_.assign(n + 1, 0);
         for (std::uint32_t i = 1; i <= n; ++i) {
             std::int32_t at = static_cast<std::int32_t>(i);
@@ -197,7 +197,7 @@ private:
     std::vector<std::uint32_t> lines_, seen_;
 };
 
-// The file again, with heads and (unless null) relations given for every word.
+// Writes the file with other heads and, unless null, other relations of all words.
 inline std::string write_conll(const Treebank& t, const std::int32_t* heads, const std::vector<std::string>* names,
                                const std::int32_t* relations) {
     std::string out;

@@ -1,10 +1,9 @@
 // The best tree in O(n^2), projective or not: Y. J. Chu and T. H. Liu, 1965; J. Edmonds, 1967; R. E. Tarjan, "Finding
-// optimum branchings", Networks 7, 1977, in its form for dense graphs, with lists of the arcs that there are: memory
-// grows with these.
+// optimum branchings", Networks 7, 1977, in its form for dense graphs, but with lists of arcs, so that memory grows
+// with their number.
 //
-// A path grows backwards along best incoming arcs until it meets the root or what already hangs on it. Where it closes
-// a cycle, the cycle becomes one node, whose incoming arcs are counted by what they gain over the arc of the cycle that
-// they displace.
+// A path is extended backwards along best incoming arcs until it reaches the root or a node connected to it. A cycle is
+// contracted to one node; an arc into it counts with its gain over the arc of the cycle that it replaces.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +16,7 @@ namespace wald::parser {
 
 class Edmonds {
 public:
-    // The words 1..n of a sentence without arcs; 0 is the root.
+    // Starts a sentence of words 1..n without arcs; 0 is the root.
     void begin(int n) {
         n_ = n;
         N_ = n + 1;
@@ -34,20 +33,20 @@ public:
         high_ = std::max(high_, s);
         rows_[static_cast<std::size_t>(modifier)].push_back({s, head, modifier});
     }
-    // Fills heads[1..n]; false if there is no tree. With a single root every arc from the root pays more than all
-    // others together could make up for.
+    // Fills heads[1..n]; false if there is no tree. With a single root, the penalty of an arc from the root exceeds
+    // whatever all other arcs can gain.
     bool decode(bool single_root, std::int32_t* heads) {
         if (n_ == 0) return true;
         start(single_root);
         for (int start = 1; start <= n_; ++start) {
-            if (settled_[top_[start]]) continue;
-            path_.assign(1, top_[start]);
+            if (connected_[outermost_[start]]) continue;
+            path_.assign(1, outermost_[start]);
             on_path_[path_.back()] = 1;
             for (;;) {
                 const int v = path_.back();
-                if (!choose(v)) return false;
-                const int w = top_[source_[v]];
-                if (settled_[w]) break;
+                if (!choose_arc(v)) return false;
+                const int w = outermost_[source_[v]];
+                if (connected_[w]) break;
                 if (on_path_[w]) {
                     contract(w);
                 } else {
@@ -55,12 +54,12 @@ public:
                     on_path_[w] = 1;
                 }
             }
-            for (const int v : path_) settled_[v] = 1, on_path_[v] = 0;
+            for (const int v : path_) connected_[v] = 1, on_path_[v] = 0;
         }
         expand(heads);
         return !single_root || std::count(heads + 1, heads + n_ + 1, 0) == 1;
     }
-    // As Eisner::decode.
+    // The same from a matrix of scores, as in Eisner::decode.
     bool decode(const float* scores, int n, bool single_root, std::int32_t* heads) {
         begin(n);
         for (int m = 1; m <= n; ++m)
@@ -75,7 +74,7 @@ private:
     // An arc into a node.
     struct Arc {
         double gain;
-        std::int32_t from, enter;  // the word that it comes from, and the one of the node's that it goes to
+        std::int32_t from, enter;  // its head, and the word of the node that it enters
     };
 
     void start(bool single_root) {
@@ -87,21 +86,21 @@ private:
             if (single_root && !row.empty() && row.front().from == 0) row.front().gain -= (high_ - low_ + 1) * N_;
         }
         next_ = N_;
-        top_.resize(N);
+        outermost_.resize(N);
         row_.assign(2 * N, 0);
-        for (int v = 0; v <= n_; ++v) top_[v] = row_[v] = v;
+        for (int v = 0; v <= n_; ++v) outermost_[v] = row_[v] = v;
         parent_.assign(2 * N, -1);
         source_.assign(2 * N, -1);
         target_.assign(2 * N, -1);
         cost_.assign(2 * N, 0);
-        settled_.assign(2 * N, 0);
+        connected_.assign(2 * N, 0);
         on_path_.assign(2 * N, 0);
-        settled_[0] = 1;
+        connected_[0] = 1;
     }
 
     std::vector<Arc>& arcs_of(int v) { return rows_[static_cast<std::size_t>(row_[v])]; }
 
-    bool choose(int v) {
+    bool choose_arc(int v) {
         const Arc* best = nullptr;
         for (const Arc& a : arcs_of(v))
             if (best == nullptr || a.gain > best->gain) best = &a;
@@ -112,8 +111,7 @@ private:
         return true;
     }
 
-    // The end of the path, from `first` on, closes a cycle and becomes one node; its arcs go where the first member's
-    // were.
+    // Contracts the cycle, which is the path from `first` on, to one node. Its arcs take the row of its first member.
     void contract(int first) {
         const int c = next_++;
         std::size_t begin = path_.size() - 1;
@@ -128,13 +126,13 @@ private:
             if (v != first) merge(row, arcs_of(v), cost_[v]);
         }
         for (int u = 0; u <= n_; ++u)
-            if (parent_[top_[u]] == c) top_[u] = c;
-        std::erase_if(row, [&](const Arc& a) { return top_[a.from] == c; });
+            if (parent_[outermost_[u]] == c) outermost_[u] = c;
+        std::erase_if(row, [&](const Arc& a) { return outermost_[a.from] == c; });
         path_.resize(begin);
         path_.push_back(c);
         on_path_[c] = 1;
     }
-    // Keeps the better one of two arcs from the same word.
+    // Merges the arcs of another member into a row; of two arcs from the same word, the better one stays.
     void merge(std::vector<Arc>& row, std::vector<Arc>& other, double cost) {
         merged_.clear();
         auto a = row.begin();
@@ -153,7 +151,7 @@ private:
         other.clear();
     }
 
-    // From the outermost nodes inwards: the member that a node's arc enters gives up its own.
+    // Expands contracted nodes, outermost first: the arc into a node replaces the arc of the member that it enters.
     void expand(std::int32_t* heads) {
         for (int c = next_ - 1; c >= N_; --c) {
             int v = target_[c];
@@ -166,11 +164,11 @@ private:
 
     int n_ = 0, N_ = 0, next_ = 0;
     double low_ = 0, high_ = 0;           // scores
-    std::vector<std::vector<Arc>> rows_;  // a node's arcs, from the left to the right
+    std::vector<std::vector<Arc>> rows_;  // a node's arcs by ascending head
     std::vector<Arc> merged_;
     std::vector<double> cost_;
-    std::vector<std::int32_t> top_, row_, parent_, source_, target_, path_;
-    std::vector<char> settled_, on_path_;
+    std::vector<std::int32_t> outermost_, row_, parent_, source_, target_, path_;
+    std::vector<char> connected_, on_path_;
 };
 
 }  // namespace wald::parser

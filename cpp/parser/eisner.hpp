@@ -1,7 +1,5 @@
 // The best projective tree in O(n^3): J. Eisner, "Three new probabilistic models for dependency parsing", COLING 1996.
-//
-// The chart holds scores only. The split points along the best tree are found again on the way back, which costs
-// O(n^2).
+// The chart holds scores only. The backtrace searches for the split points of the best tree, in O(n^2).
 #pragma once
 
 #include <algorithm>
@@ -15,8 +13,9 @@ namespace wald::parser {
 
 class Eisner {
 public:
-    // scores[h * (n + 1) + m], position 0 the root, minus infinity for arcs that are out of the question. Fills
-    // heads[1..n]; false if there is no tree.
+    // scores[h * (n + 1) + m], where position 0 is the root; minus infinity excludes an arc. Fills heads[1..n]; false
+    // if
+    // there is no tree.
     bool decode(const float* scores, int n, bool single_root, std::int32_t* heads) {
         if (n == 0) return true;
         constexpr float none = -std::numeric_limits<float>::infinity();

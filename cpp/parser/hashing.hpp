@@ -1,4 +1,4 @@
-// Strings and numbers to 32-bit values that look random. The same on every machine and in every build.
+// Hashes of strings and numbers, the same on every machine and in every build.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ inline std::uint64_t mix(std::uint64_t x) {
     return x ^ (x >> 31);
 }
 
-// Eight bytes at a time, in the order of a little-endian machine.
+// Hashes eight bytes at a time, read as little-endian.
 inline std::uint64_t hash_bytes(const char* p, std::int64_t n, std::uint64_t salt) {
     constexpr std::uint64_t odd = 0x9fb21c651e98df25u;
     std::uint64_t h = salt ^ (static_cast<std::uint64_t>(n) * odd);

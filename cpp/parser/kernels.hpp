@@ -1,10 +1,9 @@
-// The parser's hot loops, as a table of functions that each instruction set fills in. Sums have one fixed order, and it
-// is the same for all of them: a parse does not depend on the machine.
+// The parser's hot loops, as a table of functions that each instruction set fills in. Sums have one fixed order, the
+// same for every instruction set, so that a parse does not depend on the machine.
 //
-// The weights are lines of 16 floats. A feature is a line and a permutation s of its slots: slot b ^ s holds the
-// feature in conjunction with b, where b = 0 and 1 is the arc's direction alone, and b >= 2 its direction and length.
-// So a feature with and without its length lies on one cache line, and lengths that are frequent do not all fall on the
-// same slots.
+// Weights are stored in lines of 16 floats. A feature's key selects a line and a number s: slot b ^ s of the line holds
+// the weight of the feature in conjunction with b, which is the arc's direction alone (0 and 1) or its direction and
+// length (from 2 on). All weights of a feature thus share one cache line, and frequent lengths spread over its slots.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +23,7 @@ struct KeyTemplates {
 struct ArcList {
     const std::uint16_t* head;
     const std::uint16_t* modifier;
-    const std::uint8_t* bin;        // of direction and length, 2..15
+    const std::uint8_t* bin;        // direction and length, 2..15
     const std::uint64_t* between;   // a bit for every tag between the two
     const std::uint32_t* contexts;  // [arc][kContexts]: hashes of what lies between
     std::int32_t n;
@@ -35,11 +34,11 @@ struct PairTask {
     int shift;                       // key >> shift is the line
     const std::uint32_t* head_keys;  // [position][vectors][16]
     const std::uint32_t* modifier_keys;
-    int vectors;                      // of a position
-    int first, last;                  // those to score
+    int vectors;                      // per position
+    int first, last;                  // vectors to score
     const std::uint32_t* context;     // [vector][kContexts][16] coefficients
-    const std::uint8_t* has_context;  // [vector]: any that is not 0
-    const float* rows;                // in-between weights: [head tag][modifier tag][bin][64], or null
+    const std::uint8_t* has_context;  // [vector]: any coefficient is not 0
+    const float* rows;                // weights of tags between: [head tag][modifier tag][bin][64], or null
     std::uint64_t always;             // tags that count as lying between any two words
     const std::uint8_t* tags;         // [position]
     int n_tags;
@@ -47,7 +46,7 @@ struct PairTask {
 
 struct ParserKernels {
     // out[position][vectors][16] for vectors [first, last) of n positions (null: 0 to n - 1): key = salt + sum c_a x_a.
-    // x[a] is where atom a of position 0 is.
+    // x[a] points to atom a of position 0.
     void (*keys)(const KeyTemplates&, const std::uint32_t* const* x, const std::uint16_t* positions, int n, int first,
                  int last, int vectors, std::uint32_t* out);
     // out[position * 16 + b] = sum over the templates of vectors [first, last) of w(b) + w(b & 1), for n positions
@@ -61,6 +60,6 @@ struct ParserKernels {
     void (*eisner)(const float* scores, int n, bool single_root, float* chart);
 };
 
-const ParserKernels& parser_kernels();  // of the instruction set in use; see isa/dispatch.cpp
+const ParserKernels& parser_kernels();  // the table in use; see isa/dispatch.cpp
 
 }  // namespace wald::parser

@@ -1,6 +1,6 @@
-// Templates as arithmetic. Every atom is a random 32-bit value x; the key of a template is salt + sum_a c_a x_a modulo
-// 2^32 with random odd coefficients c: a sum, so that an arc's key is its head's part plus its modifier's part, and
-// sixteen templates are one vector operation.
+// Keys of templates. Every atom is a random 32-bit value x; the key of a template is salt + sum_a c_a x_a modulo 2^32
+// with random odd coefficients c. As a sum, an arc's key is its head's part plus its modifier's part, and sixteen
+// templates take one vector operation.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@
 namespace wald::parser {
 
 inline constexpr int kAtoms = 24;  // t-2..t+2, c-2..c+2, w-2..w+2, s-1..s+1, a-1..a+1, o, l, r
-inline constexpr int kPad = 2;     // how far a template looks beyond the sentence
+inline constexpr int kPad = 2;     // largest offset of an atom
 
 inline int atom_index(char letter, int offset) {
     switch (letter) {
@@ -48,18 +48,19 @@ inline std::uint32_t atoms_of(std::string_view text, char side) {
     return bits;
 }
 
-// The random number of a template and an atom of one of its sides; side 2 stands for what lies between the words.
+// The random coefficient of a template for an atom of one side; side 2 stands for the contexts.
 inline std::uint32_t odd_number(std::uint32_t template_id, std::uint32_t side, std::uint32_t atom) {
     return static_cast<std::uint32_t>(mix((std::uint64_t{template_id} << 16) | (side << 8) | atom) >> 32) | 1u;
 }
 inline constexpr std::uint32_t kSalt = 255;  // in place of an atom
 
-// Templates in vectors of sixteen, for both sides and for what lies between.
+// The coefficients of templates, in vectors of sixteen, for both sides and for the contexts.
 class KeyPlan {
 public:
-    // Numbers templates from first_id on; a list of pairs, or of templates of one word.
+    // Numbers templates from first_id on.
     explicit KeyPlan(std::uint32_t first_id = 0) : next_id_(first_id) {}
 
+    // Adds templates of pairs, or of single words.
     template <std::size_t n>
     void add(const std::string_view (&texts)[n], bool pairs) {
         static_assert(n % kLanes == 0, "templates come in whole vectors");

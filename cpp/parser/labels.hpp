@@ -1,5 +1,5 @@
-// Relations: the second, cheap step. Given the tree, every word's relation to its head is chosen by itself, with a
-// linear model over templates of the arc; one row of weights a feature, one column a relation.
+// Relations, the second and cheap step. Given the tree, each word's relation to its head is chosen independently, by a
+// linear model over templates of the arc. The weights have one row per feature and one column per relation.
 #pragma once
 
 #include <string>
@@ -66,7 +66,7 @@ public:
         parser_kernels().sum_rows(weights.values.data(), weights.width(), places(m), kLabelVectors, sums_.data());
         return sums_.data();
     }
-    void ask_for(int m, const LabelWeights& weights) const {
+    void prefetch(int m, const LabelWeights& weights) const {
         for (int i = 0; i < kFeatures; ++i)
             for (int l = 0; l < weights.n_labels; l += 16)
                 __builtin_prefetch(weights.values.data() + static_cast<std::size_t>(places(m)[i]) * weights.width() +
@@ -76,12 +76,12 @@ public:
         return static_cast<int>(std::max_element(scores, scores + n_labels) - scores);
     }
 
-    // labels[0..n) of the n words.
+    // Writes labels[0..n) of the n words.
     void label(const Atoms& atoms, const std::int32_t* heads, const LabelWeights& weights, std::int32_t* labels) {
         begin(atoms, heads, weights);
-        if (atoms.n() > 1) ask_for(1, weights);
+        if (atoms.n() > 1) prefetch(1, weights);
         for (int m = 1; m < atoms.n(); ++m) {
-            if (m + 1 < atoms.n()) ask_for(m + 1, weights);
+            if (m + 1 < atoms.n()) prefetch(m + 1, weights);
             labels[m - 1] = best(score(m, weights), weights.n_labels);
         }
     }
@@ -93,12 +93,12 @@ private:
     std::vector<float> sums_;
 };
 
-// k = 1 MIRA for every word by itself, on the arcs of the gold trees; averaged.
+// Averaged k = 1 MIRA for each word independently, on the arcs of the gold trees.
 class LabelLearner {
 public:
     LabelLearner(int table_bits, int n_labels) : weights_(table_bits, n_labels), late_(weights_.values.size()) {}
 
-    // gold[m] is the relation of word m, -1 where there is none to learn from.
+    // gold[m] is the relation of word m, or -1 if it is unknown.
     void learn(const Atoms& atoms, const std::int32_t* heads, const std::int32_t* gold, double step) {
         labeler_.begin(atoms, heads, weights_);
         const int width = weights_.width();

@@ -1,4 +1,4 @@
-// Zeroed memory that is read at random places: on huge pages where the system has them.
+// Zeroed memory for random access, on huge pages where the system provides them.
 #pragma once
 
 #include "core/common.hpp"
@@ -17,7 +17,7 @@ public:
         const std::size_t bytes = (n * sizeof(T) + kPage) / kPage * kPage;
         data_.reset(static_cast<T*>(::operator new(bytes, std::align_val_t{kPage})));
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
-        (void)madvise(data_.get(), bytes, MADV_HUGEPAGE);  // a wish: without it everything works, slower
+        (void)madvise(data_.get(), bytes, MADV_HUGEPAGE);  // a hint, which may fail
 #endif
         std::memset(static_cast<void*>(data_.get()), 0, bytes);
     }

@@ -1,4 +1,4 @@
-// Learning arc weights on line, sentence by sentence, and averaging them.
+// Online learning of averaged arc weights, sentence by sentence.
 //
 // Averaged structured perceptron: M. Collins, EMNLP 2002. k = 1 MIRA with loss-augmented decoding: McDonald, Crammer
 // and Pereira, ACL 2005, section 2.3; the step is min(C, (loss - margin) / |difference of features|^2).
@@ -16,15 +16,15 @@ struct LearnerSettings {
     Settings parse;
     bool mira = true;            // or perceptron
     double step = 0.01;          // MIRA's C; the perceptron's learning rate
-    bool random_states = false;  // the costly group for words at random: p ~ U(0, 1) for a sentence, or none, or all
-    bool by_head = false;        // a word's arcs are those it is the head of
+    bool random_states = false;  // words get the costly group at random, with p ~ U(0, 1), 0 or 1 per sentence
+    bool by_head = false;        // a word's state is that of the arcs it is the head of
     bool loss_augmented = true;
     double label_step = 0.05;
 };
 
 class Learner {
 public:
-    // Tags and relations are those of the first treebank. Without relations when label_bits is 0.
+    // Takes tags and relations from the first treebank. With label_bits = 0 no relations are learnt.
     Learner(const Treebank& t, int table_bits, int label_bits, int pruner_bits)
         : lexicon_(Lexicon::of(t)), filter_(lexicon_.fine.n_tags()), groups_(table_bits, lexicon_.fine.n_tags()) {
         if (pruner_bits > 0) pruner_.emplace(pruner_bits, lexicon_.fine.n_tags());
@@ -37,34 +37,35 @@ public:
         label_learner_.emplace(label_bits, static_cast<int>(labels_.size()));
     }
 
-    // Arcs as long as these may be scored from now on.
-    void see(const Treebank& t) {
+    // Extends the length filter to the arcs of this treebank.
+    void extend_filter(const Treebank& t) {
         Atoms atoms;
         for (std::size_t i = 0; i < t.sentences.size(); ++i) {
             atoms.read(t, i, lexicon_);
             for (int m = 1; m < atoms.n(); ++m) {
                 const int h = t.words[t.sentences[i].first + static_cast<std::uint32_t>(m) - 1].head;
-                filter_.see(atoms.tags()[h], atoms.tags()[m], m > h, std::abs(m - h));
+                filter_.add(atoms.tags()[h], atoms.tags()[m], m > h, std::abs(m - h));
             }
         }
     }
 
-    // Runs one epoch over sentences in the given order; `see` must have had all of them.
-    void pass(const Treebank& t, const std::int64_t* order, std::int64_t n, const FilterSettings& f,
-              const LearnerSettings& s, std::uint64_t seed) {
-        if (++passes_ == 2) groups_.restart();
+    // Runs one epoch over sentences in the given order. Call extend_filter() with all of them first.
+    void run_epoch(const Treebank& t, const std::int64_t* order, std::int64_t n, const FilterSettings& f,
+                   const LearnerSettings& s, std::uint64_t seed) {
+        if (++epochs_ == 2) groups_.restart();
         const Limits limits = f.limits(filter_);
         for (std::int64_t k = 0; k < n; ++k) {
             give_way();
             const auto sentence = static_cast<std::size_t>(order[k]);
-            named(t, sentence, [&] { learn(t, sentence, limits, s, mix(seed + static_cast<std::uint64_t>(k))); });
+            with_error_location(t, sentence,
+                                [&] { learn(t, sentence, limits, s, mix(seed + static_cast<std::uint64_t>(k))); });
             groups_.end_step();
         }
     }
     // Runs one epoch for the pruner, which does not use the feature groups.
-    void pass_pruner(const Treebank& t, const std::int64_t* order, std::int64_t n, const FilterSettings& f,
-                     double rate) {
-        pruner_->begin_pass();
+    void run_pruner_epoch(const Treebank& t, const std::int64_t* order, std::int64_t n, const FilterSettings& f,
+                          double rate) {
+        pruner_->begin_epoch();
         const Limits limits = f.limits(filter_);
         Atoms atoms;
         for (std::int64_t k = 0; k < n; ++k) {
@@ -72,12 +73,12 @@ public:
             const Treebank::Sentence& range = t.sentences[static_cast<std::size_t>(order[k])];
             atoms.read(t, static_cast<std::size_t>(order[k]), lexicon_);
             read_gold(t, range);
-            named(t, static_cast<std::size_t>(order[k]), [&] { pruner_->learn(atoms, gold_.data(), limits, rate); });
+            with_error_location(t, static_cast<std::size_t>(order[k]),
+                                [&] { pruner_->learn(atoms, gold_.data(), limits, rate); });
         }
     }
 
-    // Returns the weights averaged over all steps, without the first epoch if there are more, because early steps vary
-    // most.
+    // Returns the weights averaged over all steps, without the first epoch if there are more: early weights vary most.
     Model model() const {
         Model m{lexicon_, filter_, groups_.mean(), labels_, {}, {}};
         if (pruner_) m.pruner = pruner_->mean();
@@ -97,15 +98,15 @@ private:
     void learn(const Treebank& t, std::size_t sentence, const Limits& limits, const LearnerSettings& s,
                std::uint64_t random) {
         const Treebank::Sentence& range = t.sentences[sentence];
-        p_.begin(t, sentence, lexicon_, groups_.weights(), nullptr);
-        const int N = p_.atoms().n();
+        parser_.begin(t, sentence, lexicon_, groups_.weights(), nullptr);
+        const int N = parser_.atoms().n();
         read_gold(t, range);
         if (label_learner_) learn_labels(t, range, s);
         choose_state(s, N, random);
         score(limits, s);
 
-        const Arcs& arcs = p_.chosen().arcs();
-        std::vector<float>& scores = p_.scores();
+        const Arcs& arcs = parser_.chosen().arcs();
+        std::vector<float>& scores = parser_.scores();
         first_.assign(1, 0);
         for (int m = 1, i = 0; m <= N; ++m) {
             while (i < arcs.size() && arcs.modifier(i) < m) ++i;
@@ -122,7 +123,7 @@ private:
             return -std::numeric_limits<float>::infinity();
         };
         heads_.resize(static_cast<std::size_t>(N));
-        if (!p_.decode(s.parse, heads_.data())) return;
+        if (!parser_.decode(s.parse, heads_.data())) return;
 
         difference_.clear();
         int loss = 0;
@@ -151,7 +152,7 @@ private:
             const auto at = label_numbers_.find(t.field(w, kDeprel));
             gold_labels_.push_back(at == label_numbers_.end() ? -1 : at->second);
         }
-        label_learner_->learn(p_.atoms(), gold_.data(), gold_labels_.data(), s.label_step);
+        label_learner_->learn(parser_.atoms(), gold_.data(), gold_labels_.data(), s.label_step);
     }
 
     void choose_state(const LearnerSettings& s, int N, std::uint64_t random) {
@@ -163,17 +164,17 @@ private:
     }
 
     void score(const Limits& limits, const LearnerSettings& s) {
-        if (!s.random_states || s.parse.n_groups < 2) return p_.score({limits}, s.parse.n_groups);
-        p_.score_some({limits}, [&](int h, int m) { return state_[owner_of(h, m, s.by_head)] != 0; });
+        if (!s.random_states || s.parse.n_groups < 2) return parser_.score({limits}, s.parse.n_groups);
+        parser_.score_some({limits}, [&](int h, int m) { return state_[owner_of(h, m, s.by_head)] != 0; });
     }
 
     void change(int h, int m, float value, const LearnerSettings& s) {
-        changed_.begin(p_.atoms().tags(), p_.atoms().coarse_tags(), p_.atoms().n());
+        changed_.begin(parser_.atoms().tags(), parser_.atoms().coarse_tags(), parser_.atoms().n());
         changed_.add(h, m);
         changed_.find_contexts();
         for (int g = 0; g < s.parse.n_groups; ++g)
             if (g == 0 || state_[owner_of(h, m, s.by_head)] != 0)
-                p_.scorer().features(g, changed_, 0, [&](std::uint32_t i) { difference_.add(i, value); });
+                parser_.scorer().features(g, changed_, 0, [&](std::uint32_t i) { difference_.add(i, value); });
     }
 
     Lexicon lexicon_;
@@ -183,12 +184,12 @@ private:
     std::optional<LabelLearner> label_learner_;
     AveragedWeights groups_;
     std::optional<PrunerLearner> pruner_;
-    int passes_ = 0;
-    SentenceParser p_;
+    int epochs_ = 0;
+    SentenceParser parser_;
     Arcs changed_;
     Difference difference_;
     std::vector<std::int32_t> gold_, gold_labels_, heads_;
-    std::vector<int> first_;  // [modifier] its first arc
+    std::vector<int> first_;  // [modifier] index of its first arc
     std::vector<char> state_;
 };
 

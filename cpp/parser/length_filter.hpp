@@ -1,7 +1,6 @@
 // Arcs that are too long for the tags of their two words are never scored. He, Daume and Eisner, "Dynamic feature
 // selection for dependency parsing", EMNLP 2013, after Rush and Petrov, "Vine pruning", NAACL 2012.
-//
-// Arcs from the root and between neighbours always stay, so that there always is a tree, projective and with one root.
+// Arcs from the root and between neighbours are always allowed, so that a projective tree with one root exists.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +17,7 @@ public:
         : LengthFilter(n_tags, std::vector<std::uint16_t>(static_cast<std::size_t>(n_tags) * n_tags * 2)) {}
     LengthFilter(int n_tags, std::vector<std::uint16_t> longest) : n_tags_(n_tags), longest_(std::move(longest)) {}
 
-    void see(int head_tag, int modifier_tag, bool right, int length) {
+    void add(int head_tag, int modifier_tag, bool right, int length) {
         std::uint16_t& longest = longest_[index(head_tag, modifier_tag, right)];
         longest = std::max(longest, static_cast<std::uint16_t>(length));
     }

@@ -1,4 +1,4 @@
-// Tags as small numbers, for whatever is stored densely: the length filter, the weights of tags between, sets of tags.
+// Small numbers for tags, which index dense tables: the length filter, the weights of tags between, sets of tags.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +13,8 @@
 
 namespace wald::parser {
 
-// A language may lack one of the two tag columns: then the other one stands in, cut to two letters where a coarse tag
-// is wanted (as in MSTParser).
+// If one of the two tag columns is missing, the other one replaces it; a coarse tag is then its first two letters (as
+// in MSTParser).
 inline std::string_view fine_tag(const Treebank& t, std::size_t word) {
     const std::string_view x = t.field(word, kXpos);
     return x == "_" ? t.field(word, kUpos) : x;
@@ -26,12 +26,12 @@ inline std::string_view coarse_tag(const Treebank& t, std::size_t word) {
 
 class TagNumbers {
 public:
-    static constexpr int kMostTags = 64,
-                         kRoot = 0;  // a set of tags is one 64-bit word; the last number is for all other tags
+    // A set of tags is one 64-bit word. The last number stands for all other tags.
+    static constexpr int kMostTags = 64, kRoot = 0;
 
     TagNumbers() = default;
     explicit TagNumbers(std::vector<std::string> tags) : tags_(std::move(tags)) { build(); }
-    // The most frequent tags; among equals the first of the alphabet.
+    // Numbers the most frequent tags; ties are in alphabetical order.
     template <class TagOf>
     static TagNumbers of(const Treebank& t, TagOf&& tag_of) {
         std::map<std::string, std::int64_t, std::less<>> counts;
@@ -54,8 +54,8 @@ public:
         return hash_bytes(tag.data(), static_cast<std::int64_t>(tag.size()), 't');
     }
     const std::vector<std::string>& tags() const { return tags_; }
-    int n_tags() const { return static_cast<int>(tags_.size()) + 2; }  // with the root and the others
-    // By the tag's hash.
+    int n_tags() const { return static_cast<int>(tags_.size()) + 2; }  // with the root and the number for others
+    // The number of a tag, given its hash.
     std::uint8_t number(std::uint64_t h) const {
         for (std::size_t at = h & (kSlots - 1);; at = (at + 1) & (kSlots - 1)) {
             if (slots_[at].hash == h) return slots_[at].number;

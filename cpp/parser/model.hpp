@@ -14,9 +14,9 @@ struct Model {
     Lexicon lexicon;
     LengthFilter filter;
     Weights weights;
-    std::vector<std::string> labels;  // none: a parser without relations
+    std::vector<std::string> labels;  // empty: a parser without relations
     LabelWeights label_weights;
-    Weights pruner;  // empty: a parser that has none
+    Weights pruner;  // empty: a parser without a pruner
 
     const Weights* pruner_or_null() const { return pruner.values.size() == 0 ? nullptr : &pruner; }
 };
@@ -27,7 +27,7 @@ struct FilterSettings {
     Limits limits(const LengthFilter& f) const { return Limits(f, use, factor, extra); }
 };
 
-// Fills heads and, unless null, labels of all words of all sentences; times, [4], gets seconds of features, scores,
+// Fills heads and, unless null, labels of all words of all sentences. times[4] are the seconds of features, scores,
 // decoding and labelling, summed over threads. Returns the number of arcs that all groups scored.
 inline std::int64_t parse_all(const Model& model, const Treebank& t, const Settings& s, const Choice& choice,
                               int n_threads, std::int32_t* heads, std::int32_t* labels, double* times) {
@@ -38,7 +38,7 @@ inline std::int64_t parse_all(const Model& model, const Treebank& t, const Setti
         double times[4] = {};
         std::int64_t n_arcs = 0;
     };
-    constexpr std::size_t kShare = 32;  // sentences taken at a time
+    constexpr std::size_t kShare = 32;  // sentences per task
     const std::int64_t shares = static_cast<std::int64_t>((t.sentences.size() + kShare - 1) / kShare);
     std::vector<Worker> workers(static_cast<std::size_t>(std::max(1, n_threads)));
     parallel_for(shares, n_threads, [&](std::int64_t share, int worker) {
@@ -48,7 +48,7 @@ inline std::int64_t parse_all(const Model& model, const Treebank& t, const Setti
         for (std::size_t i = first; i < last; ++i) {
             give_way();
             const std::uint32_t at = t.sentences[i].first;
-            named(t, i, [&] {
+            with_error_location(t, i, [&] {
                 w.n_arcs += w.parser.parse(t, i, model.lexicon, model.weights, choice, s, heads + at, w.times);
             });
             if (labels == nullptr) continue;
@@ -68,7 +68,7 @@ inline std::int64_t parse_all(const Model& model, const Treebank& t, const Setti
     return n_arcs;
 }
 
-// Heads and modifiers of the arcs of a sentence that the length filter and the pruner leave.
+// Lists heads and modifiers of the arcs of a sentence that the length filter and the pruner allow.
 inline void list_arcs(const Model& model, const Treebank& t, std::size_t sentence, const Choice& choice,
                       std::vector<std::int32_t>& heads, std::vector<std::int32_t>& modifiers) {
     SentenceParser p;
@@ -81,7 +81,7 @@ inline void list_arcs(const Model& model, const Treebank& t, std::size_t sentenc
     }
 }
 
-// Scores of n arcs of a sentence by one group of features, or by the pruner (kPruner).
+// Scores n arcs of a sentence by one group of features, or by the pruner (kPruner).
 inline void score_arcs(const Model& model, const Treebank& t, std::size_t sentence, int group,
                        const std::int32_t* heads, const std::int32_t* modifiers, std::size_t n, float* out) {
     SentenceParser p;

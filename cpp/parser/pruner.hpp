@@ -1,6 +1,6 @@
-// Learning to tell which arcs deserve all features: a choice among the heads of every word by itself, by tags of single
-// words and between, trained on the logarithm of the right head's probability. Trees would be the better parser, and
-// the worse ranking of a word's heads.
+// Learns which arcs deserve all features: a softmax over the heads of each word, from the tags of single words and
+// between them, trained by maximum likelihood. A model trained on whole trees parses better, but ranks the heads of a
+// word worse.
 #pragma once
 
 #include <cmath>
@@ -13,8 +13,8 @@ class PrunerLearner {
 public:
     PrunerLearner(int table_bits, int n_tags) : weights_(table_bits, n_tags) {}
 
-    void begin_pass() {
-        if (++passes_ == 2) weights_.restart();
+    void begin_epoch() {
+        if (++epochs_ == 2) weights_.restart();
     }
     // One step of gradient descent; heads[m] is the right head of word m.
     void learn(const Atoms& atoms, const std::int32_t* heads, const Limits& limits, double rate) {
@@ -32,7 +32,7 @@ public:
             for (int i = first; i < last; ++i) sum += scores_[i] = std::exp(scores_[i] - best);
             for (int i = first; i < last; ++i) {
                 const float gradient = (arcs_.head(i) == heads[m]) - scores_[i] / sum;
-                if (std::abs(gradient) < kNothing) continue;
+                if (std::abs(gradient) < kNegligible) continue;
                 scorer_.features(kPruner, arcs_, i, [&](std::uint32_t at) { difference_.add(at, gradient); });
             }
         }
@@ -42,10 +42,10 @@ public:
     Weights mean() const { return weights_.mean(); }
 
 private:
-    static constexpr float kNothing = 1e-3f;
+    static constexpr float kNegligible = 1e-3f;
 
     AveragedWeights weights_;
-    int passes_ = 0;
+    int epochs_ = 0;
     Scorer scorer_;
     Arcs arcs_;
     Difference difference_;

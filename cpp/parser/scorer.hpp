@@ -1,5 +1,5 @@
-// Scores of one sentence's arcs, group by group. A group's keys are worked out when the group is first wanted,
-// what it says of a word when an arc of the word is.
+// Scores of one sentence's arcs, group by group. A group's keys and scores of a word are computed once, when the group
+// first scores an arc of the word.
 #pragma once
 
 #include <vector>
@@ -25,9 +25,9 @@ struct Weights {
     std::size_t rows() const { return std::size_t{1} << bits; }
 };
 
-// What a score is the sum of: the pairs of [first, pairs) and the single words of [pairs, last), in vectors of
-// templates, and the tags between. The two groups, and the pruner, which looks at tags of single words and between,
-// where it always sees the root's: that is how it knows the two tags together.
+// The terms of a score: vectors of pair templates [first, pairs), vectors of single-word templates [pairs, last), and
+// the tags between. The levels are the two groups and the pruner. The pruner has no pair templates; it counts the
+// root's tag as always between, which gives each pair of tags a weight.
 struct Level {
     int first, pairs, last;
     bool between;
@@ -43,7 +43,7 @@ inline constexpr Level kLevel[kLevels] = {
 
 class Scorer {
 public:
-    // What is given here must outlive the scores. The pruner's weights may be missing where its level is not used.
+    // The arguments must outlive the scores. `pruner` may be null if its level is not used.
     void begin(const Atoms& atoms, const Weights& weights, const Weights* pruner = nullptr) {
         atoms_ = &atoms;
         for (int l = 0; l < kLevels; ++l) {
@@ -82,9 +82,9 @@ public:
             out[i] += head[arcs.head[i] * kBins + arcs.bin[i]] + modifier[arcs.modifier[i] * kBins + arcs.bin[i]];
     }
 
-    // Calls see(index) for every weight that an arc's score at a level is the sum of.
-    template <class See>
-    void features(int level, const Arcs& arcs, int arc, See&& see) {
+    // Calls visit(index) for every weight in an arc's score at a level.
+    template <class Visit>
+    void features(int level, const Arcs& arcs, int arc, Visit&& visit) {
         const Weights& w = *weights_[level];
         const std::uint16_t h = static_cast<std::uint16_t>(arcs.head(arc)),
                             m = static_cast<std::uint16_t>(arcs.modifier(arc));
@@ -97,8 +97,8 @@ public:
         const int shift = w.shift();
         auto both = [&](std::uint32_t key) {
             const std::uint32_t place = key >> shift << 4 | (key & 15);
-            see(place ^ static_cast<std::uint32_t>(bin & 1));
-            see(place ^ static_cast<std::uint32_t>(bin));
+            visit(place ^ static_cast<std::uint32_t>(bin & 1));
+            visit(place ^ static_cast<std::uint32_t>(bin));
         };
         for (int i = first * KeyPlan::kLanes; i < pairs * KeyPlan::kLanes; ++i) {
             const std::uint32_t* context =
@@ -114,7 +114,7 @@ public:
                 ((static_cast<std::size_t>(atoms_->tags()[h]) * w.n_tags + atoms_->tags()[m]) * kBins + bin) *
                     TagNumbers::kMostTags;
             for (std::uint64_t rest = arcs.between(arc) | always; rest != 0; rest &= rest - 1)
-                see(static_cast<std::uint32_t>(row + static_cast<std::size_t>(__builtin_ctzll(rest))));
+                visit(static_cast<std::uint32_t>(row + static_cast<std::size_t>(__builtin_ctzll(rest))));
         }
     }
     const Atoms& atoms() const { return *atoms_; }

@@ -27,29 +27,29 @@ public:
         scorer_.begin(atoms_, weights, pruner);
     }
 
-    // Scores of all arcs that the limits leave; no pruner.
+    // Chooses arcs without a pruner, and scores them.
     void score(const Choice& c, int n_groups) {
         chosen_.choose(scorer_, c);
         add_up(n_groups);
     }
-    // The same, but the costly group for arcs of bought(head, modifier) alone.
+    // The same, but the costly group scores only arcs for which bought(head, modifier) is true.
     template <class Bought>
     void score_some(const Choice& c, Bought&& bought) {
         chosen_.choose(scorer_, c);
         const Arcs& arcs = chosen_.arcs();
         scores_.resize(static_cast<std::size_t>(arcs.size()));
         scorer_.score(0, arcs.view(), scores_.data());
-        some_.clear();
-        where_.clear();
+        costly_arcs_.clear();
+        costly_at_.clear();
         for (int i = 0; i < arcs.size(); ++i)
             if (bought(arcs.head(i), arcs.modifier(i))) {
-                some_.add(arcs, i);
-                where_.push_back(i);
+                costly_arcs_.add(arcs, i);
+                costly_at_.push_back(i);
             }
-        some_.find_contexts();
-        extra_.resize(where_.size());
-        if (!where_.empty()) scorer_.score(1, some_.view(), extra_.data());
-        for (std::size_t k = 0; k < where_.size(); ++k) scores_[where_[k]] += extra_[k];
+        costly_arcs_.find_contexts();
+        extra_.resize(costly_at_.size());
+        if (!costly_at_.empty()) scorer_.score(1, costly_arcs_.view(), extra_.data());
+        for (std::size_t k = 0; k < costly_at_.size(); ++k) scores_[costly_at_[k]] += extra_[k];
     }
     // Finds the best tree of the chosen arcs, whose scores the caller may have changed; false if there is none.
     bool decode(const Settings& s, std::int32_t* heads) {
@@ -57,8 +57,8 @@ public:
             atoms_.n(), chosen_.arcs(), scores_.data(), chosen_.certain(), [&] { return chosen_.spare(); }, s, heads);
     }
 
-    // heads[0..n) of the n words; times[0..3) gains seconds of features, scores and decoding; the number of arcs that
-    // all groups score.
+    // Writes heads[0..n) of the n words, adds the seconds of features, scores and decoding to times[0..3), and returns
+    // the number of arcs that all groups scored.
     int parse(const Treebank& t, std::size_t sentence, const Lexicon& lexicon, const Weights& weights, const Choice& c,
               const Settings& s, std::int32_t* heads, double* times) {
         Stopwatch watch;
@@ -83,7 +83,7 @@ public:
     std::vector<float>& scores() { return scores_; }  // of the chosen arcs
 
 private:
-    // The scores of the chosen arcs, by all groups.
+    // Sums the scores of the chosen arcs over the groups.
     void add_up(int n_groups) {
         const ArcList arcs = chosen_.arcs().view();
         scores_.assign(static_cast<std::size_t>(arcs.n), 0.0f);
@@ -97,8 +97,8 @@ private:
     Atoms atoms_;
     Scorer scorer_;
     ChosenArcs chosen_;
-    Arcs some_;
-    std::vector<int> where_;
+    Arcs costly_arcs_;
+    std::vector<int> costly_at_;
     Trees trees_;
     std::vector<float> scores_, extra_;
     std::vector<std::int32_t> heads_;

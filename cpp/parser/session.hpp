@@ -1,4 +1,5 @@
-// Sentences on their way through a parser: read once, their arcs' cheap scores kept, costly ones added word by word.
+// Sentences that are parsed again whenever words get the costly group. They are read and scored by the cheap group
+// once; costly scores are added word by word.
 #pragma once
 
 #include <cmath>
@@ -12,17 +13,17 @@ enum Evidence : int {
     kMargin,           // score of the chosen head less that of the word's best other head
     kProbability,      // of the chosen head among the word's heads, by the exponentials of their scores
     kEntropy,          // of these probabilities, in nats
-    kRivals,           // heads whose scores are within 2 of the best one's, without that one
+    kRivals,           // number of other heads whose scores are within 2 of the best one's
     kFromRoot,         // whether the head is the root
     kToTheLeft,        // whether the head stands before the word
     kLength,           // logarithm of the distance to the head
-    kDependents,       // how many words hang on the word
+    kDependents,       // number of dependents of the word
     kHeadMargin,       // the margin of the head's own head
     kDependentMargin,  // the smallest margin among the dependents
     kEvidence
 };
 
-// The margin where there is no rival: the only word of a sentence.
+// The margin of a word with a single possible head.
 inline constexpr float kNoRival = 16.0f;
 
 class Session {
@@ -39,7 +40,7 @@ public:
             Sentence& s = sentences_[i];
             s.atoms.read(t, i, model_.lexicon);
             w.scorer.begin(s.atoms, model_.weights, choice.pruner);
-            named(t, i, [&] { w.chosen.choose(w.scorer, choice); });
+            with_error_location(t, i, [&] { w.chosen.choose(w.scorer, choice); });
             s.arcs = w.chosen.arcs();
             s.certain = w.chosen.certain();
             s.spare = w.chosen.spare();
@@ -70,9 +71,9 @@ public:
         return words;
     }
 
-    // Best trees of some sentences (null: of all) under a state, a byte for every word of all sentences; heads, and
-    // unless null evidence [word][kEvidence], follow the order of the given sentences. What the state needs is
-    // bought first.
+    // Decodes some sentences (null: all) under a state, one byte per word of all sentences; words that newly have the
+    // costly group are scored first. Writes heads and, unless null, evidence [word][kEvidence] in the order of the
+    // given sentences.
     void decode(const std::uint8_t* state, const std::int64_t* examples, std::int64_t n, std::int32_t* heads,
                 float* evidence) {
         for_each(examples, examples == nullptr ? n_sentences() : n, [&](std::size_t i, std::int64_t at, Worker& w) {
@@ -89,12 +90,12 @@ public:
                 throw std::length_error("sentence " + std::to_string(i) + " " + e.what() + ".");
             }
             std::copy(w.heads.begin() + 1, w.heads.end(), heads + at);
-            if (evidence != nullptr) testify(s, w, evidence + at * kEvidence);
+            if (evidence != nullptr) write_evidence(s, w, evidence + at * kEvidence);
         });
     }
 
-    // For every word: its fine and its coarse tag, the number of its arcs, and the margin of the best arc's cheap score
-    // over the next one's.
+    // Writes for every word its fine and its coarse tag, the number of its arcs, and the margin of the best arc's cheap
+    // score over the next one's.
     void observe(std::uint8_t* tags, std::uint8_t* coarse, std::int32_t* n_arcs, float* gaps) const {
         for (std::size_t i = 0; i < sentences_.size(); ++i) {
             const Sentence& s = sentences_[i];
@@ -107,7 +108,7 @@ public:
             }
             each_word(s, [&](int m, int first, int last) {
                 float best = -kInfinity, next = -kInfinity;
-                for (int k = first; k < last; ++k) rank(s.cheap[k], best, next);
+                for (int k = first; k < last; ++k) update_best_two(s.cheap[k], best, next);
                 n_arcs[at + m] = last - first;
                 if (last - first > 1) gaps[at + m] = best - next;
             });
@@ -136,20 +137,20 @@ private:
         double seconds[kGroups] = {};
     };
 
-    static void rank(float score, float& best, float& next) {
+    static void update_best_two(float score, float& best, float& next) {
         if (score > best) next = best, best = score;
         else if (score > next) next = score;
     }
-    // see(modifier, first arc, behind the last)
-    template <class See>
-    static void each_word(const Sentence& s, See&& see) {
+    // Calls visit(modifier, first arc, past its last arc).
+    template <class Visit>
+    static void each_word(const Sentence& s, Visit&& visit) {
         for (int first = 0, last = 0; first < s.arcs.size(); first = last) {
             while (last < s.arcs.size() && s.arcs.modifier(last) == s.arcs.modifier(first)) ++last;
-            see(s.arcs.modifier(first), first, last);
+            visit(s.arcs.modifier(first), first, last);
         }
     }
 
-    // work(sentence, its first word's place in the answer, worker)
+    // Calls work(sentence, index of its first word in the output, worker).
     template <class Work>
     void for_each(const std::int64_t* examples, std::int64_t n, Work&& work) {
         starts_.assign(1, 0);
@@ -157,7 +158,7 @@ private:
             const std::int64_t i = examples == nullptr ? k : examples[k];
             starts_.push_back(starts_.back() + offsets_[i + 1] - offsets_[i]);
         }
-        constexpr std::int64_t kShare = 32;  // sentences taken at a time
+        constexpr std::int64_t kShare = 32;  // sentences per task
         parallel_for((n + kShare - 1) / kShare, n_threads_, [&](std::int64_t share, int worker) {
             for (std::int64_t k = share * kShare; k < std::min(n, (share + 1) * kShare); ++k) {
                 give_way();
@@ -204,13 +205,13 @@ private:
                 s.cheap[k] + (state[owner_of(s.arcs.head(k), s.arcs.modifier(k), by_head_) - 1] ? s.costly[k] : 0.0f);
     }
 
-    void testify(const Sentence& s, const Worker& w, float* out) const {
+    void write_evidence(const Sentence& s, const Worker& w, float* out) const {
         const auto of = [&](int m) { return out + (m - 1) * kEvidence; };
         for (int m = 1; m < s.atoms.n(); ++m) {
             const int h = w.heads[m];
             const float is_root = h == 0, before = h < m, distance = std::log(static_cast<float>(std::abs(h - m)));
-            const float alone[kEvidence] = {kNoRival, 1, 0, 0, is_root, before, distance, 0, kNoRival, kNoRival};
-            std::copy(alone, alone + kEvidence, of(m));
+            const float single[kEvidence] = {kNoRival, 1, 0, 0, is_root, before, distance, 0, kNoRival, kNoRival};
+            std::copy(single, single + kEvidence, of(m));
         }
         each_word(s, [&](int m, int first, int last) {
             float chosen = -kInfinity, rival = -kInfinity, best = -kInfinity, sum = 0, weighted = 0, rivals = -1;

@@ -1,9 +1,9 @@
 // Eisner's algorithm for sentences of few arcs. Only a word's own arcs can extend its spans, so that every arc takes
-// O(n) steps: O(n^2) for a few arcs a word, not O(n^3). Scores, ties and trees are those of `Eisner`.
+// O(n) steps: O(n^2) with a few arcs per word, not O(n^3). Scores, ties and trees equal those of `Eisner`.
 //
-// With a single root, spans that are longer than the longest arc between two words are of use only where they reach an
-// end of the sentence, so no others are kept: O(n b) memory for arcs of b words at most. J. Eisner and N. A. Smith,
-// "Parsing with soft and hard constraints on dependency length", IWPT 2005, do so for spans of the root.
+// With a single root, a span longer than the longest arc between two words is needed only if it reaches an end of the
+// sentence. Other long spans are not stored, so that arcs of at most b words take O(n b) memory. J. Eisner and N. A.
+// Smith, "Parsing with soft and hard constraints on dependency length", IWPT 2005, do so for spans of the root.
 #pragma once
 
 #include <algorithm>
@@ -16,19 +16,19 @@ namespace wald::parser {
 
 class SparseEisner {
 public:
-    // The words 1..n of a sentence without arcs; 0 is the root.
+    // Starts a sentence of words 1..n without arcs; 0 is the root.
     void begin(int n) {
         n_ = n;
         arcs_.clear();
         first_.assign(static_cast<std::size_t>(n) + 2, 0);
     }
-    // Modifier by modifier.
+    // Arcs are added modifier by modifier.
     void add(int head, int modifier, float score) {
         arcs_.push_back({head, modifier, score, 0});
         ++first_[static_cast<std::size_t>(head) + 1];
     }
 
-    // How many numbers `decode` needs of memory for arcs between words of at most so many words.
+    // Number of floats that `decode` stores if arcs between words have at most length `longest`.
     static double chart_size(int n, int longest, bool single_root) {
         return 3.0 * (n + 1.0) * ((single_root ? std::min(longest, n) : n) + 1.0);
     }
@@ -48,7 +48,7 @@ public:
         to_end_.assign(static_cast<std::size_t>(n_) + 1, kNone);
         to_begin_.assign(static_cast<std::size_t>(n_) + 1, kNone);
         for (int i = n_; i >= 0; --i) extend(i, single_root);
-        return trace(single_root, heads);
+        return backtrace(single_root, heads);
     }
 
 private:
@@ -57,10 +57,10 @@ private:
     struct Arc {
         std::int32_t head, modifier;
         float score;
-        float open;  // best span with this arc on top
+        float open;  // score of the best incomplete span with this arc
     };
     struct Span {
-        const Arc* open;  // of this arc; null: complete
+        const Arc* open;  // the arc of an incomplete span; null: complete
         int head, end;
     };
 
@@ -74,11 +74,11 @@ private:
     float* left_from(int i) {
         return left_from_.data() + static_cast<std::size_t>(i) * band_;
     }  // [i][j] the same, transposed
-    // The same scores, for spans that reach the end, n, or the beginning, 1, as well.
+       // The same scores, also for spans of any length that reach the last word or the first word.
     float rightwards(int i, int j) { return j == n_ ? to_end_[static_cast<std::size_t>(i)] : right(i)[j]; }
     float leftwards(int j, int i) { return i == 1 ? to_begin_[static_cast<std::size_t>(j)] : left(j)[i]; }
 
-    // Head by head, a head's from left to right.
+    // Sorts arcs by head and then by modifier.
     void sort() {
         for (std::size_t h = 1; h < first_.size(); ++h) first_[h] += first_[h - 1];
         sorted_.resize(arcs_.size());
@@ -91,7 +91,7 @@ private:
     // max_k right(i)[k] + left(j)[k + 1], i <= k < j
     float inner(int i, int j) {
         const float *a = right(i), *b = left(j) + 1;
-        constexpr int lanes = 16;  // in vectors: the greatest is the same in any order
+        constexpr int lanes = 16;  // vectorized: the maximum does not depend on the order
         float best = kNone;
         int k = i;
         if (j - i >= 2 * lanes) {
@@ -105,7 +105,7 @@ private:
         return best;
     }
 
-    // All spans that begin at i, those from i + 1 on being known.
+    // Computes all spans that begin at i, from those that begin later.
     void extend(int i, bool single_root) {
         if (i == 0 && single_root) return find_roots();
         float *own = right(i), *from = left_from(i);
@@ -134,7 +134,7 @@ private:
         }
         if (i == 1) reach_begin();
     }
-    // Spans that begin at the first word, all others being known.
+    // Computes spans of any length that begin at the first word, from all others.
     void reach_begin() {
         to_begin_[1] = 0;
         for (int j = 2; j <= n_; ++j)
@@ -142,13 +142,13 @@ private:
                 to_begin_[static_cast<std::size_t>(j)] = std::max(
                     to_begin_[static_cast<std::size_t>(j)], a->open + to_begin_[static_cast<std::size_t>(a->modifier)]);
     }
-    // With one root: the arcs from it, each with a whole tree below.
+    // Single root: scores each arc from the root with the best tree below it.
     void find_roots() {
         for (Arc* a = begin_of(0); a != end_of(0); ++a)
             a->open = leftwards(a->modifier, 1) + rightwards(a->modifier, n_) + a->score;
     }
 
-    bool trace(bool single_root, std::int32_t* heads) {
+    bool backtrace(bool single_root, std::int32_t* heads) {
         stack_.clear();
         if (single_root) {
             const Arc* root = nullptr;

@@ -1,5 +1,5 @@
-// What a word does in its phrase, as far as its coarse tag tells: of Universal Dependencies, or the Penn Treebank's cut
-// to two letters. A word with any other tag does nothing of this.
+// Roles of a word in its phrase, by its coarse tag: a tag of Universal Dependencies, or the first two letters of a tag
+// of the Penn Treebank. Other tags have no role.
 #pragma once
 
 #include <array>
@@ -9,13 +9,13 @@
 namespace wald::parser {
 
 using Roles = std::uint8_t;
-inline constexpr Roles kOpens = 1;    // a phrase begins with it: preposition, conjunction
-inline constexpr Roles kBounds = 2;   // a phrase of a noun does not reach beyond it: verb, punctuation
-inline constexpr Roles kAttends = 4;  // belongs to a word near it: determiner, adjective, preposition
+inline constexpr Roles kOpens = 1;     // a phrase begins with it: preposition, conjunction
+inline constexpr Roles kBounds = 2;    // a phrase of a noun does not reach beyond it: verb, punctuation
+inline constexpr Roles kAttaches = 4;  // attaches to a word nearby: determiner, adjective, preposition
 
 class TagRoles {
 public:
-    // By the tag's hash.
+    // The roles of a tag, given its hash.
     static Roles of(std::uint64_t hash) {
         static const TagRoles all;
         return all.roles_[all.numbers_.number(hash)];
@@ -27,34 +27,34 @@ private:
         Roles roles;
     };
     static constexpr Entry kEntries[] = {
-        {"ADP", kOpens | kAttends},
+        {"ADP", kOpens | kAttaches},
         {"SCONJ", kOpens},
         {"CCONJ", kOpens},
         {"VERB", kBounds},
-        {"AUX", kBounds | kAttends},
+        {"AUX", kBounds | kAttaches},
         {"PUNCT", kBounds},
         {"INTJ", kBounds},
-        {"DET", kAttends},
-        {"ADJ", kAttends},
-        {"ADV", kAttends},
-        {"NUM", kAttends},
-        {"PART", kAttends},
-        {"IN", kOpens | kAttends},
-        {"TO", kOpens | kAttends},
+        {"DET", kAttaches},
+        {"ADJ", kAttaches},
+        {"ADV", kAttaches},
+        {"NUM", kAttaches},
+        {"PART", kAttaches},
+        {"IN", kOpens | kAttaches},
+        {"TO", kOpens | kAttaches},
         {"CC", kOpens},
         {"VB", kBounds},
-        {"MD", kBounds | kAttends},
+        {"MD", kBounds | kAttaches},
         {",", kBounds},
         {".", kBounds},
         {":", kBounds},
         {"``", kBounds},
         {"''", kBounds},
-        {"DT", kAttends},
-        {"JJ", kAttends},
-        {"RB", kAttends},
-        {"CD", kAttends},
-        {"PR", kAttends},
-        {"PO", kAttends},
+        {"DT", kAttaches},
+        {"JJ", kAttaches},
+        {"RB", kAttaches},
+        {"CD", kAttaches},
+        {"PR", kAttaches},
+        {"PO", kAttaches},
     };
     TagRoles() {
         std::vector<std::string> tags;

@@ -1,15 +1,15 @@
-// What an arc's features are made of. A template names atoms of the head (h) and of the modifier (m), at an offset in
-// the sentence: t the fine tag, c the coarse one, w the word form in lower case, s its last three letters, a its shape;
-// o what its phrase opens with, l and r the coarse tags of the nearest words to the left and to the right that attend
-// no other (tag_roles.hpp); and what lies between the two: the set of fine tags, the set of coarse tags, how often the
-// two words' own coarse tags occur.
+// Feature templates of arcs. A template names atoms of the head (h) and of the modifier (m), at an offset in the
+// sentence: t the fine tag, c the coarse one, w the word form in lower case, s its last three letters, a its shape, o
+// the opener of its phrase, l and r the coarse tags of the nearest words to the left and to the right that attach to no
+// other (tag_roles.hpp). It may also name contexts: the set of fine tags between the two words, the set of coarse tags,
+// and how often the two words' own coarse tags occur there.
 //
 // McDonald, Crammer and Pereira, "Online large-margin training of dependency parsers", ACL 2005, table 1, and what
 // others added since: coarse tags beside fine ones, neighbouring words, five tags in a row, suffixes, shapes, what lies
-// between. Where a treebank makes the noun the head of its preposition (Universal Dependencies do), o tells a verb or
-// noun which preposition its modifier comes with: what other parsers read off grandchildren.
+// between. Where a treebank makes the noun the head of its preposition (Universal Dependencies do), o is the
+// preposition of the modifier, which other parsers read from grandchildren.
 //
-// A template that speaks of one word alone is scored once for the word, whatever number of arcs it takes part in.
+// A template of a single word is scored once per word, however many arcs the word has.
 #pragma once
 
 #include <string_view>
@@ -30,7 +30,7 @@ inline constexpr std::string_view kTagPairs[] = {
     "hc-1 hc mc-1 mc", "hc hc+1 mc mc+1",
     "hc-1 hc mc mc+1", "hc-1 hc hc+1 mc-1 mc mc+1",
 };
-// The same for the head's side and the modifier's.
+// For the head and for the modifier.
 inline constexpr std::string_view kTagUnigrams[] = {
     "t", "t t+1", "t-1 t", "t-1 t t+1", "t t+1 t+2", "t-2 t-1 t", "t-1 t t+1 t+2",     "t-2 t-1 t t+1",
     "c", "c c+1", "c-1 c", "c-1 c c+1", "c c+1 c+2", "c-2 c-1 c", "c-2 c-1 c c+1 c+2", "t-2 t-1 t t+1 t+2",

@@ -1,4 +1,4 @@
-// Annotated sentences: the bytes of a CoNLL file as they were read, and where its words are in them.
+// Annotated sentences: the bytes of a CoNLL file, and the positions of its words in them.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ struct Treebank {
         std::int32_t head;                  // position in the sentence, 0 for the root, -1 for none given
     };
     struct Sentence {
-        std::uint32_t begin, end;   // bytes: from the first comment to behind the empty line
+        std::uint32_t begin, end;   // bytes, from the first comment to the end of the empty line
         std::uint32_t first, last;  // words
         std::uint32_t line;         // of the first word, counted from 1
     };

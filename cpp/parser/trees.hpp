@@ -20,13 +20,13 @@ class Trees {
 public:
     static constexpr double kMostBytes = 2147483648.0;  // of a chart
 
-    // heads[1..n) of the best tree of n positions made of arcs that were chosen; false if there is none. The spare
-    // arcs, spare(), count only where there is no tree without.
+    // Writes heads[1..n) of the best tree of n positions from the chosen arcs; false if there is none. The spare arcs,
+    // spare(), are used only if there is no tree without them.
     template <class Spare>
     bool best(int n, const Arcs& arcs, const float* scores, const std::vector<ScoredArc>& certain, Spare&& spare,
               const Settings& s, std::int32_t* heads) {
         list(n, arcs, scores, certain);
-        if (best_of_listed(n, arcs.size() <= kFew * n, s, heads)) return true;
+        if (best_of_listed(n, arcs.size() <= kFewArcs * n, s, heads)) return true;
         const std::vector<ScoredArc> more = spare();
         if (more.empty()) return false;
         listed_.insert(listed_.end(), more.begin(), more.end());
@@ -36,17 +36,17 @@ public:
     }
 
 private:
-    static constexpr int kFew = 8;         // arcs a word
-    static constexpr double kFaster = 32;  // how many times as many steps the whole chart takes in the same time
+    static constexpr int kFewArcs = 8;         // per word
+    static constexpr double kDenseSpeed = 32;  // steps of the dense algorithm in the time of one step of the sparse one
 
-    // All arcs, modifier by modifier.
+    // Lists the chosen and the certain arcs, modifier by modifier.
     void list(int n, const Arcs& arcs, const float* scores, const std::vector<ScoredArc>& certain) {
         listed_.resize(static_cast<std::size_t>(arcs.size()) + certain.size());
         ScoredArc* at = listed_.data();
-        auto only = certain.begin();
+        auto next_certain = certain.begin();
         for (int m = 1, i = 0; m < n; ++m)
-            if (only != certain.end() && only->modifier == m) {
-                *at++ = *only++;
+            if (next_certain != certain.end() && next_certain->modifier == m) {
+                *at++ = *next_certain++;
             } else {
                 for (; i < arcs.size() && arcs.modifier(i) == m; ++i)
                     *at++ = {static_cast<std::uint16_t>(arcs.head(i)), static_cast<std::uint16_t>(m), scores[i]};
@@ -63,12 +63,13 @@ private:
         for (const ScoredArc& a : listed_)
             if (a.head > 0) longest = std::max(longest, std::abs(a.head - a.modifier));
         const double N = n, dense = sizeof(float) * (N * N + static_cast<double>(Chart::size(n - 1)));
-        const bool light = kFaster * static_cast<double>(listed_.size()) * (s.single_root ? longest : n) <= N * N * N;
-        if (few || light || dense > kMostBytes) {
+        const bool sparse_is_faster =
+            kDenseSpeed * static_cast<double>(listed_.size()) * (s.single_root ? longest : n) <= N * N * N;
+        if (few || sparse_is_faster || dense > kMostBytes) {
             check_size(n, longest, s);
-            few_.begin(n - 1);
-            for (const ScoredArc& a : listed_) few_.add(a.head, a.modifier, a.score);
-            return few_.decode(s.single_root, heads);
+            sparse_eisner_.begin(n - 1);
+            for (const ScoredArc& a : listed_) sparse_eisner_.add(a.head, a.modifier, a.score);
+            return sparse_eisner_.decode(s.single_root, heads);
         }
         matrix_.assign(static_cast<std::size_t>(n) * n, -std::numeric_limits<float>::infinity());
         for (const ScoredArc& a : listed_) matrix_[static_cast<std::size_t>(a.head) * n + a.modifier] = a.score;
@@ -89,7 +90,7 @@ private:
     std::vector<ScoredArc> listed_;
     std::vector<float> matrix_;
     Eisner eisner_;
-    SparseEisner few_;
+    SparseEisner sparse_eisner_;
     Edmonds edmonds_;
 };
 
@@ -111,7 +112,7 @@ inline bool decode_scores(const float* scores, int n, bool projective, bool sing
 
 // Calls work() for a sentence of a treebank; if the sentence is too large, the exception names it.
 template <class Work>
-inline void named(const Treebank& t, std::size_t sentence, Work&& work) {
+inline void with_error_location(const Treebank& t, std::size_t sentence, Work&& work) {
     try {
         work();
     } catch (const TooLarge& e) {

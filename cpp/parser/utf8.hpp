@@ -1,4 +1,4 @@
-// Is it UTF-8? Eight ASCII characters at a time; the rest by the table of the Unicode Standard (16.0, table 3-7).
+// Validates UTF-8: eight ASCII characters at a time, the rest by the table of the Unicode Standard (16.0, table 3-7).
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 namespace wald::parser {
 
-// Position of the first byte that does not belong, or n.
+// Position of the first invalid byte, or n.
 inline std::size_t invalid_utf8(const char* text, std::size_t n) {
     const unsigned char* p = reinterpret_cast<const unsigned char*>(text);
     for (std::size_t i = 0; i < n;) {

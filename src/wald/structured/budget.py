@@ -40,14 +40,14 @@ class BudgetedPredictor(BaseEstimator):
     budget : float, default=None
         Mean cost of a part, its cheap group included, in the units of ``costs``. Give either a budget or a risk.
     risk : float, default=None
-        Buy as little as certified examples allow, if a part is to lose at most this on average, against everything
-        bought; see `certify_structures`. Strictly between 0 and 1.
+        Largest mean loss of a part, compared with everything bought; strictly between 0 and 1. As little is bought as
+        the certificate allows; see `certify_structures`.
     confidence : float, default=0.95
         Probability, over the draw of the certificate's examples, with which the risk is kept.
     loss : {"disagreement", "clipped gap", "gap"}, default="disagreement"
         Loss of a part; see `example_gaps`. All but the first need labels in `fit`.
     max_parts : int, default=None
-        With a risk, longer examples get everything: the shorter the longest, the fewer examples a certificate needs.
+        With a risk, longer examples get everything. The smaller this number, the fewer examples a certificate needs.
         None: the length of the longest example that places the thresholds.
     certificate_fraction : float, default=0.8
         With a risk, share of the examples that the certificate is computed from; the others place the thresholds to

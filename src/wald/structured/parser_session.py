@@ -18,9 +18,9 @@ class ParserSession:
     """Sentences that a parser works on: which words have the costly features, and the trees that this gives.
 
     Sentences are read, and their arcs scored by the cheap group, when the session opens; an arc's costly score is
-    computed once, when a state first needs it. A state, a boolean array (n_words, 1), says which words' arcs have
-    the group ``"words"``: the arcs that the word is the modifier of or, for a parser with ``group_by="head"``, the head
-    of. Arcs from the root always are their modifier's. With ``examples``, an array of different sentences' indices,
+    computed once, when a state first needs it. A state, a boolean array (n_words, 1), says which words' arcs have the
+    group ``"words"``: the arcs that the word is the modifier of or, for a parser with ``group_by="head"``, the head of.
+    An arc from the root always belongs to its modifier. With ``examples``, an array of different sentences' indices,
     answers are for the words of these sentences only, in this order, and only these are worked on.
 
     Parameters

@@ -173,7 +173,7 @@ class _Successors(NamedTuple):
 
 
 class _Walk:
-    """The examples of a fold, to each of which one group is added at a step."""
+    """Examples of a fold; a step adds one group to each of them."""
 
     def __init__(self, objective: Objective) -> None:
         self.objective, self.session = objective, objective.fold.session

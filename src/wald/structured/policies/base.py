@@ -16,7 +16,7 @@ class Policy(BaseEstimator):
     """A policy; the base of all of them.
 
     A driver computes priorities, buys what lies above a threshold, and repeats under the new state, until nothing is
-    bought or after `n_rounds`. The threshold is not the policy's: `BudgetedPredictor` chooses it for a budget.
+    bought or `n_rounds` is reached. `BudgetedPredictor`, not the policy, chooses the threshold for a budget.
 
     Attributes
     ----------

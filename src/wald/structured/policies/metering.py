@@ -14,7 +14,7 @@ from ..protocol import Session, State
 class MeteredSession:
     """A session that measures how long the model takes to answer, without extraction.
 
-    Everything else is the session's own.
+    All other attributes are those of the session.
 
     Parameters
     ----------

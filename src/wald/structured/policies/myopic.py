@@ -17,7 +17,7 @@ class MyopicPolicy(Policy):
 
     Notes
     -----
-    The rival of Bolukbasi et al. (arXiv 1602.08761), after K. Trapeznikov and V. Saligrama, "Supervised sequential
+    The baseline of Bolukbasi et al. (arXiv 1602.08761), after K. Trapeznikov and V. Saligrama, "Supervised sequential
     classification under budget constraints", AISTATS 2013. Every example is decoded with the cheap group first, and
     doubtful ones once more: the second inference is part of what it costs.
 

@@ -155,7 +155,7 @@ class QLearningPolicy(Policy):
 
 
 class _Moves(NamedTuple):
-    """One addition to each of some examples: its row, its reward, and the rows that the example has then."""
+    """One addition to each of some examples: its row, its reward, and the example's rows after it."""
 
     taken: Rows
     reward: NDArray[np.float64]

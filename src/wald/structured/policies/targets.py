@@ -123,7 +123,19 @@ def parsimonious(objective: Objective, tau: float = 0.0) -> Targets:
 
 
 def marked(fold: Fold, differs: bool) -> Targets:
-    """All groups for the parts whose answer is wrong now, or differs from the one with everything bought; weights 1."""
+    """All groups for the parts whose answer with nothing bought is wrong, or differs from that with everything.
+
+    Parameters
+    ----------
+    fold : Fold
+    differs : bool
+        Whether answers are compared with those with everything bought, and not with the truth.
+
+    Returns
+    -------
+    Targets
+        With equal weights.
+    """
     nothing = fold.session.state() & False
     codes = fold.session.decode(nothing)
     wanted = codes != fold.everything if differs else fold.loss(codes) > 0

@@ -30,7 +30,7 @@ class UniformPolicy(Policy):
     -----
     A draw is a hash of the example's length, the part's position, and its `Session.part_features` (or
     `Session.confidence`, where a session has no such features): the same example gets the same groups whatever the
-    examples beside it. This is the rival of figure 4 of Bolukbasi, Chang, Wang and Saligrama, "Resource Constrained
+    examples beside it. This is the baseline in figure 4 of Bolukbasi, Chang, Wang and Saligrama, "Resource Constrained
     Structured Prediction" (arXiv 1602.08761).
 
     Examples
