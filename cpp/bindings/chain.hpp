@@ -118,7 +118,7 @@ public:
         const std::size_t K = node.shape(1), width = every ? 2 + K : 2;
         require(K >= 1 && K <= 65536, "n_labels must lie in [1, 65536]");
         auto out = new_array<float>({node.shape(0), width});
-        chain::alone_each(node.data(), node.shape(0), static_cast<int>(K), every, out.data());
+        chain::own_evidence_each(node.data(), node.shape(0), static_cast<int>(K), every, out.data());
         return out;
     }
 

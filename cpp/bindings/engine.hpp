@@ -6,7 +6,7 @@
 namespace wald::bindings {
 
 inline Decision make_decision(const std::string& kind, int n_classes, double threshold, bool tie_positive,
-                              bool break_ties) {
+                              bool break_ties, double saturation) {
     Decision d;
     require(kind == "sign" || kind == "argmax" || kind == "votes", "decision must be sign, argmax or votes");
     d.kind = kind == "sign" ? DecisionKind::sign : kind == "argmax" ? DecisionKind::argmax : DecisionKind::votes;
@@ -16,36 +16,43 @@ inline Decision make_decision(const std::string& kind, int n_classes, double thr
     d.threshold = threshold;
     d.tie_positive = tie_positive;
     d.break_ties = break_ties;
+    require(saturation > 0, "saturation must be positive");
+    d.saturation = saturation;
     return d;
 }
 
 class BoundEngine {
 public:
     BoundEngine(const Model& model, const std::string& decision, int n_classes, double threshold, bool tie_positive,
-                bool break_ties, double tie_margin, Longs terms, const std::vector<Matrix>& weights,
-                const std::vector<Doubles>& bias, Doubles low, Doubles high) {
+                bool break_ties, double saturation, double tie_margin, Longs terms, const std::vector<Matrix>& weights,
+                const std::vector<Doubles>& bias, Doubles low, Doubles high, const std::optional<Matrix>& sums) {
         const ModelShape& shape = model.packed->shape();
-        const Decision d = make_decision(decision, n_classes, threshold, tie_positive, break_ties);
+        const Decision d = make_decision(decision, n_classes, threshold, tie_positive, break_ties, saturation);
         require(d.n_outputs() == shape.n_outputs, "the decision and the model differ in their number of outputs");
         require(tie_margin >= 0, "tie_margin must not be negative");
         const std::size_t n = terms.size();
         require(weights.size() == n && bias.size() == n && low.size() == n && high.size() == n,
                 "every stage needs a readout and thresholds");
         StagesSpec stages{span_of(terms), {}, {}, span_of(low), span_of(high)};
+        if (sums) {
+            require(shape.keeps_sums, "only tree ensembles keep running sums");
+            require(n > 0 && sums->shape(0) > 0 && sums->shape(0) <= kMostSums &&
+                        sums->shape(1) == static_cast<std::size_t>(terms.data()[n - 1]),
+                    "sums need a weight for each term of the last stage, and there are too many or none of them");
+            check_readout(shape, sums->data(), sums->size());
+            stages.n_sums = static_cast<int>(sums->shape(0));
+            stages.sums = {sums->data(), sums->size()};
+        }
         for (std::size_t t = 0; t < n; ++t) {
             require(terms.data()[t] >= (t == 0 ? 0 : terms.data()[t - 1]) && terms.data()[t] <= shape.n_terms,
                     "stages must not fall, nor pass the last term");
             require(bias[t].size() == static_cast<std::size_t>(shape.n_outputs) &&
                         weights[t].shape(0) == bias[t].size() &&
-                        weights[t].shape(1) == static_cast<std::size_t>(terms.data()[t]),
-                    "a readout needs one weight per output and term");
+                        weights[t].shape(1) == (sums ? sums->shape(0) : static_cast<std::size_t>(terms.data()[t])),
+                    "a readout needs one weight per output and term, or per output and sum");
             require(!std::isnan(low.data()[t]) && !std::isnan(high.data()[t]), "thresholds must not be NaN");
-            for (const auto& [at, size] :
-                 {std::pair{weights[t].data(), weights[t].size()}, std::pair{bias[t].data(), bias[t].size()}})
-                for (std::size_t i = 0; i < size; ++i) {
-                    require(std::isfinite(at[i]), "readouts must be finite");
-                    require(!shape.f32 || fits_single(at[i]), "a readout does not fit single precision");
-                }
+            check_readout(shape, weights[t].data(), weights[t].size());
+            check_readout(shape, bias[t].data(), bias[t].size());
             stages.weights.emplace_back(weights[t].data(), weights[t].size());
             stages.bias.emplace_back(bias[t].data(), bias[t].size());
         }
@@ -112,6 +119,13 @@ public:
     int n_stages() const { return engine_->n_stages(); }
     bool single() const { return engine_->shape().f32; }
 
+    // The columns that the first n_stages stages read, or full evaluation where there is no number; None: all.
+    nb::object columns_read(std::optional<int> n_stages) const {
+        if (n_stages) check_stages(*n_stages, AtEnd::pending);
+        const auto read = n_stages ? engine_->columns_read(*n_stages) : engine_->columns_read_in_full();
+        return read ? nb::cast(std::vector<std::int32_t>(read->begin(), read->end())) : nb::none();
+    }
+
 private:
     template <class T>
     nb::object trace_in(BoundRows& b, int n_threads) const {
@@ -140,16 +154,27 @@ private:
     void check_stages(int n, AtEnd end) const {
         require(n >= (end == AtEnd::answer ? 1 : 0) && n <= n_stages(), "n_stages must lie within the plan's stages");
     }
+    static constexpr std::size_t kMostSums = 1024;
+    static void check_readout(const ModelShape& shape, const double* values, std::size_t n) {
+        for (std::size_t i = 0; i < n; ++i) {
+            require(std::isfinite(values[i]), "readouts must be finite");
+            require(!shape.f32 || fits_single(values[i]), "a readout does not fit single precision");
+        }
+    }
     // Refuses frames without a column that the call reads.
     void check_columns(const BoundRows& b, int n_stages, bool full) const {
         if (b.rows.layout != Rows::Layout::columns) return;
-        const auto read = engine_->columns_read(n_stages);
-        const auto present = [&](const Column& c) { return c.data != nullptr || b.rows.n_rows == 0; };
-        if (full || !read)
-            for (const Column& c : b.columns)
-                require(present(c), "the full model, and a kernel machine at any stage, need every column");
-        if (!read) return;
-        for (std::int32_t c : *read) require(present(b.columns[c]), "a column that an early stage reads is missing");
+        const auto check = [&](const std::optional<std::span<const std::int32_t>>& read) {
+            const auto present = [&](const Column& c) { return c.data != nullptr || b.rows.n_rows == 0; };
+            if (!read) {
+                for (const Column& c : b.columns)
+                    require(present(c), "the full model, and a kernel machine at any stage, need every column");
+                return;
+            }
+            for (std::int32_t c : *read) require(present(b.columns[c]), "a column that the model reads is missing");
+        };
+        check(engine_->columns_read(n_stages));
+        if (full) check(engine_->columns_read_in_full());
     }
 
     std::shared_ptr<const Engine> engine_;
@@ -172,20 +197,30 @@ tie_positive : bool
     For "sign": scores at the threshold are the second label, too.
 break_ties : bool
     For "votes": rows with tied votes are handed over.
+saturation : float, default=inf
+    For "argmax": rows with a larger score are handed over.
 tie_margin : float
     Widens the error bound within which rows are handed over.
 terms : int64 ndarray of shape (n_stages,)
     How many terms a stage has seen; must not fall.
-weights : sequence of float64 ndarray of shape (n_outputs, terms)
-    The readout of every stage.
+weights : sequence of float64 ndarray of shape (n_outputs, terms) or (n_outputs, n_sums)
+    The readout of every stage: weights of terms, or of `sums`.
 bias : sequence of float64 ndarray of shape (n_outputs,)
 low, high : float64 ndarray of shape (n_stages,)
     One output: a row leaves when its score is below `low` or above `high`. Several: when its confidence
-    is above `high`.)doc")
-        .def(nb::init<const Model&, const std::string&, int, double, bool, bool, double, Longs,
-                      const std::vector<Matrix>&, const std::vector<Doubles>&, Doubles, Doubles>(),
+    is above `high`.
+sums : float64 ndarray of shape (n_sums, terms of the last stage), optional
+    Weights of the running sums that a tree ensemble keeps for each output, of the terms that belong to it.)doc")
+        .def(nb::init<const Model&, const std::string&, int, double, bool, bool, double, double, Longs,
+                      const std::vector<Matrix>&, const std::vector<Doubles>&, Doubles, Doubles,
+                      const std::optional<Matrix>&>(),
              "model"_a, nb::kw_only(), "decision"_a, "n_classes"_a, "threshold"_a, "tie_positive"_a, "break_ties"_a,
-             "tie_margin"_a, "terms"_a, "weights"_a, "bias"_a, "low"_a, "high"_a)
+             "saturation"_a = HUGE_VAL, "tie_margin"_a, "terms"_a, "weights"_a, "bias"_a, "low"_a, "high"_a,
+             "sums"_a = nb::none())
+        .def(
+            "columns_read", &BoundEngine::columns_read, "n_stages"_a.none(),
+            nb::sig("def columns_read(self, n_stages: int | None) -> list[int] | None"),
+            R"doc(Return the columns that the first stages read, or full evaluation for None; None stands for all columns.)doc")
         .def("predict", &BoundEngine::predict, "rows"_a, "n_stages"_a, "at_end"_a, "working"_a, "n_threads"_a,
              nb::sig("def predict(self, rows: Rows, n_stages: int, at_end: typing.Literal['full', 'answer', "
                      "'pending'], working: float, n_threads: int) -> tuple[numpy.typing.NDArray[numpy.int32], "

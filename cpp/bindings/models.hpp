@@ -146,7 +146,7 @@ inline nb::tuple full_scores(const Model& m, BoundRows& b, double working, int n
 inline nb::object term_values(const Model& m, BoundRows& b, int n_threads) {
     const ModelShape& shape = m.packed->shape();
     check_rows(b, shape);
-    require(!shape.f32, "the model was packed in single precision");
+    require(shape.has_values, "the model was packed in single precision");
     for (const Column& c : b.columns) require(c.data != nullptr || b.size() == 0, "values need every column");
     auto values = new_array<double>({static_cast<std::size_t>(b.size()), static_cast<std::size_t>(shape.n_terms)});
     {
@@ -156,9 +156,10 @@ inline nb::object term_values(const Model& m, BoundRows& b, int n_threads) {
     return nb::cast(values);
 }
 
-inline void bind_model(nb::module_& m) {
+inline nb::class_<Model> bind_model(nb::module_& m) {
     using namespace nb::literals;
-    nb::class_<Model>(m, "Model", "A model as terms, packed for the engine. Never changes.")
+    nb::class_<Model> model(m, "Model", "A model as terms, packed for the engine. Never changes.");
+    model
         .def_static("kernel", &kernel_model, nb::kw_only(), "kernel"_a, "gamma"_a, "coef0"_a, "degree"_a, "vectors"_a,
                     "landmarks"_a.none(), "order"_a.noconvert(), "linear"_a, "coef"_a, "intercept"_a, "n_features"_a,
                     "kept"_a.none().noconvert(), "scale"_a.none(), "shift"_a.none(), "scaling_magnitude"_a,
@@ -234,6 +235,7 @@ errors : float64 ndarray of shape (n_rows,)
         .def_prop_ro("n_features", &Model::n_features, "Features of a raw row.")
         .def_prop_ro("n_terms", &Model::n_terms, "Terms that early stages can use.")
         .def_prop_ro("n_outputs", &Model::n_outputs, "Scores of a row.");
+    return model;
 }
 
 }  // namespace wald::bindings

@@ -15,6 +15,7 @@
 #include "bindings/parser.hpp"
 #include "bindings/parser_session.hpp"
 #include "bindings/policies.hpp"
+#include "bindings/trees.hpp"
 #include "isa/dispatch.hpp"
 
 namespace nb = nanobind;
@@ -59,7 +60,8 @@ NB_MODULE(_core, m) {
           "Set the largest number of threads that a call uses; less than 1 means 1.");
 
     bind_rows(m);
-    bind_model(m);
+    nb::class_<Model> model = bind_model(m);
+    bind_trees(model);
     bind_engine(m);
     bind_chain(m);
     bind_chain_learners(m);

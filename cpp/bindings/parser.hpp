@@ -164,7 +164,7 @@ public:
 
     void see(const Treebank& t) {
         check_trees(t);
-        learner_.see(t);
+        learner_.extend_filter(t);
     }
     void epoch(const Treebank& t, Longs order, bool projective, bool single_root, int n_groups, bool filter,
                double factor, double extra, bool mira, double step, bool random_states, bool by_head,
@@ -182,7 +182,7 @@ public:
         s.by_head = by_head;
         s.loss_augmented = loss_augmented;
         const Unlocked unlocked;
-        learner_.pass(t, order.data(), static_cast<std::int64_t>(order.size()), lengths, s, seed);
+        learner_.run_epoch(t, order.data(), static_cast<std::int64_t>(order.size()), lengths, s, seed);
     }
     void pruner_epoch(const Treebank& t, Longs order, bool filter, double factor, double extra, double rate) {
         require(prunes_, "this learner has no pruner");
@@ -191,7 +191,7 @@ public:
         check_trees(t);
         for (const std::int64_t i : span_of(order)) sentence_of(t, i);
         const Unlocked unlocked;
-        learner_.pass_pruner(t, order.data(), static_cast<std::int64_t>(order.size()), lengths, rate);
+        learner_.run_pruner_epoch(t, order.data(), static_cast<std::int64_t>(order.size()), lengths, rate);
     }
     ParserModel model() const {
         const Unlocked unlocked;

@@ -15,9 +15,10 @@ struct BoundRows {
     bool subset = false;
     bool ascending = true;  // CSR: features ascend within a row
 
-    const Rows& view() {
-        rows.columns = columns;
-        return rows;
+    Rows view() const {  // a copy: several threads may read the same rows
+        Rows seen = rows;
+        seen.columns = columns;
+        return seen;
     }
     std::int64_t size() const { return subset ? static_cast<std::int64_t>(ids.size()) : rows.n_rows; }
     const std::int64_t* id_data() const { return subset ? ids.data() : nullptr; }

@@ -82,6 +82,28 @@ int decide(const T* z, int n, T low, T high, std::int32_t stage, std::int32_t* c
         }
     }
 #endif
+#if defined(__AVX512F__)
+    if constexpr (sizeof(T) == 4) {
+        const __m512i lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+        const __m512i one = _mm512_set1_epi32(1), not_finite = _mm512_set1_epi32(wald::kNotFinite);
+        for (; i + 16 <= n; i += 16) {
+            const __m512 v = _mm512_loadu_ps(z + i);
+            const __mmask16 pending =
+                _mm512_cmpeq_epi32_mask(_mm512_loadu_si512(codes + i), _mm512_set1_epi32(wald::kPending));
+            const __mmask16 above = _mm512_cmp_ps_mask(v, _mm512_set1_ps(high), _CMP_GT_OQ);
+            const __mmask16 below = _mm512_cmp_ps_mask(v, _mm512_set1_ps(low), _CMP_LT_OQ);
+            const __mmask16 finite = _mm512_cmp_ps_mask(_mm512_sub_ps(v, v), _mm512_setzero_ps(), _CMP_EQ_OQ);
+            const auto leaves = static_cast<__mmask16>(pending & (above | below | ~finite));
+            const auto keeps = static_cast<__mmask16>(pending & ~leaves);
+            _mm512_mask_storeu_epi32(codes + i, leaves,
+                                     _mm512_mask_mov_epi32(not_finite, finite, _mm512_maskz_mov_epi32(above, one)));
+            _mm512_mask_storeu_epi32(stages + i, leaves, _mm512_set1_epi32(stage));
+            _mm512_storeu_si512(left + kept,
+                                _mm512_maskz_compress_epi32(keeps, _mm512_add_epi32(lanes, _mm512_set1_epi32(i))));
+            kept += __builtin_popcount(keeps);
+        }
+    }
+#endif
     for (; i < n; ++i) {
         const bool pending = codes[i] == wald::kPending, finite = z[i] - z[i] == T(0), above = z[i] > high,
                    below = z[i] < low;

@@ -71,6 +71,15 @@ template <>
 const OnlineKernels<double>& online_kernels<double>() {
     return chosen().tables->online_f64;
 }
+template <>
+const TreeKernels<float>& tree_kernels<float>() {
+    return chosen().tables->trees_f32;
+}
+template <>
+const TreeKernels<double>& tree_kernels<double>() {
+    return chosen().tables->trees_f64;
+}
+const PanelKernels& panel_kernels() { return chosen().tables->panels; }
 const ForestKernels& forest_kernels() { return chosen().tables->forest; }
 const ChainKernels& chain_kernels() { return chosen().tables->chain; }
 namespace parser {

@@ -15,6 +15,9 @@ struct KernelTables {
     OnlineKernels<float> online_f32;
     OnlineKernels<double> online_f64;
     ForestKernels forest;
+    TreeKernels<float> trees_f32;
+    TreeKernels<double> trees_f64;
+    PanelKernels panels;
     ChainKernels chain;
     parser::ParserKernels parser;
 };

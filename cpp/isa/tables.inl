@@ -2,6 +2,7 @@
 // compiler flags. The namespace WALD_ISA keeps their symbols apart.
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <type_traits>
 #include <utility>
 
@@ -16,6 +17,8 @@
 #include "isa/sparse_first_stage.inl"
 #include "isa/decide.inl"
 #include "isa/forest.inl"
+#include "isa/trees.inl"
+#include "isa/panels.inl"
 #include "isa/online.inl"
 #include "isa/chain.inl"
 #include "isa/parser.inl"
@@ -59,6 +62,9 @@ inline constexpr wald::KernelTables tables{
     .online_f32 = online_table<float>,
     .online_f64 = online_table<double>,
     .forest = forest_table,
+    .trees_f32 = tree_table<float>,
+    .trees_f64 = tree_table<double>,
+    .panels = panel_table,
     .chain = chain_table,
     .parser = parser_table,
 };

@@ -195,6 +195,90 @@ class Model:
     def n_outputs(self) -> int:
         """Scores of a row."""
 
+    @staticmethod
+    def trees(
+        *,
+        n_features: int,
+        order: NDArray[numpy.int64],
+        first_node: NDArray[numpy.int64],
+        first_leaf: NDArray[numpy.int64],
+        feature: NDArray[numpy.int32],
+        threshold: NDArray[numpy.float64],
+        left: NDArray[numpy.int32],
+        right: NDArray[numpy.int32],
+        nan_left: NDArray[numpy.uint8],
+        categories: NDArray[numpy.int32],
+        first_bit_word: NDArray[numpy.int64],
+        n_categories: NDArray[numpy.int32],
+        other_left: NDArray[numpy.uint8],
+        bits: NDArray[numpy.uint32],
+        leaves: NDArray[numpy.float64],
+        output: NDArray[numpy.int32],
+        structure: NDArray[numpy.int32],
+        base: NDArray[numpy.float64],
+        bias: NDArray[numpy.float64],
+        scale: float,
+        divisor: float,
+        zero_is_missing: NDArray[numpy.uint8] | None,
+        missing: float,
+        f32_rows: bool,
+        f32_sums: bool,
+        absent_is_missing: bool,
+        truncates: bool,
+        refuses_nan: bool,
+        refuses_infinity: bool,
+    ) -> Model:
+        """
+        Pack a tree ensemble.
+
+        Parameters
+        ----------
+        n_features : int
+        order : int64 ndarray
+            The trees of early stages, in the plan's order.
+        first_node : int64 ndarray of shape (n_structures + 1,)
+            Structure s has the nodes ``first_node[s]`` to ``first_node[s + 1]``.
+        first_leaf : int64 ndarray of shape (n_trees + 1,)
+            Tree t has the leaves ``first_leaf[t]`` to ``first_leaf[t + 1]``.
+        feature : int32 ndarray of shape (n_nodes,)
+        threshold : float64 ndarray of shape (n_nodes,)
+            A row goes to the left if ``x[feature] <= threshold``.
+        left, right : int32 ndarray of shape (n_nodes,)
+            Nodes of the same structure, behind their parent; leaf k is ``~k``.
+        nan_left : uint8 ndarray of shape (n_nodes,)
+            Whether NaN goes to the left.
+        categories : int32 ndarray of shape (n_nodes,)
+            The node's set of categories, which replaces its threshold, or -1.
+        first_bit_word : int64 ndarray of shape (n_sets,)
+        n_categories : int32 ndarray of shape (n_sets,)
+        other_left : uint8 ndarray of shape (n_sets,)
+            Whether negative numbers and categories beyond the set go to the left.
+        bits : uint32 ndarray
+            A set bit sends its category to the left.
+        leaves : float64 ndarray of shape (n_leaves,)
+        output : int32 ndarray of shape (n_trees,)
+            The output that a tree is added to.
+        structure : int32 ndarray of shape (n_trees,)
+            The structure of each tree; trees may share one.
+        base, bias : float64 ndarray of shape (n_outputs,)
+        scale, divisor : float
+            An output is ``(base + leaves, tree by tree) * scale / divisor + bias``.
+        zero_is_missing : uint8 ndarray of shape (n_features,) or None
+            Whether values of at most 1e-35 in size count as NaN.
+        missing : float
+            A value that counts as NaN; NaN: none.
+        f32_rows : bool
+            Round float64 rows to float32 first.
+        f32_sums : bool
+            Add leaves in float32.
+        absent_is_missing : bool
+            Values that CSR rows do not store are NaN instead of 0.
+        truncates : bool
+            Numbers between -1 and 0 are category 0.
+        refuses_nan, refuses_infinity : bool
+            Whether rows that hold such values, in a feature that is read, are not finite.
+        """
+
 class Engine:
     """
     A packed model with stages, readouts and thresholds. Never changes; threads may share it.
@@ -211,16 +295,20 @@ class Engine:
         For "sign": scores at the threshold are the second label, too.
     break_ties : bool
         For "votes": rows with tied votes are handed over.
+    saturation : float, default=inf
+        For "argmax": rows with a larger score are handed over.
     tie_margin : float
         Widens the error bound within which rows are handed over.
     terms : int64 ndarray of shape (n_stages,)
         How many terms a stage has seen; must not fall.
-    weights : sequence of float64 ndarray of shape (n_outputs, terms)
-        The readout of every stage.
+    weights : sequence of float64 ndarray of shape (n_outputs, terms) or (n_outputs, n_sums)
+        The readout of every stage: weights of terms, or of `sums`.
     bias : sequence of float64 ndarray of shape (n_outputs,)
     low, high : float64 ndarray of shape (n_stages,)
         One output: a row leaves when its score is below `low` or above `high`. Several: when its confidence
         is above `high`.
+    sums : float64 ndarray of shape (n_sums, terms of the last stage), optional
+        Weights of the running sums that a tree ensemble keeps for each output, of the terms that belong to it.
     """
 
     def __init__(
@@ -232,13 +320,20 @@ class Engine:
         threshold: float,
         tie_positive: bool,
         break_ties: bool,
+        saturation: float = float("inf"),
         tie_margin: float,
         terms: NDArray[numpy.int64],
         weights: Sequence[NDArray[numpy.float64]],
         bias: Sequence[NDArray[numpy.float64]],
         low: NDArray[numpy.float64],
         high: NDArray[numpy.float64],
+        sums: NDArray[numpy.float64] | None = None,
     ) -> None: ...
+    def columns_read(self, n_stages: int | None) -> list[int] | None:
+        """
+        Return the columns that the first stages read, or full evaluation for None; None stands for all columns.
+        """
+
     def predict(
         self, rows: Rows, n_stages: int, at_end: Literal["full", "answer", "pending"], working: float, n_threads: int
     ) -> tuple[NDArray[numpy.int32], NDArray[numpy.int32]]:

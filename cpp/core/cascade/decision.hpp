@@ -21,9 +21,10 @@ struct Judgement {
 struct Decision {
     DecisionKind kind = DecisionKind::sign;
     int n_classes = 2;
-    double threshold = 0.0;     // sign
-    bool tie_positive = false;  // sign
-    bool break_ties = false;    // votes
+    double threshold = 0.0;        // sign
+    bool tie_positive = false;     // sign
+    bool break_ties = false;       // votes
+    double saturation = HUGE_VAL;  // argmax: larger scores may be equal in the wrapped model
 
     int n_outputs() const {
         return kind == DecisionKind::sign     ? 1
@@ -50,6 +51,7 @@ struct Decision {
         if (kind == DecisionKind::argmax) {
             const Judgement<double> best = judge_argmax(f);
             if (!(best.confidence >= 0) || (best.confidence <= 2 * error && error > 0)) return kHandOver;
+            if (std::fabs(f[best.code]) > saturation) return kHandOver;
             return best.code;
         }
         return decide_votes(f, error, work);
@@ -70,14 +72,12 @@ private:
     Judgement<T> judge_argmax(const T* z) const {
         std::int32_t code = 0;
         T best = z[0], second = -std::numeric_limits<T>::infinity();
-        for (int k = 1; k < n_classes; ++k) {
-            if (z[k] > best) {
-                second = std::isnan(second) ? second : best;
-                best = z[k];
-                code = k;
-            } else if (!(z[k] <= second)) {  // true for NaN, which then propagates to the confidence
-                second = z[k];
-            }
+        for (int k = 1; k < n_classes; ++k) {  // branch-free; NaN propagates to the confidence
+            const bool better = z[k] > best;
+            const T lower = better ? best : z[k];
+            code = better ? k : code;
+            best = better ? z[k] : best;
+            second = (lower > second) | (lower != lower) ? lower : second;
         }
         return {code, best - second};
     }

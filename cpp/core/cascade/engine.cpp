@@ -3,6 +3,7 @@
 
 #include "core/cascade/columns.hpp"
 #include "core/cascade/first_stage.hpp"
+#include "core/cascade/tree_run.hpp"
 
 namespace wald {
 
@@ -61,7 +62,11 @@ public:
     PackedKernelMachine(const KernelMachineSpec& spec, bool f32)
         : f32_(f32 ? std::make_shared<const KernelMachine<float>>(spec) : nullptr),
           f64_(std::make_shared<const KernelMachine<double>>(spec, f32_)),
-          shape_{f64_->n_features(), f64_->n_terms(), f64_->n_outputs(), f32,
+          shape_{f64_->n_features(),
+                 f64_->n_terms(),
+                 f64_->n_outputs(),
+                 f32,
+                 !f32,
                  std::any_of(spec.shift.begin(), spec.shift.end(), [](double v) { return v != 0; })} {}
 
     const ModelShape& shape() const override { return shape_; }
@@ -114,7 +119,33 @@ private:
     ModelShape shape_;
 };
 
+class PackedTrees final : public PackedModel {
+public:
+    PackedTrees(const TreesSpec& spec, std::span<const std::int64_t> order)
+        : trees_(std::make_shared<const TreeEnsemble>(spec, order)),
+          shape_{.n_features = trees_->n_features(),
+                 .n_terms = static_cast<std::int64_t>(order.size()),
+                 .n_outputs = trees_->n_outputs(),
+                 .f32 = true,
+                 .keeps_sums = true} {}
+
+    const ModelShape& shape() const override { return shape_; }
+    std::shared_ptr<const Engine> with_stages(const Decision& decision, const StagesSpec& spec,
+                                              double tie_margin) const override {
+        return std::make_shared<const TreeCascade>(shape_, trees_, decision, spec, tie_margin);
+    }
+    std::shared_ptr<const Engine> without_stages(bool) const override { return with_stages({}, {}, 0.0); }
+
+private:
+    std::shared_ptr<const TreeEnsemble> trees_;
+    ModelShape shape_;
+};
+
 }  // namespace
+
+std::shared_ptr<const PackedModel> pack(const TreesSpec& spec, std::span<const std::int64_t> order) {
+    return std::make_shared<const PackedTrees>(spec, order);
+}
 
 std::shared_ptr<const PackedModel> pack(const KernelMachineSpec& spec, bool f32) {
     return std::make_shared<const PackedKernelMachine>(spec, f32);

@@ -13,6 +13,7 @@ namespace wald {
 
 struct KernelMachineSpec;
 struct LinearModelSpec;
+struct TreesSpec;
 
 // How a call treats rows that are still active after its last stage: evaluate the full model, answer with the last
 // estimate, or return kPending.
@@ -21,8 +22,10 @@ enum class AtEnd : std::uint8_t { full, answer, pending };
 struct ModelShape {
     std::int64_t n_features = 0, n_terms = 0;
     int n_outputs = 0;
-    bool f32 = false;      // stages are evaluated in float32
-    bool shifted = false;  // the scaling moves zeros, which CSR rows do not store
+    bool f32 = false;         // stages are evaluated in float32
+    bool has_values = true;   // terms can be evaluated in float64
+    bool shifted = false;     // the scaling moves zeros, which CSR rows do not store
+    bool keeps_sums = false;  // rows carry running sums of terms
 };
 
 // Output arrays of a trace, of shape (rows, stages). Scores and confidence are float if the stages are evaluated in
@@ -37,8 +40,12 @@ struct Trace {
 // and bias[t] the shape (n_outputs,). The factory pads and converts them.
 struct StagesSpec {
     std::span<const std::int64_t> terms;
-    std::vector<std::span<const double>> weights, bias;
+    std::vector<std::span<const double>> weights, bias;  // weights of terms, or of sums where there are any
     std::span<const double> low, high;
+    // Weighted sums of terms, (n_sums, terms of the last stage), of which all estimates are mixtures: of each output's
+    // own terms, if each term belongs to one output.
+    int n_sums = 0;
+    std::span<const double> sums = {};
 };
 
 class Engine {
@@ -74,6 +81,8 @@ public:
     virtual int n_stages() const = 0;
     // The columns that the first n_stages stages read; nullopt means every column.
     virtual std::optional<std::span<const std::int32_t>> columns_read(int n_stages) const = 0;
+    // The columns that full evaluation reads; nullopt means every column.
+    virtual std::optional<std::span<const std::int32_t>> columns_read_in_full() const { return std::nullopt; }
 
 private:
     ModelShape shape_;
@@ -95,5 +104,7 @@ public:
 
 std::shared_ptr<const PackedModel> pack(const KernelMachineSpec& spec, bool f32);
 std::shared_ptr<const PackedModel> pack(const LinearModelSpec& spec);
+// `order` names the trees of early stages.
+std::shared_ptr<const PackedModel> pack(const TreesSpec& spec, std::span<const std::int64_t> order);
 
 }  // namespace wald

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from .. import _core
 from .interface import AtEnd, Codes, Decided, Floats, Readout, Trace, Working
-from .rows import Columns, Piece, is_frame, pieces, whole_block
+from .rows import PLAIN, Columns, Conversion, Piece, is_frame, pieces, reads_columns_faster, whole_block
 
 #: Calls with fewer rows than this use one thread.
 INLINE_ROWS = 256
@@ -25,23 +25,23 @@ class CompiledTerms:
     ----------
     core : Model
         Packed in the order of a plan.
-    columns : int64 ndarray or None, default=None
-        The column that each term reads, in the plan's order; None where a term reads the whole row.
+    conversion : Conversion, default=PLAIN
+        Conversion of rows that the engine does not read in place.
     """
 
     core: _core.Model
-    columns: NDArray[np.int64] | None = None
+    conversion: Conversion = PLAIN
 
     def scores(self, X: Any, working: Working, n_threads: int, single: bool = False) -> tuple[Floats, Floats]:
         """Full scores (n, n_outputs), in float64 unless ``single``, and error bounds (n,)."""
-        parts = [self.core.scores(p.rows, working(p.dtype), n_threads, single) for p in pieces(X)]
+        parts = [self.core.scores(p.rows, working(p.dtype), n_threads, single) for p in pieces(X, self.conversion)]
         if len(parts) == 1:
             return parts[0]
         return np.concatenate([s for s, _ in parts]), np.concatenate([e for _, e in parts])
 
     def values(self, X: Any, n_threads: int) -> Floats:
         """Values of the terms in their packed order, in float64; NaN for rows that are not finite."""
-        parts = [self.core.values(p.rows, n_threads) for p in pieces(X)]
+        parts = [self.core.values(p.rows, n_threads) for p in pieces(X, self.conversion)]
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def cascade(
@@ -54,6 +54,8 @@ class CompiledTerms:
     ) -> CompiledCascade:
         """Put stages on the terms."""
         decision = model.decision
+        sums = readouts[0].sums if len(readouts) else None
+        weights = [r.weights if sums is None else r.mixture for r in readouts]
         engine = _core.Engine(
             self.core,
             decision=decision.kind,
@@ -61,15 +63,16 @@ class CompiledTerms:
             threshold=decision.threshold,
             tie_positive=decision.tie_positive,
             break_ties=decision.break_ties,
+            saturation=decision.saturation,
             tie_margin=model.tie_margin,
             terms=np.ascontiguousarray(stage_terms, dtype=np.int64),
-            weights=[np.ascontiguousarray(r.weights, dtype=np.float64) for r in readouts],
+            weights=[np.ascontiguousarray(w, dtype=np.float64) for w in weights],
             bias=[np.ascontiguousarray(r.bias, dtype=np.float64) for r in readouts],
             low=np.ascontiguousarray(low, dtype=np.float64),
             high=np.ascontiguousarray(high, dtype=np.float64),
+            sums=None if sums is None else np.ascontiguousarray(sums[:, : stage_terms[-1]], dtype=np.float64),
         )
-        read = None if self.columns is None else [self.columns[:m].tolist() for m in stage_terms]
-        return CompiledCascade(engine, model, read, self.core.n_features)
+        return CompiledCascade(engine, model, self.core.n_features, self.conversion)
 
 
 class CompiledCascade:
@@ -79,32 +82,33 @@ class CompiledCascade:
     ----------
     engine : Engine
     model : Decided
-    read : list of list of int, or None
-        The columns that each stage has read; None where a term reads the whole row.
     n_features : int
+    conversion : Conversion, default=PLAIN
     """
 
-    def __init__(self, engine: _core.Engine, model: Decided, read: list[list[int]] | None, n_features: int) -> None:
-        self._engine, self._model, self._read, self._n_features = engine, model, read, n_features
+    def __init__(self, engine: _core.Engine, model: Decided, n_features: int, conversion: Conversion = PLAIN) -> None:
+        self._engine, self._model, self._n_features, self._conversion = engine, model, n_features, conversion
+        self._in_full = engine.columns_read(None)
         self._known: dict[np.dtype[Any], float] = {}
         self.predict_one = engine.predict_one
         self.decide = engine.decide
 
     def predict(self, X: Any, n_stages: int, at_end: AtEnd, n_threads: int) -> tuple[Codes, Codes]:
         """Codes and stages of an array, a CSR matrix, a frame or nested lists."""
-        if self._read is not None and n_stages > 0 and is_frame(X):
+        if is_frame(X):
+            read = self._engine.columns_read(n_stages) if n_stages > 0 else self._in_full
             block = whole_block(X)
-            if block is None:
-                return self._by_columns(X, n_stages, at_end, n_threads)
-            X = block
-        parts = [self._piece(piece, n_stages, at_end, n_threads) for piece in pieces(X)]
+            if block is None and read is not None and reads_columns_faster(X, len(read)):
+                return self._by_columns(X, read, n_stages, at_end, n_threads)
+            X = X if block is None else block
+        parts = [self._piece(piece, n_stages, at_end, n_threads) for piece in pieces(X, self._conversion)]
         if len(parts) == 1:
             return parts[0]
         return np.concatenate([codes for codes, _ in parts]), np.concatenate([stages for _, stages in parts])
 
     def trace(self, X: Any, n_threads: int) -> Trace:
         """Estimates of every stage for all rows, without exits."""
-        parts = [self._engine.trace(piece.rows, n_threads) for piece in pieces(X)]
+        parts = [self._engine.trace(piece.rows, n_threads) for piece in pieces(X, self._conversion)]
         if self._model.decision.n_outputs == 1:
             return Trace(np.concatenate(parts), None, None)
         return Trace(None, np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts]))
@@ -116,22 +120,24 @@ class CompiledCascade:
         return self._engine.predict(piece.rows, n_stages, at_end, working, n_threads)
 
     def _working(self, *dtypes: np.dtype[Any]) -> float:
-        """Largest unit roundoff of the wrapped model for rows of these dtypes."""
+        """Largest unit roundoff of the wrapped model for rows of these dtypes; that of float64 if there are none."""
+        dtypes = dtypes or (np.dtype(np.float64),)
         for dtype in dtypes:
             if dtype not in self._known:
                 self._known[dtype] = self._model.working_precision(dtype)
         return max(self._known[dtype] for dtype in dtypes)
 
-    def _by_columns(self, X: Any, n_stages: int, at_end: AtEnd, n_threads: int) -> tuple[Codes, Codes]:
-        """Codes and stages of a frame's rows: reads the stages' columns first, and all columns for undecided rows."""
-        assert self._read is not None
-        columns = Columns(X)
-        rows = columns.rows(self._read[n_stages - 1])
-        last: AtEnd = "answer" if at_end == "answer" else "pending"
-        codes, stages = self._engine.predict(rows, n_stages, last, self._working(*columns.dtypes), n_threads)
+    def _by_columns(self, X: Any, read: list[int], n_stages: int, at_end: AtEnd, n_threads: int) -> tuple[Codes, Codes]:
+        """Codes and stages of a frame's rows: reads the stages' columns first, and others for undecided rows."""
+        columns = Columns(X, self._conversion)
+        rows = columns.rows(read)
+        everything = range(self._n_features) if self._in_full is None else self._in_full
+        at_once = at_end != "full" or len(read) == len(everything)
+        now: AtEnd = at_end if at_once else "pending"
+        codes, stages = self._engine.predict(rows, n_stages, now, self._working(*columns.dtypes), n_threads)
         undecided = np.flatnonzero(codes == _core.PENDING)
-        if at_end == "full" and len(undecided):
-            rows = columns.rows(range(self._n_features))
+        if not at_once and len(undecided):
+            rows = columns.rows(everything)
             rows.take(undecided)
             working = self._working(*columns.dtypes)
             codes[undecided], stages[undecided] = self._engine.predict(rows, n_stages, at_end, working, n_threads)

@@ -60,6 +60,10 @@ class Rule(Protocol):
         """For kind "votes": whether sums of scores break ties; otherwise the first class wins."""
 
     @property
+    def saturation(self) -> float:
+        """For kind "argmax": the model must label rows with a larger score itself."""
+
+    @property
     def n_outputs(self) -> int:
         """Number of scores per row."""
 
@@ -89,6 +93,14 @@ class Readout(Protocol):
     @property
     def bias(self) -> Floats:
         """Bias of shape (n_outputs,)."""
+
+    @property
+    def sums(self) -> Floats | None:
+        """Weights of running sums of the terms, (n_sums, terms), that all stages share; None if they share none."""
+
+    @property
+    def mixture(self) -> Floats | None:
+        """Weights of these sums in the estimate, (n_outputs, n_sums)."""
 
 
 class Cascade(Protocol):

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from .. import _core
 from ..utils.exits import exits
 from .interface import AtEnd, Codes, Decided, Floats, Readout, Rule, Trace, Working
-from .rows import n_rows_of, take, to_array
+from .rows import Conversion, n_rows_of, take, to_array
 
 #: Number of rows that are evaluated at a time.
 ROWS = 4096
@@ -25,12 +25,21 @@ U = 2.0**-53
 class TermValues(Protocol):
     """Terms that compute their values in Python; see `wald.models.Terms`."""
 
-    coef: Floats
-    intercept: Floats
+    @property
+    def coef(self) -> Floats:
+        """Weight of each term in each output."""
+
+    @property
+    def intercept(self) -> Floats:
+        """Intercept of each output."""
 
     @property
     def n_terms(self) -> int:
         """Number of terms."""
+
+    @property
+    def conversion(self) -> Conversion:
+        """Conversion of rows that are neither floats nor uint8."""
 
     def values(self, X: Any, which: Any = None) -> Floats:
         """Values of some terms (all by default) of rows."""
@@ -51,18 +60,49 @@ class PythonTerms:
 
     def scores(self, X: Any, working: Working, n_threads: int, single: bool = False) -> tuple[Floats, Floats]:
         """Full scores (n, n_outputs), and error bounds (n,)."""
-        X = to_array(X)
-        n, terms = n_rows_of(X), self.terms
-        scores, errors = np.empty((n, len(terms.intercept))), np.empty(n)
-        largest, bias = np.abs(terms.coef).max(axis=0), float(np.abs(terms.intercept).max())
-        share = 1.05 * ((terms.n_terms + 8) * U + (2 * terms.n_terms + 16) * working(X.dtype))
+        X = to_array(X, self.terms.conversion)
+        n, precision = n_rows_of(X), working(X.dtype)
+        scores, errors = np.empty((n, len(self.terms.intercept))), np.empty(n)
         for start in range(0, n, ROWS):
             some = slice(start, start + ROWS)
-            values = terms.values(X[some])
-            with np.errstate(invalid="ignore", over="ignore"):
-                scores[some] = _sums(values, terms.coef, terms.intercept)
-                errors[some] = share * (_sums(np.abs(values), largest[None], np.array([bias]))[:, 0])
+            scores[some], errors[some] = self.totals(self.terms.values(X[some]), precision)
         return scores, errors
+
+    def totals(self, values: Floats, working: float) -> tuple[Floats, Floats]:
+        """Full scores (n, n_outputs) from the values of all terms, and error bounds (n,).
+
+        Parameters
+        ----------
+        values : float64 ndarray of shape (n, n_terms)
+        working : float
+            Unit roundoff in which the wrapped model computes.
+        """
+        terms = self.terms
+        largest, bias = np.abs(terms.coef).max(axis=0), float(np.abs(terms.intercept).max())
+        share = 1.05 * ((terms.n_terms + 8) * U + (2 * terms.n_terms + 16) * working)
+        with np.errstate(invalid="ignore", over="ignore"):
+            scores = _sums(values, terms.coef, terms.intercept)
+            return scores, share * (_sums(np.abs(values), largest[None], np.array([bias]))[:, 0])
+
+    def completed(self, X: Any, seen: Floats) -> Floats:
+        """Values of all terms of rows.
+
+        Parameters
+        ----------
+        X : array or CSR of shape (n, n_features)
+        seen : float64 ndarray of shape (n, m)
+            Values of the first m terms in the order, which are not computed again.
+        """
+        if seen.shape[1] == 0:
+            return self.terms.values(X)
+        first = self.order[: seen.shape[1]]
+        own = first < self.terms.n_terms
+        values = np.empty((len(seen), self.terms.n_terms))
+        values[:, first[own]] = seen[:, own]
+        rest = np.setdiff1d(np.arange(self.terms.n_terms), first)
+        if len(rest):
+            values[:, rest] = self.terms.values(X, rest)
+        return values
 
     def cascade(
         self,
@@ -93,7 +133,7 @@ class PythonCascade:
 
     def predict(self, X: Any, n_stages: int, at_end: AtEnd, n_threads: int) -> tuple[Codes, Codes]:
         """Codes and stages of an array, a CSR matrix, a frame or nested lists."""
-        X = to_array(X)
+        X = to_array(X, self._packed.terms.conversion)
         n = n_rows_of(X)
         codes = np.full(n, _core.PENDING, dtype=np.int32)
         stages = np.full(n, len(self._stage_terms), dtype=np.int32)
@@ -109,7 +149,7 @@ class PythonCascade:
 
     def trace(self, X: Any, n_threads: int) -> Trace:
         """Estimates of every stage for all rows, without exits."""
-        X = to_array(X)
+        X = to_array(X, self._packed.terms.conversion)
         values = self._packed.terms.values(X, self._packed.order)
         finite = np.isfinite(values).all(axis=1)
         estimates = [self._estimate(values, t) for t in range(len(self._stage_terms))]
@@ -150,7 +190,8 @@ class PythonCascade:
             codes[active[decided]], stages[active[decided]] = label[decided], t
             active = active[~decided]
         if at_end == "full" and len(active):
-            scores, errors = self._packed.scores(take(X, active), self._model.working_precision, 1)
+            complete = self._packed.completed(take(X, active), values[active, :evaluated])
+            scores, errors = self._packed.totals(complete, self._model.working_precision(X.dtype))
             finite = np.isfinite(scores).all(axis=1)
             answers = decide(decision, scores, errors + self._model.tie_margin)
             codes[active] = np.where(finite, answers, _core.NOT_FINITE)
@@ -217,6 +258,7 @@ def decide(decision: Rule, scores: Floats, errors: Floats) -> Codes:
     elif decision.kind == "argmax":
         codes, confidence = judge(decision, scores)
         unsure |= ~(confidence >= 0) | ((confidence <= 2 * errors) & (errors > 0))
+        unsure |= np.abs(scores.max(axis=1)) > decision.saturation
     else:
         pairs = _pairs(decision.n_classes)
         votes = np.zeros((len(scores), decision.n_classes))

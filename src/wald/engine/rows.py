@@ -22,6 +22,26 @@ PIECE_BYTES = 4 << 20
 PREPROCESSED_ROWS = 16384
 
 
+@dataclass(frozen=True)
+class Conversion:
+    """Conversion of rows that the engine does not read in place.
+
+    Parameters
+    ----------
+    integers : dtype
+        Dtype to which arrays of integers and booleans are converted; data frames are converted to float64.
+    categories : bool
+        Whether columns of categories that are numbers are read as these numbers. If not, they are refused.
+    """
+
+    integers: np.dtype[Any]
+    categories: bool
+
+
+#: The conversion of scikit-learn's models.
+PLAIN = Conversion(np.dtype(np.float64), True)
+
+
 @dataclass(frozen=True, eq=False)
 class Piece:
     """Rows ``start`` to ``stop`` in the engine's form, and the dtype that the wrapped model would receive."""
@@ -78,18 +98,20 @@ def take(X: Any, indices: NDArray[np.intp]) -> Any:
     return X[indices]
 
 
-def to_array(X: Any) -> Any:
+def to_array(X: Any, conversion: Conversion = PLAIN) -> Any:
     """Convert rows to an array or a CSR matrix; native dtypes are kept."""
     if sparse.issparse(X):
         return _canonical(X)
     if is_frame(X):
-        X = _eager(X).to_numpy()
+        X = _eager(X, conversion).to_numpy()
+    elif isinstance(X, np.ndarray) and X.dtype.kind in "biu" and X.dtype not in NATIVE:
+        X = X.astype(conversion.integers)
     if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype in NATIVE:
         return np.asarray(X)
     return check_array(X, dtype=[np.float64, np.float32], ensure_all_finite=False, ensure_min_samples=0)
 
 
-def pieces(X: Any) -> Iterator[Piece]:
+def pieces(X: Any, conversion: Conversion = PLAIN) -> Iterator[Piece]:
     """Rows of an array, a CSR matrix, a frame or nested lists, piece by piece."""
     if sparse.issparse(X):
         csr = _canonical(X)
@@ -98,15 +120,15 @@ def pieces(X: Any) -> Iterator[Piece]:
         X = X.view(np.ndarray)
         yield Piece(0, len(X), _core.Rows.dense(X), X.dtype)
     elif isinstance(X, np.ndarray) and X.ndim == 2:
-        yield from _converted(X)
+        yield from _converted(X, conversion)
     elif is_frame(X):
-        yield from _frame_pieces(X)
+        yield from _frame_pieces(X, conversion)
     else:
-        values = to_array(X)
+        values = to_array(X, conversion)
         yield Piece(0, len(values), _core.Rows.dense(np.ascontiguousarray(values)), values.dtype)
 
 
-def _frame_pieces(X: Any) -> Iterator[Piece]:
+def _frame_pieces(X: Any, conversion: Conversion) -> Iterator[Piece]:
     """Pieces of a frame: without a copy if it is one block or has columns that the engine can read, else converted."""
     block = whole_block(X)
     if block is not None:
@@ -119,23 +141,50 @@ def _frame_pieces(X: Any) -> Iterator[Piece]:
             dtype = np.result_type(*{c.dtype for c in columns})
             yield Piece(0, len(X), _core.Rows.columns(len(X), columns), dtype)
             return
-    yield from _converted(_eager(X))
+    yield from _converted(_eager(X, conversion), PLAIN)
 
 
-def _eager(X: Any) -> Any:
-    """The frame as a narwhals frame; duplicate names in pandas are replaced, since only the values are read."""
+def reads_columns_faster(X: Any, n_columns: int) -> bool:
+    """Whether reading some of a frame's columns one by one is faster than converting the whole frame."""
+    few = 4 * n_columns <= X.shape[1]
+    return few or nw.dependencies.is_pandas_dataframe(X) or len(X) > _piece_rows(X)
+
+
+def _eager(X: Any, conversion: Conversion = PLAIN) -> Any:
+    """The frame as a narwhals frame; duplicate names in pandas are replaced, since only the values are read.
+
+    Raises
+    ------
+    ValueError
+        If it has a column of categories, and the conversion refuses these.
+    """
     if nw.dependencies.is_pandas_dataframe(X) and not X.columns.is_unique:
         X = X.set_axis(range(X.shape[1]), axis=1)
-    return nw.from_native(X, eager_only=True)
+    frame = nw.from_native(X, eager_only=True)
+    if not conversion.categories:
+        for name, dtype in frame.schema.items():
+            if isinstance(dtype, nw.Categorical | nw.Enum):
+                raise ValueError(
+                    f"Column {name!r} of X has the dtype {dtype}, and the wrapped model was not trained on categories "
+                    "with names. Give the numbers on which it was trained."
+                )
+    return frame
 
 
-def _converted(X: Any) -> Iterator[Piece]:
+def _may_have_categories(X: Any) -> bool:
+    """Whether a frame may have columns of categories; faster than its schema in narwhals."""
+    if nw.dependencies.is_pandas_dataframe(X) or nw.dependencies.is_polars_dataframe(X):
+        return any(str(dtype).startswith(("category", "Categorical", "Enum")) for dtype in set(X.dtypes))
+    return True
+
+
+def _converted(X: Any, conversion: Conversion) -> Iterator[Piece]:
     """Pieces of an array or a narwhals frame, converted one at a time."""
     step = _piece_rows(X)
     for start in range(0, max(1, len(X)), step):
         part = X[start : start + step]
         given = part if isinstance(part, np.ndarray) else part.to_numpy()
-        values = np.require(to_array(given), requirements=["C", "A"])
+        values = np.require(to_array(given, conversion), requirements=["C", "A"])
         yield Piece(start, start + len(values), _core.Rows.dense(values), _model_dtype(given.dtype))
 
 
@@ -215,7 +264,9 @@ def _owner(array: NDArray[Any]) -> Any:
 class Columns:
     """The columns of a frame, read one by one and cached."""
 
-    def __init__(self, X: Any) -> None:
+    def __init__(self, X: Any, conversion: Conversion = PLAIN) -> None:
+        if not conversion.categories and _may_have_categories(X):
+            _eager(X, conversion)
         self.n_rows, n_columns = X.shape
         self._column = column_reader(X)
         self._columns: list[NDArray[Any] | None] = [None] * n_columns
