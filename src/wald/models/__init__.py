@@ -6,20 +6,28 @@ that reads its fitted models.
 
 from __future__ import annotations
 
+from inspect import getattr_static
 from typing import Any
 
 import numpy as np
 
+from .boosters import fitted_for_good
 from .checks import check_terms
 from .columns import ColumnMap
 from .decision import Decision
 from .families import Family, Reading, family_of, register
 from .kernel import KernelTerms
+from .library_files import is_library_file, read_model
 from .linear import LinearTerms
+from .links import NO_LINKS, Link
 from .model import AdditiveModel
 from .refusals import refusal
 from .terms import NO_SURROGATES, Surrogates, Terms, families
+from .tree_arrays import Trees
+from .tree_classifier import TreeClassifier
+from .trees import TreeTerms
 from .units import Units
+from .votes import VoteTerms
 from .watch import Watch
 from .wrappers import fold_steps, peel, rule_decision
 
@@ -31,13 +39,21 @@ __all__ = [
     "Family",
     "KernelTerms",
     "LinearTerms",
+    "Link",
     "Reading",
     "Surrogates",
     "Terms",
+    "TreeClassifier",
+    "TreeTerms",
+    "Trees",
     "Units",
+    "VoteTerms",
     "check_terms",
     "decompose",
     "families",
+    "fitted_for_good",
+    "is_library_file",
+    "read_model",
     "register",
 ]
 
@@ -48,8 +64,8 @@ def decompose(estimator: Any, *, fold: bool = True) -> AdditiveModel:
     Parameters
     ----------
     estimator : estimator
-        A fitted linear classifier, kernel machine, naive Bayes or nearest centroid classifier of scikit-learn, or
-        one inside a pipeline, a search, a frozen estimator, a binary threshold classifier or a binary calibrated
+        A fitted linear classifier, kernel machine, naive Bayes or nearest centroid classifier, tree ensemble or vote,
+        or one inside a pipeline, a search, a frozen estimator, a binary threshold classifier or a binary calibrated
         classifier.
     fold : bool, default=True
         Whether scalers and imputers become part of the terms. If not, all steps remain preprocessing.
@@ -79,6 +95,7 @@ def decompose(estimator: Any, *, fold: bool = True) -> AdditiveModel:
     >>> bool((model.classes[model.decision.codes(model.terms.scores(X))] == model.estimator.predict(X)).all())
     True
     """
+    estimator = fitted_for_good(estimator) or estimator
     peeled = peel(estimator)
     leaf: Any = peeled.model
     family = family_of(leaf)
@@ -88,7 +105,7 @@ def decompose(estimator: Any, *, fold: bool = True) -> AdditiveModel:
     reading = family.read(leaf, decompose)
     terms, decision = reading.terms, reading.decision
 
-    tie_margin = 0.0
+    tie_margin = reading.tie_margin
     if peeled.rules:
         if not family.thresholds:
             raise TypeError(
@@ -124,6 +141,8 @@ def decompose(estimator: Any, *, fold: bool = True) -> AdditiveModel:
         row_by_row=reading.row_by_row,
         by_product=reading.by_product,
         dense_only=reading.dense_only,
+        own_steps=not peeled.steps and any(hasattr(step, "source_columns") for _, step in reading.steps),
+        links=NO_LINKS if peeled.rules else reading.links.only(lambda method: _inherits(leaf, family, method)),
         watch=Watch(
             [*((leaf, name) for name in family.attributes), *peeled.attributes, *step_attributes],
             inside=reading.watches,
@@ -135,9 +154,13 @@ def _require_inherited(model: Any, family: Family) -> None:
     """Refuse a subclass that overrides a method which decides labels: its coefficients need not determine them."""
     for method in family.methods:
         own = getattr(type(model), method)
-        inherited = any(own is getattr(base, method, None) for base in family.models if isinstance(model, base))
-        if not inherited and not own.__module__.startswith("sklearn."):
+        if not _inherits(model, family, method) and not own.__module__.startswith("sklearn."):
             raise TypeError(
                 f"{type(model).__name__} has its own {method}, so that its labels do not follow from what "
                 "it inherits from scikit-learn. Wrap an estimator that keeps scikit-learn's."
             )
+
+
+def _inherits(model: Any, family: Family, method: str) -> bool:
+    own = getattr_static(type(model), method, None)
+    return any(own is getattr_static(base, method, None) for base in family.classes_of(model))

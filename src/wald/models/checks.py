@@ -161,6 +161,30 @@ def _units(terms: Terms, estimator: Any, X: Any) -> Iterator[str]:
         yield "every unit must have a positive cost"
 
 
+def _integers(terms: Terms, estimator: Any, X: Any) -> Iterator[str]:
+    dense = X.toarray() if sparse.issparse(X) else X
+    whole = np.clip(np.round(dense), -(2**20), 2**20).astype(np.int64)
+    converted = whole.astype(terms.conversion.integers)
+    if not np.array_equal(terms.scores(whole), terms.scores(converted), equal_nan=True):
+        yield f"integers must have the scores of their conversion to {terms.conversion.integers}"
+
+
+def _prices(terms: Terms, estimator: Any, X: Any) -> Iterator[str]:
+    if not terms.shares_features:
+        return
+    units = terms.units(None, None, np.arange(1.0, terms.n_features + 1), 1)
+    if units.buys is None or units.prices is None or len(units.buys) != len(units.members):
+        yield "units must say what each unit buys where features have prices"
+        return
+    if not np.array_equal(units.costs, [units.prices[items].sum() for items in units.buys]):
+        yield "the cost of a unit must be the price of what it buys"
+    unit = len(units.members) // 2
+    dense = np.array(X.toarray() if sparse.issparse(X) else X)
+    dense[:, ~np.isin(np.arange(1.0, terms.n_features + 1), units.prices[units.buys[unit]])] = 0
+    if not np.array_equal(terms.values(dense, units.members[unit]), terms.values(X, units.members[unit])):
+        yield f"the terms of unit {unit} read features that the unit does not buy"
+
+
 def _file(terms: Terms, estimator: Any, X: Any) -> Iterator[str]:
     from ..persistence.arrays import Stock
     from ..persistence.header import Section, parse, render
@@ -168,7 +192,12 @@ def _file(terms: Terms, estimator: Any, X: Any) -> Iterator[str]:
     arrays: dict[str, NDArray[Any]] = {}
     facts = parse(render({"terms": terms.encode(arrays)}))["terms"]
     again = type(terms).decode(Section(facts, "header.model.terms"), Stock(arrays), terms.n_outputs)
-    if not np.array_equal(again.scores(X), terms.scores(X), equal_nan=True):
+    if terms.whole_in_files:
+        repeated: dict[str, NDArray[Any]] = {}
+        same = again.encode(repeated) == terms.encode({}) and repeated.keys() == arrays.keys()
+        if not (same and all(np.array_equal(repeated[name], arrays[name]) for name in arrays)):
+            yield "terms that went through a file are described otherwise"
+    elif not np.array_equal(again.scores(X), terms.scores(X), equal_nan=True):
         yield "terms that went through a file have other scores"
 
 
@@ -183,6 +212,8 @@ CLAUSES: dict[str, Clause] = {
     "bounds": _bounds,
     "columns": _columns,
     "units": _units,
+    "prices": _prices,
+    "integers": _integers,
     "file": _file,
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -31,6 +32,9 @@ class Decision:
     break_ties : bool, default=False
         For ``"votes"``: equal votes go to the class with the larger sum of pairwise scores, as in
         scikit-learn's ``SVC(break_ties=True)``.
+    saturation : float, default=inf
+        For ``"argmax"``: the model compares functions of the scores that are equal, after rounding, for scores of a
+        larger size. It must label such rows itself.
 
     Raises
     ------
@@ -43,6 +47,7 @@ class Decision:
     threshold: float = 0.0
     tie_positive: bool = False
     break_ties: bool = False
+    saturation: float = math.inf
 
     def __post_init__(self) -> None:
         if self.kind not in ("sign", "argmax", "votes"):

@@ -4,19 +4,50 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from scipy import sparse
 from sklearn.linear_model._base import LinearClassifierMixin
+from sklearn.utils.validation import check_is_fitted
 
+from .boosters import BoosterClassifier
 from .decision import Decision
+from .links import NO_LINKS, Links, as_they_are, softmax_of_float32
+from .readers.catboost import CATBOOST_MODELS, read_catboost
 from .readers.centroids import CENTROID_MODELS, read_centroids
 from .readers.kernel import KERNEL_MODELS, read_kernel
+from .readers.lightgbm import LIGHTGBM_MODELS, lightgbm_codes, read_lightgbm
 from .readers.linear import LINEAR_MODELS, read_linear
 from .readers.naive_bayes import NAIVE_BAYES_MODELS, binarizing_steps, read_naive_bayes
 from .readers.one_vs_rest import ONE_VS_REST_MODELS, READ_BY_PREDICT, read_one_vs_rest
+from .readers.sklearn_boosting import (
+    GRADIENT_BOOSTING_MODELS,
+    HIST_GRADIENT_BOOSTING_MODELS,
+    encoding_steps,
+    read_gradient_boosting,
+    read_hist_gradient_boosting,
+)
+from .readers.sklearn_trees import (
+    ADABOOST_MODELS,
+    BAGGING_MODELS,
+    FOREST_MODELS,
+    adaboost_probabilities,
+    read_adaboost,
+    read_forest,
+)
+from .readers.votes import (
+    VOTING_MODELS,
+    Votes,
+    all_trees,
+    read_adaboost_votes,
+    read_bagging_votes,
+    read_voting,
+)
+from .readers.xgboost import XGBOOST_MODELS, read_xgboost
 from .terms import Terms
+from .tree_classifier import TreeClassifier
 from .watch import Watch
 
 if TYPE_CHECKING:
@@ -54,6 +85,10 @@ class Reading:
         Whether the model's scores are ``X @ coef_.T + intercept_``.
     dense_only : bool, default=False
         Whether the model refuses sparse rows, which the terms accept.
+    tie_margin : float, default=0.0
+        Distance of scores within which the model itself must label a row.
+    links : Links, default=NO_LINKS
+        What the model's methods return for full scores that are exact.
     """
 
     terms: Terms
@@ -66,6 +101,8 @@ class Reading:
     row_by_row: Literal["always", "sparse", "never"] = "never"
     by_product: bool = False
     dense_only: bool = False
+    tie_margin: float = 0.0
+    links: Links = NO_LINKS
 
 
 @dataclass(frozen=True)
@@ -84,6 +121,8 @@ class Family:
         Takes the model and `decompose`; returns a `Reading`.
     thresholds : bool, default=True
         Whether threshold classifiers and calibrators use the same score of such a model as its own predict.
+    named : tuple of str, default=()
+        Full names of further classes, of libraries that need not be installed.
     """
 
     models: tuple[type, ...]
@@ -91,6 +130,15 @@ class Family:
     attributes: tuple[str, ...]
     read: Callable[[Any, Callable[[Any], AdditiveModel]], Reading]
     thresholds: bool = True
+    named: tuple[str, ...] = ()
+
+    def classes_of(self, model: Any) -> list[type]:
+        """Classes of a model that this family reads."""
+        return [
+            base
+            for base in type(model).__mro__
+            if base in self.models or f"{base.__module__}.{base.__qualname__}" in self.named
+        ]
 
 
 def family_of(model: Any) -> Family | None:
@@ -105,7 +153,7 @@ def family_of(model: Any) -> Family | None:
     Family or None
         None if no family supports it.
     """
-    return next((family for family in _FAMILIES if isinstance(model, family.models)), None)
+    return next((family for family in _FAMILIES if family.classes_of(model)), None)
 
 
 def register(family: Family) -> None:
@@ -159,6 +207,82 @@ def _centroids(model: Any, decompose: Callable[[Any], AdditiveModel]) -> Reading
     return Reading(terms, decision, np.dtype(model.centroids_.dtype), row_by_row=SPARSE)
 
 
+def _lightgbm(model: Any, decompose: Callable[[Any], AdditiveModel]) -> Reading:
+    terms, decision, tie_margin, links = read_lightgbm(model)
+    dtype, steps = np.dtype(np.float64), [*lightgbm_codes(model)]
+    return Reading(terms, decision, dtype, steps, row_by_row="always", tie_margin=tie_margin, links=links)
+
+
+def _xgboost(model: Any, decompose: Callable[[Any], AdditiveModel]) -> Reading:
+    terms, decision, tie_margin, link, steps = read_xgboost(model)
+    links = Links.of(link, softmax_of_float32 if model.objective == "multi:softmax" else None)
+    dtype = np.dtype(np.float32)
+    return Reading(terms, decision, dtype, [*steps], row_by_row="always", tie_margin=tie_margin, links=links)
+
+
+def _catboost(model: Any, decompose: Callable[[Any], AdditiveModel]) -> Reading:
+    terms, decision, link = read_catboost(model)
+    # CatBoost's softmax has an exponential function of its own
+    links = Links(link=link) if link.kind == "softmax" else Links.of(link)
+    return Reading(terms, decision, np.dtype(np.float64), row_by_row="always", links=links)
+
+
+def _booster(model: Any, decompose: Callable[[Any], AdditiveModel]) -> Reading:
+    read = model.read()
+    dtype, links = np.dtype(np.float32 if read.single else np.float64), Links(link=read.link)
+    return Reading(read.terms, read.decision, dtype, row_by_row="always", tie_margin=read.tie_margin, links=links)
+
+
+def _tree_classifier(model: Any, decompose: Callable[[Any], AdditiveModel]) -> Reading:
+    dtype, links = np.dtype(model.dtype), Links(link=model.link)
+    return Reading(model.terms, model.decision, dtype, row_by_row="always", tie_margin=model.tie_margin, links=links)
+
+
+def _forest(model: Any, decompose: Callable[[Any], AdditiveModel]) -> Reading:
+    return Reading(
+        *read_forest(model), np.dtype(np.float64), row_by_row="always", links=Links(predict_proba=as_they_are)
+    )
+
+
+def _bagging(model: Any, decompose: Callable[[Any], AdditiveModel]) -> Reading:
+    check_is_fitted(model)
+    return _forest(model, decompose) if all_trees(model.estimators_) else _voted(read_bagging_votes(model))
+
+
+def _adaboost(model: Any, decompose: Callable[[Any], AdditiveModel]) -> Reading:
+    check_is_fitted(model)
+    if not all_trees(model.estimators_):
+        return _voted(read_adaboost_votes(model))
+    links = Links(as_they_are, partial(adaboost_probabilities, len(model.classes_)))
+    return Reading(*read_adaboost(model), np.dtype(np.float64), row_by_row="always", links=links)
+
+
+def _voting(model: Any, decompose: Callable[[Any], AdditiveModel]) -> Reading:
+    return _voted(read_voting(model))
+
+
+def _voted(votes: Votes) -> Reading:
+    return Reading(
+        votes.terms,
+        votes.decision,
+        votes.dtype,
+        watches=votes.watches,
+        row_by_row="always" if votes.row_by_row else "never",
+    )
+
+
+def _gradient_boosting(model: Any, decompose: Callable[[Any], AdditiveModel]) -> Reading:
+    dtype, links = np.dtype(np.float64), Links(as_they_are, model._loss.predict_proba)
+    return Reading(*read_gradient_boosting(model), dtype, row_by_row="always", links=links)
+
+
+def _hist_gradient_boosting(model: Any, decompose: Callable[[Any], AdditiveModel]) -> Reading:
+    terms, decision = read_hist_gradient_boosting(model)
+    dtype, steps = np.dtype(np.float64), encoding_steps(model)
+    links = Links(as_they_are, model._loss.predict_proba)
+    return Reading(terms, decision, dtype, steps, row_by_row="always", dense_only=True, links=links)
+
+
 def _one_vs_rest(model: Any, decompose: Callable[[Any], AdditiveModel]) -> Reading:
     rest = read_one_vs_rest(model, decompose)
     return Reading(
@@ -196,6 +320,63 @@ _FAMILIES = [
         ("predict",),
         ("centroids_", "class_prior_", "classes_", "metric"),
         _centroids,
+        thresholds=False,
+    ),
+    Family(
+        (),
+        ("predict", "predict_proba"),
+        ("_Booster", "_le", "_classes"),
+        _lightgbm,
+        thresholds=False,
+        named=LIGHTGBM_MODELS,
+    ),
+    Family(
+        (),
+        ("predict", "predict_proba"),
+        ("_Booster", "n_classes_", "missing", "early_stopping_rounds", "objective"),
+        _xgboost,
+        thresholds=False,
+        named=XGBOOST_MODELS,
+    ),
+    Family((BoosterClassifier,), ("predict",), ("booster", "rounds"), _booster, thresholds=False),
+    Family((TreeClassifier,), ("predict",), ("terms", "decision"), _tree_classifier, thresholds=False),
+    Family((), ("predict", "predict_proba"), ("_object",), _catboost, thresholds=False, named=CATBOOST_MODELS),
+    Family(
+        FOREST_MODELS, ("predict", "predict_proba"), ("estimators_", "tree_", "classes_"), _forest, thresholds=False
+    ),
+    Family(
+        BAGGING_MODELS,
+        ("predict", "predict_proba"),
+        ("estimators_", "estimators_features_", "classes_"),
+        _bagging,
+        thresholds=False,
+    ),
+    Family(
+        ADABOOST_MODELS,
+        ("predict", "decision_function"),
+        ("estimators_", "estimator_weights_", "classes_"),
+        _adaboost,
+        thresholds=False,
+    ),
+    Family(
+        VOTING_MODELS,
+        ("predict", "predict_proba", "_predict", "_collect_probas"),
+        ("estimators_", "estimators", "weights", "voting", "le_", "classes_"),
+        _voting,
+        thresholds=False,
+    ),
+    Family(
+        GRADIENT_BOOSTING_MODELS,
+        ("predict", "decision_function"),
+        ("estimators_", "init_", "learning_rate", "classes_"),
+        _gradient_boosting,
+        thresholds=False,
+    ),
+    Family(
+        HIST_GRADIENT_BOOSTING_MODELS,
+        ("predict", "decision_function"),
+        ("_predictors", "_baseline_prediction", "_bin_mapper", "_preprocessor", "classes_"),
+        _hist_gradient_boosting,
         thresholds=False,
     ),
     Family(ONE_VS_REST_MODELS, ("predict", "decision_function"), ("classes_", *READ_BY_PREDICT), _one_vs_rest),

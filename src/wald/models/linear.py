@@ -199,7 +199,7 @@ class LinearTerms(Terms):
             bias_magnitude=float(self.intercept_bound.max()),
             depth=float(self.depth),
         )
-        return CompiledTerms(packed, columns=np.asarray(order, dtype=np.int64))
+        return CompiledTerms(packed)
 
     def packed_bytes(self, n_surrogates: int, precision: str) -> int:
         """Bound of the memory of padded coefficients, their copies and bounds, and of the features' indices."""

@@ -10,6 +10,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from .columns import READ_BY_TRANSFORM
 from .decision import Decision
+from .links import NO_LINKS, Links
 from .terms import Terms
 from .watch import Watch, digest
 
@@ -65,6 +66,10 @@ class AdditiveModel:
         Whether the innermost model's scores are ``X @ coef_.T + intercept_``.
     dense_only : bool, default=False
         Whether the innermost model refuses sparse rows, which the terms accept.
+    own_steps : bool, default=False
+        Whether `preprocessing` is nothing but the innermost model's own codes of categories.
+    links : Links, default=NO_LINKS
+        What the estimator's methods return for full scores that are exact.
     watch : Watch, default=Watch(())
         The attributes that `changed` compares.
     """
@@ -87,6 +92,8 @@ class AdditiveModel:
     row_by_row: Literal["always", "sparse", "never"] = "never"
     by_product: bool = False
     dense_only: bool = False
+    own_steps: bool = False
+    links: Links = NO_LINKS
     watch: Watch = field(default_factory=lambda: Watch(()), repr=False)
 
     def working_precision(self, dtype: DTypeLike) -> float:
@@ -112,6 +119,13 @@ class AdditiveModel:
         computed = np.result_type(rows, self.dtype)
         used.append(computed if computed.kind == "f" else np.dtype(np.float64))
         return max(2.0**-53, *(float(np.finfo(each).eps) / 2 for each in used))
+
+    @property
+    def source_columns(self) -> NDArray[np.int64] | None:
+        """Raw column of each column of the terms; None if the terms' columns are computed from several."""
+        if self.preprocessing is None:
+            return np.arange(self.terms.n_features)
+        return np.asarray(self.preprocessing.steps[0][1].source_columns) if self.own_steps else None
 
     def fingerprint(self) -> str:
         """Hash of every number that decides a label, as it was when the model was read.

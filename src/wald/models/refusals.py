@@ -14,10 +14,12 @@ __all__ = ["REASONS", "SUPPORTED", "refusal"]
 SUPPORTED = (
     "Supported are scikit-learn's linear classifiers (LogisticRegression, LogisticRegressionCV, LinearSVC, "
     "SGDClassifier, Perceptron, PassiveAggressiveClassifier, RidgeClassifier, RidgeClassifierCV, "
-    "LinearDiscriminantAnalysis), kernel machines (SVC, NuSVC), naive Bayes (MultinomialNB, ComplementNB, "
-    "BernoulliNB), NearestCentroid and OneVsRestClassifier of linear classifiers, also inside Pipeline, "
-    "GridSearchCV and other searches, FrozenEstimator, FixedThresholdClassifier, TunedThresholdClassifierCV and "
-    "CalibratedClassifierCV(ensemble=False)."
+    "LinearDiscriminantAnalysis), kernel machines (SVC, NuSVC), decision trees, forests, GradientBoostingClassifier, "
+    "HistGradientBoostingClassifier, VotingClassifier, BaggingClassifier, AdaBoostClassifier, naive Bayes "
+    "(MultinomialNB, ComplementNB, BernoulliNB), NearestCentroid and OneVsRestClassifier of linear classifiers; "
+    "LightGBM's LGBMClassifier, XGBoost's XGBClassifier and CatBoost's CatBoostClassifier of numeric features, and "
+    "their boosters; also inside Pipeline, GridSearchCV and other searches, FrozenEstimator, FixedThresholdClassifier, "
+    "TunedThresholdClassifierCV and CalibratedClassifierCV(ensemble=False)."
 )
 INSTEAD = "Serve it as it is, or train a linear classifier or an SVC on its answers and wrap that"
 
@@ -83,13 +85,24 @@ REASONS = (
     ),
     # Other libraries.
     Reason(
-        _from("lightgbm"),
-        "{name} is not yet supported: wald does not read trees so far. Use LightGBM's own pred_early_stop, or wrap a "
-        "linear classifier or an SVC",
+        _named("LGBMRanker", "XGBRanker", "CatBoostRanker"),
+        "{name} is not supported: it ranks rows, and a classifier is needed. Serve it as it is",
     ),
     Reason(
-        _from("xgboost", "catboost"),
-        "{name} is not yet supported: wald does not read trees so far. " + INSTEAD,
+        lambda model: _from("lightgbm", "xgboost", "catboost")(model) and _is(RegressorMixin)(model),
+        "{name} is not supported: it is a regressor, and a classifier is needed. Fit the classifier of the same kind",
+    ),
+    Reason(
+        _from("lightgbm"),
+        "{name} is not supported: it has no classes. Wrap an LGBMClassifier, which knows how scores become labels",
+    ),
+    Reason(
+        _from("xgboost"),
+        "{name} is not supported: it has no classes. Wrap an XGBClassifier, which knows how scores become labels",
+    ),
+    Reason(
+        _from("catboost"),
+        "{name} is not supported: it has no classes. Wrap a CatBoostClassifier, which knows how scores become labels",
     ),
     Reason(
         _from("torch", "keras", "tensorflow", "tf_keras", "skorch", "jax", "flax", "transformers"),
@@ -98,22 +111,9 @@ REASONS = (
     ),
     # Classifiers of scikit-learn.
     Reason(
-        _named("VotingClassifier", "StackingClassifier"),
-        "{name} is not yet supported: wald does not read ensembles so far. Wrap one of its estimators_, or "
+        _named("StackingClassifier"),
+        "{name} is not supported: another model combines the answers of its estimators_. Use a VotingClassifier, or "
         "train a linear classifier or an SVC on its answers and wrap that",
-    ),
-    Reason(
-        _named("BaggingClassifier"),
-        "{name} is not yet supported: wald does not read ensembles so far. Fit one linear classifier or SVC on all "
-        "rows and wrap that",
-    ),
-    Reason(
-        _named("AdaBoostClassifier"),
-        "{name} is not yet supported: wald does not read ensembles so far. " + INSTEAD,
-    ),
-    Reason(
-        lambda model: _from("sklearn.ensemble", "sklearn.tree")(model) and not _is(RegressorMixin, OutlierMixin)(model),
-        "{name} is not yet supported: wald does not read trees and ensembles of them so far. " + INSTEAD,
     ),
     Reason(
         _named("KNeighborsClassifier", "RadiusNeighborsClassifier"),

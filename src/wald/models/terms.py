@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..engine import PythonTerms
+from ..engine.rows import PLAIN, Conversion
 from ..utils.bytes import padded
 from .encoding import decode_fields, encode_fields
 from .units import Floats, Ints, Units
@@ -77,8 +78,24 @@ class Terms(ABC):
         Whether early exit can save time on sparse rows, of which the wrapped model reads only the non-zeros.
     rest_by_model : bool
         Whether rows that no lossless exit decides go to the wrapped model instead of through the remaining terms.
+    full_by_model : bool
+        Whether the wrapped model labels many rows in one call where a lossless plan has no exits.
+    serves_full : bool
+        Whether a plan must be faster than the full model on wald's own engine, and not only than the wrapped model.
+    boundary_width, boundary_floor : float
+        How closely fits look at rows near the decision boundary; see `wald.plan.moments.boundary_weights`.
+    keeps_sums : bool
+        Whether the engine keeps running sums of a row's terms, so that estimates should be mixtures of few sums.
+    shares_features : bool
+        Whether several terms read the same features. Then `units` shares what the user's prices buy (`Units.buys`), and
+        a plan with prices minimizes them, and not time.
     surrogate_candidates : int
         Number of best terms that `surrogates` receives.
+    whole_in_files : bool
+        Whether a file holds the fitted estimator itself, as an archive of skops, because its terms are no numbers.
+        `decode` then builds terms without values, to which those of the estimator must be equal.
+    orders_all_units : bool
+        Whether greedy orders have all units even if units have several terms.
     """
 
     family: ClassVar[str] = ""
@@ -91,7 +108,15 @@ class Terms(ABC):
     timed_repeats: ClassVar[int] = 2
     plans_sparse_rows: ClassVar[bool] = True
     rest_by_model: ClassVar[bool] = True
+    full_by_model: ClassVar[bool] = False
+    serves_full: ClassVar[bool] = False
+    keeps_sums: ClassVar[bool] = False
+    boundary_width: ClassVar[float] = 0.7
+    boundary_floor: ClassVar[float] = 0.1
+    shares_features: ClassVar[bool] = False
     surrogate_candidates: ClassVar[int] = 0
+    whole_in_files: ClassVar[bool] = False
+    orders_all_units: ClassVar[bool] = False
 
     coef: Floats
     intercept: Floats
@@ -136,9 +161,19 @@ class Terms(ABC):
         return True
 
     @property
+    def conversion(self) -> Conversion:
+        """Conversion of rows that are neither floats nor uint8, as the wrapped model converts them."""
+        return PLAIN
+
+    @property
     def description(self) -> str:
         """Description of the model in messages, without reference to its estimator."""
         return f"{self.family or type(self).__name__} model"
+
+    @property
+    def speed_key(self) -> Hashable:
+        """What the time of a term depends on, in addition to the numbers of columns and outputs."""
+        return self.description
 
     # ---- values ----------------------------------------------------------------------------------------------------
 
@@ -282,16 +317,17 @@ class Terms(ABC):
         Returns
         -------
         Units
+            With `shares_features`, groups and costs become what units buy (`Units.sharing`).
 
         Raises
         ------
         ValueError
-            If groups or costs are given, and terms do not read single features.
+            If groups or costs are given, and they do not say what terms cost.
         """
         if groups is not None or costs is not None:
             raise ValueError(
-                f"feature_costs and feature_groups need a linear model: the {self.unit_name} of a {self.description} "
-                f"read every feature at once. Its cost is counted in {self.unit_name}."
+                f"feature_costs and feature_groups need a linear model or trees: the {self.unit_name} of a "
+                f"{self.description} read every feature at once. Its cost is counted in {self.unit_name}."
             )
         return Units.single(self.n_terms)
 
@@ -323,6 +359,10 @@ class Terms(ABC):
     def mapped(self, X: Any) -> Any:
         """Map rows to the space in which the terms compare them with training rows."""
         return X
+
+    def owners(self) -> Ints | None:
+        """Output of each term, if the estimate of an output uses its own terms only; None if it uses all of them."""
+        return None
 
     def block_length(self, precision: str) -> int:
         """Number of terms that the engine evaluates at a time."""

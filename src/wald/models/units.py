@@ -15,10 +15,30 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Units:
-    """Units of terms: the terms of each unit (``members``) and its cost (``costs``, positive)."""
+    """Units of terms, and their costs.
+
+    Parameters
+    ----------
+    members : tuple of int64 ndarray
+        The terms of each unit.
+    costs : float64 ndarray of shape (n_units,)
+        Cost of each unit alone; positive, but for a unit that buys nothing.
+    buys : tuple of int64 ndarray or None, default=None
+        What each unit buys, such as the features that its trees read. A row pays once for what several of its units
+        buy. None: units share nothing.
+    prices : float64 ndarray of shape (n_items,) or None, default=None
+        Price of everything that can be bought.
+    """
 
     members: tuple[Ints, ...]
     costs: Floats
+    buys: tuple[Ints, ...] | None = None
+    prices: Floats | None = None
+
+    @classmethod
+    def sharing(cls, members: tuple[Ints, ...], buys: tuple[Ints, ...], prices: Floats) -> Units:
+        """Units that pay only for what no unit before them has bought."""
+        return cls(members, np.array([float(prices[items].sum()) for items in buys]), buys, prices)
 
     @classmethod
     def single(cls, n_terms: int) -> Units:
@@ -35,6 +55,43 @@ class Units:
     def n_terms(self) -> int:
         """Number of terms over all units."""
         return sum(len(m) for m in self.members)
+
+    @property
+    def total(self) -> float:
+        """Cost of all units together."""
+        if self.buys is None or self.prices is None:
+            return float(self.costs.sum())
+        return float(self.prices[np.unique(np.concatenate([*self.buys, np.empty(0, dtype=np.int64)]))].sum())
+
+    def take(self, units: Sequence[int]) -> Units:
+        """Some of the units, in this order."""
+        some = [int(u) for u in units]
+        buys = None if self.buys is None else tuple(self.buys[u] for u in some)
+        return Units(tuple(self.members[u] for u in some), self.costs[some], buys, self.prices)
+
+
+class Purchase:
+    """The costs of units, given those that a row has evaluated.
+
+    Parameters
+    ----------
+    units : Units
+    """
+
+    def __init__(self, units: Units) -> None:
+        self._units, self.costs = units, units.costs.astype(np.float64)
+        if units.buys is not None and units.prices is not None:
+            self._left = units.prices.astype(np.float64)
+            self._item = np.concatenate([*units.buys, np.empty(0, dtype=np.int64)])
+            self._unit = np.repeat(np.arange(len(units.buys)), [len(items) for items in units.buys])
+
+    def buy(self, unit: int) -> float:
+        """Evaluate a unit; returns its cost, and lowers the costs of the units that share something with it."""
+        cost = float(self.costs[unit])
+        if self._units.buys is not None:
+            self._left[self._units.buys[unit]] = 0.0
+            self.costs = np.bincount(self._unit, self._left[self._item], len(self.costs)).astype(np.float64)
+        return cost
 
 
 def feature_units(

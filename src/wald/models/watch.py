@@ -85,8 +85,9 @@ def _snapshots(owner: Any, name: str) -> list[Snapshot]:
     if isinstance(value, list) and (
         all(isinstance(item, tuple) and len(item) == 2 for item in value)
         or all(isinstance(item, BaseEstimator) for item in value)
+        or all(isinstance(item, (int, float)) for item in value)
     ):
-        # A list of steps or estimators can be changed in place, so it is compared with a copy.
+        # A list of steps, estimators or weights can be changed in place, so it is compared with a copy.
         return [Snapshot(owner, name, list(value), True, None, b"")]
     read = _reader(value)
     snapshots = [Snapshot(owner, name, value, False, read, b"" if read is None else read())]

@@ -6,7 +6,7 @@ from .cost import CostModel
 from .ladder import build_plan, shares_reached
 from .plan import Plan
 from .problem import Evaluation, Problem, Recipe
-from .readout import Readout
+from .readout import Readout, zero_readouts
 
 __all__ = [
     "CostModel",
@@ -17,4 +17,5 @@ __all__ = [
     "Recipe",
     "build_plan",
     "shares_reached",
+    "zero_readouts",
 ]

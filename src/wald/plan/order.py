@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from ..models.units import Purchase
 from .moments import Floats, Moments
 
 Ints = NDArray[np.int64]
@@ -16,7 +17,11 @@ _FLOOR = 1e-7
 
 
 def greedy_order(
-    moments: Moments, units: Sequence[Ints], costs: Floats, n_select: int, first: Sequence[int] = ()
+    moments: Moments,
+    units: Sequence[Ints],
+    costs: Floats | Purchase,
+    n_select: int,
+    first: Sequence[int] = (),
 ) -> Ints:
     """Forward selection of the unit that reduces the outputs' residual variance most per cost.
 
@@ -30,8 +35,8 @@ def greedy_order(
     moments : Moments
     units : sequence of int arrays
         The terms of each unit.
-    costs : ndarray of shape (n_units,)
-        Positive.
+    costs : ndarray of shape (n_units,) or Purchase
+        Positive costs; or costs that fall as units are selected. A unit that costs nothing any more comes next.
     n_select : int
         Largest number of units to order.
     first : sequence of int, default=()
@@ -50,6 +55,9 @@ def greedy_order(
         state.sweep([np.asarray(units[u]) for u in batch])
         chosen.extend(int(u) for u in batch)
         unused[np.asarray(batch)] = False
+        if isinstance(costs, Purchase):
+            for u in batch:
+                costs.buy(u)
 
     if len(first):
         select(list(first))
@@ -57,8 +65,8 @@ def greedy_order(
     terms = np.concatenate(units) if single else None
     while len(chosen) < n_select and unused.any():
         gains = state.term_gains()[terms] if terms is not None else state.unit_gains(units, unused)
-        gains = np.where(unused, gains / costs, -1.0)
-        block = 1 if len(chosen) < 256 else min(32, len(chosen) // 64)
+        gains = np.where(unused, _per_cost(gains, costs), -1.0)
+        block = 1 if len(chosen) < 256 or isinstance(costs, Purchase) else min(32, len(chosen) // 64)
         block = min(block, n_select - len(chosen))
         batch = np.argsort(-gains, kind="stable")[:block]
         batch = batch[gains[batch] > 0]
@@ -66,6 +74,16 @@ def greedy_order(
             break
         select(batch.tolist())
     return np.asarray(chosen, dtype=np.int64)
+
+
+def _per_cost(gains: Floats, costs: Floats | Purchase) -> Floats:
+    """Gains per cost; if units cost nothing any more, their gains alone."""
+    if not isinstance(costs, Purchase):
+        return gains / costs
+    free = costs.costs == 0.0
+    if (gains[free] > 0).any():
+        return np.where(free, gains, 0.0)
+    return np.where(free, 0.0, gains / np.where(free, 1.0, costs.costs))
 
 
 class _Residuals:

@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from ..models.terms import NO_SURROGATES, Surrogates
+from ..models.units import Purchase, Units
 from ..stopping import Qwyc
 from .cost import geometric
 from .moments import Floats, Moments, boundary_weights, gather_moments, row_chunks
@@ -16,7 +17,7 @@ from .order import Ints, greedy_order, sorted_order
 from .prior import with_pseudo_rows
 from .problem import Problem, Recipe
 from .qwyc import qwyc_order, unit_sums
-from .readout import partial_readouts, regressed_readouts
+from .readout import mixed_readouts, partial_readouts, regressed_readouts
 
 #: Largest number of candidate terms for early stages: those with the largest contributions.
 MAX_POOL = 6144
@@ -28,14 +29,14 @@ VALUE_BYTES = 1 << 30
 #: Up to this number of candidate terms, more orders are tried: those without surrogates and, if the model has no
 #: weights of its own, those with equal weights of all rows.
 SMALL = 3000
-#: Largest number of units of one term each for which models with weights of their own order all units; other greedy
-#: orders have half of the units.
+#: Largest number of units for which models with weights of their own order all units, if a unit has one term or the
+#: family wants it; other greedy orders have half of the units.
 WHOLE = 1024
 
 
 def recipes(problem: Problem) -> Iterator[Recipe]:
     """Candidates, the simplest first; they share the values of the terms."""
-    near = boundary_weights(problem.confidence)
+    near = boundary_weights(problem.confidence, problem.terms.boundary_width, problem.terms.boundary_floor)
     pool = _pool(problem)
     small = len(pool) <= SMALL
     equal_too = small and problem.readout == "regressed" and not problem.terms.own_weights
@@ -50,6 +51,9 @@ def recipes(problem: Problem) -> Iterator[Recipe]:
         if problem.terms.own_weights:
             drawn = with_pseudo_rows(moments, problem.terms.coef[:, pool], values, weights)
         yield _recipe(problem, moments, drawn, pool, NO_SURROGATES)
+        if problem.rule.lossless and problem.terms.orders_all_units and _is_greedy(problem):
+            # what proves a label is how little the rest can change
+            yield _recipe(replace(problem, order="sorted"), moments, drawn, pool, NO_SURROGATES)
     if problem.surrogates is not None and uses_surrogates:
         costs = np.ones(len(pool))
         first = greedy_order(plain[0], list(np.arange(len(pool))[:, None]), costs, problem.terms.surrogate_candidates)
@@ -105,27 +109,46 @@ def _recipe(problem: Problem, seen: Moments, drawn: Moments, pool: Ints, surroga
     units = [position[m] for m in problem.units.members]
     known = [u for u, m in enumerate(units) if (m >= 0).all()]
     members = [np.array([len(pool) + s]) for s in range(n_surrogates)] + [units[u] for u in known]
-    costs = np.concatenate([np.ones(n_surrogates), problem.units.costs[known]])
+    priced = _priced(problem, known, n_surrogates)
     if _is_greedy(problem):
         limit = len(known) if orders_all_units(problem) else max(1, len(problem.units.members) // 2)
+        costs = priced.costs if priced.buys is None else Purchase(priced)
         chosen = greedy_order(drawn, members, costs, min(len(members), limit + n_surrogates), range(n_surrogates))
     else:
-        chosen = _given_order(problem, seen, members, costs, known, pool)
+        chosen = _given_order(problem, seen, members, _alone(priced), known, pool)
     pooled_terms = np.concatenate([members[c] for c in chosen]) if len(chosen) else np.empty(0, dtype=np.int64)
     names = np.concatenate([pool, problem.terms.n_terms + np.arange(n_surrogates)])
     terms = names[pooled_terms].astype(np.int64)
     sizes = np.cumsum([len(members[c]) for c in chosen]).astype(np.int64)
-    unit_costs = np.cumsum(costs[chosen])
+    bought = Purchase(priced)
+    unit_costs = np.cumsum([bought.buy(c) for c in chosen])
     stages = _all_stages(problem, len(chosen), len(problem.units.members) + n_surrogates)
     stage_terms = sizes[np.array(stages, dtype=np.int64) - 1] if stages else np.empty(0, dtype=np.int64)
     if problem.readout == "regressed":
         own = problem.terms.coef[:, pool] if problem.terms.own_weights else None
-        readouts = regressed_readouts(drawn, pooled_terms, stage_terms.tolist(), still_weights=own)
+        owners = problem.terms.owners()
+        readouts = regressed_readouts(
+            drawn,
+            pooled_terms,
+            stage_terms.tolist(),
+            still_weights=own,
+            owners=None if owners is None else owners[pool],
+        )
+        if problem.terms.keeps_sums:
+            readouts = mixed_readouts(drawn, pooled_terms, readouts, None if owners is None else owners[pool])
     else:
         mean = np.zeros(problem.terms.n_terms)
-        mean[pool] = seen.term_mean[: len(pool)]
-        readouts = partial_readouts(problem.terms.coef, problem.terms.intercept, mean, terms, stage_terms.tolist())
-    total = problem.units.costs.sum() + n_surrogates
+        if not (problem.rule.lossless and problem.terms.n_outputs > 1):  # bounds of gaps hold for any pair of outputs
+            mean[pool] = seen.term_mean[: len(pool)]
+        readouts = partial_readouts(
+            problem.terms.coef,
+            problem.terms.intercept,
+            mean,
+            terms,
+            stage_terms.tolist(),
+            with_sums=problem.terms.keeps_sums,
+        )
+    total = problem.units.total + n_surrogates
     return Recipe(
         order=np.array(
             [c - n_surrogates if c < n_surrogates else known[c - n_surrogates] for c in chosen], dtype=np.int64
@@ -139,10 +162,28 @@ def _recipe(problem: Problem, seen: Moments, drawn: Moments, pool: Ints, surroga
     )
 
 
+def _priced(problem: Problem, known: list[int], n_surrogates: int) -> Units:
+    """The surrogates, each at cost 1, and the units in the pool."""
+    units = problem.units.take(known)
+    if n_surrogates == 0:
+        return units
+    if units.buys is not None:
+        raise ValueError("Units that share what they buy cannot have surrogates.")
+    costs = np.concatenate([np.ones(n_surrogates), units.costs])
+    return Units((*np.arange(n_surrogates)[:, None], *units.members), costs)
+
+
+def _alone(units: Units) -> Floats:
+    """Cost of each unit alone; what buys nothing counts as the cheapest unit that buys something."""
+    positive = units.costs[units.costs > 0]
+    return np.maximum(units.costs, positive.min() if len(positive) else 1.0)
+
+
 def orders_all_units(problem: Problem) -> bool:
     """Whether greedy orders have all units, and all of their ladders the last possible stage."""
-    single = problem.terms.n_terms == len(problem.units.members) <= WHOLE
-    return _is_greedy(problem) and problem.terms.own_weights and single
+    few = len(problem.units.members) <= WHOLE
+    single = problem.terms.n_terms == len(problem.units.members) or problem.terms.orders_all_units
+    return _is_greedy(problem) and problem.terms.own_weights and few and single
 
 
 def _given_order(
@@ -175,7 +216,8 @@ def _qwyc_units(problem: Problem, values: Floats, pool: Ints) -> Ints:
         raise ValueError("order='qwyc' is for binary models; for several classes use 'greedy'.")
     alpha = problem.rule.alpha if isinstance(problem.rule, Qwyc) else problem.risk or 0.0
     units, sums = unit_sums(values, pool, problem.terms.coef[0], problem.units.members)
-    order = qwyc_order(sums, problem.scores[:, 0], problem.threshold, problem.units.costs[units], alpha)
+    costs = _alone(problem.units.take(units.tolist()))
+    order = qwyc_order(sums, problem.scores[:, 0], problem.threshold, costs, alpha)
     return units[order]
 
 

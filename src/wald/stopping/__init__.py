@@ -40,6 +40,7 @@ from .rules.optimal import OptimalBoundary
 from .rules.qwyc import Qwyc
 from .rules.rules import Budget, Ladder, Lossless, Rule, check_rule
 from .rules.spending import ErrorSpending
+from .rules.votes import VoteBoundary
 
 __all__ = [
     "Boundary",
@@ -62,6 +63,7 @@ __all__ = [
     "Rule",
     "StageScores",
     "Stratum",
+    "VoteBoundary",
     "Walk",
     "bentkus_p_value",
     "betting_log_capital",

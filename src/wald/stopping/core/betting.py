@@ -26,7 +26,7 @@ def betting_log_capital(losses: npt.ArrayLike, risk: float, *, level: float = 0.
     Parameters
     ----------
     losses : array-like of shape (..., n)
-        Independent, or at least with the same mean given those before; at most 1, and not bounded below.
+        Independent, or with the same conditional mean given the earlier ones. At most 1, and not bounded below.
         Every row is a game of its own.
     risk : float
         Strictly between 0 and 1.

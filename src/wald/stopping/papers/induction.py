@@ -22,7 +22,7 @@ Floats = npt.NDArray[np.float64]
 
 #: Spacing of the grid, and its extent beyond start and threshold, in standard deviations of the full sum.
 STEP, REACH = 0.02, 6.0
-#: The search for a price ends when this share of the allowed errors is made, or when it is known to this factor.
+#: The search for a price ends when this share of the allowed errors is made, or when the price is known to this factor.
 SPENT, TOLERANCE = 0.995, 1.0005
 #: Errors at prices above this are forbidden; errors at prices below its inverse are free.
 HIGHEST = 1e280

@@ -15,9 +15,9 @@ from .rules import READOUTS, Rule
 def check_stopping_rule(rule: Rule) -> None:
     """Raise AssertionError, saying what is wrong, unless `rule` keeps the contract of stopping rules.
 
-    The rule is tried on a small binary and a small multiclass walk. It may refuse one of them with ValueError, but not
-    both. It must be a value (copies and pickles compare equal), leave the walk unchanged, return equal tables for equal
-    walks, and return a `Boundary` with a row per early stage that
+    The rule is tried on a small binary walk, a small multiclass one and one of equal votes. It may refuse some of them
+    with ValueError, but not all. It must be a value (copies and pickles compare equal), leave the walk unchanged,
+    return equal tables for equal walks, and return a `Boundary` with a row per early stage that
 
     * widens with `q`, if the rule is statistical: scales are positive where centres are finite;
     * is never bolder in float32 than in float64;
@@ -35,7 +35,8 @@ def check_stopping_rule(rule: Rule) -> None:
     assert copy.deepcopy(rule) == rule, "a copy must compare equal"
     assert pickle.loads(pickle.dumps(rule)) == rule, "a pickle must compare equal"
     refusals = 0
-    for walk in (example_walk(n_classes=2), example_walk(n_classes=3)):
+    walks = (example_walk(n_classes=2), example_walk(n_classes=3), example_votes())
+    for walk in walks:
         before = pickle.dumps(walk)
         try:
             boundary = rule.boundary(walk)
@@ -48,7 +49,7 @@ def check_stopping_rule(rule: Rule) -> None:
         if rule.lossless:
             codes, _ = walk.stage_scores.answers(*boundary.thresholds(1.0, np.float64))
             assert (codes == walk.full).all(), "a lossless rule must answer as the full model does"
-    assert refusals < 2, "the rule refuses binary and multiclass walks alike"
+    assert refusals < len(walks), "the rule refuses binary walks, multiclass walks and votes alike"
 
 
 def _check_table(rule: Rule, walk: Walk, boundary: Boundary) -> None:
@@ -65,6 +66,27 @@ def _check_table(rule: Rule, walk: Walk, boundary: Boundary) -> None:
     assert outwards.all(), "float32 thresholds must not be bolder"
     _, stage = walk.stage_scores.answers(*boundary.thresholds(np.inf, np.float64))
     assert (stage == walk.n_stages).all(), "no row may leave at q = inf"
+
+
+def example_votes(n_rows: int = 300, seed: int = 0) -> Walk:
+    """Build the walk of 24 artificial votes on two classes, with a partial readout and exact remainders."""
+    rng = np.random.default_rng(seed)
+    n_members, stages = 24, np.array([2, 6, 12, 18, 24])
+    share = rng.beta(0.3, 0.3, size=(n_rows, 1))
+    sums = np.where(rng.random((n_rows, n_members)) < share, 1.0, -1.0).cumsum(axis=1)[:, stages - 1] / n_members
+    rest = 1.0 - stages[:-1] / n_members
+    imputed = (sums[:, -1:] - sums[:, :-1]).mean(axis=0)
+    return Walk(
+        full=(sums[:, -1] > 0).astype(np.int32),
+        full_scores=sums[:, -1:],
+        stages=stages,
+        stage_costs=stages.astype(np.float64),
+        scores=sums[:, :-1] + imputed,
+        imputed=imputed,
+        remainder_low=-rest - imputed,
+        remainder_high=rest - imputed,
+        slack=np.full(len(stages) - 1, 1e-9),
+    )
 
 
 def example_walk(n_classes: int = 2, n_rows: int = 300, seed: int = 0) -> Walk:

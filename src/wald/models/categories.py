@@ -1,0 +1,299 @@
+"""The codes that a library learned for the categories in a data frame's columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any, Self
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+
+from ..engine.rows import is_frame
+
+__all__ = ["CategoryCodes", "EncodedCategories", "NamedCategories", "OrderedCategories"]
+
+#: The categories of a column in the order of their codes: an array of objects if they are texts, or of numbers.
+Known = NDArray[Any]
+
+
+class CategoryCodes(TransformerMixin, BaseEstimator):
+    """Replace columns of categories by codes; rows that are no data frame hold codes already.
+
+    Parameters
+    ----------
+    categories : list
+        The categories that the library learned.
+    n_columns : int
+        Number of columns of the rows.
+    """
+
+    def __init__(self, categories: list[Any], n_columns: int) -> None:
+        self.categories = categories
+        self.n_columns = n_columns
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of columns, which says that they are read by position."""
+        return self.n_columns
+
+    @property
+    def source_columns(self) -> NDArray[np.int64]:
+        """The column that each column of codes and numbers comes from."""
+        return np.arange(self.n_columns)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Return the codes as they are: the library has learned them."""
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """Replace the categories of a frame by float64 codes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_rows, n_columns)
+
+        Returns
+        -------
+        rows of the same kind
+            NaN where the library has a missing value.
+
+        Raises
+        ------
+        ValueError
+            If columns have categories where the library has none, or none where it has some.
+        """
+        if not is_frame(X) or X.shape[1] != self.n_columns:  # the engine refuses another number of columns
+            return X
+        if nw.dependencies.is_pandas_dataframe(X):
+            given = [c for c, dtype in enumerate(X.dtypes) if str(dtype) == "category"]
+            coded = X.copy(deep=False)
+            for c, codes in self._codes(X, given).items():
+                coded.isetitem(c, codes)
+            return coded
+        frame = nw.from_native(X, eager_only=True)
+        given = [c for c, dtype in enumerate(frame.schema.values()) if isinstance(dtype, nw.Categorical | nw.Enum)]
+        names = frame.columns
+        coded = [
+            nw.new_series(names[c], codes, nw.Float64, backend=frame.implementation)
+            for c, codes in self._codes(frame, given).items()
+        ]
+        return frame.with_columns(*coded).to_native()
+
+    def with_categories(self, X: Any) -> Any:
+        """Give a frame of numbers and texts the dtypes that the library expects.
+
+        Parameters
+        ----------
+        X : data frame
+            Columns of any dtype, with a value of a category in each row.
+
+        Returns
+        -------
+        data frame
+            Columns of categories, and of float64.
+
+        Raises
+        ------
+        TypeError
+            If a value is of another kind than the categories of its column.
+        """
+        frame = nw.from_native(X, eager_only=True)
+        columns = []
+        known_in = self._by_column()
+        for c, name in enumerate(frame.columns):
+            column, known = frame.get_column(name), known_in.get(c)
+            if known is None:
+                columns.append(column.cast(nw.Float64))
+                continue
+            values = [None if value is None or value != value else value for value in column.to_list()]
+            for value in values:
+                if value is not None and isinstance(value, str) != (known.dtype == object):
+                    kind = "texts" if known.dtype == object else "numbers"
+                    raise TypeError(f"The categories of column {name!r} are {kind}. Got {value!r}.")
+            columns.append(_categorical(frame, name, values, known))
+        return frame.with_columns(*columns).to_native()
+
+    def _codes(self, X: Any, given: Sequence[int]) -> dict[int, NDArray[np.float64]]:
+        """Codes of the columns ``given``, which hold categories."""
+        raise NotImplementedError
+
+    def _by_column(self) -> dict[int, Known]:
+        """Categories by the number of their column."""
+        raise NotImplementedError
+
+
+class OrderedCategories(CategoryCodes):
+    """LightGBM's codes: the columns of categories of a pandas frame, in their order; unknown ones are missing.
+
+    Parameters
+    ----------
+    categories : list of list
+        Categories of each column of categories.
+    n_columns : int
+    columns : list of int
+        The numbers of these columns, if they are known.
+    """
+
+    def __init__(self, categories: list[Any], n_columns: int, columns: list[int]) -> None:
+        super().__init__(categories, n_columns)
+        self.columns = columns
+
+    def _codes(self, X: Any, given: Sequence[int]) -> dict[int, NDArray[np.float64]]:
+        if not nw.dependencies.is_pandas_dataframe(X):
+            return {}  # LightGBM takes the codes themselves in other frames
+        if len(given) != len(self.categories):
+            raise ValueError(
+                f"X has {len(given)} columns of dtype category, and the LightGBM model was trained on "
+                f"{len(self.categories)}. Convert the same columns with astype('category'), or give an array of codes."
+            )
+        codes = {}
+        for c, known in zip(given, self.categories, strict=True):
+            column = X.iloc[:, c]
+            if list(column.cat.categories) != list(known):
+                column = column.cat.set_categories(known)
+            codes[c] = _with_nan(column.cat.codes.to_numpy())
+        return codes
+
+    def _by_column(self) -> dict[int, Known]:
+        if len(self.columns) != len(self.categories):
+            raise TypeError(
+                "This LightGBM model does not say which columns hold its categories. Pass a DataFrame with columns of "
+                "dtype category, or an array of codes."
+            )
+        return {c: _known(known) for c, known in zip(self.columns, self.categories, strict=True)}
+
+
+class NamedCategories(CategoryCodes):
+    """XGBoost's codes, by column; it refuses categories that it has not seen.
+
+    Parameters
+    ----------
+    categories : list of (ndarray or None)
+        Categories of each column, texts as objects of bytes; None for a column of numbers.
+    n_columns : int
+    """
+
+    def _codes(self, X: Any, given: Sequence[int]) -> dict[int, NDArray[np.float64]]:
+        names = list(X.columns)
+        for c, known in enumerate(self.categories):
+            if (known is not None) != (c in given):
+                trained = "numbers" if known is None else "categories"
+                raise ValueError(
+                    f"Column {names[c]!r} of X must hold {trained}, as in the rows on which the XGBoost model was "
+                    "trained. Convert it, or give an array of codes."
+                )
+        return {c: self._column(X, c, names[c]) for c in given}
+
+    def _column(self, X: Any, c: int, name: Any) -> NDArray[np.float64]:
+        known = self.categories[c]
+        if nw.dependencies.is_pandas_dataframe(X):
+            held = X.iloc[:, c].cat
+            categories, codes = held.categories.to_numpy(), held.codes.to_numpy()
+            numeric = categories.dtype.kind in "iuf"
+            values = categories.tolist() if numeric else _cut_by_characters([str(each) for each in categories])
+        else:
+            texts = X.get_column(name).cast(nw.String)
+            categories = np.array([text for text in texts.unique().to_list() if text is not None], dtype=object)
+            number = {text: code for code, text in enumerate(categories)}
+            codes = np.array([number.get(text, -1) for text in texts.to_list()], dtype=np.int64)
+            numeric, values = False, [text.encode() for text in categories]
+        if numeric == (known.dtype == object) or (numeric and categories.dtype != known.dtype):
+            raise ValueError(
+                f"The categories of column {name!r} are of dtype {categories.dtype}, and the XGBoost model was trained "
+                f"on categories of dtype {'str' if known.dtype == object else known.dtype}. Convert them."
+            )
+        position = {category: code for code, category in enumerate(known.tolist())}
+        table = np.array([position.get(value, -1) for value in values], dtype=np.int64)
+        seen = codes >= 0
+        unseen = np.flatnonzero(table[codes[seen]] < 0)
+        if len(unseen):
+            raise ValueError(
+                f"Column {name!r} holds the category {categories[codes[seen][unseen[0]]]!r}, which the XGBoost model "
+                "has not seen in training, and which XGBoost refuses. Replace it by a missing value or a known one."
+            )
+        found = np.full(len(codes), -1, dtype=np.int64)
+        found[seen] = table[codes[seen]]
+        return _with_nan(found)
+
+    def _by_column(self) -> dict[int, Known]:
+        return {c: known for c, known in enumerate(self.categories) if known is not None}
+
+
+class EncodedCategories(TransformerMixin, BaseEstimator):
+    """scikit-learn's own encoding, which moves columns of categories to the front.
+
+    Parameters
+    ----------
+    encoding : ColumnTransformer
+        With an OrdinalEncoder named ``"encoder"``.
+    columns : list of int
+        The columns of categories.
+    """
+
+    def __init__(self, encoding: Any, columns: list[int]) -> None:
+        self.encoding = encoding
+        self.columns = columns
+        self.n_features_in_ = encoding.n_features_in_
+        if hasattr(encoding, "feature_names_in_"):
+            self.feature_names_in_ = encoding.feature_names_in_
+
+    @property
+    def source_columns(self) -> NDArray[np.int64]:
+        """The column that each column of codes and numbers comes from."""
+        others = np.setdiff1d(np.arange(self.n_features_in_), self.columns)
+        return np.concatenate([np.asarray(self.columns, dtype=np.int64), others])
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Return the codes as they are: the model has learned them."""
+        return self
+
+    def transform(self, X: Any) -> NDArray[np.float64]:
+        """Codes and numbers, in the order of the model's columns."""
+        coded: NDArray[np.float64] = self.encoding.transform(X)
+        return coded
+
+    def with_categories(self, X: Any) -> Any:
+        """Turn columns that hold missing values only into columns of the model's categories."""
+        frame = nw.from_native(X, eager_only=True)
+        columns = []
+        for c, known in zip(self.columns, self.encoding.named_transformers_["encoder"].categories_, strict=True):
+            column = frame.get_column(frame.columns[c])
+            values = [None if value is None or value != value else value for value in column.to_list()]
+            if known.dtype == object and all(value is None for value in values):
+                columns.append(nw.new_series(column.name, values, nw.String, backend=frame.implementation))
+        return frame.with_columns(*columns).to_native()
+
+
+def _cut_by_characters(texts: list[str]) -> list[bytes]:
+    """The names that XGBoost takes from pandas: the bytes of all texts together, cut by numbers of characters."""
+    together, ends = "".join(texts).encode(), np.cumsum([0, *map(len, texts)])
+    return [together[start:stop] for start, stop in pairwise(ends.tolist())]
+
+
+def _with_nan(codes: NDArray[Any]) -> NDArray[np.float64]:
+    return np.where(codes < 0, np.nan, codes).astype(np.float64)
+
+
+def _known(categories: list[Any]) -> Known:
+    known = np.array(categories)
+    return known if known.dtype.kind in "iuf" else np.array(categories, dtype=object)
+
+
+def _categorical(frame: Any, name: str, values: list[Any], known: Known) -> Any:
+    """A column of categories, in the library of a frame."""
+    if frame.implementation.is_pandas():
+        pandas = nw.dependencies.get_pandas()
+        present = list(dict.fromkeys(value for value in values if value is not None))
+        index = pandas.Index(present, dtype=known.dtype)
+        column = pandas.Series(pandas.Categorical(values, categories=index), name=name)
+        return nw.from_native(column, series_only=True)
+    return nw.new_series(name, values, nw.String, backend=frame.implementation).cast(nw.Categorical)

@@ -1,0 +1,139 @@
+"""Files of LightGBM, XGBoost and CatBoost, read without these libraries."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .readers.catboost import catboost_json, catboost_rule, read_catboost_model, require_numeric
+from .readers.lightgbm import lightgbm_rule, read_lightgbm_text
+from .readers.xgboost import read_xgboost_model, xgboost_rule
+from .tree_classifier import TreeClassifier
+
+__all__ = ["is_library_file", "read_model"]
+
+#: The first bytes of LightGBM's text and of CatBoost's binary format.
+TEXT, BINARY = b"tree\n", b"CBM1"
+
+MOST_CHARACTERS = 1000  #: Of a message.
+
+SAVE = (
+    "wald reads LightGBM's model.txt (Booster.save_model), XGBoost's .json and .ubj (save_model) and CatBoost's .json "
+    "(save_model(path, format='json'))"
+)
+
+
+def is_library_file(start: bytes) -> bool:
+    """Whether the first bytes of a file are those of a library's model.
+
+    Parameters
+    ----------
+    start : bytes
+        At least the first 16 bytes.
+    """
+    return start.replace(b"\r", b"").startswith((TEXT, BINARY)) or start.lstrip()[:1] == b"{"
+
+
+def read_model(source: str | os.PathLike[str] | bytes) -> TreeClassifier:
+    """Read a classifier from a file of LightGBM, XGBoost or CatBoost, without its library.
+
+    The kind of file is told by its contents.
+
+    Parameters
+    ----------
+    source : path or bytes
+        LightGBM's ``model.txt``; XGBoost's ``.json`` or ``.ubj``; CatBoost's ``.json``. Or its contents. CatBoost's
+        ``.cbm`` is read by CatBoost itself, which must be installed; read such a file only if you trust it.
+
+    Returns
+    -------
+    TreeClassifier
+        Its labels and scores are those of the library. `EarlyExitClassifier` takes it as it is.
+
+    Raises
+    ------
+    ValueError
+        If it is no such file, is damaged, or holds a model that is no classifier.
+    ImportError
+        For a ``.cbm`` file, if CatBoost is not installed.
+    OSError
+        If the file cannot be read.
+
+    See Also
+    --------
+    wald.EarlyExitClassifier : Serves the model, with early exits.
+    """
+    raw = bytes(source) if isinstance(source, bytes | bytearray | memoryview) else Path(source).read_bytes()
+    try:
+        with np.errstate(over="ignore", invalid="ignore"):  # what becomes infinite is refused where it matters
+            return _read(raw)
+    except (TypeError, ValueError) as error:
+        message = str(error)  # which may quote the file
+        if isinstance(error, ValueError) and len(message) <= MOST_CHARACTERS:
+            raise
+        raise ValueError(message[:MOST_CHARACTERS] + "…" * (len(message) > MOST_CHARACTERS)) from None
+    except (ZeroDivisionError, RecursionError) as error:
+        raise ValueError(f"This model file cannot be read: {error}.") from None
+
+
+def _read(raw: bytes) -> TreeClassifier:
+    if raw[:7].replace(b"\r", b"").startswith(TEXT):
+        return _lightgbm(raw)
+    if raw.startswith(BINARY):
+        return _catboost(_from_binary(raw))
+    if raw.lstrip()[:1] == b"{":
+        # CatBoost's documents have these two members, and XGBoost's have others.
+        return _catboost(raw) if b'"features_info"' in raw and b'"scale_and_bias"' in raw else _xgboost(raw)
+    raise ValueError(f"This is no model of LightGBM, XGBoost or CatBoost: {SAVE}.")
+
+
+def _lightgbm(raw: bytes) -> TreeClassifier:
+    try:
+        text = raw.decode("utf-8").replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"This text of a LightGBM model is damaged: {error}.") from None
+    read = read_lightgbm_text(text)
+    decision, tie_margin, link = lightgbm_rule(read, "A LightGBM file")
+    return TreeClassifier(read.terms(), decision, link, np.arange(decision.n_classes), tie_margin, read.names)
+
+
+def _xgboost(raw: bytes) -> TreeClassifier:
+    read = read_xgboost_model(raw)
+    if read.best_iteration is not None:
+        read = read_xgboost_model(raw, read.best_iteration + 1)
+    read.require_codes("The model of this XGBoost file")
+    decision, tie_margin, link = xgboost_rule(read, "An XGBoost file")
+    classes = np.arange(decision.n_classes)
+    return TreeClassifier(read.terms(), decision, link, classes, tie_margin, read.feature_names, np.float32)
+
+
+def _catboost(raw: bytes) -> TreeClassifier:
+    read = read_catboost_model(raw)
+    classes = np.arange(max(2, len(read.bias))) if read.classes is None else read.classes
+    decision, link = catboost_rule(read, read.loss, "A CatBoost file", len(classes))
+    return TreeClassifier(read.terms(), decision, link, classes, feature_names=read.feature_names)
+
+
+def _from_binary(raw: bytes) -> bytes:
+    """Convert CatBoost's binary format to JSON, by CatBoost."""
+    try:
+        import catboost  # type: ignore[import-not-found,import-untyped,unused-ignore]
+    except ImportError:
+        raise ImportError(
+            "This is CatBoost's binary format (.cbm), which needs catboost, which is not installed: pip install "
+            "catboost. Or save the model there by save_model(path, format='json')."
+        ) from None
+    model: Any = catboost.CatBoost()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.cbm"
+        path.write_bytes(raw)
+        try:
+            model.load_model(str(path))
+        except catboost.CatBoostError as error:
+            raise ValueError(f"CatBoost cannot read this file: {error}.") from None
+    require_numeric(model)
+    return catboost_json(model)

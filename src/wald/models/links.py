@@ -1,0 +1,273 @@
+"""From full scores to the numbers that a model answers: decision values and probabilities, in its own arithmetic."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from .decision import Decision
+from .units import Floats
+
+__all__ = [
+    *("NO_LINKS", "Link", "Links", "as_they_are", "float32_sigmoids", "float32_softmax", "sigmoids", "softmax"),
+    *("softmax_of_float32",),
+]
+
+#: Steps of a power of two in glibc's ``expf``, and the coefficients of 2^(x / EXPF_STEPS) - 1, the highest first.
+EXPF_STEPS = 32
+EXPF = [
+    float.fromhex(digits) / EXPF_STEPS**power
+    for digits, power in (("0x1.c6af84b912394p-5", 3), ("0x1.ebfce50fac4f3p-3", 2), ("0x1.62e42ff0c52d6p-1", 1))
+]
+EXPF_POWERS = 2.0 ** (np.arange(EXPF_STEPS) / EXPF_STEPS)
+LOG2_E = float.fromhex("0x1.71547652b82fep+0")
+#: Smaller numbers have the exponential 0 in float32.
+LEAST_EXPF = -120.0
+
+Method = Callable[[Floats], NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class Link:
+    """The function from scores to probabilities, by its name.
+
+    Parameters
+    ----------
+    kind : {"sigmoid", "softmax", "sigmoids", "none"}
+        ``"sigmoid"``: the probability of class 1 of two. ``"softmax"``: probabilities of all classes. ``"sigmoids"``:
+        one probability per class; they need not add up to 1. ``"none"``: there are no probabilities.
+    slope : float, default=1.0
+        Factor of the scores in a sigmoid.
+    single : bool, default=False
+        Whether the library computes in float32.
+    """
+
+    kind: Literal["sigmoid", "softmax", "sigmoids", "none"]
+    slope: float = 1.0
+    single: bool = False
+
+    def probabilities(self, scores: Floats) -> NDArray[Any]:
+        """Compute probabilities.
+
+        Parameters
+        ----------
+        scores : float64 ndarray of shape (n_rows, n_outputs)
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+            float32 if the library computes in float32.
+        """
+        if self.kind == "softmax":
+            return float32_softmax(scores) if self.single else softmax(scores)
+        return float32_sigmoids(scores) if self.single else sigmoids(self.slope, scores)
+
+    def codes(self, scores: Floats, decision: Decision) -> NDArray[np.int32]:
+        """Labels by comparison of probabilities.
+
+        Parameters
+        ----------
+        scores : float64 ndarray of shape (n_rows, n_outputs)
+        decision : Decision
+            The rule for links without probabilities.
+
+        Returns
+        -------
+        int32 ndarray of shape (n_rows,)
+        """
+        if self.kind == "none":
+            return decision.codes(scores)
+        probabilities = self.probabilities(scores)
+        codes = probabilities[:, 1] > 0.5 if self.kind == "sigmoid" else probabilities.argmax(axis=1)
+        return codes.astype(np.int32)
+
+
+@dataclass(frozen=True, eq=False)
+class Links:
+    """Functions from exact full scores (n_rows, n_outputs) to what a model's methods return.
+
+    Parameters
+    ----------
+    decision_function, predict_proba : callable or None, default=None
+        None: the model itself must be called.
+    link : Link or None, default=None
+        The function to probabilities by its name, as files hold it.
+    """
+
+    decision_function: Method | None = None
+    predict_proba: Method | None = None
+    link: Link | None = None
+
+    @classmethod
+    def of(cls, link: Link, predict_proba: Method | None = None, decision_function: Method | None = None) -> Links:
+        """Probabilities by a link, unless the model computes them in another way.
+
+        Parameters
+        ----------
+        link : Link
+        predict_proba, decision_function : callable or None, default=None
+
+        Returns
+        -------
+        Links
+        """
+        by_link = None if link.kind == "none" else link.probabilities
+        return cls(decision_function, predict_proba or by_link, link)
+
+    def only(self, inherited: Callable[[str], bool]) -> Links:
+        """Keep the links of the methods that a model inherits from its library.
+
+        Parameters
+        ----------
+        inherited : callable
+            From the name of a method to whether it is inherited.
+
+        Returns
+        -------
+        Links
+        """
+        own = {name: None for name in ("decision_function", "predict_proba") if not inherited(name)}
+        return replace(self, **own, link=None if "predict_proba" in own else self.link)
+
+
+NO_LINKS = Links()
+
+
+def as_they_are(scores: Floats) -> Floats:
+    """Return the scores; one number for each row if there is one output.
+
+    Parameters
+    ----------
+    scores : float64 ndarray of shape (n_rows, n_outputs)
+
+    Returns
+    -------
+    float64 ndarray of shape (n_rows, n_outputs) or (n_rows,)
+    """
+    return scores[:, 0] if scores.shape[1] == 1 else scores
+
+
+def sigmoids(slope: float, scores: Floats) -> Floats:
+    """Compute LightGBM's ``1 / (1 + exp(-slope * score))``; with one output, for both classes.
+
+    Parameters
+    ----------
+    slope : float
+    scores : float64 ndarray of shape (n_rows, n_outputs)
+
+    Returns
+    -------
+    float64 ndarray of shape (n_rows, n_classes)
+    """
+    found: Floats = 1.0 / (1.0 + exponentials(-slope * scores))
+    return np.column_stack([1.0 - found, found]) if scores.shape[1] == 1 else found
+
+
+def softmax(scores: Floats) -> Floats:
+    """Compute LightGBM's softmax, which adds from the first class to the last.
+
+    Parameters
+    ----------
+    scores : float64 ndarray of shape (n_rows, n_outputs)
+
+    Returns
+    -------
+    float64 ndarray of shape (n_rows, n_classes)
+    """
+    found = exponentials(scores - scores.max(axis=1, keepdims=True))
+    total = np.zeros(len(found))
+    for column in found.T:
+        total += column
+    return np.asarray(found / total[:, None])
+
+
+def float32_sigmoids(scores: Floats) -> NDArray[np.float32]:
+    """Compute XGBoost's probabilities of both classes, in float32.
+
+    Parameters
+    ----------
+    scores : float64 ndarray of shape (n_rows, n_outputs)
+
+    Returns
+    -------
+    float32 ndarray of shape (n_rows, n_classes)
+    """
+    one = np.float32(1)
+    found = one / (float32_exponentials(np.minimum(-scores[:, 0].astype(np.float32), np.float32(88.7))) + one)
+    return np.column_stack([one - found, found])
+
+
+def float32_softmax(scores: Floats) -> NDArray[np.float32]:
+    """Compute XGBoost's softmax: float32, but for the sum.
+
+    Parameters
+    ----------
+    scores : float64 ndarray of shape (n_rows, n_outputs)
+
+    Returns
+    -------
+    float32 ndarray of shape (n_rows, n_classes)
+    """
+    single = scores.astype(np.float32)
+    found = float32_exponentials(single - single.max(axis=1, keepdims=True))
+    total = np.zeros(len(found))
+    for column in found.T:
+        total += column
+    return np.asarray(found / total.astype(np.float32)[:, None])
+
+
+def softmax_of_float32(scores: Floats) -> NDArray[np.float32]:
+    """Compute SciPy's softmax of float32 margins, as ``XGBClassifier(objective="multi:softmax")`` does.
+
+    Parameters
+    ----------
+    scores : float64 ndarray of shape (n_rows, n_outputs)
+
+    Returns
+    -------
+    float32 ndarray of shape (n_rows, n_classes)
+    """
+    return np.asarray(special.softmax(scores.astype(np.float32), axis=1))
+
+
+def exponentials(values: Floats) -> Floats:
+    """Compute ``exp`` by the C library; NumPy's own rounds otherwise for some values.
+
+    Parameters
+    ----------
+    values : float64 ndarray
+
+    Returns
+    -------
+    float64 ndarray of the same shape
+    """
+    low, high = -745.2, 709.7
+    flat = np.clip(values.ravel(), low, high).tolist()
+    found = np.fromiter(map(math.exp, flat), dtype=np.float64, count=len(flat)).reshape(values.shape)
+    return np.where(values > high, np.inf, found)
+
+
+def float32_exponentials(values: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Compute ``expf`` as glibc does, in float64: a power of two from a table, and a polynomial for the rest.
+
+    Parameters
+    ----------
+    values : float32 ndarray
+        At most 88.7.
+
+    Returns
+    -------
+    float32 ndarray of the same shape
+    """
+    scaled = np.maximum(values, np.float32(LEAST_EXPF)).astype(np.float64) * (EXPF_STEPS * LOG2_E)
+    steps = np.rint(scaled)
+    rest, number = scaled - steps, steps.astype(np.int64)
+    power = np.ldexp(EXPF_POWERS[number % EXPF_STEPS], number // EXPF_STEPS)
+    found = ((EXPF[0] * rest + EXPF[1]) * (rest * rest) + (EXPF[2] * rest + 1.0)) * power
+    return np.asarray(found.astype(np.float32))

@@ -1,0 +1,305 @@
+"""LightGBM's classifiers, read from the text that ``Booster.save_model`` writes."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from ..categories import OrderedCategories
+from ..decision import Decision
+from ..links import Link, Links, as_they_are
+from ..tree_arrays import Trees, TreesBuilder
+from ..trees import TreeTerms
+from .even_odds import even_odds
+from .limits import most_words, require_sizes
+
+__all__ = [
+    *("LIGHTGBM_MODELS", "LightGBMText", "lightgbm_codes", "lightgbm_rule", "read_lightgbm", "read_lightgbm_text"),
+]
+
+LIGHTGBM_MODELS = ("lightgbm.sklearn.LGBMClassifier",)
+
+CATEGORICAL, DEFAULT_LEFT, MISSING_ZERO, MISSING_NAN = 1, 2, 1, 2
+
+#: Values of at most this size are 0: 1e-35 in float32.
+ZERO = float(np.float32(1e-35))
+
+#: Softmax and sigmoid of scores this near may be equal after rounding; of larger scores, whatever their distance.
+NEAR, SATURATION = 5e-8, 20.0
+
+
+@dataclass(frozen=True, eq=False)
+class LightGBMText:
+    """What the text of a booster says.
+
+    Parameters
+    ----------
+    trees : Trees
+    n_outputs : int
+    objective : list of str
+        Its name and options.
+    average : bool
+        Whether scores are divided by the number of iterations (random forests).
+    feature_names : list of str
+    categorical : list of int
+        Columns of categories.
+    zero_is_missing : uint8 ndarray of shape (n_features,) or None
+        Columns in which values near 0 are missing.
+    pandas_categories : bool, default=False
+        Whether the model re-codes columns of dtype category.
+    """
+
+    trees: Trees
+    n_outputs: int
+    objective: list[str]
+    average: bool
+    feature_names: list[str]
+    categorical: list[int]
+    zero_is_missing: NDArray[np.uint8] | None
+    pandas_categories: bool = False
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the columns; empty for the names that LightGBM gives to columns without any."""
+        own = self.feature_names != [f"Column_{i}" for i in range(self.trees.n_features)]
+        return self.feature_names if own else []
+
+    def terms(self) -> TreeTerms:
+        """Return the raw scores as terms. Scores of random forests are means."""
+        n_iterations = self.trees.n_trees // self.n_outputs
+        return TreeTerms(
+            self.trees,
+            np.zeros(self.n_outputs),
+            divisor=float(n_iterations) if self.average else 1.0,
+            truncates=True,
+            zero_is_missing=self.zero_is_missing,
+            f32_integers=True,
+            refuses_categories=True,
+        )
+
+
+def lightgbm_codes(model: Any) -> list[tuple[str, OrderedCategories]]:
+    """Return the codes of a model's categories as steps of a pipeline; none if it was trained on numbers.
+
+    Parameters
+    ----------
+    model : LGBMClassifier
+
+    Returns
+    -------
+    list of (str, OrderedCategories)
+    """
+    booster = model.booster_
+    categories = [list(each) for each in booster.pandas_categorical or ()]
+    if not categories:
+        return []
+    columns = read_lightgbm_text(booster.model_to_string(num_iteration=1)).categorical
+    return [("categories", OrderedCategories(categories, booster.num_feature(), columns))]
+
+
+def read_lightgbm(model: Any) -> tuple[TreeTerms, Decision, float, Links]:
+    """Read a fitted ``LGBMClassifier``.
+
+    Parameters
+    ----------
+    model : LGBMClassifier
+
+    Returns
+    -------
+    terms : TreeTerms
+    decision : Decision
+        Two classes: class 1 where the probability is above one half, in the rounding of LightGBM. More: the largest
+        score; LightGBM compares probabilities, which are rounded.
+    tie_margin : float
+        Scores nearer than this have probabilities that may be equal after rounding.
+    links : Links
+
+    Raises
+    ------
+    sklearn.exceptions.NotFittedError
+        If the model is not fitted.
+    TypeError
+        If its labels do not follow from its scores by a known rule.
+    """
+    check_is_fitted(model)
+    if extra := sorted(_prediction_parameters(model)):
+        raise TypeError(
+            f"This LGBMClassifier was made with {', '.join(extra)}, which changes what its predict answers. Set it to "
+            "the default with set_params, and let wald decide how many trees a row needs."
+        )
+    read = read_lightgbm_text(model.booster_.model_to_string())
+    decision, tie_margin, link = lightgbm_rule(read, "LGBMClassifier", len(model.classes_))
+    raw = None if read.average else as_they_are  # LightGBM's raw scores of a random forest are sums, and not means
+    return read.terms(), decision, tie_margin, Links.of(link, decision_function=raw)
+
+
+def lightgbm_rule(read: LightGBMText, what: str, n_classes: int | None = None) -> tuple[Decision, float, Link]:
+    """Rule from the scores of a model to labels.
+
+    Parameters
+    ----------
+    read : LightGBMText
+    what : str
+        What holds the model, in messages.
+    n_classes : int or None, default=None
+        None: what follows from the number of scores.
+
+    Returns
+    -------
+    decision : Decision
+    tie_margin : float
+    link : Link
+
+    Raises
+    ------
+    TypeError
+        If the objective has no known rule.
+    ValueError
+        If its options are out of range.
+    """
+    if read.pandas_categories and n_classes is None:
+        raise TypeError(
+            f"This {what} was fitted on a DataFrame with columns of dtype category, whose codes it keeps for "
+            "itself. Fit it on integer codes with categorical_feature= instead, for instance behind an OrdinalEncoder."
+        )
+    name, *options = read.objective or [""]
+    settings = dict(option.split(":", 1) for option in options if ":" in option)
+    slope = float(settings.get("sigmoid", 1.0))
+    if not 1e-100 < slope < 1e100:
+        raise ValueError(f"This LightGBM model has sigmoid:{slope}, which is out of range.")
+    n_classes = max(2, read.n_outputs) if n_classes is None else n_classes
+    if name in ("binary", "cross_entropy") and read.n_outputs == 1 and n_classes == 2:
+        slope = slope if name == "binary" else 1.0
+        return Decision("sign", 2, threshold=even_odds(slope)), 0.0, Link("sigmoid", slope)
+    if name == "multiclass" and read.n_outputs == n_classes > 1:
+        return Decision("argmax", n_classes), NEAR, Link("softmax")
+    if name == "multiclassova" and read.n_outputs == n_classes > 1:
+        saturation = SATURATION / slope
+        decision = Decision("argmax", n_classes, saturation=saturation)
+        return decision, NEAR * saturation / SATURATION, Link("sigmoids", slope)
+    raise TypeError(
+        f"{what} with {f'objective {name!r}' if name else 'an objective of its own'} is not supported: wald "
+        "does not know how its scores become labels. Supported are binary, cross_entropy, multiclass and multiclassova."
+    )
+
+
+def _prediction_parameters(model: Any) -> set[str]:
+    """Parameters of the constructor that predict would use."""
+    return {
+        name
+        for name, value in model.get_params().items()
+        if (name.startswith("pred_") and value not in (False, None))
+        or (name in ("start_iteration_predict", "num_iteration_predict", "predict_disable_shape_check") and value)
+    }
+
+
+def read_lightgbm_text(text: str) -> LightGBMText:
+    """Read a booster's text.
+
+    Parameters
+    ----------
+    text : str
+
+    Returns
+    -------
+    LightGBMText
+
+    Raises
+    ------
+    ValueError
+        If it is no such text, or if the booster has linear leaves.
+    """
+    head, *blocks = text.split("\nTree=")
+    header = _fields(head)
+    if not {"max_feature_idx", "num_tree_per_iteration"} <= header.keys():
+        raise ValueError("This is no text of a LightGBM model.")
+    try:
+        n_outputs, n_features = int(header["num_tree_per_iteration"]), int(header["max_feature_idx"]) + 1
+        require_sizes("LightGBM", n_features, n_outputs, len(blocks), len(text))
+        names = header.get("feature_names", "").split()
+        if len(names) not in (0, n_features):
+            raise ValueError(f"This LightGBM model has {n_features} features and {len(names)} names of them.")
+        if len(blocks) % n_outputs:
+            raise ValueError(f"This LightGBM model has {len(blocks)} trees and {n_outputs} outputs.")
+        builder = TreesBuilder(n_features, most_words(len(text)))
+        zero = np.zeros(n_features, dtype=np.uint8)
+        for t, block in enumerate(blocks):
+            _add_tree(builder, _fields(block.split("\n\n", 1)[0]), t % n_outputs, zero)
+    except (KeyError, IndexError, ValueError, OverflowError) as error:
+        if "LightGBM" in str(error):
+            raise
+        raise ValueError(f"This is no text of a LightGBM model that wald can read: {error!r}.") from None
+    return LightGBMText(
+        trees=builder.build(),
+        n_outputs=n_outputs,
+        objective=header.get("objective", "").split(),
+        average="average_output" in head.split("\n"),
+        feature_names=names,
+        # numbers have a range, and categories a list
+        categorical=[c for c, info in enumerate(header.get("feature_infos", "").split()) if info[0] not in "[n"],
+        zero_is_missing=zero if zero.any() else None,
+        pandas_categories=_has_categories(blocks[-1] if blocks else ""),
+    )
+
+
+def _has_categories(last: str) -> bool:
+    """Whether the last line of a text lists categories of columns of a data frame."""
+    _, found, lists = last.rpartition("\npandas_categorical:")
+    return bool(found) and lists.split("\n", 1)[0].strip() not in ("null", "[]", "")
+
+
+def _fields(block: str) -> dict[str, str]:
+    return dict(line.split("=", 1) for line in block.split("\n") if "=" in line)
+
+
+def _add_tree(builder: TreesBuilder, tree: dict[str, str], output: int, zero: NDArray[np.uint8]) -> None:
+    if tree.get("is_linear", "0") != "0":
+        raise ValueError("This LightGBM model has linear leaves (linear_tree), which wald does not read.")
+
+    def numbers(name: str, dtype: Any) -> Any:
+        return np.array(tree[name].split(), dtype=dtype)
+
+    leaves = numbers("leaf_value", np.float64)
+    if int(tree["num_leaves"]) == 1:
+        none = np.zeros(0, dtype=np.int64)
+        builder.add(none, none, none, none, none, leaves, output)
+        return
+    feature, threshold = numbers("split_feature", np.int64), numbers("threshold", np.float64)
+    sets, kind = threshold, numbers("decision_type", np.int64)
+    missing, left_by_default = kind >> 2 & 3, (kind & DEFAULT_LEFT) != 0
+    categorical = (kind & CATEGORICAL) != 0
+    if feature.min() < 0 or feature.max() >= builder.n_features:
+        raise ValueError(f"A tree of this LightGBM model reads beyond its {builder.n_features} features.")
+    zero[feature[(missing == MISSING_ZERO) & ~categorical]] = 1
+    threshold = _with_zeros_joined(threshold)
+    nan_left = np.where(categorical, False, np.where(missing == 0, threshold >= 0.0, left_by_default))
+    categories = np.full(len(feature), -1)
+    if categorical.any():
+        first, bits = numbers("cat_boundaries", np.int64), numbers("cat_threshold", np.uint32)
+        for n in np.flatnonzero(categorical):
+            s = int(sets[n])
+            if not (0 <= s < len(first) - 1 and 0 <= first[s] <= first[s + 1] <= len(bits)):
+                raise ValueError("A categorical split of this LightGBM model has no categories.")
+            words = bits[first[s] : first[s + 1]]
+            categories[n] = builder.add_set(words, 32 * len(words), False)
+    builder.add(
+        feature,
+        threshold,
+        numbers("left_child", np.int64),
+        numbers("right_child", np.int64),
+        nan_left,
+        leaves,
+        output,
+        categories,
+    )
+
+
+def _with_zeros_joined(threshold: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Thresholds that compare rows as if values of at most 1e-35 in size were 0."""
+    joined = np.where((threshold >= 0) & (threshold < ZERO), ZERO, threshold)
+    return np.where((threshold < 0) & (threshold >= -ZERO), math.nextafter(-ZERO, -math.inf), joined)

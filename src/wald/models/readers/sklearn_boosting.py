@@ -1,0 +1,165 @@
+"""scikit-learn's ``GradientBoostingClassifier`` and ``HistGradientBoostingClassifier``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.dummy import DummyClassifier
+from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier
+from sklearn.utils.validation import check_is_fitted
+
+from ..categories import EncodedCategories
+from ..decision import Decision
+from ..tree_arrays import TreesBuilder
+from ..trees import TreeTerms
+from ..units import Floats
+from .sklearn_trees import add_tree
+
+__all__ = [
+    "GRADIENT_BOOSTING_MODELS",
+    "HIST_GRADIENT_BOOSTING_MODELS",
+    "encoding_steps",
+    "read_gradient_boosting",
+    "read_hist_gradient_boosting",
+]
+
+GRADIENT_BOOSTING_MODELS: tuple[type, ...] = (GradientBoostingClassifier,)
+HIST_GRADIENT_BOOSTING_MODELS: tuple[type, ...] = (HistGradientBoostingClassifier,)
+
+#: Fields of the private node records of HistGradientBoosting that the reader uses.
+FIELDS = {
+    *("value", "feature_idx", "num_threshold", "missing_go_to_left", "left", "right", "is_leaf"),
+    *("is_categorical", "bitset_idx"),
+}
+
+
+def read_gradient_boosting(model: Any) -> tuple[TreeTerms, Decision]:
+    """Read a fitted ``GradientBoostingClassifier``.
+
+    Parameters
+    ----------
+    model : GradientBoostingClassifier
+
+    Returns
+    -------
+    terms : TreeTerms
+        Rows are rounded to float32; scores are the initial score plus ``learning_rate`` times a leaf, tree by tree.
+    decision : Decision
+        Two classes: class 1 where the score is at least 0. More: the first of the largest.
+
+    Raises
+    ------
+    sklearn.exceptions.NotFittedError
+        If the model is not fitted.
+    TypeError
+        If an estimator computes the initial scores.
+    """
+    check_is_fitted(model)
+    n_outputs = model.estimators_.shape[1]
+    builder = TreesBuilder(model.n_features_in_)
+    for stage in model.estimators_:
+        for k, tree in enumerate(stage):
+            add_tree(builder, tree.tree_, model.learning_rate * tree.tree_.value[:, 0, 0], k)
+    terms = TreeTerms(builder.build(), _initial_scores(model, n_outputs), f32_rows=True, nan=False, infinity=False)
+    if n_outputs == 1:
+        return terms, Decision("sign", 2, tie_positive=True)
+    return terms, Decision("argmax", n_outputs)
+
+
+def _initial_scores(model: Any, n_outputs: int) -> Floats:
+    init = model.init_
+    if not (isinstance(init, (DummyClassifier, str)) or init is None):
+        raise TypeError(
+            f"GradientBoostingClassifier with init={type(init).__name__} is not supported: its first scores come from "
+            "another model. Fit it with init=None or init='zero'."
+        )
+    scores: Floats = np.array(model._raw_predict_init(np.zeros((1, model.n_features_in_), dtype=np.float32)))
+    return scores.reshape(n_outputs).astype(np.float64)
+
+
+def read_hist_gradient_boosting(model: Any) -> tuple[TreeTerms, Decision]:
+    """Read a fitted ``HistGradientBoostingClassifier``.
+
+    Its trees have no public form: the fields of their nodes are read by name.
+
+    Parameters
+    ----------
+    model : HistGradientBoostingClassifier
+
+    Returns
+    -------
+    terms : TreeTerms
+        Terms of the rows after `encoding_steps`.
+    decision : Decision
+        Two classes: class 1 where the score is above 0. More: the first of the largest.
+
+    Raises
+    ------
+    sklearn.exceptions.NotFittedError
+        If the model is not fitted.
+    TypeError
+        If its trees have an unknown form.
+    """
+    check_is_fitted(model)
+    try:
+        predictors, base = model._predictors, np.asarray(model._baseline_prediction, dtype=np.float64).ravel()
+        first = predictors[0][0].nodes
+        if not set(first.dtype.names) >= FIELDS:
+            raise AttributeError(f"nodes have the fields {first.dtype.names}")
+    except (AttributeError, IndexError, TypeError) as error:
+        raise TypeError(
+            f"The trees of this HistGradientBoostingClassifier have a form that wald does not know: {error}. Use a "
+            "version of scikit-learn that wald supports."
+        ) from None
+    builder = TreesBuilder(model.n_features_in_)
+    known, place = model._bin_mapper.make_known_categories_bitsets()
+    for iteration in predictors:
+        for k, predictor in enumerate(iteration):
+            _add_nodes(builder, predictor, k, known, place)
+    terms = TreeTerms(builder.build(), base)
+    return terms, Decision("sign", 2) if len(base) == 1 else Decision("argmax", len(base))
+
+
+def _add_nodes(builder: TreesBuilder, predictor: Any, output: int, known: Any, place: Any) -> None:
+    """Add a tree; the categories of column c that training knew are the bits ``known[place[c]]``."""
+    nodes, left = predictor.nodes, predictor.raw_left_cat_bitsets
+    leaf = nodes["is_leaf"].astype(bool)
+    number = np.where(leaf, ~(np.cumsum(leaf) - 1), np.cumsum(~leaf) - 1)
+    inner = nodes[~leaf]
+    categories = np.full(len(inner), -1)
+    for n in np.flatnonzero(inner["is_categorical"]):
+        node = inner[n]
+        missing_left = bool(node["missing_go_to_left"])
+        bits = left[node["bitset_idx"]]
+        if missing_left:  # unknown categories count as missing
+            bits = bits | ~known[place[node["feature_idx"]]]
+        categories[n] = builder.add_set(bits, 32 * len(bits), missing_left)
+    builder.add(
+        inner["feature_idx"],
+        inner["num_threshold"],
+        number[inner["left"].astype(np.int64)],
+        number[inner["right"].astype(np.int64)],
+        inner["missing_go_to_left"],
+        nodes["value"][leaf],
+        output,
+        categories,
+    )
+
+
+def encoding_steps(model: Any) -> list[tuple[str, Any]]:
+    """Return the model's own encoding of categories as steps of a pipeline.
+
+    Parameters
+    ----------
+    model : HistGradientBoostingClassifier
+
+    Returns
+    -------
+    list of (str, EncodedCategories)
+        Empty for a model of numbers.
+    """
+    encoding = getattr(model, "_preprocessor", None)
+    if encoding is None:
+        return []
+    return [("categories", EncodedCategories(encoding, np.flatnonzero(model.is_categorical_).tolist()))]

@@ -1,0 +1,192 @@
+"""scikit-learn's decision trees, and forests, bagging and AdaBoost of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.ensemble import (
+    AdaBoostClassifier,
+    BaggingClassifier,
+    ExtraTreesClassifier,
+    RandomForestClassifier,
+)
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils.validation import check_is_fitted
+
+from ..decision import Decision
+from ..links import as_they_are
+from ..tree_arrays import TreesBuilder
+from ..trees import TreeTerms
+from ..units import Floats
+
+__all__ = [
+    *("ADABOOST_MODELS", "BAGGING_MODELS", "FOREST_MODELS"),
+    *("adaboost_probabilities", "add_tree", "read_adaboost", "read_forest"),
+]
+
+FOREST_MODELS: tuple[type, ...] = (RandomForestClassifier, ExtraTreesClassifier, DecisionTreeClassifier)
+BAGGING_MODELS: tuple[type, ...] = (BaggingClassifier,)
+ADABOOST_MODELS: tuple[type, ...] = (AdaBoostClassifier,)
+
+
+def read_forest(model: Any) -> tuple[TreeTerms, Decision]:
+    """Read a fitted forest, decision tree, or bagging classifier of decision trees.
+
+    scikit-learn adds the probabilities of a forest's trees in the order in which threads finish, and those of bagging
+    job by job. The scores here are added in the order of the trees, as with ``n_jobs=1``.
+
+    Parameters
+    ----------
+    model : RandomForestClassifier, ExtraTreesClassifier, DecisionTreeClassifier or BaggingClassifier
+
+    Returns
+    -------
+    terms : TreeTerms
+        Mean probability of each class.
+    decision : Decision
+        The first of the most probable classes.
+
+    Raises
+    ------
+    sklearn.exceptions.NotFittedError
+        If the model is not fitted.
+    TypeError
+        If it answers several outputs, or its members are not trees of all its classes.
+    """
+    check_is_fitted(model)
+    _require_one_output(model)
+    classes = model.classes_
+    members = [model] if isinstance(model, DecisionTreeClassifier) else list(model.estimators_)
+    columns: list[Any] = list(getattr(model, "estimators_features_", [None] * len(members)))
+    _require_trees(model, members)
+    builder = TreesBuilder(model.n_features_in_)
+    for member, chosen in zip(members, columns, strict=True):
+        values = member.tree_.value[:, 0, :]
+        if len(member.classes_) != len(classes):  # a member of a bagging classifier knows the classes of its sample
+            known, values = values, np.zeros((len(values), len(classes)))
+            values[:, member.classes_.astype(np.intp)] = known
+        add_tree(builder, member.tree_, values, columns=chosen)
+    terms = TreeTerms(
+        builder.build(),
+        np.zeros(len(classes)),
+        divisor=float(len(members)),
+        f32_rows=True,
+        nan=_takes_nan(members),
+        infinity=False,
+    )
+    return terms, Decision("argmax", len(classes))
+
+
+def read_adaboost(model: Any) -> tuple[TreeTerms, Decision]:
+    """Read a fitted ``AdaBoostClassifier`` of decision trees.
+
+    Parameters
+    ----------
+    model : AdaBoostClassifier
+
+    Returns
+    -------
+    terms : TreeTerms
+        A tree adds its weight to the class that it predicts, and takes a share of it from the others (Zhu et al.,
+        "Multi-class AdaBoost", 2009).
+    decision : Decision
+        Two classes: class 1 where the score is above 0. More: the first of the largest.
+
+    Raises
+    ------
+    sklearn.exceptions.NotFittedError
+        If the model is not fitted.
+    TypeError
+        If its members are not decision trees, or it uses the algorithm SAMME.R.
+    """
+    check_is_fitted(model)
+    if getattr(model, "algorithm", "SAMME") == "SAMME.R":
+        raise TypeError("AdaBoostClassifier with algorithm='SAMME.R' is not supported. Fit it with algorithm='SAMME'.")
+    members, weights = model.estimators_, np.asarray(model.estimator_weights_, dtype=np.float64)
+    _require_trees(model, members)
+    n_classes, binary = len(model.classes_), len(model.classes_) == 2
+    builder = TreesBuilder(model.n_features_in_)
+    for member, weight in zip(members, weights, strict=False):
+        predicted = member.classes_[member.tree_.value[:, 0, :].argmax(axis=1)]
+        if binary:
+            values: Floats = np.where(predicted == model.classes_[1], weight, -weight)
+        else:
+            chosen = predicted[:, None] == model.classes_
+            values = np.where(chosen, weight, -1 / (n_classes - 1) * weight)
+        add_tree(builder, member.tree_, values)
+    total = float(model.estimator_weights_.sum())
+    base = np.zeros(1 if binary else n_classes)
+    scale = (
+        2.0 if binary else 1.0
+    )  # scikit-learn subtracts the score of class 0, which is the negative of that of class 1
+    terms = TreeTerms(builder.build(), base, scale=scale, divisor=total, f32_rows=True, nan=False, infinity=False)
+    return terms, Decision("sign", 2) if binary else Decision("argmax", n_classes)
+
+
+def adaboost_probabilities(n_classes: int, scores: Floats) -> Floats:
+    """Compute AdaBoost's probabilities from its decision function.
+
+    Parameters
+    ----------
+    n_classes : int
+    scores : float64 ndarray of shape (n_rows, n_outputs)
+
+    Returns
+    -------
+    float64 ndarray of shape (n_rows, n_classes)
+    """
+    found: Floats = AdaBoostClassifier._compute_proba_from_decision(as_they_are(scores).copy(), n_classes)
+    return found
+
+
+def add_tree(builder: TreesBuilder, tree: Any, values: Any, output: int = 0, columns: Any = None) -> None:
+    """Add a ``sklearn.tree._tree.Tree``.
+
+    Parameters
+    ----------
+    builder : TreesBuilder
+    tree : sklearn.tree._tree.Tree
+    values : ndarray of shape (n_nodes,) or (n_nodes, n_values)
+        Value of every node that is a leaf.
+    output : int, default=0
+        The output of the first value.
+    columns : ndarray of int or None, default=None
+        Column of each feature of the tree; None: the feature itself.
+    """
+    left, right = np.asarray(tree.children_left, np.int64), np.asarray(tree.children_right, np.int64)
+    inner = left >= 0
+    number = np.where(inner, np.cumsum(inner) - 1, ~(np.cumsum(~inner) - 1))
+    feature = np.asarray(tree.feature, np.int64)[inner]
+    missing = getattr(tree, "missing_go_to_left", np.zeros(len(left), dtype=np.uint8))
+    builder.add(
+        feature if columns is None else np.asarray(columns)[feature],
+        tree.threshold[inner],
+        number[left[inner]],
+        number[right[inner]],
+        missing[inner],
+        np.asarray(values)[~inner],
+        output,
+    )
+
+
+def _require_trees(model: Any, members: Any) -> None:
+    for member in members:
+        if not isinstance(member, DecisionTreeClassifier):
+            raise TypeError(
+                f"{type(model).__name__} of {type(member).__name__} is not supported yet. Supported are "
+                "ensembles of DecisionTreeClassifier. Wrap one of its estimators_."
+            )
+
+
+def _require_one_output(model: Any) -> None:
+    if isinstance(model.classes_, list):
+        raise TypeError(
+            f"This {type(model).__name__} answers several outputs a row, and wald stops at one. Fit one model for each."
+        )
+
+
+def _takes_nan(members: Any) -> bool:
+    tags: list[Callable[[], Any]] = [member.__sklearn_tags__ for member in members[:1]]
+    return all(tag().input_tags.allow_nan for tag in tags)

@@ -1,0 +1,300 @@
+"""scikit-learn's voting, bagging and AdaBoost classifiers of arbitrary estimators."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.ensemble import VotingClassifier
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils import get_tags
+from sklearn.utils.validation import check_is_fitted
+
+from ..decision import Decision
+from ..members import Member, watch_of
+from ..tree_arrays import TreesBuilder
+from ..trees import TreeTerms
+from ..units import Floats
+from ..votes import VoteTerms
+from ..watch import Watch
+from .sklearn_trees import add_tree
+
+__all__ = ["VOTING_MODELS", "Votes", "all_trees", "read_adaboost_votes", "read_bagging_votes", "read_voting"]
+
+VOTING_MODELS: tuple[type, ...] = (VotingClassifier,)
+
+
+class Votes(NamedTuple):
+    """The terms and the decision of a vote, and watches of its members."""
+
+    terms: VoteTerms | TreeTerms
+    decision: Decision
+    watches: tuple[Watch, ...] = ()
+
+    @property
+    def row_by_row(self) -> bool:
+        """Whether the answers of all members for a row depend on that row alone."""
+        terms = self.terms
+        return isinstance(terms, TreeTerms) or all(member.row_by_row for member in terms.members)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The least precise dtype in which scores may be computed."""
+        terms = self.terms
+        return np.dtype(np.float64 if isinstance(terms, TreeTerms) or terms.exact else np.float32)
+
+
+def all_trees(members: Sequence[Any]) -> bool:
+    """Whether all members are decision trees, which the compiled engine evaluates."""
+    return all(isinstance(member, DecisionTreeClassifier) for member in members)
+
+
+def read_voting(model: Any) -> Votes:
+    """Read a fitted ``VotingClassifier``.
+
+    Parameters
+    ----------
+    model : VotingClassifier
+
+    Returns
+    -------
+    Votes
+        ``voting="soft"``: weighted mean probabilities, and the first of the largest. ``voting="hard"``: weighted counts
+        of the members' labels, and the first of the largest. Votes of two classes with whole weights have one score:
+        the mean of 1 for the second class and -1 for the first.
+
+    Raises
+    ------
+    sklearn.exceptions.NotFittedError
+        If the model is not fitted.
+    TypeError
+        If a member lacks the method that the vote needs.
+    ValueError
+        If weights do not fit, or there is nothing to decide.
+    """
+    check_is_fitted(model)
+    _require_classes(model)
+    kept = [(name, each) for name, each in model.named_estimators_.items() if not _is_dropped(each)]
+    if [id(each) for _, each in kept] != [id(each) for each in model.estimators_]:
+        kept = [(f"member {i}", each) for i, each in enumerate(model.estimators_)]
+    given, voting = model._weights_not_none, model.voting
+    weights = np.ones(len(kept)) if given is None else np.asarray(given, dtype=np.float64)
+    _require_weights(model, weights, len(kept))
+    if voting not in ("soft", "hard"):
+        raise ValueError(f"voting of this VotingClassifier must be 'hard' or 'soft'. Got {voting!r} instead.")
+    if voting == "hard" and weights.min() < 0:
+        raise ValueError(
+            f"This VotingClassifier counts votes with a negative weight, {weights.min():g}, which has no meaning: "
+            "scikit-learn then answers by which labels occur. Use weights of at least 0."
+        )
+    n_classes, members = len(model.classes_), [each for _, each in kept]
+    if all(type(member) is DecisionTreeClassifier for member in members) and _know_all(members, n_classes):
+        return _tree_votes(model, members, weights)
+    names = getattr(model, "feature_names_in_", None)
+    read = tuple(
+        _member(
+            model, name, each, "predict_proba" if voting == "soft" else "predict", np.arange(n_classes), names=names
+        )
+        for name, each in kept
+    )
+    if voting == "soft":
+        for member in read:
+            known = getattr(member.estimator, "classes_", None)
+            if known is not None and len(known) != n_classes:
+                raise ValueError(
+                    f"{member.title} of this VotingClassifier knows {len(known)} classes, and the ensemble {n_classes}."
+                )
+    whole = bool((weights == np.round(weights)).all())
+    single = voting == "hard" and n_classes == 2 and whole
+    terms = VoteTerms(
+        read,
+        weights,
+        n_classes,
+        width=_width(model),
+        divisor=float(weights.sum()) if voting == "soft" or single else 1.0,
+        single=single,
+        counted=voting == "hard",
+        exact=voting == "hard" or all(member.row_by_row for member in read),
+        **_accepts(model),
+    )
+    return _votes(terms)
+
+
+def read_bagging_votes(model: Any) -> Votes:
+    """Read a fitted ``BaggingClassifier`` of arbitrary estimators.
+
+    Parameters
+    ----------
+    model : BaggingClassifier
+
+    Returns
+    -------
+    Votes
+        Mean probabilities; a member without ``predict_proba`` counts as 1 for its label. The first of the largest.
+
+    Raises
+    ------
+    sklearn.exceptions.NotFittedError
+        If the model is not fitted.
+    TypeError
+        If it answers several outputs.
+    ValueError
+        If there is nothing to decide.
+    """
+    check_is_fitted(model)
+    _require_classes(model)
+    n_classes, width = len(model.classes_), _width(model)
+    read = []
+    for i, (each, columns) in enumerate(zip(model.estimators_, model.estimators_features_, strict=True)):
+        chosen = np.asarray(columns, dtype=np.int64)
+        everything = np.array_equal(chosen, np.arange(width))
+        method = "predict_proba" if hasattr(each, "predict_proba") else "predict"
+        labels = np.arange(n_classes)
+        read.append(_member(model, f"member {i}", each, method, labels, None if everything else chosen))
+    only_votes = all(member.method == "predict" for member in read)
+    # scikit-learn adds the members of a job, and then the jobs; only counts do not depend on it
+    exact = only_votes or (all(member.row_by_row for member in read) and model.n_jobs in (None, 1))
+    return _votes(
+        VoteTerms(
+            tuple(read),
+            np.ones(len(read)),
+            n_classes,
+            width,
+            divisor=float(len(read)),
+            single=only_votes and n_classes == 2,
+            counted=only_votes,
+            exact=exact,
+            **_accepts(model),
+        )
+    )
+
+
+def read_adaboost_votes(model: Any) -> Votes:
+    """Read a fitted ``AdaBoostClassifier`` of arbitrary estimators.
+
+    Parameters
+    ----------
+    model : AdaBoostClassifier
+
+    Returns
+    -------
+    Votes
+        A member adds its weight to the class that it predicts, and takes a share of it from the others (Zhu et al.,
+        "Multi-class AdaBoost", 2009).
+
+    Raises
+    ------
+    sklearn.exceptions.NotFittedError
+        If the model is not fitted.
+    ValueError
+        If weights do not fit, or there is nothing to decide.
+    """
+    check_is_fitted(model)
+    _require_classes(model)
+    n_classes, binary = len(model.classes_), len(model.classes_) == 2
+    every = np.asarray(model.estimator_weights_, dtype=np.float64)
+    weights = every[: len(model.estimators_)]
+    _require_weights(model, weights, len(model.estimators_))
+    labels = np.asarray(model.classes_)
+    read = tuple(_member(model, f"member {i}", each, "predict", labels) for i, each in enumerate(model.estimators_))
+    return _votes(
+        VoteTerms(
+            read,
+            weights,
+            n_classes,
+            _width(model),
+            divisor=float(every.sum()),
+            # scikit-learn subtracts the score of class 0, which is the negative of that of class 1
+            scale=2.0 if binary else 1.0,
+            single=binary,
+            miss=-1 / (n_classes - 1),
+            exact=True,
+            **_accepts(model),
+        )
+    )
+
+
+def _votes(terms: VoteTerms) -> Votes:
+    decision = Decision("sign", 2) if terms.single else Decision("argmax", terms.n_classes)
+    return Votes(terms, decision, tuple(watch_of(member.estimator) for member in terms.members))
+
+
+def _tree_votes(model: Any, trees: list[Any], weights: Floats) -> Votes:
+    """Trees of a ``VotingClassifier``: leaves are weighted probabilities, or weighted votes."""
+    n_classes, soft = len(model.classes_), model.voting == "soft"
+    single = not soft and n_classes == 2 and bool((weights == np.round(weights)).all())
+    builder = TreesBuilder(_width(model))
+    for tree, weight in zip(trees, weights, strict=True):
+        values: Floats = tree.tree_.value[:, 0, :]
+        if single:
+            values = np.where(values.argmax(axis=1) == 1, 1.0, -1.0)
+        elif not soft:
+            values = np.eye(n_classes)[values.argmax(axis=1)]
+        add_tree(builder, tree.tree_, values * weight)
+    terms = TreeTerms(
+        builder.build(),
+        np.zeros(1 if single else n_classes),
+        divisor=float(weights.sum()) if soft or single else 1.0,
+        f32_rows=True,
+        nan=bool(_accepts(model)["nan"]),
+        infinity=False,
+    )
+    decision = Decision("sign", 2) if single else Decision("argmax", n_classes)
+    return Votes(terms, decision, (Watch((tree, "tree_") for tree in trees),))
+
+
+def _know_all(trees: list[Any], n_classes: int) -> bool:
+    return all(tree.n_outputs_ == 1 and np.array_equal(tree.classes_, np.arange(n_classes)) for tree in trees)
+
+
+def _member(
+    model: Any, name: str, estimator: Any, method: Any, labels: Any, columns: Any = None, names: Any = None
+) -> Member:
+    if not hasattr(estimator, method):
+        raise TypeError(
+            f"{name} ({type(estimator).__name__}), a member of this {type(model).__name__}, has no {method}, which its "
+            "vote needs. Fit the ensemble with members that have it."
+        )
+    framed = None if names is None else tuple(map(str, names))
+    return Member(name, estimator, method, labels, columns, framed)
+
+
+def _require_classes(model: Any) -> None:
+    name, classes = type(model).__name__, model.classes_
+    if isinstance(classes, list) or np.ndim(classes) != 1:
+        raise TypeError(f"This {name} answers several outputs a row, and wald stops at one. Fit one model for each.")
+    if len(classes) < 2:
+        raise ValueError(f"This {name} was trained on one class only: there is nothing to decide.")
+
+
+def _require_weights(model: Any, weights: Floats, n_members: int) -> None:
+    name = type(model).__name__
+    if weights.shape != (n_members,):
+        raise ValueError(
+            f"This {name} has {n_members} members and weights of shape {weights.shape}: one weight for each is needed."
+        )
+    if not np.isfinite(weights).all():
+        raise ValueError(f"The weights of this {name} must be finite. Got {weights.tolist()}.")
+    if weights.sum() == 0:
+        raise ValueError(f"The weights of this {name} sum to 0: there is nothing to decide.")
+
+
+def _width(model: Any) -> int:
+    """Number of columns."""
+    width = getattr(model, "n_features_in_", None)
+    if width is None:
+        raise TypeError(
+            f"{type(model).__name__} of members that do not say how many columns they take (n_features_in_) is not "
+            "supported. Put what reads texts or records in front of the ensemble, in one Pipeline."
+        )
+    return int(width)
+
+
+def _accepts(model: Any) -> dict[str, bool]:
+    tags = get_tags(model).input_tags
+    return {"nan": bool(tags.allow_nan), "sparse": bool(tags.sparse)}
+
+
+def _is_dropped(estimator: Any) -> bool:
+    return isinstance(estimator, str) and estimator == "drop"

@@ -1,0 +1,326 @@
+"""XGBoost's classifiers, read from the JSON or UBJSON that ``Booster.save_raw`` writes."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from ..categories import NamedCategories
+from ..decision import Decision
+from ..links import Link
+from ..tree_arrays import Trees, TreesBuilder
+from ..trees import TreeTerms
+from ..units import Floats
+from .even_odds import largest_not_above_half
+from .limits import most_words, require_sizes
+from .ubjson import read_ubjson
+
+__all__ = ["XGBOOST_MODELS", "XGBoostModel", "read_xgboost", "read_xgboost_model", "xgboost_rule"]
+
+#: Dtypes of the names of categories, by their numbers in a file.
+NAMES = {9: "int8", 10: "uint8", 11: "int16", 12: "uint16", 13: "int32", 14: "uint32", 15: "int64", 16: "uint64"}
+
+XGBOOST_MODELS = ("xgboost.sklearn.XGBClassifier", "xgboost.sklearn.XGBRFClassifier")
+
+#: Objectives whose scores start at the logit of ``base_score``.
+LOGISTIC = ("binary:logistic", "reg:logistic")
+
+#: Softmax of scores this near may be equal in float32; sigmoid this near the threshold may round to one half.
+NEAR = 3e-7
+
+#: Categories are below 2^24, as XGBoost has it.
+MOST_CATEGORIES = 1 << 24
+
+
+@dataclass(frozen=True, eq=False)
+class XGBoostModel:
+    """The trees of a booster and the scores to which they are added.
+
+    Parameters
+    ----------
+    trees : Trees
+    base : float64 ndarray of shape (n_outputs,)
+    objective : str
+    feature_names : list of str
+    categories : list of (ndarray or None)
+        Names of the categories of each column, in the order of their codes: numbers or objects of bytes. Empty if it
+        was trained on codes.
+    best_iteration : int or None
+        The best round, if the model was saved by an early stopped ``XGBClassifier``, whose predict ends there.
+    """
+
+    trees: Trees
+    base: Floats
+    objective: str
+    feature_names: list[str]
+    categories: list[NDArray[Any] | None]
+    best_iteration: int | None = None
+
+    def steps(self) -> list[tuple[str, NamedCategories]]:
+        """Return the codes of the categories as steps of a pipeline."""
+        return [("categories", NamedCategories(self.categories, len(self.categories)))] if self.categories else []
+
+    def require_codes(self, what: str) -> None:
+        """Raise TypeError if the model codes categories with names by itself."""
+        if self.categories:
+            raise TypeError(
+                f"{what} was trained on a DataFrame with columns of dtype category, whose codes it keeps for itself. "
+                "Wrap the XGBClassifier, or train on integer codes and enable_categorical with feature_types."
+            )
+
+    def terms(self, missing: float = math.nan) -> TreeTerms:
+        """Return the margins as terms: sums in float32, to which the base comes first."""
+        return TreeTerms(
+            self.trees,
+            self.base,
+            f32_rows=True,
+            f32_sums=True,
+            missing=missing,
+            absent_is_missing=True,
+            refuses_categories=True,
+        )
+
+
+def read_xgboost(model: Any) -> tuple[TreeTerms, Decision, float, Link, list[tuple[str, NamedCategories]]]:
+    """Read a fitted ``XGBClassifier`` or ``XGBRFClassifier``.
+
+    Parameters
+    ----------
+    model : XGBClassifier
+
+    Returns
+    -------
+    terms : TreeTerms
+    decision : Decision
+    tie_margin : float
+        Scores nearer than this may have equal probabilities in float32.
+    link : Link
+    steps : list of (str, NamedCategories)
+        The codes of named categories.
+
+    Raises
+    ------
+    sklearn.exceptions.NotFittedError
+        If the model is not fitted.
+    TypeError
+        If its labels do not follow from its margins by a known rule, or its trees have leaves of several values.
+    """
+    check_is_fitted(model)
+    booster = model.get_booster()
+    if model.booster == "gblinear":
+        raise TypeError(
+            "XGBClassifier with booster='gblinear' is not supported: it is a linear model in XGBoost's own format. "
+            "Use LogisticRegression, or booster='gbtree'."
+        )
+    early = getattr(model, "best_iteration", None) if model.early_stopping_rounds is not None else None
+    read = read_xgboost_model(booster.save_raw("ubj"), None if early is None else early + 1)
+    missing = float(model.missing) if model.missing is not None else math.nan
+    if math.isinf(missing):
+        raise TypeError("XGBClassifier with an infinite 'missing' is not supported. Use NaN or a finite number.")
+    n_outputs = len(read.base)
+    if n_outputs != (1 if len(model.classes_) == 2 and n_outputs == 1 else len(model.classes_)):
+        raise TypeError(
+            f"This XGBClassifier has {len(model.classes_)} classes and {n_outputs} scores a row, which wald cannot "
+            "turn into labels."
+        )
+    return (read.terms(missing), *xgboost_rule(read, "XGBClassifier"), read.steps())
+
+
+def xgboost_rule(read: XGBoostModel, what: str) -> tuple[Decision, float, Link]:
+    """Rule from the margins of a model to labels.
+
+    Parameters
+    ----------
+    read : XGBoostModel
+    what : str
+        What holds the model, in messages.
+
+    Returns
+    -------
+    decision : Decision
+    tie_margin : float
+    link : Link
+
+    Raises
+    ------
+    TypeError
+        If the objective has no known rule.
+    """
+    n_outputs = len(read.base)
+    if n_outputs == 1 and read.objective == "binary:logistic":
+        return Decision("sign", 2, threshold=_half_in_float32()), NEAR, Link("sigmoid", single=True)
+    if n_outputs == 1 and read.objective == "binary:logitraw":
+        return Decision("sign", 2, threshold=0.5), 0.0, Link("none")
+    if n_outputs == 1 and read.objective == "binary:hinge":
+        return Decision("sign", 2), 0.0, Link("none")
+    if n_outputs > 1 and read.objective in ("multi:softprob", "multi:softmax"):
+        return Decision("argmax", n_outputs), NEAR, Link("softmax", single=True)
+    raise TypeError(
+        f"{what} with objective {read.objective!r} is not supported: wald does not know how its margins become "
+        "labels. Supported are binary:logistic, binary:logitraw, binary:hinge, multi:softprob and multi:softmax."
+    )
+
+
+def _half_in_float32() -> float:
+    one = np.float32(1)
+    return largest_not_above_half(lambda margin: one / (one + np.exp(-margin)), np.float32, 1.0)
+
+
+def read_xgboost_model(raw: bytes | bytearray, n_iterations: int | None = None) -> XGBoostModel:
+    """Read a booster's JSON or UBJSON.
+
+    Parameters
+    ----------
+    raw : bytes
+    n_iterations : int or None, default=None
+        Number of boosting rounds to keep; None: all.
+
+    Returns
+    -------
+    XGBoostModel
+
+    Raises
+    ------
+    ValueError
+        If it is no such model, or one that wald does not read.
+    """
+    try:
+        document = read_ubjson(bytes(raw)) if raw[:2] != b'{"' and raw[:2] != b"{\n" else json.loads(raw)
+        learner = document["learner"]
+        booster, objective = learner["gradient_booster"], learner["objective"]["name"]
+        parameters = learner["learner_model_param"]
+        if booster["name"] == "gblinear":
+            raise ValueError("XGBoost's linear booster (gblinear) is not supported. Use gbtree.")
+        weights = booster.get("weight_drop")
+        model = (booster["gbtree"] if booster["name"] == "dart" else booster)["model"]
+        n_outputs = max(1, int(parameters["num_class"]), int(parameters.get("num_target", 1)))
+        trees, outputs = model["trees"], model["tree_info"]
+        require_sizes("XGBoost", int(parameters["num_feature"]), n_outputs, len(trees), len(raw))
+        if n_iterations is not None:
+            kept = int(model["iteration_indptr"][n_iterations])
+            trees, outputs = trees[:kept], outputs[:kept]
+        builder = TreesBuilder(int(parameters["num_feature"]), most_words(len(raw)))
+        base = _base(parameters["base_score"], objective, n_outputs)
+        for t, (tree, output) in enumerate(zip(trees, outputs, strict=True)):
+            weight = None if weights is None else (np.float32(weights[t]), np.float32(base[int(output)]))
+            _add_tree(builder, tree, int(output), weight)
+        names = [str(name) for name in learner.get("feature_names", ())]
+        if len(names) not in (0, builder.n_features):
+            raise ValueError(f"This XGBoost model has {builder.n_features} features and {len(names)} names of them.")
+        return XGBoostModel(
+            builder.build(),
+            base,
+            objective,
+            names,
+            _categories(model.get("cats"), builder.n_features),
+            _best_iteration(learner.get("attributes") or {}),
+        )
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as error:
+        if "XGBoost" in str(error):
+            raise
+        raise ValueError(f"This is no XGBoost model that wald can read: {error!r}.") from None
+
+
+def _categories(cats: Any, n_features: int) -> list[NDArray[Any] | None]:
+    """Names of the categories of each column; empty if there are none."""
+    columns = [] if not cats else [_names(encoded) for encoded in cats.get("enc", ())]
+    if all(names is None for names in columns):
+        return []
+    if len(columns) != n_features:
+        raise ValueError(f"This XGBoost model has the categories of {len(columns)} columns, and {n_features} columns.")
+    return columns
+
+
+def _names(encoded: Any) -> NDArray[Any] | None:
+    values = np.asarray(encoded["values"], dtype=np.int64)
+    if "type" in encoded:
+        return values.astype(NAMES[int(encoded["type"])])
+    ends = np.asarray(encoded["offsets"], dtype=np.int64)
+    if len(ends) < 2:
+        return None
+    raw = (values & 0xFF).astype(np.uint8).tobytes()
+    names = np.empty(len(ends) - 1, dtype=object)
+    # XGBoost counts characters of pandas' texts and bytes of their UTF-8, and so cuts texts beyond ASCII elsewhere
+    names[:] = [raw[start:stop] for start, stop in pairwise(ends.tolist())]
+    if len(set(names.tolist())) < len(names):
+        raise ValueError(
+            "Two categories of this XGBoost model have one name, because XGBoost cuts texts beyond ASCII in wrong "
+            "places. Train it on names in ASCII, or on codes."
+        )
+    return names
+
+
+def _best_iteration(attributes: Any) -> int | None:
+    return int(attributes["best_iteration"]) if {"scikit_learn", "best_iteration"} <= attributes.keys() else None
+
+
+def _base(text: Any, objective: str, n_outputs: int) -> Floats:
+    """The score to which leaves are added, of each output, in float32."""
+    numbers = [np.float32(part) for part in str(text).strip("[]").split(",")]
+    base = np.array(numbers * n_outputs if len(numbers) == 1 else numbers, dtype=np.float32)
+    if len(base) != n_outputs or not np.isfinite(base).all() or (objective in LOGISTIC and not _within(base)):
+        raise ValueError(f"This XGBoost model has the base score {str(text)[:80]} and {n_outputs} outputs.")
+    if objective in LOGISTIC:
+        one = np.float32(1)
+        base = -np.log((one / base - one).astype(np.float64)).astype(np.float32)
+    return base.astype(np.float64)
+
+
+def _within(base: Any) -> bool:
+    return bool(((base > 0) & (base < 1)).all())
+
+
+def _add_tree(builder: TreesBuilder, tree: Any, output: int, dart: tuple[Any, Any] | None) -> None:
+    """Add a tree. XGBoost sends a row to the left if ``x < threshold`` in float32, or its category is not in the set.
+
+    DART's trees have a weight each. Its in-place prediction adds a leaf to the base, subtracts the base and multiplies
+    by the weight, each with a rounding to float32.
+    """
+    if int(tree["tree_param"].get("size_leaf_vector", 1)) > 1:
+        raise ValueError("XGBoost's trees with leaves of several values (multi_output_tree) are not supported.")
+    left, right = np.asarray(tree["left_children"], np.int64), np.asarray(tree["right_children"], np.int64)
+    condition = np.asarray(tree["split_conditions"], np.float32)
+    inner = left >= 0
+    if len(left) != len(right) or len(left) != len(condition) or ((right >= 0) != inner).any():
+        raise ValueError("The nodes of a tree of this XGBoost model do not fit together.")
+    number = np.where(inner, np.cumsum(inner) - 1, ~(np.cumsum(~inner) - 1))
+    leaves = condition[~inner]
+    if dart is not None:
+        weight, base = dart
+        leaves = ((leaves + base) - base) * weight
+    categories = np.full(len(left), -1)
+    types = np.asarray(tree.get("split_type", np.zeros(len(left))), np.int64)
+    if len(tree.get("categories_nodes", ())):
+        first, sizes = np.asarray(tree["categories_segments"], np.int64), np.asarray(tree["categories_sizes"], np.int64)
+        members = np.asarray(tree["categories"], np.int64)
+        for node, begin, size in zip(tree["categories_nodes"], first, sizes, strict=True):
+            categories[node] = _add_categories(builder, members[begin : begin + size])
+    if (types[inner] == 1).any() and (categories[inner & (types == 1)] < 0).any():
+        raise ValueError("A categorical split of this XGBoost model has no categories.")
+    builder.add(
+        np.asarray(tree["split_indices"], np.int64)[inner],
+        np.nextafter(condition[inner], np.float32(-np.inf)),  # x < threshold
+        number[left[inner]],
+        number[right[inner]],
+        np.asarray(tree["default_left"], np.uint8)[inner],
+        leaves,
+        output,
+        categories[inner],
+    )
+
+
+def _add_categories(builder: TreesBuilder, right: Any) -> int:
+    """Add the categories that do not go to the right; other numbers go to the left."""
+    if len(right) and not (right.min() >= 0 and right.max() < MOST_CATEGORIES):
+        raise ValueError("A category of this XGBoost model is out of range.")
+    n = int(right.max(initial=-1)) + 1
+    bits = np.full((n + 31) // 32, 0xFFFFFFFF, dtype=np.uint32)
+    np.bitwise_and.at(bits, right // 32, ~(np.uint32(1) << (right % 32).astype(np.uint32)))
+    return builder.add_set(bits, n, other_left=True)

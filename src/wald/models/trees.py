@@ -1,0 +1,306 @@
+"""Tree ensembles: terms are trees, whose value is the leaf that a row falls into."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .. import _core
+from ..engine import CompiledTerms
+from ..engine.rows import Conversion
+from ..engine.threads import effective_threads
+from .terms import NO_SURROGATES, Precision, Surrogates, Terms
+from .tree_arrays import Bytes, Trees
+from .units import Floats, Ints, Units, feature_units
+
+if TYPE_CHECKING:
+    from ..engine import Packed
+
+__all__ = ["TreeTerms"]
+
+MOST_FEATURES = 2**31 - 1
+MOST_NODES = 2**27
+
+
+@dataclass(frozen=True, eq=False)
+class TreeTerms(Terms):
+    """Leaves of trees as terms.
+
+    An output is the sum of its base and the leaves of its trees, added in the order of the trees, times ``scale``,
+    divided by ``divisor``, plus ``bias``. Full scores have the bits of the wrapped model's own.
+
+    Parameters
+    ----------
+    trees : Trees
+    base : float64 ndarray of shape (n_outputs,)
+        The number to which the leaves of each output are added.
+    bias : float64 ndarray of shape (n_outputs,), default=[]
+        An empty array stands for 0.
+    scale, divisor : float, default=1.0
+    f32_rows : bool, default=False
+        Whether the model rounds rows to float32 before it compares them.
+    f32_sums : bool, default=False
+        Whether the model adds leaves in float32.
+    nan, infinity : bool, default=True
+        Whether the model accepts such values.
+    missing : float, default=NaN
+        A value that counts as NaN.
+    absent_is_missing : bool, default=False
+        Whether values that sparse rows do not store are NaN instead of 0.
+    truncates : bool, default=False
+        Whether numbers between -1 and 0 are category 0.
+    zero_is_missing : uint8 ndarray of shape (n_features,) or None, default=None
+        Columns in which values of at most 1e-35 in size count as NaN.
+    f32_integers : bool, default=False
+        Whether the model rounds arrays of integers to float32, though it compares float64.
+    refuses_categories : bool, default=False
+        Whether the model refuses columns of categories in a data frame, or reads their codes instead of their values.
+    """
+
+    family: ClassVar[str] = "trees"
+    unit_name: ClassVar[str] = "trees"
+    precisions: ClassVar[tuple[Precision, ...]] = ("float32",)
+    own_weights: ClassVar[bool] = True
+    certificate_share: ClassVar[float] = 0.5
+    most_splits: ClassVar[int] = 5
+    timed_rows: ClassVar[int] = 4_000
+    timed_repeats: ClassVar[int] = 3
+    rest_by_model: ClassVar[bool] = False
+    serves_full: ClassVar[bool] = True
+    keeps_sums: ClassVar[bool] = True
+    boundary_width: ClassVar[float] = 0.5
+    boundary_floor: ClassVar[float] = 0.02
+    shares_features: ClassVar[bool] = True
+
+    trees: Trees
+    base: Floats
+    bias: Floats = field(default_factory=lambda: np.zeros(0))
+    scale: float = 1.0
+    divisor: float = 1.0
+    f32_rows: bool = False
+    f32_sums: bool = False
+    nan: bool = True
+    infinity: bool = True
+    missing: float = math.nan
+    absent_is_missing: bool = False
+    truncates: bool = False
+    zero_is_missing: Bytes | None = None
+    f32_integers: bool = False
+    refuses_categories: bool = False
+    coef: Floats = field(init=False, repr=False)
+    intercept: Floats = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        n_outputs = len(self.base)
+        bias = self.bias if len(self.bias) else np.zeros(n_outputs)
+        coef, output = np.zeros((n_outputs, self.trees.n_trees)), self.trees.output
+        if len(output) and not (output.min() >= 0 and output.max() < n_outputs):
+            raise ValueError("an output is out of range")
+        coef[output, np.arange(self.trees.n_trees)] = self.scale / self.divisor
+        for name, array in (
+            ("bias", bias),
+            ("coef", coef),
+            ("intercept", self.base * self.scale / self.divisor + bias),
+        ):
+            object.__setattr__(self, name, array)
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return self.trees.n_features
+
+    @property
+    def allow_nan(self) -> bool:
+        """Whether the model takes NaN."""
+        return self.nan
+
+    @property
+    def conversion(self) -> Conversion:
+        """The model's own conversion of integers and categories."""
+        single = self.f32_rows or self.f32_integers
+        return Conversion(np.dtype(np.float32 if single else np.float64), not self.refuses_categories)
+
+    @property
+    def description(self) -> str:
+        """Description of the model in messages."""
+        return "tree ensemble"
+
+    @property
+    def speed_key(self) -> Hashable:
+        """Sizes of the trees."""
+        trees = self.trees
+        most = int(np.diff(trees.first_leaf).max(initial=0))
+        sizes = (trees.n_trees, len(trees.first_node), len(trees.feature), len(trees.leaves), len(trees.n_categories))
+        return self.description, *sizes, most, self.f32_rows
+
+    def values(self, X: Any, which: Sequence[int] | NDArray[np.intp] | None = None) -> Floats:
+        """Leaf of each tree, with thresholds rounded to float32."""
+        order = np.arange(self.n_terms) if which is None else np.asarray(which)
+        return self._packed(order).values(X, effective_threads(-1))
+
+    def scores(self, X: Any) -> Floats:
+        """Full scores, with the bits of the model's own."""
+        return self._packed(NO_TREES).scores(X, lambda dtype: 0.0, effective_threads(-1))[0]
+
+    def ranges(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+        """Smallest and largest leaf of each tree."""
+        first = self.trees.first_leaf[:-1]
+        return np.minimum.reduceat(self.trees.leaves, first), np.maximum.reduceat(self.trees.leaves, first)
+
+    def rounding(self, low: Floats, high: Floats, working: float) -> float:
+        """Bound of the difference between float32 estimates and the model's own sums.
+
+        Infinite where the model compares float64 values: early stages round these to float32, and a value near a
+        threshold may then reach another leaf.
+        """
+        if not self.f32_rows:
+            return math.inf
+        largest = np.abs(self.coef) @ np.maximum(np.abs(low), np.abs(high)) + np.abs(self.intercept)
+        return float(largest.max()) * 2.0**-24 * (3 * self.n_terms + 8)
+
+    def score_error(self, most: float, working: float) -> float:
+        """Full scores are exact."""
+        return 0.0
+
+    def units(
+        self,
+        names: NDArray[Any] | None,
+        groups: Mapping[str, Sequence[int | str]] | None,
+        costs: ArrayLike | Mapping[str, float] | None,
+        run: int,
+    ) -> Units:
+        """Trees, each with all values of its leaves: at cost 1, or at the price of the features that it reads."""
+        ends = np.flatnonzero(np.diff(self.trees.structure, append=-1)) + 1
+        members = tuple(np.split(np.arange(self.n_terms), ends[:-1]))
+        if groups is None and costs is None:
+            return Units(members, np.ones(len(ends)))
+        items = feature_units(self.n_features, names, groups, costs, 1)
+        item_of = np.empty(self.n_features, dtype=np.int64)
+        for item, columns in enumerate(items.members):
+            item_of[columns] = item
+        first = self.trees.first_node
+        read = (self.trees.feature[first[s] : first[s + 1]] for s in self.trees.structure[ends - 1])
+        return Units.sharing(members, tuple(np.unique(item_of[features]) for features in read), items.costs)
+
+    def owners(self) -> Ints | None:
+        """Output of each tree."""
+        return self.trees.output.astype(np.int64) if self.n_outputs > 1 else None
+
+    def pack(self, order: Ints, surrogates: Surrogates = NO_SURROGATES, precision: Precision = "float32") -> Packed:
+        """Pack for the compiled engine."""
+        return self._packed(order)
+
+    def facts(self) -> dict[str, Any]:
+        """Numbers of leaves, and of the features that trees read."""
+        return {"leaves": len(self.trees.leaves), "features read": len(np.unique(self.trees.feature))}
+
+    def packed_bytes(self, n_surrogates: int, precision: str) -> int:
+        """Bound of the memory that `pack` takes, in bytes."""
+        return 256 * (len(self.trees.leaves) + len(self.trees.feature)) + 64 * self.n_features + (1 << 16)
+
+    def encode(self, arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
+        """Encode the trees and the rules of their sums."""
+        arrays |= {"base": self.base, "bias": self.bias}
+        for name, array in self.trees.arrays():
+            arrays[name] = array
+        if self.zero_is_missing is not None:
+            arrays["zero_is_missing"] = self.zero_is_missing
+        return {
+            "n_features": self.n_features,
+            "n_trees": self.n_terms,
+            "scale": self.scale,
+            "divisor": self.divisor,
+            "has_missing": not math.isnan(self.missing),
+            **({} if math.isnan(self.missing) else {"missing": self.missing}),
+            "zero_is_missing": self.zero_is_missing is not None,
+            **{name: getattr(self, name) for name in FLAGS},
+        }
+
+    @classmethod
+    def decode(cls, section: Any, stock: Any, n_outputs: int) -> Self:
+        """Build terms from what `encode` returned."""
+        n_features = section.integer("n_features", 1, MOST_FEATURES)
+        n_trees = section.integer("n_trees", 1, MOST_NODES)
+        trees = _decoded_trees(stock, n_features, n_trees, n_outputs)
+        some = section.flag("has_missing")
+        terms = cls(
+            trees,
+            base=stock.floats("base", n_outputs),
+            bias=stock.floats("bias", n_outputs),
+            scale=section.number("scale"),
+            divisor=section.number("divisor"),
+            missing=section.number("missing") if some else math.nan,
+            zero_is_missing=stock.integers("zero_is_missing", ("uint8",), n_features, low=0, high=2)
+            if section.flag("zero_is_missing")
+            else None,
+            **{name: section.flag(name) for name in FLAGS},
+        )
+        section.done()
+        try:
+            terms.scores(np.zeros((1, n_features), dtype=np.float32))  # packs the trees, which checks them
+        except ValueError as error:
+            raise stock.error(f"the trees do not fit together: {error}") from None
+        return terms
+
+    def _packed(self, order: Any) -> CompiledTerms:
+        return CompiledTerms(
+            _core.Model.trees(
+                n_features=self.n_features,
+                order=np.ascontiguousarray(order, dtype=np.int64),
+                base=self.base,
+                bias=self.bias,
+                scale=self.scale,
+                divisor=self.divisor,
+                zero_is_missing=self.zero_is_missing,
+                missing=self.missing,
+                f32_rows=self.f32_rows,
+                f32_sums=self.f32_sums,
+                absent_is_missing=self.absent_is_missing,
+                truncates=self.truncates,
+                refuses_nan=not self.nan,
+                refuses_infinity=not self.infinity,
+                **dict(self.trees.arrays()),
+            ),
+            conversion=self.conversion,
+        )
+
+
+#: The order of an engine without early stages.
+NO_TREES: Ints = np.zeros(0, dtype=np.int64)
+
+FLAGS = (
+    *("f32_rows", "f32_sums", "nan", "infinity", "absent_is_missing", "truncates"),
+    *("f32_integers", "refuses_categories"),
+)
+
+
+def _decoded_trees(stock: Any, n_features: int, n_trees: int, n_outputs: int) -> Trees:
+    """Take the arrays of trees from a file. Their relations are checked when they are packed."""
+    feature = stock.integers("feature", ("int32",), None, low=0, high=n_features)
+    n_nodes, least = len(feature), -(2**31)
+    first_node = stock.integers("first_node", ("int64",), None, low=0, high=n_nodes + 1)
+    leaves = stock.floats("leaves", None)
+    sets = stock.integers("n_categories", ("int32",), None, low=0, high=2**31 - 1)
+    return Trees(
+        n_features=n_features,
+        first_node=first_node,
+        first_leaf=stock.integers("first_leaf", ("int64",), n_trees + 1, low=0, high=len(leaves) + 1),
+        feature=feature,
+        threshold=stock.floats("threshold", n_nodes, finite=False),
+        left=stock.integers("left", ("int32",), n_nodes, low=least, high=n_nodes),
+        right=stock.integers("right", ("int32",), n_nodes, low=least, high=n_nodes),
+        nan_left=stock.integers("nan_left", ("uint8",), n_nodes, low=0, high=2),
+        categories=stock.integers("categories", ("int32",), n_nodes, low=-1, high=len(sets)),
+        leaves=leaves,
+        structure=stock.integers("structure", ("int32",), n_trees, low=0, high=len(first_node) - 1),
+        output=stock.integers("output", ("int32",), n_trees, low=0, high=n_outputs),
+        first_bit_word=stock.integers("first_bit_word", ("int64",), len(sets), low=0, high=2**31),
+        n_categories=sets,
+        other_left=stock.integers("other_left", ("uint8",), len(sets), low=0, high=2),
+        bits=stock.take("bits", ("uint32",), None),
+    )

@@ -1,0 +1,262 @@
+"""Votes of arbitrary fitted estimators: terms are what each member contributes to the scores of a row."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..engine import PythonTerms
+from .members import PROBABILITY_ERROR, Member
+from .terms import NO_SURROGATES, Precision, Surrogates, Terms
+from .units import Floats, Ints, Units
+
+if TYPE_CHECKING:
+    from ..engine import Packed
+
+__all__ = ["VoteTerms"]
+
+#: Unit roundoff of float64.
+U = 2.0**-53
+#: What the first class is ahead of the second one where counts of votes are equal, and so on for later classes. It is
+#: more than all rounding errors and less than a vote, up to the sizes that follow.
+TIE = 2.0**-36
+MOST_TIED_TERMS, MOST_TIED_WEIGHT, MOST_TIED_CLASSES = 4096, 2.0**16, 64
+#: Fields in files, and the largest numbers of columns and classes there.
+NUMBERS, FLAGS = ("divisor", "scale", "miss"), ("single", "counted", "exact", "nan", "sparse")
+MOST = 2**31 - 1
+
+
+@dataclass(frozen=True, eq=False)
+class VoteTerms(Terms):
+    """Contributions of an ensemble's members as terms.
+
+    A member's terms are its probabilities of the classes, or one value per class for the class that it chooses and
+    another for the rest. Output k is the sum of the members' values for class k, each times the member's weight, in the
+    order of the members, times ``scale``, divided by ``divisor``: the arithmetic of the ensemble, to the last bit. With
+    a single output, a member's only term is 1 for the second class and -1 for the first.
+
+    Parameters
+    ----------
+    members : tuple of Member
+    weights : float64 ndarray of shape (n_members,)
+    n_classes : int
+    width : int
+        Number of columns.
+    divisor : float
+    scale : float, default=1.0
+    single : bool, default=False
+        Whether two classes have one output.
+    miss : float, default=0.0
+        Value of the classes that a member does not choose; the chosen one has 1.
+    counted : bool, default=False
+        Whether scores are counts of votes, whose ties go to the first class.
+    exact : bool, default=False
+        Whether the scores have the bits of the ensemble's own.
+    nan, sparse : bool, default=False
+        Whether the ensemble accepts NaN, and sparse rows.
+    """
+
+    family: ClassVar[str] = "votes"
+    unit_name: ClassVar[str] = "members"
+    own_weights: ClassVar[bool] = True
+    orders_all_units: ClassVar[bool] = True
+    whole_in_files: ClassVar[bool] = True
+    rest_by_model: ClassVar[bool] = False
+    full_by_model: ClassVar[bool] = True
+    serves_full: ClassVar[bool] = True
+
+    members: tuple[Member, ...]
+    weights: Floats
+    n_classes: int
+    width: int
+    divisor: float
+    scale: float = 1.0
+    single: bool = False
+    miss: float = 0.0
+    counted: bool = False
+    exact: bool = False
+    nan: bool = False
+    sparse: bool = False
+    coef: Floats = field(init=False, repr=False)
+    intercept: Floats = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        each = 1 if self.single else self.n_classes
+        coef = np.kron(self.weights * self.scale / self.divisor, np.eye(each))
+        intercept = np.zeros(each)
+        if self.counted and self._ties_can_be_broken():
+            intercept = -TIE * (1.0 if self.single else np.arange(each, dtype=np.float64)) + intercept
+        object.__setattr__(self, "coef", coef)
+        object.__setattr__(self, "intercept", intercept)
+
+    def _ties_can_be_broken(self) -> bool:
+        whole = bool((self.weights == np.round(self.weights)).all())
+        small = float(self.weights.sum()) <= MOST_TIED_WEIGHT and self.n_classes <= MOST_TIED_CLASSES
+        return whole and small and len(self.weights) * self.n_classes <= MOST_TIED_TERMS
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return self.width
+
+    @property
+    def allow_nan(self) -> bool:
+        """Whether the ensemble accepts NaN."""
+        return self.nan
+
+    @property
+    def takes_sparse(self) -> bool:
+        """Whether the ensemble accepts sparse rows."""
+        return self.sparse
+
+    @property
+    def description(self) -> str:
+        """Description of the model in messages."""
+        kinds = list(dict.fromkeys(type(member.estimator).__name__ for member in self.members))
+        return f"vote of {len(self.members)} members ({', '.join(kinds[:3])}{', ...' if len(kinds) > 3 else ''})"
+
+    @property
+    def speed_key(self) -> Hashable:
+        """The members, which are as fast as they are."""
+        return self.description, *(id(member.estimator) for member in self.members)
+
+    def values(self, X: Any, which: Sequence[int] | NDArray[np.intp] | None = None) -> Floats:
+        """What members contribute; each of them is called once."""
+        each = self.n_outputs
+        terms = np.arange(self.n_terms) if which is None else np.asarray(which, dtype=np.int64)
+        values = np.empty((X.shape[0], len(terms)))
+        owner = terms // each
+        for m in np.unique(owner) if len(values) else ():  # estimators refuse to answer for no rows
+            own = np.flatnonzero(owner == m)
+            values[:, own] = self._contribution(self.members[m], X)[:, terms[own] % each]
+        return values
+
+    def _contribution(self, member: Member, X: Any) -> Floats:
+        if member.method == "predict_proba":
+            return member.probabilities(X)
+        codes = member.codes(X)
+        if self.single:
+            return np.where(codes == 1, 1.0, -1.0)[:, None]
+        return np.where(codes[:, None] == np.arange(self.n_classes), 1.0, self.miss)
+
+    def ranges(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+        """The least and the largest value of a vote; 0 and 1 for probabilities."""
+        least = np.array(
+            [-1.0 if self.single else 0.0 if m.method == "predict_proba" else self.miss for m in self.members]
+        )
+        return np.repeat(least, self.n_outputs), np.ones(self.n_terms)
+
+    def rounding(self, low: Floats, high: Floats, working: float) -> float:
+        """Bound of the rounding of sums, and of the members' own probabilities."""
+        if self.divisor == self.scale == 1.0 and self.intercept.any():
+            return 0.0  # whole numbers, plus multiples of TIE
+        size = float(np.abs(self.coef).sum(axis=1).max())
+        error = 4 * (self.n_terms + 8) * U * size
+        if any(member.method == "predict_proba" for member in self.members):
+            error += 2 * PROBABILITY_ERROR * size
+        return error + 2 * self._score_error(working)
+
+    def score_error(self, most: float, working: float) -> float:
+        """Bound of the difference to the ensemble's own scores."""
+        return self._score_error(working)
+
+    def _score_error(self, working: float) -> float:
+        """Members that round by an unknown amount are trusted with half of their digits."""
+        return 0.0 if self.exact else math.sqrt(working) * float(np.abs(self.coef).sum(axis=1).max())
+
+    def units(
+        self,
+        names: NDArray[Any] | None,
+        groups: Mapping[str, Sequence[int | str]] | None,
+        costs: ArrayLike | Mapping[str, float] | None,
+        run: int,
+    ) -> Units:
+        """Members, each with its values for all classes, at cost 1."""
+        super().units(names, groups, costs, run)  # refuses costs and groups of features
+        terms = np.arange(self.n_terms).reshape(len(self.members), -1)
+        return Units(tuple(terms), np.ones(len(self.members)))
+
+    def owners(self) -> Ints | None:
+        """Class of each term."""
+        return None if self.single else np.tile(np.arange(self.n_outputs), len(self.members))
+
+    def pack(self, order: Ints, surrogates: Surrogates = NO_SURROGATES, precision: Precision = "float64") -> Packed:
+        """Pack for the engine in Python."""
+        return PackedVotes(self, order)
+
+    def totals(self, values: Floats) -> Floats:
+        """Full scores from all contributions, with the ensemble's own arithmetic."""
+        each = self.n_outputs
+        sums = np.zeros((len(values), each))
+        for m, weight in enumerate(self.weights):
+            sums += values[:, m * each : (m + 1) * each] * weight
+        return sums * self.scale / self.divisor
+
+    def facts(self) -> dict[str, Any]:
+        """Number of members, which have several terms each, and their names."""
+        return {"terms": len(self.members), "members": [member.title for member in self.members]}
+
+    def packed_bytes(self, n_surrogates: int, precision: str) -> int:
+        """Bound of the memory of the weights, in bytes; members are in the archive of the estimator."""
+        return 64 * self.coef.size + (1 << 16)
+
+    def encode(self, arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
+        """Describe the vote without its members, which are in the archive of the estimator."""
+        chosen = [np.empty(0, np.int64) if m.columns is None else m.columns for m in self.members]
+        arrays |= {
+            "weights": self.weights,
+            "probabilities": np.array([m.method == "predict_proba" for m in self.members], dtype=np.uint8),
+            "columns": np.concatenate(chosen),
+            "first_column": np.cumsum([0, *map(len, chosen)], dtype=np.int64),
+        }
+        return {
+            "n_classes": self.n_classes,
+            "n_features": self.width,
+            **{name: float(getattr(self, name)) for name in NUMBERS},
+            **{name: getattr(self, name) for name in FLAGS},
+        }
+
+    @classmethod
+    def decode(cls, section: Any, stock: Any, n_outputs: int) -> Self:
+        """Build terms without values from what `encode` returned."""
+        n_classes, width = section.integer("n_classes", 2, MOST), section.integer("n_features", 1, MOST)
+        numbers = {name: section.number(name) for name in NUMBERS}
+        flags = {name: section.flag(name) for name in FLAGS}
+        section.done()
+        weights = stock.floats("weights", None)
+        n_members = len(weights)
+        fits = n_members > 0 and numbers["divisor"] != 0 and n_outputs == (1 if flags["single"] else n_classes)
+        stock.require(fits, "the terms do not fit together")
+        stock.room.reserve(64 * n_members * n_outputs**2, f"{n_members} members")
+        columns = stock.integers("columns", ("int64",), None, low=0, high=width)
+        first = stock.integers("first_column", ("int64",), n_members + 1, low=0, high=len(columns) + 1)
+        stock.require(first[0] == 0 and first[-1] == len(columns) and (np.diff(first) >= 0).all(), "columns do not fit")
+        probable = stock.integers("probabilities", ("uint8",), n_members, low=0, high=2)
+        members = tuple(
+            Member(
+                f"member {m}",
+                None,
+                "predict_proba" if probable[m] else "predict",
+                np.arange(n_classes),
+                columns[first[m] : first[m + 1]] if first[m] < first[m + 1] else None,
+            )
+            for m in range(n_members)
+        )
+        return cls(members, weights, n_classes, width, **numbers, **flags)
+
+
+class PackedVotes(PythonTerms):
+    """Votes in the engine in Python, with the ensemble's own sums."""
+
+    def __init__(self, terms: VoteTerms, order: Ints) -> None:
+        super().__init__(terms, order)
+        self._votes = terms
+
+    def totals(self, values: Floats, working: float) -> tuple[Floats, Floats]:
+        """Full scores (n, n_outputs), and bounds of their distance to the ensemble's own (n,)."""
+        return self._votes.totals(values), np.full(len(values), self._votes.score_error(0.0, working))
