@@ -8,23 +8,73 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .early_exit import EarlyExitClassifier
+    from .early_exit import EarlyExitClassifier, Margin, calibrate_margin
+    from .models import TreeClassifier, read_model
     from .persistence import load, save
     from .plan import CostModel
+    from .reporting import report
     from .stopping import Certificate
 
     __version__: str
 
-__all__ = ["Certificate", "CostModel", "EarlyExitClassifier", "__version__", "load", "save"]
+__all__ = [
+    "Certificate",
+    "CostModel",
+    "EarlyExitClassifier",
+    "Margin",
+    "TreeClassifier",
+    "__version__",
+    "calibrate_margin",
+    "load",
+    "read_model",
+    "report",
+    "save",
+]
 
 _WHERE = {
     "Certificate": ".stopping",
     "CostModel": ".plan",
     "EarlyExitClassifier": ".early_exit",
+    "Margin": ".early_exit",
+    "TreeClassifier": ".models",
+    "calibrate_margin": ".early_exit",
     "load": ".persistence",
+    "read_model": ".models",
+    "report": ".reporting",
     "save": ".persistence",
 }
-_PARTS = ("models", "online", "persistence", "plan", "stopping", "structured")
+_PARTS = (
+    "dask",
+    "jobs",
+    "models",
+    "monitoring",
+    "online",
+    "persistence",
+    "plan",
+    "ray",
+    "serving",
+    "spark",
+    "stopping",
+    "structured",
+)
+
+
+def _require_main_interpreter() -> None:
+    """Raise ImportError in another interpreter of the process: the core loaded twice would crash both."""
+    for name in ("_interpreters", "_xxsubinterpreters"):  # Python 3.13 and later; before
+        try:
+            interpreters = import_module(name)
+        except ImportError:
+            continue
+        if interpreters.get_current() != interpreters.get_main():
+            raise ImportError(
+                "wald works in the main interpreter of a process only. Use threads or processes; with mod_wsgi, set "
+                "WSGIApplicationGroup %{GLOBAL}."
+            )
+        return
+
+
+_require_main_interpreter()
 
 
 def __getattr__(name: str) -> Any:

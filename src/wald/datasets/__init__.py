@@ -5,6 +5,7 @@ or else downloads them from the publisher, and checks their content.
 """
 
 from .chains import make_chains
+from .flights import fetch_flights
 from .gisette import make_gisette_like
 from .mnist import fetch_mnist
 from .newsgroups import fetch_20newsgroups_binary
@@ -14,6 +15,7 @@ from .walks import make_walks
 
 __all__ = [
     "fetch_20newsgroups_binary",
+    "fetch_flights",
     "fetch_mnist",
     "fetch_ocr",
     "fetch_treebank",

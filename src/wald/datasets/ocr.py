@@ -98,7 +98,7 @@ def _read(path: Path) -> tuple[NDArray[Any], NDArray[np.float32], NDArray[np.int
     _require(path, np.isin(table[:, 1], [letter.encode() for letter in ascii_lowercase]), "letters must be a to z")
     try:
         following, folds = table[:, 2].astype(np.int64), table[:, 5].astype(np.int64)
-    except ValueError as error:
+    except (ValueError, OverflowError) as error:
         raise ValueError(f"{path}: next_id and fold must be integers: {error}") from error
     _require(path, (folds >= 0) & (folds <= 9), "fold must lie between 0 and 9")
     _require(path, np.isin(table[:, 6:], (b"0", b"1")).all(axis=1), "pixels must be 0 or 1")

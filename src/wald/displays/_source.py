@@ -69,4 +69,6 @@ def name_of(estimator: EarlyExitClassifier) -> str:
 
 def unit_of(estimator: EarlyExitClassifier) -> str:
     """Name the unit of the plan's costs."""
-    return model_of(estimator).terms.unit_name if estimator.feature_costs is None else "feature cost"
+    if estimator.feature_costs is not None:
+        return "feature cost"
+    return "features" if estimator.feature_groups is not None else model_of(estimator).terms.unit_name

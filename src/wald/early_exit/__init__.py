@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .classifier import EarlyExitClassifier
+from .margins import Margin, calibrate_margin
 from .predictor import Trace
 
-__all__ = ["EarlyExitClassifier", "Trace"]
+__all__ = ["EarlyExitClassifier", "Margin", "Trace", "calibrate_margin"]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..engine.rows import n_rows_of
-from ..engine.threads import effective_threads
+from .auditing import served, served_one
 from .locating import locate
 from .predictor import Predictor
 from .records import as_frame, names_of, read_records, read_row
@@ -18,7 +18,7 @@ def answer(owner: Any, predictor: Predictor, X: Any, budget: float | None, retur
     """Labels of validated rows, and their costs if requested."""
     if predictor.model.preprocessing is not None and n_rows_of(X) == 0:  # transformers refuse empty input
         return _no_answers(owner, return_cost)
-    codes, stages = predictor.predict(X, effective_threads(owner.n_jobs), budget)
+    codes, stages = served(owner, predictor, X, budget)
     labels = predictor.labels(codes)
     return (labels, predictor.plan.stage_costs.take(stages)) if return_cost else labels
 
@@ -45,7 +45,7 @@ def answer_row(
         raise failed
     try:
         if not is_table:
-            code, stage = predictor.predict_one(row, budget)
+            code, stage = served_one(owner, predictor, row, budget)
             label = owner.classes_[code]
             return (label, float(predictor.plan.stage_costs[stage])) if return_cost else label
         answers = answer(owner, predictor, row, budget, return_cost)

@@ -126,7 +126,7 @@ def evaluating_everything(
 def expected_cost(model: AdditiveModel, plan: Plan, promise: Promise) -> float:
     """Expected cost of a row under a plan with its thresholds."""
     costs = plan.cost_model
-    if promise.rule.lossless:  # undecided rows go to the wrapped model, not through the remaining terms
+    if promise.rule.lossless and model.terms.rest_by_model:  # undecided rows do not go through the remaining terms
         costs = replace(costs, finish=costs.full)
     return costs.expected(plan.stage_terms, plan.stage_costs, plan.reached, model.terms.n_outputs)
 

@@ -11,20 +11,21 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.validation import check_is_fitted, check_random_state
 
 from ..engine.rows import n_rows_of
 from ..engine.threads import effective_threads
-from ..models import AdditiveModel, decompose
+from ..models import AdditiveModel, decompose, fitted_for_good
 from ..plan import Plan
 from ..stopping import Certificate
 from ..stopping.core.boundary import Protect
 from ..stopping.core.class_risks import by_code
 from ..utils.progress import LateBar
 from .answering import answer, answer_records, answer_row
+from .auditing import Audited, monitor_of, served_one
 from .certification import Promise, certificate_scores, certified, rare_classes
 from .data_split import fitted_estimator, split_rows, warn_of_training_rows
 from .full_scores import FullScores
@@ -38,9 +39,10 @@ from .rows import Rows
 from .selection import certificate_share, plan_and_certify
 from .tracing import Tracing
 from .validation import require_accepted, validate_fit_rows, validate_rows
+from .without_rows import fit_without_rows
 
 
-class EarlyExitClassifier(Tracing, FullScores, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+class EarlyExitClassifier(Audited, Tracing, FullScores, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     """Answer like a trained classifier, and stop evaluating each row as soon as its answer is clear.
 
     A linear model or kernel machine is a sum of terms. On rows that need no labels, ``fit`` decides in which order to
@@ -51,8 +53,9 @@ class EarlyExitClassifier(Tracing, FullScores, MetaEstimatorMixin, ClassifierMix
     Parameters
     ----------
     estimator : estimator
-        ``FrozenEstimator(model)`` wraps a fitted model. An unfitted estimator is cloned and fitted on a stratified
-        half of the rows, and planned and certified on the rest.
+        ``FrozenEstimator(model)`` wraps a fitted model; a ``lightgbm.Booster``, ``xgboost.Booster`` or
+        ``catboost.CatBoost``, and what `wald.read_model` returns, are wrapped as they are. An unfitted
+        estimator is cloned and fitted on a stratified half of the rows, and planned and certified on the rest.
     risk : float or None, default=0.001
         Bound on the probability that a row's label differs from the wrapped model's. 0: no label may differ, by proof;
         rows without a proof go to the wrapped model itself. None: promise nothing, use the rule as published, and
@@ -79,9 +82,11 @@ class EarlyExitClassifier(Tracing, FullScores, MetaEstimatorMixin, ClassifierMix
         is cheaper. With "time", a plan whose estimated time is not below a fifth of the model's is timed against the
         model and must be clearly faster.
     feature_costs : array-like of shape (n_features,) or dict from feature or group name to cost, default=None
-        Positive costs, for linear models. Costs are then reported, and budgets given, in their unit.
+        Positive costs, for linear models and trees. Costs are then reported, and budgets given, in their unit. A row
+        pays once for a feature that several trees read, when the first of them is evaluated. Plans of trees minimize
+        these costs, also with ``cost="time"``.
     feature_groups : dict from name to columns, default=None
-        Columns (indices or names) that are evaluated together, for linear models.
+        Columns (indices or names) that are evaluated, or bought, together, for linear models and trees.
     certificate_fraction : float or "auto", default="auto"
         Share of the rows for the certificate. Three quarters of the others determine order and readouts, and one
         quarter the stages. "auto": 0.6 for linear models, whose weights contribute to the plan, else 0.5.
@@ -92,6 +97,13 @@ class EarlyExitClassifier(Tracing, FullScores, MetaEstimatorMixin, ClassifierMix
         several splits make that less likely, but ``fit`` takes `n_splits` times as long. "auto", with
         ``protect="all"``: the larger of 5 (linear models only) and 2 that costs no allowed disagreement; 5 also if even
         2 would cost the only one; else 1.
+    audit_rate : float or None, default=None
+        Watches the promise while rows are served: each row of a call without ``budget`` is also evaluated in full with
+        this probability, and still answered by the plan; ``monitor_`` says what the audits show. 0 watches the stages
+        at which rows leave alone. None watches nothing.
+    on_broken : {"warn", "full"}, default="warn"
+        What happens once audits refute the promise: a `wald.monitoring.DriftWarning`, and with "full" every row is
+        evaluated in full from then on, until ``monitor_.reset()``.
     n_jobs : int or None, default=None
         Threads of ``predict`` and ``fit``, as in joblib.
     random_state : int, RandomState instance or None, default=None
@@ -103,6 +115,8 @@ class EarlyExitClassifier(Tracing, FullScores, MetaEstimatorMixin, ClassifierMix
         Order, stages, readouts, thresholds and costs.
     certificate_ : Certificate
         The promise; printed, it is one sentence. It does not cover calls of ``predict`` with a ``budget``.
+    monitor_ : wald.monitoring.Monitor
+        Counts of served rows and what they say of the promise; only with ``audit_rate``.
     estimator_ : estimator
         The fitted estimator, whose labels are the reference of the promise.
     classes_ : ndarray of shape (n_classes,)
@@ -150,6 +164,8 @@ class EarlyExitClassifier(Tracing, FullScores, MetaEstimatorMixin, ClassifierMix
         feature_groups: Mapping[str, Sequence[int | str]] | None = None,
         certificate_fraction: float | Literal["auto"] = "auto",
         n_splits: int | str = "auto",
+        audit_rate: float | None = None,
+        on_broken: str = "warn",
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
@@ -165,19 +181,22 @@ class EarlyExitClassifier(Tracing, FullScores, MetaEstimatorMixin, ClassifierMix
         self.feature_groups = feature_groups
         self.certificate_fraction = certificate_fraction
         self.n_splits = n_splits
+        self.audit_rate = audit_rate
+        self.on_broken = on_broken
         self.n_jobs = n_jobs
         self.random_state = random_state
 
     # ---- fitting ---------------------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any = None, *, groups: ArrayLike | None = None, **params: Any) -> Self:
+    def fit(self, X: Any = None, y: Any = None, *, groups: ArrayLike | None = None, **params: Any) -> Self:
         """Plan and certify on rows that the model was not trained on.
 
         Parameters
         ----------
         X : {array-like, sparse matrix, data frame} of shape (n_rows, n_features)
             With a frozen estimator: unlabelled rows from the distribution that `predict` will serve, without training
-            rows. Otherwise, half of them train the estimator.
+            rows. Otherwise, half of them train the estimator. None: with ``risk=0``, every row is evaluated in full by
+            wald, which needs no rows to plan on; for frozen tree ensembles alone.
         y : array-like of shape (n_rows,), default=None
             Labels, for an estimator that is not frozen. A frozen one is not trained, and does not use them.
         groups : array-like of shape (n_rows,), default=None
@@ -205,6 +224,9 @@ class EarlyExitClassifier(Tracing, FullScores, MetaEstimatorMixin, ClassifierMix
         rule = checked_rule(self)
         require_counted(self.n_splits, rule, self.risk)
         n_threads = effective_threads(self.n_jobs)
+        if X is None:
+            self._install(*fit_without_rows(self, {"y": y, "groups": groups, **params}))
+            return self
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
         try:
             X = validate_fit_rows(self, X)
@@ -287,6 +309,9 @@ class EarlyExitClassifier(Tracing, FullScores, MetaEstimatorMixin, ClassifierMix
         self.certificate_, self.plan_ = certificate, plan
         ranges = FeatureRanges.of(model, checked_rule(self))
         self._predictor = Predictor(model, plan, by_proof=self.risk == 0, ranges=ranges)
+        self.__dict__.pop("monitor_", None)
+        if (monitor := monitor_of(self, self._predictor)) is not None:
+            self.monitor_ = monitor
         if self.certificate_.status in ("too few rows", "too many disagreements"):
             few = self.certificate_.status == "too few rows"
             warnings.warn(f"{self.certificate_}{use_of_rows if few else ''}", UserWarning, stacklevel=3)
@@ -369,7 +394,10 @@ class EarlyExitClassifier(Tracing, FullScores, MetaEstimatorMixin, ClassifierMix
         """
         try:  # an array of the right shape and dtype needs no validation
             predictor: Predictor = self._predictor
-            code, stage = predictor.predict_one(x, budget)
+            if self.audit_rate is None:
+                code, stage = predictor.predict_one(x, budget)
+            else:
+                code, stage = served_one(self, predictor, x, budget)
         except (AttributeError, TypeError, ValueError, KeyError, IndexError) as error:
             failed = error
         else:
@@ -439,9 +467,16 @@ class EarlyExitClassifier(Tracing, FullScores, MetaEstimatorMixin, ClassifierMix
             estimator=self.estimator, method_mapping=MethodMapping().add(caller="fit", callee="fit")
         )
 
+    def __sklearn_clone__(self) -> Self:
+        """Copy the parameters; a booster is shared, since it cannot be fitted again."""
+        if fitted_for_good(self.estimator) is None:
+            return super().__sklearn_clone__()  # type: ignore[no-any-return]
+        given = self.get_params(deep=False)
+        return type(self)(**{name: v if name == "estimator" else clone(v, safe=False) for name, v in given.items()})
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        inner = get_tags(self.estimator)
+        inner = get_tags(fitted_for_good(self.estimator) or self.estimator)
         tags.input_tags.sparse = inner.input_tags.sparse
         tags.input_tags.allow_nan = inner.input_tags.allow_nan
         tags.input_tags.string = inner.input_tags.string

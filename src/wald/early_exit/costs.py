@@ -13,12 +13,13 @@ from threadpoolctl import threadpool_limits
 
 from ..engine import Packed
 from ..models import AdditiveModel, Units
-from ..plan import CostModel, Readout, Recipe
+from ..plan import CostModel, Recipe, zero_readouts
 from ..plan.timing import measure_cost_model, seconds
 from .full_model import as_met, predict_wrapped
 from .request import Request, without_exits
-from .rows import Rows
+from .rows import Rows, preprocessed
 
+NO_TERMS = np.empty(0, dtype=np.int64)
 #: Bytes of a cache line.
 LINE = 64
 #: Least number of columns per timed stage; fewer would stay in the cache between repetitions, and seem cheap.
@@ -45,7 +46,7 @@ class Costs:
         self._full, self._preprocessing = math.nan, 0.0
         if request.cost == "time":
             raw, n = self._rows.raw, len(self._rows)
-            self._full = min(predict_time(model, raw, threads) for threads in {1, request.n_threads}) / n
+            self._full = min(full_time(model, raw, threads) for threads in {1, request.n_threads}) / n
             self._preprocessing = _preprocessing_time(model, raw) / n
 
     def cost_model(self, recipe: Recipe, packed: Packed) -> CostModel:
@@ -58,12 +59,12 @@ class Costs:
         if isinstance(request.cost, CostModel):
             return request.cost
         if request.cost == "units" or len(recipe.terms) == 0:  # without stages there is nothing to time
-            return CostModel.of_units(float(self._units.costs.sum()))
+            return CostModel.of_units(self._units.total)
         rows = np.asfortranarray(self._rows.preprocessed) if request.columnar else self._rows.preprocessed
         n_terms, n_outputs = len(recipe.terms), terms.n_outputs
 
         def ladder(stage_terms: tuple[int, ...]) -> Callable[[], object]:
-            zero = [Readout(np.zeros((n_outputs, m)), np.zeros(n_outputs)) for m in stage_terms]
+            zero = zero_readouts(stage_terms, n_outputs, terms.keeps_sums)
             short = without_exits(model, packed, np.array(stage_terms, dtype=np.int64), zero)
             return lambda: short.predict(rows, len(stage_terms), "pending", 1)
 
@@ -97,7 +98,7 @@ class Costs:
     def _speed_depends_on(self, rows: Any) -> tuple[Any, ...]:
         terms = self._model.terms
         density = 1.0 if sparse.issparse(rows) else round(math.log2(np.count_nonzero(rows) / max(1, rows.size) + 1e-6))
-        model = (terms.description, rows.shape[1], terms.n_outputs, self._precision)
+        model = (terms.speed_key, rows.shape[1], terms.n_outputs, self._precision)
         return (*model, rows.dtype.str, self._request.columnar, density)
 
 
@@ -105,6 +106,18 @@ def predict_time(model: AdditiveModel, X: Any, n_threads: int) -> float:
     """Seconds of a prediction by the wrapped model."""
     with threadpool_limits(n_threads):
         return seconds(lambda: predict_wrapped(model, X), model.terms.timed_repeats)
+
+
+def full_time(model: AdditiveModel, X: Any, n_threads: int) -> float:
+    """Seconds of evaluating everything: by the wrapped model, or by the engine if that serves the full model."""
+    seconds_of_model = predict_time(model, X, n_threads)
+    if not model.terms.serves_full:
+        return seconds_of_model
+    whole = without_exits(model, model.terms.pack(NO_TERMS), NO_TERMS, ())
+    repeats = model.terms.timed_repeats
+    rows = preprocessed(model, X)
+    by_engine = seconds(lambda: whole.predict(rows, 0, "full", n_threads), repeats) + _preprocessing_time(model, X)
+    return min(seconds_of_model, by_engine)
 
 
 def _preprocessing_time(model: AdditiveModel, X: Any) -> float:

@@ -19,7 +19,7 @@ from sklearn.utils.metadata_routing import process_routing
 from sklearn.utils.validation import check_is_fitted
 
 from ..engine.rows import n_rows_of, take
-from ..models import AdditiveModel
+from ..models import AdditiveModel, fitted_for_good
 from ..utils.figures import thousands
 
 #: `warn_of_training_rows` ignores this number, or this share if it is more, of rows that equal support vectors.
@@ -54,15 +54,17 @@ def fitted_estimator(
     if groups is not None and len(np.asarray(groups)) != n:
         raise ValueError(f"groups must have one entry for each of the {n} rows. Got {len(np.asarray(groups))}.")
     estimator = owner.estimator
-    if isinstance(estimator, FrozenEstimator):
+    ready = fitted_for_good(estimator)
+    if ready is not None or isinstance(estimator, FrozenEstimator):
         if params:
             raise ValueError(
                 f"A frozen estimator is not fitted again, so that {', '.join(sorted(params))} would be ignored."
             )
         if y is not None and n_rows_of(y) != n:
             raise ValueError(f"y must have one label for each of the {n} rows of X. Got {n_rows_of(y)}.")
-        check_is_fitted(estimator.estimator)
-        return estimator.estimator, everything
+        inner = estimator.estimator if ready is None else ready
+        check_is_fitted(inner)
+        return inner, everything
     if y is None:
         if _is_fitted(estimator):
             raise ValueError(

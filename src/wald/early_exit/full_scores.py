@@ -1,4 +1,4 @@
-"""Scores and probabilities of the wrapped estimator, which are always computed in full."""
+"""Scores and probabilities of the wrapped estimator, in full: by the engine where that has the same bits."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.metaestimators import available_if
 
+from ..engine.threads import effective_threads
 from .full_model import as_met
 from .validation import validate_rows
 
@@ -22,10 +23,16 @@ def _wrapped_has(method: str) -> Any:
 
 
 class FullScores:
-    """Methods of a wrapper that return the wrapped estimator's own scores, where it has them."""
+    """Methods of a wrapper that return the wrapped estimator's own scores, where it has them.
+
+    The scores of tree ensembles come from the engine, which adds the same numbers in the same order: they have the
+    bits of the estimator's own, and probabilities differ by one unit in the last place at most. All other scores come
+    from the estimator itself.
+    """
 
     estimator: Any
     estimator_: Any
+    n_jobs: Any
 
     # available_if has no types
     @available_if(_wrapped_has("decision_function"))  # type: ignore[untyped-decorator]
@@ -44,8 +51,14 @@ class FullScores:
         return self._in_full("predict_log_proba", X)
 
     def _in_full(self, method: str, X: Any) -> NDArray[Any]:
-        self._ready()
-        return np.asarray(getattr(self.estimator_, method)(as_met(validate_rows(self, X))))
+        predictor = self._ready()
+        X = validate_rows(self, X)
+        link = getattr(predictor.model.links, method, None)
+        if link is not None:
+            scores = predictor.scores(X, effective_threads(self.n_jobs))
+            if not np.isnan(scores).any():  # the estimator raises its own error for values that it refuses
+                return np.asarray(link(scores))
+        return np.asarray(getattr(self.estimator_, method)(as_met(X)))
 
     def _ready(self) -> Any:
         """Raise unless the wrapper is fitted and the estimator unchanged."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from numbers import Integral, Real
 from typing import Any
 
+from ..monitoring.monitor import require_audits
 from ..plan import CostModel
 from ..stopping import Ladder, Lossless, Rule, check_rule
 from ..stopping.core.boundary import PROTECT
@@ -32,6 +33,7 @@ def checked_rule(owner: Any) -> Rule:
     if not (isinstance(owner.cost, CostModel) or owner.cost in ("time", "units")):
         raise ValueError(f"cost must be 'time', 'units' or a CostModel. Got {owner.cost!r} instead.")
     _check_splits(owner.n_splits)
+    require_audits(0.0 if owner.audit_rate is None else owner.audit_rate, owner.on_broken)
     if isinstance(owner.rule, str):
         if owner.rule != "ladder":
             raise ValueError(f"rule must be 'ladder' or a rule object from wald.stopping. Got {owner.rule!r} instead.")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -141,7 +143,7 @@ def plan_without_stages(model: AdditiveModel) -> Plan:
         q=math.inf,
         reached=np.ones(1),
         surrogates=NO_SURROGATES,
-        precision="float64",
+        precision=model.terms.precisions[-1],
         evaluate_all=True,
         cost_model=CostModel.of_units(total),
     )
@@ -173,15 +175,37 @@ def _units(model: AdditiveModel, rows: Rows, request: Request) -> Units:
     """Units from the user's groups and costs, or else from cache lines."""
     terms, given = model.terms, request.feature_costs is not None or request.feature_groups is not None
     by_column = terms.columns_read(NO_TERMS) is not None
-    if given and by_column and model.preprocessing is not None:
-        raise ValueError(
-            "feature_costs and feature_groups refer to raw columns, which the pipeline transforms before the model."
-        )
+    names, groups, prices = request.names, request.feature_groups, request.feature_costs
+    if given and (by_column or terms.shares_features) and model.preprocessing is not None:
+        source = model.source_columns
+        if source is None:
+            raise ValueError(
+                "feature_costs and feature_groups refer to raw columns, which the pipeline transforms before the model."
+            )
+        terms.units(names, groups, prices, 1)  # raises for invalid ones, in the user's own numbers
+        names, groups, prices = _moved(source, names, groups, prices)
     run = 1
     dense = not sparse.issparse(rows.preprocessed)
     if by_column and request.cost == "time" and not request.columnar and dense and not request.rule.lossless:
         run = max(1, LINE // rows.preprocessed.itemsize)
-    return terms.units(request.names, request.feature_groups, request.feature_costs, run)
+    return terms.units(names, groups, prices, run)
+
+
+def _moved(source: NDArray[np.int64], names: Any, groups: Any, prices: Any) -> tuple[Any, Any, Any]:
+    """Names, groups and prices of raw columns for the terms' columns, which come from the columns ``source``."""
+    place = np.argsort(source)
+
+    def moved(column: Any) -> Any:
+        known = isinstance(column, int | np.integer) and not isinstance(column, bool) and 0 <= column < len(place)
+        return int(place[column]) if known else column
+
+    if names is not None:
+        names = np.asarray(names)[source]
+    if groups is not None:
+        groups = {label: [moved(column) for column in columns] for label, columns in groups.items()}
+    if prices is not None and not isinstance(prices, Mapping) and np.shape(prices) == (len(source),):
+        prices = np.asarray(prices)[source]
+    return names, groups, prices
 
 
 def _walk(model: AdditiveModel, recipe: Recipe, traced: StageScores, scores: Floats, request: Request) -> Walk:

@@ -98,9 +98,12 @@ class Predictor:
 
     # ---- many rows -------------------------------------------------------------------------------------------------
 
-    def predict(self, X: Any, n_threads: int, budget: float | None) -> tuple[Codes, Codes]:
-        """Codes and stages of rows; the wrapped model labels rows that the engine leaves undecided."""
-        n_stages, at_end = self._reach(budget)
+    def predict(self, X: Any, n_threads: int, budget: float | None, *, full: bool = False) -> tuple[Codes, Codes]:
+        """Codes and stages of rows; the wrapped model labels rows that the engine leaves undecided.
+
+        `full`: without early exits.
+        """
+        n_stages, at_end = (0, self._at_end) if full else self._reach(budget)
         if n_stages == 0 or (sparse.issparse(X) and self.model.centres):
             codes = self._everything(X, n_threads)
             if codes is not None:
@@ -120,7 +123,7 @@ class Predictor:
             return self._full.predict(X)  # its steps leave sparse rows uncentred, or refuse them
         if n_rows_of(X) <= FEW_ROWS and self.model.preprocessing is None:
             return None
-        if self._at_end == "pending":
+        if self._at_end == "pending" or (self.by_proof and self.model.terms.full_by_model):
             return self._full.predict(X)
         return self._full.by_products(X, n_threads)
 
@@ -140,14 +143,44 @@ class Predictor:
         return self.plan.n_stages, self._at_end
 
     def _answers(self, X: Any, n_stages: int, at_end: AtEnd, n_threads: int) -> Iterator[tuple[Codes, Codes]]:
+        for rows in self._preprocessed(X):
+            yield self._cascade.predict(rows, n_stages, at_end, n_threads)
+
+    def _preprocessed(self, X: Any) -> Iterator[Any]:
+        """Rows for the engine, in pieces if they must be preprocessed."""
         if self.model.preprocessing is None:
-            yield self._cascade.predict(X, n_stages, at_end, n_threads)
+            yield X
             return
         n = n_rows_of(X)
         for start in range(0, max(1, n), PREPROCESSED_ROWS):
             whole = n <= PREPROCESSED_ROWS
             some = X if whole else take(X, np.arange(start, min(n, start + PREPROCESSED_ROWS)))
-            yield self._cascade.predict(preprocessed(self.model, some), n_stages, at_end, n_threads)
+            yield preprocessed(self.model, some)
+
+    def scores(self, X: Any, n_threads: int) -> NDArray[np.float64]:
+        """Full scores of rows; NaN for rows that the engine refuses."""
+        parts = [self._packed.scores(rows, lambda dtype: 0.0, n_threads)[0] for rows in self._preprocessed(X)]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    # ---- some stages -----------------------------------------------------------------------------------------------
+
+    def columns_by_stage(self) -> list[NDArray[np.intp]] | None:
+        """Columns that the first 1, 2, ... stages read, and last those of all terms; None if rows are read whole."""
+        plan = self.plan
+        if self.model.preprocessing is not None:
+            return None
+        n_stages = 0 if plan.evaluate_all else plan.n_stages
+        ends = [*(int(end) for end in plan.stage_terms[:n_stages]), None]
+        read = [self.model.terms.columns_read(plan.terms[:end]) for end in ends]
+        read[-1] = self.model.terms.columns_read(np.arange(self.model.terms.n_terms))
+        return None if any(r is None for r in read) else [np.unique(r).astype(np.intp) for r in read if r is not None]
+
+    def first_stages(self, X: Any, n_stages: int, n_threads: int) -> tuple[Codes, Codes]:
+        """Codes and stages of rows after the first stages; the code of a row that they do not decide is negative."""
+        codes, stages = self._cascade.predict(X, n_stages, "pending", n_threads)
+        if self._ranges is not None:
+            self._undo_unsafe_exits(X, codes, stages)
+        return codes, stages
 
     def _undo_unsafe_exits(self, X: Any, codes: Codes, stages: Codes) -> None:
         """Undo the exits of rows with a value outside of the ranges among the features that were read."""
@@ -176,13 +209,13 @@ class Predictor:
 
     # ---- one row ---------------------------------------------------------------------------------------------------
 
-    def predict_one(self, x: NDArray[Any], budget: float | None) -> tuple[int, int]:
-        """Code and stage of one row."""
-        n_stages, at_end = self._reach(budget)
+    def predict_one(self, x: NDArray[Any], budget: float | None, *, full: bool = False) -> tuple[int, int]:
+        """Code and stage of one row; with `full`, without early exits."""
+        n_stages, at_end = (0, self._at_end) if full else self._reach(budget)
         if self.model.preprocessing is not None:
             if not isinstance(x, np.ndarray):  # x[None] would add a key to a defaultdict
                 raise TypeError(f"x must be a row of an array here. Got {type(x).__name__}.")
-            codes, stages = self.predict(x[None], 1, budget)
+            codes, stages = self.predict(x[None], 1, budget, full=full)
             return int(codes[0]), int(stages[0])
         working = self._precision.get(x.dtype)
         if working is None:
@@ -201,7 +234,7 @@ class Predictor:
 
     def trace(self, X: Any, n_threads: int) -> tuple[NDArray[np.float64], Codes]:
         """Estimates at every stage and full scores (n, T + 1), and the stage at which each row exits (n,)."""
-        decision, Z = self.model.decision, to_array(preprocessed(self.model, X))
+        decision, Z = self.model.decision, to_array(preprocessed(self.model, X), self.model.terms.conversion)
         check_finite(self.model, Z)
         trace = self._cascade.trace(Z, n_threads)
         early = trace.scores if trace.scores is not None else trace.confidence

@@ -11,7 +11,7 @@ from ..plan import Plan
 from ..plan.timing import seconds, wait_for_rest
 from ..stopping import Certificate, StageScores
 from .certification import Promise, evaluating_everything, expected_cost
-from .costs import predict_time
+from .costs import full_time
 from .lossless import FeatureRanges
 from .predictor import Predictor
 
@@ -20,6 +20,8 @@ CLEAR = 5.0
 #: A timed plan must take less than the first share of the model's time, because a busy machine disturbs the times. The
 #: estimated time of an untimed plan must be below the second share, because the estimate may be wrong by half.
 TIMED, UNTIMED = 0.6, 0.45
+#: The same share where the full model runs on the same engine: both then hang on the machine alike.
+TIMED_ON_ENGINE = 0.85
 
 
 def kept_if_faster(
@@ -57,17 +59,18 @@ def kept_if_faster(
         return certificate, replace(plan, cost_model=replace(costs, margin=UNTIMED))
     predictor = Predictor(model, plan, promise.rule.lossless, ranges=FeatureRanges.of(model, promise.rule))
     ratio = max(_ratio(predictor, X, threads) for threads in {1, n_threads})
-    plan = replace(plan, cost_model=replace(costs.scaled(ratio * costs.full / expected), margin=TIMED))
-    if ratio < TIMED:
+    limit = TIMED_ON_ENGINE if model.terms.serves_full else TIMED
+    plan = replace(plan, cost_model=replace(costs.scaled(ratio * costs.full / expected), margin=limit))
+    if ratio < limit:
         return certificate, plan
     return evaluating_everything(plan, validation, promise, "the plan was not clearly faster than the model")
 
 
 def _ratio(predictor: Predictor, X: Any, n_threads: int) -> float:
-    """Time of the plan as a multiple of the model's own, with equal numbers of threads."""
+    """Time of the plan as a multiple of the full model's, with equal numbers of threads."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about names that X lacks; fit has issued them
-        own = predict_time(predictor.model, X, n_threads)
+        own = full_time(predictor.model, X, n_threads)
         wait_for_rest()
         ours = seconds(
             lambda: predictor.labels(predictor.predict(X, n_threads, None)[0]), predictor.model.terms.timed_repeats

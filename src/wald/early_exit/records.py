@@ -71,7 +71,7 @@ def read_row(owner: Any, model: AdditiveModel, x: Any) -> tuple[Any, bool]:
         named = dict(zip(names_of(owner, model) or (), given, strict=True))
         return read_records(owner, model, [named], lambda _: "x"), True
     if model.preprocessing is None and values.dtype not in NATIVE:
-        values = _numbers(values, x)
+        values = _numbers(values, x, model.terms.conversion.integers)
     return values, False
 
 
@@ -130,9 +130,9 @@ def _values(x: Any, n: int) -> NDArray[Any]:
     return values if values.flags.aligned else values.copy()
 
 
-def _numbers(values: NDArray[Any], x: Any) -> NDArray[np.float64]:
+def _numbers(values: NDArray[Any], x: Any, integers: np.dtype[Any]) -> NDArray[Any]:
     if values.dtype.kind in "biuf":
-        return values.astype(np.float64)
+        return values.astype(np.float64 if values.dtype.kind == "f" else integers)
     if values.dtype.kind == "O" or isinstance(x, list | tuple):
         given = x if isinstance(x, list | tuple) else values
         return np.array([_number(value, partial("x[{}]".format, c), True) for c, value in enumerate(given)])
@@ -169,7 +169,8 @@ def read_records(
     allowed = list(dict.fromkeys([*names, *map(str, getattr(owner, "feature_names_in_", ()))]))
     _check_names(records, _needed(model.preprocessing, names), allowed, where)
     columns = {name: [record[name] for record in records] for name in allowed if all(name in r for r in records)}
-    return _frame(owner, columns)
+    frame, first = _frame(owner, columns), model.preprocessing.steps[0][1]
+    return first.with_categories(frame) if hasattr(first, "with_categories") else frame
 
 
 def as_frame(owner: Any, model: AdditiveModel, rows: Any) -> Any:

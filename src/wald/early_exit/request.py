@@ -45,12 +45,14 @@ class Request:
         rng: np.random.Generator,
     ) -> Request:
         """Read the parameters of an `EarlyExitClassifier`, for its model and the rows of `fit`."""
+        priced = owner.feature_costs is not None or owner.feature_groups is not None
+        by_price = priced and model.terms.shares_features and owner.cost == "time"
         return cls(
             rule=rule,
             risk=owner.risk,
             protect=protect,
             order=owner.order,
-            cost=owner.cost,
+            cost="units" if by_price else owner.cost,
             feature_costs=owner.feature_costs,
             feature_groups=owner.feature_groups,
             names=getattr(owner, "feature_names_in_", model.feature_names_in),

@@ -36,7 +36,7 @@ class Rows:
     @classmethod
     def of(cls, model: AdditiveModel, X: Any, groups: ArrayLike | None = None) -> Rows:
         """Preprocess rows for a model; raises ValueError if a preprocessed value is not finite."""
-        Z = to_array(preprocessed(model, X))
+        Z = to_array(preprocessed(model, X), model.terms.conversion)
         check_finite(model, Z)
         return cls(X, Z, None if groups is None else np.asarray(groups))
 

@@ -100,7 +100,7 @@ def _part_of(report: Callable[[str, float], None], k: int, n_splits: int) -> Cal
 
 def _everything(model: AdditiveModel, split: Split, rows: Rows, request: Request, promise: Promise) -> Outcome:
     """Return the outcome of evaluating everything, without planning."""
-    _require_rows(split)
+    _require_rows(split, len(rows))
     plan = plan_without_stages(model)
     validation = scores_at_stages(model, plan, rows.take(split.validation), request.n_threads)
     reason = "evaluating everything is not slower"
@@ -116,7 +116,7 @@ def _outcome(
     promise: Promise,
     report: Callable[[str, float], None],
 ) -> Outcome:
-    _require_rows(split)
+    _require_rows(split, len(rows))
     report("planning", 0.0)
     validation_rows = rows.take(split.validation)
     with warnings.catch_warnings(record=True) as caught:
@@ -131,13 +131,13 @@ def _outcome(
     return Outcome(plan, validation, certificate, cost, split, caught, rare_classes(model, certificate, plan, scores))
 
 
-def _require_rows(split: Split) -> None:
+def _require_rows(split: Split, n_samples: int) -> None:
     """Raise ValueError if there are no rows to plan on."""
     order, validation = len(split.order), len(split.validation)
     if order < 1 or validation < 1:
         raise ValueError(
-            f"fit has n_samples={order + validation + len(split.certificate)} to plan and certify on (besides those "
-            f"that train an estimator), of which {order} give order and readouts and {validation} choose the stages: "
+            f"fit has n_samples={n_samples}, of which {order + validation + len(split.certificate)} plan and certify "
+            f"(the others train an estimator): {order} give order and readouts and {validation} choose the stages, and "
             "at least one of each is needed. Give more rows, or certificate_fraction a lower value."
         )
 

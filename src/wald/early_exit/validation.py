@@ -50,7 +50,7 @@ def validate_rows(owner: Any, X: Any) -> Any:
     if sparse.issparse(X):
         X = X.tocsr()
     elif not hasattr(X, "shape"):
-        X = _as_table(X, dtype=[np.float64, np.float32], ensure_min_samples=0)
+        X = _as_table(X, dtype="numeric", ensure_min_samples=0)
     elif len(X.shape) != 2:
         X = _as_table(X)  # raises
     model: AdditiveModel = owner._predictor.model

@@ -66,8 +66,8 @@ class AttentiveBoosting(AttentiveClassifier):
         clears the limit by `delta`'s quantile of the regression's error. The regression is fitted, for each class and
         stage, on audited examples under the current weights, again whenever the number of updates has grown by a sixth.
         "constant": when the sum of the terms seen crosses the paper's constant `boundary`.
-        "budgeted": after `budget` hypotheses, whatever they say: the rest is taken at its expected value. Only updates
-        evaluate them all.
+        "budgeted": after `budget` hypotheses, whatever their votes; the others are taken at their expected values. Only
+        updates evaluate all of them.
         "full": never.
     variance : {"auto", "independent", "empirical"}, default="auto"
         With ``attention="constant"``: the variance of the full margin as if hypotheses were independent, which follows

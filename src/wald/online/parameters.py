@@ -34,7 +34,7 @@ class AttentionParameters(BaseEstimator):
         clears the limit by `delta`'s quantile of the regression's error. The regression is fitted, for each class and
         stage, on audited examples under the current weights, again whenever the number of updates has grown by a sixth.
         "constant": when the sum of the terms seen crosses the paper's constant `boundary`.
-        "budgeted": after `budget` features, whatever they say: the rest is taken at its expected value.
+        "budgeted": after `budget` features, whatever their values; the others are taken at their expected values.
         "full": never; the classical learner.
     delta : float or "auto", default=0.02
         Stop error that the boundary allows under its model. Which error that is depends on the rule: with
@@ -64,7 +64,7 @@ class AttentionParameters(BaseEstimator):
     feature_costs : array-like of shape (n_features,), default=None
         Cost of each feature; `cost_seen_` is then in this unit. None: 1 each.
     audit_rate : float, default=0.01
-        Share of the examples that are read in full whatever the boundary says. They alone feed the boundary.
+        Share of the examples that are read in full whatever the boundary says. Only these determine the boundary.
     warm_up : int, default=64
         Examples of each class that are read in full before any of the class is skipped.
     ring_size : int, default=160
@@ -103,7 +103,7 @@ class AttentionParameters(BaseEstimator):
         Labels.
     n_features_in_ : int
         Number of features.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Names of the features, if rows came with names.
     n_iter_ : int
         Epochs of the last `fit`; the most of any binary problem.

@@ -47,8 +47,9 @@ def save(model: Any, path: str | os.PathLike[str], *, pipeline: str | None = Non
         Path of the file; ``.wald`` is the usual ending.
     pipeline : {"skops"} or None, default=None
         How to save an `EarlyExitClassifier` around a pipeline whose steps are not folded into its terms, such as one
-        that reads texts: None refuses it; ``"skops"`` puts the whole wrapped estimator into the file, as
-        ``skops.io.dumps`` writes it, and needs skops (``pip install 'wald[cli]'``). Ignored for other models.
+        that reads texts, or around a vote of estimators: None refuses it; ``"skops"`` puts the whole wrapped estimator
+        into the file, as ``skops.io.dumps`` writes it, and needs skops (``pip install 'wald[cli]'``). Ignored for other
+        models.
 
     Raises
     ------
@@ -57,7 +58,7 @@ def save(model: Any, path: str | os.PathLike[str], *, pipeline: str | None = Non
     TypeError
         If it is none of these.
     ValueError
-        If a file cannot hold it: transformers that are not folded into the terms, extractors that are functions,
+        If a file cannot hold it: transformers that are not folded into the terms, votes, extractors that are functions,
         labels that are neither numbers nor texts, rules from elsewhere, a random state that is no int; or if the
         wrapped model has changed since ``fit``.
     OSError
@@ -68,7 +69,8 @@ def save(model: Any, path: str | os.PathLike[str], *, pipeline: str | None = Non
     UserWarning
         If the file cannot describe the wrapped estimator, because it is a `OneVsRestClassifier`, or a part of it is of
         a class of somebody else's or has been changed; the file is written, and needs
-        ``wald.load(path, estimator=...)`` to answer as before at ties, and with ``risk=0`` to be loaded at all. If the
+        ``wald.load(path, estimator=...)`` to answer as before at ties, and with ``risk=0``, or where the estimator
+        codes categories first, to be loaded at all. If the
         file holds types that must be named to `load` as ``trusted``. If the model takes more memory than `load` allows
         a file of its size, so that `load` needs ``max_bytes``.
 

@@ -12,12 +12,14 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from ..early_exit import EarlyExitClassifier
+from ..early_exit.auditing import monitor_of
 from ..early_exit.lossless import FeatureRanges
 from ..early_exit.parameters import checked_rule
 from ..early_exit.predictor import Predictor
 from ..models import AdditiveModel, decompose
+from ..monitoring.monitor import STATES
 from ..stopping import Certificate
-from . import archives, values
+from . import archives, trees, values
 from .arrays import Arrays, Stock, require
 from .estimators import decode_names, encode_names
 from .header import FileFormatError, Section
@@ -38,8 +40,11 @@ def encode_early_exit(owner: EarlyExitClassifier, arrays: Arrays, pipeline: str 
     """Describe a fitted classifier, and put its numbers into ``arrays``; ``pipeline`` is as for `save`."""
     check_is_fitted(owner, "_predictor")
     served = owner._ready()
-    whole = served.model.preprocessing is not None
-    if pipeline is None:
+    whole = _needs_archive(served.model)
+    own_steps = pipeline is None and served.model.own_steps
+    if own_steps:
+        whole = False
+    elif pipeline is None:
         require_no_preprocessing(served.model)
     rule = checked_rule(owner)
     try:
@@ -58,7 +63,11 @@ def encode_early_exit(owner: EarlyExitClassifier, arrays: Arrays, pipeline: str 
     }
     if whole:
         fields["n_columns"] = getattr(owner, "n_features_in_", None)
+    if own_steps:
+        fields["own_steps"] = True
     encode_stage_scores(owner._validation, arrays)
+    if (monitor := getattr(owner, "monitor_", None)) is not None:
+        fields["monitor"] = {"stages": monitor.stage_counts.tolist(), **monitor.counts()}
     return fields
 
 
@@ -67,6 +76,17 @@ def _encode_estimator(owner: EarlyExitClassifier, model: AdditiveModel, arrays: 
     by_proof = owner._ready().by_proof
     if isinstance(owner.estimator_, SavedModel):
         return None
+    if model.own_steps:
+        warnings.warn(
+            f"The file holds the terms of this {type(owner.estimator_).__name__} and not the codes of its "
+            "categories: it is loaded by wald.load(path, estimator=...) alone.",
+            UserWarning,
+            stacklevel=5,
+        )
+        return None
+    alone = trees.encode(model, arrays)
+    if alone is not None:
+        return alone
     own: Arrays = {}
     names, vectors = getattr(owner, "feature_names_in_", None), model.terms.training_rows()
     try:
@@ -98,7 +118,7 @@ def _archived(owner: EarlyExitClassifier, model: AdditiveModel, arrays: Arrays) 
     unknown = archives.untrusted(raw)
     try:
         rebuilt = _read(archives.load(raw, unknown, Room(0, NO_END), "this file"))
-        if rebuilt.preprocessing is None or not _equal(rebuilt, model):
+        if not (_needs_archive(rebuilt) and _equal(rebuilt, model)):
             raise FileFormatError("it reads otherwise when it is built again")
     except FileFormatError as error:
         raise ValueError(f"The {type(owner.estimator_).__name__} cannot be saved: {error}.") from None
@@ -120,11 +140,27 @@ def _read(estimator: Any) -> AdditiveModel:
             warnings.simplefilter("ignore")
             return decompose(estimator)
     except Exception as error:  # attributes of a forged estimator may be anything
-        raise FileFormatError(f"the pipeline inside is no model that wald reads: {error}") from None
+        raise FileFormatError(f"the estimator inside is no model that wald reads: {error}") from None
+
+
+def _needs_archive(model: AdditiveModel) -> bool:
+    """Whether a file must hold the whole estimator, because numbers do not describe it."""
+    return model.preprocessing is not None or model.terms.whole_in_files
+
+
+def _require_numbers(model: AdditiveModel) -> None:
+    """Raise ValueError if the terms are no numbers."""
+    if model.terms.whole_in_files:
+        raise ValueError(
+            f"A {model.terms.description} cannot be saved without its estimators, and a file holds numbers only. "
+            "wald.save(model, path, pipeline='skops') puts the estimators beside them, by skops. Or keep this model "
+            "with pickle or joblib."
+        )
 
 
 def require_no_preprocessing(model: AdditiveModel) -> None:
-    """Raise ValueError if rows go through transformers first, which a file cannot hold."""
+    """Raise ValueError if terms are no numbers, or rows go through transformers first, which a file cannot hold."""
+    _require_numbers(model)
     if model.preprocessing is None:
         return
     steps = ", ".join(f"{name!r} ({type(step).__name__})" for name, step in getattr(model.preprocessing, "steps", []))
@@ -157,6 +193,7 @@ class Parts:
         self.parameters = decode_parameters(header.section("parameters"), stock)
         raw = header.take("estimator") if "estimator" in header else None
         self.archive = self._archive(raw, stock)
+        self.own_steps = header.flag("own_steps") if "own_steps" in header else False
         whole = self.archive is not None
         self.model, self.n_features = decode_model(header.section("model"), stock, preprocessing=whole)
         if whole:
@@ -164,12 +201,14 @@ class Parts:
             good = n_columns is None or (type(n_columns) is int and n_columns > 0)
             require(good, "header.n_columns is no number of columns")
             self.n_features = n_columns
+        require(whole or not self.model.terms.whole_in_files, "the file lacks the estimator that its terms belong to")
         self.plan = decode_plan(header.section("plan"), stock, self.model)
         self.certificate: Certificate = values.decode(header.take("certificate"), stock, "certificate", Certificate)
         self.names = decode_names(header.flag("feature_names"), stock, self.n_features)
         self.stage_scores = decode_stage_scores(stock, self.model, self.plan)
         self.estimator = None if whole else self._rebuilt(raw, stock)
         self.room = stock.room
+        self.monitor = _monitor_counts(header.section("monitor")) if "monitor" in header else None
         header.done()
         stock.done()
         rule = check_parameters(EarlyExitClassifier(None, **self.parameters), self.model.classes)
@@ -190,7 +229,8 @@ class Parts:
         assert self.archive is not None
         read = _read(archives.load(self.archive, trusted, self.room, where))
         n_columns = getattr(read.estimator, "n_features_in_", None)
-        if read.preprocessing is None or not _equal(read, self.model) or n_columns not in (None, self.n_features):
+        fits = _needs_archive(read) and _equal(read, self.model)
+        if not fits or n_columns not in (None, self.n_features):
             raise FileFormatError("the pipeline inside has other terms than the file")
         return read
 
@@ -198,11 +238,11 @@ class Parts:
         """The terms of the file around the estimator that it describes, which must have just these terms."""
         if raw is None:  # also of the files before format 2
             return None
+        alone = trees.decode(raw, self.model, stock)
+        if alone is not None:
+            return _read(alone)
         vectors = self.model.terms.training_rows()
-        estimator = Reader(stock, self.model.classes, self.n_features, self.names, vectors).node(raw)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            read = decompose(estimator)
+        read = _read(Reader(stock, self.model.classes, self.n_features, self.names, vectors).node(raw))
         if read.preprocessing is not None or not _equal(read, self.model):
             raise FileFormatError("the estimator that the file describes has other terms than the file")
         # the terms of the file, whose support vectors the estimator shares
@@ -219,8 +259,15 @@ def assemble(parts: Parts, estimator: Any, where: str, trusted: Sequence[str] = 
     elif estimator is not None:
         inner = estimator.estimator if isinstance(estimator, FrozenEstimator) else estimator
         model, packed = _same_model(parts, inner, where), None
+    elif parts.own_steps:
+        raise ValueError(
+            f"{where} holds the terms of a model that codes categories first, and not the codes. Pass the model "
+            "itself: wald.load(path, estimator=...)."
+        )
     elif parts.estimator is not None:
-        model, inner, packed = parts.estimator, parts.estimator.estimator, None
+        model, inner = parts.estimator, parts.estimator.estimator
+        # without stages, the classifier's own trees are those of the plan
+        packed = None if len(parts.plan.terms) else getattr(inner, "packed", None)
     elif parts.by_proof:
         raise ValueError(
             f"{where} promises the labels of the estimator itself (risk=0), which decides whatever is not "
@@ -245,13 +292,35 @@ def assemble(parts: Parts, estimator: Any, where: str, trusted: Sequence[str] = 
         owner._predictor = Predictor(model, parts.plan, parts.by_proof, packed, ranges)
     except (ValueError, TypeError) as error:
         raise FileFormatError(str(error)) from None
+    if (monitor := monitor_of(owner, owner._predictor)) is not None:
+        owner.monitor_ = monitor
+        if parts.monitor is not None:
+            try:
+                monitor.restore(**parts.monitor)
+            except ValueError as error:
+                raise FileFormatError(f"header.monitor: {error}") from None
     return owner
+
+
+def _monitor_counts(section: Section) -> dict[str, Any]:
+    stages = section.take("stages")
+    require(
+        isinstance(stages, list) and all(type(n) is int and 0 <= n < 2**62 for n in stages),
+        "header.monitor.stages is no list of counts",
+    )
+    counts = {name: section.integer(name, 0, 2**62) for name in ("audits", "disagreements")}
+    state = section.choice("state", STATES)
+    section.done()
+    return {"stages": stages, "state": state, **counts}
 
 
 def _same_model(parts: Parts, estimator: Any, where: str) -> AdditiveModel:
     """Read an estimator, which must be the one that the file speaks of, number by number."""
     model = decompose(estimator)
-    if model.preprocessing is not None or not _equal(model, parts.model):
+    same = model.own_steps == parts.own_steps and (model.preprocessing is None or parts.own_steps)
+    if parts.own_steps:  # the codes are not in the file
+        same = same and model.fingerprint() == parts.fingerprint
+    if not same or not _equal(model, parts.model):
         raise ValueError(
             f"{where} was saved for another model: its fingerprint is {parts.fingerprint[:16]}..., and that "
             f"of the {type(estimator).__name__} given as estimator is {model.fingerprint()[:16]}..."

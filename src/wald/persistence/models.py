@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,7 @@ def encode_model(model: AdditiveModel, arrays: Arrays) -> dict[str, Any]:
             "threshold": number(decision.threshold),
             "tie_positive": bool(decision.tie_positive),
             "break_ties": bool(decision.break_ties),
+            **({} if math.isinf(decision.saturation) else {"saturation": decision.saturation}),
         },
         "labels": encode_labels(model.classes, arrays),
         "n_features_in": None if model.n_features_in is None else int(model.n_features_in),
@@ -80,6 +82,7 @@ def _decode_decision(section: Section) -> Decision:
         section.number("threshold", finite=False),
         section.flag("tie_positive"),
         section.flag("break_ties"),
+        section.number("saturation") if "saturation" in section else math.inf,
     )
     section.done()
     return decision

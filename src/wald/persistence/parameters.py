@@ -28,11 +28,13 @@ PLAIN: dict[str, Any] = {
     "cost": str | CostModel,
     "certificate_fraction": float | str,
     "n_splits": int | str,
+    "audit_rate": float | None,
+    "on_broken": str,
     "n_jobs": int | None,
     "random_state": int | None,
 }
 #: Parameters that older files lack; they then have their defaults.
-LATER = ("n_splits",)
+LATER = ("n_splits", "audit_rate", "on_broken")
 
 
 def encode_parameters(owner: EarlyExitClassifier, arrays: Arrays) -> dict[str, Any]:

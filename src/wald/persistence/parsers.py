@@ -13,7 +13,7 @@ from ..structured import DependencyParser
 from ..structured.parser_settings import check, n_groups
 from .arrays import Arrays, Stock, text_array
 from .estimators import decode_plain, encode_plain
-from .header import Section
+from .header import FileFormatError, Section
 from .room import parser_bytes
 
 #: A model's state, in its order: numbers with their types, texts, and how many bits a table has.
@@ -51,6 +51,8 @@ def decode_parser(header: Section, stock: Stock) -> DependencyParser:
     n_weights = sum(len(state[name]) for name in ("weights", "label_weights", "pruner"))
     stock.room.reserve(parser_bytes(n_weights, len(state["fine"])), "weights")
     parser._model = _core.ParserModel(**state)
+    if parser.arc_margin is not None and not parser._model.prunes:
+        raise FileFormatError("its parameters have an arc_margin, and the parser has no pruner")
     parser.labels_ = parser._model.labels
     parser.n_passes_ = header.integer("n_passes")
     parser._as_lists = header.flag("as_lists") if "as_lists" in header else False  # files of before gave arrays

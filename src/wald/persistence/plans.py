@@ -10,12 +10,12 @@ from ..models import AdditiveModel, Surrogates
 from ..plan import CostModel, Plan, Readout
 from ..stopping import Boundary, Certificate, StageScores
 from . import values
-from .arrays import Arrays, Stock, require
+from .arrays import Arrays, Floats, Stock, require
 from .header import Section, number
 
 COLUMNS = ("low_center", "low_scale", "high_center", "high_scale")
 LONG, CODE = ("int64",), ("int32",)
-MOST_STAGES, MOST_BLOCK = 10_000, 4096
+MOST_STAGES, MOST_BLOCK, MOST_SUMS = 10_000, 4096, 1024
 
 
 def encode_plan(plan: Plan, arrays: Arrays) -> dict[str, Any]:
@@ -33,7 +33,12 @@ def encode_plan(plan: Plan, arrays: Arrays) -> dict[str, Any]:
         "surrogates": plan.surrogates.vectors,
     }
     arrays |= {f"boundary.{name}": getattr(plan.boundary, name) for name in COLUMNS}
+    sums = plan.readouts[0].sums if plan.readouts else None
+    if sums is not None:
+        arrays["readout.sums"] = sums[:, : plan.stage_terms[-1]]
+        arrays["readout.mixture"] = np.array([r.mixture for r in plan.readouts]).reshape(plan.n_stages, -1)
     return {
+        **({} if sums is None else {"n_sums": len(sums)}),
         "q": number(plan.q),
         "precision": plan.precision,
         "evaluate_all": bool(plan.evaluate_all),
@@ -67,13 +72,15 @@ def decode_plan(section: Section, stock: Stock, model: AdditiveModel) -> Plan:
     cost_model = values.decode(section.take("cost_model"), stock, "cost_model", CostModel)
     require(cost_model.block <= MOST_BLOCK, "cost_model.block is out of range")
     require(cost_model.rows_per_line <= MOST_BLOCK, "cost_model.rows_per_line is out of range")
+    most_sums = MOST_SUMS if model.terms.keeps_sums else 0
+    n_sums = section.integer("n_sums", 1, most_sums) if "n_sums" in section else 0
     plan = Plan(
         order=order,
         terms=terms,
         stages=stages,
         stage_terms=stage_terms,
         stage_costs=costs,
-        readouts=_decode_readouts(stock, stage_terms.tolist(), n_outputs),
+        readouts=_decode_readouts(stock, stage_terms.tolist(), n_outputs, n_sums),
         boundary=Boundary(*(stock.floats(f"boundary.{n}", n_stages, finite="scale" in n) for n in COLUMNS)),
         q=section.number("q", 0.0, finite=False),
         reached=reached,
@@ -104,12 +111,20 @@ def _decode_surrogates(section: Section, stock: Stock, model: AdditiveModel) -> 
     return Surrogates(vectors, linear=section.flag("linear_surrogates"))
 
 
-def _decode_readouts(stock: Stock, stage_terms: list[int], n_outputs: int) -> tuple[Readout, ...]:
+def _decode_readouts(stock: Stock, stage_terms: list[int], n_outputs: int, n_sums: int) -> tuple[Readout, ...]:
     weights = stock.floats("readout.weights", n_outputs * sum(stage_terms))
     bias = stock.floats("readout.bias", len(stage_terms), n_outputs if stage_terms else None)
     parts = np.split(weights, np.cumsum([n_outputs * m for m in stage_terms]))
+    sums: Floats | None = None
+    mixtures: list[Floats | None] = [None] * len(stage_terms)
+    if n_sums:
+        require(stage_terms, "there are running sums, and no stages")
+        sums = stock.floats("readout.sums", n_sums, stage_terms[-1])
+        flat = stock.floats("readout.mixture", len(stage_terms), n_outputs * n_sums)
+        mixtures = list(flat.reshape(-1, n_outputs, n_sums))
     return tuple(
-        Readout(part.reshape(n_outputs, m), start) for part, m, start in zip(parts[:-1], stage_terms, bias, strict=True)
+        Readout(part.reshape(n_outputs, m), start, sums, mixture)
+        for part, m, start, mixture in zip(parts[:-1], stage_terms, bias, mixtures, strict=True)
     )
 
 

@@ -77,6 +77,34 @@ def share_done(console: Any, name: str) -> Iterator[Callable[[float], None]]:
         yield lambda done: bar.update(task, completed=done)
 
 
+@contextmanager
+def rows_done(console: Any, name: str) -> Iterator[Callable[[int, int | None, float], None]]:
+    """Show the number of finished rows, the rate, and the time left.
+
+    Parameters
+    ----------
+    console : rich.console.Console
+    name : str
+        Name of the work.
+
+    Yields
+    ------
+    callable
+        Takes the number of finished rows, that of all rows (None if it is not known), and rows per second.
+    """
+    from rich.progress import TimeRemainingColumn
+
+    with _alone(_bar(console, TimeRemainingColumn(), transient=True)) as bar:
+        task = bar.add_task(name, total=None)
+
+        def report(done: int, total: int | None, rate: float) -> None:
+            of = "" if total is None else f" of {total:,}"
+            words = f"{name}: {done:,}{of} rows, {rate:,.0f} a second"
+            bar.update(task, completed=done, total=total, description=words)
+
+        yield report
+
+
 class LateBar:
     """A bar for long work: it appears after `PATIENCE` seconds, and only on a terminal or in a notebook.
 

@@ -1,0 +1,47 @@
+"""Tree ensembles as estimators of a file, which needs no more than their terms."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..models import AdditiveModel, Link, TreeClassifier, TreeTerms
+from .arrays import Arrays, Stock, require, text_array
+from .header import Section, number
+
+CLASS = "TreeClassifier"
+NAMES = "estimator_names"
+#: Links of each kind of decision.
+LINKS = {"sign": ("sigmoid", "none"), "argmax": ("softmax", "sigmoids", "none"), "votes": ()}
+
+
+def encode(model: AdditiveModel, arrays: Arrays) -> dict[str, Any] | None:
+    """Describe the estimator of a model; None if its labels do not follow from its trees alone."""
+    link = model.links.link
+    if not isinstance(model.terms, TreeTerms) or link is None or model.preprocessing is not None:
+        return None
+    names = model.feature_names_in is not None
+    if names:
+        arrays[NAMES] = text_array(model.feature_names_in, "feature_names_in_")
+    return {"class": CLASS, "link": link.kind, "slope": number(link.slope), "single": link.single, "names": names}
+
+
+def decode(raw: Any, model: AdditiveModel, stock: Stock) -> TreeClassifier | None:
+    """Build what `encode` described; None if the file describes another estimator."""
+    if not (isinstance(raw, dict) and raw.get("class") == CLASS and isinstance(model.terms, TreeTerms)):
+        return None
+    section = Section(raw, "header.estimator")
+    section.choice("class", (CLASS,))
+    kind: Any = section.choice("link", LINKS["sign"] + LINKS["argmax"])
+    link = Link(kind, section.number("slope"), section.flag("single"))
+    names = stock.labels(NAMES, (), model.terms.n_features).tolist() if section.flag("names") else []
+    section.done()
+    require(kind in LINKS[model.decision.kind], "header.estimator.link does not fit the decision")
+    return TreeClassifier(
+        model.terms,
+        model.decision,
+        link,
+        model.classes,
+        model.tie_margin,
+        names,
+        model.dtype,
+    )
