@@ -1,0 +1,327 @@
+"""The ASGI application: ``/predict`` is answered by hand, in microseconds; Starlette answers the rest."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+from collections.abc import Callable
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs
+
+import numpy as np
+
+from ..early_exit import EarlyExitClassifier
+from ..models import is_library_file, read_model
+from ..persistence import load
+from .batching import Batcher
+from .bodies import ARROW, JSON, RequestError, json_reader, read_arrow, read_json, write_arrow, write_json
+from .metrics import CONTENT_TYPE, Metrics
+from .rows import Rows
+
+#: Bodies above this size, and rows that take longer than this together, are left to a thread.
+LARGE_BODY, LONG = 1 << 15, 0.002
+_LOG = logging.getLogger("wald.serving")
+
+
+def create_app(
+    model: EarlyExitClassifier | str | os.PathLike[str],
+    *,
+    n_jobs: int | None = 1,
+    max_body: int = 16 << 20,
+    max_rows: int = 100_000,
+    batch_window: float = 0.001,
+    body_timeout: float = 30.0,
+    audit_rate: float | None = None,
+    on_broken: str = "warn",
+) -> Service:
+    """Make an ASGI application that serves a model.
+
+    Parameters
+    ----------
+    model : EarlyExitClassifier or path
+        A fitted classifier, or a file of `wald.save`, of ``wald fit`` or of a tree library. A file can be loaded anew
+        by `Service.reload`.
+    n_jobs : int or None, default=1
+        Threads of a model that is given by its file.
+    max_body : int, default=16777216
+        Largest body of a request, in bytes.
+    max_rows : int, default=100000
+        Most rows of a request.
+    batch_window : float, default=0.001
+        Longest time in seconds that a row waits for rows of other requests, with which it is then predicted. Rows do
+        not wait on an idle service, nor where a row takes less than a tenth of it. 0: no row waits.
+    body_timeout : float, default=30
+        Seconds after which a request whose body does not come is refused.
+    audit_rate, on_broken
+        As for `EarlyExitClassifier.watched`; None leaves the model as it is.
+
+    Returns
+    -------
+    Service
+        An ASGI application, for uvicorn or another server, or to be mounted in one of Starlette or FastAPI.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For limits out of range, and for a model that is none.
+    """
+    limits: tuple[tuple[str, Any], ...] = (("max_body", max_body), ("max_rows", max_rows))
+    for name, value in limits:
+        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+            raise ValueError(f"{name} must be an integer of at least 1. Got {value!r}.")
+    if not 0 <= batch_window <= 1:
+        raise ValueError(f"batch_window must be between 0 and 1 second. Got {batch_window!r}.")
+    if not body_timeout > 0:
+        raise ValueError(f"body_timeout must be positive. Got {body_timeout!r}.")
+    if isinstance(model, str | os.PathLike):
+        read = partial(read_served, Path(model), n_jobs, audit_rate, on_broken)
+        return Service(read(), read, max_body, max_rows, batch_window, body_timeout)
+    if audit_rate is not None:
+        model = model.watched(audit_rate, on_broken=on_broken)
+    return Service(model, None, max_body, max_rows, batch_window, body_timeout)
+
+
+def read_served(
+    path: Path, n_jobs: int | None = 1, audit_rate: float | None = None, on_broken: str = "warn"
+) -> EarlyExitClassifier:
+    """Read a classifier from a file of wald or of a tree library, which is then evaluated in full."""
+    with path.open("rb") as file:
+        whole = is_library_file(file.read(16))
+    model = EarlyExitClassifier(read_model(path), risk=0).fit() if whole else load(path)
+    if not isinstance(model, EarlyExitClassifier):
+        raise TypeError(f"{path} holds a {type(model).__name__}; only an EarlyExitClassifier can be served.")
+    model.set_params(n_jobs=n_jobs)
+    return model if audit_rate is None else model.watched(audit_rate, on_broken=on_broken)
+
+
+class Service:
+    """An ASGI application around a fitted classifier; `create_app` makes it.
+
+    Attributes
+    ----------
+    model : EarlyExitClassifier
+        The classifier that answers now.
+    metrics : Metrics
+    draining : bool
+        Whether connections are closed after their answers, because the service is about to stop.
+    """
+
+    def __init__(
+        self,
+        model: EarlyExitClassifier,
+        read: Callable[[], EarlyExitClassifier] | None,
+        max_body: int,
+        max_rows: int,
+        batch_window: float,
+        body_timeout: float,
+    ) -> None:
+        self._max_body, self._max_rows = max_body, max_rows
+        self._window, self._timeout, self._read = batch_window, body_timeout, read
+        self._others = _other_endpoints(self)
+        self._loads = json_reader()
+        self.draining = False
+        self._install(model)
+        self.metrics = Metrics(self.model.plan_.stage_costs)
+
+    def _install(self, model: EarlyExitClassifier) -> None:
+        rows = Rows(model)  # raises if it is no fitted classifier
+        self.model, self._rows = model, rows
+        self._batcher = Batcher(rows.one, rows.many, self._window, self._max_rows)
+        keys = model.classes_.tolist()
+        self._labels = {key: b'{"label":' + write_json(key) + b"}" for key in keys}
+
+    async def reload(self) -> None:
+        """Load the file anew, in a thread; requests are answered by the old model until the new one is ready.
+
+        Raises
+        ------
+        ValueError, TypeError, OSError
+            If the file cannot be loaded; the old model goes on answering. If the service was given no file.
+        """
+        if self._read is None:
+            raise ValueError("The service was given a classifier and no file, so that there is nothing to load anew.")
+        model = await asyncio.to_thread(self._read)
+        self._install(model)
+        self.metrics.watch(model.plan_.stage_costs)
+        self.metrics.reloads += 1
+
+    # ---- requests --------------------------------------------------------------------------------------------------
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Answer a request."""
+        if scope["type"] == "http" and scope["method"] == "POST":
+            path, root = scope["path"], scope.get("root_path", "")
+            if path == "/predict" or (root and path.removeprefix(root) == "/predict"):
+                await self._predict(scope, receive, send)
+                return
+        await self._others(scope, receive, send)
+
+    async def _predict(self, scope: Any, receive: Any, send: Any) -> None:
+        status, media = 200, JSON
+        try:
+            arrow, body = await self._body(scope, receive)
+            if body is None:  # the client is gone
+                self.metrics.errors["cut off"] += 1
+                return
+            options = _options(scope["query_string"]) if scope["query_string"] else (False, None)
+            content = await self._answer(body, arrow, *options)
+            media = ARROW if arrow else JSON
+        except RequestError as error:
+            status, content = error.status, write_json({"error": str(error)})
+            self.metrics.errors[error.kind] += 1
+        except (ValueError, TypeError, OverflowError) as error:  # of the model, about the rows
+            status, content = 400, write_json({"error": str(error)})
+            self.metrics.errors["rows"] += 1
+        except Exception:
+            _LOG.exception("a request could not be answered")
+            status, content = 500, b'{"error":"The service failed; its log says why."}'
+            self.metrics.errors["internal"] += 1
+        self.metrics.requests[status] += 1
+        headers = [(b"content-type", media.encode()), (b"content-length", b"%d" % len(content))]
+        if self.draining or status in (408, 413):  # what is left of the body is not read
+            headers.append((b"connection", b"close"))
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        await send({"type": "http.response.body", "body": content})
+
+    async def _body(self, scope: Any, receive: Any) -> tuple[bool, bytes | None]:
+        """Whether a request is Arrow, and its body; None if it was cut off."""
+        media = JSON
+        for name, value in scope["headers"]:
+            if name == b"content-type":
+                media = value.decode("latin-1").partition(";")[0].strip().lower()
+            elif name == b"content-length" and int(value) > self._max_body:
+                raise self._too_large()
+        if media not in (JSON, ARROW):
+            raise RequestError(415, "media type", f"content-type must be {JSON} or {ARROW}. Got {media!r}.")
+        parts, size = [], 0
+        try:
+            async with asyncio.timeout(self._timeout):
+                while True:
+                    message = await receive()
+                    if message["type"] == "http.disconnect":
+                        return False, None
+                    parts.append(message.get("body", b""))
+                    size += len(parts[-1])
+                    if size > self._max_body:
+                        raise self._too_large()
+                    if not message.get("more_body", False):
+                        break
+        except TimeoutError:
+            raise RequestError(
+                408, "timeout", f"The body did not come within {self._timeout:g} seconds: {size} bytes did."
+            ) from None
+        return media == ARROW, parts[0] if len(parts) == 1 else b"".join(parts)
+
+    def _too_large(self) -> RequestError:
+        return RequestError(413, "too large", f"A body may have {self._max_body} bytes. Send several requests.")
+
+    async def _answer(self, body: bytes, arrow: bool, cost: bool, budget: float | None) -> bytes:
+        rows, batcher = self._rows, self._batcher  # a reload does not change them in the middle
+        large = len(body) > LARGE_BODY
+        if arrow:
+            given = await asyncio.to_thread(read_arrow, body, self._max_rows)
+        elif large:
+            given = await asyncio.to_thread(read_json, body, self._loads, self._max_rows)
+        else:
+            given = read_json(body, self._loads, self._max_rows)
+        if given.kind == "row" and budget is None:
+            row = rows.read(given.rows)
+            labels = self._labels
+            label, spent = batcher.one(row) if batcher.at_once() else await batcher.together(row)
+            self.metrics.batches = self.metrics.batches if batcher.at_once() else batcher.n_batches
+            self.metrics.count_row(spent)
+            if not cost and label in labels:
+                return labels[label]
+            return write_json({"label": _plain(label), **({"cost": spent} if cost else {})})
+        if arrow or large or given.n_rows * max(batcher.seconds, 1e-5) > LONG:
+            answers, costs = await asyncio.to_thread(rows.answer, given, budget)
+        else:
+            answers, costs = rows.answer(given, budget)
+        self.metrics.count_rows(costs)
+        if arrow:
+            return write_arrow(answers, costs if cost else None)
+        if given.kind in ("row", "record"):
+            return write_json({"label": _plain(answers[0]), **({"cost": float(costs[0])} if cost else {})})
+        return write_json({"labels": answers.tolist(), **({"costs": costs.tolist()} if cost else {})})
+
+
+def _plain(label: Any) -> Any:
+    return label.item() if isinstance(label, np.generic) else label
+
+
+def _options(query: bytes) -> tuple[bool, float | None]:
+    """Whether costs are wanted, and the budget."""
+    try:
+        given = parse_qs(query.decode("ascii"), keep_blank_values=True)
+    except ValueError:
+        raise RequestError(400, "query", "The query is no text.") from None
+    unknown = [name for name in given if name not in ("cost", "budget")]
+    if unknown:
+        raise RequestError(400, "query", f"The query has {unknown[0]!r}; it may have cost and budget.")
+    cost, budget = given.get("cost", ["false"])[-1], given.get("budget", [None])[-1]
+    if cost.lower() not in ("true", "false", "1", "0"):
+        raise RequestError(400, "query", f"cost must be true or false. Got {cost!r}.")
+    try:
+        return cost.lower() in ("true", "1"), None if budget is None else float(budget)
+    except ValueError:
+        raise RequestError(400, "query", f"budget must be a number. Got {budget!r}.") from None
+
+
+def _other_endpoints(service: Service) -> Any:
+    """The endpoints that need not be fast, and the answers to what is none."""
+    try:
+        from starlette.applications import Starlette
+        from starlette.exceptions import HTTPException
+        from starlette.responses import Response
+        from starlette.routing import Route
+    except ImportError as error:
+        raise ImportError(
+            f"The service needs {error.name}, which is not installed: pip install 'wald[serve]'"
+        ) from None
+
+    def answer(content: bytes, status: int = 200, media: str = JSON) -> Any:
+        service.metrics.requests[status] += 1
+        headers = {"connection": "close"} if service.draining else None
+        return Response(content, status, media_type=media, headers=headers)
+
+    async def certificate(request: Any) -> Any:
+        made = service.model.certificate_
+        facts = {"text": str(made), "holds": made.verify(), **asdict(made)}
+        plan = service.model.plan_
+        facts |= {"n_stages": plan.n_stages, "full_cost": plan.full_cost}
+        return answer(write_json(json.loads(json.dumps(facts, default=str))))
+
+    async def metrics(request: Any) -> Any:
+        text = service.metrics.text(getattr(service.model, "monitor_", None))
+        return answer(text.encode(), media=CONTENT_TYPE)
+
+    async def health(request: Any) -> Any:
+        monitor = getattr(service.model, "monitor_", None)
+        state = {} if monitor is None else {"monitor": str(getattr(monitor, "state", "unknown"))}
+        return answer(write_json({"status": "stopping" if service.draining else "ok", **state}))
+
+    async def refused(request: Any, error: Any) -> Any:
+        if error.status_code == 404:
+            words = "There are POST /predict, GET /certificate, GET /metrics and GET /health."
+        else:
+            words = f"{error.detail}: {request.method} {request.url.path}"
+        service.metrics.errors["no endpoint"] += 1
+        return answer(write_json({"error": words}), error.status_code)
+
+    async def only_post(request: Any) -> Any:
+        raise HTTPException(405)
+
+    return Starlette(
+        routes=[
+            Route("/certificate", certificate),
+            Route("/metrics", metrics),
+            Route("/health", health),
+            Route("/predict", only_post),
+        ],
+        exception_handlers={HTTPException: refused},
+    )

@@ -1,0 +1,195 @@
+"""Bodies of requests and answers: JSON and Arrow streams."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+ARROW = "application/vnd.apache.arrow.stream"
+JSON = "application/json"
+
+Kind = Literal["row", "record", "rows", "records", "table"]
+KINDS: tuple[Kind, ...] = ("row", "record", "rows", "records")
+EXPECTED = (
+    'Send a JSON object with one of the names "row" (a list of numbers), "rows" (a list of lists), "record" (an object '
+    'from feature name to value) and "records" (a list of objects).'
+)
+
+
+class RequestError(Exception):
+    """A request that cannot be answered.
+
+    Parameters
+    ----------
+    status : int
+        HTTP status.
+    kind : str
+        Name of the kind of error in the metrics.
+    message : str
+    """
+
+    def __init__(self, status: int, kind: str, message: str) -> None:
+        super().__init__(message)
+        self.status, self.kind = status, kind
+
+
+@dataclass(frozen=True)
+class Body:
+    """Rows of one request.
+
+    Attributes
+    ----------
+    kind : {"row", "record", "rows", "records", "table"}
+    rows : object
+        A row, several rows, or an Arrow table, according to `kind`.
+    n_rows : int
+    """
+
+    kind: Kind
+    rows: Any
+    n_rows: int
+
+
+def json_reader() -> Callable[[bytes], Any]:
+    """The fastest reader of JSON that is installed; NaN and Infinity, which orjson refuses, are read as numbers."""
+    try:
+        from orjson import loads
+    except ImportError:
+        return json.loads
+
+    def read(body: bytes) -> Any:
+        try:
+            return loads(body)
+        except ValueError:
+            return json.loads(body)
+
+    return read
+
+
+def read_json(body: bytes, read: Callable[[bytes], Any], max_rows: int) -> Body:
+    """Read a JSON body; `read` comes from `json_reader`."""
+    try:
+        content = read(body)
+    except (ValueError, RecursionError) as error:
+        raise RequestError(400, "body", f"The body is no JSON: {error}. {EXPECTED}") from None
+    if not isinstance(content, dict):
+        raise RequestError(400, "body", f"The body is a JSON {_name(content)}. {EXPECTED}")
+    if len(content) != 1:
+        raise RequestError(400, "body", f"The body has the names {list(content)[:8]}. {EXPECTED}")
+    kind, rows = next(iter(content.items()))
+    if kind not in KINDS:
+        raise RequestError(400, "body", f"The body has the name {kind!r}. {EXPECTED}")
+    if kind in ("row", "record"):
+        return Body(kind, rows, 1)
+    if not isinstance(rows, list):
+        raise RequestError(400, "body", f'"{kind}" must be a list. Got a JSON {_name(rows)}.')
+    require_few(len(rows), max_rows)
+    return Body(kind, rows, len(rows))
+
+
+def read_arrow(body: bytes, max_rows: int) -> Body:
+    """Read an Arrow stream."""
+    try:
+        import pyarrow as pa
+    except ImportError:
+        raise RequestError(415, "media type", "Arrow bodies need pyarrow on the server: pip install pyarrow") from None
+    batches, n_rows = [], 0
+    try:
+        with pa.ipc.open_stream(pa.py_buffer(body)) as stream:
+            for batch in stream:
+                n_rows += batch.num_rows
+                require_few(n_rows, max_rows)
+                batches.append(batch)
+            table = pa.Table.from_batches(batches, stream.schema)
+        table.validate(full=True)
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise RequestError(400, "body", f"The body is no Arrow stream: {error}") from None
+    return Body("table", table, n_rows)
+
+
+def write_arrow(labels: NDArray[Any], costs: NDArray[np.float64] | None) -> bytes:
+    """Labels, and costs if there are any, as an Arrow stream of the columns ``label`` and ``cost``."""
+    import pyarrow as pa
+
+    columns = {"label": pa.array(labels.tolist() if labels.dtype.kind in "OUS" else labels)}
+    if costs is not None:
+        columns["cost"] = pa.array(costs)
+    table = pa.table(columns)
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as stream:
+        stream.write_table(table)
+    return bytes(sink.getvalue())
+
+
+def write_json(content: Any) -> bytes:
+    """JSON; numbers that are not finite become null."""
+    try:
+        return json.dumps(content, allow_nan=False, separators=(",", ":")).encode()
+    except ValueError:
+        return json.dumps(_finite(content), separators=(",", ":")).encode()
+
+
+def require_few(n_rows: int, max_rows: int) -> None:
+    """Raise RequestError for more rows than a request may have."""
+    if n_rows > max_rows:
+        raise RequestError(413, "too many rows", f"A request may have {max_rows} rows. Send several requests.")
+
+
+def numbers(row: Any, n_features: int | None, where: str = "row") -> NDArray[np.float64]:
+    """One row of JSON numbers as an array; null is NaN."""
+    if not isinstance(row, list):
+        raise RequestError(400, "rows", f"{where} must be a list of numbers. Got a JSON {_name(row)}.")
+    if n_features is not None and len(row) != n_features:
+        raise RequestError(400, "rows", f"{where} must have {n_features} features. Got {len(row)}.")
+    try:
+        values = np.array(row)
+    except ValueError:
+        values = np.empty(0, dtype=object)
+    if values.dtype.kind == "f":
+        return values
+    if values.dtype.kind in "biu" and values.ndim == 1:
+        return values.astype(np.float64)
+    return np.array([_number(value, f"{where}, column {c}") for c, value in enumerate(row)], dtype=np.float64)
+
+
+def table_of_numbers(rows: list[Any], n_features: int | None) -> NDArray[np.float64]:
+    """Rows of JSON numbers as one array."""
+    try:
+        table = np.array(rows)
+    except ValueError:  # rows of different lengths
+        table = np.empty(0, dtype=object)
+    if table.dtype.kind == "f" and table.ndim == 2 and table.shape[1] == (n_features or table.shape[1]):
+        return table
+    parts = [numbers(row, n_features, f"row {r}") for r, row in enumerate(rows)]
+    return np.array(parts, dtype=np.float64).reshape(len(parts), n_features or (len(parts[0]) if parts else 0))
+
+
+def _number(value: Any, where: str) -> float:
+    if value is None:
+        return float("nan")
+    if isinstance(value, int | float):
+        try:
+            return float(value)
+        except OverflowError:
+            raise RequestError(400, "rows", f"{where}: the number is too large.") from None
+    text = repr(value)
+    shown = text if len(text) <= 60 else text[:60] + "…"
+    raise RequestError(400, "rows", f"{where}: must be a number or null. Got {shown}, a JSON {_name(value)}.")
+
+
+def _name(value: Any) -> str:
+    names = {dict: "object", list: "list", str: "string", bool: "boolean", int: "number", float: "number"}
+    return names.get(type(value), "null")
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(name): _finite(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(inner) for inner in value]
+    return None if isinstance(value, float) and not np.isfinite(value) else value

@@ -1,0 +1,106 @@
+"""Rows of requests, answered by a classifier."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from ..early_exit import EarlyExitClassifier
+from .bodies import Body, RequestError, numbers, table_of_numbers
+
+Answers = tuple[NDArray[Any], NDArray[np.float64]]
+
+
+class Rows:
+    """Reads the rows of requests and answers them by one classifier.
+
+    Parameters
+    ----------
+    model : EarlyExitClassifier
+    """
+
+    def __init__(self, model: EarlyExitClassifier) -> None:
+        if not isinstance(model, EarlyExitClassifier):
+            raise TypeError(f"model must be a fitted EarlyExitClassifier or a path. Got {type(model).__name__}.")
+        check_is_fitted(model)
+        self._model = model
+        additive = model._predictor.model
+        self._raw = additive.preprocessing is not None  # whether rows may hold more than numbers
+        self._n_features = getattr(model, "n_features_in_", None)
+        names = additive.feature_names_in
+        names = getattr(model, "feature_names_in_", None) if names is None else names
+        self._names = None if names is None else [str(name) for name in names]
+
+    def read(self, row: Any) -> Any:
+        """A JSON row in the form that `one` takes."""
+        return row if self._raw else numbers(row, self._n_features)
+
+    def one(self, row: Any) -> tuple[Any, float]:
+        """Label and cost of a row."""
+        return self._model.predict_one(row, return_cost=True)  # type: ignore[no-any-return]
+
+    def many(self, rows: list[Any]) -> list[tuple[Any, float]]:
+        """Labels and costs of rows from `read`."""
+        if self._raw:
+            return [self.one(row) for row in rows]
+        labels, costs = self._predict(np.stack(rows), None)
+        return list(zip(labels, costs.tolist(), strict=True))
+
+    def answer(self, body: Body, budget: float | None) -> Answers:
+        """Labels and costs of the rows of a body."""
+        rows = body.rows
+        if body.kind in ("row", "record"):
+            if body.kind == "record" and not isinstance(rows, dict):
+                raise RequestError(400, "rows", '"record" must be an object from feature name to value.')
+            given = self.read(rows) if body.kind == "row" else rows
+            label, cost = self._model.predict_one(given, budget=budget, return_cost=True)
+            return np.asarray([label]), np.array([cost])
+        if body.kind == "records":
+            return self._model.predict_records(rows, budget=budget, return_cost=True)  # type: ignore[return-value]
+        if body.kind == "table":
+            return self._table(rows, budget)
+        if self._raw:
+            return self._in_turn(rows, budget)
+        return self._predict(table_of_numbers(rows, self._n_features), budget)
+
+    def _predict(self, rows: Any, budget: float | None) -> Answers:
+        if not len(rows):
+            return self._model.classes_[:0], np.empty(0)
+        return self._model.predict(  # type: ignore[return-value]
+            rows, budget=budget, return_cost=True, check_input=self._names is None
+        )
+
+    def _in_turn(self, rows: list[Any], budget: float | None) -> Answers:
+        answers = []
+        for r, row in enumerate(rows):
+            try:
+                answers.append(self._model.predict_one(row, budget=budget, return_cost=True))
+            except (ValueError, TypeError) as error:
+                raise RequestError(400, "rows", f"row {r}: {error}") from None
+        labels = np.array([label for label, _ in answers], dtype=self._model.classes_.dtype)
+        return labels, np.array([cost for _, cost in answers], dtype=np.float64)
+
+    def _table(self, table: Any, budget: float | None) -> Answers:
+        import pyarrow as pa
+
+        given = list(table.column_names)
+        if len(set(given)) < len(given):
+            raise RequestError(400, "rows", "Two columns of the table have the same name.")
+        if self._names is not None:
+            lacking = [name for name in self._names if name not in given]
+            if lacking:
+                raise RequestError(400, "rows", f"The table lacks the columns {lacking[:8]} of the model's features.")
+            table = table.select(self._names)
+        elif self._n_features is not None and len(given) != self._n_features:
+            raise RequestError(400, "rows", f"The table must have {self._n_features} columns. Got {len(given)}.")
+        if self._raw:
+            return self._predict(table, budget)
+        for field in table.schema:
+            kind = field.type
+            if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)):
+                raise RequestError(400, "rows", f"column {field.name!r} must hold numbers. Got the type {kind}.")
+        columns = [np.asarray(column.cast(pa.float64()).to_numpy(), dtype=np.float64) for column in table.columns]
+        return self._predict(np.column_stack(columns), budget)
