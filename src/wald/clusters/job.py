@@ -1,0 +1,233 @@
+"""What is asked of every partition: which columns are features, which are kept, and what is answered."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..early_exit import EarlyExitClassifier
+from ..early_exit.records import names_of
+from ..stopping import Certificate
+from .shipping import Shipment, receive
+
+if TYPE_CHECKING:
+    import pandas
+    import pyarrow
+
+#: Largest number of names that a message lists.
+MOST_NAMED = 8
+
+
+class Predictions(NamedTuple):
+    """Answers to a distributed data set.
+
+    Attributes
+    ----------
+    rows : data set of the engine
+        The kept columns, then ``label``, and ``cost`` and ``stage`` if requested.
+    certificate : Certificate or None
+        The promise about the labels; None with a budget, which it does not cover.
+    """
+
+    rows: Any
+    certificate: Certificate | None
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is asked of every partition.
+
+    Attributes
+    ----------
+    columns : tuple
+        Names of the columns with the features, in the model's order.
+    names : tuple of str or None
+        The model's own names of these columns.
+    kept : tuple of pairs
+        Columns that are kept: their names before and after.
+    answered : tuple of str
+        Names of wald's own columns.
+    budget : float or None
+    """
+
+    columns: tuple[Any, ...]
+    names: tuple[str, ...] | None
+    kept: tuple[tuple[Any, Any], ...]
+    answered: tuple[str, ...]
+    budget: float | None
+
+    @classmethod
+    def of(
+        cls,
+        model: EarlyExitClassifier,
+        there: Sequence[Any],
+        *,
+        columns: Sequence[Any] | None,
+        keep: Sequence[Any] | None,
+        return_cost: bool,
+        return_stage: bool,
+        budget: float | None,
+    ) -> Self:
+        """Check a request against the names of the columns that are there.
+
+        Raises
+        ------
+        ValueError
+            If columns are missing, named twice, or not as many as the model's features; for a budget below the first
+            stage.
+        TypeError
+            If the model reads no columns, or has labels that are no plain values.
+        """
+        there = tuple(there)
+        repeated = sorted({str(name) for name in there if there.count(name) > 1})
+        if repeated:
+            raise ValueError(f"Columns must have different names. These are there more than once: {_listed(repeated)}.")
+        n_features = getattr(model, "n_features_in_", None)
+        if n_features is None:
+            raise TypeError("The model reads texts or dicts, and no columns: its rows are no table of a cluster.")
+        if budget is not None:
+            model.plan_.affordable(budget)
+        string_labels(model.classes_)
+        names = names_of(model, model._ready().model)
+        kept = there if keep is None else _names("keep", keep)
+        if columns is not None:
+            features = _names("columns", columns)
+        elif names is not None:
+            features = tuple(names)
+        else:
+            features = there if keep is None else tuple(name for name in there if name not in kept)
+        for what, wanted in (("columns with features", features), ("columns to keep", kept)):
+            require_columns(there, wanted, what)
+        if len(features) != n_features:
+            hint = "" if columns is not None else ": name the columns with its features by columns=[...]"
+            raise ValueError(f"The model has {n_features} features, and {len(features)} columns are given{hint}.")
+        answered = ("label", *(("cost",) if return_cost else ()), *(("stage",) if return_stage else ()))
+        return cls(features, None if names is None else tuple(names), _renamed(kept, answered), answered, budget)
+
+    def answers(self, shipment: Shipment, features: pandas.DataFrame) -> dict[str, NDArray[Any]]:
+        """Wald's own columns for rows of features.
+
+        Parameters
+        ----------
+        shipment : Shipment
+        features : pandas.DataFrame
+            The columns ``columns``, in this order.
+
+        Returns
+        -------
+        dict from name to ndarray
+        """
+        model = receive(shipment)
+        if len(features) == 0:
+            labels, cost = model.classes_[:0], np.empty(0)
+        else:
+            if self.names is not None:
+                features = features.set_axis(list(self.names), axis=1)
+            labels, cost = model.predict(
+                features, budget=self.budget, return_cost=True, check_input=self.names is not None
+            )
+        found = {"label": labels, "cost": cost}
+        if "stage" in self.answered:
+            found["stage"] = _stages(model.plan_.stage_costs, cost)
+        return {name: found[name] for name in self.answered}
+
+    # ---- containers ------------------------------------------------------------------------------------------------
+
+    def answer_frame(self, shipment: Shipment, part: pandas.DataFrame) -> pandas.DataFrame:
+        """Answer a partition of pandas; its index is kept."""
+        import pandas as pd
+
+        require_columns(part.columns, (*self.columns, *(name for name, _ in self.kept)), "columns", "the partition")
+        answers = self.answers(shipment, part[list(self.columns)])
+        rows = part[[name for name, _ in self.kept]].set_axis([name for _, name in self.kept], axis=1)
+        for name, values in answers.items():
+            given = pd.Series(["a"]).dtype if string_labels(values) else values.dtype
+            rows[name] = pd.Series(values.tolist() if string_labels(values) else values, part.index, given)
+        return rows
+
+    def answer_arrow(
+        self, shipment: Shipment, part: pyarrow.Table, types: Mapping[str, pyarrow.DataType] | None = None
+    ) -> pyarrow.Table:
+        """Answer a partition of Arrow; ``types`` are the types of wald's columns where they differ from NumPy's."""
+        import pyarrow as pa
+
+        require_columns(part.column_names, (*self.columns, *(name for name, _ in self.kept)), "columns", "the batch")
+        features = part.select(list(self.columns)).to_pandas(split_blocks=True)
+        answers = self.answers(shipment, features)
+        columns = [part.column(name) for name, _ in self.kept]
+        for name, values in answers.items():
+            own = arrow_type(values) if types is None else types[name]
+            columns.append(pa.array(values.tolist() if string_labels(values) else values, own))
+        return pa.table(columns, names=[*(str(name) for _, name in self.kept), *answers])
+
+
+def string_labels(values: NDArray[Any]) -> bool:
+    """Whether labels are strings.
+
+    Raises
+    ------
+    TypeError
+        If they are neither strings nor numbers.
+    """
+    if values.dtype.kind in "biuf":
+        return False
+    if values.dtype.kind == "U" or (values.dtype.kind == "O" and all(isinstance(v, str) for v in values)):
+        return True
+    raise TypeError(f"Labels in a column must be strings, numbers or booleans. The model's are {values.dtype}.")
+
+
+def arrow_type(values: NDArray[Any]) -> pyarrow.DataType:
+    """The Arrow type of a column of answers."""
+    import pyarrow as pa
+
+    return pa.string() if string_labels(values) else pa.from_numpy_dtype(values.dtype)
+
+
+def require_columns(there: Sequence[Any], wanted: Sequence[Any], what: str, where: str = "the data set") -> None:
+    """Raise ValueError if columns are missing."""
+    known = set(there)
+    missing = [name for name in wanted if name not in known]
+    if missing:
+        raise ValueError(
+            f"{where.capitalize()} lacks {what}: {_listed(missing)}. It has {_listed(list(there))}. If they have other "
+            "names there, give these by columns=[...], in the model's order."
+        )
+
+
+def _stages(stage_costs: NDArray[np.float64], cost: NDArray[np.float64]) -> NDArray[np.int32]:
+    """Stages of rows by their costs, of stages that cost the same the first."""
+    known, first = np.unique(stage_costs, return_index=True)
+    return first[np.searchsorted(known, cost)].astype(np.int32)
+
+
+def _names(what: str, given: Sequence[Any]) -> tuple[Any, ...]:
+    if isinstance(given, str) or not isinstance(given, Sequence | np.ndarray):
+        raise TypeError(f"{what} must be a list of names. Got {given!r}.")
+    names = tuple(given)
+    if len(set(names)) < len(names):
+        raise ValueError(f"{what} names a column more than once: {_listed(names)}.")
+    return names
+
+
+def _renamed(kept: Sequence[Any], answered: Sequence[str]) -> tuple[tuple[Any, Any], ...]:
+    """Kept columns with their names beside wald's own, as `wald predict` names them."""
+    taken = {*answered, *kept}
+    pairs = []
+    for name in kept:
+        new = name
+        if name in answered:
+            new = f"input_{name}"
+            while new in taken:
+                new = f"input_{new}"
+        pairs.append((name, new))
+        taken.add(new)
+    return tuple(pairs)
+
+
+def _listed(names: Sequence[Any]) -> str:
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return ", ".join(repr(name) for name in names[:MOST_NAMED]) + more

@@ -1,0 +1,163 @@
+"""A model on its way to the workers: the bytes of a file, which each process loads once."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from ..early_exit import EarlyExitClassifier
+from ..persistence import SavedModel, from_bytes, load, to_bytes
+from ..persistence.room import NO_END
+
+#: Number of models that a process keeps loaded.
+MOST_KEPT = 4
+
+_kept: OrderedDict[tuple[str, int | None], EarlyExitClassifier] = OrderedDict()
+_lock = threading.Lock()
+
+
+@dataclass(frozen=True, eq=False)
+class Shipment:
+    """A model as it is sent to workers.
+
+    Attributes
+    ----------
+    raw : bytes
+        What `wald.save` writes.
+    key : str
+        Hash of these bytes.
+    version : str
+        Version of wald on the sender's machine.
+    trusted : tuple of str
+        As for `wald.load`.
+    n_jobs : int or None
+        Threads of a task.
+    """
+
+    raw: bytes = field(repr=False)
+    key: str
+    version: str
+    trusted: tuple[str, ...] = ()
+    n_jobs: int | None = 1
+
+    def __dask_tokenize__(self) -> tuple[str, int | None]:
+        return self.key, self.n_jobs
+
+
+def ship(
+    model: Any, *, n_jobs: int | None = 1, pipeline: str | None = None, trusted: Sequence[str] = ()
+) -> tuple[Shipment, EarlyExitClassifier]:
+    """Make a model ready to be sent.
+
+    Parameters
+    ----------
+    model : EarlyExitClassifier, str or path-like
+        A fitted classifier, or the path of its file.
+    n_jobs : int or None
+        Threads of a task.
+    pipeline, trusted
+        As for `wald.save` and `wald.load`.
+
+    Returns
+    -------
+    shipment : Shipment
+    received : EarlyExitClassifier
+        The classifier as workers load it.
+
+    Raises
+    ------
+    TypeError
+        If it is no classifier.
+    ValueError
+        If its file does not give the same labels by itself.
+    """
+    import wald
+
+    if isinstance(model, str | os.PathLike):
+        if pipeline is not None:
+            raise ValueError(f"pipeline is for a model in memory. {os.fspath(model)} is saved already: leave it out.")
+        raw = Path(model).read_bytes()
+        received = load(model, trusted=trusted)
+    elif isinstance(model, EarlyExitClassifier):
+        raw = to_bytes(model, pipeline=pipeline)
+        received = _as_received(model, raw, trusted)
+    else:
+        received = model
+    if not isinstance(received, EarlyExitClassifier):
+        raise TypeError(
+            f"model must be a fitted EarlyExitClassifier or the path of its file. Got {type(received).__name__}."
+        )
+    received.n_jobs = n_jobs
+    return Shipment(raw, hashlib.sha256(raw).hexdigest(), wald.__version__, tuple(trusted), n_jobs), received
+
+
+def _as_received(model: EarlyExitClassifier, raw: bytes, trusted: Sequence[str]) -> EarlyExitClassifier:
+    why = (
+        f"Workers load this model from the bytes of its file, and these alone do not give the labels of the wrapped "
+        f"{type(model.estimator_).__name__}"
+    )
+    try:
+        received: EarlyExitClassifier = from_bytes(raw, trusted=trusted, max_bytes=NO_END)
+    except ValueError as error:
+        raise ValueError(f"{why}: {error}") from None
+    if isinstance(received.estimator_, SavedModel) and not isinstance(model.estimator_, SavedModel):
+        raise ValueError(
+            f"{why} at ties. Wrap an estimator that a file describes (see wald.save); or, if ties may be decided by "
+            "the terms in float64, save the model and give the path of its file."
+        )
+    return received
+
+
+def receive(shipment: Shipment) -> EarlyExitClassifier:
+    """Load a model on a worker, once per process.
+
+    Parameters
+    ----------
+    shipment : Shipment
+
+    Returns
+    -------
+    EarlyExitClassifier
+        Shared by the threads of the process.
+
+    Raises
+    ------
+    RuntimeError
+        If the sender has another version of wald.
+    """
+    import wald
+
+    if shipment.version != wald.__version__:
+        raise RuntimeError(
+            f"The worker {platform.node()} (process {os.getpid()}) has wald {wald.__version__}, and the model was sent "
+            f"by wald {shipment.version}. Labels are the same only with one version: install wald {shipment.version} "
+            "on every worker."
+        )
+    wanted = shipment.key, shipment.n_jobs
+    with _lock:  # a second thread waits, and does not load it again
+        if wanted not in _kept:
+            model: EarlyExitClassifier = from_bytes(shipment.raw, trusted=shipment.trusted, max_bytes=NO_END)
+            model.n_jobs = shipment.n_jobs
+            _kept[wanted] = model
+            while len(_kept) > MOST_KEPT:
+                _kept.popitem(last=False)
+        _kept.move_to_end(wanted)
+        return _kept[wanted]
+
+
+def required(module: str, extra: str) -> Any:
+    """Import an optional library; raise ImportError with the extra to install if it is missing."""
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        raise ImportError(
+            f"wald.{extra} needs {error.name}, which is not installed: pip install 'wald[{extra}]'", name=error.name
+        ) from error

@@ -1,0 +1,96 @@
+"""Predictions with early exits on Dask data frames."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from .clusters import Job, Predictions, Shipment, ship
+from .clusters.shipping import required
+from .early_exit import EarlyExitClassifier
+
+__all__ = ["predict"]
+
+
+def predict(
+    dataset: Any,
+    model: EarlyExitClassifier | str | os.PathLike[str],
+    *,
+    columns: Sequence[Any] | None = None,
+    keep: Sequence[Any] | None = None,
+    return_cost: bool = False,
+    return_stage: bool = False,
+    budget: float | None = None,
+    n_jobs: int | None = 1,
+    pipeline: str | None = None,
+    trusted: Sequence[str] = (),
+) -> Predictions:
+    """Predict the labels of a Dask data frame, partition by partition.
+
+    The model is one object of the graph, as the bytes of its file, and each worker loads it once. Labels and costs are
+    those of one machine, bit for bit. Like all of Dask this is lazy: nothing is predicted before ``compute`` or a
+    ``to_parquet``, and a partition whose worker dies is predicted again.
+
+    Parameters
+    ----------
+    dataset : dask.dataframe.DataFrame
+    model : EarlyExitClassifier, str or path-like
+        A fitted classifier, or the path of the file that `wald.save` wrote.
+    columns : sequence of str, default=None
+        Columns with the features, in the model's order. None: by the names that the model knows; for a model without
+        names every column, but for those of ``keep``.
+    keep : sequence of str, default=None
+        Columns that stay beside the answers; None for all. One that is called as an answer gets the prefix ``input_``.
+    return_cost : bool, default=False
+        Whether to add a column ``cost``.
+    return_stage : bool, default=False
+        Whether to add a column ``stage``: the stage at which a row left, the number of stages for full evaluation, and
+        of stages that cost the same the first.
+    budget : float, default=None
+        As for `EarlyExitClassifier.predict`.
+    n_jobs : int or None, default=1
+        Threads of a task; the engine runs several tasks at once.
+    pipeline, trusted
+        As for `wald.save` and `wald.load`, for a model around a pipeline that a file holds by skops.
+
+    Returns
+    -------
+    rows : dask.dataframe.DataFrame
+        The kept columns, then ``label``, and ``cost`` and ``stage`` if requested; divisions and index are kept.
+    certificate : Certificate or None
+        The promise; None with a budget, which it does not cover.
+
+    Raises
+    ------
+    ImportError
+        If the engine's library is not installed.
+    TypeError
+        If the data set or the model is of another kind.
+    ValueError
+        If columns are missing, or a file of the model alone does not give its labels.
+    """
+    dask, frames = required("dask", "dask"), required("dask.dataframe", "dask")
+    if not isinstance(dataset, frames.DataFrame):
+        raise TypeError(
+            f"dataset must be a dask.dataframe.DataFrame. Got {type(dataset).__name__}: dask.dataframe.from_pandas, "
+            "read_parquet or from_dask_array make one."
+        )
+    shipment, received = ship(model, n_jobs=n_jobs, pipeline=pipeline, trusted=trusted)
+    job = Job.of(
+        received,
+        dataset.columns.tolist(),
+        columns=columns,
+        keep=keep,
+        return_cost=return_cost,
+        return_stage=return_stage,
+        budget=budget,
+    )
+    sent = dask.delayed(shipment, name=f"wald-model-{shipment.key}-{n_jobs}", traverse=False)
+    meta = job.answer_frame(shipment, dataset._meta)
+    rows = dataset.map_partitions(_answer, sent, job, meta=meta)
+    return Predictions(rows, received.certificate_ if budget is None else None)
+
+
+def _answer(part: Any, shipment: Shipment, job: Job) -> Any:
+    return job.answer_frame(shipment, part)

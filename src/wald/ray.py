@@ -1,0 +1,125 @@
+"""Predictions with early exits on Ray data sets."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from .clusters import Job, Predictions, receive, ship
+from .clusters.shipping import required
+from .early_exit import EarlyExitClassifier
+
+__all__ = ["predict"]
+
+
+def predict(
+    dataset: Any,
+    model: EarlyExitClassifier | str | os.PathLike[str],
+    *,
+    columns: Sequence[str] | None = None,
+    keep: Sequence[str] | None = None,
+    return_cost: bool = False,
+    return_stage: bool = False,
+    budget: float | None = None,
+    n_jobs: int | None = 1,
+    pipeline: str | None = None,
+    trusted: Sequence[str] = (),
+    workers: int | tuple[int, int] | None = None,
+) -> Predictions:
+    """Predict the labels of a Ray data set by actors, each of which loads the model once.
+
+    The bytes of the model's file are put into Ray's object store once. Labels and costs are those of one machine, bit
+    for bit. Like all of Ray Data this is lazy, except that names of columns are asked for, which may read one block;
+    a batch whose actor dies is predicted again by another.
+
+    Parameters
+    ----------
+    dataset : ray.data.Dataset
+    model : EarlyExitClassifier, str or path-like
+        A fitted classifier, or the path of the file that `wald.save` wrote.
+    columns : sequence of str, default=None
+        Columns with the features, in the model's order. None: by the names that the model knows; for a model without
+        names every column, but for those of ``keep``.
+    keep : sequence of str, default=None
+        Columns that stay beside the answers; None for all. One that is called as an answer gets the prefix ``input_``.
+    return_cost : bool, default=False
+        Whether to add a column ``cost``.
+    return_stage : bool, default=False
+        Whether to add a column ``stage``: the stage at which a row left, the number of stages for full evaluation, and
+        of stages that cost the same the first.
+    budget : float, default=None
+        As for `EarlyExitClassifier.predict`.
+    n_jobs : int or None, default=1
+        Threads of a task; the engine runs several tasks at once.
+    pipeline, trusted
+        As for `wald.save` and `wald.load`, for a model around a pipeline that a file holds by skops.
+    workers : int or (int, int), default=None
+        Number of actors, or the least and the largest; None: from one to as many as the cluster has CPUs. Each takes
+        one CPU, so that a number of all CPUs leaves none for the tasks that read.
+
+    Returns
+    -------
+    rows : ray.data.Dataset
+        The kept columns, then ``label``, and ``cost`` and ``stage`` if requested.
+    certificate : Certificate or None
+        The promise; None with a budget, which it does not cover.
+
+    Raises
+    ------
+    ImportError
+        If the engine's library is not installed.
+    TypeError
+        If the data set or the model is of another kind.
+    ValueError
+        If columns are missing, or a file of the model alone does not give its labels.
+    """
+    ray, data = required("ray", "ray"), required("ray.data", "ray")
+    if not isinstance(dataset, data.Dataset):
+        raise TypeError(
+            f"dataset must be a ray.data.Dataset. Got {type(dataset).__name__}: ray.data.from_pandas, from_arrow or "
+            "read_parquet make one."
+        )
+    shipment, received = ship(model, n_jobs=n_jobs, pipeline=pipeline, trusted=trusted)
+    job = Job.of(
+        received,
+        dataset.columns() or (),
+        columns=columns,
+        keep=keep,
+        return_cost=return_cost,
+        return_stage=return_stage,
+        budget=budget,
+    )
+    rows = dataset.map_batches(
+        _Worker,
+        fn_constructor_args=([ray.put(shipment)], job),  # in a list, so that Ray passes the reference itself
+        batch_format="pyarrow",
+        batch_size=None,
+        zero_copy_batch=True,
+        num_cpus=1,
+        compute=_pool(data, workers, int(ray.cluster_resources().get("CPU", 1))),
+    )
+    return Predictions(rows, received.certificate_ if budget is None else None)
+
+
+def _pool(data: Any, workers: Any, n_cpus: int) -> Any:
+    if workers is None:
+        return data.ActorPoolStrategy(min_size=1, max_size=max(1, n_cpus))
+    if isinstance(workers, tuple):
+        return data.ActorPoolStrategy(min_size=workers[0], max_size=workers[1])
+    return data.ActorPoolStrategy(size=workers)
+
+
+class _Worker:
+    """An actor: loads the model when it starts."""
+
+    def __init__(self, sent: list[Any], job: Job) -> None:
+        import ray
+
+        self._shipment, self._job = ray.get(sent[0]), job
+        receive(self._shipment)
+
+    def __call__(self, part: Any) -> Any:
+        if part.num_rows == 0 and part.num_columns == 0:  # a block that nothing is left of has no columns either
+            return part
+        return self._job.answer_arrow(self._shipment, part)

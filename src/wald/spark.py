@@ -1,0 +1,122 @@
+"""Predictions with early exits on Spark data frames."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from .clusters import Job, Predictions, ship
+from .clusters.job import arrow_type
+from .clusters.shipping import required
+from .early_exit import EarlyExitClassifier
+
+__all__ = ["predict"]
+
+
+def predict(
+    dataset: Any,
+    model: EarlyExitClassifier | str | os.PathLike[str],
+    *,
+    columns: Sequence[str] | None = None,
+    keep: Sequence[str] | None = None,
+    return_cost: bool = False,
+    return_stage: bool = False,
+    budget: float | None = None,
+    n_jobs: int | None = 1,
+    pipeline: str | None = None,
+    trusted: Sequence[str] = (),
+) -> Predictions:
+    """Predict the labels of a Spark data frame by ``mapInArrow``.
+
+    The bytes of the model's file are broadcast, and each Python process of an executor loads them once. Labels and
+    costs are those of one machine, bit for bit. Like all of Spark this is lazy, and a task whose executor dies is run
+    again.
+
+    Parameters
+    ----------
+    dataset : pyspark.sql.DataFrame
+        Of a session with a SparkContext; Spark Connect has no broadcasts.
+    model : EarlyExitClassifier, str or path-like
+        A fitted classifier, or the path of the file that `wald.save` wrote.
+    columns : sequence of str, default=None
+        Columns with the features, in the model's order. None: by the names that the model knows; for a model without
+        names every column, but for those of ``keep``.
+    keep : sequence of str, default=None
+        Columns that stay beside the answers; None for all. One that is called as an answer gets the prefix ``input_``.
+    return_cost : bool, default=False
+        Whether to add a column ``cost``.
+    return_stage : bool, default=False
+        Whether to add a column ``stage``: the stage at which a row left, the number of stages for full evaluation, and
+        of stages that cost the same the first.
+    budget : float, default=None
+        As for `EarlyExitClassifier.predict`.
+    n_jobs : int or None, default=1
+        Threads of a task; the engine runs several tasks at once.
+    pipeline, trusted
+        As for `wald.save` and `wald.load`, for a model around a pipeline that a file holds by skops.
+
+    Returns
+    -------
+    rows : pyspark.sql.DataFrame
+        The kept columns, then ``label``, and ``cost`` and ``stage`` if requested.
+    certificate : Certificate or None
+        The promise; None with a budget, which it does not cover.
+
+    Raises
+    ------
+    ImportError
+        If the engine's library is not installed.
+    TypeError
+        If the data set or the model is of another kind.
+    ValueError
+        If columns are missing, or a file of the model alone does not give its labels.
+    """
+    sql = required("pyspark.sql", "spark")
+    if not isinstance(dataset, sql.DataFrame):
+        raise TypeError(
+            f"dataset must be a pyspark.sql.DataFrame. Got {type(dataset).__name__}: spark.createDataFrame or "
+            "spark.read make one."
+        )
+    if type(dataset).__module__.startswith("pyspark.sql.connect"):
+        raise TypeError("dataset is of Spark Connect, which has no broadcasts: use a session with a SparkContext.")
+    shipment, received = ship(model, n_jobs=n_jobs, pipeline=pipeline, trusted=trusted)
+    job = Job.of(
+        received,
+        dataset.columns,
+        columns=columns,
+        keep=keep,
+        return_cost=return_cost,
+        return_stage=return_stage,
+        budget=budget,
+    )
+    own = _types(received)
+    types = {name: own[name] for name in job.answered}
+    broadcast = dataset.sparkSession.sparkContext.broadcast(shipment)
+
+    def answer(batches: Iterator[Any]) -> Iterator[Any]:
+        import pyarrow as pa
+
+        for batch in batches:
+            yield from job.answer_arrow(broadcast.value, pa.Table.from_batches([batch]), types).to_batches()
+
+    rows = dataset.mapInArrow(answer, _schema(dataset, job, types))
+    return Predictions(rows, received.certificate_ if budget is None else None)
+
+
+def _types(model: EarlyExitClassifier) -> dict[str, Any]:
+    """The Arrow types of wald's columns; Spark has no unsigned numbers."""
+    import pyarrow as pa
+
+    label = arrow_type(model.classes_)
+    if pa.types.is_unsigned_integer(label):
+        label = pa.int64()
+    return {"label": label, "cost": pa.float64(), "stage": pa.int32()}
+
+
+def _schema(dataset: Any, job: Job, types: dict[str, Any]) -> Any:
+    from pyspark.sql.pandas.types import from_arrow_type
+    from pyspark.sql.types import StructField, StructType
+
+    kept = [StructField(new, dataset.schema[name].dataType, dataset.schema[name].nullable) for name, new in job.kept]
+    return StructType([*kept, *(StructField(name, from_arrow_type(own)) for name, own in types.items())])
