@@ -1,0 +1,77 @@
+"""Time of a classifier against the model that it wraps."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ..commands.alternating import median_seconds
+from ..early_exit import EarlyExitClassifier
+from ..engine.rows import take
+from ..engine.threads import effective_threads
+from ..models import TreeClassifier
+from ..persistence import SavedModel
+from .facts import Timing
+
+#: Number of times that each median is of.
+REPEATS = 7
+#: One run takes about this many seconds of the wrapped model, and at most this many rows.
+_SECONDS, _MOST_ROWS, _MOST_SINGLE = 0.1, 1000, 20
+
+
+def times(fast: EarlyExitClassifier, X: Any, n_rows: int) -> tuple[tuple[Timing, ...], str]:
+    """Time single rows and a batch, in turns; or say why there is nothing to compare with.
+
+    Parameters
+    ----------
+    fast : EarlyExitClassifier
+    X : {array-like, sparse matrix, data frame}
+    n_rows : int
+
+    Returns
+    -------
+    cases : tuple of Timing
+    reason : str
+        Empty if there are times.
+    """
+    from threadpoolctl import threadpool_limits
+
+    model = fast.estimator_
+    if isinstance(model, SavedModel):
+        return (), "The wrapped model is not at hand. On the command line, --model MODEL names its file."
+    if isinstance(model, TreeClassifier):
+        return (), "The model is in the file of another library, and wald evaluates it itself, in full."
+    singles = [take(X, np.array([row])) for row in range(min(n_rows, _MOST_SINGLE))]
+    with warnings.catch_warnings(), threadpool_limits(effective_threads(fast.n_jobs)):
+        warnings.simplefilter("ignore")
+        singles = singles[: _affordable(model.predict, singles[0], 1, len(singles))]
+        n_batch = _affordable(model.predict, take(X, np.arange(min(n_rows, 100))), min(n_rows, 100), n_rows)
+        runs: list[tuple[str, int, Sequence[Any]]] = [("one row", 1, singles)]
+        if n_batch > 1:
+            runs.append(("a batch", n_batch, [take(X, np.arange(n_batch))]))
+        cases = []
+        for name, n, batches in runs:
+            model_seconds, wald_seconds = median_seconds(
+                partial(_each, model.predict, batches), partial(_each, fast.predict, batches), repeats=REPEATS
+            )
+            cases.append(Timing(name, n, model_seconds / len(batches), wald_seconds / len(batches)))
+    return tuple(cases), ""
+
+
+def _affordable(predict: Callable[[Any], object], rows: Any, n: int, most: int) -> int:
+    """How many rows the model predicts within `_SECONDS`, from the time of `n` rows."""
+    predict(rows)
+    start = time.perf_counter()
+    predict(rows)
+    taken = max(time.perf_counter() - start, 1e-7)
+    return max(1, min(most, _MOST_ROWS, int(n * _SECONDS / taken)))
+
+
+def _each(predict: Callable[[Any], object], batches: Sequence[Any]) -> None:
+    for batch in batches:
+        predict(batch)

@@ -1,0 +1,75 @@
+"""`report`: one page of HTML about a fitted classifier."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from ..utils.files import atomic_file
+from .gather import gather
+from .page import page
+
+
+def report(
+    estimator: Any,
+    X: Any,
+    path: str | os.PathLike[str] | None = None,
+    *,
+    title: str | None = None,
+    source: str | None = None,
+    timed: bool = True,
+) -> str:
+    """Describe an early-exit classifier and what it does on rows, as one page of HTML.
+
+    The page says what the model is, what the certificate promises, what rows cost, where labels differ from the wrapped
+    model's, how long a prediction takes, and what to do if something is to be different. It needs no network, runs no
+    script, and holds the values of up to 20 rows.
+
+    Parameters
+    ----------
+    estimator : EarlyExitClassifier
+        Fitted.
+    X : {array-like, sparse matrix, data frame} of shape (n_rows, n_features)
+        Rows that neither trained nor planned nor certified the model. Every row is also evaluated in full.
+    path : path-like, default=None
+        The file to write; an existing one is replaced. None: the page is only returned.
+    title : str, default=None
+        Heading of the page; one with the name of the model when None.
+    source : str, default=None
+        What the rows are called on the page, such as the name of their file.
+    timed : bool, default=True
+        Whether to time the classifier against the model that it wraps, which takes about three seconds.
+
+    Returns
+    -------
+    str
+        The page.
+
+    Raises
+    ------
+    TypeError
+        If the estimator is another one.
+    ValueError
+        If it is not fitted, there are no rows, or the rows do not fit the model.
+    OSError
+        If the file cannot be written.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.frozen import FrozenEstimator
+    >>> from sklearn.svm import SVC
+    >>> import wald
+    >>> X, y = load_digits(return_X_y=True)
+    >>> svc = SVC().fit(X[:600], y[:600])
+    >>> fast = wald.EarlyExitClassifier(FrozenEstimator(svc), risk=0.02, cost="units", random_state=0).fit(X[600:1400])
+    >>> page = wald.report(fast, X[1400:], timed=False)
+    >>> page[:15], "<script" in page
+    ('<!doctype html>', False)
+    """
+    html = page(gather(estimator, X, source=source, timed=timed, caller="wald.report"), title)
+    if path is not None:
+        with atomic_file(Path(path)) as file:
+            file.write_text(html, encoding="utf-8", newline="\n")
+    return html
