@@ -75,7 +75,7 @@ def build() -> "typer.Typer":
     import rich  # noqa: F401  # what is missing is said before anything else happens
     import typer
 
-    from .commands import bench, demo, fit, inspect, predict, reproduce
+    from .commands import bench, demo, fit, inspect, predict, report, reproduce, serve
 
     application = typer.Typer(name="wald", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 
@@ -98,7 +98,16 @@ def build() -> "typer.Typer":
         ended by a signal (130: Ctrl-C).
         """
 
-    for command in (fit.fit, predict.predict, inspect.inspect, bench.bench, reproduce.reproduce, demo.demo):
+    for command in (
+        fit.fit,
+        predict.predict,
+        inspect.inspect,
+        report.report,
+        serve.serve,
+        bench.bench,
+        reproduce.reproduce,
+        demo.demo,
+    ):
         application.command()(command)
     return application
 

@@ -17,14 +17,11 @@ from .alternating import median_seconds
 from .answers import EXIT_NO, as_json, as_user_error, handling_errors, note, progress_console, show
 from .errors import UserError
 from .models import load_fast, load_model, schema_of_saved
+from .promises import broken_promise
 from .rows import data_name, read_whole
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
     from rich.table import Table
-
-    from ..stopping import Certificate
 
 #: Smallest number of times for a median.
 LEAST_REPEATS = 7
@@ -32,8 +29,6 @@ LEAST_REPEATS = 7
 SINGLE = 50
 #: Rows of the case between one row and all rows.
 HUNDRED = 100
-#: A promise counts as broken if the number of differences has a smaller probability under it.
-DOUBT = 0.001
 
 
 @dataclass(frozen=True)
@@ -151,57 +146,6 @@ def _timed(wrapped: Any, fast: Any, rows: Any, repeats: int, report: Callable[[f
 def _predict_each(predict: Callable[[Any], object], batches: Sequence[Any]) -> None:
     for batch in batches:
         predict(batch)
-
-
-def broken_promise(
-    certificate: Certificate, full: NDArray[Any], differs: NDArray[np.bool_], classes: NDArray[Any]
-) -> str | None:
-    """Describe the promise that these rows refute, if any.
-
-    Parameters
-    ----------
-    certificate : Certificate
-    full : ndarray of shape (n_rows,)
-        The wrapped model's labels.
-    differs : bool ndarray of shape (n_rows,)
-        Whether wald's labels differ from these.
-    classes : ndarray
-
-    Returns
-    -------
-    str or None
-        None if no promise is refuted, or nothing was promised.
-    """
-    import numpy as np
-
-    from ..stopping.core.binomial import p_value
-
-    if certificate.status == "measured":
-        return None
-    for label, risk in _promised(certificate, classes):
-        member = np.ones(len(full), dtype=bool) if label is None else full == label
-        n, k = int(member.sum()), int((member & differs).sum())
-        if k and 1.0 - p_value(k - 1, n, risk) < DOUBT:
-            where = "" if label is None else f" that the model calls {label}"
-            return (
-                f"{k} of {n} rows{where} differ, more than the promise allows ({certificate}). Are these rows like "
-                "those given to wald fit?"
-            )
-    return None
-
-
-def _promised(certificate: Certificate, classes: NDArray[Any]) -> list[tuple[Any, float]]:
-    """Class labels, or None for all rows, with the promised bound on the share of differences."""
-    from ..stopping.core.certifying import rows_of
-
-    if certificate.status != "certified" or not certificate.risk:
-        return [(None, 0.0)]
-    if certificate.protect == "classes":
-        own = {s.name: s.risk for s in certificate.strata if s.risk is not None}
-        named = [(label, own[rows_of(label)]) for label in classes if rows_of(label) in own]
-        return [(None, certificate.risk), *named]
-    chosen = {"all": [None], "positive": [classes[-1]], "negative": [classes[0]], "each": list(classes)}
-    return [(label, certificate.risk) for label in chosen[certificate.protect]]
 
 
 def _table(cases: list[Case], model: str) -> Table:

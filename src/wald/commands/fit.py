@@ -30,7 +30,12 @@ FAILED = ("too few rows", "too many disagreements")
 
 def fit(
     model: Annotated[
-        Path, typer.Argument(metavar="MODEL", help="A fitted scikit-learn classifier, saved with skops.io.dump.")
+        Path,
+        typer.Argument(
+            metavar="MODEL",
+            help="A fitted scikit-learn classifier, saved with skops.io.dump; or a model file of LightGBM, XGBoost or "
+            "CatBoost.",
+        ),
     ],
     data: options.DataArgument,
     output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="Where to write the result.")],

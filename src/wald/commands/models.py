@@ -1,4 +1,4 @@
-"""Reads model files: skops, whose types are checked before they are built; pickle and joblib only if trusted."""
+"""Reads model files: tree libraries' own; skops, whose types are checked; pickle and joblib only if trusted."""
 
 from __future__ import annotations
 
@@ -23,12 +23,13 @@ if TYPE_CHECKING:
 
 
 def load_model(path: Path, trust_pickle: bool = False, trusted: Sequence[str] = ()) -> Any:
-    """Load a scikit-learn model.
+    """Load a model of scikit-learn or of a tree library.
 
     Parameters
     ----------
     path : Path
-        Written by ``skops.io.dump``, ``joblib.dump`` or ``pickle.dump``; recognized by its contents.
+        Written by ``skops.io.dump``, ``joblib.dump`` or ``pickle.dump``, or by LightGBM, XGBoost or CatBoost;
+        recognized by its contents.
     trust_pickle : bool, default=False
         Whether to load pickle and joblib files, which run the code in them.
     trusted : sequence of str, default=()
@@ -43,8 +44,11 @@ def load_model(path: Path, trust_pickle: bool = False, trusted: Sequence[str] = 
     UserError
         If the file cannot be read, or is not trusted.
     """
-    with as_user_error(str(path), OSError):
-        path.open("rb").close()
+    with as_user_error(str(path), OSError), path.open("rb") as file:
+        start = file.read(16)
+    if wald.models.is_library_file(start):
+        with as_user_error(str(path), ValueError, ImportError):
+            return wald.read_model(path)
     model = _skops(path, trusted) if zipfile.is_zipfile(path) else _pickle(path, trust_pickle)
     if isinstance(model, wald.EarlyExitClassifier):
         raise UserError(f"{path} holds an EarlyExitClassifier; give the model that it wraps.")
@@ -69,11 +73,12 @@ def schema_of(path: Path, model: Any) -> RowSchema:
 
 
 def load_fast(path: Path, n_jobs: int, estimator: Any = None, trusted: Sequence[str] = ()) -> EarlyExitClassifier:
-    """Load a file of ``wald fit`` or ``wald.save``.
+    """Load a file of ``wald fit``, of ``wald.save`` or of a tree library.
 
     Parameters
     ----------
     path : Path
+        Or a model file of LightGBM, XGBoost or CatBoost, which is evaluated in full.
     n_jobs : int
         Threads.
     estimator : estimator, default=None
@@ -84,7 +89,11 @@ def load_fast(path: Path, n_jobs: int, estimator: Any = None, trusted: Sequence[
     from ..persistence import FileFormatError, SavedModel, UntrustedTypesError
 
     with as_user_error(str(path), OSError):
-        path.open("rb").close()
+        whole = _whole(path, n_jobs)
+    if whole is not None:
+        if estimator is not None:
+            raise UserError(f"{path} is a model of its own, and needs no --model.")
+        return whole
     try:
         fast = wald.load(path, estimator=estimator, trusted=trusted)
     except (FileFormatError, ImportError) as error:
@@ -104,6 +113,15 @@ def load_fast(path: Path, n_jobs: int, estimator: Any = None, trusted: Sequence[
     if isinstance(fast.estimator_, SavedModel):
         fast.estimator_.set_params(n_jobs=n_jobs)
     return fast
+
+
+def _whole(path: Path, n_jobs: int) -> EarlyExitClassifier | None:
+    """A model of a tree library, served in full; None if the file is none."""
+    with path.open("rb") as file:
+        if not wald.models.is_library_file(file.read(16)):
+            return None
+    with as_user_error(str(path), ValueError, ImportError):
+        return wald.EarlyExitClassifier(wald.read_model(path), risk=0, n_jobs=n_jobs).fit()
 
 
 def schema_of_saved(fast: EarlyExitClassifier, path: Path) -> RowSchema:
@@ -156,8 +174,9 @@ def _untrusted(path: Path, names: Sequence[str]) -> UserError:
 def _pickle(path: Path, trust_pickle: bool) -> Any:
     if not trust_pickle:
         raise UserError(
-            f"{path} is no skops file, and loading pickle or joblib runs whatever code is in it. If it is one, and you "
-            "trust where it comes from, say --trust-pickle; better, save the model with skops.io.dump."
+            f"{path} is no skops file and no model of LightGBM, XGBoost or CatBoost, and loading pickle or joblib runs "
+            "whatever code is in it. If it is one, and you trust where it comes from, say --trust-pickle; better, "
+            "save the model with skops.io.dump."
         )
     import joblib
 

@@ -13,7 +13,7 @@ from .errors import UserError
 from .rows import FORMATS, Reading
 from .rows.separators import separator_character
 
-FILE = "What wald fit wrote."
+FILE = "What wald fit wrote; or a model file of LightGBM, XGBoost or CatBoost, which is evaluated in full."
 DATA = (
     "Rows: CSV or TSV (UTF-8), Parquet, NPY or svmlight, by suffix; text may be packed (.gz, .bz2, .xz). - is stdin, "
     "whose format is named by --format or inferred from its first bytes."

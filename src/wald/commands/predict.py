@@ -12,6 +12,7 @@ from ..utils.progress import share_done
 from . import options
 from .answers import as_json, as_user_error, handling_errors, note, progress_console
 from .errors import UserError
+from .job import is_job, require_job_options, run_job
 from .labels import sink
 from .models import load_fast, load_model, schema_of_saved
 from .rows import data_name, read
@@ -23,14 +24,22 @@ if TYPE_CHECKING:
 
 def predict(
     file: options.FileArgument,
-    data: options.DataArgument,
+    data: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="DATA...",
+            help=f"{options.DATA} Or a job of many files, into a folder: files, a quoted pattern, a folder of Parquet "
+            "files, or a URL of fsspec; Parquet, Arrow IPC, CSV or NPY.",
+        ),
+    ],
     output: Annotated[
-        Path,
+        str,
         typer.Option(
             "-o",
             "--output",
             metavar="OUT",
-            help="CSV or TSV (also .gz, .bz2, .xz), Parquet or NPY, by suffix; - is CSV on stdout.",
+            help="CSV or TSV (also .gz, .bz2, .xz), Parquet or NPY, by suffix; - is CSV on stdout. A folder (OUT/) "
+            "takes a part for each file; the same command again goes on where a job was broken off.",
         ),
     ],
     cost: Annotated[bool, typer.Option("--cost", help="Write what each row cost beside its label.")] = False,
@@ -45,6 +54,9 @@ def predict(
     keep: options.Keep = None,
     budget: Annotated[
         float | None, typer.Option(help="Most that a row may cost, in units; outside of the certificate.")
+    ] = None,
+    to: Annotated[
+        str | None, typer.Option(metavar="FORMAT", help="Of a folder's parts: parquet (the default), csv or arrow.")
     ] = None,
     model: options.Model = None,
     drop: options.Drop = None,
@@ -66,11 +78,17 @@ def predict(
     with handling_errors("predict", debug):
         import numpy as np
 
-        piped = str(output) == "-"
+        many = is_job(data, output)
+        data_file, output_file = Path(data[0]), Path(output)
+        if many:
+            require_job_options(output, to, proba=proba, format=format, zero_based=zero_based)
+        elif to is not None:
+            raise UserError("--to is for a folder of parts (-o OUT/); a single file's suffix says its format.")
+        piped = output == "-"
         if piped and json:
             raise UserError("--json and -o - both want stdout; write the labels to a file.")
-        if not piped:
-            options.require_writable(output, force, file, data, model, devices=True)
+        if not piped and not many:
+            options.require_writable(output_file, force, file, data_file, model, devices=True)
         wrapped = None if model is None else load_model(model, trust_pickle, trust_type or ())
         fast = load_fast(file, options.threads(jobs), wrapped, trust_type or ())
         schema = schema_of_saved(fast, file)
@@ -79,12 +97,16 @@ def predict(
                 fast.plan_.affordable(budget)
         if proba:
             _require_probabilities(fast, file)
+        if many:
+            asked = options.reading(format, drop, header, zero_based, separator, keep=keep)
+            run_job(fast, schema, asked, data, output, (file, model), cost, budget, to or "parquet", force, json)
+            return
         n_rows, total = 0, 0.0
         counts = np.zeros(len(fast.classes_), dtype=np.int64)
         reading = options.reading(format, drop, header, zero_based, separator, keep=keep)
-        with share_done(progress_console(), "predicting") as report, sink(output) as write:
-            for part in read(data, schema, reading):
-                with as_user_error(data_name(data), ValueError, TypeError):
+        with share_done(progress_console(), "predicting") as report, sink(output_file) as write:
+            for part in read(data_file, schema, reading):
+                with as_user_error(data_name(data_file), ValueError, TypeError):
                     labels, costs = fast.predict(part.rows, budget=budget, return_cost=True)
                     own = {"label": labels, **({"cost": costs} if cost else {})}
                     if proba:
@@ -96,7 +118,7 @@ def predict(
         if json:
             as_json(
                 {
-                    "output": str(output),
+                    "output": str(output_file),
                     "n_rows": n_rows,
                     "mean_cost": total / n_rows,
                     "full_cost": fast.plan_.full_cost,

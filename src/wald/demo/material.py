@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.datasets import load_digits
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC
 from sklearn.utils import check_random_state
@@ -130,6 +131,7 @@ def _digits(seed: int) -> Material:
             Task(SVC(C=5, gamma=0.5), "kernel SVM", f"{DIGIT} or not", True, "time", "support vectors"),
             Task(SVC(C=5, gamma=0.5), "kernel SVM", "which of ten", False, "time", "support vectors"),
             _linear_task(),
+            _boosted_task(60),
         ),
     )
 
@@ -159,8 +161,14 @@ def _mnist(seed: int) -> Material:
         tasks=(
             Task(SVC(C=5, gamma=0.02), "kernel SVM", f"{DIGIT} or not", True, "time", "support vectors"),
             _linear_task(),
+            _boosted_task(200),
         ),
     )
+
+
+def _boosted_task(n_trees: int) -> Task:
+    model = HistGradientBoostingClassifier(max_iter=n_trees, early_stopping=False, random_state=0)
+    return Task(model, "boosted trees", f"{DIGIT} or not", True, "units", "trees")
 
 
 def _linear_task() -> Task:

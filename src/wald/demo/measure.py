@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ..commands.alternating import median_seconds
 from ..early_exit import EarlyExitClassifier
+from ..models import decompose
 from .material import Floats, Task
 
 #: Number of runs of which a time is the median.
@@ -91,11 +92,7 @@ def measure(task: Task, model: Any, fast: EarlyExitClassifier, X: Floats) -> Exh
         rows_per_second=Pair(len(many) / slow_many, len(many) / fast_many),
         seconds_of_one=Pair(slow_one / len(single), fast_one / len(single)),
         n_timed=len(many),
-        units=Pair(_all_units(task, model, X), float(np.mean(cost))),
+        units=Pair(float(decompose(model).terms.n_terms), float(np.mean(cost))),
         n_rows=len(X),
         n_different=int(np.count_nonzero(labels != full)),
     )
-
-
-def _all_units(task: Task, model: Any, X: Floats) -> float:
-    return float(len(model.support_)) if task.unit == "support vectors" else float(X.shape[1])

@@ -66,7 +66,7 @@ def caption(exhibits: Sequence[Exhibit], material: Material, threads: int) -> st
     sentences = [
         material.split,
         "Under each model, what its plan minimizes.",
-        "Units are support vectors, or pixels for the linear model.",
+        "Units are support vectors, pixels for the linear model, or trees.",
         "Units and same label (as the full model) are counted on " + material.counted + ".",
         f"Times are medians of {REPEATS} runs in turns, {many}{alone}:",
         f"predict on {number(exhibits[0].n_timed)} of these rows;",

@@ -74,13 +74,15 @@ def read_parquet(path: Source, schema: RowSchema, reading: Reading) -> Iterator[
         start += len(values)
         kept = {file.names[c]: texts[file.names[c]] for c in selection.kept}
         yield Part(values, None if groups is None else texts[groups], start / file.n_rows, kept)
+    if start != file.n_rows:
+        raise UserError(f"{path} is damaged: it announces {file.n_rows} rows, and holds {start}.")
 
 
 def _opened(path: Source) -> _File:
+    if find_spec("pyarrow") is not None:  # polars ends the process on some damaged files
+        return _checked(path, lambda: _Arrow(path.path))
     if find_spec("polars") is not None:
         return _checked(path, lambda: _Polars(path.path))
-    if find_spec("pyarrow") is not None:
-        return _checked(path, lambda: _Arrow(path.path))
     raise UserError("Parquet files are read with polars or pyarrow, and neither is installed: pip install polars.")
 
 
@@ -147,5 +149,6 @@ class _Arrow:
         columns = list(dict.fromkeys([*features, *others]))
         for batch in self._file.iter_batches(size, columns=columns):
             cast = [batch.column(name).cast(kind, safe=False) for name in features]
-            values = np.column_stack([column.to_numpy(zero_copy_only=False) for column in cast])
+            arrays = [column.to_numpy(zero_copy_only=False) for column in cast]
+            values = np.column_stack(arrays) if arrays else np.empty((batch.num_rows, 0))
             yield values, {name: batch.column(name).to_numpy(zero_copy_only=False) for name in others}

@@ -1,0 +1,126 @@
+"""``wald predict`` into a folder: the options of a job, and what it says."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..utils.figures import number
+from ..utils.progress import rows_done
+from .answers import as_json, as_user_error, note, progress_console
+from .errors import UserError
+from .rows import Reading, RowSchema, read
+
+if TYPE_CHECKING:
+    from ..early_exit import EarlyExitClassifier
+    from ..jobs import Report
+
+
+def is_job(data: Sequence[str], output: str) -> bool:
+    """Whether a command asks for many files, or for a folder of parts."""
+    if len(data) > 1 or output.endswith(("/", os.sep)):
+        return True
+    one = data[0]
+    if output == "-":  # a single file's labels; a folder is refused where files are read
+        return False
+    return "://" in one or os.path.isdir(one) or (glob.has_magic(one) and not os.path.exists(one))
+
+
+def require_job_options(output: str, to: str | None, *, proba: bool, format: str | None, zero_based: object) -> None:
+    """Raise UserError for what a job cannot do."""
+    if to not in (None, "parquet", "csv", "arrow"):
+        raise UserError(f"--to must be parquet, csv or arrow. Got {to!r}.")
+    if output == "-" or (os.path.exists(output) and not os.path.isdir(output)) or _names_a_file(output):
+        raise UserError(f"-o: many files are predicted into a folder; name one, as out/. Got {output}.")
+    for option, given in (("--proba", proba), ("--format", format), ("--zero-based", zero_based)):
+        if given not in (None, False) or (option == "--zero-based" and given is not None):
+            raise UserError(f"{option} is for a single file and -o FILE; a job into a folder does not take it.")
+
+
+def _names_a_file(output: str) -> bool:
+    known = (".parquet", ".pq", ".csv", ".tsv", ".npy", ".gz", ".bz2", ".xz")
+    return not output.endswith(("/", os.sep)) and not os.path.isdir(output) and output.lower().endswith(known)
+
+
+def run_job(
+    fast: EarlyExitClassifier,
+    schema: RowSchema,
+    reading: Reading,
+    data: Sequence[str],
+    output: str,
+    models: tuple[Path, Path | None],
+    cost: bool,
+    budget: float | None,
+    to: str,
+    force: bool,
+    json: bool,
+) -> None:
+    """Run a job, and say what it did."""
+    from ..jobs import JobError, Options, run
+
+    def reader(path: Path) -> Iterator[tuple[Any, dict[str, Any]]]:
+        for part in read(path, schema, reading):
+            yield part.rows, part.kept
+
+    text = {"header": reading.header, "separator": reading.separator}
+    asked = Options(cost, budget, reading.keep, reading.drop, to)
+    fingerprint = "+".join(_digest(path) for path in models if path is not None)
+    fingerprint += "".join(f" {name}={value!r}" for name, value in text.items() if value is not None)
+    with rows_done(progress_console(), "predicting") as report:
+
+        def progress(so_far: Report) -> None:
+            done = so_far.rows_now + so_far.rows_before
+            report(done, so_far.all_rows, so_far.rows_now / max(so_far.seconds, 1e-9))
+
+        try:
+            result = run(
+                fast,
+                data,
+                Path(output),
+                model=fingerprint,
+                options=asked,
+                reader=reader,
+                force=force,
+                progress=progress,
+            )
+        except JobError as error:
+            raise UserError(str(error)) from error
+    _say(result, output, fast.plan_.full_cost, budget, json)
+
+
+def _digest(path: Path) -> str:
+    import hashlib
+
+    with as_user_error(str(path), OSError), path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _say(result: Report, output: str, full_cost: float, budget: float | None, json: bool) -> None:
+    mean = result.total_cost / result.n_rows if result.n_rows else None
+    rate = result.rows_now / max(result.seconds, 1e-9)
+    if json:
+        as_json(
+            {
+                "output": output,
+                "n_rows": result.n_rows,
+                "mean_cost": mean,
+                "full_cost": full_cost,
+                "budget": budget,
+                "labels": result.counts,
+                "parts": result.n_parts,
+                "parts_before": result.n_before,
+                "rows_per_second": rate,
+                "bytes_decoded": result.bytes_decoded,
+                "bytes_there": result.bytes_there,
+            }
+        )
+        return
+    before = f", {result.n_before} of them done before" if result.n_before else ""
+    units = "" if mean is None else f", {number(mean)} of {number(full_cost)} units per row"
+    note(f"{result.n_rows} rows in {result.n_parts} parts{before}{units}; {rate:,.0f} rows a second.")
+    if result.bytes_there:
+        decoded, there = result.bytes_decoded / 1e6, result.bytes_there / 1e6
+        note(f"Decoded {decoded:,.1f} of {there:,.1f} MB of Parquet columns.")

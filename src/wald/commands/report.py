@@ -1,0 +1,63 @@
+"""``wald report``: one page of HTML about a model file and what it does on rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from . import options
+from .answers import as_user_error, handling_errors, note
+from .errors import UserError
+from .models import load_fast, load_model, schema_of_saved
+from .rows import data_name, read_whole
+
+
+def report(
+    file: options.FileArgument,
+    data: options.DataArgument,
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="OUT", help="The page to write, in HTML.")],
+    title: Annotated[str | None, typer.Option(help="Heading of the page.")] = None,
+    timing: Annotated[
+        bool,
+        typer.Option(
+            "--timing/--no-timing", help="Whether to time FILE against the model it wraps, where it is known."
+        ),
+    ] = True,
+    model: options.Model = None,
+    drop: options.Drop = None,
+    format: options.Format = None,
+    header: options.Header = None,
+    zero_based: options.ZeroBased = None,
+    separator: options.Separator = None,
+    trust_pickle: options.TrustPickle = False,
+    trust_type: options.TrustType = None,
+    jobs: options.Jobs = 1,
+    force: options.Force = False,
+    debug: options.Debug = False,
+) -> None:
+    """Write a page for people: the model, the certificate, costs, times, and the rows whose labels differ.
+
+    Give rows that neither the model nor wald fit has seen; they are also evaluated in full. The page holds the values
+    of up to 20 of them. It needs no network and runs no script.
+    """
+    with handling_errors("report", debug):
+        from ..reporting import report as write
+
+        if str(output) == "-":
+            raise UserError("-o: wald report writes a file; name it.")
+        options.require_writable(output, force, file, data, model)
+        wrapped = None if model is None else load_model(model, trust_pickle, trust_type or ())
+        fast = load_fast(file, options.threads(jobs), wrapped, trust_type or ())
+        rows = read_whole(
+            data, schema_of_saved(fast, file), options.reading(format, drop, header, zero_based, separator)
+        ).rows
+        with as_user_error(data_name(data), ValueError, TypeError):
+            page = write(fast, rows, title=title, source=data_name(data), timed=timing)
+        with as_user_error(f"-o: {output}", OSError):
+            from ..utils.files import atomic_file
+
+            with atomic_file(output) as beside:
+                beside.write_text(page, encoding="utf-8", newline="\n")
+        note(f"wrote {output}")
