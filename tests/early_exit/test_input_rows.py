@@ -403,7 +403,6 @@ WRONG = [
     (np.array([]), ValueError, TABLE + r"ndarray of shape \(0,\)"),
     ([[1.0, 2.0], [1.0]], ValueError, TABLE + r"list. Its rows have different lengths"),
     (3.0, ValueError, TABLE + "float"),
-    (None, ValueError, TABLE + "NoneType"),
     ("abc", TypeError, "X must be rows of features. Got one str"),
     (WORDS, ValueError, r"X must hold numbers: column 'f3' \(3\) holds 'red', a str, in row 7"),
     (WORDS.to_numpy(), ValueError, r"X must hold numbers: column 3 holds 'red', a str, in row 7"),
@@ -424,6 +423,14 @@ def test_what_is_no_table_of_numbers_is_refused(name, wrong, error, message):
     for call in (fast.predict, lambda X: wrap(model, X)):
         with pytest.raises(error, match=message):
             call(wrong)
+
+
+def test_no_rows_at_all_are_refused():
+    model, X = MODELS["rbf"]
+    with pytest.raises(ValueError, match=TABLE + "NoneType"):
+        wrap(model, X[1000:5000]).predict(None)
+    with pytest.raises(ValueError, match=r"risk=0\.02 is certified on rows: pass X, unlabelled rows"):
+        wrap(model, None)
 
 
 def test_labels_for_a_frozen_model_must_fit_and_are_not_used():

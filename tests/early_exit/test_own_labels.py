@@ -227,7 +227,7 @@ def test_a_centring_scaler_refuses_sparse_rows_as_scikit_learn_does(last):
             fast.predict(sparse.csr_array(X[:size]))
     with pytest.raises(ValueError, match=r"[Cc]annot center sparse"):
         quiet(model, sparse.csr_array(X), risk=0.05)
-    with pytest.raises(ValueError, match="X is sparse, but the plan was made on dense rows"):
+    with pytest.raises(ValueError, match=r"X is sparse, but the plan was made on dense rows|[Cc]annot center sparse"):
         fast.recertify(sparse.csr_array(X))
 
 

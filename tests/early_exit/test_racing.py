@@ -144,7 +144,7 @@ def test_costs_in_units_are_not_raced(ratios):
 def test_the_race_itself(costs, monkeypatch, slower, kept):
     costs(full=20.0)
     if slower == "the model":
-        monkeypatch.setattr(racing, "predict_time", lambda *args: 0.02 + measuring.predict_time(*args))
+        monkeypatch.setattr(racing, "full_time", lambda *args: 0.02 + measuring.full_time(*args))
     else:
         predict = racing.Predictor.predict
         monkeypatch.setattr(racing.Predictor, "predict", lambda *args: time.sleep(0.02) or predict(*args))

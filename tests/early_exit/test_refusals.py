@@ -75,7 +75,7 @@ def test_rows_that_do_not_fit(name):
 def test_too_few_rows_to_plan_on_are_said(name, cost):
     model, X = MODELS[name]
     for n in range(4):
-        with pytest.raises(ValueError, match=f"fit has n_samples={n} to plan and certify on"):
+        with pytest.raises(ValueError, match=f"fit has n_samples={n}, of which {n} plan and certify"):
             wrap(model, X[:n], cost=cost)
 
 

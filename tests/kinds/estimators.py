@@ -9,6 +9,7 @@ from typing import Any
 
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier
 from sklearn.linear_model import (
     LogisticRegression,
     LogisticRegressionCV,
@@ -26,10 +27,14 @@ from sklearn.preprocessing import Binarizer, MaxAbsScaler, MinMaxScaler, Standar
 from sklearn.svm import SVC, LinearSVC, NuSVC
 
 #: One of each family, for tests of something else that must hold for all of them.
-ONE_A_FAMILY: dict[str, Any] = {"svc": SVC(), "logistic": LogisticRegression()}
+ONE_A_FAMILY: dict[str, Any] = {
+    "svc": SVC(),
+    "logistic": LogisticRegression(),
+    "trees": HistGradientBoostingClassifier(max_iter=30, min_samples_leaf=5, random_state=0),
+}
 
 #: The same and a kernel machine that is read as a linear model: one of each way to read a classifier.
-ONE_A_READING: list[Any] = [LogisticRegression(), SVC(), SVC(kernel="linear")]
+ONE_A_READING: list[Any] = [*ONE_A_FAMILY.values(), SVC(kernel="linear")]
 
 #: One of each family with settings of its own, for the end of a pipeline that scales or imputes.
 BEHIND_STEPS: list[Any] = [
@@ -96,6 +101,8 @@ TWO_CLASSES: dict[str, Any] = {
     "scaled logistic": make_pipeline(MinMaxScaler(), LogisticRegression()),
     "threshold": FixedThresholdClassifier(LogisticRegression(), threshold=0.3),
     "calibrated": CalibratedClassifierCV(LinearSVC(), ensemble=False),
+    "boosting": GradientBoostingClassifier(n_estimators=40, random_state=0),
+    "histogram boosting": HistGradientBoostingClassifier(max_iter=40, min_samples_leaf=5, random_state=0),
 }
 
 #: The same for several classes.
@@ -104,6 +111,7 @@ SEVERAL_CLASSES: dict[str, Any] = {
     "break_ties": SVC(break_ties=True),
     "logistic multiclass": LogisticRegression(),
     "ridge": RidgeClassifier(),
+    "boosting of several": HistGradientBoostingClassifier(max_iter=20, min_samples_leaf=5, random_state=0),
 }
 
 #: Variants of the classifiers above, and classifiers of counts, for tests of early exit only.

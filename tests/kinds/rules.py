@@ -15,6 +15,7 @@ from wald.stopping import (
     Margin,
     OptimalBoundary,
     Qwyc,
+    VoteBoundary,
 )
 
 #: Rules whose tables need moments or bounds of the terms, or nothing.
@@ -36,6 +37,8 @@ BY_FORMULA = [
     CurvedBoundary(error="conditional", remainder="independent"),
     OptimalBoundary(),
     OptimalBoundary(delta=1e-12, sides="negative"),
+    VoteBoundary(),
+    VoteBoundary(alpha=0.2, sides="positive"),
 ]
 
 #: Thresholds that are placed on the plan rows, and LightGBM's.

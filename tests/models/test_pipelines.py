@@ -93,10 +93,11 @@ def test_nan_meets_the_value_of_the_imputer_wherever_it_stands(final, rows):
     X[::3, 2], X[::5, 0] = np.nan, np.nan
     for steps in ((SimpleImputer(), StandardScaler()), (StandardScaler(), SimpleImputer(strategy="median"))):
         pipeline = make_pipeline(*steps, final).fit(X, y)
-        terms = decompose(pipeline).terms
-        expected = pipeline.decision_function(X)
-        np.testing.assert_allclose(terms.scores(X)[:, 0], expected, rtol=1e-9, atol=1e-11)
-        if terms.takes_sparse:
+        read = decompose(pipeline)
+        terms, expected = read.terms, pipeline.decision_function(X)
+        seen = X if read.preprocessing is None else read.preprocessing.transform(X)
+        np.testing.assert_allclose(terms.scores(seen)[:, 0], expected, rtol=1e-9, atol=1e-11)
+        if terms.takes_sparse and read.preprocessing is None:
             np.testing.assert_allclose(terms.scores(sparse.csr_array(X))[:, 0], expected, rtol=1e-9, atol=1e-11)
         if isinstance(terms, LinearTerms):
             assert np.isfinite(terms.values(X, [2, 0])).all()

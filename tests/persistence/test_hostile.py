@@ -5,6 +5,7 @@ import re
 import struct
 import time
 import tracemalloc
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -126,7 +127,7 @@ FIELDS = [
     ("logistic", "library", "\ud800", "surrogate"),
     ("logistic", "fingerprint", "f" * 1001, "at most 1000 characters"),
     ("logistic", "by_proof", 1, "by_proof should be true or false"),
-    ("logistic", "model.kind", "forest", "kind should be one of linear, kernel"),
+    ("logistic", "model.kind", "forest", "kind should be one of trees, linear, kernel"),
     ("logistic", "model.dtype", "object", "dtype should be one of"),
     ("logistic", "model.slack", -1.0, "slack should be a number of at least 0"),
     ("logistic", "model.slack", "nan", "slack should be a number"),
@@ -403,3 +404,9 @@ def test_a_sparse_machine_of_endless_features_is_refused_before_room_is_made(pat
     for n in (2**25, 2**31 - 1):
         fields["model"]["terms"]["n_features"] = fields["model"]["n_features_in"] = n
         refused(path, put_together(fields, arrays), "n_features should be a whole number from 1 to 33554431")
+
+
+def test_a_parser_that_should_prune_and_cannot(path):
+    fields, arrays = taken_apart((Path(__file__).parent / "files" / "v2-parser.wald").read_bytes())
+    fields["parameters"]["arc_margin"] = 1.0
+    refused(path, put_together(fields, arrays), "have an arc_margin, and the parser has no pruner")

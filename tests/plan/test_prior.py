@@ -52,7 +52,7 @@ def test_what_was_hardly_seen_keeps_much_of_the_models_own_weight():
     assert (np.abs(drawn - coef[:, :5])[:, 1] < 0.7 * np.abs(free - coef[:, :5])[:, 1]).all()
 
 
-def test_moments_with_own_rows_are_those_of_more_rows():
+def test_moments_with_pseudo_rows_are_those_of_more_rows():
     X, coef, scores, weights = rows()
     moments = gather_moments(iter([(X, scores, weights[None])]), 6, 2, 1)[0]
     more = with_pseudo_rows(moments, coef, X, weights)
@@ -111,7 +111,7 @@ def test_explicit_pseudo_rows_give_the_same_regression():
     np.testing.assert_allclose(found.bias, scores.mean(axis=0) - found.weights @ X.mean(axis=0))
 
 
-def test_moments_with_own_rows_do_not_depend_on_the_order_of_rows_or_the_unit_of_weights():
+def test_moments_with_pseudo_rows_do_not_depend_on_the_order_of_rows_or_the_unit_of_weights():
     X, coef, scores, weights = rows()
     moments = gather_moments(iter([(X, scores, weights[None])]), 6, 2, 1)[0]
     mixed = np.random.default_rng(1).permutation(len(X))

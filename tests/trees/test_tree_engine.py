@@ -1,0 +1,240 @@
+"""The engine's leaves and scores of random trees equal those of a walk in Python, to the last bit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from kinds.containers import LAYOUTS
+from scipy import sparse
+from trees.growing import random_rows, random_structure, random_terms, reference_scores, reference_values
+
+from wald import _core
+from wald.models import TreeTerms
+from wald.models.tree_arrays import TreesBuilder
+
+SIZES = {"one leaf": 1, "stumps": 2, "a word": 32, "two words": 33, "four words": 128, "cut": 129, "large": 700}
+
+
+def scores(terms: TreeTerms, X: object, n_threads: int = 1) -> np.ndarray:
+    return terms.pack(np.zeros(0, dtype=np.int64)).scores(X, lambda dtype: 0.0, n_threads)[0]
+
+
+@pytest.mark.parametrize("categories", [False, True], ids=["numbers", "categories"])
+@pytest.mark.parametrize("leaves", SIZES.values(), ids=SIZES)
+def test_leaves_and_scores(leaves: int, categories: bool) -> None:
+    rng = np.random.default_rng(leaves)
+    terms = random_terms(rng, leaves=leaves, categories=categories, n_trees=6)
+    X = random_rows(rng, 150, terms.n_features)
+    np.testing.assert_array_equal(terms.values(X), reference_values(terms, X))
+    np.testing.assert_array_equal(terms.scores(X), reference_scores(terms, X))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"f32_sums": True},
+        {"scale": 0.3, "divisor": 7.0, "bias": np.array([0.1, 0.2, 0.3])},
+        {"truncates": True},
+    ],
+    ids=lambda options: "-".join(options) or "plain",
+)
+@pytest.mark.parametrize("values", [1, 3], ids=["own trees", "leaves of three values"])
+def test_several_outputs(options: dict, values: int) -> None:
+    rng = np.random.default_rng(1)
+    terms = random_terms(rng, n_outputs=3, values=values, categories=True, **options)
+    X = random_rows(rng, 100, terms.n_features)
+    np.testing.assert_array_equal(terms.values(X), reference_values(terms, X))
+    np.testing.assert_array_equal(terms.scores(X), reference_scores(terms, X))
+
+
+@pytest.mark.parametrize("n_rows", [1, 5, 7, 8, 63, 64, 65, 1000])
+def test_a_row_has_the_same_bits_in_every_call(n_rows: int) -> None:
+    rng = np.random.default_rng(2)
+    terms = random_terms(rng, n_trees=30, n_outputs=2, leaves=200)
+    X = random_rows(rng, 1000, terms.n_features)
+    whole = scores(terms, X)
+    for layout in LAYOUTS.values():
+        # A sparse matrix does not store zeros, which are 0 here, and stores NaN.
+        for n_threads in (1, 2):
+            np.testing.assert_array_equal(scores(terms, layout(X[:n_rows]), n_threads), whole[:n_rows])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_rows_come_in_any_order(dtype: type) -> None:
+    rng = np.random.default_rng(11)
+    terms = random_terms(rng, n_trees=20)
+    X = random_rows(rng, 1000, terms.n_features).astype(dtype)
+    # The first and the last of each 64 rows are as far apart as if the rows followed each other.
+    order = np.concatenate([[64 * i, *(64 * i + 1 + rng.permutation(62)), 64 * i + 63] for i in range(10)])
+    for rows in (_core.Rows.dense(X), _core.Rows.columns(len(X), list(np.asfortranarray(X).T))):
+        rows.take(order)
+        found, _ = terms.pack(np.arange(0)).core.scores(rows, 0.0, 1, False)
+        np.testing.assert_array_equal(found, terms.scores(X)[order])
+
+
+@pytest.mark.parametrize("width", [1, 5, 15, 16, 17, 40])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.uint8])
+def test_panels_hold_the_rows(dtype: type, width: int) -> None:
+    """Each column is compared with thresholds between all of its values."""
+    rng = np.random.default_rng(12)
+    X = rng.integers(0, 200, (100, width)).astype(dtype)
+    builder = TreesBuilder(width)
+    for column in range(width):
+        for bit in range(0, 200, 7):
+            builder.add([column], [bit + 0.5], [~0], [~1], [0], [0.0, 1.0 + column])
+    terms = TreeTerms(builder.build(), np.zeros(1))
+    expected = sum((X[:, c] > b + 0.5) * (1.0 + c) for c in range(width) for b in range(0, 200, 7))
+    for n in (1, 8, 15, 16, 33, 100):
+        np.testing.assert_array_equal(terms.scores(X[:n])[:, 0], expected[:n])
+        inexact = X[:n] + (1e-12 if dtype == np.float64 else 0)
+        np.testing.assert_array_equal(terms.scores(inexact)[:, 0], expected[:n])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.uint8])
+def test_other_dtypes(dtype: type) -> None:
+    rng = np.random.default_rng(3)
+    terms = random_terms(rng, categories=True)
+    X = np.abs(random_rows(rng, 90, terms.n_features, nan=False)).astype(dtype)
+    expected = reference_scores(terms, X.astype(np.float64))
+    for layout in (np.ascontiguousarray, np.asfortranarray, lambda rows: np.repeat(rows, 2, axis=1)[:, ::2]):
+        np.testing.assert_array_equal(terms.scores(layout(X)), expected)
+
+
+def test_float64_rows_between_two_float32_numbers() -> None:
+    rng = np.random.default_rng(4)
+    builder = TreesBuilder(1)
+    thresholds = rng.normal(size=50)
+    for threshold in thresholds:
+        builder.add([0], [threshold], [~0], [~1], [0], [0.0, 1.0])
+    near = np.concatenate([thresholds, np.nextafter(thresholds, 9), np.nextafter(thresholds, -9)])[:, None]
+    for X in (near, near.astype(np.float32)):
+        exact = (thresholds < X).sum(axis=1, keepdims=True).astype(np.float64)
+        np.testing.assert_array_equal(TreeTerms(builder.build(), np.zeros(1)).scores(X), exact)
+    rounded = (near.astype(np.float32) > thresholds).sum(axis=1, keepdims=True).astype(np.float64)
+    np.testing.assert_array_equal(TreeTerms(builder.build(), np.zeros(1), f32_rows=True).scores(near), rounded)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
+def test_values_that_count_as_missing(layout) -> None:
+    rng = np.random.default_rng(5)
+    zero = (np.arange(40) % 3 == 0).astype(np.uint8)
+    X = random_rows(rng, 70, 40)
+    X[rng.random(X.shape) < 0.3] = 0.0
+    X[rng.random(X.shape) < 0.05] = 1e-36
+    for options, missing in (
+        ({"zero_is_missing": zero}, (np.abs(X) <= 1e-35) & (zero == 1)),
+        ({"missing": 1.0}, X == 1.0),
+    ):
+        terms = random_terms(rng, **options)
+        seen = np.where(missing, np.nan, X)
+        np.testing.assert_array_equal(terms.scores(layout(X)), reference_scores(terms, seen))
+        np.testing.assert_array_equal(terms.scores(layout(X[:3])), reference_scores(terms, seen[:3]))
+
+
+def test_absent_values_of_sparse_rows_may_be_missing() -> None:
+    rng = np.random.default_rng(6)
+    terms = random_terms(rng, absent_is_missing=True)
+    X = random_rows(rng, 70, terms.n_features, nan=False)
+    X[rng.random(X.shape) < 0.5] = 0.0
+    expected = reference_scores(terms, np.where(X == 0, np.nan, X))
+    np.testing.assert_array_equal(terms.scores(sparse.csr_array(X)), expected)
+    np.testing.assert_array_equal(terms.scores(sparse.csr_array(X[:2])), expected[:2])
+
+
+def test_a_plan_without_stages_has_nothing_to_trace() -> None:
+    from types import SimpleNamespace
+
+    from wald.models import Decision
+
+    rng = np.random.default_rng(11)
+    terms = random_terms(rng)
+    model = SimpleNamespace(decision=Decision("sign", 2), tie_margin=0.0, working_precision=lambda dtype: 0.0)
+    none = np.zeros(0, dtype=np.int64)
+    cascade = terms.pack(none).cascade(model, none, (), np.zeros(0), np.zeros(0))
+    assert cascade.trace(random_rows(rng, 9, terms.n_features), 1).scores.shape == (9, 0)
+
+
+def arguments(rng: np.random.Generator) -> dict:
+    trees = random_terms(rng, n_trees=3, leaves=9, categories=True).trees
+    return {name: np.array(array) for name, array in trees.arrays()}
+
+
+def _pack(arrays: dict) -> None:
+    from wald.models import Trees
+
+    TreeTerms(Trees(40, **arrays), np.zeros(1)).scores(np.zeros((1, 40)))
+
+
+HOSTILE = {
+    "a cycle": ("left", 0, 0, "out of range"),
+    "a child beyond the tree": ("right", 0, 99, "out of range"),
+    "a leaf beyond the tree": ("left", 0, -99, "out of range"),
+    "the smallest number": ("left", 0, -(2**31), "out of range"),
+    "a feature beyond the columns": ("feature", 0, 40, "feature is out of range"),
+    "a negative feature": ("feature", 0, -1, "feature is out of range"),
+    "a set that is not there": ("categories", 0, 10_000, "categories are out of range"),
+    "nodes that end early": ("first_node", -1, 0, "must ascend"),
+    "leaves that end early": ("first_leaf", -1, 0, "must ascend"),
+    "no such structure": ("structure", 0, 9, "structure is out of range"),
+    "no such output": ("output", 0, 9, "an output is out of range"),
+    "a leaf that is not finite": ("leaves", 0, np.inf, "leaves must be finite"),
+    "bits beyond the array": ("first_bit_word", 0, 2**40, "outside the bits"),
+    "categories without end": ("n_categories", 0, 2**31 - 1, "outside the bits"),
+}
+
+
+@pytest.mark.parametrize(("name", "place", "value", "words"), HOSTILE.values(), ids=HOSTILE)
+def test_hostile_arrays_are_refused(name: str, place: int, value: float, words: str) -> None:
+    arrays = arguments(np.random.default_rng(7))
+    _pack(arrays)
+    arrays[name][place] = value
+    with pytest.raises(ValueError, match=words):
+        _pack(arrays)
+
+
+def test_a_nan_threshold_is_refused() -> None:
+    arrays = arguments(np.random.default_rng(8))
+    arrays["threshold"][np.flatnonzero(arrays["categories"] < 0)[0]] = np.nan
+    with pytest.raises(ValueError, match="threshold is NaN"):
+        _pack(arrays)
+
+
+def test_arrays_of_other_lengths_are_refused() -> None:
+    for name in arguments(np.random.default_rng(9)):
+        arrays = arguments(np.random.default_rng(9))
+        arrays[name] = arrays[name][:-1]
+        if name != "bits" or len(arrays[name]) == 0:
+            with pytest.raises(ValueError, match=r"must|need|outside|one leaf more"):
+                _pack(arrays)
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [([1, ~0], [1, ~1]), ([1, ~0], [~1, ~1]), ([0], [~0]), ([~0, 1], [~1, ~2]), ([5], [~0])],
+    ids=["a shared child", "a shared leaf", "a root below itself", "a node below itself", "out of range"],
+)
+def test_a_builder_refuses_what_is_no_tree(left: list[int], right: list[int]) -> None:
+    n = len(left)
+    with pytest.raises(ValueError, match="nodes of a tree"):
+        TreesBuilder(2).add([0] * n, [0.0] * n, left, right, [0] * n, [0.0] * (n + 1))
+
+
+def test_nodes_may_come_in_any_order() -> None:
+    rng = np.random.default_rng(10)
+    left, right = random_structure(rng, 40)
+    n = len(left)
+    shuffled = np.concatenate([[0], 1 + rng.permutation(n - 1)])
+    feature, threshold, leaves = rng.integers(0, 5, n), rng.normal(size=n), rng.normal(size=40)
+    X = rng.normal(size=(80, 5))
+    found = []
+    for order in (np.arange(n), shuffled):
+        place = np.argsort(order)
+
+        def moved(child: np.ndarray, place: np.ndarray = place, order: np.ndarray = order) -> np.ndarray:
+            return np.where(child >= 0, place[np.maximum(child, 0)], child)[order]
+
+        builder = TreesBuilder(5)
+        builder.add(feature[order], threshold[order], moved(left), moved(right), np.zeros(n), leaves)
+        found.append(TreeTerms(builder.build(), np.zeros(1)).scores(X))
+    np.testing.assert_array_equal(*found)
