@@ -17,10 +17,10 @@ from sklearn.decomposition import PCA
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import SVC
-from sklearn.tree import DecisionTreeClassifier
 
 import wald
 
@@ -177,7 +177,7 @@ def test_unknown_types_in_skops_are_refused_by_name(files: Path, tmp_path: Path,
 def model_that(kind: str, digits: Any, folder: Path) -> Path:
     X, y = digits.X_train, digits.y_train
     model: Any = {
-        "is a tree": lambda: DecisionTreeClassifier().fit(X, y),
+        "is its neighbours": lambda: KNeighborsClassifier().fit(X, y),
         "is no classifier": lambda: {"not": "a model"},
         "is not fitted": SVC,
         "clusters": lambda: KMeans(2, n_init=1).fit(X),
@@ -194,7 +194,7 @@ def model_that(kind: str, digits: Any, folder: Path) -> Path:
 @pytest.mark.parametrize(
     ("kind", "words"),
     [
-        ("is a tree", "DecisionTreeClassifier is not yet supported"),
+        ("is its neighbours", "KNeighborsClassifier is not"),
         ("is no classifier", "an object of type dict, which is no classifier"),
         ("is not fitted", "not fitted"),
         ("clusters", "KMeans is not supported"),

@@ -17,6 +17,7 @@ from sklearn.svm import SVC
 
 import wald
 from wald.commands.rows import delimited
+from wald.commands.rows import parquet as parquet_rows
 
 
 def expected(files: Path, name: str = "svc", **words: Any) -> Any:
@@ -76,6 +77,19 @@ def test_parquet_without_polars(files: Path, tmp_path: Path, monkeypatch: pytest
         "label": labels.tolist(),
         "cost": costs.tolist(),
     }
+
+
+def test_parquet_that_announces_rows_that_it_does_not_hold(
+    files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("pyarrow")
+    polars = pytest.importorskip("polars")
+    rows = np.load(files / "test.npy")
+    polars.DataFrame({f"p{i}": column for i, column in enumerate(rows.T)}).write_parquet(tmp_path / "rows.parquet")
+    monkeypatch.setattr(parquet_rows._Arrow, "batches", lambda *_: iter(()))
+    message = refusal("predict", files / "svc.wald", tmp_path / "rows.parquet", "-o", tmp_path / "labels.csv")
+    assert f"is damaged: it announces {len(rows)} rows, and holds 0." in message
+    assert not (tmp_path / "labels.csv").exists()
 
 
 def test_csv_by_name_in_parts(files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

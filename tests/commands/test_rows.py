@@ -307,7 +307,7 @@ def test_parquet_mistakes(tmp_path: Path) -> None:
     polars = pytest.importorskip("polars")
     path = tmp_path / "rows.parquet"
     polars.DataFrame({"a": [1.0], "b": ["x"], "c": [1.0]}).write_parquet(path)
-    assert "no numbers in 'b' (the first: String)" in refusal(path)
+    assert "no numbers in 'b' (the first: " in refusal(path)
     polars.DataFrame({"a": [1.0, 2.0], "b": [1, None], "c": [1.0, 1.0]}).write_parquet(path)
     assert "row 1 (from 0), column 'b': no number (NaN)" in refusal(path)
     polars.DataFrame({"a": [1.0], "b": [1]}).write_parquet(path)

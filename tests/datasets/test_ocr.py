@@ -67,6 +67,7 @@ def changed(i, column, value):
         (changed(4, 1, "\N{LATIN SMALL LETTER E WITH ACUTE}"), "line 5: letters must be a to z"),
         (changed(1, 2, "x"), "next_id and fold must be integers"),
         (changed(1, 5, "1.5"), "next_id and fold must be integers"),
+        (changed(1, 2, "9" * 30), "next_id and fold must be integers"),
         (changed(1, 5, "10"), "line 2: fold must lie between 0 and 9"),
         (changed(1, 2, "3"), "3 words. Got 2"),
         (changed(5, 2, "7"), "3 words"),
@@ -76,7 +77,7 @@ def changed(i, column, value):
         (gzip.compress("\n".join(lines()).encode(), mtime=0)[:-9], "no readable gzip"),
         (gzip.compress(b"0" * 70_000_000, mtime=0), "unpacks to more"),
     ],
-    ids=range(16),
+    ids=range(17),
 )
 def test_files_that_are_not_as_published(published, text, message):
     cache = published(text)

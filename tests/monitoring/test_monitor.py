@@ -1,0 +1,197 @@
+"""Monitors: alarms of simulated streams, states, merging, and what is refused."""
+
+from __future__ import annotations
+
+import math
+import pickle
+import threading
+import warnings
+
+import numpy as np
+import pytest
+
+from wald.monitoring import DriftWarning, Monitor
+
+SHARES = np.array([0.9, 0.05, 0.02, 0.015, 0.01, 0.005])
+COSTS = [2, 4, 8, 16, 32, 200]
+RISK = 0.01
+
+
+def monitor(k: int = 0, n_reference: int = 3000, **given: object) -> Monitor:
+    reference = np.random.default_rng([1, k]).multinomial(n_reference, SHARES)
+    return Monitor(RISK, COSTS, reference, **{"audit_rate": 0.05, "seed": k} | given)
+
+
+def serve(watch: Monitor, rng: np.random.Generator, n: int, rate: float, shares: np.ndarray = SHARES) -> None:
+    audits = rng.binomial(n, watch.audit_rate)
+    watch.record(rng.multinomial(n, shares), audits, rng.binomial(audits, rate))
+
+
+def false_alarms(n_streams: int, n_rows: int, chunk: int) -> int:
+    alarms = 0
+    for k in range(n_streams):
+        watch, rng = monitor(k), np.random.default_rng([2, k])
+        for _ in range(n_rows // chunk):
+            serve(watch, rng, chunk, RISK)  # the largest rate that is promised
+        alarms += watch.state != "holding"
+    return alarms
+
+
+@pytest.mark.filterwarnings("ignore::wald.monitoring.DriftWarning")
+def test_false_alarms_are_rare() -> None:
+    assert false_alarms(150, 100_000, 2000) <= 0.05 * 150
+
+
+@pytest.mark.long
+@pytest.mark.filterwarnings("ignore::wald.monitoring.DriftWarning")
+def test_false_alarms_are_rare_in_streams_of_a_million_rows() -> None:
+    assert false_alarms(200, 1_000_000, 1000) <= 0.05 * 200
+
+
+@pytest.mark.filterwarnings("ignore:The promise is broken:wald.monitoring.DriftWarning")
+@pytest.mark.parametrize("risk", [0.1, 0.01, 0.001])
+def test_twice_the_risk_is_found_in_time(risk: float) -> None:
+    """Within 1.5 times the audits that a test of just these two rates needs on average (Wald)."""
+    divergence = 2 * risk * math.log(2) + (1 - 2 * risk) * math.log((1 - 2 * risk) / (1 - risk))
+    theory = math.log(1 / 0.02) / divergence
+    step, needed = max(1, int(theory / 100)), []
+    for k in range(60):
+        watch, rng = Monitor(risk, [1, 2], [0, 0], audit_rate=1.0, seed=k), np.random.default_rng([3, k])
+        while watch.state == "holding":
+            watch.record([step, 0], step, rng.binomial(step, 2 * risk))
+        needed.append(watch.n_audits)
+    assert np.median(needed) <= 1.5 * theory
+
+
+@pytest.mark.filterwarnings("ignore:Served rows are not like:wald.monitoring.DriftWarning")
+@pytest.mark.parametrize("before", [0, 1_000_000])
+def test_a_shift_of_the_inputs_is_found_within_2000_rows(before: int) -> None:
+    hard, found = np.array([0.7, 0.13, 0.07, 0.05, 0.03, 0.02]), []
+    for k in range(20):
+        watch, rng = monitor(k), np.random.default_rng([4, k])
+        for _ in range(before // 10_000):
+            serve(watch, rng, 10_000, 0.0)
+        assert watch.state == "holding"
+        for n in range(100, 4000, 100):
+            serve(watch, rng, 100, 0.0, hard)
+            if watch.state == "doubtful":
+                found.append(n)
+                break
+    assert len(found) == 20
+    assert np.median(found) <= 2000
+
+
+@pytest.mark.filterwarnings("ignore:The promise is broken:wald.monitoring.DriftWarning")
+def test_a_drift_after_many_good_rows_is_found() -> None:
+    watch, rng = monitor(audit_rate=1.0), np.random.default_rng(5)
+    for _ in range(100):
+        serve(watch, rng, 10_000, 0.002)
+    assert watch.state == "holding"
+    for _ in range(59):
+        serve(watch, rng, 100, 0.1)
+    assert watch.state == "broken"
+
+
+def test_risk_0_breaks_at_the_first_disagreement() -> None:
+    watch = Monitor(0.0, [1, 2], [90, 10], audit_rate=1.0)
+    watch.record([90, 10], 100, 0)
+    assert watch.state == "holding"
+    with pytest.warns(DriftWarning, match="1 of 200 audited"):
+        watch.record([90, 10], 100, 1)
+    assert watch.state == "broken"
+
+
+def test_without_a_promise_nothing_breaks() -> None:
+    watch = Monitor(None, [1, 2], [90, 10], audit_rate=1.0)
+    watch.record([90, 10], 100, 50)
+    assert watch.state == "holding"
+    assert watch.disagreement[0] > 0.2
+
+
+def test_listeners_hear_of_every_change_and_reset_forgets() -> None:
+    watch, heard = monitor(), []
+    watch.subscribe(lambda m: heard.append((m.state, m.n_rows)))
+    with pytest.warns(DriftWarning):
+        watch.record([0, 0, 0, 0, 0, 2000])
+    with pytest.warns(DriftWarning):
+        watch.record([100, 0, 0, 0, 0, 0], 100, 100)
+    assert [state for state, _ in heard] == ["doubtful", "broken"]
+    watch.reset()
+    assert (watch.state, watch.n_rows, watch.n_audits, watch.stage_counts.sum()) == ("holding", 0, 0, 0)
+    with pytest.raises(TypeError, match="listener must be callable"):
+        watch.subscribe("me")
+
+
+def test_merged_counts_are_those_of_one_stream() -> None:
+    rng = np.random.default_rng(0)
+    parts, whole = [monitor(audit_rate=0.5) for _ in range(4)], monitor(audit_rate=0.5)
+    for part in parts:
+        counts = rng.multinomial(500, SHARES)
+        part.record(counts, 200, 1)
+        whole.record(counts, 200, 1)
+    total = parts[0]
+    for part in parts[1:]:
+        assert total.merge(part) is total
+    assert total.as_dict() == whole.as_dict()
+    assert total.log_shift == whole.log_shift
+
+
+def test_monitors_of_other_models_are_not_merged() -> None:
+    watch = monitor()
+    for other in (monitor(1), monitor(fingerprint="another"), Monitor(0.02, COSTS, watch.reference, audit_rate=0.05)):
+        with pytest.raises(ValueError, match="watch different models or plans"):
+            watch.merge(other)
+    with pytest.raises(ValueError, match="cannot be merged with itself"):
+        watch.merge(watch)
+    with pytest.raises(TypeError, match=r"merge takes a Monitor\. Got dict"):
+        watch.merge({})
+
+
+def test_copies_go_on_counting() -> None:
+    watch = monitor()
+    watch.record([900, 50, 20, 15, 10, 5], 50, 1)
+    copy = pickle.loads(pickle.dumps(watch))
+    assert copy.as_dict() == watch.as_dict()
+    copy.record([90, 5, 2, 1, 1, 1])
+    assert (copy.n_rows, watch.n_rows) == (1100, 1000)
+    again = monitor()
+    again.restore([900, 50, 20, 15, 10, 5], 50, 1, "doubtful")
+    assert again.as_dict() == watch.as_dict() | {"state": "doubtful"}
+
+
+def test_no_count_is_lost_between_threads() -> None:
+    watch = monitor(audit_rate=0.3)
+
+    def work() -> None:
+        for _ in range(2000):
+            if watch.record_one(0):
+                watch.record_audit(False)
+            watch.record([1, 0, 0, 0, 0, 0])
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DriftWarning)
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert watch.n_rows == watch.stage_counts[0] == 16_000
+    assert abs(watch.n_audits - 2400) < 250
+
+
+@pytest.mark.parametrize(
+    "counts", [([1, 2], 0, 0), ([1, 0, 0, 0, 0, -1], 0, 0), ([1] * 6, 7, 0), ([1] * 6, 2, 3), ([1] * 6, -1, -1)]
+)
+def test_counts_that_do_not_fit_are_refused(counts: tuple[list[int], int, int]) -> None:
+    watch = monitor()
+    with pytest.raises(ValueError, match="A monitor of this plan has 6 counts of rows by stage"):
+        watch.record(*counts)
+    with pytest.raises(ValueError, match="A monitor of this plan has 6 counts"):
+        watch.restore(*counts, "holding")
+    assert watch.n_rows == 0
+
+
+def test_printed_it_says_what_was_seen() -> None:
+    watch = monitor()
+    watch.record([900, 50, 20, 15, 10, 5], 50, 1)
+    assert repr(watch).startswith("<Monitor: holding; 1000 rows, 50 audited, 1 disagree (rate 0")
