@@ -1,0 +1,1 @@
+"""Fuzzers for every reader of bytes that come from outside; see README.md."""
