@@ -19,7 +19,10 @@ import numpy as np
 
 from .timing import Task
 
-PACKAGES = ("numpy", "scipy", "scikit-learn", "scikit-learn-intelex", "pandas", "polars")
+PACKAGES = (
+    *("numpy", "scipy", "scikit-learn", "scikit-learn-intelex", "pandas", "polars"),
+    *("lightgbm", "xgboost-cpu", "catboost", "lleaves", "onnxruntime"),
+)
 GEMM_ROWS, READ_BYTES, FMA_ROUNDS = 2048, 256 << 20, 10_000_000
 
 

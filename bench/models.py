@@ -131,10 +131,10 @@ def linear(digit: int | None, other: int | None) -> Linear:
     return Linear(name, model, data.X[left], data.X_test[test])
 
 
-def wrap(model: Any, X: Any, *, n_jobs: int = 2, cost: str = "time") -> EarlyExitClassifier:
+def wrap(model: Any, X: Any, *, n_jobs: int = 2, cost: str = "time", risk: float = RISK) -> EarlyExitClassifier:
     """Wrap a model and fit with the parameters of all settings."""
     fast = EarlyExitClassifier(
-        FrozenEstimator(model), risk=RISK, confidence=0.95, cost=cost, n_jobs=n_jobs, random_state=0
+        FrozenEstimator(model), risk=risk, confidence=0.95, cost=cost, n_jobs=n_jobs, random_state=0
     )
     return fast.fit(X)
 

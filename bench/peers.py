@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import importlib
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -42,6 +44,29 @@ def plain_product(svc: SVC) -> Callable[[NDArray[Any]], NDArray[np.bool_]]:
         return labels
 
     return predict
+
+
+def optional(module: str) -> Any:
+    """Import a peer that may be missing; None, with a note, if it is."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        print(f"{module} is left out: {error}", file=sys.stderr)
+        return None
+
+
+def onedal(booster: Any, X: NDArray[Any], threads: tuple[int, ...]) -> dict[str, Task]:
+    """Make tasks of oneDAL, which evaluates boosters of other libraries; none where it is not installed."""
+    daal4py, convert = optional("daal4py"), optional("daal4py.mb")
+    if daal4py is None or convert is None:
+        return {}
+    converted = convert.convert_model(booster)
+
+    def predict(n: int) -> object:
+        daal4py.daalinit(n)  # a microsecond; oneDAL's threads are not those of OpenMP
+        return converted.predict(X)
+
+    return {f"oneDAL, {n} thread(s)": Task(lambda n=n: predict(n), n) for n in threads}  # type: ignore[misc]
 
 
 def with_threads(model: Any, threads: int) -> Any:

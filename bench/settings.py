@@ -17,6 +17,10 @@ SETTINGS = (
     "parser",
     "chain",
     "budget",
+    "trees-wide",
+    "trees-flights",
+    "trees-calls",
+    "trees-classes",
 )
 #: The environment variable that makes a run train, fit and test on other rows.
 OTHER_SPLIT = "WALD_BENCH_OTHER_SPLIT"
