@@ -18,12 +18,22 @@ Names link to the files that hold them. What is not listed may change without no
 
 #: Heading, module and names; an empty text stands for all names of the module.
 SECTIONS = (
-    ("Early exit", "wald", "EarlyExitClassifier Certificate CostModel save load"),
+    (
+        "Early exit",
+        "wald",
+        "EarlyExitClassifier TreeClassifier Certificate CostModel Margin calibrate_margin read_model save load report",
+    ),
+    ("In production", "wald.monitoring", "Monitor DriftWarning"),
+    ("A web service", "wald.serving", "create_app Service"),
+    ("Clusters", "wald.dask", "predict"),
+    ("Clusters, with Ray", "wald.ray", "predict"),
+    ("Clusters, with Spark", "wald.spark", "predict"),
+    ("Many files", "wald.jobs", "run Options Report JobError"),
     (
         "Stopping rules, for `rule=`",
         "wald.stopping",
         "Ladder Lossless Budget ConstantBoundary CurvedBoundary OptimalBoundary Qwyc ErrorSpending LikelihoodRatio "
-        "Margin",
+        "Margin VoteBoundary",
     ),
     ("Rules of your own", "wald.stopping", "Rule Walk Moments Boundary StageScores check_rule check_stopping_rule"),
     (

@@ -1,0 +1,38 @@
+"""
+Easy rows leave early
+=====================
+
+A kernel machine adds one term per support vector. The estimate of the final score walks from stage to stage; a row
+leaves when it is further from the decision than the boundary.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.datasets import load_digits
+from sklearn.frozen import FrozenEstimator
+from sklearn.svm import SVC
+
+from wald import EarlyExitClassifier
+from wald.displays import StoppingPathDisplay
+
+# %%
+# A model that tells eights from the other digits, and rows that it was not trained on.
+
+X, y = load_digits(return_X_y=True)
+kind = np.where(y == 8, "eight", "other")
+svc = SVC(gamma=0.001, C=10).fit(X[:600], kind[:600])
+
+fast = EarlyExitClassifier(FrozenEstimator(svc), risk=0.02, cost="units", random_state=0).fit(X[600:1500])
+print(fast.certificate_)
+
+# %%
+# Walks of rows that were cheap, typical and expensive, and the boundary between them.
+
+display = StoppingPathDisplay.from_estimator(fast, X[1500:], name="eight or not")
+plt.show()
+
+# %%
+# What rows cost, in support vectors.
+
+labels, cost = fast.predict(X[1500:], return_cost=True)
+print(f"mean {cost.mean():.0f}, median {sorted(cost)[len(cost) // 2]:.0f}, of {fast.plan_.full_cost:.0f}")
