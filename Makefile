@@ -21,10 +21,12 @@ SOURCES := CMakeLists.txt pyproject.toml $(shell find cpp src -name __pycache__ 
 EXTRAS_demo  := cli,plot
 EXTRAS_test  := test
 EXTRAS_dev   := test,dev
+EXTRAS_docs  := test,dev,docs
 EXTRAS_bench := bench
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long check lint format types stub reference docs isa levels sanitize bench wheel clean
+.PHONY: help demo test test-long check lint format types stub reference examples docs isa levels sanitize
+.PHONY: sanitize-threads check-deep bench wheels clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -38,7 +40,7 @@ test: $(VENV)/.installed-test ## the fast tests; ARGS="-k mnist" narrows them
 test-long: $(VENV)/.installed-test ## the slow statistical tests as well
 	$(PYTEST) -m "long or not long" $(ARGS)
 
-check: lint types isa docs test-full levels ## everything that continuous integration runs
+check: lint types isa examples docs test-full levels ## everything that continuous integration runs
 
 CPP = $(shell find cpp -name '*.?pp' -o -name '*.inl')
 lint: $(VENV)/.installed-dev
@@ -64,16 +66,23 @@ stub: $(VENV)/.installed-dev ## write the stub of the extension from its binding
 reference: $(VENV)/.installed-dev ## write the list of public names, docs/reference.md
 	$(BIN)/python tools/reference.py
 
-docs: $(VENV)/.installed-dev
+examples: $(VENV)/.installed-docs
 	$(BIN)/python -m pytest -q -c pyproject.toml --rootdir . --doctest-modules --pyargs wald
 	$(BIN)/python -m pytest -q tests/test_docs.py
 
+# A warning ends the build; no network is needed. The gallery runs, and links, questions and search are tested.
+docs: $(VENV)/.installed-docs ## the documentation site, in build/site
+	rm -rf docs/api docs/examples build/site
+	MPLBACKEND=agg OPENBLAS_NUM_THREADS=1 $(BIN)/python -m sphinx -E -q -W --keep-going -d build/doctrees docs build/site
+	WALD_SITE=build/site $(BIN)/python -m pytest -q tests/test_site.py
+
 .PHONY: test-full
 test-full: $(VENV)/.installed-dev
-	$(PYTEST) --ignore tests/test_docs.py
+	$(PYTEST) --ignore tests/test_docs.py --ignore tests/test_site.py
 
 # The tests of the engine at every SIMD level of this machine. Validation and messages do not depend on the level.
-LEVELS := tests/engine tests/online tests/structured $(addprefix tests/early_exit/test_, \
+LEVELS := tests/engine tests/online tests/structured tests/trees/test_tree_engine.py \
+  tests/trees/test_sklearn_trees.py $(addprefix tests/early_exit/test_, \
   containers.py ladders.py own_labels.py promises.py rules.py)
 levels: $(VENV)/.installed-dev
 	@levels=$$($(BIN)/python -c 'from wald import _core; print(*_core.simd_levels())') && [ -n "$$levels" ] && \
@@ -83,21 +92,42 @@ levels: $(VENV)/.installed-dev
 	done
 
 # The engine's tests under the address and undefined-behaviour sanitizers (GCC, Linux).
+LIBRARY = $$($${CXX:-g++} -print-file-name=$(1))
+UNDER_ASAN = PYTHONPATH=build/sanitize/site PYTHONMALLOC=malloc \
+  ASAN_OPTIONS=detect_leaks=0:max_allocation_size_mb=2048:allocator_may_return_null=1 \
+  LD_PRELOAD="$(call LIBRARY,libasan.so) $(call LIBRARY,libstdc++.so.6)"
 sanitize: $(VENV)/.installed-test ## the engine's tests under sanitizers
 	$(PIP) install --no-build-isolation --no-deps --upgrade --target build/sanitize/site \
 	  -C build-dir=build/sanitize -C cmake.define.WALD_SANITIZE=address,undefined .
-	PYTHONPATH=build/sanitize/site PYTHONMALLOC=malloc ASAN_OPTIONS=detect_leaks=0 \
-	  LD_PRELOAD="$$($${CXX:-g++} -print-file-name=libasan.so) $$($${CXX:-g++} -print-file-name=libstdc++.so.6)" \
+	$(UNDER_ASAN) \
 	  $(BIN)/python -m pytest -q -p no:cacheprovider $(wildcard tests/engine tests/online tests/structured tests/persistence/test_estimators.py) $(ARGS)
+
+# Threads under the thread sanitizer. It sees the engine alone, and allows no threads in a child of a process that has some.
+sanitize-threads: $(VENV)/.installed-test ## the engine's threads under the thread sanitizer
+	$(PIP) install --no-build-isolation --no-deps --upgrade --target build/sanitize-threads/site \
+	  -C build-dir=build/sanitize-threads -C cmake.define.WALD_SANITIZE=thread .
+	PYTHONPATH=build/sanitize-threads/site TSAN_OPTIONS="exitcode=66 ignore_noninstrumented_modules=1" \
+	  LD_PRELOAD="$(call LIBRARY,libtsan.so) $(call LIBRARY,libstdc++.so.6)" \
+	  $(BIN)/python -m pytest -q -s -p no:cacheprovider -k "not fork" tests/engine/test_concurrency.py tests/hardening/test_many_threads.py $(ARGS)
+
+# Hours: fuzzers for SECONDS each, also under the sanitizers, and the long hardening tests.
+SECONDS := 600
+check-deep: $(VENV)/.installed-dev ## fuzzers (SECONDS=600 each), sanitizers, long hardening tests
+	$(PIP) install atheris || echo "atheris is not to be had here: the fuzzers run a loop of mutations"
+	$(BIN)/python fuzz/run.py --seconds $(SECONDS)
+	$(PYTEST) -m "long or not long" tests/hardening
+	$(MAKE) sanitize
+	$(UNDER_ASAN) WALD_FUZZ_SLOWER=5 $(BIN)/python fuzz/run.py --seconds $(SECONDS)
+	$(MAKE) sanitize-threads
 
 bench: $(VENV)/.installed-bench ## speed compared with the peers in one run (ARGS="frames --write": one setting, results kept)
 	$(BIN)/python -m bench $(ARGS)
 
-wheel: $(VENV)/.installed-dev ## sdist and wheel in dist/
-	$(BIN)/python -m build --no-isolation --outdir dist .
+wheels: ## sdist and wheels in dist/: built, audited, and tried in new environments (ARGS="python3.12 ...")
+	$(PYTHON) tools/wheels.py $(ARGS)
 
 clean: ## remove everything that make made
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist docs/api docs/examples .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The package is installed, not linked, so that tests see what users get; build/ keeps unchanged objects.

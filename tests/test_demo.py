@@ -84,7 +84,7 @@ def test_the_demo_prints_a_table_and_certificates(shown: tuple[Any, Path]) -> No
     assert "least time" in words
     assert "fewest pixels" in words
     assert words.count("99.") + words.count("100 %") >= 3
-    assert words.count("with 95 % confidence") + words.count("evaluates everything:") == 3
+    assert words.count("with 95 % confidence") + words.count("evaluates everything:") == 4
     assert "600 train the models, 400 plan, 797 certify" in words
     assert "797 certificate rows; the data set is too small for rows held out" in words
     assert "1 thread" in words

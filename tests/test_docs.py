@@ -5,8 +5,10 @@ from __future__ import annotations
 import importlib
 import re
 import runpy
+import sys
 from copy import copy
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -17,7 +19,8 @@ LINK = re.compile(r"\]\((?!https?:|#)([^)#]+)[^)]*\)")
 #: A file or a folder in backticks; the folders above it may be left out.
 PATH = re.compile(r"`([\w./-]+/[\w./-]*|[\w.-]+\.(?:py|pyi|hpp|cpp|inl|c|sh|md|toml|json))`")
 ELSEWHERE = {"mnist/"}  # a folder of the user's data
-BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+#: A block of code; the line before it may name the packages that it needs.
+BLOCK = re.compile(r"(?:^<!-- needs ([\w ]+) -->\n)?^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PAGES = [
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",
@@ -43,15 +46,18 @@ def test_code_blocks_run(page, tmp_path, monkeypatch):
     for module in (families, terms):
         monkeypatch.setattr(module, "_FAMILIES", copy(module._FAMILIES))
     text = page.read_text("utf-8")
-    names: dict[str, object] = {"__name__": "__main__"}
+    script = ModuleType("__main__")  # so that what it defines can be pickled
+    monkeypatch.setitem(sys.modules, "__main__", script)
     for block in BLOCK.finditer(text):
-        line = text.count("\n", 0, block.start(1))
-        exec(compile("\n" * line + block[1], str(page), "exec", dont_inherit=True), names)
+        for package in (block[1] or "").split():
+            pytest.importorskip(package)  # such blocks are the last of their page
+        line = text.count("\n", 0, block.start(2))
+        exec(compile("\n" * line + block[2], str(page), "exec", dont_inherit=True), script.__dict__)
 
 
 def test_the_family_that_is_shown_is_the_one_that_is_tested():
     shown = BLOCK.search((ROOT / "CONTRIBUTING.md").read_text("utf-8"))
-    assert shown[1] == (ROOT / "tests" / "models" / "quadratic.py").read_text("utf-8")
+    assert shown[2] == (ROOT / "tests" / "models" / "quadratic.py").read_text("utf-8")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)

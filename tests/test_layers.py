@@ -18,18 +18,41 @@ KNOWS = {
     "models": {"engine", "utils", "persistence"},  # `check_terms` writes terms to a file and reads them back
     "stopping": {"utils"},
     "plan": {"models", "stopping", "utils"},
-    "early_exit": {"engine", "models", "plan", "stopping", "utils"},
+    "monitoring": {"utils"},
+    "early_exit": {"engine", "models", "monitoring", "plan", "stopping", "utils"},
     "online": {"engine", "stopping", "utils"},
     "structured": {"engine", "persistence", "stopping", "utils"},  # spaCy's pipelines are saved with their parser
-    "persistence": {"early_exit", "engine", "models", "online", "plan", "stopping", "structured", "utils"},
+    "persistence": {
+        "early_exit",
+        "engine",
+        "models",
+        "monitoring",
+        "online",
+        "plan",
+        "stopping",
+        "structured",
+        "utils",
+    },
+    "serving": {"early_exit", "models", "persistence"},
     "datasets": {"structured", "utils"},
     "displays": {"early_exit", "engine", "models", "persistence", "plan", "stopping", "structured", "utils"},
     "papers": {"datasets", "displays", "early_exit", "models", "online", "stopping", "structured", "utils"},
-    "commands": {"demo", "early_exit", "engine", "models", "papers", "persistence", "plan", "stopping", "utils"},
+    "clusters": {"early_exit", "persistence", "stopping"},
+    "jobs": {"early_exit", "engine", "utils"},
+    "reporting": {"commands", "displays", "early_exit", "engine", "models", "persistence", "stopping", "utils"},
+    "commands": {
+        *("demo", "early_exit", "engine", "jobs", "models", "papers", "persistence", "plan"),
+        *("reporting", "serving", "stopping", "utils"),
+    },
     "demo": {"commands", "datasets", "displays", "early_exit", "models", "utils"},
 }
-#: Parts of these folders that may be imported: plans use the interface of terms, and `check_terms` writes files.
-KNOWS_OF = {("plan", "models"): {"terms", "units"}, ("models", "persistence"): {"arrays", "header"}}
+#: Parts of these folders that may be imported: plans use the interface of terms, `check_terms` writes files, and a
+#: report has the facts of ``wald inspect`` and the times of ``wald bench``.
+KNOWS_OF = {
+    ("plan", "models"): {"terms", "units"},
+    ("models", "persistence"): {"arrays", "header"},
+    ("reporting", "commands"): {"alternating", "facts", "promises"},
+}
 
 
 def imported(file: Path) -> Iterator[list[str]]:
