@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from commands.running import done, refusal, said
 
+import wald
+
 pytest.importorskip("pyarrow")
 from pyarrow.parquet import read_table, write_table
 
@@ -34,6 +36,18 @@ def test_the_labels_are_those_of_one_file(files, data, tmp_path):
         assert many["parts"] == 3
     again = done("predict", files / "svc.wald", data, "-o", f"{tmp_path}/out0/")
     assert "3 of them done before" in again.stderr
+
+
+def test_a_watched_model_says_what_its_monitor_saw(files, digits, data, tmp_path):
+    wald.save(wald.load(files / "svc.wald").watched(0.5), tmp_path / "watched.wald")
+    model = tmp_path / "watched.wald"
+    for told in (
+        said("predict", model, data, "-o", f"{tmp_path}/out/"),
+        said("predict", model, files / "test.npy", "-o", tmp_path / "one.npy"),
+    ):
+        assert told["monitor"]["rows"] == told["n_rows"] == len(digits.X_test)
+        assert told["monitor"]["audits"] > 0
+    assert "Monitor: holding" in done("predict", model, data, "-o", f"{tmp_path}/out2/").stderr
 
 
 def test_csv_and_npy_files(files, digits, tmp_path):

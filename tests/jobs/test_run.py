@@ -174,6 +174,22 @@ def test_blocks_of_a_large_row_group(case, tmp_path, monkeypatch):
     same(answers(tmp_path / "out"), whole(case))
 
 
+def test_open_rows_that_are_too_many_to_be_held(case, tmp_path, monkeypatch):
+    save(tmp_path / "rows.parquet", case.rows, case.names, 1000)
+    for most in (0, 2000, 20_000):
+        monkeypatch.setattr("wald.jobs.groups.MOST_OPEN", most)
+        run(case.fast, [str(tmp_path / "rows.parquet")], tmp_path / f"out{most}", model="m", options=WITH_COST)
+        same(answers(tmp_path / f"out{most}"), whole(case))
+
+
+def test_a_watched_model_counts_all_rows_and_audits_some(case, folder, tmp_path):
+    watched = case.fast.watched(0.5)
+    run(watched, [str(folder)], tmp_path / "out", model="m", options=WITH_COST)
+    same(answers(tmp_path / "out"), whole(case))
+    assert watched.monitor_.n_rows == len(case.rows)
+    assert 0.4 < watched.monitor_.n_audits / len(case.rows) < 0.6
+
+
 def test_unknown_format_of_parts():
     with pytest.raises(JobError, match="--to must be one of parquet, csv, arrow"):
         Options(to="xml")

@@ -169,3 +169,15 @@ def _plain(value: Any) -> Any:
     if isinstance(value, np.generic):
         value = value.item()
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def monitor_facts(fast: Any) -> dict[str, Any]:
+    """What the monitor of a watched model says after its rows, for JSON; nothing for other models."""
+    monitor = getattr(fast, "monitor_", None)
+    return {} if monitor is None else {"monitor": monitor.as_dict()}
+
+
+def note_monitor(fast: Any) -> None:
+    """Print what the monitor of a watched model says after its rows."""
+    if getattr(fast, "monitor_", None) is not None:
+        note(f"{fast.monitor_!r}.")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..utils.figures import number
 from ..utils.progress import rows_done
-from .answers import as_json, as_user_error, note, progress_console
+from .answers import as_json, as_user_error, monitor_facts, note, note_monitor, progress_console
 from .errors import UserError
 from .rows import Reading, RowSchema, read
 
@@ -88,7 +88,7 @@ def run_job(
             )
         except JobError as error:
             raise UserError(str(error)) from error
-    _say(result, output, fast.plan_.full_cost, budget, json)
+    _say(result, output, fast, budget, json)
 
 
 def _digest(path: Path) -> str:
@@ -98,7 +98,8 @@ def _digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _say(result: Report, output: str, full_cost: float, budget: float | None, json: bool) -> None:
+def _say(result: Report, output: str, fast: EarlyExitClassifier, budget: float | None, json: bool) -> None:
+    full_cost = fast.plan_.full_cost
     mean = result.total_cost / result.n_rows if result.n_rows else None
     rate = result.rows_now / max(result.seconds, 1e-9)
     if json:
@@ -115,6 +116,7 @@ def _say(result: Report, output: str, full_cost: float, budget: float | None, js
                 "rows_per_second": rate,
                 "bytes_decoded": result.bytes_decoded,
                 "bytes_there": result.bytes_there,
+                **monitor_facts(fast),
             }
         )
         return
@@ -124,3 +126,4 @@ def _say(result: Report, output: str, full_cost: float, budget: float | None, js
     if result.bytes_there:
         decoded, there = result.bytes_decoded / 1e6, result.bytes_there / 1e6
         note(f"Decoded {decoded:,.1f} of {there:,.1f} MB of Parquet columns.")
+    note_monitor(fast)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 import zipfile
 from collections.abc import Sequence
@@ -131,7 +132,9 @@ def schema_of_saved(fast: EarlyExitClassifier, path: Path) -> RowSchema:
             f"{path}: its {type(fast.estimator_).__name__} does not read tables of numbers; use wald.load from Python."
         )
     names = getattr(fast, "feature_names_in_", None)
-    return _schema(fast._predictor.model, int(fast.n_features_in_), names, fast, fast.estimator_)
+    unwatched = copy.copy(fast)
+    unwatched.monitor_ = None  # type: ignore[assignment]  # it would count the row that is tried
+    return _schema(fast._predictor.model, int(fast.n_features_in_), names, unwatched, fast.estimator_)
 
 
 def _schema(model: AdditiveModel, n_features: int, names: NDArray[Any] | None, *predictors: Any) -> RowSchema:

@@ -10,7 +10,7 @@ import typer
 from ..utils.figures import number
 from ..utils.progress import share_done
 from . import options
-from .answers import as_json, as_user_error, handling_errors, note, progress_console
+from .answers import as_json, as_user_error, handling_errors, monitor_facts, note, note_monitor, progress_console
 from .errors import UserError
 from .job import is_job, require_job_options, run_job
 from .labels import sink
@@ -124,10 +124,12 @@ def predict(
                     "full_cost": fast.plan_.full_cost,
                     "budget": budget,
                     "labels": dict(zip(map(str, fast.classes_), counts, strict=True)),
+                    **monitor_facts(fast),
                 }
             )
         else:
             note(f"{n_rows} rows, {number(total / n_rows)} of {number(fast.plan_.full_cost)} units per row.")
+            note_monitor(fast)
 
 
 def _merged(kept: dict[str, NDArray[Any]], own: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:

@@ -1,4 +1,4 @@
-"""Reads Parquet and Arrow IPC files in blocks of bounded size: some columns, as numbers in column-major arrays."""
+"""Reads Parquet and Arrow IPC files in blocks of bounded size: some columns, as arrays of numbers."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ..engine.rows import SomeColumns
 from .errors import JobError
 from .parts import Input
 
 #: Largest number of values in a block.
-AT_ONCE = 4 << 20
+AT_ONCE = 16 << 20
 LISTED = 5
 
 T = TypeVar("T")
@@ -100,12 +101,11 @@ class Block:
 
     Attributes
     ----------
-    rows : ndarray of shape (n_rows, n_features)
-        Column-major; columns that were not read are 0, and take no memory.
+    rows : SomeColumns of shape (n_rows, n_features)
     kept : dict of Arrow arrays
     """
 
-    rows: NDArray[Any]
+    rows: SomeColumns
     kept: dict[str, Any]
 
 
@@ -181,22 +181,24 @@ class Table:
             At least one, unless the row group is empty.
         """
         kept = self.wanted.keep if keep else ()
-        names = [self.features[c] for c in columns]
-        size = max(1024, AT_ONCE // max(1, len(self.features)))
+        names = [*(self.features[c] for c in columns), *kept]
         with self._errors(group):
-            for batch in self._batches(group, [*names, *kept], size):
-                rows = np.zeros((batch.num_rows, len(self.features)), dtype=self.dtype, order="F")
-                for c, name in zip(columns, names, strict=True):
-                    rows[:, c] = _numbers(batch.column(name), self.dtype)
-                yield Block(rows, {name: batch.column(name) for name in kept})
+            for batch in self._batches(group, names, max(1024, AT_ONCE // max(1, len(names)))):
+                rows: list[NDArray[Any] | None] = [None] * len(self.features)
+                for c in columns:
+                    rows[c] = _numbers(batch[self.features[c]], self.dtype)
+                yield Block(SomeColumns(batch.num_rows, rows, self.dtype), {name: _whole(batch[name]) for name in kept})
 
     def _batches(self, group: int, names: list[str], size: int) -> Iterator[Any]:
+        """Record batches, or tables, of at most so many rows."""
+        n_rows = self.group_rows[group]
         if not names:
             import pyarrow
 
-            for start in range(0, self.group_rows[group], size):
-                n = min(size, self.group_rows[group] - start)
-                yield pyarrow.record_batch({"": pyarrow.nulls(n)})
+            for start in range(0, n_rows, size):
+                yield pyarrow.record_batch({"": pyarrow.nulls(min(size, n_rows - start))})
+        elif self.source.kind == "parquet" and 0 < n_rows <= size:
+            yield self._file.read_row_group(group, columns=names)  # faster than batches
         elif self.source.kind == "parquet":
             yield from self._file.iter_batches(size, row_groups=[group], columns=names)
         else:
@@ -234,7 +236,16 @@ def _numbers(column: Any, dtype: np.dtype[Any]) -> NDArray[Any]:
     kind = column.type
     if column.null_count or not (types.is_integer(kind) or types.is_floating(kind)):
         column = column.cast(pyarrow.from_numpy_dtype(dtype), safe=False)
-    return column.to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
+    return np.require(_whole(column).to_numpy(zero_copy_only=False), dtype, "A")
+
+
+def _whole(column: Any) -> Any:
+    """A column of a table or a batch as one array."""
+    import pyarrow
+
+    if not isinstance(column, pyarrow.ChunkedArray):
+        return column
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
 def _is_number(kind: Any) -> bool:

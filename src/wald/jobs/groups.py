@@ -1,0 +1,234 @@
+"""Answers for the rows of a table: columns of a row group are read as long as some of its rows are undecided."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..early_exit import EarlyExitClassifier
+from ..engine.rows import SomeColumns
+from ..engine.threads import effective_threads
+from .errors import JobError
+from .late import Steps
+from .parts import Input
+from .scan import Block, Table, Wanted, ahead, pyarrow_or_error
+
+#: Most values of undecided rows that are held while further columns are read.
+MOST_OPEN = 32 << 20
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """Labels and costs of rows, and the columns to keep."""
+
+    labels: NDArray[Any]
+    costs: NDArray[Any]
+    kept: dict[str, Any]
+
+
+@dataclass
+class Decoded:
+    """Bytes of Parquet columns that were decoded, and that the files hold."""
+
+    decoded: int = 0
+    there: int = 0
+
+
+class RowGroups:
+    """A model that answers the rows of tables.
+
+    Parameters
+    ----------
+    fast : EarlyExitClassifier
+    wanted : Wanted
+    budget : float or None
+        Most that a row may cost.
+
+    Attributes
+    ----------
+    bytes : Decoded
+        Counts of all tables so far.
+    """
+
+    def __init__(self, fast: EarlyExitClassifier, wanted: Wanted, budget: float | None) -> None:
+        self._fast, self._wanted, self._budget = fast, wanted, budget
+        self._predictor = fast._ready()
+        self._threads = effective_threads(fast.n_jobs)
+        plan = self._predictor.plan
+        n_stages = plan.n_stages if budget is None else min(plan.n_stages, plan.affordable(budget))
+        watched = budget is None and getattr(fast, "monitor_", None) is not None  # audited rows are read whole
+        self._steps = Steps(None if watched else self._predictor.columns_by_stage(), wanted.n_features, n_stages)
+        self.bytes = Decoded()
+
+    def answers(self, source: Input, groups: range) -> Iterator[Answers]:
+        """Answers of one row group after another; at least one, which has no rows if none of them has.
+
+        Raises
+        ------
+        JobError
+            If the file cannot be read, or the model refuses its rows.
+        """
+        pyarrow = pyarrow_or_error()
+        table, again = Table(source, self._wanted), Table(source, self._wanted)
+        announced = sum(table.group_rows[group] for group in groups)
+        if announced == 0:
+            kept = {name: pyarrow.array([], table.schema.field(name).type) for name in self._wanted.keep}
+            yield Answers(self._fast.classes_[:0], np.empty(0), kept)
+        n_read = 0
+        mine: _Group | None = None
+        for group, steps, block in ahead(self._first_blocks(table, groups)):
+            mine = mine or _Group(again, group, steps, f"{source.name}, row group {group}")
+            self._begin(mine, block)
+            if mine.n_rows >= table.group_rows[group]:
+                n_read += mine.n_rows
+                yield self._end(mine)
+                mine = None
+        if n_read != announced:
+            raise _damaged(source.name, announced, n_read)
+        table.close()
+        again.close()
+
+    def predict(self, rows: Any, where: str) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Labels and costs of rows that are read whole; a JobError says where rows are refused."""
+        try:
+            return self._fast.predict(rows, budget=self._budget, return_cost=True)  # type: ignore[return-value]
+        except (ValueError, TypeError) as error:
+            raise JobError(f"{where}: {' '.join(str(error).split())}") from error
+
+    def _first_blocks(self, table: Table, groups: range) -> Iterator[tuple[int, list[int], Block]]:
+        """Blocks of the columns of each row group's first step."""
+        for group in groups:
+            steps = self._steps.choose(table.bytes_of(group)[0])
+            for block in table.blocks(group, self._steps.columns(steps[0]), keep=True):
+                yield group, steps, block
+
+    def _begin(self, mine: _Group, block: Block) -> None:
+        """Decide rows by the columns of the first step; those that it leaves open are held if there is room."""
+        depth = mine.steps[0]
+        if depth == 0:
+            labels, costs = self._in_full(block.rows, mine.where)
+            left = np.empty(0, dtype=np.intp)
+        else:
+            labels, costs, left = self._decided(block.rows, depth)
+        mine.n_open += len(left)
+        if mine.n_open * len(self._steps.columns(depth)) > MOST_OPEN:
+            mine.open = None
+        elif mine.open is not None:
+            mine.open.append(block.rows.take(left))
+        mine.left.append(left + mine.n_rows)
+        mine.answers.append(Answers(labels, costs, block.kept))
+        mine.n_rows += len(labels)
+
+    def _decided(self, rows: SomeColumns, depth: int) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.intp]]:
+        """Labels and costs after the first stages, of no meaning for the rows that these leave open; and those rows."""
+        codes, stages = self._predictor.first_stages(rows, depth, self._threads)
+        labels = self._predictor.labels(np.maximum(codes, 0))
+        return labels, self._predictor.plan.stage_costs.take(stages), np.flatnonzero(codes < 0)
+
+    def _in_full(self, rows: SomeColumns, where: str) -> tuple[NDArray[Any], NDArray[Any]]:
+        return self.predict(named(rows.array(), self._wanted.names), where)
+
+    def _end(self, mine: _Group) -> Answers:
+        """Answers of a row group, of which further columns are read while rows are open."""
+        import pyarrow
+
+        sizes, there = mine.table.bytes_of(mine.group)
+        self.bytes.there += there
+        self.bytes.decoded += int(sizes[self._steps.columns(mine.steps[0])].sum()) + mine.table.kept_bytes(mine.group)
+        labels, costs, left = (
+            np.concatenate(parts)
+            for parts in ([a.labels for a in mine.answers], [a.costs for a in mine.answers], mine.left)
+        )
+        held = None if mine.open is None else SomeColumns.one_after_another(mine.open)
+        for before, depth in pairwise(mine.steps):
+            if len(left) == 0:
+                break
+            columns = self._steps.columns(depth)
+            if held is None or len(left) * len(columns) > MOST_OPEN:
+                self._read_whole(mine, labels, costs, left)
+                break
+            new = np.setdiff1d(columns, self._steps.columns(before))
+            self.bytes.decoded += int(sizes[new].sum())
+            held = held.beside(SomeColumns.one_after_another([rows for _, rows in mine.read(new, left)]))
+            if depth == 0:
+                labels[left], costs[left] = self._in_full(held, mine.where)
+                break
+            labels[left], costs[left], still = self._decided(held, depth)
+            left, held = left[still], held.take(still)
+        kept = {name: pyarrow.chunked_array([a.kept[name] for a in mine.answers]) for name in self._wanted.keep}
+        return Answers(labels, costs, kept)
+
+    def _read_whole(self, mine: _Group, labels: NDArray[Any], costs: NDArray[Any], left: NDArray[np.intp]) -> None:
+        """Label open rows, which are too many to be held with all their columns, block by block."""
+        columns = self._steps.columns(0)
+        self.bytes.decoded += int(mine.table.bytes_of(mine.group)[0][columns].sum())
+        for some, rows in mine.read(columns, left):
+            if len(some):
+                labels[some], costs[some] = self._in_full(rows, mine.where)
+
+
+@dataclass(eq=False)
+class _Group:
+    """A row group whose rows are being answered.
+
+    Attributes
+    ----------
+    table : Table
+        Where further columns are read from.
+    group : int
+    steps : list of int
+    where : str
+        What messages say of it.
+    n_rows, n_open : int
+        Rows that the first step has seen, and left open.
+    answers : list of Answers
+        Those of the first step, block by block.
+    left : list of ndarray of shape (n_left,)
+        The rows of each block that it left open, by their place in the group.
+    open : list of SomeColumns or None
+        The columns read of these rows; None if they are too many to be held.
+    """
+
+    table: Table
+    group: int
+    steps: list[int]
+    where: str
+    n_rows: int = 0
+    n_open: int = 0
+    answers: list[Answers] = field(default_factory=list)
+    left: list[NDArray[np.intp]] = field(default_factory=list)
+    open: list[SomeColumns] | None = field(default_factory=list)
+
+    def read(
+        self, columns: NDArray[np.intp], which: NDArray[np.intp]
+    ) -> Iterator[tuple[NDArray[np.intp], SomeColumns]]:
+        """Columns of some rows, block by block: the numbers of these rows, and their columns."""
+        begun = 0
+        for block in self.table.blocks(self.group, columns, keep=False):
+            some = which[slice(*np.searchsorted(which, (begun, begun + len(block.rows))))]
+            yield some, block.rows.take(some - begun)
+            begun += len(block.rows)
+        if begun != self.n_rows:
+            raise _damaged(self.where, self.n_rows, begun)
+
+
+def _damaged(where: str, announced: int, n_read: int) -> JobError:
+    return JobError(f"{where} is damaged: it announces {announced} rows there, and holds {n_read}.")
+
+
+def named(rows: NDArray[Any], names: tuple[str, ...] | None) -> Any:
+    """A data frame with these names that shares the array's memory; the array if there are no names."""
+    if names is None:
+        return rows
+    try:
+        import pandas
+    except ImportError:
+        import polars
+
+        return polars.DataFrame(rows, schema=list(names))
+    return pandas.DataFrame(rows, columns=list(names), copy=False)
