@@ -192,6 +192,27 @@ def parquet_files() -> Files:
     return files
 
 
+def json_bodies() -> Files:
+    values = table_rows().tolist()
+    records = [dict(zip(("a", "b", "größe"), row, strict=True)) for row in values]
+    bodies = {"row": values[0], "rows": values, "record": records[0], "records": records}
+    return {kind: json.dumps({kind: rows}).encode() for kind, rows in bodies.items()}
+
+
+def arrow_bodies() -> Files:
+    import pyarrow
+
+    values = table_rows()
+    files = {}
+    for name, dtype in {"doubles": np.float64, "floats": np.float32, "integers": np.int16}.items():
+        file = io.BytesIO()
+        table = pyarrow.table({n: values[:, c].astype(dtype) for c, n in enumerate(("a", "b", "größe"))})
+        with pyarrow.ipc.new_stream(file, table.schema) as stream:
+            stream.write_table(table)
+        files[name] = file.getvalue()
+    return files
+
+
 MAKERS: dict[str, Callable[[], Files]] = {
     "wald": own_files,
     "lightgbm": lightgbm_files,
@@ -206,6 +227,8 @@ MAKERS: dict[str, Callable[[], Files]] = {
     "svmlight": svmlight_files,
     "npy": npy_files,
     "parquet": parquet_files,
+    "http-json": json_bodies,
+    "http-arrow": arrow_bodies,
 }
 
 

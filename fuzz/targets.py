@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from . import models, tables, texts
+from . import models, requests, tables, texts
 from .target import Target
 
-TARGETS: dict[str, Target] = {target.name: target for module in (models, texts, tables) for target in module.TARGETS}
+MODULES = (models, texts, tables, requests)
+TARGETS: dict[str, Target] = {target.name: target for module in MODULES for target in module.TARGETS}
