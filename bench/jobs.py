@@ -28,8 +28,8 @@ from .trees_flights import FIT, TEST, TRAIN, TREES
 
 TITLE = "Jobs of many Parquet files against batches of the model's own predict over the same files, 2 threads"
 THREADS = 2
-#: Rows of a file, and of a row group.
-FILE, GROUP = 1_000_000, 100_000
+#: Rows of a file, of a row group, of a small row group, and of the peer's batches.
+FILE, GROUP, SMALL_GROUP, BATCH = 1_000_000, 100_000, 20_000, 100_000
 
 
 def run(how: Run) -> list[Figure]:
@@ -64,24 +64,26 @@ def _mnist(how: Run, folder: Path) -> list[Figure]:
         rest
     )
     n_rows, figures = how.rows(2_000_000, 80_000), []
-    for name in ("shuffled", "sorted by score"):
-        rows = data.X_test
-        if name != "shuffled":
-            rows = rows[np.argsort(model.decision_function(rows))]
-        files = _written(folder / "mnist", rows, n_rows, shuffled=name == "shuffled")
+    by_score = data.X_test[np.argsort(model.decision_function(data.X_test))]
+    for name, rows, group in (
+        ("shuffled", data.X_test, GROUP),
+        ("sorted by score", by_score, GROUP),
+        (f"sorted, {SMALL_GROUP} rows a group", by_score, SMALL_GROUP),
+    ):
+        files = _written(folder / "mnist", rows, n_rows, name == "shuffled", group)
         figures += _compared(f"logistic regression, MNIST {name}", fast, model, files, n_rows)
         shutil.rmtree(files)
     return figures
 
 
-def _written(folder: Path, rows: NDArray[Any], n_rows: int, shuffled: bool) -> Path:
+def _written(folder: Path, rows: NDArray[Any], n_rows: int, shuffled: bool, group: int = GROUP) -> Path:
     """Rows repeated to ``n_rows`` as Parquet files: in a random order, or each row's copies beside each other."""
     import pyarrow
     from pyarrow.parquet import ParquetWriter
 
     folder.mkdir()
     rng = np.random.default_rng(0)
-    file_rows, group = min(FILE, max(1, n_rows // 4)), min(GROUP, max(1, n_rows // 40))
+    file_rows, group = min(FILE, max(1, n_rows // 4)), min(group, max(1, n_rows // 40))
     schema = pyarrow.schema([(f"c{c}", pyarrow.from_numpy_dtype(rows.dtype)) for c in range(rows.shape[1])])
     for i, begin in enumerate(range(0, n_rows, file_rows)):
         end = min(n_rows, begin + file_rows)
@@ -100,7 +102,7 @@ def _compared(name: str, fast: Any, model: Any, data: Path, n_rows: int) -> list
     batched, batched_peak, _ = in_fresh_process(measured, by_batches, model, data, peer)
     shutil.rmtree(own)
     shutil.rmtree(peer)
-    who = f"{type(model).__name__}.predict in batches of {GROUP} rows"
+    who = f"{type(model).__name__}.predict in batches of {BATCH} rows"
     return [
         Figure(
             f"{name}: speed", batched / seconds, "x", who, f"{n_rows} rows in {seconds:.3g} s against {batched:.3g}"
@@ -133,7 +135,7 @@ def by_batches(model: Any, data: Path, out: Path) -> None:
     with threadpool_limits(THREADS):
         for path in sorted(data.iterdir()):
             writer = ParquetWriter(out / path.name, pyarrow.schema([("label", pyarrow.int64())]))
-            for batch in ParquetFile(path).iter_batches(GROUP):
+            for batch in ParquetFile(path).iter_batches(BATCH):
                 rows = np.column_stack([column.to_numpy(zero_copy_only=False) for column in batch.columns])
                 if hasattr(model, "num_trees"):
                     labels = model.predict(rows, num_threads=THREADS) > 0.5

@@ -21,6 +21,7 @@ SETTINGS = (
     "trees-flights",
     "trees-calls",
     "trees-classes",
+    "jobs",
 )
 #: The environment variable that makes a run train, fit and test on other rows.
 OTHER_SPLIT = "WALD_BENCH_OTHER_SPLIT"

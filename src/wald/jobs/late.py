@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 #: The first step reads columns of at most this share of the bytes, and later ones so many times the step before.
-AT_FIRST, GROWTH = 0.02, 2.0
+AT_FIRST, GROWTH = 0.02, 1.5
 #: Steps are worth it if the columns of the first stage have at most this share.
 MOST = 0.5
 
