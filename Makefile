@@ -26,7 +26,7 @@ EXTRAS_bench := bench
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-long check lint format types stub reference examples docs isa levels sanitize
-.PHONY: sanitize-threads check-deep bench wheels clean
+.PHONY: sanitize-threads check-deep bench wheels aarch64 clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -126,6 +126,9 @@ bench: $(VENV)/.installed-bench ## speed compared with the peers in one run (ARG
 
 wheels: ## sdist and wheels in dist/: built, audited, and tried in new environments (ARGS="python3.12 ...")
 	$(PYTHON) tools/wheels.py $(ARGS)
+
+aarch64: $(VENV)/.installed-test ## build for aarch64 and test the engine under qemu (Debian; ARGS="tests/...")
+	$(BIN)/python tools/aarch64.py $(ARGS)
 
 clean: ## remove everything that make made
 	rm -rf $(VENV) build dist docs/api docs/examples .pytest_cache .mypy_cache .ruff_cache .hypothesis
