@@ -39,7 +39,10 @@ def curve_chart(curve: Curve, full_cost: float, unit: str, risk: float | None, p
         parts.append(_text(number(value), x(value), _HEIGHT - _BOTTOM + 16, "middle"))
     if risk and promised:
         parts.append(_line(_LEFT, y(risk), _WIDTH - _RIGHT, y(risk), "limit"))
-        parts.append(_text(f"promised: {percent(risk)}", _LEFT + 4, y(risk) + 15, "start", "limit-text"))
+        at_left = x(curve.chosen[0]) > (_LEFT + _WIDTH - _RIGHT) / 2  # away from the chosen point
+        edge = _LEFT + 4 if at_left else _WIDTH - _RIGHT - 4
+        words = f"promised: {percent(risk)}"
+        parts.append(_text(words, edge, y(risk) + 15, "start" if at_left else "end", "limit-text"))
     parts.append(_text("labels that differ", 2, 14, "start"))
     points = [(x(max(cost, 1e-9 * full_cost)), y(max(share, floor))) for cost, share in curve.points]
     parts.append(_path(points, "line"))
