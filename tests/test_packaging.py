@@ -34,6 +34,25 @@ def test_the_recipe_has_the_version_and_requirements_of_the_project() -> None:
     assert f"license: {project['license']}" in recipe
 
 
+#: What conda-forge's own pinning says of these names.
+VARIANTS = """
+python: ["3.11.* *_cpython", "3.14.* *_cp314"]
+cxx_compiler: [gxx]
+c_stdlib: [sysroot]
+c_stdlib_version: ["2.28"]
+"""
+
+
+def test_the_recipe_renders() -> None:
+    rattler = pytest.importorskip("rattler_build")
+    recipe = rattler.Stage0Recipe.from_file(str(ROOT / "packaging" / "conda" / "recipe.yaml"))
+    rendered = [one.recipe.to_dict() for one in recipe.render(rattler.VariantConfig.from_yaml(VARIANTS))]
+    assert [one["build"]["string"][:5] for one in rendered] == ["py311", "py314"]
+    for one in rendered:
+        assert one["package"] == {"name": "wald", "version": PROJECT["project"]["version"]}
+        assert "gxx_linux-64" in one["requirements"]["build"]
+
+
 def test_the_installed_version_is_that_of_the_checkout() -> None:
     assert wald.__version__ == PROJECT["project"]["version"]
 
