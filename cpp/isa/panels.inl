@@ -274,10 +274,25 @@ inline void best_of_panel(const float* scores, int n_classes, int n, std::int32_
     }
 }
 
-inline void compact_panel(const float* from, int n_columns, const std::int32_t* kept, int n, float* to,
-                          std::int64_t stride) {
-    for (int c = 0; c < n_columns; ++c)
-        for (int i = 0; i < n; ++i) to[c * stride + i] = from[c * wald::kPanelRows + kept[i]];
+template <class X>
+inline void mark_refused(const std::int32_t* columns, int n_columns, wald::Refused refuses, const X* panel,
+                         std::uint8_t* refused) {
+    using P = Pack<X>;
+    using I = typename P::I;
+    const I infinity = I{} - refuses.infinity, nan = I{} - refuses.nan;
+    for (int row = 0; row < wald::kPanelRows; row += P::kSize) {
+        I bad[P::kRegisters] = {};
+        for (int c = 0; c < n_columns; ++c) {
+            const P x = P::load(panel + std::int64_t{columns[c]} * wald::kPanelRows + row);
+            for (int i = 0; i < P::kRegisters; ++i) {
+                const typename P::R zero = x.r[i] - x.r[i];  // NaN for NaN and infinity
+                const I is_nan = (I)(x.r[i] != x.r[i]);
+                bad[i] |= (is_nan & nan) | ((I)(zero != zero) & ~is_nan & infinity);
+            }
+        }
+        for (int i = 0; i < P::kRegisters; ++i)
+            for (int j = 0; j < P::kPerRegister; ++j) refused[row + i * P::kPerRegister + j] |= bad[i][j] != 0;
+    }
 }
 
 inline constexpr wald::PanelKernels panel_table{.read = &read_rows<float>,
@@ -287,6 +302,7 @@ inline constexpr wald::PanelKernels panel_table{.read = &read_rows<float>,
                                                 .accumulate = &accumulate_panel,
                                                 .accumulate_some = &accumulate_some_of_panel,
                                                 .best_of = &best_of_panel,
-                                                .compact = &compact_panel};
+                                                .mark_refused = &mark_refused<float>,
+                                                .mark_refused_f64 = &mark_refused<double>};
 
 }  // namespace WALD_ISA

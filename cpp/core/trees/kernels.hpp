@@ -111,6 +111,12 @@ struct PanelBlock {
     std::int32_t first, width, column;
 };
 
+// Values that a model refuses.
+struct Refused {
+    bool nan, infinity;
+    explicit operator bool() const { return nan || infinity; }
+};
+
 struct PanelKernels {
     // Copies blocks of n rows, whose values are neighbours, to a panel. Rows [n, n_known) will be read next. Returns
     // whether each value is exact: a float64 value may not be a float32 number.
@@ -132,8 +138,11 @@ struct PanelKernels {
     // The class with the largest score of each row, and its distance to the second; NaN where a score is NaN. Score k
     // of row i is scores[k * kPanelRows + i]; whole registers are written.
     void (*best_of)(const float* scores, int n_classes, int n, std::int32_t* codes, float* gaps);
-    // to[c * stride + i] = from[c * kPanelRows + kept[i]]
-    void (*compact)(const float* from, int n_columns, const std::int32_t* kept, int n, float* to, std::int64_t stride);
+    // Marks the rows that have a refused value in one of the columns: refused[row] |= 1, for a whole panel.
+    void (*mark_refused)(const std::int32_t* columns, int n_columns, Refused, const float* panel,
+                         std::uint8_t* refused);
+    void (*mark_refused_f64)(const std::int32_t* columns, int n_columns, Refused, const double* panel,
+                             std::uint8_t* refused);
 };
 
 const PanelKernels& panel_kernels();

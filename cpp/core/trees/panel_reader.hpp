@@ -20,7 +20,7 @@ public:
     PanelReader(const TreesSpec& spec, std::span<const std::int64_t> order)
         : n_features_(spec.n_features), column_(static_cast<std::size_t>(spec.n_features), -1),
           f32_rows_(spec.f32_rows), absent_is_missing_(spec.absent_is_missing), missing_(spec.missing),
-          refuses_nan_(spec.refuses_nan), refuses_infinity_(spec.refuses_infinity) {
+          refuses_{spec.refuses_nan, spec.refuses_infinity} {
         std::vector<std::int32_t> slot(static_cast<std::size_t>(n_features_ + kBlock - 1) / kBlock, -1);
         for (std::int64_t t : order) {
             for (std::int64_t n = spec.first_node_of(t); n < spec.last_node_of(t); ++n) {
@@ -28,7 +28,7 @@ public:
                 std::int32_t& s = slot[f / kBlock];
                 if (s < 0) {
                     s = static_cast<std::int32_t>(blocks_.size());
-                    blocks_.push_back({f / kBlock * kBlock, {}});
+                    blocks_.push_back({f / kBlock * kBlock, {}, {}});
                 }
                 if (column_[f] < 0) {
                     column_[f] = s * kBlock + f % kBlock;
@@ -39,6 +39,7 @@ public:
         }
         for (Block& b : blocks_) {
             std::sort(b.features.begin(), b.features.end());
+            for (std::int32_t f : b.features) b.columns.push_back(column_[f]);
             features_.insert(features_.end(), b.features.begin(), b.features.end());
         }
     }
@@ -82,18 +83,20 @@ public:
     template <class X>
     bool find_refused(std::span<const std::int32_t> blocks, int n, const X* panel, std::uint8_t* refused) const {
         std::fill_n(refused, kPanelRows, std::uint8_t{0});
-        if (!refuses_nan_ && !refuses_infinity_) return false;
-        for (std::int32_t b : blocks)
-            for (std::int32_t f : blocks_[b].features) {
-                const X* const x = panel + std::int64_t{column_[f]} * kPanelRows;
-                for (int r = 0; r < kPanelRows; ++r) refused[r] |= is_refused(x[r]);
-            }
+        if (!refuses_) return false;
+        for (std::int32_t b : blocks) {
+            const std::vector<std::int32_t>& columns = blocks_[b].columns;
+            const auto n_columns = static_cast<int>(columns.size());
+            if constexpr (sizeof(X) == sizeof(float))
+                panel_kernels().mark_refused(columns.data(), n_columns, refuses_, panel, refused);
+            else panel_kernels().mark_refused_f64(columns.data(), n_columns, refuses_, panel, refused);
+        }
         return std::any_of(refused, refused + n, [](std::uint8_t bad) { return bad != 0; });
     }
     // The same for one row, x[feature].
     template <class X>
     bool is_refused_row(std::span<const std::int32_t> blocks, const X* x) const {
-        if (!refuses_nan_ && !refuses_infinity_) return false;
+        if (!refuses_) return false;
         for (std::int32_t b : blocks)
             for (std::int32_t f : blocks_[b].features)
                 if (is_refused(x[f])) return true;
@@ -137,12 +140,12 @@ private:
 
     struct Block {
         std::int32_t first;
-        std::vector<std::int32_t> features;
+        std::vector<std::int32_t> features, columns;  // those that trees read, and their places in a panel
     };
 
     template <class X>
     bool is_refused(X x) const {
-        return (refuses_nan_ & (x != x)) | (refuses_infinity_ & (std::fabs(x) > std::numeric_limits<X>::max()));
+        return (refuses_.nan & (x != x)) | (refuses_.infinity & (std::fabs(x) > std::numeric_limits<X>::max()));
     }
     template <class X>
     static X* start(X* panel, std::int32_t block) {
@@ -234,7 +237,7 @@ private:
     std::vector<std::int32_t> zero_is_missing_;
     bool f32_rows_, absent_is_missing_;
     double missing_;
-    bool refuses_nan_, refuses_infinity_;
+    Refused refuses_;
 };
 
 }  // namespace wald
