@@ -102,25 +102,28 @@ private:
         return {code, smallest[code]};
     }
 
+    // `votes` has room for n_classes values. A decision within `error` may be a vote for either class: the label stands
+    // if it wins even though such votes go to all classes but itself.
     std::int32_t decide_votes(const double* f, double error, double* votes) const {
+        const auto open = [error](double decision) { return std::fabs(decision) <= error && error > 0; };
         for (int k = 0; k < n_classes; ++k) votes[k] = 0;
+        bool some_open = false;
+        const double* at = f;
         for (int i = 0; i < n_classes; ++i) {
-            for (int j = i + 1; j < n_classes; ++j, ++f) {
-                if (std::isnan(*f) || (std::fabs(*f) <= error && error > 0)) return kHandOver;
-                votes[*f > 0 ? i : j] += 1;
+            for (int j = i + 1; j < n_classes; ++j, ++at) {
+                if (std::isnan(*at)) return kHandOver;
+                if (open(*at)) some_open = true;
+                else votes[*at > 0 ? i : j] += 1;
             }
         }
-        std::int32_t code = 0;
-        bool tied = false;
-        for (int k = 1; k < n_classes; ++k) {
-            if (votes[k] > votes[code]) {
-                code = k;
-                tied = false;
-            } else if (votes[k] == votes[code]) {
-                tied = true;
-            }
-        }
-        return tied && break_ties ? kHandOver : code;
+        const auto code = static_cast<std::int32_t>(std::max_element(votes, votes + n_classes) - votes);
+        const double most = votes[code];
+        for (int i = 0; i < n_classes && some_open; ++i)
+            for (int j = i + 1; j < n_classes; ++j, ++f)
+                if (open(*f)) votes[i] += 1, votes[j] += 1;
+        for (int k = 0; k < n_classes; ++k)
+            if (k != code && (votes[k] > most || (votes[k] == most && (break_ties || k < code)))) return kHandOver;
+        return code;
     }
 };
 

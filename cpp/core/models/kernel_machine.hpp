@@ -11,6 +11,7 @@
 #include "core/arena.hpp"
 #include "core/cascade/kernels.hpp"
 #include "core/interruption.hpp"
+#include "core/models/pair_scores.hpp"
 #include "core/models/row_reader.hpp"
 #include "core/models/rows.hpp"
 
@@ -70,8 +71,8 @@ public:
           n_panels_(static_cast<int>(round_up(spec.n_terms, L) / L)), n_kept_(spec.n_kept()),
           panels_data_(vectors_owner_ != nullptr ? 0 : static_cast<std::size_t>(n_panels_) * n_kept_ * L),
           offset_(static_cast<std::size_t>(n_panels_) * L), linear_(static_cast<std::size_t>(n_panels_) * L),
-          has_linear_(n_panels_),
-          weights_(static_cast<std::size_t>(n_panels_) * L * (n_outputs_ == 1 ? 1 : padded_outputs_)),
+          has_linear_(n_panels_), pairs_(PairScores<T>::of(spec.coef, n_outputs_, n_terms_)),
+          weights_(pairs_ ? 0 : static_cast<std::size_t>(n_panels_) * L * (n_outputs_ == 1 ? 1 : padded_outputs_)),
           bias_(padded_outputs_), largest_(static_cast<std::size_t>(n_panels_) * L) {
         std::copy_n(reader_.segments(), kChains + 1, panels_.segments);
         for (std::int64_t j = 0; j < n_terms_; ++j) pack(spec, j);
@@ -184,6 +185,7 @@ public:
     // model, whose unit roundoff is `working`.
     double full(const Rows&, std::int64_t, const Row& row, const T* slot, double working, double* f, T* work) const {
         const Kernels<T>& k = kernels<T>();
+        if (pairs_) return error(row.prepared, pairs_->scores(slot, bias_.data(), f, work), working);
         if (n_outputs_ == 1) {
             f[0] = static_cast<double>(k.readout(slot, weights_.data(), n_panels_)) + static_cast<double>(bias_[0]);
         } else {
@@ -194,7 +196,7 @@ public:
         }
         return error(row.prepared, static_cast<double>(k.absolute(slot, largest_.data(), n_panels_)), working);
     }
-    std::int64_t full_work() const { return padded_outputs_; }
+    std::int64_t full_work() const { return pairs_ ? pairs_->work() : padded_outputs_; }
 
 private:
     static constexpr std::int64_t kRare = 16;
@@ -234,7 +236,7 @@ private:
         double largest = 0;
         for (int k = 0; k < n_outputs_; ++k) {
             const double a = spec.coef[k * n_terms_ + j];
-            weights_[n_outputs_ == 1 ? j : j * padded_outputs_ + k] = static_cast<T>(a);
+            if (!pairs_) weights_[n_outputs_ == 1 ? j : j * padded_outputs_ + k] = static_cast<T>(a);
             largest = std::max(largest, std::fabs(a));
         }
         largest_[j] = static_cast<T>(largest);
@@ -268,9 +270,10 @@ private:
         const double dot =
             params_.gamma * ((chain + 8) * u * x * s + ((d + 20) * w + reading) * both * both + smallest);
         const double exponent = 2 * dot + params_.gamma * ((d / L + 12) * u * x * x + 8 * u * s * s);
-        const double sums = ((n_outputs_ == 1 ? n / L : n) + 24) * u + (n + 24) * w;
-        // With several outputs, one chain of n terms starts from the bias.
-        double e = magnitude * sums + largest_bias_ * ((n_outputs_ == 1 ? 8 : n + 8) * u + 8 * w);
+        const double longest = n_outputs_ == 1 ? n / L : pairs_ ? static_cast<double>(pairs_->longest()) : n;
+        const double sums = (longest + 24) * u + (n + 24) * w;
+        // Without pairs, several outputs have one chain of n terms each, which starts from the bias.
+        double e = magnitude * sums + largest_bias_ * ((n_outputs_ == 1 || pairs_ ? 8 : n + 8) * u + 8 * w);
         if (params_.activation == Activation::rbf) {
             if (!(exponent < 0.1)) return HUGE_VAL;
             e += magnitude * 1.1 * exponent + total_ * 4 * std::numeric_limits<T>::min();
@@ -293,6 +296,7 @@ private:
     Aligned<T> panels_data_, offset_, linear_;
     Aligned<std::uint8_t> has_linear_;
     std::vector<std::int32_t> frequent_;
+    std::optional<PairScores<T>> pairs_;  // of one-vs-one machines; then there are no weights_
     Aligned<T> weights_, bias_, largest_;
     double scaling_magnitude_ = 0, longest_ = 0, total_ = 0, largest_bias_ = 0;
     Panels<T> panels_;

@@ -260,16 +260,19 @@ def decide(decision: Rule, scores: Floats, errors: Floats) -> Codes:
         unsure |= ~(confidence >= 0) | ((confidence <= 2 * errors) & (errors > 0))
         unsure |= np.abs(scores.max(axis=1)) > decision.saturation
     else:
-        pairs = _pairs(decision.n_classes)
-        votes = np.zeros((len(scores), decision.n_classes))
-        for pair, (i, j) in enumerate(pairs):
-            votes[:, i] += scores[:, pair] > 0
-            votes[:, j] += ~(scores[:, pair] > 0)
+        near = (np.abs(scores) <= errors[:, None]) & (errors > 0)[:, None]  # may be a vote for either class
+        votes, possible = np.zeros((2, len(scores), decision.n_classes))
+        for pair, (i, j) in enumerate(_pairs(decision.n_classes)):
+            votes[:, i] += ~near[:, pair] & (scores[:, pair] > 0)
+            votes[:, j] += ~near[:, pair] & ~(scores[:, pair] > 0)
+            possible[:, [i, j]] += near[:, pair, None]
         codes = votes.argmax(axis=1)
-        near = (np.abs(scores) <= errors[:, None]) & (errors > 0)[:, None]
-        unsure |= (near | np.isnan(scores)).any(axis=1)
-        if decision.break_ties:
-            unsure |= np.count_nonzero(votes == votes.max(axis=1, keepdims=True), axis=1) > 1
+        most = votes.max(axis=1, keepdims=True)
+        classes = np.arange(decision.n_classes)
+        wins_ties = classes != codes[:, None] if decision.break_ties else classes < codes[:, None]
+        possible += votes
+        overtakes = (classes != codes[:, None]) & ((possible > most) | ((possible == most) & wins_ties))
+        unsure |= np.isnan(scores).any(axis=1) | overtakes.any(axis=1)
     return np.where(unsure, _core.HAND_OVER, codes).astype(np.int32)
 
 
