@@ -9,6 +9,7 @@ from pathlib import Path
 SETTINGS = (
     "svm-binary",
     "svm-multiclass",
+    "svm-letters",
     "linear-units",
     "frames",
     "never-slower",
