@@ -34,11 +34,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("pythons", nargs="*", help="Interpreters; by default all from 3.11 on that are found.")
     parser.add_argument("--dist", type=Path, default=ROOT / "dist")
+    parser.add_argument("--only-try", type=Path, metavar="WHEEL", help="Build nothing, and try this wheel.")
     given = parser.parse_args()
     pythons = {version_of(python): python for python in given.pythons or found_pythons()}
-    shutil.rmtree(given.dist, ignore_errors=True)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
+        if given.only_try is not None:
+            for version, python in pythons.items():
+                tried(python, version, given.only_try.resolve(), folder)
+            return
+        shutil.rmtree(given.dist, ignore_errors=True)
         tools = environment(sys.executable, folder / "tools", *PINNED)
         wheels = built(tools, pythons, folder, given.dist)
         call(tools, "-m", "twine", "check", "--strict", *map(str, given.dist.iterdir()))
@@ -46,9 +51,7 @@ def main() -> None:
         bare = environment(pythons[version], folder / "bare", str(wheel))
         print(f"{bill_of_materials(tools, bare, given.dist).name}: what the wheels bring and need", flush=True)
         for version, python in pythons.items():
-            wheel = wheels.get(version) or wheels[(3, 12)]
-            tried(python, wheel, folder / f"try-{version[0]}.{version[1]}")
-            print(f"{wheel.name}: works with Python {version[0]}.{version[1]}", flush=True)
+            tried(python, version, wheels.get(version) or wheels[(3, 12)], folder)
 
 
 def built(tools: Path, pythons: dict[tuple[int, int], str], folder: Path, dist: Path) -> dict[tuple[int, int], Path]:
@@ -96,8 +99,9 @@ def bill_of_materials(tools: Path, bare: Path, dist: Path) -> Path:
     return path
 
 
-def tried(python: str, wheel: Path, folder: Path) -> None:
-    """Install a wheel into a new environment; run README's example, the command and tests outside of the checkout."""
+def tried(python: str, version: tuple[int, int], wheel: Path, parent: Path) -> None:
+    """Install a wheel into a new environment; run README's example, the demo and tests outside of the checkout."""
+    folder = parent / f"try-{version[0]}.{version[1]}"
     fresh = environment(python, folder, str(wheel))
     example = QUICKSTART.search((ROOT / "README.md").read_text("utf-8"))
     assert example is not None
@@ -115,10 +119,12 @@ def tried(python: str, wheel: Path, folder: Path) -> None:
         cwd=folder,
     )
     call(fresh, "-m", "wald", "--version", cwd=folder)
+    call(fresh, "-m", "wald", "demo", cwd=folder)
     copy = folder / "checkout"
     shutil.copytree(ROOT / "tests", copy / "tests")
     shutil.copy2(ROOT / "pyproject.toml", copy)
     call(fresh, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not long and not data", *TESTS, cwd=copy)
+    print(f"{wheel.name}: works with Python {version[0]}.{version[1]}", flush=True)
 
 
 def found_pythons() -> list[str]:

@@ -20,7 +20,7 @@ def demo(
     seed: options.Seed = 0,
     debug: options.Debug = False,
 ) -> None:
-    """Wrap a kernel machine and a linear model, and show what early exit does to them."""
+    """Wrap a kernel machine, a linear model and boosted trees, and show what early exit does to them."""
     with handling_errors("demo", debug):
         from rich.console import Console
 

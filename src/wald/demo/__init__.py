@@ -1,4 +1,4 @@
-"""``wald demo``: a kernel machine and a linear model with early exit, in a table and three pictures.
+"""``wald demo``: kernel machines, a linear model and boosted trees with early exit, in a table and three pictures.
 
 ``material`` holds the rows and models, ``measure`` measures them, ``report`` prints the table and ``pictures`` draws;
 ``run`` calls them in this order. The demo needs the extras ``cli`` and ``plot``.
