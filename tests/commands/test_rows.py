@@ -118,6 +118,12 @@ def test_quoted_cells_may_hold_line_ends(text: Any, library: str, monkeypatch: p
     np.testing.assert_array_equal(part.rows.to_numpy(), ROWS)
 
 
+def test_an_open_quote_is_an_error(text: Any, library: str, capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(UserError, match="line 2: unexpected end of data"):
+        read_whole(text(',,\n"'), HOLES, Reading(header=False))
+    assert capfd.readouterr().err == ""  # polars would panic, and say so there
+
+
 def test_groups_are_taken_aside(text: Any, library: str) -> None:
     path = text("user,a,b,c\nNA,1,2,3\nu2,4,5,6\n")
     part = read_whole(path, BY_PLACE, Reading(groups="user"))

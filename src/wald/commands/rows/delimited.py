@@ -149,7 +149,8 @@ def _records(path: Source, block: bytes, line: int, separator: str) -> Iterator[
 
 def _values(table: _Table, block: bytes, line: int, parse: _Parse) -> tuple[Floats, Texts]:
     """Features and other columns of a block; parsed cell by cell if the library fails or a value is not finite."""
-    parsed = parse(table, block)
+    open_quote = block.count(b'"') % 2 == 1  # polars panics on some files that end within a quoted cell
+    parsed = None if open_quote else parse(table, block)
     if parsed is None or first_bad(parsed[0], allow_nan=False) is not None:
         return _parse_cells(table, block, line)
     return parsed
@@ -199,7 +200,7 @@ def _with_polars(table: _Table, block: bytes) -> tuple[Floats, Texts] | None:
         frame = polars.read_csv(
             io.BytesIO(block), has_header=False, schema=schema, separator=table.separator, null_values=list(MISSING)
         )
-    except polars.exceptions.PolarsError:
+    except (polars.exceptions.PolarsError, polars.exceptions.PanicException):
         return None
     if any(frame[str(c)].null_count() for c in others):  # text that equals an entry of MISSING became null
         return None
