@@ -10,6 +10,7 @@ import random
 import sys
 import time
 import traceback
+from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from typing import Any
 
@@ -126,8 +127,21 @@ def guided(atheris: Any, target: Target, run: Counting, seconds: int, seed: int)
     atheris.Fuzz()
 
 
+class _AllButPolars(PathFinder):
+    @classmethod
+    def find_spec(cls, fullname: str, *args: Any) -> ModuleSpec | None:
+        return None if fullname == "polars" else super().find_spec(fullname, *args)
+
+
+def without_polars() -> None:
+    """Hide polars under the thread sanitizer, where importing it ends the process."""
+    if "tsan" in os.environ.get("LD_PRELOAD", ""):
+        sys.meta_path[:] = [_AllButPolars if finder is PathFinder else finder for finder in sys.meta_path]
+
+
 def main(engine: str, name: str, seconds: int, seed: int, folder: Path) -> int:
     faulthandler.enable()
+    without_polars()
     if engine == "atheris":
         import atheris
 

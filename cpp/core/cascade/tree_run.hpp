@@ -18,7 +18,7 @@ public:
         : c_(cascade), call_(call), outputs_(cascade.trees_->n_outputs()), sums_(cascade.readouts_.n_sums()),
           n_pools_(call.n_stages + 1), z_(static_cast<std::size_t>(outputs_)),
           float_work_(static_cast<std::size_t>(cascade.decision().n_classes)), work_(float_work_.size()),
-          in_panel_(static_cast<std::size_t>(cascade.trees_->reader().n_blocks())) {
+          by_blocks_(PanelReader::by_blocks(call.rows)) {
         const TreeEnsemble& trees = *c_.trees_;
         std::int64_t widest = 0, begin = 0;
         for (const std::int64_t end : c_.terms_) {
@@ -68,8 +68,9 @@ public:
 
 private:
     static constexpr std::int64_t kPoolRows = 2 * kPanelRows;
-    // Times of reading a block of a row, and of moving a row, as multiples of that of one split and row.
-    static constexpr std::int64_t kBlockTests = 40, kMoveTests = 60;
+    // Times of reading a cache line of a row, and of moving a row, as multiples of that of one split and row.
+    static constexpr std::int64_t kLineTests = 40, kMoveTests = 60;
+    static constexpr std::int64_t kRowsInLine = 8;  // rows of a column in a cache line, at least
 
     struct Pool {
         int n;
@@ -100,28 +101,25 @@ private:
         if (t == 0)
             for (std::int64_t at = pool.positions[0] + n; at < end_ && n_known < n + kRowsAhead; ++at)
                 ids[n_known++] = call_.row(at);
-        std::fill(in_panel_.begin(), in_panel_.end(), false);
         Decided d;
         std::fill_n(d.codes, kPanelRows, kPending);
+        const int first = t;
         do {
-            evaluate(pool, t, ids, n, n_known);
+            evaluate(pool, t, c_.unread(first, t), ids, n, n_known);
             if (call_.traced == nullptr) decide(t, n, d);
             else trace(pool, t, n);
             ++t;
-        } while (t < call_.n_stages && (call_.traced != nullptr || stays(t, d.left)));
+        } while (t < call_.n_stages && (call_.traced != nullptr || stays(first, t, d.left)));
         if (call_.traced == nullptr) leave(pool, t, n, d);
         drop(pool, n);
         while (t <= call_.n_stages && pools_[t].n >= kPanelRows) stage(t);
     }
 
-    // Adds the trees of stage t to the sums, and computes the estimates.
-    void evaluate(const Pool& pool, int t, const std::int64_t* ids, int n, int n_known) {
+    // Reads what is not in the panel yet, adds the trees of stage t to the sums, and computes the estimates.
+    void evaluate(const Pool& pool, int t, const PanelReads& unread, const std::int64_t* ids, int n, int n_known) {
         auto* const panel = reinterpret_cast<float*>(panel_);
-        fresh_.clear();
-        for (const std::int32_t b : c_.blocks_[t])
-            if (!in_panel_[b]) fresh_.push_back(b), in_panel_[b] = true;
-        c_.trees_->reader().read(call_.rows, ids, n, n_known, fresh_, panel);
-        some_refused_ = c_.trees_->reader().find_refused(fresh_, n, panel, refused_);
+        c_.trees_->reader().read(call_.rows, ids, n, n_known, unread, panel);
+        some_refused_ = c_.trees_->reader().find_refused(unread.features, n, panel, refused_);
         const int begin = t == 0 ? 0 : static_cast<int>(c_.terms_[t - 1]), end = static_cast<int>(c_.terms_[t]);
         tree_kernels<float>().values(c_.trees_->early().view(), begin, end, panel, n, values_);
         for (int k = 0; k < outputs_; ++k) {
@@ -132,13 +130,16 @@ private:
     }
 
     // Whether stage t costs less in the same panel, where rows that have left still take time, than in another one,
-    // which is to be read.
-    bool stays(int t, int left) const {
-        const auto n_blocks = static_cast<std::int64_t>(c_.blocks_[t].size());
-        const auto fresh = n_blocks - std::count_if(c_.blocks_[t].begin(), c_.blocks_[t].end(),
-                                                    [&](std::int32_t b) { return in_panel_[b]; });
-        return left > 0 && (kPanelRows - left) * (c_.tests_[t] + kBlockTests * fresh) <=
-                               left * (kBlockTests * (n_blocks - fresh) + kMoveTests);
+    // which is to be read. Reading takes a cache line of a row for each block or, in columns, for each feature;
+    // neighbouring rows of a column share lines.
+    bool stays(int first, int t, int left) const {
+        const auto lines = [&](const PanelReads& reads) {
+            return std::ssize(by_blocks_ ? reads.blocks : reads.features);
+        };
+        const std::int64_t per_line = by_blocks_ || first > 0 || call_.ids != nullptr ? 1 : kRowsInLine;
+        const std::int64_t here = kPanelRows * (c_.tests_[t] + kLineTests * lines(c_.unread(first, t)) / per_line);
+        const std::int64_t elsewhere = left * (c_.tests_[t] + kLineTests * lines(c_.unread(t, t)) + kMoveTests);
+        return left > 0 && here <= elsewhere;
     }
 
     void decide(int t, int n, Decided& d) {
@@ -233,8 +234,8 @@ private:
         const float* const x = in_place ? reinterpret_cast<const float*>(call_.rows.row(r)) : copy;
         std::int32_t code = kPending;
         for (; t < call_.n_stages && code == kPending; ++t) {
-            if (!in_place) trees.reader().read_row(call_.rows, r, c_.blocks_[t], copy);
-            if (trees.reader().is_refused_row(c_.blocks_[t], x)) {
+            if (!in_place) trees.reader().read_row(call_.rows, r, c_.unread(t, t).features, copy);
+            if (trees.reader().is_refused_row(c_.unread(t, t).features, x)) {
                 code = kNotFinite;
                 break;
             }
@@ -310,8 +311,7 @@ private:
     bool exact_ = true;                          // whether the rows that were evaluated in full had exact values
     std::vector<float> z_, float_work_;
     std::vector<double> work_;
-    std::vector<bool> in_panel_;       // blocks of the present rows
-    std::vector<std::int32_t> fresh_;  // blocks that a stage reads
+    bool by_blocks_;  // whether rows are read block by block
 };
 
 inline void TreeCascade::each_piece(const Call& call, std::int64_t n, int n_threads) const {

@@ -26,11 +26,12 @@ public:
           high_(stages.high.begin(), stages.high.end()) {
         std::int64_t begin = 0;
         for (const std::int64_t end : terms_) {
-            blocks_.push_back(trees_->blocks(begin, end));
             tests_.push_back(trees_->early().n_tests(begin, end));
-            columns_.push_back(trees_->reader().features_of(trees_->blocks(0, end)));
+            columns_.push_back(trees_->reads(0, end).features);
             begin = end;
         }
+        for (int first = 0; first < n_stages(); ++first)
+            for (int t = first; t < n_stages(); ++t) unread_.push_back(reads_after(first, t));
         readouts_ = TreeReadouts(*trees_, stages);
     }
 
@@ -40,7 +41,7 @@ public:
         return columns_[n_stages - 1];
     }
     std::optional<std::span<const std::int32_t>> columns_read_in_full() const override {
-        return trees_->reader().features();
+        return trees_->reader().everything().features;
     }
 
     void predict(const Rows& rows, const std::int64_t* ids, std::int64_t n, int n_stages, AtEnd at_end, double,
@@ -132,6 +133,23 @@ private:
             }
         });
     }
+    // What stage t reads of rows whose panel has been read for the stages from `first` to t - 1.
+    const PanelReads& unread(int first, int t) const {
+        return unread_[static_cast<std::size_t>(first * n_stages() - first * (first - 1) / 2 + t - first)];
+    }
+    PanelReads reads_after(int first, int t) const {
+        const auto begin = [&](int stage) { return stage == 0 ? 0 : terms_[stage - 1]; };
+        const PanelReads all = trees_->reads(begin(t), terms_[t]), read = trees_->reads(begin(first), begin(t));
+        std::vector<bool> held(static_cast<std::size_t>(trees_->n_features()));
+        const auto without = [&](const auto& some, const auto& others) {
+            for (const std::int32_t i : others) held[i] = true;
+            std::vector<std::int32_t> rest;
+            std::copy_if(some.begin(), some.end(), std::back_inserter(rest), [&](auto i) { return !held[i]; });
+            for (const std::int32_t i : others) held[i] = false;
+            return rest;
+        };
+        return {without(all.features, read.features), without(all.blocks, read.blocks)};
+    }
     // The label of full scores. Only rows with a refused value have NaN.
     std::int32_t full_code(const double* scores, double* work) const {
         return std::isnan(scores[0]) ? kNotFinite : decision().decide(scores, tie_margin(), work);
@@ -150,7 +168,7 @@ private:
     std::shared_ptr<const TreeEnsemble> trees_;
     std::vector<std::int64_t> terms_;
     std::vector<float> low_, high_;
-    std::vector<std::vector<std::int32_t>> blocks_;   // that the trees of a stage read
+    std::vector<PanelReads> unread_;                  // see unread()
     std::vector<std::int64_t> tests_;                 // of a row by the trees of a stage
     std::vector<std::vector<std::int32_t>> columns_;  // that the stages up to each one read
     TreeReadouts readouts_;

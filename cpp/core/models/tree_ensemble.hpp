@@ -18,10 +18,10 @@ public:
         : n_features_(spec.n_features), base_(spec.base.begin(), spec.base.end()),
           bias_(spec.bias.begin(), spec.bias.end()), scale_(spec.scale), divisor_(spec.divisor),
           f32_sums_(spec.f32_sums), reader_(spec, first_use(spec, order)),
-          early_(spec, order, reader_.columns(), false), full_(spec, all(spec), reader_.columns(), true),
-          every_block_(static_cast<std::size_t>(reader_.n_blocks())) {
-        std::iota(every_block_.begin(), every_block_.end(), 0);
-        for (std::int64_t t : order) blocks_.push_back(reader_.blocks_of(spec, {&t, 1}));
+          early_(spec, order, reader_.columns(), false), full_(spec, all(spec), reader_.columns(), true) {
+        for (std::int64_t t : order)
+            split_features_.emplace_back(spec.feature.begin() + spec.first_node_of(t),
+                                         spec.feature.begin() + spec.last_node_of(t));
         if (!spec.f32_rows)
             full_f64_ = std::make_unique<const SplitTrees<double>>(spec, all(spec), reader_.columns(), true);
     }
@@ -31,13 +31,12 @@ public:
     int n_outputs() const { return static_cast<int>(base_.size()); }
     const PanelReader& reader() const { return reader_; }
     const SplitTrees<float>& early() const { return early_; }
-    // The blocks of features that trees [first, last) of the plan read.
-    std::vector<std::int32_t> blocks(std::int64_t first, std::int64_t last) const {
-        std::vector<std::int32_t> found;
-        for (std::int64_t t = first; t < last; ++t) found.insert(found.end(), blocks_[t].begin(), blocks_[t].end());
-        std::sort(found.begin(), found.end());
-        found.erase(std::unique(found.begin(), found.end()), found.end());
-        return found;
+    // What trees [first, last) of the plan read.
+    PanelReads reads(std::int64_t first, std::int64_t last) const {
+        std::vector<std::int32_t> features;
+        for (std::int64_t t = first; t < last; ++t)
+            features.insert(features.end(), split_features_[t].begin(), split_features_[t].end());
+        return reader_.reads_of(std::move(features));
     }
     std::int64_t panel_size() const { return std::int64_t{reader_.n_blocks()} * PanelReader::kBlock * kPanelRows; }
 
@@ -70,8 +69,8 @@ public:
         const float* at = x_f32;
         bool exact = true;
         if (reader_.in_place(rows, Dtype::f32)) at = reinterpret_cast<const float*>(rows.row(r));
-        else exact = reader_.read_row(rows, r, every_block_, x_f32);
-        if (reader_.is_refused_row(every_block_, at)) {
+        else exact = reader_.read_row(rows, r, reader_.everything().features, x_f32);
+        if (reader_.is_refused_row(reader_.everything().features, at)) {
             std::fill_n(scores, n_outputs(), std::numeric_limits<double>::quiet_NaN());
             return;
         }
@@ -85,7 +84,7 @@ public:
         if (exact) {
             tree_kernels<float>().row_add(full_.view(), 0, full_.size(), at, scores);
         } else {
-            reader_.read_row(rows, r, every_block_, x);
+            reader_.read_row(rows, r, reader_.everything().features, x);
             tree_kernels<double>().row_add(full_f64_->view(), 0, full_f64_->size(), x, scores);
         }
         for (int k = 0; k < n_outputs(); ++k) scores[k] = finished(scores[k], k);
@@ -94,7 +93,7 @@ public:
     // The leaf of each tree in the order of the plan: values[i * early().size() + t], from thresholds in float32.
     void values(const Rows& rows, const std::int64_t* ids, int n, double* panel, double* work, double* values) const {
         auto* const panel_f32 = reinterpret_cast<float*>(panel);
-        reader_.read(rows, ids, n, n, every_block_, panel_f32);
+        reader_.read(rows, ids, n, n, reader_.everything(), panel_f32);
         const int m = early_.size();
         tree_kernels<float>().values_f64(early_.view(), 0, m, panel_f32, n, work);
         for (int i = 0; i < n; ++i)
@@ -113,8 +112,8 @@ private:
         bool exact = true;
         for (int first = 0; first < n; first += kPanelRows) {
             const int in_panel = std::min(kPanelRows, n - first);
-            exact &= reader_.read(rows, ids + first, in_panel, n_known - first, every_block_, panels);
-            reader_.find_refused(every_block_, in_panel, panels, refused + first);
+            exact &= reader_.read(rows, ids + first, in_panel, n_known - first, reader_.everything(), panels);
+            reader_.find_refused(reader_.everything().features, in_panel, panels, refused + first);
             panels += panel_size();
         }
         return exact;
@@ -163,8 +162,7 @@ private:
     PanelReader reader_;
     SplitTrees<float> early_, full_;
     std::unique_ptr<const SplitTrees<double>> full_f64_;
-    std::vector<std::int32_t> every_block_;
-    std::vector<std::vector<std::int32_t>> blocks_;  // of each early tree
+    std::vector<std::vector<std::int32_t>> split_features_;  // of each early tree
 };
 
 }  // namespace wald
