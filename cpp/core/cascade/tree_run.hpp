@@ -119,7 +119,7 @@ private:
     void evaluate(const Pool& pool, int t, const PanelReads& unread, const std::int64_t* ids, int n, int n_known) {
         auto* const panel = reinterpret_cast<float*>(panel_);
         c_.trees_->reader().read(call_.rows, ids, n, n_known, unread, panel);
-        some_refused_ = c_.trees_->reader().find_refused(unread.features, n, panel, refused_);
+        some_refused_ = c_.trees_->reader().find_refused(unread.columns, n, panel, refused_);
         const int begin = t == 0 ? 0 : static_cast<int>(c_.terms_[t - 1]), end = static_cast<int>(c_.terms_[t]);
         tree_kernels<float>().values(c_.trees_->early().view(), begin, end, panel, n, values_);
         for (int k = 0; k < outputs_; ++k) {

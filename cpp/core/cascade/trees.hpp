@@ -148,7 +148,9 @@ private:
             for (const std::int32_t i : others) held[i] = false;
             return rest;
         };
-        return {without(all.features, read.features), without(all.blocks, read.blocks)};
+        PanelReads unread = trees_->reader().reads_of(without(all.features, read.features));
+        unread.blocks = without(all.blocks, read.blocks);
+        return unread;
     }
     // The label of full scores. Only rows with a refused value have NaN.
     std::int32_t full_code(const double* scores, double* work) const {

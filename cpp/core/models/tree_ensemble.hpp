@@ -113,7 +113,7 @@ private:
         for (int first = 0; first < n; first += kPanelRows) {
             const int in_panel = std::min(kPanelRows, n - first);
             exact &= reader_.read(rows, ids + first, in_panel, n_known - first, reader_.everything(), panels);
-            reader_.find_refused(reader_.everything().features, in_panel, panels, refused + first);
+            reader_.find_refused(reader_.everything().columns, in_panel, panels, refused + first);
             panels += panel_size();
         }
         return exact;

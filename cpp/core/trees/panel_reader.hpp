@@ -11,9 +11,9 @@
 
 namespace wald {
 
-// What some trees read: features, in the order of their places in a panel, and the blocks that hold them.
+// What some trees read: features, their columns in a panel in rising order, and the blocks that hold these.
 struct PanelReads {
-    std::vector<std::int32_t> features, blocks;
+    std::vector<std::int32_t> features, columns, blocks;
 };
 
 // Features come in blocks of 16 neighbours, a cache line of float32 values. A panel has room for the blocks that the
@@ -56,10 +56,13 @@ public:
         std::sort(features.begin(), features.end(),
                   [&](std::int32_t a, std::int32_t b) { return column_[a] < column_[b]; });
         features.erase(std::unique(features.begin(), features.end()), features.end());
-        std::vector<std::int32_t> blocks;
-        for (std::int32_t f : features) blocks.push_back(column_[f] / kBlock);
-        blocks.erase(std::unique(blocks.begin(), blocks.end()), blocks.end());
-        return {std::move(features), std::move(blocks)};
+        PanelReads reads{std::move(features), {}, {}};
+        for (std::int32_t f : reads.features) {
+            reads.columns.push_back(column_[f]);
+            reads.blocks.push_back(column_[f] / kBlock);
+        }
+        reads.blocks.erase(std::unique(reads.blocks.begin(), reads.blocks.end()), reads.blocks.end());
+        return reads;
     }
     // Whether rows are read block by block, such that a panel holds all features of a block that was read.
     static bool by_blocks(const Rows& rows) { return rows.layout == Rows::Layout::csr || rows.contiguous(); }
@@ -76,15 +79,12 @@ public:
         return exact || f32_rows_;
     }
 
-    // Marks the rows of a panel that hold a refused value in one of some features: refused[row] != 0. Returns whether
+    // Marks the rows of a panel that hold a refused value in one of some columns: refused[row] != 0. Returns whether
     // there are any.
     template <class X>
-    bool find_refused(std::span<const std::int32_t> features, int n, const X* panel, std::uint8_t* refused) const {
+    bool find_refused(std::span<const std::int32_t> columns, int n, const X* panel, std::uint8_t* refused) const {
         std::fill_n(refused, kPanelRows, std::uint8_t{0});
         if (!refuses_) return false;
-        static thread_local std::vector<std::int32_t> columns;
-        columns.clear();
-        for (std::int32_t f : features) columns.push_back(column_[f]);
         const auto n_columns = static_cast<int>(columns.size());
         if constexpr (sizeof(X) == sizeof(float))
             panel_kernels().mark_refused(columns.data(), n_columns, refuses_, panel, refused);

@@ -232,7 +232,7 @@ def _eager(X: Any, conversion: Conversion = PLAIN) -> Any:
 def _may_have_categories(X: Any) -> bool:
     """Whether a frame may have columns of categories; faster than its schema in narwhals."""
     if nw.dependencies.is_pandas_dataframe(X) or nw.dependencies.is_polars_dataframe(X):
-        return any(str(dtype).startswith(("category", "Categorical", "Enum")) for dtype in set(X.dtypes))
+        return any(kind.__name__.startswith("Categorical") or kind.__name__ == "Enum" for kind in set(map(type, X.dtypes)))
     return True
 
 
@@ -278,7 +278,8 @@ def column_reader(frame: Any) -> Callable[[int], NDArray[Any]]:
     microsecond per column, if it exists, and a Series takes 10.
     """
     if nw.dependencies.is_polars_dataframe(frame):
-        return lambda c: np.asarray(frame.to_series(c).to_numpy())
+        series = frame.get_columns()
+        return lambda c: np.asarray(series[c].to_numpy())
     if nw.dependencies.is_pandas_dataframe(frame):
         quick = getattr(frame, "_get_column_array", None)
         if quick is not None:
@@ -292,9 +293,10 @@ def column_reader(frame: Any) -> Callable[[int], NDArray[Any]]:
 def held_columns(frame: Any) -> list[NDArray[Any]] | None:
     """All columns as arrays without a copy; None if the engine cannot read some column in place."""
     if nw.dependencies.is_polars_dataframe(frame):
+        series = frame.get_columns()
 
         def held(c: int) -> Any:
-            return frame.to_series(c).to_numpy(allow_copy=False)
+            return series[c].to_numpy(allow_copy=False)
 
     elif hasattr(frame, "_get_column_array"):  # see column_reader
         held = frame._get_column_array
