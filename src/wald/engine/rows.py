@@ -232,7 +232,8 @@ def _eager(X: Any, conversion: Conversion = PLAIN) -> Any:
 def _may_have_categories(X: Any) -> bool:
     """Whether a frame may have columns of categories; faster than its schema in narwhals."""
     if nw.dependencies.is_pandas_dataframe(X) or nw.dependencies.is_polars_dataframe(X):
-        return any(kind.__name__.startswith("Categorical") or kind.__name__ == "Enum" for kind in set(map(type, X.dtypes)))
+        names = {type(dtype).__name__ for dtype in X.dtypes}
+        return any(name == "Enum" or name.startswith("Categorical") for name in names)
     return True
 
 
