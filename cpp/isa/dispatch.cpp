@@ -72,15 +72,15 @@ const OnlineKernels<double>& online_kernels<double>() {
     return chosen().tables->online_f64;
 }
 template <>
-const TreeKernels<float>& tree_kernels<float>() {
-    return chosen().tables->trees_f32;
+const BinKernels<float>& bin_kernels<float>() {
+    return chosen().tables->bins_f32;
 }
 template <>
-const TreeKernels<double>& tree_kernels<double>() {
-    return chosen().tables->trees_f64;
+const BinKernels<double>& bin_kernels<double>() {
+    return chosen().tables->bins_f64;
 }
-const PanelKernels& panel_kernels() { return chosen().tables->panels; }
-const ForestKernels& forest_kernels() { return chosen().tables->forest; }
+const TreeKernels& tree_kernels() { return chosen().tables->trees; }
+const EstimateKernels& estimate_kernels() { return chosen().tables->estimates; }
 const ChainKernels& chain_kernels() { return chosen().tables->chain; }
 namespace parser {
 const ParserKernels& parser_kernels() { return chosen().tables->parser; }

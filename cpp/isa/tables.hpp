@@ -14,10 +14,10 @@ struct KernelTables {
     Kernels<double> cascade_f64;
     OnlineKernels<float> online_f32;
     OnlineKernels<double> online_f64;
-    ForestKernels forest;
-    TreeKernels<float> trees_f32;
-    TreeKernels<double> trees_f64;
-    PanelKernels panels;
+    BinKernels<float> bins_f32;
+    BinKernels<double> bins_f64;
+    TreeKernels trees;
+    EstimateKernels estimates;
     ChainKernels chain;
     parser::ParserKernels parser;
 };

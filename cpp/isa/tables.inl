@@ -16,9 +16,8 @@
 #include "isa/readouts.inl"
 #include "isa/sparse_first_stage.inl"
 #include "isa/decide.inl"
-#include "isa/forest.inl"
+#include "isa/bins.inl"
 #include "isa/trees.inl"
-#include "isa/panels.inl"
 #include "isa/online.inl"
 #include "isa/chain.inl"
 #include "isa/parser.inl"
@@ -61,10 +60,10 @@ inline constexpr wald::KernelTables tables{
     .cascade_f64 = cascade_table<double>,
     .online_f32 = online_table<float>,
     .online_f64 = online_table<double>,
-    .forest = forest_table,
-    .trees_f32 = tree_table<float>,
-    .trees_f64 = tree_table<double>,
-    .panels = panel_table,
+    .bins_f32 = bin_table<float>,
+    .bins_f64 = bin_table<double>,
+    .trees = tree_table,
+    .estimates = estimate_table,
     .chain = chain_table,
     .parser = parser_table,
 };

@@ -12,7 +12,10 @@ from wald import _core
 from wald.models import TreeTerms
 from wald.models.tree_arrays import TreesBuilder
 
-SIZES = {"one leaf": 1, "stumps": 2, "a word": 32, "two words": 33, "four words": 128, "cut": 129, "large": 700}
+SIZES = {
+    **{"one leaf": 1, "stumps": 2, "a table": 32, "two tables": 33, "gathers": 65},
+    **{"bytes": 256, "cut": 257, "large": 700},
+}
 
 
 def scores(terms: TreeTerms, X: object, n_threads: int = 1) -> np.ndarray:
@@ -89,6 +92,66 @@ def test_panels_hold_the_rows(dtype: type, width: int) -> None:
         np.testing.assert_array_equal(terms.scores(X[:n])[:, 0], expected[:n])
         inexact = X[:n] + (1e-12 if dtype == np.float64 else 0)
         np.testing.assert_array_equal(terms.scores(inexact)[:, 0], expected[:n])
+
+
+@pytest.mark.parametrize("n_thresholds", [1, 15, 16, 31, 32, 63, 64, 127, 128, 254, 255, 256, 510, 511])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_any_number_of_thresholds(dtype: type, n_thresholds: int) -> None:
+    """One feature is compared with thresholds at which its values stand, and NaN goes either way."""
+    rng = np.random.default_rng(n_thresholds)
+    thresholds = np.sort(rng.normal(size=n_thresholds).astype(dtype)).astype(np.float64)
+    near = [thresholds, np.nextafter(thresholds.astype(dtype), np.inf, dtype=dtype), [np.inf, -np.inf, np.nan, 0.0]]
+    X = np.concatenate(near).astype(dtype)[:, None]
+    for left in ({0}, {1}, {0, 1}):
+        builder = TreesBuilder(1)
+        nan_left = [i % 2 if len(left) == 2 else min(left) for i in range(n_thresholds)]
+        for threshold, nan in zip(thresholds, nan_left, strict=True):
+            builder.add([0], [threshold], [~0], [~1], [nan], [0.0, 1.0])
+        expected = (X > thresholds).sum(axis=1) + np.isnan(X[:, 0]) * (n_thresholds - sum(nan_left))
+        terms = TreeTerms(builder.build(), np.zeros(1))
+        for layout in (np.ascontiguousarray, np.asfortranarray, sparse.csr_array):
+            np.testing.assert_array_equal(terms.scores(layout(X))[:, 0], expected)
+
+
+def test_levels_that_compare_the_same() -> None:
+    """Complete trees whose nodes of a level share a split, as CatBoost's do; and one that is almost such a tree."""
+    rng = np.random.default_rng(13)
+    X = random_rows(rng, 200, 8)
+    for depth in range(1, 10):
+        for spoilt in (False, True):
+            builder = TreesBuilder(8)
+            for _ in range(3):
+                n = 2**depth - 1
+                level = np.log2(np.arange(1, n + 1)).astype(np.int64)
+                feature, threshold = rng.integers(0, 8, depth)[level], rng.integers(-8, 9, depth)[level] / 4
+                nan_left = rng.integers(0, 2, depth)[level]
+                children = 2 * np.arange(n)
+                left, right = (np.where(c < n, c, ~(c - n)) for c in (children + 1, children + 2))
+                if spoilt:
+                    nan_left[-1] = 1 - nan_left[-1]
+                builder.add(feature, threshold, left, right, nan_left, rng.normal(size=n + 1))
+            terms = TreeTerms(builder.build(), np.zeros(1))
+            np.testing.assert_array_equal(terms.values(X), reference_values(terms, X))
+            np.testing.assert_array_equal(terms.scores(X), reference_scores(terms, X))
+
+
+def test_large_trees_of_few_values() -> None:
+    """Leaves of equal values may be one: of one value, of several, and of several of which one is not 0."""
+    rng = np.random.default_rng(14)
+    X = random_rows(rng, 150, 40)
+    left, right = random_structure(rng, 900)
+    n = len(left)
+    hot = np.eye(3)[rng.integers(0, 3, n + 1)]
+    for leaves in (rng.integers(0, 4, (n + 1, 1)), rng.integers(0, 3, (n + 1, 3)), hot, hot * [0.5, 0.25, 0]):
+        builder = TreesBuilder(40)
+        for _ in range(2):
+            feature, threshold = rng.integers(0, 40, n), rng.integers(-8, 9, n) / 4
+            builder.add(feature, threshold, left, right, rng.integers(0, 2, n), leaves)
+        terms = TreeTerms(builder.build(), np.zeros(leaves.shape[1]))
+        np.testing.assert_array_equal(terms.values(X), reference_values(terms, X))
+        for layout in LAYOUTS.values():
+            np.testing.assert_array_equal(terms.scores(layout(X)), reference_scores(terms, X))
+            np.testing.assert_array_equal(terms.scores(layout(X[:3])), reference_scores(terms, X[:3]))
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.uint8])

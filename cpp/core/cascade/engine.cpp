@@ -121,8 +121,8 @@ private:
 
 class PackedTrees final : public PackedModel {
 public:
-    PackedTrees(const TreesSpec& spec, std::span<const std::int64_t> order)
-        : trees_(std::make_shared<const TreeEnsemble>(spec, order)),
+    PackedTrees(std::shared_ptr<const TreeEnsemble> trees, std::span<const std::int64_t> order)
+        : trees_(std::move(trees)), order_(order.begin(), order.end()),
           shape_{.n_features = trees_->n_features(),
                  .n_terms = static_cast<std::int64_t>(order.size()),
                  .n_outputs = trees_->n_outputs(),
@@ -132,19 +132,20 @@ public:
     const ModelShape& shape() const override { return shape_; }
     std::shared_ptr<const Engine> with_stages(const Decision& decision, const StagesSpec& spec,
                                               double tie_margin) const override {
-        return std::make_shared<const TreeCascade>(shape_, trees_, decision, spec, tie_margin);
+        return std::make_shared<const TreeCascade>(shape_, trees_, order_, decision, spec, tie_margin);
     }
     std::shared_ptr<const Engine> without_stages(bool) const override { return with_stages({}, {}, 0.0); }
 
 private:
     std::shared_ptr<const TreeEnsemble> trees_;
+    std::vector<std::int64_t> order_;
     ModelShape shape_;
 };
 
 }  // namespace
 
 std::shared_ptr<const PackedModel> pack(const TreesSpec& spec, std::span<const std::int64_t> order) {
-    return std::make_shared<const PackedTrees>(spec, order);
+    return std::make_shared<const PackedTrees>(std::make_shared<const TreeEnsemble>(spec), order);
 }
 
 std::shared_ptr<const PackedModel> pack(const KernelMachineSpec& spec, bool f32) {

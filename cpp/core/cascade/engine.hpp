@@ -42,10 +42,11 @@ struct StagesSpec {
     std::span<const std::int64_t> terms;
     std::vector<std::span<const double>> weights, bias;  // weights of terms, or of sums where there are any
     std::span<const double> low, high;
-    // Weighted sums of terms, (n_sums, terms of the last stage), of which all estimates are mixtures: of each output's
-    // own terms, if each term belongs to one output.
+    // Running sums that a tree ensemble keeps for each output, of which all estimates are mixtures: of the leaves of
+    // the output's own trees, with a weight for each tree (n_sums, terms of the last stage), or with other values for
+    // all leaves of these trees (n_sums, leaves). One of the two is empty.
     int n_sums = 0;
-    std::span<const double> sums = {};
+    std::span<const double> sums = {}, leaves = {};
 };
 
 class Engine {

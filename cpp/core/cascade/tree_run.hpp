@@ -11,198 +11,170 @@
 
 namespace wald {
 
-// One thread's rows. Rows wait in the pool of the stage that they have reached until they fill a panel.
+// One thread's chunk of rows. All of them take a stage before those that are left take the next one.
 class TreeCascade::Run {
 public:
-    Run(const TreeCascade& cascade, const Call& call)
-        : c_(cascade), call_(call), outputs_(cascade.trees_->n_outputs()), sums_(cascade.readouts_.n_sums()),
-          n_pools_(call.n_stages + 1), z_(static_cast<std::size_t>(outputs_)),
-          float_work_(static_cast<std::size_t>(cascade.decision().n_classes)), work_(float_work_.size()),
-          by_blocks_(PanelReader::by_blocks(call.rows)) {
-        const TreeEnsemble& trees = *c_.trees_;
-        std::int64_t widest = 0, begin = 0;
-        for (const std::int64_t end : c_.terms_) {
-            widest = std::max(widest, end - begin);
-            begin = end;
-        }
+    // Room for `capacity` rows.
+    Run(const TreeCascade& cascade, const Call& call, std::int64_t capacity)
+        : c_(cascade), call_(call), outputs_(cascade.trees_->n_outputs()), capacity_(round_up(capacity, kPanelRows)),
+          f64_(cascade.trees_->reader().compares_f64(call.rows)), tiles_(stage_tiles(cascade, call)),
+          full_(cascade.trees_->tiles(call.rows)), z_(static_cast<std::size_t>(outputs_)),
+          float_work_(static_cast<std::size_t>(cascade.decision().n_classes)), work_(float_work_.size()) {
+        const std::int64_t n_sums = std::int64_t{outputs_} * c_.n_sums_, n_scores = std::int64_t{outputs_} * kTileRows;
         Arena& arena = thread_arena();
-        const std::int64_t n_sums = std::int64_t{outputs_} * sums_ * kPoolRows;
-        arena.reset(
-            Arena::bytes<double>(trees.n_panels() * trees.panel_size()) + Arena::bytes<float>(widest * kPanelRows) +
-            static_cast<std::size_t>(n_pools_) * (Arena::bytes<float>(n_sums) + Arena::bytes<std::int64_t>(kPoolRows)) +
-            Arena::bytes<float>(std::int64_t{outputs_} * kPanelRows) +
-            Arena::bytes<double>(std::int64_t{outputs_} * kPanelRows) + Arena::bytes<double>(trees.n_features()) +
-            Arena::bytes<float>((std::int64_t{outputs_} + 1) * c_.readouts_.padded()));
-        panel_ = arena.take<double>(trees.n_panels() * trees.panel_size());
-        values_ = arena.take<float>(widest * kPanelRows);
-        for (int t = 0; t < n_pools_; ++t)
-            pools_.push_back({0, arena.take<std::int64_t>(kPoolRows), arena.take<float>(n_sums)});
-        estimates_ = arena.take<float>(std::int64_t{outputs_} * kPanelRows);
-        scores_ = arena.take<double>(std::int64_t{outputs_} * kPanelRows);
-        x_ = arena.take<double>(trees.n_features());
-        row_sums_ = arena.take<float>((std::int64_t{outputs_} + 1) * c_.readouts_.padded());
+        arena.reset(Arena::bytes<std::int64_t>(capacity_ + kTileRows) + Arena::bytes<std::int32_t>(capacity_) +
+                    Arena::bytes<float>(n_sums * capacity_) + tiles_.bytes() + full_.bytes() +
+                    Arena::bytes<float>(n_sums * kTileRows) + Arena::bytes<float>(n_scores) +
+                    2 * Arena::bytes<double>(n_scores) + Arena::bytes<double>(c_.trees_->n_features()) +
+                    2 * Arena::bytes<float>(n_sums));
+        ids_ = arena.take<std::int64_t>(capacity_ + kTileRows);
+        positions_ = arena.take<std::int32_t>(capacity_);
+        sums_ = arena.take<float>(n_sums * capacity_);
+        tiles_.take(arena);
+        full_.take(arena);
+        part_ = arena.take<float>(n_sums * kTileRows);
+        estimates_ = arena.take<float>(n_scores);
+        scores_ = arena.take<double>(n_scores);
+        full_sums_ = arena.take<double>(n_scores);
+        x_ = arena.take<double>(c_.trees_->n_features());
+        row_sums_ = arena.take<float>(n_sums);
+        row_part_ = arena.take<float>(n_sums);
     }
 
+    // Answers the rows at positions [begin, end).
     void run(std::int64_t begin, std::int64_t end) {
-        end_ = end;
-        for (std::int64_t at = begin; at < end; at += kPanelRows) {
-            const int n = static_cast<int>(std::min<std::int64_t>(kPanelRows, end - at));
-            if (n < kFewRows && call_.traced == nullptr) {
-                for (int i = 0; i < n; ++i) {
-                    std::fill_n(row_sums_, std::int64_t{outputs_} * c_.readouts_.padded(), 0.0f);
-                    walk(at + i, 0);
+        begin_ = begin;
+        n_ = static_cast<int>(end - begin);
+        for (int i = 0; i < n_; ++i) {
+            ids_[i] = call_.row(begin + i);
+            positions_[i] = i;
+        }
+        for (int s = 0; s < outputs_ * c_.n_sums_; ++s) std::fill_n(sum(s), n_, 0.0f);
+        for (int t = 0; t < call_.n_stages && n_ > 0; ++t) {
+            if (n_ < kFewRows && call_.traced == nullptr) {
+                for (int i = 0; i < n_; ++i) {
+                    for (int s = 0; s < outputs_ * c_.n_sums_; ++s) row_sums_[s] = sum(s)[i];
+                    walk(i, t);
                 }
-                break;
+                return;
             }
-            Pool& pool = pools_[0];
-            for (int i = 0; i < n; ++i) pool.positions[i] = at + i;
-            for (int s = 0; s < outputs_ * sums_; ++s) std::fill_n(pool.sums + std::int64_t{s} * kPoolRows, n, 0.0f);
-            pool.n = n;
-            stage(0);
+            stage(t);
         }
-        for (int t = 1; t < n_pools_; ++t) {
-            if (pools_[t].n < kFewRows && call_.traced == nullptr) walk_all(t);
-            else stage(t);
-        }
+        if (call_.traced == nullptr) finish();
     }
 
 private:
-    static constexpr std::int64_t kPoolRows = 2 * kPanelRows;
-    // Times of reading a cache line of a row, and of moving a row, as multiples of that of one split and row.
-    static constexpr std::int64_t kLineTests = 40, kMoveTests = 60;
-    static constexpr std::int64_t kRowsInLine = 8;  // rows of a column in a cache line, at least
+    static TileReader stage_tiles(const TreeCascade& cascade, const Call& call) {
+        std::int64_t panel_bytes = 0;
+        bool any_cut = false;
+        for (int t = 0; t < call.n_stages; ++t) {
+            const StepTrees& steps = cascade.stages_[t]->steps();
+            panel_bytes = std::max(panel_bytes, steps.bins().panel_bytes());
+            any_cut = any_cut || steps.any_cut();
+        }
+        return {cascade.trees_->reader(), call.rows, panel_bytes, any_cut};
+    }
 
-    struct Pool {
-        int n;
-        std::int64_t* positions;
-        float* sums;  // (outputs, sums, kPoolRows)
-    };
-    float* sums(const Pool& pool, int k) const { return pool.sums + std::int64_t{k} * sums_ * kPoolRows; }
+    float* sum(int s) const { return sums_ + s * capacity_; }  // output * n_sums + sum, of all rows
+    std::int64_t position(int i) const { return begin_ + positions_[i]; }
+    void answer(int i, std::int32_t code, int stage) const {
+        call_.codes[position(i)] = code;
+        call_.stages[position(i)] = stage;
+    }
 
-    // The rows of a panel: those that no stage has decided yet are at kept[0], ..., kept[left - 1].
-    struct Decided {
-        std::int32_t codes[kPanelRows], stages[kPanelRows], kept[kPanelRows + 16];
-        int left;
-    };
-
-    // Takes at most a panel of rows from the pool of stage t and evaluates stages, until those that are left are better
-    // packed with others.
+    // Takes all rows through stage t, tile by tile, and packs those that are left.
     void stage(int t) {
-        Pool& pool = pools_[t];
-        const int n = std::min(pool.n, kPanelRows);
-        std::int64_t ids[kPanelRows + kRowsAhead] = {};
-        for (int i = 0; i < n; ++i) ids[i] = call_.row(pool.positions[i]);
-        if (t == call_.n_stages) {
-            finish(pool, ids, n);
-            drop(pool, n);
-            return;
+        int left = 0;
+        for (int first = 0; first < n_; first += tiles_.n_rows()) {
+            const int n = std::min(tiles_.n_rows(), n_ - first);
+            evaluate(t, first, n);
+            estimate(t, first, n);
+            if (call_.traced != nullptr) trace(t, first, n);
+            else left = decide(t, first, n, left);
         }
-        int n_known = n;
-        if (t == 0)
-            for (std::int64_t at = pool.positions[0] + n; at < end_ && n_known < n + kRowsAhead; ++at)
-                ids[n_known++] = call_.row(at);
-        Decided d;
-        std::fill_n(d.codes, kPanelRows, kPending);
-        const int first = t;
-        do {
-            evaluate(pool, t, c_.unread(first, t), ids, n, n_known);
-            if (call_.traced == nullptr) decide(t, n, d);
-            else trace(pool, t, n);
-            ++t;
-        } while (t < call_.n_stages && (call_.traced != nullptr || stays(first, t, d.left)));
-        if (call_.traced == nullptr) leave(pool, t, n, d);
-        drop(pool, n);
-        while (t <= call_.n_stages && pools_[t].n >= kPanelRows) stage(t);
+        if (call_.traced == nullptr) n_ = left;
     }
 
-    // Reads what is not in the panel yet, adds the trees of stage t to the sums, and computes the estimates.
-    void evaluate(const Pool& pool, int t, const PanelReads& unread, const std::int64_t* ids, int n, int n_known) {
-        auto* const panel = reinterpret_cast<float*>(panel_);
-        c_.trees_->reader().read(call_.rows, ids, n, n_known, unread, panel);
-        some_refused_ = c_.trees_->reader().find_refused(unread.columns, n, panel, refused_);
-        const int begin = t == 0 ? 0 : static_cast<int>(c_.terms_[t - 1]), end = static_cast<int>(c_.terms_[t]);
-        tree_kernels<float>().values(c_.trees_->early().view(), begin, end, panel, n, values_);
-        for (int k = 0; k < outputs_; ++k) {
-            for (int to = c_.readouts_.first_sum(t); to < sums_; ++to)
-                c_.readouts_.add(t, to, k, values_, n, sums(pool, k) + std::int64_t{to} * kPoolRows);
-            c_.readouts_.estimate(t, k, sums(pool, k), kPoolRows, n, estimates_ + std::int64_t{k} * kPanelRows);
-        }
-    }
-
-    // Whether stage t costs less in the same panel, where rows that have left still take time, than in another one,
-    // which is to be read. Reading takes a cache line of a row for each block or, in columns, for each feature;
-    // neighbouring rows of a column share lines.
-    bool stays(int first, int t, int left) const {
-        const auto lines = [&](const PanelReads& reads) {
-            return std::ssize(by_blocks_ ? reads.blocks : reads.features);
-        };
-        const std::int64_t per_line = by_blocks_ || first > 0 || call_.ids != nullptr ? 1 : kRowsInLine;
-        const std::int64_t here = kPanelRows * (c_.tests_[t] + kLineTests * lines(c_.unread(first, t)) / per_line);
-        const std::int64_t elsewhere = left * (c_.tests_[t] + kLineTests * lines(c_.unread(t, t)) + kMoveTests);
-        return left > 0 && here <= elsewhere;
-    }
-
-    void decide(int t, int n, Decided& d) {
-        for (int i = 0; i < n && some_refused_; ++i)
-            if (refused_[i] != 0 && d.codes[i] == kPending) d.codes[i] = kNotFinite, d.stages[i] = t;
-        const bool last = t + 1 == call_.n_stages && call_.at_end == AtEnd::answer;
-        if (outputs_ == 1) {
-            d.left = kernels<float>().decide(estimates_, n, c_.low_[t], c_.high_[t], t, d.codes, d.stages, d.kept);
-            for (int i = 0; i < d.left && last; ++i) {
-                d.codes[d.kept[i]] = last_code(estimates_[d.kept[i]]);
-                d.stages[d.kept[i]] = t;
+    // Adds the trees of stage t to the sums of rows [first, first + n).
+    void evaluate(int t, int first, int n) {
+        const TreeStage& stage = *c_.stages_[t];
+        const Tile tile = tiles_.read({ids_ + first, n, n_ - first, t == 0 && first == 0}, stage.trees());
+        const int used = static_cast<int>(stage.sums().size());
+        for (int s = 0; s < outputs_ * used; ++s)
+            std::fill_n(part_ + std::int64_t{s} * kTileRows, round_up(n, kPanelRows), 0.0f);
+        tree_kernels().add_tables(stage.steps().view(), stage.tables(), 0, stage.steps().size(), tile, part_);
+        for (int k = 0; k < outputs_; ++k)
+            for (int s = 0; s < used; ++s) {
+                float* const to = sum(k * c_.n_sums_ + stage.sums()[s]) + first;
+                const float* const from = part_ + (std::int64_t{k} * used + s) * kTileRows;
+                for (int i = 0; i < n; ++i) to[i] += from[i];
             }
+    }
+
+    void estimate(int t, int first, int n) {
+        for (int k = 0; k < outputs_; ++k) {
+            float* const to = estimates_ + std::int64_t{k} * kTileRows;
+            std::fill_n(to, n, c_.bias(t, k));
+            estimate_kernels().accumulate(sum(k * c_.n_sums_) + first, capacity_, c_.mixture(t, k), c_.n_sums_, n, to);
+        }
+    }
+
+    // Answers rows [first, first + n) that stage t decides, and moves the others to the places from `left` on. Returns
+    // the place after them.
+    int decide(int t, int first, int n, int left) {
+        std::fill_n(codes_, n, kPending);
+        for (int i = 0; i < n && tiles_.any_refused(); ++i)
+            if (tiles_.is_refused(i)) codes_[i] = kNotFinite, stages_[i] = t;
+        const bool last = t + 1 == call_.n_stages && call_.at_end == AtEnd::answer;
+        int kept = 0;
+        if (outputs_ == 1) {
+            kept = kernels<float>().decide(estimates_, n, c_.low_[t], c_.high_[t], t, codes_, stages_, kept_);
+            for (int i = 0; i < kept && last; ++i) codes_[kept_[i]] = last_code(estimates_[kept_[i]]);
+            for (int i = 0; i < kept && last; ++i) stages_[kept_[i]] = t;
         } else {
             judge(n);
-            d.left = 0;
             for (int i = 0; i < n; ++i) {
-                const bool pending = d.codes[i] == kPending, leaves = pending & ((gaps_[i] > c_.high_[t]) | last);
-                d.codes[i] = leaves ? best_[i] : d.codes[i];
-                d.stages[i] = leaves ? t : d.stages[i];
-                d.kept[d.left] = i;
-                d.left += pending & !leaves;
+                const bool pending = codes_[i] == kPending, leaves = pending & ((gaps_[i] > c_.high_[t]) | last);
+                codes_[i] = leaves ? best_[i] : codes_[i];
+                stages_[i] = leaves ? t : stages_[i];
+                kept_[kept] = i;
+                kept += pending & !leaves;
             }
         }
-        if (last) d.left = 0;
+        if (last) kept = 0;
+        for (int i = 0; i < n; ++i)
+            if (codes_[i] != kPending) answer(first + i, codes_[i], stages_[i]);
+        for (int i = 0; i < kept; ++i) {
+            ids_[left + i] = ids_[first + kept_[i]];
+            positions_[left + i] = positions_[first + kept_[i]];
+        }
+        for (int s = 0; s < outputs_ * c_.n_sums_; ++s) {
+            float* const to = sum(s) + left;
+            const float* const from = sum(s) + first;
+            for (int i = 0; i < kept; ++i) to[i] = from[kept_[i]];
+        }
+        return left + kept;
     }
 
-    // Writes the codes of a panel, and moves the rows that are left to the pool of stage t.
-    void leave(const Pool& pool, int t, int n, const Decided& d) {
-        for (int i = 0; i < n; ++i) {
-            if (d.codes[i] == kPending) continue;
-            call_.codes[pool.positions[i]] = d.codes[i];
-            call_.stages[pool.positions[i]] = d.stages[i];
-        }
-        if (d.left == 0) return;
-        Pool& next = pools_[t];
-        for (int i = 0; i < d.left; ++i) next.positions[next.n + i] = pool.positions[d.kept[i]];
-        for (std::int64_t s = 0; s < std::int64_t{outputs_} * sums_ && t < call_.n_stages; ++s) {
-            const float* const from = pool.sums + s * kPoolRows;
-            float* const to = next.sums + s * kPoolRows + next.n;
-            for (int i = 0; i < d.left; ++i) to[i] = from[d.kept[i]];
-        }
-        next.n += d.left;
-    }
-
-    // The labels of the estimates of a panel, and their confidence.
+    // The labels of the estimates of n rows, and their confidence.
     void judge(int n) {
         if (c_.decision().kind == DecisionKind::argmax) {
-            panel_kernels().best_of(estimates_, outputs_, n, best_, gaps_);
+            estimate_kernels().best_of(estimates_, kTileRows, outputs_, n, best_, gaps_);
             return;
         }
         for (int i = 0; i < n; ++i) {
-            for (int k = 0; k < outputs_; ++k) z_[k] = estimates_[std::int64_t{k} * kPanelRows + i];
+            for (int k = 0; k < outputs_; ++k) z_[k] = estimates_[std::int64_t{k} * kTileRows + i];
             const Judgement<float> j = c_.decision().judge(z_.data(), float_work_.data());
             best_[i] = j.code;
             gaps_[i] = j.confidence;
         }
     }
 
-    void trace(const Pool& pool, int t, int n) {
+    void trace(int t, int first, int n) {
         if (outputs_ > 1) judge(n);
         for (int i = 0; i < n; ++i) {
-            const std::int64_t at = pool.positions[i] * call_.n_stages + t;
-            const bool bad = some_refused_ && refused_[i] != 0;
+            const std::int64_t at = position(first + i) * call_.n_stages + t;
+            const bool bad = tiles_.any_refused() && tiles_.is_refused(i);
             constexpr float nan = std::numeric_limits<float>::quiet_NaN();
             if (outputs_ == 1) {
                 static_cast<float*>(call_.traced->scores)[at] = bad ? nan : estimates_[i];
@@ -213,52 +185,45 @@ private:
         }
     }
 
-    // Takes all rows from the pool of stage t and evaluates the remaining stages row by row.
-    void walk_all(int t) {
-        Pool& pool = pools_[t];
-        for (int i = 0; i < pool.n; ++i) {
-            for (int k = 0; k < outputs_; ++k)
-                for (int s = 0; s < sums_; ++s)
-                    row_sums_[k * c_.readouts_.padded() + s] = sums(pool, k)[std::int64_t{s} * kPoolRows + i];
-            walk(pool.positions[i], t);
-        }
-        pool.n = 0;
-    }
-
-    // Evaluates a row, whose sums stand in row_sums_, from stage t to its end, without panels.
-    void walk(std::int64_t position, int t) {
-        const TreeEnsemble& trees = *c_.trees_;
-        const std::int64_t r = call_.row(position);
-        const bool in_place = trees.reader().in_place(call_.rows, Dtype::f32);
-        auto* const copy = reinterpret_cast<float*>(x_);
-        const float* const x = in_place ? reinterpret_cast<const float*>(call_.rows.row(r)) : copy;
+    // Evaluates row i, whose sums stand in row_sums_, from stage t to its end, without panels.
+    void walk(int i, int t) {
         std::int32_t code = kPending;
         for (; t < call_.n_stages && code == kPending; ++t) {
-            if (!in_place) trees.reader().read_row(call_.rows, r, c_.unread(t, t).features, copy);
-            if (trees.reader().is_refused_row(c_.unread(t, t).features, x)) {
-                code = kNotFinite;
-                break;
-            }
-            const int begin = t == 0 ? 0 : static_cast<int>(c_.terms_[t - 1]), end = static_cast<int>(c_.terms_[t]);
-            c_.readouts_.add_row(trees.early().view(), begin, end, x, row_sums_);
-            code = row_code(t);
+            const bool finite = f64_ ? add_row(i, t, x_) : add_row(i, t, reinterpret_cast<float*>(x_));
+            code = finite ? row_code(t) : kNotFinite;
             if (code != kPending) break;
         }
         if (code == kPending && call_.at_end == AtEnd::full) {
-            trees.full_row(call_.rows, r, x_, scores_);
+            c_.trees_->full_row(call_.rows, ids_[i], f64_, x_, scores_);
             code = c_.full_code(scores_, work_.data());
         }
-        call_.codes[position] = code;
-        call_.stages[position] = t == call_.n_stages ? c_.n_stages() : t;
+        answer(i, code, t == call_.n_stages ? c_.n_stages() : t);
     }
-
+    // Adds the trees of stage t to the sums of row i; false if they read a refused value.
+    template <class X>
+    bool add_row(int i, int t, X* copy) {
+        const TreeStage& stage = *c_.stages_[t];
+        const BinReader& reader = c_.trees_->reader();
+        const X* x = copy;
+        if (reader.in_place<X>(call_.rows)) x = reinterpret_cast<const X*>(call_.rows.row(ids_[i]));
+        else reader.read_row(call_.rows, ids_[i], stage.features(), copy);
+        if (reader.is_refused(stage.features(), x)) return false;
+        const std::vector<int>& used = stage.sums();
+        std::fill_n(row_part_, outputs_ * used.size(), 0.0f);
+        stage.add_row(x, row_part_);
+        const float* part = row_part_;
+        for (int k = 0; k < outputs_; ++k)
+            for (const int s : used) row_sums_[k * c_.n_sums_ + s] += *part++;
+        return true;
+    }
     // The label that the estimates of stage t give a row, or kPending.
     std::int32_t row_code(int t) {
-        const bool last = t + 1 == call_.n_stages && call_.at_end == AtEnd::answer;
         for (int k = 0; k < outputs_; ++k) {
-            c_.readouts_.estimate(t, k, row_sums_ + k * c_.readouts_.padded(), 1, 1, estimates_);
+            estimates_[0] = c_.bias(t, k);
+            estimate_kernels().accumulate(row_sums_ + k * c_.n_sums_, 1, c_.mixture(t, k), c_.n_sums_, 1, estimates_);
             z_[k] = estimates_[0];
         }
+        const bool last = t + 1 == call_.n_stages && call_.at_end == AtEnd::answer;
         if (outputs_ == 1) {
             const float z = z_[0];
             if (z > c_.high_[t]) return 1;
@@ -273,55 +238,77 @@ private:
         return z > threshold || (z == threshold && c_.decision().tie_positive);
     }
 
-    void finish(const Pool& pool, const std::int64_t* ids, int n) {
-        if (call_.at_end != AtEnd::full) {
-            for (int i = 0; i < n; ++i) answer(pool, i, kPending);
+    // Answers the rows that no stage has decided.
+    void finish() {
+        for (int first = 0; first < n_; first += full_.n_rows()) {
+            const int n = std::min(full_.n_rows(), n_ - first);
+            if (call_.at_end == AtEnd::full) full(first, n);
+            else
+                for (int i = 0; i < n; ++i) answer(first + i, kPending, c_.n_stages());
+        }
+    }
+    void full(int first, int n) {
+        if (n < kFewRows) {
+            for (int i = 0; i < n; ++i) {
+                c_.trees_->full_row(call_.rows, ids_[first + i], f64_, x_, scores_);
+                answer(first + i, c_.full_code(scores_, work_.data()), c_.n_stages());
+            }
             return;
         }
-        c_.trees_->full(call_.rows, ids, n, n, exact_, panel_, scores_);
-        for (int i = 0; i < n; ++i) answer(pool, i, c_.full_code(scores_ + std::int64_t{i} * outputs_, work_.data()));
-    }
-    void answer(const Pool& pool, int i, std::int32_t code) {
-        call_.codes[pool.positions[i]] = code;
-        call_.stages[pool.positions[i]] = c_.n_stages();
-    }
-
-    // Removes the first n rows of a pool.
-    void drop(Pool& pool, int n) {
-        const int left = pool.n - n;
-        std::copy_n(pool.positions + n, left, pool.positions);
-        for (std::int64_t i = 0; i < std::int64_t{outputs_} * sums_ && left > 0; ++i)
-            std::copy_n(pool.sums + i * kPoolRows + n, left, pool.sums + i * kPoolRows);
-        pool.n = left;
+        c_.trees_->full(full_, {ids_ + first, n, n_ - first, false}, full_sums_, scores_);
+        for (int i = 0; i < n; ++i)
+            answer(first + i, c_.full_code(scores_ + std::int64_t{i} * outputs_, work_.data()), c_.n_stages());
     }
 
     const TreeCascade& c_;
     const Call& call_;
-    int outputs_, sums_, n_pools_;  // sums of each output
-    std::int64_t end_ = 0;          // position after the last row
-    double* panel_;
-    float *values_, *estimates_;  // of a panel: (trees of a stage, rows), (outputs, rows)
-    std::vector<Pool> pools_;
-    double *scores_, *x_;
-    float* row_sums_;                   // (outputs, padded sums), with room for a register after them
-    std::uint8_t refused_[kPanelRows];  // rows of the panel that hold a refused value in the blocks of its stage
-    bool some_refused_ = false;
-    alignas(64) std::int32_t best_[kPanelRows];  // of the rows of a panel, with several outputs: labels of estimates
-    alignas(64) float gaps_[kPanelRows];         // and their confidence
-    bool exact_ = true;                          // whether the rows that were evaluated in full had exact values
+    int outputs_;
+    std::int64_t capacity_;
+    bool f64_;                 // whether single rows are compared in float64
+    TileReader tiles_, full_;  // of the stages, and of the full model
+    std::int64_t begin_ = 0;
+    int n_ = 0;  // rows that are left
+    std::int64_t* ids_;
+    std::int32_t* positions_;  // counted from begin_
+    float *sums_, *part_;      // (outputs, sums, rows): of all rows; of a tile and what a stage adds
+    double *scores_, *full_sums_, *x_;
+    float *estimates_, *row_sums_, *row_part_;
+    std::int32_t codes_[kTileRows], stages_[kTileRows], kept_[kTileRows + 16];
+    alignas(64) std::int32_t best_[kTileRows];  // of the rows of a tile, with several outputs: labels of estimates
+    alignas(64) float gaps_[kTileRows];         // and their confidence
     std::vector<float> z_, float_work_;
     std::vector<double> work_;
-    bool by_blocks_;  // whether rows are read block by block
 };
 
-inline void TreeCascade::each_piece(const Call& call, std::int64_t n, int n_threads) const {
-    each_chunk(n, n_threads, [&](std::int64_t begin, std::int64_t end) { Run(*this, call).run(begin, end); });
+inline void TreeCascade::run(const Call& call, std::int64_t n, int n_threads) const {
+    const std::int64_t row_bytes = std::int64_t{trees_->n_outputs()} * n_sums_ * std::int64_t{sizeof(float)} + 16;
+    const std::int64_t most = std::clamp(kChunkBytes / row_bytes, kLeastChunkRows, kChunkRows);
+    each_chunk(n, n_threads, most,
+               [&](std::int64_t begin, std::int64_t end) { Run(*this, call, end - begin).run(begin, end); });
 }
 
 inline void TreeCascade::predict_one(const Rows& rows, std::int64_t r, int n_stages, AtEnd at_end, double,
                                      std::int32_t* code, std::int32_t* stage) const {
     const Call call{rows, &r, n_stages, at_end, code, stage};
-    Run(*this, call).run(0, 1);
+    Run(*this, call, 1).run(0, 1);
+}
+
+inline void TreeCascade::values(const Rows& rows, const std::int64_t* ids, std::int64_t n, int n_threads,
+                                double* values) const {
+    const std::int64_t m = std::ssize(order_);
+    std::vector<std::int64_t> column(static_cast<std::size_t>(trees_->n_trees()), -1);
+    for (std::int64_t j = 0; j < m; ++j) column[order_[j]] = j;
+    each_chunk(n, n_threads, kChunkRows, [&](std::int64_t begin, std::int64_t end) {
+        Arena& arena = thread_arena();
+        TileReader tiles = trees_->tiles(rows);
+        arena.reset(tiles.bytes());
+        tiles.take(arena);
+        each_tile(ids, begin, end, tiles.n_rows(), [&](const RowIds& some, std::int64_t at) {
+            trees_->each_leaf(tiles, some, [&](std::int64_t tree, std::int32_t leaf, int i) {
+                if (column[tree] >= 0) values[(at + i) * m + column[tree]] = trees_->leaf_value(tree, leaf);
+            });
+        });
+    });
 }
 
 }  // namespace wald

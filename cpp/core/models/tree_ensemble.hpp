@@ -1,168 +1,142 @@
 // Tree ensembles: a score is a base plus the leaves of its trees, added in their order.
 #pragma once
 
-#include <memory>
+#include <limits>
 #include <numeric>
 
-#include "core/trees/panel_reader.hpp"
-#include "core/trees/split_trees.hpp"
+#include "core/trees/tile_reader.hpp"
 
 namespace wald {
 
-// The trees twice: in the order of a plan for estimates, with thresholds in float32, and in the model's own order for
-// full scores, with thresholds in the precision in which the model compares.
+// All trees in the model's own order, for full scores.
 class TreeEnsemble {
 public:
-    // `order` names the trees of early stages.
-    TreeEnsemble(const TreesSpec& spec, std::span<const std::int64_t> order)
-        : n_features_(spec.n_features), base_(spec.base.begin(), spec.base.end()),
-          bias_(spec.bias.begin(), spec.bias.end()), scale_(spec.scale), divisor_(spec.divisor),
-          f32_sums_(spec.f32_sums), reader_(spec, first_use(spec, order)),
-          early_(spec, order, reader_.columns(), false), full_(spec, all(spec), reader_.columns(), true) {
-        for (std::int64_t t : order)
-            split_features_.emplace_back(spec.feature.begin() + spec.first_node_of(t),
-                                         spec.feature.begin() + spec.last_node_of(t));
-        if (!spec.f32_rows)
-            full_f64_ = std::make_unique<const SplitTrees<double>>(spec, all(spec), reader_.columns(), true);
+    explicit TreeEnsemble(const TreesSpec& spec)
+        : owned_(spec), reader_(owned_.spec()), trees_(owned_.spec(), all_trees(spec)) {
+        for (int t = 0; t < steps().size(); ++t) {
+            const Tree& tree = steps().tree(t);
+            for (std::int32_t i = 0; i < tree.n_leaves; ++i) {
+                if (tree.kind == LeafKind::hot) hot_.push_back(hot_leaf(t, i));
+                else
+                    for (const std::int64_t m : steps().members(t)) values_.push_back(value(t, i, m));
+            }
+        }
+        values_.resize(values_.size() + kSpare);  // kernels read whole tables
+        if (spec.f32_sums) values_f32_.assign(values_.begin(), values_.end());
     }
 
-    std::int64_t n_features() const { return n_features_; }
-    std::int64_t n_trees() const { return full_.size(); }
-    int n_outputs() const { return static_cast<int>(base_.size()); }
-    const PanelReader& reader() const { return reader_; }
-    const SplitTrees<float>& early() const { return early_; }
-    // What trees [first, last) of the plan read.
-    PanelReads reads(std::int64_t first, std::int64_t last) const {
-        std::vector<std::int32_t> features;
-        for (std::int64_t t = first; t < last; ++t)
-            features.insert(features.end(), split_features_[t].begin(), split_features_[t].end());
-        return reader_.reads_of(std::move(features));
+    const TreesSpec& spec() const { return owned_.spec(); }
+    const BinReader& reader() const { return reader_; }
+    std::int64_t n_features() const { return spec().n_features; }
+    std::int64_t n_trees() const { return spec().n_trees(); }
+    int n_outputs() const { return static_cast<int>(spec().base.size()); }
+
+    // Tiles of rows, as `full` and `each_leaf` read them.
+    TileReader tiles(const Rows& rows) const {
+        return {reader_, rows, steps().bins().panel_bytes(), steps().any_cut()};
     }
-    std::int64_t panel_size() const { return std::int64_t{reader_.n_blocks()} * PanelReader::kBlock * kPanelRows; }
-
-    // Panels whose rows are evaluated together: several for trees that do not stay in the cache from one panel to the
-    // next.
-    int n_panels() const { return full_.bytes() > kCacheBytes ? kMaxPanels : 1; }
-    std::int64_t full_rows() const { return std::int64_t{n_panels()} * kPanelRows; }
-
-    // Full scores of n <= full_rows() rows: scores[i * n_outputs + k]; NaN for rows with a refused value. `panels` has
-    // room for n_panels() * panel_size() values of type double. ids[n] to ids[n_known - 1] are the rows that will be
-    // read next. `exact`: whether the values of earlier rows were float32 numbers; becomes whether these are.
-    void full(const Rows& rows, const std::int64_t* ids, int n, int n_known, bool& exact, double* panels,
-              double* scores) const {
-        std::vector<std::uint8_t> refused(static_cast<std::size_t>(round_up(n, kPanelRows)));
-        auto* const panels_f32 = reinterpret_cast<float*>(panels);
-        exact = exact || full_f64_ == nullptr;
-        exact = exact && read_all(rows, ids, n, n_known, panels_f32, refused.data());
-        if (!exact) read_all(rows, ids, n, n_known, panels, refused.data());
-        if (f32_sums_) add_all<float>(full_.view(), panels_f32, n, scores, tree_kernels<float>().add_f32);
-        else if (exact) add_all<double>(full_.view(), panels_f32, n, scores, tree_kernels<float>().add);
-        else add_all<double>(full_f64_->view(), panels, n, scores, tree_kernels<double>().add);
-        for (int i = 0; i < n; ++i)
-            if (refused[i] != 0)
+    // Full scores of n rows of a tile: scores[i * n_outputs + k]; NaN for rows with a refused value. `sums` has room
+    // for kTileRows values of each output.
+    void full(TileReader& tiles, const RowIds& some, double* sums, double* scores) const {
+        const Tile tile = tiles.read(some, trees_);
+        if (spec().f32_sums)
+            add_all<float>(tile, reinterpret_cast<float*>(sums), scores, tree_kernels().add_f32, values_f32_);
+        else add_all<double>(tile, sums, scores, tree_kernels().add, values_);
+        for (int i = 0; i < some.n && tiles.any_refused(); ++i)
+            if (tiles.is_refused(i))
                 std::fill_n(scores + i * n_outputs(), n_outputs(), std::numeric_limits<double>::quiet_NaN());
     }
-
-    // Full scores of one row, or NaN; x has room for n_features values of type double.
-    void full_row(const Rows& rows, std::int64_t r, double* x, double* scores) const {
-        auto* const x_f32 = reinterpret_cast<float*>(x);
-        const float* at = x_f32;
-        bool exact = true;
-        if (reader_.in_place(rows, Dtype::f32)) at = reinterpret_cast<const float*>(rows.row(r));
-        else exact = reader_.read_row(rows, r, reader_.everything().features, x_f32);
-        if (reader_.is_refused_row(reader_.everything().features, at)) {
-            std::fill_n(scores, n_outputs(), std::numeric_limits<double>::quiet_NaN());
-            return;
+    // Calls use(tree of the spec, its leaf or one with the same values, i) for n rows of a tile.
+    template <class Use>
+    void each_leaf(TileReader& tiles, const RowIds& some, const Use& use) const {
+        std::int32_t numbers[kTileRows];
+        const Tile tile = tiles.read(some, trees_);
+        for (int t = 0; t < steps().size(); ++t) {
+            tree_kernels().leaves(steps().view(), t, t + 1, tile, numbers);
+            for (const std::int64_t m : steps().members(t))
+                for (int i = 0; i < some.n; ++i) use(m, steps().leaf(t, numbers[i]), i);
         }
-        if (f32_sums_) {
-            std::vector<float> sums(base_.begin(), base_.end());
-            tree_kernels<float>().row_add_f32(full_.view(), 0, full_.size(), at, sums.data());
-            for (int k = 0; k < n_outputs(); ++k) scores[k] = finished(sums[k], k);
-            return;
-        }
-        std::copy(base_.begin(), base_.end(), scores);
-        if (exact) {
-            tree_kernels<float>().row_add(full_.view(), 0, full_.size(), at, scores);
-        } else {
-            reader_.read_row(rows, r, reader_.everything().features, x);
-            tree_kernels<double>().row_add(full_f64_->view(), 0, full_f64_->size(), x, scores);
-        }
-        for (int k = 0; k < n_outputs(); ++k) scores[k] = finished(scores[k], k);
+    }
+    double leaf_value(std::int64_t tree, std::int32_t leaf) const {
+        return spec().leaves[spec().first_leaf[tree] + leaf];
     }
 
-    // The leaf of each tree in the order of the plan: values[i * early().size() + t], from thresholds in float32.
-    void values(const Rows& rows, const std::int64_t* ids, int n, double* panel, double* work, double* values) const {
-        auto* const panel_f32 = reinterpret_cast<float*>(panel);
-        reader_.read(rows, ids, n, n, reader_.everything(), panel_f32);
-        const int m = early_.size();
-        tree_kernels<float>().values_f64(early_.view(), 0, m, panel_f32, n, work);
-        for (int i = 0; i < n; ++i)
-            for (int t = 0; t < m; ++t) values[std::int64_t{i} * m + t] = work[std::int64_t{t} * kPanelRows + i];
+    // Full scores of one row, or NaN; `x` has room for n_features values of type double.
+    void full_row(const Rows& rows, std::int64_t r, bool f64, double* x, double* scores) const {
+        if (f64) full_row(rows, r, x, scores);
+        else full_row(rows, r, reinterpret_cast<float*>(x), scores);
     }
 
 private:
-    static constexpr std::size_t kCacheBytes = 512u << 10;
-    static constexpr int kMaxPanels = 8;
-    static constexpr int kTreesAtOnce = 16;  // of a group of panels
+    static constexpr int kSpare = 64;
 
-    // Reads rows into panels, and marks those with a refused value. Returns whether all values are exact.
+    const StepTrees& steps() const { return trees_.steps(); }
+
+    template <class V, class Add>
+    void add_all(const Tile& tile, V* sums, double* scores, const Add& add, const std::vector<V>& values) const {
+        const int K = n_outputs();
+        for (int k = 0; k < K; ++k)
+            std::fill_n(sums + std::int64_t{k} * kTileRows, round_up(tile.n, kPanelRows),
+                        static_cast<V>(spec().base[k]));
+        add(steps().view(), {values.data(), hot_.data()}, 0, steps().size(), tile, sums);
+        for (int i = 0; i < tile.n; ++i)
+            for (int k = 0; k < K; ++k) scores[i * K + k] = finished(sums[std::int64_t{k} * kTileRows + i], k);
+    }
+
     template <class X>
-    bool read_all(const Rows& rows, const std::int64_t* ids, int n, int n_known, X* panels,
-                  std::uint8_t* refused) const {
-        bool exact = true;
-        for (int first = 0; first < n; first += kPanelRows) {
-            const int in_panel = std::min(kPanelRows, n - first);
-            exact &= reader_.read(rows, ids + first, in_panel, n_known - first, reader_.everything(), panels);
-            reader_.find_refused(reader_.everything().columns, in_panel, panels, refused + first);
-            panels += panel_size();
+    void full_row(const Rows& rows, std::int64_t r, X* copy, double* scores) const {
+        const X* x = copy;
+        if (reader_.in_place<X>(rows)) x = reinterpret_cast<const X*>(rows.row(r));
+        else reader_.read_row(rows, r, reader_.features(), copy);
+        const int K = n_outputs();
+        if (reader_.is_refused(reader_.features(), x)) {
+            std::fill_n(scores, K, std::numeric_limits<double>::quiet_NaN());
+            return;
         }
-        return exact;
+        if (spec().f32_sums) add_row<float>(x, scores);
+        else add_row<double>(x, scores);
+        for (int k = 0; k < K; ++k) scores[k] = finished(scores[k], k);
+    }
+    template <class V, class X>
+    void add_row(const X* x, double* scores) const {
+        for (int k = 0; k < n_outputs(); ++k) scores[k] = static_cast<double>(static_cast<V>(spec().base[k]));
+        const auto add = [&](int k, double value) {
+            scores[k] = static_cast<double>(static_cast<V>(scores[k]) + static_cast<V>(value));
+        };
+        trees_.rows(X{}).each(x, [&](int t, std::int32_t leaf) {
+            const Tree& tree = steps().tree(t);
+            if (tree.kind == LeafKind::hot) {
+                const HotLeaf& hot = hot_[tree.first_leaf + leaf];
+                add(hot.output, hot.value);
+                return;
+            }
+            const double* const values = values_.data() + tree.first_leaf + std::int64_t{leaf} * tree.n_outputs;
+            for (int o = 0; o < tree.n_outputs; ++o) add(steps().view().outputs[tree.first_output + o], values[o]);
+        });
     }
 
-    // Adds all trees, some of them to every panel before the next ones, and writes the scores.
-    template <class V, class X, class Add>
-    void add_all(const TreesView<X>& trees, const X* panels, int n, double* scores, const Add& add) const {
-        const int used = (n + kPanelRows - 1) / kPanelRows, outputs = n_outputs(), n_trees = full_.size();
-        const std::int64_t width = std::int64_t{outputs} * kPanelRows;
-        std::vector<V> sums(static_cast<std::size_t>(used * width));
-        for (int p = 0; p < used; ++p)
-            for (int k = 0; k < outputs; ++k)
-                std::fill_n(sums.begin() + p * width + std::int64_t{k} * kPanelRows, kPanelRows,
-                            static_cast<V>(base_[k]));
-        const int step = used == 1 ? n_trees : kTreesAtOnce;
-        for (int first = 0, last = 0; first < n_trees; first = last) {
-            last = std::min(n_trees, first + step);
-            while (last < n_trees && trees.trees[last].repeated) ++last;
-            for (int p = 0; p < used; ++p)
-                add(trees, first, last, panels + p * panel_size(), std::min(kPanelRows, n - p * kPanelRows),
-                    sums.data() + p * width);
-        }
-        for (int i = 0; i < n; ++i)
-            for (int k = 0; k < outputs; ++k)
-                scores[i * outputs + k] =
-                    finished(sums[i / kPanelRows * width + std::int64_t{k} * kPanelRows + i % kPanelRows], k);
+    double value(int t, std::int32_t number, std::int64_t member) const {
+        return leaf_value(member, steps().leaf(t, number));
+    }
+    HotLeaf hot_leaf(int t, std::int32_t number) const {
+        for (const std::int64_t m : steps().members(t))
+            if (value(t, number, m) != 0) return {value(t, number, m), spec().output[m]};
+        return {0.0, spec().output[steps().members(t)[0]]};
     }
 
-    static std::vector<std::int64_t> all(const TreesSpec& spec) {
+    static std::vector<std::int64_t> all_trees(const TreesSpec& spec) {
         std::vector<std::int64_t> trees(static_cast<std::size_t>(spec.n_trees()));
         std::iota(trees.begin(), trees.end(), 0);
         return trees;
     }
-    static std::vector<std::int64_t> first_use(const TreesSpec& spec, std::span<const std::int64_t> order) {
-        std::vector<std::int64_t> trees(order.begin(), order.end());
-        for (std::int64_t t : all(spec)) trees.push_back(t);
-        return trees;
-    }
-    double finished(double sum, int k) const { return sum * scale_ / divisor_ + bias_[k]; }
+    double finished(double sum, int k) const { return sum * spec().scale / spec().divisor + spec().bias[k]; }
 
-    std::int64_t n_features_;
-    std::vector<double> base_, bias_;
-    double scale_, divisor_;
-    bool f32_sums_;
-    PanelReader reader_;
-    SplitTrees<float> early_, full_;
-    std::unique_ptr<const SplitTrees<double>> full_f64_;
-    std::vector<std::vector<std::int32_t>> split_features_;  // of each early tree
+    OwnedTrees owned_;
+    BinReader reader_;
+    EvaluatedTrees trees_;
+    std::vector<double> values_;
+    std::vector<float> values_f32_;
+    std::vector<HotLeaf> hot_;
 };
 
 }  // namespace wald

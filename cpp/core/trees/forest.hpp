@@ -1,75 +1,85 @@
-// Sums of regression trees, as in gradient boosting.
+// Sums of regression trees, as buying policies use them: finite rows in float32.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
-#include <limits>
+#include <stdexcept>
 #include <vector>
 
-#include "core/trees/kernels.hpp"
+#include "core/models/tree_ensemble.hpp"
+#include "core/trees/check.hpp"
 
 namespace wald {
 
-// Evaluates trees without following paths. Every split of a tree masks out the leaves that its outcome excludes, for
-// many rows at once; the first remaining leaf is the leaf of the row (Lucchese et al., "QuickScorer", SIGIR 2015;
-// "Exploiting CPU SIMD extensions to speed-up document scoring with tree ensembles", SIGIR 2016).
+// Trees as arrays: tree t has the nodes ends[t] to ends[t + 1], the root first. Children are indices within the tree,
+// larger than their parent's; both are 0 at a leaf.
+struct ForestNodes {
+    double base;
+    std::span<const std::int64_t> ends;
+    std::span<const std::int32_t> feature, left, right;
+    std::span<const double> threshold, value;
+    std::int64_t n_features;
+};
+
 class Forest {
 public:
-    static constexpr int kMaxLeaves = 32;  // per tree
+    // Throws std::invalid_argument if the nodes form no trees.
+    explicit Forest(const ForestNodes& nodes) : trees_(built(nodes)) {}
 
-    explicit Forest(double base) : base_(base) {}
-
-    // Begins a tree. Its leaves are added from left to right.
-    void add_tree() {
-        const auto first = static_cast<std::int32_t>(splits_.size());
-        trees_.push_back({first, first, static_cast<std::int32_t>(values_.size())});
-    }
-    // Adds a split: rows with feature <= threshold go left, to the leaves with these bits.
-    void add_split(double threshold, std::int32_t feature, std::uint32_t left) {
-        splits_.push_back({below(threshold), feature, left});
-        ++trees_.back().last_split;
-    }
-    // Adds a leaf and returns its bit.
-    std::uint32_t add_leaf(double value) {
-        const auto place = values_.size() - static_cast<std::size_t>(trees_.back().first_leaf);
-        values_.push_back(value);
-        return std::uint32_t{1} << place;
-    }
+    std::int64_t n_features() const { return trees_.n_features(); }
 
     // Collects rows and evaluates them once a panel is full, or when the batch is destroyed.
     class Batch {
     public:
-        Batch(const Forest& forest, std::int64_t n_features)
-            : forest_(forest), n_features_(n_features), panel_(static_cast<std::size_t>(n_features) * kForestRows) {}
+        explicit Batch(const Forest& forest)
+            : trees_(forest.trees_), rows_(static_cast<std::size_t>(kPanelRows * trees_.n_features())),
+              x_(static_cast<std::size_t>(trees_.n_features())), view_(view_of(rows_, trees_.n_features())),
+              tiles_(trees_.tiles(view_)) {
+            arena_.reset(tiles_.bytes());
+            tiles_.take(arena_);
+        }
         Batch(const Batch&) = delete;
         Batch& operator=(const Batch&) = delete;
         ~Batch() { flush(); }
 
         // Stores base + the values of the trees, added in their order, in `to`, for a row of shape (n_features,).
         void add(const float* row, double* to) {
-            for (std::int64_t f = 0; f < n_features_; ++f)
-                panel_[static_cast<std::size_t>(f * kForestRows + n_)] = row[f];
+            std::copy_n(row, view_.n_columns, rows_.data() + n_ * view_.n_columns);
             to_[n_] = to;
-            if (++n_ == kForestRows) flush();
+            if (++n_ == kPanelRows) flush();
         }
 
     private:
+        static constexpr int kFewRows = 8;  // fewer rows are faster one by one
+
+        static Rows view_of(const Aligned<float>& rows, std::int64_t n_features) {
+            Rows view;
+            view.n_columns = n_features;
+            view.data = reinterpret_cast<const std::byte*>(rows.data());
+            view.column_stride = sizeof(float);
+            view.row_stride = static_cast<std::int64_t>(sizeof(float)) * n_features;
+            return view;
+        }
         void flush() {
-            if (n_ == 0) return;
-            double sums[kForestRows];
-            std::fill_n(sums, kForestRows, forest_.base_);
-            const ForestView view{forest_.splits_.data(), forest_.trees_.data(), forest_.values_.data(),
-                                  static_cast<std::int32_t>(forest_.trees_.size())};
-            forest_kernels().add(view, panel_.data(), sums);
-            for (int r = 0; r < n_; ++r) *to_[r] = sums[r];
+            double scores[kPanelRows], sums[kTileRows];
+            if (n_ < kFewRows) {
+                for (int r = 0; r < n_; ++r) trees_.full_row(view_, r, false, x_.data(), scores + r);
+            } else {
+                std::int64_t ids[kPanelRows];
+                std::iota(ids, ids + n_, 0);
+                trees_.full(tiles_, {ids, n_, n_, false}, sums, scores);
+            }
+            for (int r = 0; r < n_; ++r) *to_[r] = scores[r];
             n_ = 0;
         }
 
-        const Forest& forest_;
-        std::int64_t n_features_;
-        Aligned<float> panel_;  // [feature][row]
-        double* to_[kForestRows];
+        const TreeEnsemble& trees_;
+        Aligned<float> rows_;
+        std::vector<double> x_;
+        Rows view_;
+        TileReader tiles_;
+        Arena arena_;
+        double* to_[kPanelRows];
         int n_ = 0;
     };
 
@@ -79,18 +89,64 @@ public:
     }
 
 private:
-    // The largest float that is at most x: the same floats are at most x and at most this one.
-    static float below(double x) {
-        if (x >= static_cast<double>(std::numeric_limits<float>::max())) return std::numeric_limits<float>::max();
-        if (x < -static_cast<double>(std::numeric_limits<float>::max())) return -std::numeric_limits<float>::infinity();
-        const float near = static_cast<float>(x);
-        return static_cast<double>(near) <= x ? near : std::nextafter(near, -std::numeric_limits<float>::infinity());
+    static TreeEnsemble built(const ForestNodes& a) {
+        const auto n = static_cast<std::int64_t>(a.feature.size());
+        std::vector<std::int64_t> first_node{0}, first_leaf{0};
+        std::vector<std::int32_t> feature, left, right, place(static_cast<std::size_t>(n));
+        std::vector<double> threshold, leaves;
+        for (std::size_t t = 0; t + 1 < a.ends.size(); ++t) {
+            const std::int64_t begin = a.ends[t], size = a.ends[t + 1] - begin;
+            if (size < 1 || begin < 0 || a.ends[t + 1] > n) throw std::invalid_argument("every tree needs a node");
+            const auto is_leaf = [&](std::int64_t i) { return a.left[begin + i] == 0 && a.right[begin + i] == 0; };
+            std::int32_t n_inner = 0, n_leaves = 0;
+            for (std::int64_t i = 0; i < size; ++i) place[begin + i] = is_leaf(i) ? ~n_leaves++ : n_inner++;
+            for (std::int64_t i = 0; i < size; ++i) {
+                if (is_leaf(i)) {
+                    leaves.push_back(a.value[begin + i]);
+                    continue;
+                }
+                for (const std::int64_t child : {a.left[begin + i], a.right[begin + i]})
+                    if (child <= i || child >= size)
+                        throw std::invalid_argument("children must lie behind their parent, in the same tree");
+                feature.push_back(a.feature[begin + i]);
+                threshold.push_back(a.threshold[begin + i]);
+                left.push_back(place[begin + a.left[begin + i]]);
+                right.push_back(place[begin + a.right[begin + i]]);
+            }
+            first_node.push_back(std::ssize(feature));
+            first_leaf.push_back(std::ssize(leaves));
+        }
+        if (a.ends.size() == 1) {  // no tree: one that adds nothing
+            leaves.push_back(0.0);
+            first_node.push_back(0);
+            first_leaf.push_back(1);
+        }
+        const std::size_t n_trees = first_leaf.size() - 1;
+        std::vector<std::int32_t> output(n_trees, 0), structure(n_trees), categories(feature.size(), -1);
+        std::iota(structure.begin(), structure.end(), 0);
+        const std::vector<std::uint8_t> nan_left(feature.size(), 0);
+        const double bias = 0.0;
+        TreesSpec spec;
+        spec.n_features = a.n_features;
+        spec.first_node = first_node;
+        spec.first_leaf = first_leaf;
+        spec.feature = feature;
+        spec.left = left;
+        spec.right = right;
+        spec.threshold = threshold;
+        spec.nan_left = nan_left;
+        spec.categories = categories;
+        spec.leaves = leaves;
+        spec.output = output;
+        spec.structure = structure;
+        spec.base = {&a.base, 1};
+        spec.bias = {&bias, 1};
+        spec.f32_rows = true;
+        check_trees(spec);
+        return TreeEnsemble(spec);
     }
 
-    double base_;
-    std::vector<ForestView::Split> splits_;
-    std::vector<double> values_;
-    std::vector<ForestView::Tree> trees_;
+    TreeEnsemble trees_;
 };
 
 }  // namespace wald

@@ -5,110 +5,68 @@
 
 namespace wald {
 
-// Rows are evaluated in panels: kPanelRows values of one column, then those of the next.
+// Rows are evaluated in panels: kPanelRows bytes of one column, then those of the next. Up to kMaxPanels panels are
+// evaluated together, so that the steps of one hide the latency of another's.
 inline constexpr int kPanelRows = 64;
-// Memory is requested so many rows ahead.
-inline constexpr int kRowsAhead = 32;
+inline constexpr int kMaxPanels = 4;
+inline constexpr int kTileRows = kMaxPanels * kPanelRows;
 
-// A split sends a row to the left if x <= threshold. `left` has a bit for every leaf of the left subtree among the 32
-// leaves of a word; rows that go to the right cannot reach them.
-template <class X>
-struct Split {
-    X threshold;
-    std::int32_t column;
-    std::uint32_t left;
+// ---- values to bins ------------------------------------------------------------------------------------------------
+
+// Trees compare bins instead of values: the bin of a value is the number of a column's thresholds that lie below it,
+// minus 128. A column holds at most kMaxThresholds thresholds of a feature, in ascending order; x > threshold j holds
+// where the bin is above j - 128. NaN has the highest bin; splits that send it to the left read a column of their own.
+inline constexpr int kMaxThresholds = 255;
+
+enum class BinKind : std::uint8_t {
+    search,      // for the place of a value among thresholds
+    nan_left,    // a copy of the column before, but for NaN, which has the lowest bin
+    categories,  // a split on categories
 };
 
-// A split on categories sends a row to the left if the bit of its category is set. NaN goes where `nan_left` says,
-// negative numbers and numbers from n_categories on where `other_left` says.
+struct BinColumn {
+    std::int32_t feature;
+    std::int32_t first;  // place of its thresholds, see BinsView; or the index of its split on categories
+    BinKind kind;
+    std::int8_t steps;  // of a binary search among 2^steps - 1 thresholds
+};
+
+// A split on categories sends a value to the left, to the lowest bin, if the bit of its category is set; else to the
+// highest bin. Negative numbers and numbers from n_categories on go where `other_left` says.
 struct CategorySplit {
-    std::int32_t column;
-    std::uint32_t left;
-    std::int32_t first_bit_word, n_categories;
+    std::int32_t feature;
+    std::int32_t first_word, n_categories;
     bool truncates;  // numbers in (-1, 0) are category 0
     bool other_left, nan_left;
 };
 
-// The splits that decide among 32 neighbouring leaves: NaN goes to the left in [first, nan_right), to the right in
-// [nan_right, last).
-struct LeafWord {
-    std::int32_t first, nan_right, last;
-    std::int32_t first_category, last_category;
-};
-
-// Walks: a node sends a row to the node left() or to the one behind it, or is a leaf.
+// Thresholds of 2^kRegisterSteps - 1 values or fewer are padded with infinity to 2^kRegisterSteps values, which fill
+// two registers of AVX-512. Before more of them stand as many separators: the values that the first kRegisterSteps
+// steps of the search compare.
 template <class X>
-struct WalkNode {
-    X threshold;
-    std::int32_t column;  // for a split on categories: ~its index among the category splits
-    std::int32_t feature;
-    std::int32_t next = -1;  // 2 * left + nan_left; for a leaf, ~its place in the tree
+inline constexpr int kRegisterSteps = sizeof(X) == 4 ? 5 : 4;
 
-    bool is_leaf() const { return next < 0; }
-    std::int32_t place() const { return ~next; }
-    std::int32_t left() const { return next >> 1; }
-    bool nan_left() const { return (next & 1) != 0; }
-};
-
-// The leaves of a tree are numbered from left to right: the first leaf that no split excludes is the row's leaf. A tree
-// with more leaves than its words have bits is cut: exit e of its top is the node exits[first_exit + e] of a walk.
-struct Tree {
-    std::int32_t first_word, n_words;
-    std::int32_t first_leaf, stride;  // leaf i has the value leaves[first_leaf + i * stride]
-    std::int32_t first_exit;          // -1: the tree is not cut
-    std::int32_t root;                // its first node for walks
-    std::int32_t output;
-    bool repeated;  // a row's leaf has the same place as in the tree before
-    bool one_hot;   // each leaf has one value that is not 0: that of hot_leaves[first_leaf + place]; see TreesView
-};
-
-// The only value of a leaf that is not 0, and its output.
-struct HotLeaf {
-    double value;
-    std::int32_t output;
-};
-
-// Trees as arrays. Leaf values are padded, so that 32 values may be read from a tree's first leaf on. Leaves of several
-// values of which at most one is not 0, such as those of a forest grown to pure leaves, may be stored as hot leaves
-// instead; only whole groups of repeated trees are then evaluated.
 template <class X>
-struct TreesView {
-    const Split<X>* splits;
+struct BinsView {
+    const BinColumn* columns;
+    const X* thresholds;
     const CategorySplit* category_splits;
     const std::uint32_t* category_bits;
-    const LeafWord* words;
-    const Tree* trees;
-    const WalkNode<X>* nodes;
-    const std::int32_t* exits;
-    const double* leaves;
-    const float* leaves_f32;
-    const HotLeaf* hot_leaves;
 };
 
-template <class X>
-struct TreeKernels {
-    // Trees [first, last), rows [0, n) of a panel: adds each row's leaf to sums[output * kPanelRows + row], tree by
-    // tree, in double or in float precision.
-    void (*add)(const TreesView<X>&, int first, int last, const X* panel, int n, double* sums);
-    void (*add_f32)(const TreesView<X>&, int first, int last, const X* panel, int n, float* sums);
-    // Stores the leaf of tree t at values[(t - first) * kPanelRows + row].
-    void (*values)(const TreesView<X>&, int first, int last, const X* panel, int n, float* values);
-    void (*values_f64)(const TreesView<X>&, int first, int last, const X* panel, int n, double* values);
-    // The same for one row, x[feature], with sums[output].
-    void (*row_add)(const TreesView<X>&, int first, int last, const X* x, double* sums);
-    void (*row_add_f32)(const TreesView<X>&, int first, int last, const X* x, float* sums);
-    // For t = first .. last - 1: sums[output of tree t * output_stride + s] += weights[t * n_sums + s] * (leaf of tree
-    // t) for s < n_sums, a multiple of a panel's lanes.
-    void (*row_accumulate)(const TreesView<X>&, int first, int last, const X* x, const float* weights, int n_sums,
-                           int output_stride, float* sums);
+// Neighbouring features, at most kBlock of them, and the columns whose bins are computed from them.
+inline constexpr int kBlock = 16;
+struct BinBlock {
+    std::int32_t first_feature, width, first_column, last_column;
 };
 
-template <class X>
-const TreeKernels<X>& tree_kernels();  // the table in use; see isa/dispatch.cpp
-
-// Neighbouring columns of rows, at most 16, and their place in a panel.
-struct PanelBlock {
-    std::int32_t first, width, column;
+// Values that count as NaN: those equal to `missing` (NaN: none), and those of at most kTiny in size where
+// zero_is_missing, which has an entry for each feature, is set (null: nowhere).
+struct MissingRule {
+    static constexpr double kTiny = 1.0000000180025095e-35;  // float 1e-35, as LightGBM has it
+    double missing;
+    const std::uint8_t* zero_is_missing;
+    explicit operator bool() const { return missing == missing || zero_is_missing != nullptr; }
 };
 
 // Values that a model refuses.
@@ -117,58 +75,134 @@ struct Refused {
     explicit operator bool() const { return nan || infinity; }
 };
 
-struct PanelKernels {
-    // Copies blocks of n rows, whose values are neighbours, to a panel. Rows [n, n_known) will be read next. Returns
-    // whether each value is exact: a float64 value may not be a float32 number.
-    bool (*read)(Dtype, const std::byte* const* rows, int n, int n_known, const PanelBlock* blocks, int n_blocks,
-                 float* panel);
-    bool (*read_f64)(Dtype, const std::byte* const* rows, int n, int n_known, const PanelBlock* blocks, int n_blocks,
-                     double* panel);
-    // Copies rows ids[0], ..., ids[n - 1] of a column; `stride` counts the bytes between rows. `neighbours`: these rows
-    // follow each other. Row ids[n] will be read next if n_known > n.
-    bool (*read_column)(Dtype, const std::byte* from, std::int64_t stride, const std::int64_t* ids, int n, int n_known,
-                        bool neighbours, float* to);
-    bool (*read_column_f64)(Dtype, const std::byte* from, std::int64_t stride, const std::int64_t* ids, int n,
-                            int n_known, bool neighbours, double* to);
-    // sums[row] += weights[j] * values[j * stride + row] for j = 0 .. m - 1, one after the other.
-    void (*accumulate)(const float* values, std::int64_t stride, const float* weights, int m, int n, float* sums);
-    // The same for the values of some columns of a panel only: which[j] * kPanelRows instead of j * stride.
-    void (*accumulate_some)(const float* values, const std::int32_t* which, const float* weights, int m, int n,
-                            float* sums);
-    // The class with the largest score of each row, and its distance to the second; NaN where a score is NaN. Score k
-    // of row i is scores[k * kPanelRows + i]; whole registers are written.
-    void (*best_of)(const float* scores, int n_classes, int n, std::int32_t* codes, float* gaps);
-    // Marks the rows that have a refused value in one of the columns: refused[row] |= 1, for a whole panel.
-    void (*mark_refused)(const std::int32_t* columns, int n_columns, Refused, const float* panel,
-                         std::uint8_t* refused);
-    void (*mark_refused_f64)(const std::int32_t* columns, int n_columns, Refused, const double* panel,
-                             std::uint8_t* refused);
+// What happens to values on their way to bins.
+struct ValueRules {
+    MissingRule missing;
+    Refused refused;
 };
 
-const PanelKernels& panel_kernels();
+// Rows whose values are neighbours: float64 rows for bins of float64 values. Up to a multiple of 16, all entries of
+// `rows` are valid.
+struct PanelRows {
+    Dtype dtype;
+    const std::byte* rows[2 * kPanelRows];
+    int n, n_known;  // rows [n, n_known) will be read next
+    bool whole;      // request all lines between the first and the last block of a row, and not only those of blocks
+    bool is_first;   // nobody has requested these rows yet
+};
 
-// Trees as arrays of splits and leaves; see forest.hpp. Two panels of rows share the load of a split.
-inline constexpr int kForestRows = 2 * kLanes<float>;
-struct ForestView {
-    struct Split {
-        float threshold;
-        std::int32_t feature;
-        std::uint32_t left;  // leaves of its left subtree, which rows above the threshold do not reach
-    };
-    struct Tree {
-        std::int32_t first_split, last_split, first_leaf;  // the range of splits excludes the last
-    };
-    const Split* splits;
+template <class X>
+struct BinKernels {
+    // Computes the bins of columns [first, last) for a panel: the values of feature f stand at values[(f - base) *
+    // kPanelRows], and are changed where they count as NaN. Rows with a refused value are marked: refused[row] |= 1.
+    void (*bin)(const BinsView<X>&, int first, int last, X* values, std::int32_t base, const ValueRules&, int n,
+                std::uint8_t* refused, std::int8_t* bins);
+    // The same for values that stay as they are: no value counts as NaN or is refused.
+    void (*bin_column)(const BinsView<X>&, int column, const X* values, std::int8_t* bins);
+    // Reads blocks of rows.
+    void (*bin_rows)(const BinsView<X>&, const BinBlock* blocks, int n_blocks, const PanelRows&, const ValueRules&,
+                     std::uint8_t* refused, std::int8_t* bins);
+};
+
+template <class X>
+const BinKernels<X>& bin_kernels();  // the table in use; see isa/dispatch.cpp
+
+// ---- bins to leaves ------------------------------------------------------------------------------------------------
+
+// The leaves of a tree are numbered from left to right, and every row starts at leaf 0. A step moves rows from `leaf`,
+// the first leaf below a node, to `right`, the first one below its right child, if their bin is above `bin`. Parents
+// come before their children. Each number stands in all four bytes.
+struct Step {
+    std::uint32_t column;  // place of its bins in a panel
+    std::uint32_t bin, leaf, right;
+};
+
+enum class LeafKind : std::uint8_t {
+    single,  // a leaf has one value
+    vector,  // a leaf has a value for each of the tree's outputs, side by side
+    hot,     // a leaf has a value for one of the outputs only, the others are 0
+};
+
+inline constexpr int kMaxStepLeaves = 256;  // a tree with more leaves is cut
+
+struct Tree {
+    std::int32_t first_step, last_step;
+    std::int32_t first_exit;               // of a tree that is cut: see TreesView
+    std::int32_t first_leaf, n_leaves;     // place of its leaves' values, see LeafValues
+    std::int32_t first_output, n_outputs;  // in TreesView::outputs
+    LeafKind kind;
+    bool oblivious;  // its steps are levels: a row's leaf is the sum of `right` over the levels at which it goes right
+};
+
+// A tree that is cut leads rows to its exits by steps, and from there down to its leaves by walks. Exit e is
+// exits[first_exit + e]: a node or, below 0, the leaf ~exit.
+struct TreesView {
+    const Step* steps;
     const Tree* trees;
-    const double* values;
-    std::int32_t n_trees;
+    const std::int32_t* exits;
+    const std::int32_t* outputs;
 };
 
-struct ForestKernels {
-    // Adds to sums[row] the values of the leaves of kForestRows rows, x [feature][row], tree by tree.
-    void (*add)(const ForestView&, const float* x, double* sums);
+// Walks of n rows of a tile, from row `first` on: at[i] is a node, or ~leaf, and becomes ~leaf.
+struct Walks {
+    void (*walk)(const void* rows, int first, int n, std::int32_t* at);
+    const void* rows;
 };
 
-const ForestKernels& forest_kernels();  // the table in use; see isa/dispatch.cpp
+// Values of leaves. Leaf i of a tree has, by the tree's kind, the value values[first_leaf + i], the values from
+// values[first_leaf + i * n_outputs] on, or the value hot[first_leaf + i].
+struct HotLeaf {
+    double value;
+    std::int32_t output;
+};
+template <class V>
+struct LeafValues {
+    const V* values;
+    const HotLeaf* hot;
+};
+
+// What leaves add to n_sums running sums of their output. Leaf i of a tree has, by the tree's kind, for sum s the value
+// values[first_leaf * n_sums + s * n_leaves + i], for sum s of output o values[(first_leaf + i * n_outputs + o) *
+// n_sums
+// + s], or for sum s of its output hot_outputs[first_leaf + i] the value hot[(first_leaf + i) * n_sums + s].
+struct SumTables {
+    const float *values, *hot;
+    const std::int32_t* hot_outputs;
+    int n_sums;
+};
+
+// A tile of n <= kTileRows rows: the bins of its panels, each of panel_bytes, and the rows themselves for walks.
+struct Tile {
+    const std::int8_t* bins;
+    std::int64_t panel_bytes;
+    int n;
+    Walks walks;
+};
+
+struct TreeKernels {
+    // Trees [first, last): adds each row's leaf to sums[output * kTileRows + row], tree by tree, in double or in float
+    // precision.
+    void (*add)(const TreesView&, const LeafValues<double>&, int first, int last, const Tile&, double* sums);
+    void (*add_f32)(const TreesView&, const LeafValues<float>&, int first, int last, const Tile&, float* sums);
+    // Adds each row's leaf to sums[(output * n_sums + s) * kTileRows + row].
+    void (*add_tables)(const TreesView&, const SumTables&, int first, int last, const Tile&, float* sums);
+    // Stores each row's leaf at leaves[(t - first) * kTileRows + row].
+    void (*leaves)(const TreesView&, int first, int last, const Tile&, std::int32_t* leaves);
+};
+
+const TreeKernels& tree_kernels();
+
+// ---- estimates -----------------------------------------------------------------------------------------------------
+
+struct EstimateKernels {
+    // sums[row] += weights[j] * values[j * stride + row] for j = 0 .. m - 1, one after the other. Whole registers of
+    // rows are read and written.
+    void (*accumulate)(const float* values, std::int64_t stride, const float* weights, int m, int n, float* sums);
+    // The class with the largest score of each row, and its distance to the second; NaN where a score is NaN. Score k
+    // of row i is scores[k * stride + i]; whole registers are written.
+    void (*best_of)(const float* scores, std::int64_t stride, int n_classes, int n, std::int32_t* codes, float* gaps);
+};
+
+const EstimateKernels& estimate_kernels();
 
 }  // namespace wald

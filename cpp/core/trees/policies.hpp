@@ -145,7 +145,7 @@ struct ComplexRows {
         std::fill_n(out, n, -std::numeric_limits<double>::infinity());
         bool finite = true;
         {
-            Forest::Batch batch(forest, width());
+            Forest::Batch batch(forest);
             std::vector<float> row(static_cast<std::size_t>(width()));
             each([&](const Example& x, std::int64_t t, std::int64_t at, bool lacks) {
                 if (!lacks || !finite) return;

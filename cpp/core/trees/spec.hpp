@@ -3,7 +3,9 @@
 
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <span>
+#include <vector>
 
 namespace wald {
 
@@ -45,6 +47,32 @@ struct TreesSpec {
     std::int64_t n_structures() const { return static_cast<std::int64_t>(first_node.size()) - 1; }
     std::int64_t first_node_of(std::int64_t tree) const { return first_node[structure[tree]]; }
     std::int64_t last_node_of(std::int64_t tree) const { return first_node[structure[tree] + 1]; }
+};
+
+// A copy of trees with arrays of its own.
+class OwnedTrees {
+public:
+    explicit OwnedTrees(const TreesSpec& spec) : spec_(spec) {
+        own(spec_.first_node, spec_.first_leaf, spec_.feature, spec_.left, spec_.right, spec_.threshold, spec_.nan_left,
+            spec_.categories, spec_.first_bit_word, spec_.n_categories, spec_.other_left, spec_.bits, spec_.leaves,
+            spec_.output, spec_.structure, spec_.base, spec_.bias, spec_.zero_is_missing);
+    }
+    const TreesSpec& spec() const { return spec_; }
+
+private:
+    template <class... T>
+    void own(std::span<const T>&... spans) {
+        const auto copy = [&](auto& span) {
+            using Value = typename std::remove_reference_t<decltype(span)>::value_type;
+            const auto values = std::make_shared<const std::vector<Value>>(span.begin(), span.end());
+            span = *values;
+            arrays_.push_back(values);
+        };
+        (copy(spans), ...);
+    }
+
+    TreesSpec spec_;
+    std::vector<std::shared_ptr<const void>> arrays_;
 };
 
 }  // namespace wald

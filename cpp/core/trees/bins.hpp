@@ -1,0 +1,195 @@
+// Columns of bins: the thresholds of some trees by feature, and the place of each split among them.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <compare>
+#include <limits>
+#include <stdexcept>
+#include <vector>
+
+#include "core/trees/kernels.hpp"
+#include "core/trees/spec.hpp"
+
+namespace wald {
+
+// The largest number of type X that is at most the threshold: x <= threshold holds for the same values x of type X.
+inline double rounded_down(double threshold, double) { return threshold; }
+inline float rounded_down(double threshold, float) {
+    const auto near = static_cast<float>(threshold);
+    return static_cast<double>(near) > threshold ? std::nextafter(near, -std::numeric_limits<float>::infinity()) : near;
+}
+
+// A set of categories of the spec, whose bits are appended to `bits`.
+inline CategorySplit category_split(const TreesSpec& spec, std::int32_t feature, std::int32_t set, bool nan_left,
+                                    std::vector<std::uint32_t>& bits) {
+    const std::int64_t n_words = (std::int64_t{spec.n_categories[set]} + 31) / 32;
+    const auto words =
+        spec.bits.subspan(static_cast<std::size_t>(spec.first_bit_word[set]), static_cast<std::size_t>(n_words));
+    const auto first = static_cast<std::int32_t>(bits.size());
+    bits.insert(bits.end(), words.begin(), words.end());
+    return {feature, first, spec.n_categories[set], spec.truncates, spec.other_left[set] != 0, nan_left};
+}
+
+// What a node compares: its column, and the bin above which rows go to the right.
+struct BinSplit {
+    std::int32_t column;
+    std::int8_t bin;
+
+    bool operator==(const BinSplit&) const = default;
+};
+
+// Columns of bins, by feature.
+class Bins {
+public:
+    int n_columns() const { return static_cast<int>(f32_.columns.size()); }
+    std::int64_t panel_bytes() const { return std::int64_t{n_columns()} * kPanelRows; }
+    // The features that are read, in ascending order; features()[i] has the columns [first_of(i), first_of(i + 1)).
+    const std::vector<std::int32_t>& features() const { return features_; }
+    int first_of(std::size_t i) const { return first_of_[i]; }
+    // The blocks that hold them.
+    const std::vector<BinBlock>& blocks() const { return blocks_; }
+
+    // For values of type X; double only where the model compares float64 values.
+    template <class X>
+    BinsView<X> view() const {
+        const Tables<X>& tables = this->tables(X{});
+        return {tables.columns.data(), tables.thresholds.data(), category_splits_.data(), bits_.data()};
+    }
+
+private:
+    friend class BinsBuilder;
+
+    template <class X>
+    struct Tables {
+        std::vector<BinColumn> columns;
+        std::vector<X> thresholds;
+    };
+    const Tables<float>& tables(float) const { return f32_; }
+    const Tables<double>& tables(double) const { return f64_; }
+
+    template <class X>
+    static void add_column(Tables<X>& tables, BinColumn column, std::span<const double> thresholds) {
+        constexpr int kInRegisters = kRegisterSteps<X>;
+        if (thresholds.empty()) {
+            tables.columns.push_back(column);
+            return;
+        }
+        column.steps = 1;
+        while ((std::size_t{1} << column.steps) - 1 < thresholds.size()) ++column.steps;
+        const std::size_t size = std::size_t{1} << std::max<int>(column.steps, kInRegisters);
+        std::vector<X> sorted(size, std::numeric_limits<X>::infinity());
+        std::transform(thresholds.begin(), thresholds.end(), sorted.begin(),
+                       [](double t) { return rounded_down(t, X{}); });
+        column.first = static_cast<std::int32_t>(tables.thresholds.size());
+        tables.columns.push_back(column);
+        const std::size_t distance = size >> kInRegisters;
+        for (std::size_t i = distance - 1; i < size && distance > 1; i += distance)
+            tables.thresholds.push_back(sorted[i]);
+        tables.thresholds.insert(tables.thresholds.end(), sorted.begin(), sorted.end());
+    }
+
+    Tables<float> f32_;
+    Tables<double> f64_;
+    std::vector<CategorySplit> category_splits_;
+    std::vector<std::uint32_t> bits_;
+    std::vector<std::int32_t> features_;
+    std::vector<int> first_of_;
+    std::vector<BinBlock> blocks_;
+};
+
+// Collects the splits of nodes, of which some may be named more than once, and finds their places.
+class BinsBuilder {
+public:
+    BinsBuilder(const TreesSpec& spec, const std::vector<std::int64_t>& nodes) : spec_(spec) {
+        for (const std::int64_t n : nodes) keys_.push_back(key(n));
+        std::sort(keys_.begin(), keys_.end());
+        keys_.erase(std::unique(keys_.begin(), keys_.end()), keys_.end());
+        places_.resize(keys_.size());
+        for (std::size_t begin = 0, end = 0; begin < keys_.size(); begin = end) {
+            while (end < keys_.size() && keys_[end].same_values(keys_[begin])) ++end;
+            if (keys_[begin].set >= 0) add_categories(begin);
+            else add_thresholds(begin, end);
+        }
+        bins_.first_of_.push_back(bins_.n_columns());
+        if (bins_.n_columns() >= kMaxColumns) throw std::invalid_argument("trees compare too many features");
+    }
+
+    BinSplit split(std::int64_t node) const {
+        return places_[std::lower_bound(keys_.begin(), keys_.end(), key(node)) - keys_.begin()];
+    }
+    Bins take() { return std::move(bins_); }
+
+private:
+    static constexpr int kMaxColumns = 1 << 24;  // see WalkNode
+
+    struct Key {
+        std::int32_t feature, set;  // set of categories, or -1
+        double threshold;
+        bool nan_left;
+
+        auto operator<=>(const Key&) const = default;
+        bool same_values(const Key& o) const {
+            return feature == o.feature && set == o.set && (set < 0 || nan_left == o.nan_left);
+        }
+    };
+    Key key(std::int64_t n) const {
+        const std::int32_t set = spec_.categories[n];
+        return {spec_.feature[n], set, set >= 0 ? 0.0 : spec_.threshold[n],
+                spec_.nan_left[n] != 0 && !spec_.refuses_nan};
+    }
+
+    void add_categories(std::size_t i) {
+        const Key& k = keys_[i];
+        places_[i] = {bins_.n_columns(), -128};
+        const auto split = static_cast<std::int32_t>(bins_.category_splits_.size());
+        bins_.category_splits_.push_back(category_split(spec_, k.feature, k.set, k.nan_left, bins_.bits_));
+        add_column({k.feature, split, BinKind::categories, 0}, {});
+    }
+    // Columns for the thresholds of keys [begin, end), which are of one feature: two where NaN goes either way.
+    void add_thresholds(std::size_t begin, std::size_t end) {
+        while (begin < end) {
+            std::vector<double> thresholds;
+            bool any_left = false;
+            std::size_t last = begin;
+            const auto is_new = [&](std::size_t i) {
+                return i == begin || keys_[i].threshold != keys_[i - 1].threshold;
+            };
+            for (; last < end; ++last) {
+                if (is_new(last) && thresholds.size() == kMaxThresholds) break;
+                if (is_new(last)) thresholds.push_back(keys_[last].threshold);
+                any_left = any_left || keys_[last].nan_left;
+                const auto bin = static_cast<std::int8_t>(static_cast<int>(thresholds.size()) - 129);
+                places_[last] = {bins_.n_columns() + (keys_[last].nan_left ? 1 : 0), bin};
+            }
+            add_column({keys_[begin].feature, 0, BinKind::search, 0}, thresholds);
+            if (any_left) add_column({keys_[begin].feature, 0, BinKind::nan_left, 0}, {});
+            begin = last;
+        }
+    }
+
+    void add_column(BinColumn column, std::span<const double> thresholds) {
+        add_place(column.feature);
+        Bins::add_column(bins_.f32_, column, thresholds);
+        Bins::add_column(bins_.f64_, column, spec_.f32_rows ? std::span<const double>{} : thresholds);
+    }
+    // Adds the next column to its feature, and to its block.
+    void add_place(std::int32_t feature) {
+        const std::int32_t first = feature / kBlock * kBlock;
+        const auto width = static_cast<std::int32_t>(std::min<std::int64_t>(kBlock, spec_.n_features - first));
+        if (bins_.features_.empty() || bins_.features_.back() != feature) {
+            bins_.features_.push_back(feature);
+            bins_.first_of_.push_back(bins_.n_columns());
+        }
+        if (bins_.blocks_.empty() || bins_.blocks_.back().first_feature != first)
+            bins_.blocks_.push_back({first, width, bins_.n_columns(), bins_.n_columns()});
+        ++bins_.blocks_.back().last_column;
+    }
+
+    const TreesSpec& spec_;
+    std::vector<Key> keys_;
+    std::vector<BinSplit> places_;  // of each key
+    Bins bins_;
+};
+
+}  // namespace wald

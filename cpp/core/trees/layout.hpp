@@ -1,0 +1,90 @@
+// The numbers of a tree's leaves.
+#pragma once
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include "core/trees/kernels.hpp"
+#include "core/trees/spec.hpp"
+
+namespace wald {
+
+// Neighbours in an order that share a structure are one tree with several outputs. Calls use(members) for each of them.
+template <class Use>
+void each_group(const TreesSpec& spec, std::span<const std::int64_t> order, const Use& use) {
+    for (std::size_t begin = 0, end = 0; begin < order.size(); begin = end) {
+        while (end < order.size() && spec.structure[order[end]] == spec.structure[order[begin]]) ++end;
+        use(order.subspan(begin, end - begin));
+    }
+}
+
+// Numbers the leaves of a tree from left to right. In a large tree, leaves of the same values share a number if there
+// are few such values. Nodes and leaves are named as in the spec: children >= 0 are nodes, ~leaf stands for a leaf.
+class TreeLayout {
+public:
+    TreeLayout(const TreesSpec& spec, std::span<const std::int64_t> members)
+        : spec_(spec), first_node_(spec.first_node_of(members[0])),
+          n_nodes_(static_cast<std::int32_t>(spec.last_node_of(members[0]) - first_node_)) {
+        n_below_.assign(static_cast<std::size_t>(n_nodes_), 0);
+        first_.assign(static_cast<std::size_t>(n_nodes_), 0);
+        number_.assign(static_cast<std::size_t>(n_nodes_) + 1, 0);
+        for (std::int32_t n = n_nodes_ - 1; n >= 0; --n)  // parents come before their children
+            n_below_[n] = leaves_below(left(n)) + leaves_below(right(n));
+        for (std::int32_t n = 0; n < n_nodes_; ++n) {
+            set_first(left(n), first_[n]);
+            set_first(right(n), first_[n] + leaves_below(left(n)));
+        }
+        leaf_.resize(number_.size());
+        for (std::size_t leaf = 0; leaf < number_.size(); ++leaf)
+            leaf_[number_[leaf]] = static_cast<std::int32_t>(leaf);
+        if (is_cut()) merge(members);
+    }
+
+    std::int32_t n_nodes() const { return n_nodes_; }
+    std::int32_t n_leaves() const { return n_nodes_ + 1; }
+    bool is_cut() const { return n_leaves() > kMaxStepLeaves; }
+    std::int64_t node(std::int32_t n) const { return first_node_ + n; }  // its index in the spec
+    std::int32_t left(std::int32_t n) const { return spec_.left[first_node_ + n]; }
+    std::int32_t right(std::int32_t n) const { return spec_.right[first_node_ + n]; }
+    std::int32_t leaves_below(std::int32_t child) const { return child < 0 ? 1 : n_below_[child]; }
+    // The first leaf below a child, counted from left to right.
+    std::int32_t first(std::int32_t child) const { return child < 0 ? number_[~child] : first_[child]; }
+
+    std::int32_t n_numbers() const { return static_cast<std::int32_t>(leaf_.size()); }
+    std::int32_t number(std::int32_t leaf) const { return number_[leaf]; }
+    std::int32_t leaf(std::int32_t number) const { return leaf_[number]; }
+
+private:
+    void set_first(std::int32_t child, std::int32_t at) {
+        if (child >= 0) first_[child] = at;
+        else number_[~child] = at;
+    }
+    void merge(std::span<const std::int64_t> members) {
+        const auto value = [&](std::int64_t t, std::int32_t leaf) { return spec_.leaves[spec_.first_leaf[t] + leaf]; };
+        const auto less = [&](std::int32_t a, std::int32_t b) {
+            for (const std::int64_t t : members)
+                if (value(t, a) != value(t, b)) return value(t, a) < value(t, b);
+            return false;
+        };
+        std::vector<std::int32_t> sorted(number_.size()), kept;
+        std::iota(sorted.begin(), sorted.end(), 0);
+        std::stable_sort(sorted.begin(), sorted.end(), less);
+        std::vector<std::int32_t> merged(number_.size());
+        for (const std::int32_t leaf : sorted) {
+            if (kept.empty() || less(kept.back(), leaf)) kept.push_back(leaf);
+            merged[leaf] = static_cast<std::int32_t>(kept.size()) - 1;
+        }
+        if (kept.size() > number_.size() / 4) return;
+        number_ = std::move(merged);
+        leaf_ = std::move(kept);
+    }
+
+    const TreesSpec& spec_;
+    std::int64_t first_node_;
+    std::int32_t n_nodes_;
+    std::vector<std::int32_t> n_below_, first_;  // of each node: leaves below it, and the first of them
+    std::vector<std::int32_t> number_, leaf_;    // of each leaf; and a leaf of each number
+};
+
+}  // namespace wald

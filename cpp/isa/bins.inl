@@ -1,0 +1,388 @@
+// Values of rows and columns as bins. Included by tables.inl, once per instruction set.
+namespace WALD_ISA {
+
+// ---- 64 values of a column -----------------------------------------------------------------------------------------
+
+#if defined(__AVX512F__)
+// The instructions of a search, for float and double.
+template <class X>
+struct Search;
+template <>
+struct Search<float> {
+    using R = __m512;
+    static R load(const float* x) { return _mm512_loadu_ps(x); }
+    static __m512i numbers(int i) { return _mm512_set1_epi32(i); }
+    static __m512i add(__m512i a, __m512i b) { return _mm512_add_epi32(a, b); }
+    static __m512i scaled(__m512i a, int power) { return _mm512_sll_epi32(a, _mm_cvtsi32_si128(power)); }
+    static R look_up(R low, __m512i at, R high) { return _mm512_permutex2var_ps(low, at, high); }
+    static R gather(const float* from, __m512i at) { return _mm512_i32gather_ps(at, from, 4); }
+    // Adds b where x is above t; NaN is above everything.
+    static __m512i add_above(R x, R t, __m512i a, __m512i b) {
+        return _mm512_mask_add_epi32(a, _mm512_cmp_ps_mask(x, t, _CMP_NLE_UQ), a, b);
+    }
+    static void store(__m512i at, std::int8_t* bins) {
+        _mm_storeu_si128(reinterpret_cast<__m128i*>(bins),
+                         _mm_xor_si128(_mm512_cvtepi32_epi8(at), _mm_set1_epi8(-128)));
+    }
+};
+template <>
+struct Search<double> {
+    using R = __m512d;
+    static R load(const double* x) { return _mm512_loadu_pd(x); }
+    static __m512i numbers(int i) { return _mm512_set1_epi64(i); }
+    static __m512i add(__m512i a, __m512i b) { return _mm512_add_epi64(a, b); }
+    static __m512i scaled(__m512i a, int power) { return _mm512_sll_epi64(a, _mm_cvtsi32_si128(power)); }
+    static R look_up(R low, __m512i at, R high) { return _mm512_permutex2var_pd(low, at, high); }
+    static R gather(const double* from, __m512i at) { return _mm512_i64gather_pd(at, from, 8); }
+    static __m512i add_above(R x, R t, __m512i a, __m512i b) {
+        return _mm512_mask_add_epi64(a, _mm512_cmp_pd_mask(x, t, _CMP_NLE_UQ), a, b);
+    }
+    static void store(__m512i at, std::int8_t* bins) {
+        _mm_storel_epi64(reinterpret_cast<__m128i*>(bins),
+                         _mm_xor_si128(_mm512_cvtepi64_epi8(at), _mm_set1_epi8(-128)));
+    }
+};
+
+// A binary search for each value. The first kSteps steps look thresholds up in two registers.
+template <int kSteps, bool kMore, class X>
+inline void search(const X* thresholds, int steps, const X* x, std::int8_t* bins) {
+    using S = Search<X>;
+    constexpr int kPer = 64 / static_cast<int>(sizeof(X)), kAll = wald::kPanelRows / kPer;
+    const typename S::R low = S::load(thresholds), high = S::load(thresholds + kPer);
+    for (int first = 0; first < kAll; first += 4) {  // four chains
+        typename S::R v[4];
+        __m512i at[4];
+        for (int i = 0; i < 4; ++i) v[i] = S::load(x + (first + i) * kPer), at[i] = __m512i{};
+#pragma GCC unroll 8
+        for (int size = 1 << kSteps >> 1; size > 0; size /= 2)
+            for (int i = 0; i < 4; ++i)
+                at[i] = S::add_above(v[i], S::look_up(low, S::add(at[i], S::numbers(size - 1)), high), at[i],
+                                     S::numbers(size));
+        if constexpr (kMore) {
+            const X* const sorted = thresholds + (1 << kSteps);
+            for (int i = 0; i < 4; ++i) at[i] = S::scaled(at[i], steps - kSteps);
+            for (int size = 1 << (steps - kSteps) >> 1; size > 0; size /= 2)
+                for (int i = 0; i < 4; ++i)
+                    at[i] = S::add_above(v[i], S::gather(sorted, S::add(at[i], S::numbers(size - 1))), at[i],
+                                         S::numbers(size));
+        }
+        for (int i = 0; i < 4; ++i) S::store(at[i], bins + (first + i) * kPer);
+    }
+}
+
+template <class X>
+inline void bins_of(const X* thresholds, int steps, const X* x, std::int8_t* bins) {
+    switch (steps) {
+        case 0: std::memset(bins, -128, wald::kPanelRows); return;
+        case 1: return search<1, false>(thresholds, steps, x, bins);
+        case 2: return search<2, false>(thresholds, steps, x, bins);
+        case 3: return search<3, false>(thresholds, steps, x, bins);
+        case 4: return search<4, false>(thresholds, steps, x, bins);
+        default:
+            if constexpr (wald::kRegisterSteps<X> == 5)
+                if (steps == 5) return search<5, false>(thresholds, steps, x, bins);
+            return search<wald::kRegisterSteps<X>, true>(thresholds, steps, x, bins);
+    }
+}
+#else
+// Counts the thresholds below each value: all of them where they are few, else those at equal distances, before a
+// binary search among the others in between.
+template <class X>
+inline void bins_of(const X* thresholds, int steps, const X* x, std::int8_t* bins) {
+    using P = Pack<X>;
+    constexpr int kCountedSteps = 5, kRegisters = std::min(4, wald::kPanelRows / P::kPerRegister);
+    const X* const sorted = thresholds + (steps > wald::kRegisterSteps<X> ? 1 << wald::kRegisterSteps<X> : 0);
+    const int distance = 1 << std::max(0, steps - kCountedSteps), counted = (1 << std::min(steps, kCountedSteps)) - 1;
+    std::int32_t at[wald::kPanelRows];
+    for (int first = 0; first < wald::kPanelRows; first += kRegisters * P::kPerRegister) {
+        typename P::R v[kRegisters];
+        typename P::I counts[kRegisters];
+        for (int i = 0; i < kRegisters; ++i) {
+            v[i] = *reinterpret_cast<const typename Register<X>::unaligned*>(x + first + i * P::kPerRegister);
+            counts[i] = counted - typename P::I{};
+        }
+        for (int j = 0; j < counted; ++j) {
+            const typename P::R t = sorted[(j + 1) * distance - 1] - typename P::R{};
+            for (int i = 0; i < kRegisters; ++i) counts[i] += (typename P::I)(v[i] <= t);  // true is -1
+        }
+        for (int i = 0; i < kRegisters; ++i)
+            for (int j = 0; j < P::kPerRegister; ++j)
+                at[first + i * P::kPerRegister + j] = static_cast<std::int32_t>(counts[i][j]) * distance;
+    }
+    for (int size = distance / 2; size > 0; size /= 2)
+        for (int r = 0; r < wald::kPanelRows; ++r) at[r] += !(x[r] <= sorted[at[r] + size - 1]) ? size : 0;
+    for (int r = 0; r < wald::kPanelRows; ++r) bins[r] = static_cast<std::int8_t>(at[r] - 128);
+}
+#endif
+
+template <class X>
+inline bool category_goes_left(const wald::CategorySplit& split, const std::uint32_t* bits, X x) {
+    if (x != x) return split.nan_left;
+    const X number = x > X(0) ? x : X(0);  // numbers in (-1, 0) truncate to category 0, which an empty set lacks
+    if ((split.truncates ? x <= X(-1) : x < X(0)) || number >= static_cast<X>(split.n_categories))
+        return split.other_left;
+    const auto category = static_cast<std::uint32_t>(static_cast<std::int32_t>(x));
+    return bits[split.first_word + (category >> 5)] >> (category & 31) & 1;
+}
+
+// Whether some of 64 values are NaN or, with `infinity`, infinite.
+template <class X>
+inline bool has_nan(const X* x, bool infinity) {
+    using P = Pack<X>;
+    typename P::I found{};
+    for (int r = 0; r < wald::kPanelRows; r += P::kPerRegister) {
+        const typename P::R v = *reinterpret_cast<const typename Register<X>::unaligned*>(x + r);
+        const typename P::R seen = infinity ? v - v : v;  // inf - inf is NaN
+        found |= (typename P::I)(seen != seen);
+    }
+    std::uint64_t words[sizeof found / 8], any = 0;
+    std::memcpy(words, &found, sizeof found);
+    for (const std::uint64_t word : words) any |= word;
+    return any != 0;
+}
+
+template <class X>
+inline void bin_column(const wald::BinsView<X>& view, int column, const X* x, std::int8_t* bins) {
+    const wald::BinColumn& c = view.columns[column];
+    std::int8_t* const to = bins + std::int64_t{column} * wald::kPanelRows;
+    if (c.kind == wald::BinKind::search) return bins_of(view.thresholds + c.first, c.steps, x, to);
+    if (c.kind == wald::BinKind::nan_left) {
+        std::memcpy(to, to - wald::kPanelRows, wald::kPanelRows);
+        if (!has_nan(x, false)) return;
+        for (int r = 0; r < wald::kPanelRows; ++r) to[r] = x[r] != x[r] ? -128 : to[r];
+        return;
+    }
+    const wald::CategorySplit& split = view.category_splits[c.first];
+    for (int r = 0; r < wald::kPanelRows; ++r) to[r] = category_goes_left(split, view.category_bits, x[r]) ? -128 : 127;
+}
+
+// ---- values that count as NaN, or are refused ----------------------------------------------------------------------
+
+template <class X>
+inline void mark_missing(const wald::MissingRule& rule, std::int32_t feature, X* x) {
+    constexpr X nan = std::numeric_limits<X>::quiet_NaN();
+    const X missing = static_cast<X>(rule.missing);
+    for (int r = 0; r < wald::kPanelRows; ++r) x[r] = x[r] == missing ? nan : x[r];
+    if (rule.zero_is_missing == nullptr || rule.zero_is_missing[feature] == 0) return;
+    for (int r = 0; r < wald::kPanelRows; ++r)
+        x[r] = static_cast<double>(x[r] < 0 ? -x[r] : x[r]) <= wald::MissingRule::kTiny ? nan : x[r];
+}
+
+template <class X>
+inline void mark_refused(wald::Refused refuses, const X* x, int n, std::uint8_t* refused) {
+    if (!has_nan(x, true)) return;
+    for (int r = 0; r < n; ++r) {
+        const bool nan = x[r] != x[r];
+        refused[r] |= nan ? refuses.nan : x[r] - x[r] != 0 && refuses.infinity;
+    }
+}
+
+template <class X>
+inline void bin_values(const wald::BinsView<X>& view, int first, int last, X* values, std::int32_t base,
+                       const wald::ValueRules& rules, int n, std::uint8_t* refused, std::int8_t* bins) {
+    std::int32_t before = -1;
+    for (int c = first; c < last; ++c) {
+        const std::int32_t feature = view.columns[c].feature;
+        X* const x = values + std::int64_t{feature - base} * wald::kPanelRows;
+        if (feature != before && rules.missing) mark_missing(rules.missing, feature, x);
+        if (feature != before && rules.refused) mark_refused(rules.refused, x, n, refused);
+        before = feature;
+        bin_column(view, c, x, bins);
+    }
+}
+
+// ---- blocks of rows ------------------------------------------------------------------------------------------------
+
+// Copies `width` columns of 16 rows to a panel of columns.
+#if defined(__AVX512F__)
+inline __m512 load_16(const float* from, __mmask16 columns) { return _mm512_maskz_loadu_ps(columns, from); }
+inline __m512 load_16(const double* from, __mmask16 columns) {
+    const __m512d low = _mm512_maskz_loadu_pd(static_cast<__mmask8>(columns), from);
+    const __m512d high = _mm512_maskz_loadu_pd(static_cast<__mmask8>(columns >> 8), from + 8);
+    return _mm512_insertf32x8(_mm512_castps256_ps512(_mm512_cvtpd_ps(low)), _mm512_cvtpd_ps(high), 1);
+}
+inline __m512 load_16(const std::uint8_t* from, __mmask16 columns) {
+    const __m128i bytes = columns == 0xffff ? _mm_loadu_si128(reinterpret_cast<const __m128i*>(from))
+                                            : _mm_maskz_loadu_epi8(columns, from);
+    return _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(bytes));
+}
+
+template <class S>
+inline void transpose(const std::byte* const* rows, std::int64_t column, int width, float* panel) {
+    __m512 r[16], t[16];
+    const auto columns = static_cast<__mmask16>((1u << width) - 1);
+    for (int i = 0; i < 16; ++i) r[i] = load_16(reinterpret_cast<const S*>(rows[i]) + column, columns);
+    for (int i = 0; i < 8; ++i) {
+        t[2 * i] = _mm512_unpacklo_ps(r[2 * i], r[2 * i + 1]);
+        t[2 * i + 1] = _mm512_unpackhi_ps(r[2 * i], r[2 * i + 1]);
+    }
+    const auto low = [](__m512 a, __m512 b) {
+        return _mm512_castpd_ps(_mm512_unpacklo_pd(_mm512_castps_pd(a), _mm512_castps_pd(b)));
+    };
+    const auto high = [](__m512 a, __m512 b) {
+        return _mm512_castpd_ps(_mm512_unpackhi_pd(_mm512_castps_pd(a), _mm512_castps_pd(b)));
+    };
+    for (int i = 0; i < 4; ++i) {
+        r[4 * i] = low(t[4 * i], t[4 * i + 2]);
+        r[4 * i + 1] = high(t[4 * i], t[4 * i + 2]);
+        r[4 * i + 2] = low(t[4 * i + 1], t[4 * i + 3]);
+        r[4 * i + 3] = high(t[4 * i + 1], t[4 * i + 3]);
+    }
+    for (int i = 0; i < 4; ++i) {
+        t[i] = _mm512_shuffle_f32x4(r[i], r[i + 4], 0x88);
+        t[i + 4] = _mm512_shuffle_f32x4(r[i], r[i + 4], 0xdd);
+        t[i + 8] = _mm512_shuffle_f32x4(r[i + 8], r[i + 12], 0x88);
+        t[i + 12] = _mm512_shuffle_f32x4(r[i + 8], r[i + 12], 0xdd);
+    }
+    for (int i = 0; i < 4; ++i) {
+        _mm512_storeu_ps(panel + i * wald::kPanelRows, _mm512_shuffle_f32x4(t[i], t[i + 8], 0x88));
+        _mm512_storeu_ps(panel + (i + 8) * wald::kPanelRows, _mm512_shuffle_f32x4(t[i], t[i + 8], 0xdd));
+        _mm512_storeu_ps(panel + (i + 4) * wald::kPanelRows, _mm512_shuffle_f32x4(t[i + 4], t[i + 12], 0x88));
+        _mm512_storeu_ps(panel + (i + 12) * wald::kPanelRows, _mm512_shuffle_f32x4(t[i + 4], t[i + 12], 0xdd));
+    }
+}
+template <class S>
+inline void transpose(const std::byte* const* rows, std::int64_t column, int width, double* panel) {
+    static_assert(std::is_same_v<S, double>);
+    for (int part = 0; part < 4; ++part) {
+        const int first_row = part % 2 * 8, first_column = part / 2 * 8;
+        const auto columns = static_cast<__mmask8>(((1u << width) - 1) >> first_column);
+        __m512d r[8], t[8];
+        for (int i = 0; i < 8; ++i)
+            r[i] = _mm512_maskz_loadu_pd(columns,
+                                         reinterpret_cast<const double*>(rows[first_row + i]) + column + first_column);
+        for (int i = 0; i < 4; ++i) {
+            t[2 * i] = _mm512_unpacklo_pd(r[2 * i], r[2 * i + 1]);
+            t[2 * i + 1] = _mm512_unpackhi_pd(r[2 * i], r[2 * i + 1]);
+        }
+        for (int i = 0; i < 2; ++i) {
+            r[i] = _mm512_shuffle_f64x2(t[i], t[i + 2], 0x88);
+            r[i + 2] = _mm512_shuffle_f64x2(t[i], t[i + 2], 0xdd);
+            r[i + 4] = _mm512_shuffle_f64x2(t[i + 4], t[i + 6], 0x88);
+            r[i + 6] = _mm512_shuffle_f64x2(t[i + 4], t[i + 6], 0xdd);
+        }
+        double* const to = panel + std::int64_t{first_column} * wald::kPanelRows + first_row;
+        for (int i = 0; i < 4; ++i) {
+            _mm512_storeu_pd(to + i * wald::kPanelRows, _mm512_shuffle_f64x2(r[i], r[i + 4], 0x88));
+            _mm512_storeu_pd(to + (i + 4) * wald::kPanelRows, _mm512_shuffle_f64x2(r[i], r[i + 4], 0xdd));
+        }
+    }
+}
+#else
+#if defined(__AVX2__)
+inline __m256 load_8(const float* from) { return _mm256_loadu_ps(from); }
+inline __m256 load_8(const double* from) {
+    return _mm256_set_m128(_mm256_cvtpd_ps(_mm256_loadu_pd(from + 4)), _mm256_cvtpd_ps(_mm256_loadu_pd(from)));
+}
+inline __m256 load_8(const std::uint8_t* from) {
+    return _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(from))));
+}
+template <class S>
+inline void transpose_8(const std::byte* const* rows, std::int64_t column, float* to) {
+    __m256 r[8], t[8];
+    for (int i = 0; i < 8; ++i) r[i] = load_8(reinterpret_cast<const S*>(rows[i]) + column);
+    for (int i = 0; i < 4; ++i) {
+        t[2 * i] = _mm256_unpacklo_ps(r[2 * i], r[2 * i + 1]);
+        t[2 * i + 1] = _mm256_unpackhi_ps(r[2 * i], r[2 * i + 1]);
+    }
+    for (int i = 0; i < 2; ++i) {
+        r[4 * i] = _mm256_shuffle_ps(t[4 * i], t[4 * i + 2], 0x44);
+        r[4 * i + 1] = _mm256_shuffle_ps(t[4 * i], t[4 * i + 2], 0xee);
+        r[4 * i + 2] = _mm256_shuffle_ps(t[4 * i + 1], t[4 * i + 3], 0x44);
+        r[4 * i + 3] = _mm256_shuffle_ps(t[4 * i + 1], t[4 * i + 3], 0xee);
+    }
+    for (int i = 0; i < 4; ++i) {
+        _mm256_storeu_ps(to + i * wald::kPanelRows, _mm256_permute2f128_ps(r[i], r[i + 4], 0x20));
+        _mm256_storeu_ps(to + (i + 4) * wald::kPanelRows, _mm256_permute2f128_ps(r[i], r[i + 4], 0x31));
+    }
+}
+#endif
+template <class S, class X>
+inline void transpose(const std::byte* const* rows, std::int64_t column, int width, X* panel) {
+    int first = 0;
+#if defined(__AVX2__)
+    if constexpr (std::is_same_v<X, float>)
+        for (; first + 8 <= width; first += 8)
+            for (int part = 0; part < 2; ++part)
+                transpose_8<S>(rows + 8 * part, column + first, panel + first * wald::kPanelRows + 8 * part);
+#endif
+    for (; first < width; ++first)
+        for (int i = 0; i < 16; ++i)
+            panel[first * wald::kPanelRows + i] = static_cast<X>(reinterpret_cast<const S*>(rows[i])[column + first]);
+}
+#endif
+
+// Requests lines of rows: row by row, since neighbouring lines come fastest, and into the second cache, because rows at
+// equal distances share few sets of the first.
+class LinesAhead {
+public:
+    LinesAhead(const wald::PanelRows& rows, const wald::BinBlock* blocks, int n_blocks, int element_bytes)
+        : rows_(rows), blocks_(blocks), n_blocks_(rows.whole ? 1 : n_blocks), bytes_(element_bytes) {
+        const wald::BinBlock &first = blocks[0], &last = blocks[n_blocks - 1];
+        const std::int64_t width =
+            rows.whole ? last.first_feature + last.width - first.first_feature : std::int64_t{wald::kBlock};
+        lines_ = (width * bytes_ + 63) / 64 + 1;
+    }
+    // Starts with rows [first, last).
+    void begin(int first, int last) {
+        row_ = first, last_ = last;
+        block_ = 0, line_ = 0;
+    }
+    void request(std::int64_t n) {
+        for (; n > 0 && row_ < last_; --n) {
+            __builtin_prefetch(rows_.rows[row_] + std::int64_t{blocks_[block_].first_feature} * bytes_ + 64 * line_, 0,
+                               2);
+            if (++line_ < lines_) continue;
+            line_ = 0;
+            if (++block_ == n_blocks_) block_ = 0, ++row_;
+        }
+    }
+    std::int64_t lines() const { return lines_ * n_blocks_ * (last_ - row_); }
+
+private:
+    const wald::PanelRows& rows_;
+    const wald::BinBlock* blocks_;
+    int n_blocks_, bytes_, row_ = 0, last_ = 0, block_ = 0;
+    std::int64_t lines_, line_ = 0;
+};
+
+template <class S, class X>
+inline void bin_blocks(const wald::BinsView<X>& view, const wald::BinBlock* blocks, int n_blocks,
+                       const wald::PanelRows& rows, const wald::ValueRules& rules, std::uint8_t* refused,
+                       std::int8_t* bins) {
+    if (n_blocks == 0) return;
+    alignas(64) X values[wald::kBlock * wald::kPanelRows];
+    LinesAhead ahead(rows, blocks, n_blocks, sizeof(S));
+    if (rows.is_first) {
+        ahead.begin(0, rows.n);
+        ahead.request(ahead.lines());
+    }
+    ahead.begin(rows.n, rows.n_known);
+    const std::int64_t per_block = (ahead.lines() + n_blocks - 1) / n_blocks;
+    for (int b = 0; b < n_blocks; ++b) {
+        for (int r = 0; r < rows.n; r += 16)
+            transpose<S>(rows.rows + r, blocks[b].first_feature, blocks[b].width, values + r);
+        ahead.request(per_block);
+        bin_values(view, blocks[b].first_column, blocks[b].last_column, values, blocks[b].first_feature, rules, rows.n,
+                   refused, bins);
+    }
+}
+
+template <class X>
+inline void bin_rows(const wald::BinsView<X>& view, const wald::BinBlock* blocks, int n_blocks,
+                     const wald::PanelRows& rows, const wald::ValueRules& rules, std::uint8_t* refused,
+                     std::int8_t* bins) {
+    if constexpr (std::is_same_v<X, double>)
+        return bin_blocks<double>(view, blocks, n_blocks, rows, rules, refused, bins);
+    else if (rows.dtype == wald::Dtype::f32)
+        return bin_blocks<float>(view, blocks, n_blocks, rows, rules, refused, bins);
+    else if (rows.dtype == wald::Dtype::f64)
+        return bin_blocks<double>(view, blocks, n_blocks, rows, rules, refused, bins);
+    else return bin_blocks<std::uint8_t>(view, blocks, n_blocks, rows, rules, refused, bins);
+}
+
+template <class X>
+inline constexpr wald::BinKernels<X> bin_table{
+    .bin = &bin_values<X>, .bin_column = &bin_column<X>, .bin_rows = &bin_rows<X>};
+
+}  // namespace WALD_ISA
