@@ -19,6 +19,7 @@ inline bool fits_single(double v) { return std::fabs(v) <= std::numeric_limits<f
 // A model, packed once and shared by every engine that is built on it.
 struct Model {
     std::shared_ptr<const PackedModel> packed;
+    std::shared_ptr<const PackedTrees> trees = {};  // the same, if it is a tree ensemble
 
     std::int64_t n_features() const { return packed->shape().n_features; }
     std::int64_t n_terms() const { return packed->shape().n_terms; }

@@ -44,6 +44,7 @@ NB_MODULE(_core, m) {
     m.attr("PENDING") = kPending;
     nb::dict limits;
     limits["classes"] = kMaxClasses;
+    limits["race_classes"] = Race::kMaxClasses;
     limits["degree"] = kMaxDegree;
     limits["linear_features"] = kMaxFeatures;
     limits["kernel_features"] = kMaxKernelFeatures;

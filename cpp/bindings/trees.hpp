@@ -8,6 +8,14 @@ namespace wald::bindings {
 
 using Words = nb::ndarray<const std::uint32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
+inline void check_order(std::span<const std::int64_t> order, std::int64_t n_trees) {
+    std::vector<bool> seen(static_cast<std::size_t>(n_trees));
+    for (const std::int64_t t : order) {
+        if (t < 0 || t >= n_trees || seen[t]) throw nb::value_error("order must name trees, each once");
+        seen[t] = true;
+    }
+}
+
 inline Model tree_model(std::int64_t n_features, Longs order, Longs first_node, Longs first_leaf, Indices feature,
                         Doubles threshold, Indices left, Indices right, Bytes nan_left, Indices categories,
                         Longs first_bit_word, Indices n_categories, Bytes other_left, Words bits, Doubles leaves,
@@ -49,15 +57,32 @@ inline Model tree_model(std::int64_t n_features, Longs order, Longs first_node, 
     const Unlocked unlocked;
     try {
         check_trees(s);
+        check_order(span_of(order), s.n_trees());
+        const std::shared_ptr<const PackedTrees> packed = pack(s, span_of(order));
+        return {packed, packed};
     } catch (const std::invalid_argument& error) {
         throw nb::value_error(error.what());
     }
-    std::vector<bool> seen(output.size());
-    for (std::int64_t t : span_of(order)) {
-        if (t < 0 || t >= s.n_trees() || seen[t]) throw nb::value_error("order must name trees, each once");
-        seen[t] = true;
+}
+
+// The same trees in another order.
+inline Model reordered(const Model& model, Longs order) {
+    require(model.trees != nullptr, "only tree ensembles can be reordered");
+    check_order(span_of(order), model.trees->n_trees());
+    const std::shared_ptr<const PackedTrees> packed = model.trees->reordered(span_of(order));
+    return {packed, packed};
+}
+
+inline nb::object leaves(const Model& model, BoundRows& b, int n_threads) {
+    require(model.trees != nullptr, "only tree ensembles have leaves");
+    check_rows(b, model.packed->shape());
+    for (const Column& c : b.columns) require(c.data != nullptr || b.size() == 0, "leaves need every column");
+    auto found = new_array<std::int32_t>({static_cast<std::size_t>(b.size()), static_cast<std::size_t>(model.n_terms())});
+    {
+        const Unlocked unlocked;
+        model.trees->leaves(b.view(), b.id_data(), b.size(), n_threads, found.data());
     }
-    return {pack(s, span_of(order))};
+    return nb::cast(found);
 }
 
 inline void bind_trees(nb::class_<Model>& model) {
@@ -116,6 +141,16 @@ truncates : bool
     Numbers between -1 and 0 are category 0.
 refuses_nan, refuses_infinity : bool
     Whether rows that hold such values, in a feature that is read, are not finite.)doc");
+    model.def("reordered", &reordered, "order"_a.noconvert(),
+              "Return the same tree ensemble with another order of its early stages' trees; nothing is packed again.");
+    model.def("leaves", &leaves, "rows"_a, "n_threads"_a,
+              nb::sig("def leaves(self, rows: Rows, n_threads: int) -> numpy.typing.NDArray[numpy.int32]"),
+              R"doc(Find the leaf of each tree, in the order of the early stages.
+
+Returns
+-------
+int32 ndarray of shape (n_rows, n_terms)
+    Of leaves with the same value, one may stand for all.)doc");
 }
 
 }  // namespace wald::bindings

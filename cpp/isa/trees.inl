@@ -295,16 +295,14 @@ inline void add_leaves(const wald::TreesView& trees, const wald::LeafValues<V>& 
 }
 
 inline void add_tables(const wald::TreesView& trees, const wald::SumTables& tables, int first, int last,
-                       const wald::Tile& tile, float* sums) {
+                       const wald::Tile& tile, float* const* sums) {
     const int n_sums = tables.n_sums;
     each_tree(trees, first, last, tile, [&](int t, const Leaves& found, int row, int rows) {
         const wald::Tree& tree = trees.trees[t];
         const std::int32_t* const outputs = trees.outputs + tree.first_output;
         const std::int64_t first = std::int64_t{tree.first_leaf} * n_sums;
         const float* const values = (tree.kind == wald::LeafKind::hot ? tables.hot : tables.values) + first;
-        const auto sum = [&](int output, int s) {
-            return sums + (std::int64_t{output} * n_sums + s) * wald::kTileRows + row;
-        };
+        const auto sum = [&](int output, int s) { return sums[output * n_sums + s] + row; };
         switch (tree.kind) {
             case wald::LeafKind::single:
                 for (int s = 0; s < n_sums; ++s)
@@ -322,8 +320,8 @@ inline void add_tables(const wald::TreesView& trees, const wald::SumTables& tabl
             case wald::LeafKind::hot:
                 for (int i = 0; i < rows; ++i) {
                     const std::int64_t leaf = found[i];
-                    float* const to = sum(tables.hot_outputs[tree.first_leaf + leaf], 0) + i;
-                    for (int s = 0; s < n_sums; ++s) to[std::int64_t{s} * wald::kTileRows] += values[leaf * n_sums + s];
+                    const std::int32_t output = tables.hot_outputs[tree.first_leaf + leaf];
+                    for (int s = 0; s < n_sums; ++s) sum(output, s)[i] += values[leaf * n_sums + s];
                 }
                 return;
         }
@@ -341,13 +339,26 @@ inline constexpr wald::TreeKernels tree_table{
 
 // ---- estimates -----------------------------------------------------------------------------------------------------
 
-inline void accumulate_columns(const float* values, std::int64_t stride, const float* weights, int m, int n,
-                               float* sums) {
+inline void mix_rows(float bias, const float* const* values, const float* weights, int m, int n, float* to) {
     using P = Pack<float>;
     for (int row = 0; row < n; row += P::kSize) {
-        P sum = P::load(sums + row);
-        for (int j = 0; j < m; ++j) sum.fma(P::load(values + j * stride + row), P::set(weights[j]));
-        sum.store(sums + row);
+        P sum = P::set(bias);
+        for (int j = 0; j < m; ++j) sum.fma(P::load(values[j] + row), P::set(weights[j]));
+        sum.store(to + row);
+    }
+}
+
+inline void standardize_rows(const float* variances, float least, float origin, int n, float* values) {
+    using P = Pack<float>;
+    for (int row = 0; row < n; row += P::kSize) {
+        const P variance = P::load(variances + row);
+        P value = P::load(values + row);
+        for (int i = 0; i < P::kRegisters; ++i) {
+            const P::R floor = least - P::R{}, start = origin - P::R{};
+            const P::R v = variance.r[i] > floor ? variance.r[i] : floor;
+            value.r[i] = start + (value.r[i] - start) / square_root(v);
+        }
+        value.store(values + row);
     }
 }
 
@@ -372,6 +383,7 @@ inline void best_of_rows(const float* scores, std::int64_t stride, int n_classes
     }
 }
 
-inline constexpr wald::EstimateKernels estimate_table{.accumulate = &accumulate_columns, .best_of = &best_of_rows};
+inline constexpr wald::EstimateKernels estimate_table{
+    .mix = &mix_rows, .standardize = &standardize_rows, .best_of = &best_of_rows};
 
 }  // namespace WALD_ISA

@@ -5,6 +5,8 @@
 #include <cstdint>
 #if defined(__AVX2__) || defined(__AVX512F__)
 #include <immintrin.h>
+#elif defined(__SSE2__)
+#include <emmintrin.h>
 #elif defined(__aarch64__)
 #include <arm_neon.h>
 #endif
@@ -58,6 +60,21 @@ inline Register<double>::type fused(Register<double>::type a, Register<double>::
     return (Register<double>::type)vfmaq_f64((float64x2_t)c, (float64x2_t)a, (float64x2_t)b);
 #else
     return a * b + c;
+#endif
+}
+
+inline Register<float>::type square_root(Register<float>::type x) {
+#if defined(__AVX512F__)
+    return (Register<float>::type)_mm512_sqrt_ps((__m512)x);
+#elif defined(__AVX2__)
+    return (Register<float>::type)_mm256_sqrt_ps((__m256)x);
+#elif defined(__SSE2__)
+    return (Register<float>::type)_mm_sqrt_ps((__m128)x);
+#elif defined(__aarch64__)
+    return (Register<float>::type)vsqrtq_f32((float32x4_t)x);
+#else
+    for (int i = 0; i < WALD_REGISTER_BYTES / 4; ++i) x[i] = __builtin_sqrtf(x[i]);
+    return x;
 #endif
 }
 

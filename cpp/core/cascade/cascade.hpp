@@ -53,17 +53,19 @@ public:
     }
 
     void predict(const Rows& rows, const std::int64_t* ids, std::int64_t n, int n_stages, AtEnd at_end, double working,
-                 int n_threads, std::int32_t* codes, std::int32_t* stages) const override {
+                 int n_threads, const Answers& answers) const override {
         n_threads = threads_for(n, n_threads);
-        const Call call{rows, ids, n_stages, at_end, working, codes, stages};
+        const Call call{rows, ids, n_stages, at_end, working, answers.codes, answers.stages};
         answer_call(call, n, n_threads);
+        if (answers.skipped != nullptr) std::fill_n(answers.skipped, n, 0);
     }
 
-    void predict_one(const Rows& rows, std::int64_t r, int n_stages, AtEnd at_end, double working, std::int32_t* code,
-                     std::int32_t* stage) const override {
-        const Call call{rows, &r, n_stages, at_end, working, code, stage};
+    void predict_one(const Rows& rows, std::int64_t r, int n_stages, AtEnd at_end, double working,
+                     const Answers& answers) const override {
+        const Call call{rows, &r, n_stages, at_end, working, answers.codes, answers.stages};
         run_range(call, 0, 1, [](std::int64_t i) { return i; });
         redo(call, 0, 1, 1);
+        if (answers.skipped != nullptr) *answers.skipped = 0;
     }
 
     void trace(const Rows& rows, const std::int64_t* ids, std::int64_t n, int n_threads,
@@ -258,8 +260,8 @@ protected:
             const Cascade<Reference, TermValues<Reference>, Reference> all(
                 shape(), reference_, std::make_shared<const TermValues<Reference>>(reference_, Readouts<double>{}),
                 reference_, decision_, {}, tie_margin_);
-            all.predict(call.rows, ids.data(), std::ssize(ids), 0, AtEnd::full, call.working, n_threads, codes.data(),
-                        stages.data());
+            all.predict(call.rows, ids.data(), std::ssize(ids), 0, AtEnd::full, call.working, n_threads,
+                        {codes.data(), stages.data()});
             for (std::size_t k = 0; k < again.size(); ++k) call.codes[again[k]] = codes[k];
         }
     }

@@ -119,9 +119,9 @@ private:
     ModelShape shape_;
 };
 
-class PackedTrees final : public PackedModel {
+class PackedEnsemble final : public PackedTrees {
 public:
-    PackedTrees(std::shared_ptr<const TreeEnsemble> trees, std::span<const std::int64_t> order)
+    PackedEnsemble(std::shared_ptr<const TreeEnsemble> trees, std::span<const std::int64_t> order)
         : trees_(std::move(trees)), order_(order.begin(), order.end()),
           shape_{.n_features = trees_->n_features(),
                  .n_terms = static_cast<std::int64_t>(order.size()),
@@ -130,11 +130,19 @@ public:
                  .keeps_sums = true} {}
 
     const ModelShape& shape() const override { return shape_; }
+    std::int64_t n_trees() const override { return trees_->n_trees(); }
     std::shared_ptr<const Engine> with_stages(const Decision& decision, const StagesSpec& spec,
                                               double tie_margin) const override {
         return std::make_shared<const TreeCascade>(shape_, trees_, order_, decision, spec, tie_margin);
     }
     std::shared_ptr<const Engine> without_stages(bool) const override { return with_stages({}, {}, 0.0); }
+    std::shared_ptr<const PackedTrees> reordered(std::span<const std::int64_t> order) const override {
+        return std::make_shared<const PackedEnsemble>(trees_, order);
+    }
+    void leaves(const Rows& rows, const std::int64_t* ids, std::int64_t n, int n_threads,
+                std::int32_t* leaves) const override {
+        TreeCascade(shape_, trees_, order_, {}, {}, 0.0).leaves(rows, ids, n, n_threads, leaves);
+    }
 
 private:
     std::shared_ptr<const TreeEnsemble> trees_;
@@ -144,8 +152,8 @@ private:
 
 }  // namespace
 
-std::shared_ptr<const PackedModel> pack(const TreesSpec& spec, std::span<const std::int64_t> order) {
-    return std::make_shared<const PackedTrees>(std::make_shared<const TreeEnsemble>(spec), order);
+std::shared_ptr<const PackedTrees> pack(const TreesSpec& spec, std::span<const std::int64_t> order) {
+    return std::make_shared<const PackedEnsemble>(std::make_shared<const TreeEnsemble>(spec), order);
 }
 
 std::shared_ptr<const PackedModel> pack(const KernelMachineSpec& spec, bool f32) {

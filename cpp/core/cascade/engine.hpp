@@ -47,6 +47,25 @@ struct StagesSpec {
     // all leaves of these trees (n_sums, leaves). One of the two is empty.
     int n_sums = 0;
     std::span<const double> sums = {}, leaves = {};
+    // With one output: the variance of an estimate's error relative to the usual one is spread_bias[t] plus a mixture of
+    // the sums with the weights spread[t * n_sums + s], and at least least_variance. The distance of an estimate from the
+    // decision's threshold is divided by its square root. Empty: it is 1.
+    std::span<const double> spread = {}, spread_bias = {};
+    double least_variance = 1.0;
+    // Numbers of stages at the ends of passes: a pass reads rows once and takes them through its stages. Empty: each
+    // stage is a pass.
+    std::span<const std::int64_t> passes = {};
+    // With several outputs: a class whose estimate lies further than race[t] behind the best one at stage t is out of the
+    // race: its trees are not evaluated any more, and it keeps this estimate. Empty: none is.
+    std::span<const double> race = {};
+};
+
+// Output arrays of a prediction. `skipped`, which may be null, receives the number of terms of the stages up to a row's
+// last one that were not evaluated for it; rows that are evaluated in full skip none.
+struct Answers {
+    std::int32_t* codes;
+    std::int32_t* stages;
+    std::int32_t* skipped = nullptr;
 };
 
 class Engine {
@@ -65,10 +84,12 @@ public:
     // Writes codes and stages of rows ids[0..n), or of rows 0..n if `ids` is null. `working` is the unit roundoff of
     // the wrapped model's precision.
     virtual void predict(const Rows& rows, const std::int64_t* ids, std::int64_t n, int n_stages, AtEnd at_end,
-                         double working, int n_threads, std::int32_t* codes, std::int32_t* stages) const = 0;
+                         double working, int n_threads, const Answers& answers) const = 0;
     // Predicts one row on the calling thread.
     virtual void predict_one(const Rows& rows, std::int64_t r, int n_stages, AtEnd at_end, double working,
-                             std::int32_t* code, std::int32_t* stage) const = 0;
+                             const Answers& answers) const = 0;
+    // Whether rows may skip terms of the stages that they take.
+    virtual bool skips() const { return false; }
     // Writes the estimates of every stage for every row; no row leaves.
     virtual void trace(const Rows& rows, const std::int64_t* ids, std::int64_t n, int n_threads,
                        const Trace& trace) const = 0;
@@ -103,9 +124,19 @@ public:
     virtual std::shared_ptr<const Engine> without_stages(bool f32) const = 0;
 };
 
+// Trees. All orders share the packed trees.
+class PackedTrees : public PackedModel {
+public:
+    virtual std::shared_ptr<const PackedTrees> reordered(std::span<const std::int64_t> order) const = 0;
+    virtual std::int64_t n_trees() const = 0;
+    // The leaf of each tree in the order, (n, n_terms); of leaves with the same value, one may stand for all.
+    virtual void leaves(const Rows& rows, const std::int64_t* ids, std::int64_t n, int n_threads,
+                        std::int32_t* leaves) const = 0;
+};
+
 std::shared_ptr<const PackedModel> pack(const KernelMachineSpec& spec, bool f32);
 std::shared_ptr<const PackedModel> pack(const LinearModelSpec& spec);
 // `order` names the trees of early stages.
-std::shared_ptr<const PackedModel> pack(const TreesSpec& spec, std::span<const std::int64_t> order);
+std::shared_ptr<const PackedTrees> pack(const TreesSpec& spec, std::span<const std::int64_t> order);
 
 }  // namespace wald

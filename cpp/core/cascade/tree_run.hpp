@@ -7,38 +7,42 @@
 
 #include "core/arena.hpp"
 #include "core/cascade/kernels.hpp"
+#include "core/cascade/race.hpp"
 #include "core/cascade/trees.hpp"
 
 namespace wald {
 
-// One thread's chunk of rows. All of them take a stage before those that are left take the next one.
+// One thread's chunk of rows. All of them take a pass before those that are left take the next one.
 class TreeCascade::Run {
 public:
     // Room for `capacity` rows.
     Run(const TreeCascade& cascade, const Call& call, std::int64_t capacity)
         : c_(cascade), call_(call), outputs_(cascade.trees_->n_outputs()), capacity_(round_up(capacity, kPanelRows)),
-          f64_(cascade.trees_->reader().compares_f64(call.rows)), tiles_(stage_tiles(cascade, call)),
-          full_(cascade.trees_->tiles(call.rows)), z_(static_cast<std::size_t>(outputs_)),
+          f64_(cascade.trees_->reader().compares_f64(call.rows)), tiles_(pass_tiles(cascade, call)),
+          full_(cascade.trees_->tiles(call.rows)), race_(outputs_, capacity_),
+          pointers_(static_cast<std::size_t>(outputs_ * cascade.n_sums_)), parts_(pointers_.size()), z_(static_cast<std::size_t>(outputs_)),
           float_work_(static_cast<std::size_t>(cascade.decision().n_classes)), work_(float_work_.size()) {
         const std::int64_t n_sums = std::int64_t{outputs_} * c_.n_sums_, n_scores = std::int64_t{outputs_} * kTileRows;
         Arena& arena = thread_arena();
-        arena.reset(Arena::bytes<std::int64_t>(capacity_ + kTileRows) + Arena::bytes<std::int32_t>(capacity_) +
+        arena.reset(2 * Arena::bytes<std::int64_t>(capacity_ + kTileRows) + 2 * Arena::bytes<std::int32_t>(capacity_) +
                     Arena::bytes<float>(n_sums * capacity_) + tiles_.bytes() + full_.bytes() +
-                    Arena::bytes<float>(n_sums * kTileRows) + Arena::bytes<float>(n_scores) +
-                    2 * Arena::bytes<double>(n_scores) + Arena::bytes<double>(c_.trees_->n_features()) +
-                    2 * Arena::bytes<float>(n_sums));
+                    (c_.racing() ? Race::bytes(outputs_, capacity_) : 0) + Arena::bytes<float>(n_sums * kTileRows) +
+                    Arena::bytes<float>(n_scores) + 2 * Arena::bytes<double>(n_scores) +
+                    Arena::bytes<double>(c_.trees_->n_features()) + Arena::bytes<float>(n_sums));
         ids_ = arena.take<std::int64_t>(capacity_ + kTileRows);
+        class_ids_ = arena.take<std::int64_t>(capacity_ + kTileRows);
         positions_ = arena.take<std::int32_t>(capacity_);
+        class_rows_ = arena.take<std::int32_t>(capacity_);
         sums_ = arena.take<float>(n_sums * capacity_);
         tiles_.take(arena);
         full_.take(arena);
+        if (c_.racing()) race_.take(arena);
         part_ = arena.take<float>(n_sums * kTileRows);
         estimates_ = arena.take<float>(n_scores);
         scores_ = arena.take<double>(n_scores);
         full_sums_ = arena.take<double>(n_scores);
         x_ = arena.take<double>(c_.trees_->n_features());
         row_sums_ = arena.take<float>(n_sums);
-        row_part_ = arena.take<float>(n_sums);
     }
 
     // Answers the rows at positions [begin, end).
@@ -50,25 +54,25 @@ public:
             positions_[i] = i;
         }
         for (int s = 0; s < outputs_ * c_.n_sums_; ++s) std::fill_n(sum(s), n_, 0.0f);
-        for (int t = 0; t < call_.n_stages && n_ > 0; ++t) {
+        if (c_.racing()) race_.start(n_);
+        for (std::size_t p = 0; p < c_.passes_.size() && c_.passes_[p].first < call_.n_stages && n_ > 0; ++p) {
             if (n_ < kFewRows && call_.traced == nullptr) {
-                for (int i = 0; i < n_; ++i) {
-                    for (int s = 0; s < outputs_ * c_.n_sums_; ++s) row_sums_[s] = sum(s)[i];
-                    walk(i, t);
-                }
+                for (int i = 0; i < n_; ++i) walk(i, p);
                 return;
             }
-            stage(t);
+            if (c_.racing()) race(c_.passes_[p]);
+            else pass(c_.passes_[p]);
         }
         if (call_.traced == nullptr) finish();
     }
 
 private:
-    static TileReader stage_tiles(const TreeCascade& cascade, const Call& call) {
+    static TileReader pass_tiles(const TreeCascade& cascade, const Call& call) {
         std::int64_t panel_bytes = 0;
         bool any_cut = false;
-        for (int t = 0; t < call.n_stages; ++t) {
-            const StepTrees& steps = cascade.stages_[t]->steps();
+        for (const TreePass& pass : cascade.passes_) {
+            if (pass.first >= call.n_stages) break;
+            const StepTrees& steps = pass.all->trees().steps();
             panel_bytes = std::max(panel_bytes, steps.bins().panel_bytes());
             any_cut = any_cut || steps.any_cut();
         }
@@ -78,61 +82,140 @@ private:
     float* sum(int s) const { return sums_ + s * capacity_; }  // output * n_sums + sum, of all rows
     std::int64_t position(int i) const { return begin_ + positions_[i]; }
     void answer(int i, std::int32_t code, int stage) const {
-        call_.codes[position(i)] = code;
-        call_.stages[position(i)] = stage;
+        const std::int64_t at = position(i);
+        call_.answers.codes[at] = code;
+        call_.answers.stages[at] = stage;
+        if (call_.answers.skipped != nullptr)
+            call_.answers.skipped[at] = c_.racing() && stage < c_.n_stages() ? race_.skipped(i) : 0;
     }
 
-    // Takes all rows through stage t, tile by tile, and packs those that are left.
-    void stage(int t) {
+    // ---- many rows -------------------------------------------------------------------------------------------------
+
+    // Takes all rows through the stages of a pass, tile by tile, and packs those that are left.
+    void pass(const TreePass& pass) {
         int left = 0;
         for (int first = 0; first < n_; first += tiles_.n_rows()) {
             const int n = std::min(tiles_.n_rows(), n_ - first);
-            evaluate(t, first, n);
-            estimate(t, first, n);
-            if (call_.traced != nullptr) trace(t, first, n);
-            else left = decide(t, first, n, left);
+            const Tile tile = tiles_.read({ids_ + first, n, n_ - first, pass.first == 0 && first == 0}, pass.all->trees());
+            start_codes(n, pass.first);
+            int kept = n;
+            for (int t = pass.first; t < std::min(pass.last, call_.n_stages) && kept > 0; ++t) {
+                if (tiles_.n_rows() % kPanelRows == 0) pass.all->add(t - pass.first, tile, sums_of(*pass.all, first));
+                else add_apart(*pass.all, t - pass.first, tile, [&](int i) { return first + i; });
+                for (int k = 0; k < outputs_; ++k) estimate(t, k, first, n, estimates_ + std::int64_t{k} * kTileRows);
+                if (outputs_ > 1) judge(estimates_, kTileRows, n);
+                if (call_.traced != nullptr) trace(t, first, n);
+                else kept = decide(t, n);
+            }
+            if (call_.traced == nullptr) left = pack(first, n, kept, left);
         }
         if (call_.traced == nullptr) n_ = left;
     }
 
-    // Adds the trees of stage t to the sums of rows [first, first + n).
-    void evaluate(int t, int first, int n) {
-        const TreeStage& stage = *c_.stages_[t];
-        const Tile tile = tiles_.read({ids_ + first, n, n_ - first, t == 0 && first == 0}, stage.trees());
-        const int used = static_cast<int>(stage.sums().size());
-        for (int s = 0; s < outputs_ * used; ++s)
-            std::fill_n(part_ + std::int64_t{s} * kTileRows, round_up(n, kPanelRows), 0.0f);
-        tree_kernels().add_tables(stage.steps().view(), stage.tables(), 0, stage.steps().size(), tile, part_);
-        for (int k = 0; k < outputs_; ++k)
-            for (int s = 0; s < used; ++s) {
-                float* const to = sum(k * c_.n_sums_ + stage.sums()[s]) + first;
-                const float* const from = part_ + (std::int64_t{k} * used + s) * kTileRows;
-                for (int i = 0; i < n; ++i) to[i] += from[i];
+    // The same for a pass of one stage, whose trees are evaluated for the rows' candidates only.
+    void race(const TreePass& pass) {
+        const int t = pass.first;
+        refused_rows_.assign(static_cast<std::size_t>(n_), 0);
+        for (int i = 0; i < n_; ++i) race_.skip(i, [&](int k) { return c_.n_trees(t, k); });
+        const std::int64_t everybody = std::int64_t{n_} * outputs_, candidates = race_.count(n_);
+        const bool apart = candidates < everybody && (c_.trees_->reader().refuses() || 2 * candidates < everybody);
+        if (!apart) add_rows(*pass.all, n_, [](int i) { return i; });
+        for (int k = 0; k < outputs_ && apart; ++k) {
+            int n = 0;
+            for (int i = 0; i < n_; ++i) {
+                class_rows_[n] = i;
+                n += race_.runs(i, k);
             }
+            add_rows(*pass.by_class[k], n, [&](int i) { return class_rows_[i]; });
+        }
+        int left = 0;
+        for (int first = 0; first < n_; first += kTileRows) {
+            const int n = std::min(kTileRows, n_ - first);
+            start_codes(n, t, refused_rows_.data() + first);
+            for (int k = 0; k < outputs_; ++k) {
+                estimate(t, k, first, n, estimates_);
+                for (int i = 0; i < n; ++i)
+                    if (race_.runs(first + i, k)) race_.estimates(k)[first + i] = estimates_[i];
+            }
+            judge(race_.estimates(0) + first, race_.stride(), n);
+            for (int i = 0; i < n; ++i) race_.drop(first + i, best_[i], c_.race_[t]);
+            if (call_.traced != nullptr) trace(t, first, n);
+            else left = pack(first, n, decide(t, n), left);
+        }
+        if (call_.traced == nullptr) n_ = left;
     }
-
-    void estimate(int t, int first, int n) {
-        for (int k = 0; k < outputs_; ++k) {
-            float* const to = estimates_ + std::int64_t{k} * kTileRows;
-            std::fill_n(to, n, c_.bias(t, k));
-            estimate_kernels().accumulate(sum(k * c_.n_sums_) + first, capacity_, c_.mixture(t, k), c_.n_sums_, n, to);
+    // Adds trees of one stage to the sums of rows row(0), ..., row(n - 1).
+    template <class Row>
+    void add_rows(const SummedTrees& trees, int n, const Row& row) {
+        for (int i = 0; i < n; ++i) class_ids_[i] = ids_[row(i)];
+        for (int first = 0; first < n; first += tiles_.n_rows()) {
+            const int m = std::min(tiles_.n_rows(), n - first);
+            const Tile tile = tiles_.read({class_ids_ + first, m, n - first, first == 0}, trees.trees());
+            for (int i = 0; i < m && tiles_.any_refused(); ++i)
+                if (tiles_.is_refused(i)) refused_rows_[row(first + i)] = 1;
+            add_apart(trees, 0, tile, [&](int i) { return row(first + i); });
         }
     }
+    // Adds group g of some trees to the sums of rows row(0), ..., row(tile.n - 1), where panels may hold others, too.
+    template <class Row>
+    void add_apart(const SummedTrees& trees, int g, const Tile& tile, const Row& row) {
+        float* const* const sums = sums_of(trees, 0);
+        const std::size_t n_sums = static_cast<std::size_t>(outputs_) * trees.sums().size();
+        for (std::size_t s = 0; s < n_sums; ++s) {
+            parts_[s] = part_ + static_cast<std::int64_t>(s) * kTileRows;
+            for (int i = 0; i < tile.n; ++i) parts_[s][i] = sums[s][row(i)];
+        }
+        trees.add(g, tile, parts_.data());
+        for (std::size_t s = 0; s < n_sums; ++s)
+            for (int i = 0; i < tile.n; ++i) sums[s][row(i)] = parts_[s][i];
+    }
 
-    // Answers rows [first, first + n) that stage t decides, and moves the others to the places from `left` on. Returns
-    // the place after them.
-    int decide(int t, int first, int n, int left) {
+    // The running sums that some trees add to, from row `first` on.
+    float* const* sums_of(const SummedTrees& trees, int first) {
+        float** to = pointers_.data();
+        for (int k = 0; k < outputs_; ++k)
+            for (const int s : trees.sums()) *to++ = sum(k * c_.n_sums_ + s) + first;
+        return pointers_.data();
+    }
+
+    // Estimates of output k for rows [first, first + n). Whole registers are written.
+    void estimate(int t, int k, int first, int n, float* to) {
+        estimate(t, k, n, to, [&](int s) { return sum(s) + first; });
+    }
+    // The same; sum_of(s) are the rows' values of sum s.
+    template <class SumOf>
+    void estimate(int t, int k, int n, float* to, const SumOf& sum_of) {
+        mix(c_.estimate(t, k), n, to, sum_of);
+        if (c_.variances_.empty()) return;
+        alignas(64) float variance[kTileRows];
+        mix(c_.variances_[t], n, variance, sum_of);
+        estimate_kernels().standardize(variance, c_.least_variance_, threshold(), n, to);
+    }
+    template <class SumOf>
+    void mix(const Mixture& mixture, int n, float* to, const SumOf& sum_of) {
+        for (int j = 0; j < mixture.size(); ++j) pointers_[j] = sum_of(mixture.sums[j]);
+        estimate_kernels().mix(mixture.bias, pointers_.data(), mixture.weights.data(), mixture.size(), n, to);
+    }
+    float threshold() const { return static_cast<float>(c_.decision().threshold); }
+
+    // Codes of the rows of a tile before stage t: those with a refused value have one.
+    void start_codes(int n, int t, const std::uint8_t* refused = nullptr) {
         std::fill_n(codes_, n, kPending);
-        for (int i = 0; i < n && tiles_.any_refused(); ++i)
-            if (tiles_.is_refused(i)) codes_[i] = kNotFinite, stages_[i] = t;
+        if (refused == nullptr && !tiles_.any_refused()) return;
+        for (int i = 0; i < n; ++i)
+            if (refused == nullptr ? tiles_.is_refused(i) : refused[i] != 0) codes_[i] = kNotFinite, stages_[i] = t;
+    }
+    // Answers the rows of a tile that stage t decides; returns how many are left, whose places are in kept_.
+    int decide(int t, int n) {
         const bool last = t + 1 == call_.n_stages && call_.at_end == AtEnd::answer;
         int kept = 0;
         if (outputs_ == 1) {
             kept = kernels<float>().decide(estimates_, n, c_.low_[t], c_.high_[t], t, codes_, stages_, kept_);
-            for (int i = 0; i < kept && last; ++i) codes_[kept_[i]] = last_code(estimates_[kept_[i]]);
-            for (int i = 0; i < kept && last; ++i) stages_[kept_[i]] = t;
+            for (int i = 0; i < kept && last; ++i) {
+                codes_[kept_[i]] = last_code(estimates_[kept_[i]]);
+                stages_[kept_[i]] = t;
+            }
         } else {
-            judge(n);
             for (int i = 0; i < n; ++i) {
                 const bool pending = codes_[i] == kPending, leaves = pending & ((gaps_[i] > c_.high_[t]) | last);
                 codes_[i] = leaves ? best_[i] : codes_[i];
@@ -141,12 +224,17 @@ private:
                 kept += pending & !leaves;
             }
         }
-        if (last) kept = 0;
+        return last ? 0 : kept;
+    }
+    // Answers the decided rows of a tile, and moves the others to the places from `left` on. Returns the place after
+    // them.
+    int pack(int first, int n, int kept, int left) {
         for (int i = 0; i < n; ++i)
             if (codes_[i] != kPending) answer(first + i, codes_[i], stages_[i]);
         for (int i = 0; i < kept; ++i) {
             ids_[left + i] = ids_[first + kept_[i]];
             positions_[left + i] = positions_[first + kept_[i]];
+            if (c_.racing()) race_.move(first + kept_[i], left + i);
         }
         for (int s = 0; s < outputs_ * c_.n_sums_; ++s) {
             float* const to = sum(s) + left;
@@ -156,14 +244,14 @@ private:
         return left + kept;
     }
 
-    // The labels of the estimates of n rows, and their confidence.
-    void judge(int n) {
+    // The labels of the estimates of n rows, and their confidence; estimate k of row i is estimates[k * stride + i].
+    void judge(const float* estimates, std::int64_t stride, int n) {
         if (c_.decision().kind == DecisionKind::argmax) {
-            estimate_kernels().best_of(estimates_, kTileRows, outputs_, n, best_, gaps_);
+            estimate_kernels().best_of(estimates, stride, outputs_, n, best_, gaps_);
             return;
         }
         for (int i = 0; i < n; ++i) {
-            for (int k = 0; k < outputs_; ++k) z_[k] = estimates_[std::int64_t{k} * kTileRows + i];
+            for (int k = 0; k < outputs_; ++k) z_[k] = estimates[k * stride + i];
             const Judgement<float> j = c_.decision().judge(z_.data(), float_work_.data());
             best_[i] = j.code;
             gaps_[i] = j.confidence;
@@ -171,57 +259,75 @@ private:
     }
 
     void trace(int t, int first, int n) {
-        if (outputs_ > 1) judge(n);
         for (int i = 0; i < n; ++i) {
             const std::int64_t at = position(first + i) * call_.n_stages + t;
-            const bool bad = tiles_.any_refused() && tiles_.is_refused(i);
             constexpr float nan = std::numeric_limits<float>::quiet_NaN();
             if (outputs_ == 1) {
-                static_cast<float*>(call_.traced->scores)[at] = bad ? nan : estimates_[i];
+                static_cast<float*>(call_.traced->scores)[at] = codes_[i] == kNotFinite ? nan : estimates_[i];
             } else {
                 call_.traced->codes[at] = best_[i];
-                static_cast<float*>(call_.traced->confidence)[at] = bad ? nan : gaps_[i];
+                static_cast<float*>(call_.traced->confidence)[at] = codes_[i] == kNotFinite ? nan : gaps_[i];
             }
         }
     }
 
-    // Evaluates row i, whose sums stand in row_sums_, from stage t to its end, without panels.
-    void walk(int i, int t) {
+    // ---- one row ---------------------------------------------------------------------------------------------------
+
+    // Evaluates row i from pass p to its end, without panels.
+    void walk(int i, std::size_t p) {
+        for (int s = 0; s < outputs_ * c_.n_sums_; ++s) row_sums_[s] = sum(s)[i];
         std::int32_t code = kPending;
-        for (; t < call_.n_stages && code == kPending; ++t) {
-            const bool finite = f64_ ? add_row(i, t, x_) : add_row(i, t, reinterpret_cast<float*>(x_));
-            code = finite ? row_code(t) : kNotFinite;
-            if (code != kPending) break;
+        int t = c_.n_stages();
+        for (; p < c_.passes_.size() && c_.passes_[p].first < call_.n_stages && code == kPending; ++p)
+            code = f64_ ? walk_pass(i, c_.passes_[p], x_, t) : walk_pass(i, c_.passes_[p], reinterpret_cast<float*>(x_), t);
+        if (code == kPending) {
+            t = c_.n_stages();
+            if (call_.at_end == AtEnd::full) {
+                c_.trees_->full_row(call_.rows, ids_[i], f64_, x_, scores_);
+                code = c_.full_code(scores_, work_.data());
+            }
         }
-        if (code == kPending && call_.at_end == AtEnd::full) {
-            c_.trees_->full_row(call_.rows, ids_[i], f64_, x_, scores_);
-            code = c_.full_code(scores_, work_.data());
-        }
-        answer(i, code, t == call_.n_stages ? c_.n_stages() : t);
+        answer(i, code, t);
     }
-    // Adds the trees of stage t to the sums of row i; false if they read a refused value.
+    // The label that a pass gives row i, or kPending, and the stage that decides it.
     template <class X>
-    bool add_row(int i, int t, X* copy) {
-        const TreeStage& stage = *c_.stages_[t];
+    std::int32_t walk_pass(int i, const TreePass& pass, X* copy, int& t) {
         const BinReader& reader = c_.trees_->reader();
         const X* x = copy;
         if (reader.in_place<X>(call_.rows)) x = reinterpret_cast<const X*>(call_.rows.row(ids_[i]));
-        else reader.read_row(call_.rows, ids_[i], stage.features(), copy);
-        if (reader.is_refused(stage.features(), x)) return false;
-        const std::vector<int>& used = stage.sums();
-        std::fill_n(row_part_, outputs_ * used.size(), 0.0f);
-        stage.add_row(x, row_part_);
-        const float* part = row_part_;
-        for (int k = 0; k < outputs_; ++k)
-            for (const int s : used) row_sums_[k * c_.n_sums_ + s] += *part++;
-        return true;
+        else reader.read_row(call_.rows, ids_[i], pass.all->features(), copy);
+        for (t = pass.first; t < std::min(pass.last, call_.n_stages); ++t) {
+            bool finite = true;
+            if (!c_.racing() || race_.count_of(i) == outputs_) {
+                finite = t > pass.first || !reader.is_refused(pass.all->features(), x);
+                if (finite) add_row(*pass.all, t - pass.first, x);
+            } else {
+                race_.skip(i, [&](int k) { return c_.n_trees(t, k); });
+                for (int k = 0; k < outputs_ && finite; ++k) {
+                    if (!race_.runs(i, k)) continue;
+                    finite = !reader.is_refused(pass.by_class[k]->features(), x);
+                    if (finite) add_row(*pass.by_class[k], 0, x);
+                }
+            }
+            const std::int32_t code = finite ? row_code(i, t) : kNotFinite;
+            if (code != kPending) return code;
+        }
+        return kPending;
     }
-    // The label that the estimates of stage t give a row, or kPending.
-    std::int32_t row_code(int t) {
+    template <class X>
+    void add_row(const SummedTrees& trees, int g, const X* x) {
+        float** to = pointers_.data();
+        for (int k = 0; k < outputs_; ++k)
+            for (const int s : trees.sums()) *to++ = row_sums_ + k * c_.n_sums_ + s;
+        trees.add_row(g, x, pointers_.data());
+    }
+    // The label that the estimates of stage t give row i, or kPending.
+    std::int32_t row_code(int i, int t) {
         for (int k = 0; k < outputs_; ++k) {
-            estimates_[0] = c_.bias(t, k);
-            estimate_kernels().accumulate(row_sums_ + k * c_.n_sums_, 1, c_.mixture(t, k), c_.n_sums_, 1, estimates_);
+            if (c_.racing() && !race_.runs(i, k)) continue;
+            estimate(t, k, 1, estimates_, [&](int s) { return row_sums_ + s; });
             z_[k] = estimates_[0];
+            if (c_.racing()) race_.estimates(k)[i] = z_[k];
         }
         const bool last = t + 1 == call_.n_stages && call_.at_end == AtEnd::answer;
         if (outputs_ == 1) {
@@ -230,13 +336,16 @@ private:
             if (z < c_.low_[t]) return 0;
             return last ? last_code(z) : kPending;
         }
+        for (int k = 0; k < outputs_ && c_.racing(); ++k) z_[k] = race_.estimates(k)[i];
         const Judgement<float> j = c_.decision().judge(z_.data(), float_work_.data());
+        if (c_.racing()) race_.drop(i, j.code, c_.race_[t]);
         return j.confidence > c_.high_[t] || last ? j.code : kPending;
     }
     std::int32_t last_code(float z) const {
-        const auto threshold = static_cast<float>(c_.decision().threshold);
-        return z > threshold || (z == threshold && c_.decision().tie_positive);
+        return z > threshold() || (z == threshold() && c_.decision().tie_positive);
     }
+
+    // ---- the full model --------------------------------------------------------------------------------------------
 
     // Answers the rows that no stage has decided.
     void finish() {
@@ -266,49 +375,34 @@ private:
     std::int64_t capacity_;
     bool f64_;                 // whether single rows are compared in float64
     TileReader tiles_, full_;  // of the stages, and of the full model
+    Race race_;
     std::int64_t begin_ = 0;
     int n_ = 0;  // rows that are left
-    std::int64_t* ids_;
-    std::int32_t* positions_;  // counted from begin_
-    float *sums_, *part_;      // (outputs, sums, rows): of all rows; of a tile and what a stage adds
+    std::int64_t *ids_, *class_ids_;
+    std::int32_t *positions_, *class_rows_;  // positions are counted from begin_
+    float *sums_, *part_;                    // (outputs, sums, rows): of all rows; of some rows that lie apart
     double *scores_, *full_sums_, *x_;
-    float *estimates_, *row_sums_, *row_part_;
+    float *estimates_, *row_sums_;
     std::int32_t codes_[kTileRows], stages_[kTileRows], kept_[kTileRows + 16];
     alignas(64) std::int32_t best_[kTileRows];  // of the rows of a tile, with several outputs: labels of estimates
     alignas(64) float gaps_[kTileRows];         // and their confidence
+    std::vector<std::uint8_t> refused_rows_;    // of a race: rows with a refused value
+    std::vector<float*> pointers_, parts_;
     std::vector<float> z_, float_work_;
     std::vector<double> work_;
 };
 
 inline void TreeCascade::run(const Call& call, std::int64_t n, int n_threads) const {
-    const std::int64_t row_bytes = std::int64_t{trees_->n_outputs()} * n_sums_ * std::int64_t{sizeof(float)} + 16;
+    const std::int64_t row_bytes = std::int64_t{trees_->n_outputs()} * (n_sums_ + (racing() ? 1 : 0)) * 4 + 16;
     const std::int64_t most = std::clamp(kChunkBytes / row_bytes, kLeastChunkRows, kChunkRows);
     each_chunk(n, n_threads, most,
                [&](std::int64_t begin, std::int64_t end) { Run(*this, call, end - begin).run(begin, end); });
 }
 
 inline void TreeCascade::predict_one(const Rows& rows, std::int64_t r, int n_stages, AtEnd at_end, double,
-                                     std::int32_t* code, std::int32_t* stage) const {
-    const Call call{rows, &r, n_stages, at_end, code, stage};
+                                     const Answers& answers) const {
+    const Call call{rows, &r, n_stages, at_end, answers};
     Run(*this, call, 1).run(0, 1);
-}
-
-inline void TreeCascade::values(const Rows& rows, const std::int64_t* ids, std::int64_t n, int n_threads,
-                                double* values) const {
-    const std::int64_t m = std::ssize(order_);
-    std::vector<std::int64_t> column(static_cast<std::size_t>(trees_->n_trees()), -1);
-    for (std::int64_t j = 0; j < m; ++j) column[order_[j]] = j;
-    each_chunk(n, n_threads, kChunkRows, [&](std::int64_t begin, std::int64_t end) {
-        Arena& arena = thread_arena();
-        TileReader tiles = trees_->tiles(rows);
-        arena.reset(tiles.bytes());
-        tiles.take(arena);
-        each_tile(ids, begin, end, tiles.n_rows(), [&](const RowIds& some, std::int64_t at) {
-            trees_->each_leaf(tiles, some, [&](std::int64_t tree, std::int32_t leaf, int i) {
-                if (column[tree] >= 0) values[(at + i) * m + column[tree]] = trees_->leaf_value(tree, leaf);
-            });
-        });
-    });
 }
 
 }  // namespace wald

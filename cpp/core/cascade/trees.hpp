@@ -1,4 +1,4 @@
-// The main loop of tree ensembles: tiles of rows, stage by stage; rows that stay are packed into new tiles.
+// The main loop of tree ensembles: tiles of rows, pass by pass; rows that stay are packed into new tiles.
 #pragma once
 
 #include <algorithm>
@@ -9,67 +9,96 @@
 
 #include "core/arena.hpp"
 #include "core/cascade/engine.hpp"
-#include "core/cascade/tree_stage.hpp"
+#include "core/cascade/running_sums.hpp"
 #include "core/models/tree_ensemble.hpp"
 #include "core/thread_pool.hpp"
 
 namespace wald {
 
-// A stage's estimate of an output is its bias plus a mixture of running sums of leaves, which rows carry from stage to
-// stage.
+// The trees of stages [first, last), one group for each stage. Where classes race, also the trees of each class.
+struct TreePass {
+    int first, last;
+    std::unique_ptr<const SummedTrees> all;
+    std::vector<std::unique_ptr<const SummedTrees>> by_class;
+};
+
+// A weighted sum of running sums, of which those without a weight are left out.
+struct Mixture {
+    float bias;
+    std::vector<int> sums;
+    std::vector<float> weights;
+
+    template <class Weight>
+    Mixture(double start, int first, int n, const Weight& weight) : bias(static_cast<float>(start)) {
+        for (int s = 0; s < n; ++s) {
+            if (weight(s) == 0) continue;
+            sums.push_back(first + s);
+            weights.push_back(static_cast<float>(weight(s)));
+        }
+    }
+    int size() const { return static_cast<int>(sums.size()); }
+};
+
+// A stage's estimate of an output is a mixture of running sums of leaves, which rows carry from stage to stage.
 class TreeCascade final : public Engine {
 public:
     TreeCascade(const ModelShape& shape, std::shared_ptr<const TreeEnsemble> trees, std::span<const std::int64_t> order,
                 const Decision& decision, const StagesSpec& spec, double tie_margin)
         : Engine(shape, decision, tie_margin), trees_(std::move(trees)), order_(order.begin(), order.end()),
-          low_(spec.low.begin(), spec.low.end()), high_(spec.high.begin(), spec.high.end()) {
+          n_stages_(static_cast<int>(spec.terms.size())), low_(spec.low.begin(), spec.low.end()),
+          high_(spec.high.begin(), spec.high.end()), race_(spec.race.begin(), spec.race.end()),
+          least_variance_(static_cast<float>(spec.least_variance)) {
         const RunningSums sums(trees_->spec(), order, spec);
         n_sums_ = sums.size();
-        std::vector<bool> read(static_cast<std::size_t>(trees_->n_features()));
-        std::int64_t begin = 0;
-        for (int t = 0; t < static_cast<int>(spec.terms.size()); ++t) {
-            stages_.push_back(std::make_unique<const TreeStage>(trees_->spec(), order, begin, spec.terms[t], sums));
-            begin = spec.terms[t];
-            for (const std::int32_t f : stages_.back()->features()) read[f] = true;
-            columns_.emplace_back();
-            for (std::size_t f = 0; f < read.size(); ++f)
-                if (read[f]) columns_.back().push_back(static_cast<std::int32_t>(f));
-            for (int k = 0; k < trees_->n_outputs(); ++k) {
-                bias_.push_back(static_cast<float>(spec.bias[t][k]));
-                for (int s = 0; s < n_sums_; ++s) mixtures_.push_back(static_cast<float>(sums.mixture(t, k, s)));
-            }
+        for (int t = 0; t < n_stages_; ++t) {
+            for (int k = 0; k < trees_->n_outputs(); ++k)
+                estimates_.emplace_back(spec.bias[t][k], k * n_sums_, n_sums_,
+                                        [&](int sum) { return sums.mixture(t, k, sum); });
+            if (!spec.spread_bias.empty())
+                variances_.emplace_back(spec.spread_bias[t], 0, n_sums_,
+                                        [&](int sum) { return spec.spread[std::int64_t{t} * n_sums_ + sum]; });
         }
+        std::vector<std::int64_t> ends(spec.passes.begin(), spec.passes.end());
+        for (std::int64_t t = 1; t <= n_stages_ && spec.passes.empty(); ++t) ends.push_back(t);
+        std::vector<bool> read(static_cast<std::size_t>(trees_->n_features()));
+        for (std::size_t p = 0; p < ends.size(); ++p) add_pass(p == 0 ? 0 : ends[p - 1], ends[p], sums, spec, read);
     }
 
-    int n_stages() const override { return static_cast<int>(stages_.size()); }
+    int n_stages() const override { return n_stages_; }
+    // What is read of rows that take the first n_stages stages: the columns of the last pass that they begin, too.
     std::optional<std::span<const std::int32_t>> columns_read(int n_stages) const override {
         if (n_stages == 0) return std::span<const std::int32_t>{};
-        return columns_[n_stages - 1];
+        std::size_t p = 0;
+        while (passes_[p].last < n_stages) ++p;
+        return columns_[p];
     }
     std::optional<std::span<const std::int32_t>> columns_read_in_full() const override {
         return trees_->reader().features();
     }
+    bool skips() const override { return racing(); }
 
     void predict(const Rows& rows, const std::int64_t* ids, std::int64_t n, int n_stages, AtEnd at_end, double,
-                 int n_threads, std::int32_t* codes, std::int32_t* stages) const override {
+                 int n_threads, const Answers& answers) const override {
         if (n_stages > 0 || at_end != AtEnd::full) {
-            run({rows, ids, n_stages, at_end, codes, stages}, n, n_threads);
+            run({rows, ids, n_stages, at_end, answers}, n, n_threads);
             return;
         }
-        std::fill_n(stages, n, this->n_stages());
+        std::fill_n(answers.stages, n, n_stages_);
+        if (answers.skipped != nullptr) std::fill_n(answers.skipped, n, 0);
         each_full(rows, ids, n, n_threads, [&](std::int64_t at, int m, const double* scores) {
             std::vector<double> work(static_cast<std::size_t>(decision().n_classes));
-            for (int i = 0; i < m; ++i) codes[at + i] = full_code(scores + i * trees_->n_outputs(), work.data());
+            for (int i = 0; i < m; ++i)
+                answers.codes[at + i] = full_code(scores + i * trees_->n_outputs(), work.data());
         });
     }
 
-    void predict_one(const Rows& rows, std::int64_t r, int n_stages, AtEnd at_end, double, std::int32_t* code,
-                     std::int32_t* stage) const override;
+    void predict_one(const Rows& rows, std::int64_t r, int n_stages, AtEnd at_end, double,
+                     const Answers& answers) const override;
 
     void trace(const Rows& rows, const std::int64_t* ids, std::int64_t n, int n_threads,
                const Trace& trace) const override {
-        if (n_stages() == 0) return;
-        run({rows, ids, n_stages(), AtEnd::pending, nullptr, nullptr, &trace}, n, n_threads);
+        if (n_stages_ == 0) return;
+        run({rows, ids, n_stages_, AtEnd::pending, {nullptr, nullptr}, &trace}, n, n_threads);
     }
 
     void full_scores(const Rows& rows, const std::int64_t* ids, std::int64_t n, double, int n_threads, double* scores,
@@ -81,11 +110,20 @@ public:
     }
 
     void values(const Rows& rows, const std::int64_t* ids, std::int64_t n, int n_threads,
-                double* values) const override;
+                double* values) const override {
+        each_leaf(rows, ids, n, n_threads, [&](std::size_t at, std::int64_t tree, std::int32_t leaf) {
+            values[at] = trees_->leaf_value(tree, leaf);
+        });
+    }
+    // The leaf of each tree in the order, (n, n_terms), numbered as in the spec; or one with the same value.
+    void leaves(const Rows& rows, const std::int64_t* ids, std::int64_t n, int n_threads, std::int32_t* leaves) const {
+        each_leaf(rows, ids, n, n_threads,
+                  [&](std::size_t at, std::int64_t, std::int32_t leaf) { leaves[at] = leaf; });
+    }
 
 private:
     static constexpr std::int64_t kChunkRows = 16384, kLeastChunkRows = 1024;
-    static constexpr std::int64_t kChunkBytes = 512 << 10;  // of running sums
+    static constexpr std::int64_t kChunkBytes = 512 << 10;  // of what rows carry from stage to stage
     static constexpr int kFewRows = 8;                      // fewer rows are faster one by one than in a panel
 
     struct Call {
@@ -93,12 +131,37 @@ private:
         const std::int64_t* ids;
         int n_stages;
         AtEnd at_end;
-        std::int32_t* codes;
-        std::int32_t* stages;
+        Answers answers;
         const Trace* traced = nullptr;
         std::int64_t row(std::int64_t position) const { return ids == nullptr ? position : ids[position]; }
     };
     class Run;
+
+    void add_pass(std::int64_t first, std::int64_t last, const RunningSums& sums, const StagesSpec& spec,
+                  std::vector<bool>& read) {
+        const std::int64_t begin = first == 0 ? 0 : spec.terms[first - 1];
+        const auto pass_of = [&](std::int32_t output) {  // -1: all outputs
+            std::vector<std::int64_t> trees, ends;
+            std::int64_t j = begin;
+            for (std::int64_t t = first; t < last; ++t) {
+                for (; j < spec.terms[t]; ++j)
+                    if (output < 0 || sums.output(j) == output) trees.push_back(j);
+                ends.push_back(std::ssize(trees));
+            }
+            return std::make_unique<const SummedTrees>(trees_->spec(), sums, trees, ends);
+        };
+        TreePass pass{static_cast<int>(first), static_cast<int>(last), pass_of(-1), {}};
+        for (int k = 0; k < trees_->n_outputs() && racing(); ++k) {
+            pass.by_class.push_back(pass_of(k));
+            n_trees_.push_back(0);
+            for (std::int64_t j = begin; j < spec.terms[last - 1]; ++j) n_trees_.back() += sums.output(j) == k;
+        }
+        for (const std::int32_t f : pass.all->features()) read[f] = true;
+        columns_.emplace_back();
+        for (std::size_t f = 0; f < read.size(); ++f)
+            if (read[f]) columns_.back().push_back(static_cast<std::int32_t>(f));
+        passes_.push_back(std::move(pass));
+    }
 
     void run(const Call& call, std::int64_t n, int n_threads) const;
     // Calls use(first position, number of rows, their full scores).
@@ -124,6 +187,24 @@ private:
             });
         });
     }
+    // Calls use(place in an array (n, n_terms), tree of the spec, its leaf).
+    template <class Use>
+    void each_leaf(const Rows& rows, const std::int64_t* ids, std::int64_t n, int n_threads, const Use& use) const {
+        std::vector<std::int64_t> column(static_cast<std::size_t>(trees_->n_trees()), -1);
+        for (std::size_t j = 0; j < order_.size(); ++j) column[order_[j]] = static_cast<std::int64_t>(j);
+        each_chunk(n, n_threads, kChunkRows, [&](std::int64_t begin, std::int64_t end) {
+            TileReader tiles = trees_->tiles(rows);
+            Arena& arena = thread_arena();
+            arena.reset(tiles.bytes());
+            tiles.take(arena);
+            each_tile(ids, begin, end, tiles.n_rows(), [&](const RowIds& some, std::int64_t at) {
+                trees_->each_leaf(tiles, some, [&](std::int64_t tree, std::int32_t leaf, int i) {
+                    if (column[tree] < 0) return;
+                    use(static_cast<std::size_t>((at + i) * std::ssize(order_) + column[tree]), tree, leaf);
+                });
+            });
+        });
+    }
     // Calls use(rows, first position) for tiles of `size` rows at positions [begin, end).
     template <class Use>
     static void each_tile(const std::int64_t* ids, std::int64_t begin, std::int64_t end, int size, const Use& use) {
@@ -135,10 +216,6 @@ private:
             use(RowIds{some, n, known, at == begin}, at);
         }
     }
-    // The label of full scores. Only rows with a refused value have NaN.
-    std::int32_t full_code(const double* scores, double* work) const {
-        return std::isnan(scores[0]) ? kNotFinite : decision().decide(scores, tie_margin(), work);
-    }
     static void each_chunk(std::int64_t n, int n_threads, std::int64_t most,
                            const std::function<void(std::int64_t, std::int64_t)>& chunk) {
         n_threads = static_cast<int>(
@@ -149,18 +226,25 @@ private:
                      [&](std::int64_t i, int) { chunk(i * size, std::min(n, (i + 1) * size)); });
     }
 
-    const float* mixture(int t, int k) const {
-        return mixtures_.data() + (std::int64_t{t} * trees_->n_outputs() + k) * n_sums_;
+    // The label of full scores. Only rows with a refused value have NaN.
+    std::int32_t full_code(const double* scores, double* work) const {
+        return std::isnan(scores[0]) ? kNotFinite : decision().decide(scores, tie_margin(), work);
     }
-    float bias(int t, int k) const { return bias_[static_cast<std::size_t>(t) * trees_->n_outputs() + k]; }
+    bool racing() const { return !race_.empty(); }
+    int n_trees(int t, int k) const { return n_trees_[static_cast<std::size_t>(t) * trees_->n_outputs() + k]; }
+    const Mixture& estimate(int t, int k) const {
+        return estimates_[static_cast<std::size_t>(t) * trees_->n_outputs() + k];
+    }
 
     std::shared_ptr<const TreeEnsemble> trees_;
     std::vector<std::int64_t> order_;
-    std::vector<std::unique_ptr<const TreeStage>> stages_;
-    std::vector<float> low_, high_;
-    int n_sums_ = 0;                                  // of each output
-    std::vector<float> bias_, mixtures_;              // (stages, outputs), (stages, outputs, sums)
-    std::vector<std::vector<std::int32_t>> columns_;  // that the stages up to each one read
+    int n_stages_, n_sums_ = 0;  // sums of each output
+    std::vector<float> low_, high_, race_;
+    std::vector<Mixture> estimates_, variances_;  // (stages, outputs); (stages,), or empty
+    float least_variance_;
+    std::vector<TreePass> passes_;
+    std::vector<int> n_trees_;                        // (stages, outputs), where classes race
+    std::vector<std::vector<std::int32_t>> columns_;  // that the passes up to each one read
 };
 
 }  // namespace wald

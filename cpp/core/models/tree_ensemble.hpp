@@ -12,7 +12,7 @@ namespace wald {
 class TreeEnsemble {
 public:
     explicit TreeEnsemble(const TreesSpec& spec)
-        : owned_(spec), reader_(owned_.spec()), trees_(owned_.spec(), all_trees(spec)) {
+        : owned_(spec), reader_(owned_.spec()), trees_(owned_.spec(), all_trees(spec), {}) {
         for (int t = 0; t < steps().size(); ++t) {
             const Tree& tree = steps().tree(t);
             for (std::int32_t i = 0; i < tree.n_leaves; ++i) {
@@ -103,7 +103,7 @@ private:
         const auto add = [&](int k, double value) {
             scores[k] = static_cast<double>(static_cast<V>(scores[k]) + static_cast<V>(value));
         };
-        trees_.rows(X{}).each(x, [&](int t, std::int32_t leaf) {
+        trees_.rows(X{}).each(0, steps().size(), x, [&](int t, std::int32_t leaf) {
             const Tree& tree = steps().tree(t);
             if (tree.kind == LeafKind::hot) {
                 const HotLeaf& hot = hot_[tree.first_leaf + leaf];

@@ -184,8 +184,8 @@ struct TreeKernels {
     // precision.
     void (*add)(const TreesView&, const LeafValues<double>&, int first, int last, const Tile&, double* sums);
     void (*add_f32)(const TreesView&, const LeafValues<float>&, int first, int last, const Tile&, float* sums);
-    // Adds each row's leaf to sums[(output * n_sums + s) * kTileRows + row].
-    void (*add_tables)(const TreesView&, const SumTables&, int first, int last, const Tile&, float* sums);
+    // Adds each row's leaf to sums[output * n_sums + s][row].
+    void (*add_tables)(const TreesView&, const SumTables&, int first, int last, const Tile&, float* const* sums);
     // Stores each row's leaf at leaves[(t - first) * kTileRows + row].
     void (*leaves)(const TreesView&, int first, int last, const Tile&, std::int32_t* leaves);
 };
@@ -195,9 +195,12 @@ const TreeKernels& tree_kernels();
 // ---- estimates -----------------------------------------------------------------------------------------------------
 
 struct EstimateKernels {
-    // sums[row] += weights[j] * values[j * stride + row] for j = 0 .. m - 1, one after the other. Whole registers of
-    // rows are read and written.
-    void (*accumulate)(const float* values, std::int64_t stride, const float* weights, int m, int n, float* sums);
+    // to[row] = bias + weights[j] * values[j][row] for j = 0 .. m - 1, one after the other. Whole registers of rows are
+    // read and written.
+    void (*mix)(float bias, const float* const* values, const float* weights, int m, int n, float* to);
+    // values[row] becomes origin + (values[row] - origin) / sqrt(max(variances[row], least)). Whole registers are read
+    // and written.
+    void (*standardize)(const float* variances, float least, float origin, int n, float* values);
     // The class with the largest score of each row, and its distance to the second; NaN where a score is NaN. Score k
     // of row i is scores[k * stride + i]; whole registers are written.
     void (*best_of)(const float* scores, std::int64_t stride, int n_classes, int n, std::int32_t* codes, float* gaps);

@@ -10,11 +10,15 @@
 
 namespace wald {
 
-// Neighbours in an order that share a structure are one tree with several outputs. Calls use(members) for each of them.
+// Neighbours in an order that share a structure are one tree with several outputs, unless one of `ends` lies between
+// them. Calls use(members) for each tree.
 template <class Use>
-void each_group(const TreesSpec& spec, std::span<const std::int64_t> order, const Use& use) {
-    for (std::size_t begin = 0, end = 0; begin < order.size(); begin = end) {
-        while (end < order.size() && spec.structure[order[end]] == spec.structure[order[begin]]) ++end;
+void each_tree(const TreesSpec& spec, std::span<const std::int64_t> order, std::span<const std::int64_t> ends,
+               const Use& use) {
+    for (std::size_t begin = 0, end = 0, next = 0; begin < order.size(); begin = end) {
+        while (next < ends.size() && ends[next] <= static_cast<std::int64_t>(begin)) ++next;
+        const std::size_t most = next < ends.size() ? static_cast<std::size_t>(ends[next]) : order.size();
+        while (end < most && spec.structure[order[end]] == spec.structure[order[begin]]) ++end;
         use(order.subspan(begin, end - begin));
     }
 }

@@ -32,19 +32,19 @@ inline bool category_goes_left(const CategorySplit& split, const std::vector<std
 template <class X>
 class RowTrees {
 public:
-    RowTrees(const TreesSpec& spec, std::span<const std::int64_t> order) {
-        each_group(spec, order, [&](std::span<const std::int64_t> members) { add(spec, TreeLayout(spec, members)); });
+    RowTrees(const TreesSpec& spec, std::span<const std::int64_t> order, std::span<const std::int64_t> ends) {
+        each_tree(spec, order, ends, [&](std::span<const std::int64_t> members) { add(spec, TreeLayout(spec, members)); });
         nodes_.emplace_back();  // `each` reads a node whatever happens
     }
 
     int size() const { return static_cast<int>(roots_.size()); }
 
-    // Calls use(tree, leaf of the row x[feature]) for all trees, one after the other.
+    // Calls use(tree, leaf of the row x[feature]) for trees [first, last), one after the other.
     template <class Use>
-    void each(const X* x, const Use& use) const {
-        for (int t = 0; t < size(); t += kTogether) {
+    void each(int first, int last, const X* x, const Use& use) const {
+        for (int t = first; t < last; t += kTogether) {
             std::int32_t at[kTogether];
-            const int n = std::min(kTogether, size() - t);
+            const int n = std::min(kTogether, last - t);
             for (int i = 0; i < kTogether; ++i) at[i] = roots_[t + std::min(i, n - 1)];
             if (category_splits_.empty()) walk<false>(x, at);
             else walk<true>(x, at);

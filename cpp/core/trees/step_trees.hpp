@@ -13,11 +13,11 @@ namespace wald {
 
 class StepTrees {
 public:
-    // Packs the given trees in their order. Neighbours that share a structure become one tree with several outputs.
-    StepTrees(const TreesSpec& spec, std::span<const std::int64_t> order) {
+    // Packs the given trees in their order; see each_tree.
+    StepTrees(const TreesSpec& spec, std::span<const std::int64_t> order, std::span<const std::int64_t> ends) {
         std::vector<std::int64_t> nodes;
         std::vector<std::int32_t> below;
-        each_group(spec, order, [&](std::span<const std::int64_t> members) {
+        each_tree(spec, order, ends, [&](std::span<const std::int64_t> members) {
             const TreeLayout layout(spec, members);
             const std::vector<bool> inside = top(layout);
             for (std::int32_t n = 0; n < layout.n_nodes(); ++n) {
@@ -26,7 +26,7 @@ public:
             }
         });
         BinsBuilder builder(spec, nodes);
-        each_group(spec, order, [&](std::span<const std::int64_t> members) { add(spec, builder, members); });
+        each_tree(spec, order, ends, [&](std::span<const std::int64_t> members) { add(spec, builder, members); });
         bins_ = builder.take();
         std::sort(below.begin(), below.end());
         below.erase(std::unique(below.begin(), below.end()), below.end());

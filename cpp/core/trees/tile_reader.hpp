@@ -14,9 +14,10 @@ namespace wald {
 // values that the model does not round to float32.
 class EvaluatedTrees {
 public:
-    EvaluatedTrees(const TreesSpec& spec, std::span<const std::int64_t> order)
-        : steps_(spec, order), f32_(spec, order),
-          f64_(spec.f32_rows ? nullptr : std::make_unique<const RowTrees<double>>(spec, order)) {}
+    // Trees of an order; see each_tree.
+    EvaluatedTrees(const TreesSpec& spec, std::span<const std::int64_t> order, std::span<const std::int64_t> ends)
+        : steps_(spec, order, ends), f32_(spec, order, ends),
+          f64_(spec.f32_rows ? nullptr : std::make_unique<const RowTrees<double>>(spec, order, ends)) {}
 
     const StepTrees& steps() const { return steps_; }
     const RowTrees<float>& rows(float) const { return f32_; }
@@ -34,14 +35,13 @@ public:
     TileReader(const BinReader& reader, const Rows& rows, std::int64_t panel_bytes, bool any_cut)
         : reader_(reader), rows_(rows), f64_(reader.compares_f64(rows)), n_features_(rows.n_columns) {
         copies_ = any_cut && !(f64_ ? reader.in_place<double>(rows) : reader.in_place<float>(rows));
-        std::int64_t most = kTileRows;
-        if (panel_bytes > kLargePanel) most = kPanelRows;
+        std::int64_t most = panel_bytes > kLargePanel ? kPanelRows : kTileRows;
         if (copies_) most = std::clamp(kCopyBytes / row_bytes(), kLeastRows, most);
         n_rows_ = static_cast<int>(most < kPanelRows ? most : most / kPanelRows * kPanelRows);
         bin_bytes_ = round_up(n_rows_, kPanelRows) / kPanelRows * panel_bytes;
     }
 
-    // Rows of a tile.
+    // Rows of a tile: a multiple of kPanelRows, or fewer where a panel of copied rows would take too much memory.
     int n_rows() const { return n_rows_; }
     std::size_t bytes() const {
         return Arena::bytes<std::int8_t>(bin_bytes_) + Arena::bytes<double>(reader_.work(rows_)) +
@@ -68,7 +68,7 @@ public:
     bool any_refused() const { return any_refused_; }
 
 private:
-    static constexpr std::int64_t kLargePanel = 2 << 20, kCopyBytes = 8 << 20, kLeastRows = 8;
+    static constexpr std::int64_t kLargePanel = 2 << 20, kCopyBytes = 16 << 20, kLeastRows = 8;
 
     template <class X>
     struct WalkedRows {

@@ -51,7 +51,7 @@ def contributions(model: AdditiveModel, plan: Plan, values: Floats, stage: int, 
     """Contribution of every pixel read up to a stage to the estimate of an answer; NaN for the other pixels."""
     weights, which = model.terms.coef, np.arange(model.terms.n_terms)
     if stage < plan.n_stages:
-        weights, which = plan.readouts[stage].weights, plan.terms[: plan.stage_terms[stage]]
+        weights, which = plan.early.readouts[stage].weights, plan.terms[: plan.stage_terms[stage]]
     seen = np.full(model.terms.n_terms, np.nan)
     seen[which] = (model.decision.towards(code) @ weights) * values[which]
     return seen

@@ -18,9 +18,9 @@ def answer(owner: Any, predictor: Predictor, X: Any, budget: float | None, retur
     """Labels of validated rows, and their costs if requested."""
     if predictor.model.preprocessing is not None and n_rows_of(X) == 0:  # transformers refuse empty input
         return _no_answers(owner, return_cost)
-    codes, stages = served(owner, predictor, X, budget)
-    labels = predictor.labels(codes)
-    return (labels, predictor.plan.stage_costs.take(stages)) if return_cost else labels
+    decided = served(owner, predictor, X, budget)
+    labels = predictor.labels(decided.codes)
+    return (labels, predictor.costs(decided)) if return_cost else labels
 
 
 def answer_row(
@@ -45,9 +45,9 @@ def answer_row(
         raise failed
     try:
         if not is_table:
-            code, stage = served_one(owner, predictor, row, budget)
+            code, stage, skipped = served_one(owner, predictor, row, budget)
             label = owner.classes_[code]
-            return (label, float(predictor.plan.stage_costs[stage])) if return_cost else label
+            return (label, float(predictor.plan.stage_costs[stage]) - skipped) if return_cost else label
         answers = answer(owner, predictor, row, budget, return_cost)
     except (ValueError, TypeError) as error:
         locate(error, row if is_table else row[None], model, names_of(owner, model))

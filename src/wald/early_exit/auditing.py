@@ -9,11 +9,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from ..engine import Decisions
 from ..engine.rows import take
 from ..engine.threads import effective_threads
 from ..monitoring import Monitor
 from ..monitoring.monitor import require_audits
-from .predictor import Codes, Predictor
+from .predictor import Predictor
 
 
 class Audited:
@@ -77,34 +78,35 @@ def monitor_of(owner: Any, predictor: Predictor) -> Monitor | None:
     )
 
 
-def served(owner: Any, predictor: Predictor, X: Any, budget: float | None) -> tuple[Codes, Codes]:
-    """Codes and stages of rows. Rows without a budget are counted, and some are audited."""
+def served(owner: Any, predictor: Predictor, X: Any, budget: float | None) -> Decisions:
+    """Decide rows. Rows without a budget are counted, and some are audited."""
     n_threads, monitor = effective_threads(owner.n_jobs), _monitor(owner, budget)
     if monitor is None:
         return predictor.predict(X, n_threads, budget)
     if monitor.answers_in_full:
         return predictor.predict(X, n_threads, None, full=True)
-    codes, stages = predictor.predict(X, n_threads, None)
+    decided = predictor.predict(X, n_threads, None)
+    codes, stages = decided.codes, decided.stages
     audited = monitor.draw(len(codes))
     disagreements = 0
     if len(audited):
-        own, _ = predictor.predict(take(X, audited), n_threads, None, full=True)
+        own = predictor.predict(take(X, audited), n_threads, None, full=True).codes
         disagreements = int(np.count_nonzero(own != codes[audited]))
     monitor.record(np.bincount(stages, minlength=predictor.plan.n_stages + 1), len(audited), disagreements)
-    return codes, stages
+    return decided
 
 
-def served_one(owner: Any, predictor: Predictor, x: NDArray[Any], budget: float | None) -> tuple[int, int]:
-    """Code and stage of one row, which is counted and perhaps audited."""
+def served_one(owner: Any, predictor: Predictor, x: NDArray[Any], budget: float | None) -> tuple[int, int, int]:
+    """Code, stage and skipped terms of one row, which is counted and perhaps audited."""
     monitor = _monitor(owner, budget)
     if monitor is None:
         return predictor.predict_one(x, budget)
     if monitor.answers_in_full:
         return predictor.predict_one(x, None, full=True)
-    code, stage = predictor.predict_one(x, None)
+    code, stage, skipped = predictor.predict_one(x, None)
     if monitor.record_one(stage):
         monitor.record_audit(predictor.predict_one(x, None, full=True)[0] != code)
-    return code, stage
+    return code, stage, skipped
 
 
 def _monitor(owner: Any, budget: float | None) -> Monitor | None:

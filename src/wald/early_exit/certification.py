@@ -50,7 +50,7 @@ class Promise:
 def scores_at_stages(model: AdditiveModel, plan: Plan, rows: Rows, n_threads: int) -> StageScores:
     """Scores of rows at every stage of the plan, with the full model's labels."""
     packed = model.terms.pack(plan.terms, plan.surrogates, plan.precision)
-    cascade = without_exits(model, packed, plan.stage_terms, plan.readouts)
+    cascade = without_exits(model, packed, plan.early)
     parts = [
         stage_scores(cascade.trace(some.preprocessed, n_threads), full_codes(model, packed, some, n_threads))
         for some in rows.pieces(PIECE_ROWS)

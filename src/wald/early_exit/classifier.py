@@ -395,14 +395,14 @@ class EarlyExitClassifier(Audited, Tracing, FullScores, MetaEstimatorMixin, Clas
         try:  # an array of the right shape and dtype needs no validation
             predictor: Predictor = self._predictor
             if self.audit_rate is None:
-                code, stage = predictor.predict_one(x, budget)
+                code, stage, skipped = predictor.predict_one(x, budget)
             else:
-                code, stage = served_one(self, predictor, x, budget)
+                code, stage, skipped = served_one(self, predictor, x, budget)
         except (AttributeError, TypeError, ValueError, KeyError, IndexError) as error:
             failed = error
         else:
             label = self.classes_[code]
-            return (label, float(predictor.plan.stage_costs[stage])) if return_cost else label
+            return (label, float(predictor.plan.stage_costs[stage]) - skipped) if return_cost else label
         return answer_row(self, self._ready(), x, budget, return_cost, failed)
 
     def predict_records(

@@ -11,10 +11,12 @@ import numpy as np
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
-from ..engine import Packed
+from ..engine import NO_STAGES, Packed
 from ..models import AdditiveModel, Units
-from ..plan import CostModel, Recipe, zero_readouts
+from ..models.terms import Precision
+from ..plan import CostModel, Evaluation, Recipe, zero_stages
 from ..plan.timing import measure_cost_model, seconds
+from ..stopping import Walk
 from .full_model import as_met, predict_wrapped
 from .request import Request, without_exits
 from .rows import Rows, preprocessed
@@ -49,7 +51,20 @@ class Costs:
             self._full = min(full_time(model, raw, threads) for threads in {1, request.n_threads}) / n
             self._preprocessing = _preprocessing_time(model, raw) / n
 
-    def cost_model(self, recipe: Recipe, packed: Packed) -> CostModel:
+    def evaluation(self, recipe: Recipe, packed: Packed, walk: Walk, dtype: Precision) -> Evaluation:
+        """The walk of a recipe with the costs of its stages, on terms that are packed for it."""
+        terms, timed = self._model.terms, self._request.cost == "time"
+        if not terms.keeps_sums:
+            return Evaluation(walk, dtype, self._cost_model(recipe, packed))
+        early = recipe.early
+        ends = np.zeros(0, dtype=np.int64) if early.sums is None else early.sums.ends
+        work = terms.pass_work(recipe.terms, ends, self._request.columnar)
+        every = terms.pass_work(np.arange(terms.n_terms), np.array([terms.n_terms]), self._request.columnar)
+        shared = None if self._units.buys is not None else work
+        costs = None if timed and len(early) else self._cost_model(recipe, packed)
+        return Evaluation(walk, dtype, costs, shared, self._full, every(0, terms.n_terms, 0))
+
+    def _cost_model(self, recipe: Recipe, packed: Packed) -> CostModel:
         """Costs of the stages of a recipe, on terms that are packed for it."""
         costs = self._without_preprocessing(recipe, packed)
         return replace(costs, row=costs.row + self._preprocessing)  # the full model's time includes preprocessing, too
@@ -64,8 +79,7 @@ class Costs:
         n_terms, n_outputs = len(recipe.terms), terms.n_outputs
 
         def ladder(stage_terms: tuple[int, ...]) -> Callable[[], object]:
-            zero = zero_readouts(stage_terms, n_outputs, terms.keeps_sums)
-            short = without_exits(model, packed, np.array(stage_terms, dtype=np.int64), zero)
+            short = without_exits(model, packed, zero_stages(stage_terms, n_outputs))
             return lambda: short.predict(rows, len(stage_terms), "pending", 1)
 
         by_column = terms.columns_read(recipe.terms) is not None
@@ -92,7 +106,7 @@ class Costs:
         )
 
     def _everything(self, packed: Packed, rows: Any) -> Callable[[], object]:
-        whole = without_exits(self._model, packed, np.empty(0, dtype=np.int64), ())
+        whole = without_exits(self._model, packed, NO_STAGES)
         return lambda: whole.predict(rows, 0, "full", 1)
 
     def _speed_depends_on(self, rows: Any) -> tuple[Any, ...]:
@@ -113,7 +127,7 @@ def full_time(model: AdditiveModel, X: Any, n_threads: int) -> float:
     seconds_of_model = predict_time(model, X, n_threads)
     if not model.terms.serves_full:
         return seconds_of_model
-    whole = without_exits(model, model.terms.pack(NO_TERMS), NO_TERMS, ())
+    whole = without_exits(model, model.terms.pack(NO_TERMS), NO_STAGES)
     repeats = model.terms.timed_repeats
     rows = preprocessed(model, X)
     by_engine = seconds(lambda: whole.predict(rows, 0, "full", n_threads), repeats) + _preprocessing_time(model, X)

@@ -76,7 +76,7 @@ class FullModel:
         raw : the same rows before preprocessing
         n_threads : int
         """
-        codes, _ = self._cascade.predict(preprocessed, 0, "full", n_threads)
+        codes = self._cascade.predict(preprocessed, 0, "full", n_threads).codes
         unlabelled = np.flatnonzero(codes < 0)
         if len(unlabelled):
             codes[unlabelled] = self.at_ties(take(raw, unlabelled))

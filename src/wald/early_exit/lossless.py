@@ -36,8 +36,8 @@ def remainders(model: AdditiveModel, recipe: Recipe, rule: Lossless) -> tuple[Fl
         return suffix[:, recipe.stage_terms]
 
     imputed = (
-        np.stack([margins @ (r.bias - terms.intercept) for r in recipe.readouts], axis=1)
-        if recipe.readouts
+        np.stack([margins @ (r.bias - terms.intercept) for r in recipe.early.readouts], axis=1)
+        if len(recipe.early)
         else np.zeros((len(margins), 0))
     )
     below = (sum_of_unseen(least) - imputed).min(axis=0)

@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ..engine import Packed
+from .. import _core
+from ..engine import LEAST_VARIANCE, NO_STAGES, Packed, Readout, Stages, Trace
 from ..models import NO_SURROGATES, AdditiveModel, Units
 from ..models.terms import Precision
 from ..plan import CostModel, Evaluation, Plan, Problem, Recipe, build_plan
 from ..plan.moments import Floats
-from ..stopping import Boundary, Budget, Lossless, StageScores, Walk
+from ..stopping import Boundary, Budget, Ladder, Lossless, StageScores, Walk
 from .costs import LINE, Costs
 from .full_model import FullModel
 from .lossless import remainders
 from .request import Request, stage_scores, without_exits
 from .rows import Rows
 
-#: Largest numbers of plan rows; more made no measurable difference.
-MOST_ORDER_ROWS, MOST_VALIDATION_ROWS = 24_000, 16_000
+#: Largest number of validation rows; more made no measurable difference.
+MOST_VALIDATION_ROWS = 16_000
 #: float64 is used if float32 rounding may change the labels of more than this share of the rows.
 MOST_REDONE = 0.05
 #: Number of rows for this test, and the largest value for which float32 is tried.
@@ -49,7 +51,7 @@ def make_plan(model: AdditiveModel, order: Rows, validation: Rows, request: Requ
     request : Request
     """
     order, validation, n_threads = (
-        order.first(MOST_ORDER_ROWS),
+        order.first(model.terms.most_order_rows),
         validation.first(MOST_VALIDATION_ROWS),
         request.n_threads,
     )
@@ -70,12 +72,16 @@ def make_plan(model: AdditiveModel, order: Rows, validation: Rows, request: Requ
 
     def evaluate(recipe: Recipe) -> Evaluation:
         packed = terms.pack(recipe.terms, recipe.surrogates, precision)
-        cascade = without_exits(model, packed, recipe.stage_terms, recipe.readouts)
-        traced = stage_scores(cascade.trace(validation.preprocessed, n_threads), validation_codes)
-        walk = _walk(model, recipe, traced, validation_scores, request)
-        return Evaluation(
-            walk, "float32" if traced.dtype == np.float32 else "float64", costs.cost_model(recipe, packed)
-        )
+
+        def traced(early: Stages) -> Trace:
+            return without_exits(model, packed, early).trace(validation.preprocessed, n_threads)
+
+        seen = stage_scores(traced(recipe.early), validation_codes)
+        walk = _walk(model, recipe, seen, validation_scores, request)
+        if any(r.spread is not None for r in recipe.early.readouts):
+            walk = replace(walk, errors=_standardized_errors(recipe.early, traced, validation_scores))
+        dtype: Precision = "float32" if seen.dtype == np.float32 else "float64"
+        return costs.evaluation(recipe, packed, walk, dtype)
 
     block = terms.block_length(precision)
     return build_plan(
@@ -97,15 +103,35 @@ def make_plan(model: AdditiveModel, order: Rows, validation: Rows, request: Requ
             rng=request.rng,
             extra_stages=(int(request.rule.k),) if isinstance(request.rule, Budget) else (),
             threshold=model.decision.threshold,
+            races=_races(model, units, request),
         )
     )
 
 
+def _races(model: AdditiveModel, units: Units, request: Request) -> bool:
+    """Whether classes may leave the race: each has terms of its own, which cost time and nothing else."""
+    decision, terms = model.decision, model.terms
+    apart = terms.keeps_sums and terms.owners() is not None and len(units.members) == terms.n_terms
+    few = 2 < decision.n_classes <= _core.LIMITS["race_classes"] and decision.kind == "argmax"
+    return apart and few and units.buys is None and isinstance(request.rule, Ladder)
+
+
+def _standardized_errors(early: Stages, traced: Callable[[Stages], Trace], scores: Floats) -> Floats:
+    """Errors of the estimates, each divided by what leaves say of its size."""
+    plain = [replace(r, spread=None) for r in early.readouts]
+    variance = [
+        Readout(np.zeros_like(r.weights) if r.spread is None else r.spread[None], np.array([r.spread_bias]))
+        for r in early.readouts
+    ]
+    estimates, variances = (traced(replace(early, readouts=r)).scores for r in (plain, variance))
+    assert estimates is not None and variances is not None
+    errors: Floats = (estimates - scores[:, :1]) / np.sqrt(np.maximum(variances, LEAST_VARIANCE))
+    return errors
+
+
 def full_codes(model: AdditiveModel, packed: Packed, rows: Rows, n_threads: int) -> NDArray[np.int32]:
     """Reference labels as codes: the wrapped model's own."""
-    return FullModel(model, without_exits(model, packed, NO_TERMS, ())).evaluated(
-        rows.preprocessed, rows.raw, n_threads
-    )
+    return FullModel(model, without_exits(model, packed, NO_STAGES)).evaluated(rows.preprocessed, rows.raw, n_threads)
 
 
 def cannot_save_time(model: AdditiveModel, rows: Rows, request: Request) -> bool:
@@ -136,9 +162,8 @@ def plan_without_stages(model: AdditiveModel) -> Plan:
         order=none,
         terms=none,
         stages=np.array([n], dtype=np.int64),
-        stage_terms=none,
         stage_costs=np.array([total]),
-        readouts=(),
+        early=NO_STAGES,
         boundary=Boundary(empty, empty, empty, empty),
         q=math.inf,
         reached=np.ones(1),
@@ -214,7 +239,7 @@ def _walk(model: AdditiveModel, recipe: Recipe, traced: StageScores, scores: Flo
     imputed = low = high = slack = None
     binary = traced.scores is not None
     if partial and binary:
-        imputed = np.array([r.bias[0] for r in recipe.readouts]) - model.terms.intercept[0]
+        imputed = np.array([r.bias[0] for r in recipe.early.readouts]) - model.terms.intercept[0]
     if isinstance(request.rule, Lossless):
         low, high, slack = remainders(model, recipe, request.rule)
     return Walk(

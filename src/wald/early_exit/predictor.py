@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from .. import _core
-from ..engine import AtEnd, Packed
+from ..engine import AtEnd, Decisions, Packed
 from ..engine.rows import PREPROCESSED_ROWS, n_rows_of, take, to_array
 from ..models import AdditiveModel
 from ..plan import Plan
@@ -80,7 +80,7 @@ class Predictor:
     ) -> None:
         self.model, self.plan, self.by_proof, self._ranges = model, plan, by_proof, ranges
         self._packed = model.terms.pack(plan.terms, plan.surrogates, plan.precision) if packed is None else packed
-        self._cascade = self._packed.cascade(model, plan.stage_terms, plan.readouts, *plan.thresholds())
+        self._cascade = self._packed.cascade(model, plan.early, *plan.thresholds())
         self._full = FullModel(model, self._cascade)
         self._at_end: AtEnd = "pending" if by_proof and model.terms.rest_by_model else "full"
         self._codes_are_labels = model.classes.dtype.kind in "biu" and bool(
@@ -98,8 +98,8 @@ class Predictor:
 
     # ---- many rows -------------------------------------------------------------------------------------------------
 
-    def predict(self, X: Any, n_threads: int, budget: float | None, *, full: bool = False) -> tuple[Codes, Codes]:
-        """Codes and stages of rows; the wrapped model labels rows that the engine leaves undecided.
+    def predict(self, X: Any, n_threads: int, budget: float | None, *, full: bool = False) -> Decisions:
+        """Decide rows; the wrapped model labels those that the engine leaves undecided.
 
         `full`: without early exits.
         """
@@ -107,15 +107,19 @@ class Predictor:
         if n_stages == 0 or (sparse.issparse(X) and self.model.centres):
             codes = self._everything(X, n_threads)
             if codes is not None:
-                return codes, np.full(len(codes), self.plan.n_stages, dtype=np.int32)
-        parts = list(self._answers(X, n_stages, at_end, n_threads))
-        codes = parts[0][0] if len(parts) == 1 else np.concatenate([c for c, _ in parts])
-        stages = parts[0][1] if len(parts) == 1 else np.concatenate([s for _, s in parts])
+                return Decisions(codes, np.full(len(codes), self.plan.n_stages, dtype=np.int32))
+        decided = Decisions.concatenated(list(self._answers(X, n_stages, at_end, n_threads)))
+        codes, stages = decided.codes, decided.stages
         if self._ranges is not None and at_end != "answer":
             self._undo_unsafe_exits(X, codes, stages)
         if codes.size and codes.min() < 0:
             self._hand_over(X, codes)
-        return codes, stages if n_stages > 0 else np.full_like(stages, self.plan.n_stages)
+        return decided if n_stages > 0 else Decisions(codes, np.full_like(stages, self.plan.n_stages))
+
+    def costs(self, decided: Decisions) -> NDArray[np.float64]:
+        """What rows cost, in the unit of the plan."""
+        costs: NDArray[np.float64] = self.plan.stage_costs.take(decided.stages)
+        return costs if decided.skipped is None else costs - decided.skipped
 
     def _everything(self, X: Any, n_threads: int) -> Codes | None:
         """Codes of fully evaluated rows from the wrapped model; None if the engine should evaluate them."""
@@ -142,7 +146,7 @@ class Predictor:
             return 0, self._at_end
         return self.plan.n_stages, self._at_end
 
-    def _answers(self, X: Any, n_stages: int, at_end: AtEnd, n_threads: int) -> Iterator[tuple[Codes, Codes]]:
+    def _answers(self, X: Any, n_stages: int, at_end: AtEnd, n_threads: int) -> Iterator[Decisions]:
         for rows in self._preprocessed(X):
             yield self._cascade.predict(rows, n_stages, at_end, n_threads)
 
@@ -175,12 +179,12 @@ class Predictor:
         read[-1] = self.model.terms.columns_read(np.arange(self.model.terms.n_terms))
         return None if any(r is None for r in read) else [np.unique(r).astype(np.intp) for r in read if r is not None]
 
-    def first_stages(self, X: Any, n_stages: int, n_threads: int) -> tuple[Codes, Codes]:
-        """Codes and stages of rows after the first stages; the code of a row that they do not decide is negative."""
-        codes, stages = self._cascade.predict(X, n_stages, "pending", n_threads)
+    def first_stages(self, X: Any, n_stages: int, n_threads: int) -> Decisions:
+        """Decide rows by the first stages; the code of a row that they do not decide is negative."""
+        decided = self._cascade.predict(X, n_stages, "pending", n_threads)
         if self._ranges is not None:
-            self._undo_unsafe_exits(X, codes, stages)
-        return codes, stages
+            self._undo_unsafe_exits(X, decided.codes, decided.stages)
+        return decided
 
     def _undo_unsafe_exits(self, X: Any, codes: Codes, stages: Codes) -> None:
         """Undo the exits of rows with a value outside of the ranges among the features that were read."""
@@ -209,26 +213,26 @@ class Predictor:
 
     # ---- one row ---------------------------------------------------------------------------------------------------
 
-    def predict_one(self, x: NDArray[Any], budget: float | None, *, full: bool = False) -> tuple[int, int]:
-        """Code and stage of one row; with `full`, without early exits."""
+    def predict_one(self, x: NDArray[Any], budget: float | None, *, full: bool = False) -> tuple[int, int, int]:
+        """Code, stage and number of skipped terms of one row; with `full`, without early exits."""
         n_stages, at_end = (0, self._at_end) if full else self._reach(budget)
         if self.model.preprocessing is not None:
             if not isinstance(x, np.ndarray):  # x[None] would add a key to a defaultdict
                 raise TypeError(f"x must be a row of an array here. Got {type(x).__name__}.")
-            codes, stages = self.predict(x[None], 1, budget, full=full)
-            return int(codes[0]), int(stages[0])
+            decided = self.predict(x[None], 1, budget, full=full)
+            return int(decided.codes[0]), int(decided.stages[0]), 0
         working = self._precision.get(x.dtype)
         if working is None:
             raise TypeError(f"x must be a float32, float64 or uint8 array. Got {x.dtype}.")
-        code, stage = self._cascade.predict_one(x, n_stages, at_end, working)
+        code, stage, skipped = self._cascade.predict_one(x, n_stages, at_end, working)
         if code >= 0 and self._ranges is None:
-            return code, stage
+            return code, stage, skipped
         codes, stages = np.array([code], dtype=np.int32), np.array([stage], dtype=np.int32)
         if self._ranges is not None and at_end != "answer":
             self._undo_unsafe_exits(x[None], codes, stages)
         if codes[0] < 0:
             self._hand_over(x[None], codes)
-        return int(codes[0]), int(stages[0])
+        return int(codes[0]), int(stages[0]), skipped
 
     # ---- tracing ---------------------------------------------------------------------------------------------------
 
@@ -241,7 +245,7 @@ class Predictor:
         assert early is not None
         full, _ = self._packed.scores(Z, lambda dtype: 0.0, n_threads)
         last = full[:, 0] if decision.n_outputs == 1 else decision.judge(full)[1]
-        codes, stages = self._cascade.predict(Z, *self._reach(None), n_threads)
+        codes, stages, _ = self._cascade.predict(Z, *self._reach(None), n_threads)
         if self._ranges is not None:
             self._undo_unsafe_exits(Z, codes, stages)
         if self.plan.evaluate_all:

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..engine import Cascade, Packed, Trace
+from ..engine import Cascade, Packed, Stages, Trace
 from ..engine.rows import is_columnar
 from ..models import AdditiveModel
-from ..plan import Readout
 from ..stopping import Rule, StageScores
 from ..stopping.core.boundary import Protect
 
@@ -62,12 +61,10 @@ class Request:
         )
 
 
-def without_exits(
-    model: AdditiveModel, packed: Packed, stage_terms: NDArray[np.int64], readouts: Sequence[Readout]
-) -> Cascade:
+def without_exits(model: AdditiveModel, packed: Packed, stages: Stages) -> Cascade:
     """Build a cascade on packed terms from which no row exits early."""
-    never = np.full(len(stage_terms), np.inf)
-    return packed.cascade(model, stage_terms, readouts, -never, never)
+    never = np.full(len(stages), np.inf)
+    return packed.cascade(model, stages, -never, never)
 
 
 def stage_scores(trace: Trace, full: NDArray[np.int32]) -> StageScores:

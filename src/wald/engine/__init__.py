@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from .compiled import CompiledTerms
-from .interface import AtEnd, Cascade, Decided, Packed, Trace
+from .interface import AtEnd, Cascade, Decided, Decisions, Packed, Trace
 from .python_engine import PythonTerms
+from .stages import LEAST_VARIANCE, NO_STAGES, Readout, RunningSums, Stages
 
-__all__ = ["AtEnd", "Cascade", "CompiledTerms", "Decided", "Packed", "PythonTerms", "Trace"]
+__all__ = [
+    *("LEAST_VARIANCE", "NO_STAGES"),
+    *("AtEnd", "Cascade", "CompiledTerms", "Decided", "Decisions", "Packed", "PythonTerms", "Trace"),
+    *("Readout", "RunningSums", "Stages"),
+]

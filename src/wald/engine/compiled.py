@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
-from .interface import AtEnd, Codes, Decided, Floats, Readout, Trace, Working
+from .interface import AtEnd, Decided, Decisions, Floats, Trace, Working
 from .rows import PLAIN, Columns, Conversion, Piece, is_frame, pieces, reads_columns_faster, whole_block
+from .stages import LEAST_VARIANCE, Stages
 
 #: Calls with fewer rows than this use one thread.
 INLINE_ROWS = 256
@@ -44,18 +44,13 @@ class CompiledTerms:
         parts = [self.core.values(p.rows, n_threads) for p in pieces(X, self.conversion)]
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
-    def cascade(
-        self,
-        model: Decided,
-        stage_terms: NDArray[np.int64],
-        readouts: Sequence[Readout],
-        low: NDArray[Any],
-        high: NDArray[Any],
-    ) -> CompiledCascade:
+    def leaves(self, X: Any, n_threads: int) -> NDArray[np.int32]:
+        """The leaf of each tree of an ensemble, in the packed order."""
+        return np.concatenate([self.core.leaves(p.rows, n_threads) for p in pieces(X, self.conversion)])
+
+    def cascade(self, model: Decided, stages: Stages, low: NDArray[Any], high: NDArray[Any]) -> CompiledCascade:
         """Put stages on the terms."""
         decision = model.decision
-        sums = readouts[0].sums if len(readouts) else None
-        weights = [r.weights if sums is None else r.mixture for r in readouts]
         engine = _core.Engine(
             self.core,
             decision=decision.kind,
@@ -65,14 +60,37 @@ class CompiledTerms:
             break_ties=decision.break_ties,
             saturation=decision.saturation,
             tie_margin=model.tie_margin,
-            terms=np.ascontiguousarray(stage_terms, dtype=np.int64),
-            weights=[np.ascontiguousarray(w, dtype=np.float64) for w in weights],
-            bias=[np.ascontiguousarray(r.bias, dtype=np.float64) for r in readouts],
-            low=np.ascontiguousarray(low, dtype=np.float64),
-            high=np.ascontiguousarray(high, dtype=np.float64),
-            sums=None if sums is None else np.ascontiguousarray(sums[:, : stage_terms[-1]], dtype=np.float64),
+            terms=np.ascontiguousarray(stages.terms, dtype=np.int64),
+            weights=[_floats(r.weights) for r in stages.readouts],
+            bias=[_floats(r.bias) for r in stages.readouts],
+            low=_floats(low),
+            high=_floats(high),
+            **_running_sums(stages),
         )
         return CompiledCascade(engine, model, self.core.n_features, self.conversion)
+
+
+def _floats(values: NDArray[Any]) -> Floats:
+    return np.ascontiguousarray(values, dtype=np.float64)
+
+
+def _running_sums(stages: Stages) -> dict[str, Any]:
+    """Arguments of the extension that only tree ensembles have."""
+    if stages.sums is None or len(stages) == 0:
+        return {}
+    spread = [r.spread for r in stages.readouts if r.spread is not None]
+    with_spread = {
+        "spread": _floats(np.array(spread)),
+        "spread_bias": np.array([r.spread_bias for r in stages.readouts]),
+        "least_variance": LEAST_VARIANCE,
+    }
+    return {
+        "sums": _floats(stages.sums.weights[:, : stages.terms[-1]]),
+        "leaves": stages.sums.corrected,
+        "passes": stages.passes,
+        "race": None if stages.race is None else _floats(stages.race),
+        **(with_spread if spread else {}),
+    }
 
 
 class CompiledCascade:
@@ -88,23 +106,22 @@ class CompiledCascade:
 
     def __init__(self, engine: _core.Engine, model: Decided, n_features: int, conversion: Conversion = PLAIN) -> None:
         self._engine, self._model, self._n_features, self._conversion = engine, model, n_features, conversion
-        self._in_full = engine.columns_read(None)
+        self._in_full, self._skips = engine.columns_read(None), engine.skips
         self._known: dict[np.dtype[Any], float] = {}
         self.predict_one = engine.predict_one
         self.decide = engine.decide
 
-    def predict(self, X: Any, n_stages: int, at_end: AtEnd, n_threads: int) -> tuple[Codes, Codes]:
-        """Codes and stages of an array, a CSR matrix, a frame or nested lists."""
+    def predict(self, X: Any, n_stages: int, at_end: AtEnd, n_threads: int) -> Decisions:
+        """Decide the rows of an array, a CSR matrix, a frame or nested lists."""
         if is_frame(X):
             read = self._engine.columns_read(n_stages) if n_stages > 0 else self._in_full
             block = whole_block(X)
             if block is None and read is not None and reads_columns_faster(X, len(read)):
                 return self._by_columns(X, read, n_stages, at_end, n_threads)
             X = X if block is None else block
-        parts = [self._piece(piece, n_stages, at_end, n_threads) for piece in pieces(X, self._conversion)]
-        if len(parts) == 1:
-            return parts[0]
-        return np.concatenate([codes for codes, _ in parts]), np.concatenate([stages for _, stages in parts])
+        return Decisions.concatenated(
+            [self._piece(piece, n_stages, at_end, n_threads) for piece in pieces(X, self._conversion)]
+        )
 
     def trace(self, X: Any, n_threads: int) -> Trace:
         """Estimates of every stage for all rows, without exits."""
@@ -113,11 +130,14 @@ class CompiledCascade:
             return Trace(np.concatenate(parts), None, None)
         return Trace(None, np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts]))
 
-    def _piece(self, piece: Piece, n_stages: int, at_end: AtEnd, n_threads: int) -> tuple[Codes, Codes]:
+    def _piece(self, piece: Piece, n_stages: int, at_end: AtEnd, n_threads: int) -> Decisions:
         if len(piece.rows) < INLINE_ROWS:
             n_threads = 1
         working = self._known.get(piece.dtype) or self._working(piece.dtype)
-        return self._engine.predict(piece.rows, n_stages, at_end, working, n_threads)
+        return self._decided(piece.rows, n_stages, at_end, working, n_threads)
+
+    def _decided(self, rows: _core.Rows, n_stages: int, at_end: AtEnd, working: float, n_threads: int) -> Decisions:
+        return Decisions(*self._engine.predict(rows, n_stages, at_end, working, n_threads, self._skips))
 
     def _working(self, *dtypes: np.dtype[Any]) -> float:
         """Largest unit roundoff of the wrapped model for rows of these dtypes; that of float64 if there are none."""
@@ -127,18 +147,19 @@ class CompiledCascade:
                 self._known[dtype] = self._model.working_precision(dtype)
         return max(self._known[dtype] for dtype in dtypes)
 
-    def _by_columns(self, X: Any, read: list[int], n_stages: int, at_end: AtEnd, n_threads: int) -> tuple[Codes, Codes]:
-        """Codes and stages of a frame's rows: reads the stages' columns first, and others for undecided rows."""
+    def _by_columns(self, X: Any, read: list[int], n_stages: int, at_end: AtEnd, n_threads: int) -> Decisions:
+        """Decide a frame's rows: reads the stages' columns first, and others for undecided rows."""
         columns = Columns(X, self._conversion)
         rows = columns.rows(read)
         everything = range(self._n_features) if self._in_full is None else self._in_full
         at_once = at_end != "full" or len(read) == len(everything)
         now: AtEnd = at_end if at_once else "pending"
-        codes, stages = self._engine.predict(rows, n_stages, now, self._working(*columns.dtypes), n_threads)
-        undecided = np.flatnonzero(codes == _core.PENDING)
+        decided = self._decided(rows, n_stages, now, self._working(*columns.dtypes), n_threads)
+        undecided = np.flatnonzero(decided.codes == _core.PENDING)
         if not at_once and len(undecided):
             rows = columns.rows(everything)
             rows.take(undecided)
             working = self._working(*columns.dtypes)
-            codes[undecided], stages[undecided] = self._engine.predict(rows, n_stages, at_end, working, n_threads)
-        return codes, stages
+            later = self._decided(rows, 0, at_end, working, n_threads)
+            decided.codes[undecided], decided.stages[undecided] = later.codes, later.stages
+        return decided

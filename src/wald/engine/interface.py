@@ -8,6 +8,8 @@ from typing import Any, Literal, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from .stages import Stages
+
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
 
@@ -16,6 +18,33 @@ Codes = NDArray[np.int32]
 AtEnd = Literal["full", "answer", "pending"]
 #: Maps the dtype of rows to the unit roundoff in which the wrapped model computes for them.
 Working = Callable[[np.dtype[Any]], float]
+
+
+class Decisions(NamedTuple):
+    """How rows were decided.
+
+    Attributes
+    ----------
+    codes : int32 ndarray of shape (n_rows,)
+        Indices of labels; a negative code says why there is no label.
+    stages : int32 ndarray of shape (n_rows,)
+        Where each row left; the number of early stages stands for the full model.
+    skipped : int32 ndarray of shape (n_rows,) or None, default=None
+        Numbers of terms of these stages that were not evaluated; None: none.
+    """
+
+    codes: Codes
+    stages: Codes
+    skipped: Codes | None = None
+
+    @classmethod
+    def concatenated(cls, parts: Sequence[Decisions]) -> Decisions:
+        """The decisions of all rows, one part after the other."""
+        if len(parts) == 1:
+            return parts[0]
+        codes, stages = (np.concatenate(columns) for columns in zip(*(p[:2] for p in parts), strict=True))
+        skipped = [p.skipped for p in parts if p.skipped is not None]
+        return cls(codes, stages, np.concatenate(skipped) if skipped else None)
 
 
 class Trace(NamedTuple):
@@ -83,34 +112,14 @@ class Decided(Protocol):
         """Unit roundoff in which the wrapped model computes for rows of a dtype."""
 
 
-class Readout(Protocol):
-    """Linear estimate of the scores from the values of the first terms."""
-
-    @property
-    def weights(self) -> Floats:
-        """Weights of shape (n_outputs, n_terms)."""
-
-    @property
-    def bias(self) -> Floats:
-        """Bias of shape (n_outputs,)."""
-
-    @property
-    def sums(self) -> Floats | None:
-        """Weights of running sums of the terms, (n_sums, terms), that all stages share; None if they share none."""
-
-    @property
-    def mixture(self) -> Floats | None:
-        """Weights of these sums in the estimate, (n_outputs, n_sums)."""
-
-
 class Cascade(Protocol):
     """Stages on packed terms; immutable, so threads may share it."""
 
-    def predict(self, X: Any, n_stages: int, at_end: AtEnd, n_threads: int) -> tuple[Codes, Codes]:
-        """Codes and stages of preprocessed rows; a negative code says why there is no label."""
+    def predict(self, X: Any, n_stages: int, at_end: AtEnd, n_threads: int) -> Decisions:
+        """Decide preprocessed rows; a negative code says why there is no label."""
 
-    def predict_one(self, x: NDArray[Any], n_stages: int, at_end: AtEnd, working: float) -> tuple[int, int]:
-        """Code and stage of one row, a float32, float64 or uint8 array."""
+    def predict_one(self, x: NDArray[Any], n_stages: int, at_end: AtEnd, working: float) -> tuple[int, int, int]:
+        """Code, stage and number of skipped terms of one row, a float32, float64 or uint8 array."""
 
     def trace(self, X: Any, n_threads: int) -> Trace:
         """Estimates of every stage for all rows, without exits."""
@@ -125,12 +134,5 @@ class Packed(Protocol):
     def scores(self, X: Any, working: Working, n_threads: int, single: bool = False) -> tuple[Floats, Floats]:
         """Full scores (n, n_outputs), and bounds of their distance to the wrapped model's own (n,)."""
 
-    def cascade(
-        self,
-        model: Decided,
-        stage_terms: NDArray[np.int64],
-        readouts: Sequence[Readout],
-        low: NDArray[Any],
-        high: NDArray[Any],
-    ) -> Cascade:
-        """Put stages on the terms; after ``stage_terms[t]`` a row leaves below ``low[t]`` or above ``high[t]``."""
+    def cascade(self, model: Decided, stages: Stages, low: NDArray[Any], high: NDArray[Any]) -> Cascade:
+        """Put stages on the terms; at stage t a row leaves below ``low[t]`` or above ``high[t]``."""

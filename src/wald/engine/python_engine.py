@@ -5,7 +5,6 @@ All sums run from left to right, so that a row's scores depend on the row alone.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -13,8 +12,9 @@ from numpy.typing import NDArray
 
 from .. import _core
 from ..utils.exits import exits
-from .interface import AtEnd, Codes, Decided, Floats, Readout, Rule, Trace, Working
+from .interface import AtEnd, Codes, Decided, Decisions, Floats, Rule, Trace, Working
 from .rows import Conversion, n_rows_of, take, to_array
+from .stages import Stages
 
 #: Number of rows that are evaluated at a time.
 ROWS = 4096
@@ -104,35 +104,22 @@ class PythonTerms:
             values[:, rest] = self.terms.values(X, rest)
         return values
 
-    def cascade(
-        self,
-        model: Decided,
-        stage_terms: NDArray[np.int64],
-        readouts: Sequence[Readout],
-        low: NDArray[Any],
-        high: NDArray[Any],
-    ) -> PythonCascade:
+    def cascade(self, model: Decided, stages: Stages, low: NDArray[Any], high: NDArray[Any]) -> PythonCascade:
         """Put stages on the terms."""
-        return PythonCascade(self, model, np.asarray(stage_terms, dtype=np.int64), readouts, low, high)
+        return PythonCascade(self, model, stages, low, high)
 
 
 class PythonCascade:
     """Stages on terms whose values a Python function computes."""
 
     def __init__(
-        self,
-        packed: PythonTerms,
-        model: Decided,
-        stage_terms: NDArray[np.int64],
-        readouts: Sequence[Readout],
-        low: NDArray[Any],
-        high: NDArray[Any],
+        self, packed: PythonTerms, model: Decided, stages: Stages, low: NDArray[Any], high: NDArray[Any]
     ) -> None:
-        self._packed, self._model, self._stage_terms, self._readouts = packed, model, stage_terms, readouts
+        self._packed, self._model, self._stage_terms, self._readouts = packed, model, stages.terms, stages.readouts
         self._low, self._high = np.asarray(low, dtype=np.float64), np.asarray(high, dtype=np.float64)
 
-    def predict(self, X: Any, n_stages: int, at_end: AtEnd, n_threads: int) -> tuple[Codes, Codes]:
-        """Codes and stages of an array, a CSR matrix, a frame or nested lists."""
+    def predict(self, X: Any, n_stages: int, at_end: AtEnd, n_threads: int) -> Decisions:
+        """Decide the rows of an array, a CSR matrix, a frame or nested lists."""
         X = to_array(X, self._packed.terms.conversion)
         n = n_rows_of(X)
         codes = np.full(n, _core.PENDING, dtype=np.int32)
@@ -140,12 +127,12 @@ class PythonCascade:
         for start in range(0, n, ROWS):
             some = slice(start, min(n, start + ROWS))
             self._answer(X[some], n_stages, at_end, codes[some], stages[some])
-        return codes, stages
+        return Decisions(codes, stages)
 
-    def predict_one(self, x: NDArray[Any], n_stages: int, at_end: AtEnd, working: float) -> tuple[int, int]:
-        """Code and stage of one row."""
-        codes, stages = self.predict(np.asarray(x)[None], n_stages, at_end, 1)
-        return int(codes[0]), int(stages[0])
+    def predict_one(self, x: NDArray[Any], n_stages: int, at_end: AtEnd, working: float) -> tuple[int, int, int]:
+        """Code and stage of one row, which skips no terms."""
+        decided = self.predict(np.asarray(x)[None], n_stages, at_end, 1)
+        return int(decided.codes[0]), int(decided.stages[0]), 0
 
     def trace(self, X: Any, n_threads: int) -> Trace:
         """Estimates of every stage for all rows, without exits."""

@@ -126,9 +126,9 @@ class RowGroups:
 
     def _decided(self, rows: SomeColumns, depth: int) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.intp]]:
         """Labels and costs after the first stages, of no meaning for the rows that these leave open; and those rows."""
-        codes, stages = self._predictor.first_stages(rows, depth, self._threads)
-        labels = self._predictor.labels(np.maximum(codes, 0))
-        return labels, self._predictor.plan.stage_costs.take(stages), np.flatnonzero(codes < 0)
+        decided = self._predictor.first_stages(rows, depth, self._threads)
+        labels = self._predictor.labels(np.maximum(decided.codes, 0))
+        return labels, self._predictor.costs(decided), np.flatnonzero(decided.codes < 0)
 
     def _in_full(self, rows: SomeColumns, where: str) -> tuple[NDArray[Any], NDArray[Any]]:
         return self.predict(named(rows.array(), self._wanted.names), where)

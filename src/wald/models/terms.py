@@ -72,6 +72,8 @@ class Terms(ABC):
         Share of the rows that ``certificate_fraction="auto"`` keeps for the certificate.
     most_splits : int
         Largest number of splits that ``n_splits="auto"`` tries.
+    most_order_rows : int
+        Largest number of rows on which orders and readouts are fitted.
     timed_rows, timed_repeats : int
         Number of rows, and of repetitions, with which predictions of the wrapped model are timed.
     plans_sparse_rows : bool
@@ -85,7 +87,8 @@ class Terms(ABC):
     boundary_width, boundary_floor : float
         How closely fits look at rows near the decision boundary; see `wald.plan.moments.boundary_weights`.
     keeps_sums : bool
-        Whether the engine keeps running sums of a row's terms, so that estimates should be mixtures of few sums.
+        Whether the engine keeps running sums of a row's terms, so that estimates should be mixtures of few sums. It
+        then takes rows through several stages in one pass; see `pass_work`.
     shares_features : bool
         Whether several terms read the same features. Then `units` shares what the user's prices buy (`Units.buys`), and
         a plan with prices minimizes them, and not time.
@@ -104,6 +107,7 @@ class Terms(ABC):
     own_weights: ClassVar[bool] = False
     certificate_share: ClassVar[float] = 0.5
     most_splits: ClassVar[int] = 2
+    most_order_rows: ClassVar[int] = 24_000
     timed_rows: ClassVar[int] = 512
     timed_repeats: ClassVar[int] = 2
     plans_sparse_rows: ClassVar[bool] = True
@@ -363,6 +367,50 @@ class Terms(ABC):
     def owners(self) -> Ints | None:
         """Output of each term, if the estimate of an output uses its own terms only; None if it uses all of them."""
         return None
+
+    def leaf_counts(self) -> Ints | None:
+        """Number of values that each term can have, if they are few and the engine can change each of them.
+
+        Returns
+        -------
+        int64 ndarray of shape (n_terms,) or None
+        """
+        return None
+
+    def leaves(self, X: Any, which: Ints) -> NDArray[np.int32]:
+        """Which of its values each term has, for families with `leaf_counts`.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+        which : int64 ndarray
+            Indices of the terms.
+
+        Returns
+        -------
+        int32 ndarray of shape (n_rows, len(which))
+        """
+        raise TypeError(f"The values of a {self.description} are not counted.")
+
+    def pass_work(self, order: Ints, ends: Ints, columnar: bool) -> Callable[[int, int, int], float]:
+        """Work of passes, for families that keep sums.
+
+        Parameters
+        ----------
+        order : int64 ndarray
+            Terms in the plan's order.
+        ends : int64 ndarray
+            Number of terms of each running sum.
+        columnar : bool
+            Whether rows are stored by columns.
+
+        Returns
+        -------
+        callable
+            From the first and the last ordered term (excluded) of a pass, and its number of stages, to the work of a
+            row, in any unit.
+        """
+        raise TypeError(f"A {self.description} has no passes.")
 
     def block_length(self, precision: str) -> int:
         """Number of terms that the engine evaluates at a time."""

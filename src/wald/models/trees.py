@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -16,6 +17,7 @@ from ..engine.rows import Conversion
 from ..engine.threads import effective_threads
 from .terms import NO_SURROGATES, Precision, Surrogates, Terms
 from .tree_arrays import Bytes, Trees
+from .tree_work import TreeWork
 from .units import Floats, Ints, Units, feature_units
 
 if TYPE_CHECKING:
@@ -25,6 +27,8 @@ __all__ = ["TreeTerms"]
 
 MOST_FEATURES = 2**31 - 1
 MOST_NODES = 2**27
+#: Leaves of trees with more than so many are not corrected.
+MOST_CORRECTED = 256
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +72,7 @@ class TreeTerms(Terms):
     own_weights: ClassVar[bool] = True
     certificate_share: ClassVar[float] = 0.5
     most_splits: ClassVar[int] = 5
+    most_order_rows: ClassVar[int] = 40_000
     timed_rows: ClassVar[int] = 4_000
     timed_repeats: ClassVar[int] = 3
     rest_by_model: ClassVar[bool] = False
@@ -139,13 +144,32 @@ class TreeTerms(Terms):
         return self.description, *sizes, most, self.f32_rows
 
     def values(self, X: Any, which: Sequence[int] | NDArray[np.intp] | None = None) -> Floats:
-        """Leaf of each tree, with thresholds rounded to float32."""
+        """Value of each tree's leaf."""
         order = np.arange(self.n_terms) if which is None else np.asarray(which)
         return self._packed(order).values(X, effective_threads(-1))
 
     def scores(self, X: Any) -> Floats:
         """Full scores, with the bits of the model's own."""
         return self._packed(NO_TREES).scores(X, lambda dtype: 0.0, effective_threads(-1))[0]
+
+    def leaf_counts(self) -> Ints | None:
+        """Number of leaves of each tree; None if a tree is large."""
+        counts = np.diff(self.trees.first_leaf)
+        return counts if counts.max() <= MOST_CORRECTED else None
+
+    def leaves(self, X: Any, which: Ints) -> NDArray[np.int32]:
+        """Leaf of each tree."""
+        return self._packed(which).leaves(X, effective_threads(-1))
+
+    def pass_work(self, order: Ints, ends: Ints, columnar: bool) -> Callable[[int, int, int], float]:
+        """Work of passes, in nanoseconds of one machine."""
+        work = TreeWork(self.trees, order, columnar)
+        return lambda begin, end, n_stages: work.of(begin, end, int(np.count_nonzero(ends > begin)), n_stages)
+
+    @property
+    def shares_structures(self) -> bool:
+        """Whether trees share nodes, so that they are evaluated together."""
+        return len(self.trees.first_node) - 1 < self.n_terms
 
     def ranges(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
         """Smallest and largest leaf of each tree."""
@@ -248,26 +272,32 @@ class TreeTerms(Terms):
         return terms
 
     def _packed(self, order: Any) -> CompiledTerms:
-        return CompiledTerms(
-            _core.Model.trees(
-                n_features=self.n_features,
-                order=np.ascontiguousarray(order, dtype=np.int64),
-                base=self.base,
-                bias=self.bias,
-                scale=self.scale,
-                divisor=self.divisor,
-                zero_is_missing=self.zero_is_missing,
-                missing=self.missing,
-                f32_rows=self.f32_rows,
-                f32_sums=self.f32_sums,
-                absent_is_missing=self.absent_is_missing,
-                truncates=self.truncates,
-                refuses_nan=not self.nan,
-                refuses_infinity=not self.infinity,
-                **dict(self.trees.arrays()),
-            ),
-            conversion=self.conversion,
+        reordered = self._model.reordered(np.ascontiguousarray(order, dtype=np.int64))
+        return CompiledTerms(reordered, conversion=self.conversion)
+
+    @cached_property
+    def _model(self) -> _core.Model:
+        """The trees, checked and packed once."""
+        return _core.Model.trees(
+            n_features=self.n_features,
+            order=NO_TREES,
+            base=self.base,
+            bias=self.bias,
+            scale=self.scale,
+            divisor=self.divisor,
+            zero_is_missing=self.zero_is_missing,
+            missing=self.missing,
+            f32_rows=self.f32_rows,
+            f32_sums=self.f32_sums,
+            absent_is_missing=self.absent_is_missing,
+            truncates=self.truncates,
+            refuses_nan=not self.nan,
+            refuses_infinity=not self.infinity,
+            **dict(self.trees.arrays()),
         )
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_model"}
 
 
 #: The order of an engine without early stages.

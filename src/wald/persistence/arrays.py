@@ -15,6 +15,7 @@ from .room import NO_END, TEXT_OBJECT, Room
 
 Arrays = dict[str, NDArray[Any]]
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 INDICES = ("int32", "int64")
 
 

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from .. import _core
+from ..engine import Readout, RunningSums, Stages
 from ..models import AdditiveModel, Surrogates
-from ..plan import CostModel, Plan, Readout
+from ..plan import CostModel, PassTimes, Plan
 from ..stopping import Boundary, Certificate, StageScores
 from . import values
-from .arrays import Arrays, Floats, Stock, require
+from .arrays import Arrays, Ints, Stock, require
 from .header import Section, number
 
 COLUMNS = ("low_center", "low_scale", "high_center", "high_scale")
 LONG, CODE = ("int64",), ("int32",)
 MOST_STAGES, MOST_BLOCK, MOST_SUMS = 10_000, 4096, 1024
+MOST_RACE = _core.LIMITS["race_classes"]
 
 
 def encode_plan(plan: Plan, arrays: Arrays) -> dict[str, Any]:
     """Describe a plan, and put its arrays into ``arrays``. The weights of all readouts form one array."""
-    n_outputs = len(plan.readouts[0].bias) if plan.readouts else 1
+    early = plan.early
+    n_outputs = len(early.readouts[0].bias) if len(early) else 1
     arrays |= {
         "order": plan.order,
         "terms": plan.terms,
@@ -28,17 +33,13 @@ def encode_plan(plan: Plan, arrays: Arrays) -> dict[str, Any]:
         "stage_terms": plan.stage_terms,
         "stage_costs": plan.stage_costs,
         "live": plan.reached,
-        "readout.weights": np.concatenate([np.empty(0), *(np.ravel(r.weights) for r in plan.readouts)]),
-        "readout.bias": np.array([r.bias for r in plan.readouts]).reshape(plan.n_stages, n_outputs),
+        "readout.weights": np.concatenate([np.empty(0), *(np.ravel(r.weights) for r in early.readouts)]),
+        "readout.bias": np.array([r.bias for r in early.readouts]).reshape(plan.n_stages, n_outputs),
         "surrogates": plan.surrogates.vectors,
     }
     arrays |= {f"boundary.{name}": getattr(plan.boundary, name) for name in COLUMNS}
-    sums = plan.readouts[0].sums if plan.readouts else None
-    if sums is not None:
-        arrays["readout.sums"] = sums[:, : plan.stage_terms[-1]]
-        arrays["readout.mixture"] = np.array([r.mixture for r in plan.readouts]).reshape(plan.n_stages, -1)
     return {
-        **({} if sums is None else {"n_sums": len(sums)}),
+        **_encode_sums(early, arrays),
         "q": number(plan.q),
         "precision": plan.precision,
         "evaluate_all": bool(plan.evaluate_all),
@@ -69,18 +70,13 @@ def decode_plan(section: Section, stock: Stock, model: AdditiveModel) -> Plan:
     require(n_stages == 0 or costs[-2] <= costs[-1] * (1 + 1e-9), "the array 'stage_costs' falls at its end")
     reached = stock.floats("live", n_stages + 1, low=0.0)
     require(np.all(reached <= 1) and np.all(reached[:-1] >= reached[1:]), "the array 'live' does not fall from 1 to 0")
-    cost_model = values.decode(section.take("cost_model"), stock, "cost_model", CostModel)
-    require(cost_model.block <= MOST_BLOCK, "cost_model.block is out of range")
-    require(cost_model.rows_per_line <= MOST_BLOCK, "cost_model.rows_per_line is out of range")
-    most_sums = MOST_SUMS if model.terms.keeps_sums else 0
-    n_sums = section.integer("n_sums", 1, most_sums) if "n_sums" in section else 0
+    cost_model = _decode_costs(section.take("cost_model"), stock, n_stages)
     plan = Plan(
         order=order,
         terms=terms,
         stages=stages,
-        stage_terms=stage_terms,
         stage_costs=costs,
-        readouts=_decode_readouts(stock, stage_terms.tolist(), n_outputs, n_sums),
+        early=_decode_early(section, stock, stage_terms, model),
         boundary=Boundary(*(stock.floats(f"boundary.{n}", n_stages, finite="scale" in n) for n in COLUMNS)),
         q=section.number("q", 0.0, finite=False),
         reached=reached,
@@ -111,21 +107,88 @@ def _decode_surrogates(section: Section, stock: Stock, model: AdditiveModel) -> 
     return Surrogates(vectors, linear=section.flag("linear_surrogates"))
 
 
-def _decode_readouts(stock: Stock, stage_terms: list[int], n_outputs: int, n_sums: int) -> tuple[Readout, ...]:
-    weights = stock.floats("readout.weights", n_outputs * sum(stage_terms))
-    bias = stock.floats("readout.bias", len(stage_terms), n_outputs if stage_terms else None)
-    parts = np.split(weights, np.cumsum([n_outputs * m for m in stage_terms]))
-    sums: Floats | None = None
-    mixtures: list[Floats | None] = [None] * len(stage_terms)
-    if n_sums:
-        require(stage_terms, "there are running sums, and no stages")
-        sums = stock.floats("readout.sums", n_sums, stage_terms[-1])
-        flat = stock.floats("readout.mixture", len(stage_terms), n_outputs * n_sums)
-        mixtures = list(flat.reshape(-1, n_outputs, n_sums))
-    return tuple(
-        Readout(part.reshape(n_outputs, m), start, sums, mixture)
-        for part, m, start, mixture in zip(parts[:-1], stage_terms, bias, mixtures, strict=True)
-    )
+def _decode_costs(raw: Any, stock: Stock, n_stages: int) -> CostModel | PassTimes:
+    costs = values.decode(raw, stock, "cost_model", CostModel | PassTimes)
+    if isinstance(costs, PassTimes):
+        require(len(costs.stages) == n_stages, "cost_model.stages does not have one time for each stage")
+        return costs
+    require(costs.block <= MOST_BLOCK, "cost_model.block is out of range")
+    require(costs.rows_per_line <= MOST_BLOCK, "cost_model.rows_per_line is out of range")
+    return costs
+
+
+# ---- stages ----------------------------------------------------------------------------------------------------------
+
+
+def _encode_sums(early: Stages, arrays: Arrays) -> dict[str, Any]:
+    """Describe running sums, passes and the race, and put their arrays into ``arrays``."""
+    sums = early.sums
+    if sums is None or len(early) == 0:
+        return {}
+    corrections = [np.zeros(0, dtype=np.float32) if c is None else c for c in sums.corrections]
+    arrays |= {
+        "sums.ends": sums.ends,
+        "sums.weights": np.concatenate([row[:end] for row, end in zip(sums.weights, sums.ends, strict=True)]),
+        "sums.corrections": np.concatenate(corrections),
+        "sums.first_correction": np.cumsum([0, *map(len, corrections)], dtype=np.int64),
+    }
+    spread = [r.spread for r in early.readouts if r.spread is not None]
+    if spread:
+        arrays["readout.spread"] = np.array(spread)
+        arrays["readout.spread_bias"] = np.array([r.spread_bias for r in early.readouts])
+    if early.passes is not None:
+        arrays["passes"] = early.passes
+    if early.race is not None:
+        arrays["race"] = np.asarray(early.race, dtype=np.float64)
+    flags = {"spread": bool(spread), "passes": early.passes is not None, "race": early.race is not None}
+    return {"n_sums": len(sums.ends), **flags}
+
+
+def _decode_early(section: Section, stock: Stock, stage_terms: Ints, model: AdditiveModel) -> Stages:
+    """Read the stages of a plan."""
+    n_stages, n_outputs = len(stage_terms), model.terms.n_outputs
+    bias = stock.floats("readout.bias", n_stages, n_outputs if n_stages else None)
+    if "n_sums" not in section:
+        weights = stock.floats("readout.weights", n_outputs * int(stage_terms.sum()))
+        parts = np.split(weights, np.cumsum(n_outputs * stage_terms))[:-1]
+        readouts = [Readout(w.reshape(n_outputs, -1), b) for w, b in zip(parts, bias, strict=True)]
+        return Stages(stage_terms, tuple(readouts))
+    require(model.terms.keeps_sums and n_stages > 0, "there are running sums, and no stages that keep them")
+    n_sums = section.integer("n_sums", 1, MOST_SUMS)
+    sums = _decode_sums(stock, n_sums, int(stage_terms[-1]))
+    mixtures = stock.floats("readout.weights", n_stages * n_outputs * n_sums).reshape(n_stages, n_outputs, n_sums)
+    readouts = [Readout(w, b) for w, b in zip(mixtures, bias, strict=True)]
+    if section.flag("spread"):
+        require(n_outputs == 1, "there is a spread of several outputs")
+        spread = stock.floats("readout.spread", n_stages, n_sums)
+        spread_bias = stock.floats("readout.spread_bias", n_stages)
+        readouts = [
+            replace(r, spread=s, spread_bias=float(b)) for r, s, b in zip(readouts, spread, spread_bias, strict=True)
+        ]
+    passes = race = None
+    if section.flag("passes"):
+        passes = stock.integers("passes", LONG, None, low=1, high=n_stages + 1)
+        require(len(passes) and passes[-1] == n_stages and np.all(np.diff(passes) > 0), "the array 'passes' is invalid")
+    if section.flag("race"):
+        races = passes is None and model.decision.kind == "argmax" and 2 <= n_outputs <= MOST_RACE
+        require(races, "there is a race of classes that cannot have one")
+        race = stock.floats("race", n_stages, low=0.0)
+    return Stages(stage_terms, tuple(readouts), sums, passes, race)
+
+
+def _decode_sums(stock: Stock, n_sums: int, n_terms: int) -> RunningSums:
+    ends = stock.integers("sums.ends", LONG, n_sums, low=0, high=n_terms + 1)
+    flat = stock.floats("sums.weights", int(ends.sum()))
+    weights = np.zeros((n_sums, n_terms))
+    for row, part, end in zip(weights, np.split(flat, np.cumsum(ends))[:-1], ends, strict=True):
+        row[:end] = part
+    corrections = stock.take("sums.corrections", ("float32",), None)
+    require(np.isfinite(corrections).all(), "the array 'sums.corrections' is not finite")
+    first = stock.integers("sums.first_correction", LONG, n_sums + 1, low=0, high=len(corrections) + 1)
+    whole = first[0] == 0 and first[-1] == len(corrections) and np.all(np.diff(first) >= 0)
+    require(whole, "the array 'sums.first_correction' does not fit the corrections")
+    parts = [corrections[a:b] for a, b in zip(first[:-1], first[1:], strict=True)]
+    return RunningSums(ends, weights, tuple(part if len(part) else None for part in parts))
 
 
 # ---- stage scores on the validation rows -----------------------------------------------------------------------------

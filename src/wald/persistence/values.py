@@ -15,7 +15,7 @@ from typing import Any, Literal, Union
 import numpy as np
 
 from .. import stopping
-from ..plan import CostModel
+from ..plan import CostModel, PassTimes
 from ..stopping import Certificate, Stratum
 from .arrays import Arrays, Stock
 from .header import MOST, FileFormatError, Section, number, plain_text
@@ -40,7 +40,7 @@ def registry() -> Mapping[str, type]:
         for c in exported
         if isinstance(c, type) and dataclasses.is_dataclass(c) and hasattr(c, "boundary") and hasattr(c, "lossless")
     ]
-    return {c.__name__: c for c in (*rules, CostModel, Certificate, Stratum, HOG)}
+    return {c.__name__: c for c in (*rules, CostModel, PassTimes, Certificate, Stratum, HOG)}
 
 
 @cache

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from .cost import CostModel
 from .ladder import build_plan, shares_reached
+from .passes import PassTimes
 from .plan import Plan
 from .problem import Evaluation, Problem, Recipe
-from .readout import Readout, zero_readouts
+from .readout import zero_stages
 
 __all__ = [
     "CostModel",
     "Evaluation",
+    "PassTimes",
     "Plan",
     "Problem",
-    "Readout",
     "Recipe",
     "build_plan",
     "shares_reached",
-    "zero_readouts",
+    "zero_stages",
 ]

@@ -8,11 +8,13 @@ part, the validation rows, at the scale q that the certificate's sequence of tes
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..engine import Stages
 from ..models.terms import Precision
 from ..stopping import Boundary, Ladder, StageScores, Walk, q_grid
 from ..stopping.core.boundary import Protect
@@ -21,12 +23,18 @@ from ..stopping.core.certifying import counts_along
 from ..stopping.core.fixed_sequence import fixed_sequence
 from .cost import CostModel, thinned
 from .moments import Floats
+from .passes import PassTimes, cheapest_passes
 from .plan import Plan
 from .problem import Evaluation, Problem, Recipe
 from .recipes import orders_all_units, recipes
 
 #: Where rows share cache lines, the ladder divides the scale of a stage by this power of its number of terms.
 LATE_BOLDNESS = 0.15
+#: A class is out of the race if it lies this many times further behind the best one than a row must lie ahead to leave
+#: on the validation rows.
+RACE = 1.5
+#: The expected time of a plan with passes must be below this share of full evaluation; doubtful plans are timed.
+PASS_MARGIN = 0.95
 
 
 def build_plan(problem: Problem) -> Plan:
@@ -38,45 +46,71 @@ def build_plan(problem: Problem) -> Plan:
     caught: list[warnings.WarningMessage] = []
     for recipe in recipes(problem):
         evaluation = problem.evaluate(recipe)
-        for keep in _ladders(recipe, evaluation.cost_model, problem):
-            candidate, walk = recipe.subset(keep), evaluation.walk.subset(keep)
+        for candidate, walk in _candidates(recipe, evaluation, problem):
             with warnings.catch_warnings(record=True) as warned:
                 warnings.simplefilter("always")
                 boundary = _boundary(walk, candidate, evaluation.cost_model, problem)
-            reached = _reached_on_validation_rows(
-                walk.stage_scores.astype(evaluation.dtype), boundary, problem, evaluation.dtype
-            )
-            expected = evaluation.cost_model.expected(
-                candidate.stage_terms, candidate.stage_costs, reached, problem.terms.n_outputs
-            )
+            seen = walk.stage_scores.astype(evaluation.dtype)
+            q = _boldest(seen, boundary, problem)
+            reached = shares_reached(seen, boundary, q, evaluation.dtype)
+            early, costs = _passes(candidate, evaluation, reached)
+            expected = costs.expected(candidate.stage_terms, candidate.stage_costs, reached, problem.terms.n_outputs)
             if best is None or expected < best[0]:
-                best, caught = (expected, _plan(candidate, boundary, reached, evaluation)), warned
+                if problem.races and np.isfinite(q):
+                    early = replace(early, race=RACE * q * boundary.high_scale, passes=None)
+                best, caught = (expected, _plan(candidate, early, boundary, reached, costs, evaluation)), warned
     assert best is not None
     for warning in caught:
         warnings.warn(warning.message, stacklevel=2)
     return best[1]
 
 
-def _boundary(walk: Walk, recipe: Recipe, cost_model: CostModel, problem: Problem) -> Boundary:
+def _candidates(recipe: Recipe, evaluation: Evaluation, problem: Problem) -> Iterator[tuple[Recipe, Walk]]:
+    """Recipes with the stages of a ladder. Where rows take several stages in one pass, ladders have all stages."""
+    if evaluation.pass_work is not None or evaluation.cost_model is None:
+        yield recipe, evaluation.walk
+        return
+    for keep in _ladders(recipe, evaluation.cost_model, problem):
+        yield recipe.subset(keep), evaluation.walk.subset(keep)
+
+
+def _passes(recipe: Recipe, evaluation: Evaluation, reached: Floats) -> tuple[Stages, CostModel | PassTimes]:
+    """The stages in passes that take the least work, and the costs of the plan."""
+    early, n_stages = recipe.early, len(recipe.early)
+    if evaluation.pass_work is None or n_stages == 0:
+        return early, evaluation.cost_model or PassTimes((), evaluation.full_seconds, evaluation.full_seconds)
+    work, ends = evaluation.pass_work, [0, *early.terms.tolist()]
+    passes, works = cheapest_passes(
+        early.terms.tolist(), reached, lambda first, last: work(ends[first], ends[last], last - first)
+    )
+    early = replace(early, passes=passes)
+    if evaluation.cost_model is not None:
+        return early, evaluation.cost_model
+    seconds = evaluation.full_seconds / evaluation.full_work
+    times = PassTimes(tuple((seconds * works).tolist()), evaluation.full_seconds, evaluation.full_seconds, PASS_MARGIN)
+    return early, times
+
+
+def _boundary(walk: Walk, recipe: Recipe, costs: CostModel | None, problem: Problem) -> Boundary:
     """Boundary of the rule, for these stages and the rows that the promise covers."""
     boundary = problem.rule.boundary(walk).restricted(problem.protect)
-    if cost_model.rows_per_line > 1 and isinstance(problem.rule, Ladder):
+    if costs is not None and costs.rows_per_line > 1 and isinstance(problem.rule, Ladder):
         return boundary.rescaled(recipe.stage_terms.astype(np.float64) ** -LATE_BOLDNESS)
     return boundary
 
 
-def _reached_on_validation_rows(seen: StageScores, boundary: Boundary, problem: Problem, dtype: Precision) -> Floats:
-    """Share of rows that reach each stage, at the boldest scale q that keeps the risk on these rows."""
-    rule, risk, q = problem.rule, problem.risk, 1.0
-    if risk is not None and not rule.lossless and not rule.forced:
-        members, risks = _members(seen, problem.protect)
+def _boldest(seen: StageScores, boundary: Boundary, problem: Problem) -> float:
+    """The boldest scale q that keeps the risk on the validation rows."""
+    rule, risk = problem.rule, problem.risk
+    if risk is None or rule.lossless or rule.forced:
+        return 1.0
+    members, risks = _members(seen, problem.protect)
 
-        def holds(step: tuple[float, tuple[Stratum, ...]]) -> bool:
-            return all(s.n_disagreements <= (risk if s.risk is None else s.risk) * s.n_rows for s in step[1])
+    def holds(step: tuple[float, tuple[Stratum, ...]]) -> bool:
+        return all(s.n_disagreements <= (risk if s.risk is None else s.risk) * s.n_rows for s in step[1])
 
-        found = fixed_sequence(counts_along(seen, boundary, q_grid(seen, boundary), members, risks), holds)
-        q = np.inf if found.passed is None else found.passed[0]
-    return shares_reached(seen, boundary, q, dtype)
+    found = fixed_sequence(counts_along(seen, boundary, q_grid(seen, boundary), members, risks), holds)
+    return np.inf if found.passed is None else float(found.passed[0])
 
 
 def _members(seen: StageScores, protect: Protect) -> tuple[dict[str, NDArray[np.bool_]], dict[str, float]]:
@@ -98,21 +132,27 @@ def shares_reached(seen: StageScores, boundary: Boundary, q: float, dtype: Preci
     return 1.0 - np.concatenate([[0], np.cumsum(left)[:-1]]) / max(1, seen.n_rows)
 
 
-def _plan(recipe: Recipe, boundary: Boundary, reached: Floats, evaluation: Evaluation) -> Plan:
+def _plan(
+    recipe: Recipe,
+    early: Stages,
+    boundary: Boundary,
+    reached: Floats,
+    costs: CostModel | PassTimes,
+    evaluation: Evaluation,
+) -> Plan:
     return Plan(
         order=recipe.order,
         terms=recipe.terms,
         stages=recipe.stages,
-        stage_terms=recipe.stage_terms,
         stage_costs=recipe.stage_costs,
-        readouts=recipe.readouts,
+        early=early,
         boundary=boundary,
         q=np.inf,
         reached=reached,
         surrogates=recipe.surrogates,
         precision=evaluation.dtype,
         evaluate_all=False,
-        cost_model=evaluation.cost_model,
+        cost_model=costs,
     )
 
 

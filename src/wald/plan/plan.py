@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from ..engine import Stages
 from ..models.terms import Precision, Surrogates
 from ..stopping import Boundary
 from .cost import CostModel
 from .moments import Floats
 from .order import Ints
-from .readout import Readout
+from .passes import PassTimes
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,12 +28,10 @@ class Plan:
         The terms of these units; indices from the number of the model's terms on are surrogates.
     stages : int64 ndarray of shape (T + 1,)
         Number of units seen at each stage; the last stage is the full model.
-    stage_terms : int64 ndarray of shape (T,)
-        Number of terms seen at each early stage.
     stage_costs : float64 ndarray of shape (T + 1,)
         Cost of a row that leaves at each stage, in units or in the user's feature costs.
-    readouts : tuple of T Readout
-        The estimate at each early stage.
+    early : Stages
+        Terms and estimates of the early stages.
     boundary : Boundary
         Centres and scales of the thresholds.
     q : float
@@ -45,23 +44,27 @@ class Plan:
         Precision of early stages.
     evaluate_all : bool
         Whether every row goes to the wrapped model; early stages then serve budgets only.
-    cost_model : CostModel
-        The cost model by which the plan was chosen.
+    cost_model : CostModel or PassTimes
+        The costs by which the plan was chosen.
     """
 
     order: Ints
     terms: Ints
     stages: Ints
-    stage_terms: Ints
     stage_costs: Floats
-    readouts: tuple[Readout, ...]
+    early: Stages
     boundary: Boundary
     q: float
     reached: Floats
     surrogates: Surrogates
     precision: Precision
     evaluate_all: bool
-    cost_model: CostModel
+    cost_model: CostModel | PassTimes
+
+    @property
+    def stage_terms(self) -> Ints:
+        """Number of terms seen at each early stage, of shape (T,)."""
+        return self.early.terms
 
     @property
     def n_stages(self) -> int:

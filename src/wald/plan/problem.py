@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..engine import Stages
 from ..models.terms import Precision, Surrogates, Terms
 from ..models.units import Units
 from ..stopping import Rule, Walk
@@ -16,42 +17,67 @@ from ..stopping.core.boundary import Protect
 from .cost import CostModel
 from .moments import Floats
 from .order import Ints
-from .readout import Readout
+from .passes import PassWork
 
 
 @dataclass(frozen=True, eq=False)
 class Recipe:
-    """A candidate order with its readouts, and every stage that a ladder may have."""
+    """A candidate order with every stage that a ladder may have.
+
+    Attributes
+    ----------
+    order, terms, surrogates
+        See `Plan`.
+    stages, stage_costs
+        See `Plan`.
+    early : Stages
+    """
 
     order: Ints
     terms: Ints
     stages: Ints
-    stage_terms: Ints
     stage_costs: Floats
-    readouts: tuple[Readout, ...]
+    early: Stages
     surrogates: Surrogates
+
+    @property
+    def stage_terms(self) -> Ints:
+        """Number of terms seen at each early stage."""
+        return self.early.terms
 
     def subset(self, keep: Sequence[int]) -> Recipe:
         """Keep some of the early stages."""
-        last = [len(self.stage_terms)]
-        return Recipe(
-            self.order,
-            self.terms,
-            self.stages[[*keep, *last]],
-            self.stage_terms[list(keep)],
-            self.stage_costs[[*keep, *last]],
-            tuple(self.readouts[t] for t in keep),
-            self.surrogates,
+        last = [len(self.early)]
+        return replace(
+            self,
+            stages=self.stages[[*keep, *last]],
+            stage_costs=self.stage_costs[[*keep, *last]],
+            early=self.early.subset(keep),
         )
 
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """The engine's scores of the validation rows at every stage of a recipe, as a walk, and their costs."""
+    """The engine's scores of the validation rows at every stage of a recipe, as a walk, and their costs.
+
+    Attributes
+    ----------
+    walk : Walk
+    dtype : {"float32", "float64"}
+    cost_model : CostModel or None
+        None where passes are timed.
+    pass_work : PassWork or None
+        Work of passes, for families with `Terms.has_passes`.
+    full_seconds, full_work : float
+        Time of a row without early exits, and its work in the unit of `pass_work`.
+    """
 
     walk: Walk
     dtype: Precision
-    cost_model: CostModel
+    cost_model: CostModel | None
+    pass_work: PassWork | None = None
+    full_seconds: float = 0.0
+    full_work: float = 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +113,8 @@ class Problem:
         Additional numbers of units after which a ladder may have a stage.
     threshold : float
         Binary models answer positive above it.
+    races : bool
+        Whether classes that are far behind may be taken out of the race.
     """
 
     terms: Terms
@@ -106,3 +134,4 @@ class Problem:
     rng: np.random.Generator
     extra_stages: tuple[int, ...] = field(default=())
     threshold: float = 0.0
+    races: bool = False

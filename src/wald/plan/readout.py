@@ -3,34 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cholesky, solve_triangular
 
+from ..engine import Readout, RunningSums, Stages
 from .moments import Floats, Moments
 
 #: Kernel values with a smaller variance, relative to the largest output's, count as constant.
 LEAST_VARIANCE = 1e-40
-#: Running sums of which estimates are mixtures, and the least ratio of their numbers of terms.
-MOST_SUMS, ANCHOR_RATIO = 4, 4
-#: Added to the variance of each running sum, as a share of it: sums of similar weights are nearly collinear.
-MIXTURE_RIDGE = 1e-9
-
-
-@dataclass(frozen=True, eq=False)
-class Readout:
-    """One stage's estimate ``z = bias + weights @ terms``: weights (K, m), bias (K,).
-
-    Where stages share running sums ``sums @ terms``, ``weights`` is ``mixture @ sums``, for each output restricted to
-    the terms of its own.
-    """
-
-    weights: Floats
-    bias: Floats
-    sums: Floats | None = None
-    mixture: Floats | None = None
 
 
 def regressed_readouts(
@@ -91,61 +74,6 @@ def regressed_readouts(
     return readouts
 
 
-def mixed_readouts(
-    moments: Moments, order: NDArray[np.int64], readouts: Sequence[Readout], owners: NDArray[np.int64] | None
-) -> list[Readout]:
-    """Least-squares mixtures of few running sums, close to the given readouts of all stages.
-
-    The running sums have the weights of some of the readouts, from the last one on back; the number of terms falls by a
-    factor of at least `ANCHOR_RATIO` from one to the next. A stage's estimate is the best linear combination of the
-    sums so far.
-
-    Parameters
-    ----------
-    moments : Moments
-    order : ndarray of int
-        Terms in the plan's order.
-    readouts : sequence of Readout
-        Of all stages, in ascending order.
-    owners : ndarray of shape (U,) or None
-        Output of each term; None for one output.
-    """
-    if len(readouts) == 0:
-        return []
-    order = np.asarray(order[: readouts[-1].weights.shape[1]])
-    owner = np.zeros(len(order), dtype=np.int64) if owners is None else owners[order]
-    own = owner == np.arange(len(moments.output_mean))[:, None]
-    sums = np.zeros((len(anchors := _anchors([r.weights.shape[1] for r in readouts])), len(order)))
-    for r, t in enumerate(anchors):
-        weights = readouts[t].weights
-        sums[r, : weights.shape[1]] = np.where(own[:, : weights.shape[1]], weights, 0.0).sum(axis=0)
-    covariance, outputs = moments.terms[np.ix_(order, order)], moments.outputs[order]
-    mixed = []
-    for readout in readouts:
-        m = readout.weights.shape[1]
-        mixture = np.zeros((len(own), len(sums)))
-        for k, terms in enumerate(own[:, :m]):
-            part = sums[:, :m] * terms
-            gram, target = part @ covariance[:m, :m] @ part.T, part @ outputs[:m, k]
-            scale = np.sqrt(np.maximum(np.diag(gram), np.finfo(float).tiny))
-            gram = gram / np.outer(scale, scale)
-            gram[np.diag_indices_from(gram)] += MIXTURE_RIDGE
-            mixture[k] = np.linalg.lstsq(gram, target / scale, rcond=None)[0] / scale
-        weights = np.where(own[:, :m], mixture @ sums[:, :m], 0.0)
-        bias = moments.output_mean - weights @ moments.term_mean[order[:m]]
-        mixed.append(Readout(weights, bias, sums, mixture))
-    return mixed
-
-
-def _anchors(n_terms: Sequence[int]) -> list[int]:
-    """Stages whose readouts become running sums: at most `MOST_SUMS`, the last one first."""
-    anchors = [len(n_terms) - 1]
-    for t in range(len(n_terms) - 2, -1, -1):
-        if len(anchors) < MOST_SUMS and n_terms[t] * ANCHOR_RATIO <= n_terms[anchors[-1]]:
-            anchors.append(t)
-    return anchors
-
-
 def _own_readouts(
     moments: Moments,
     order: NDArray[np.int64],
@@ -186,11 +114,10 @@ def _factor(covariance: Floats, ridge: float) -> Floats:
     raise np.linalg.LinAlgError("the covariance of the terms could not be factored; are the rows finite?")
 
 
-def zero_readouts(n_terms: Sequence[int], n_outputs: int, with_sums: bool) -> list[Readout]:
-    """Readouts that take the usual time and answer 0."""
-    sums = np.zeros((MOST_SUMS, max(n_terms, default=0))) if with_sums else None
-    mixture = np.zeros((n_outputs, MOST_SUMS)) if with_sums else None
-    return [Readout(np.zeros((n_outputs, m)), np.zeros(n_outputs), sums, mixture) for m in n_terms]
+def zero_stages(n_terms: Sequence[int], n_outputs: int) -> Stages:
+    """Stages that take the usual time and answer 0."""
+    readouts = tuple(Readout(np.zeros((n_outputs, m)), np.zeros(n_outputs)) for m in n_terms)
+    return Stages(np.array(n_terms, dtype=np.int64), readouts)
 
 
 def partial_readouts(
@@ -201,12 +128,8 @@ def partial_readouts(
     n_terms: Sequence[int],
     *,
     impute: bool = True,
-    with_sums: bool = False,
 ) -> list[Readout]:
-    """Partial sums ``b + sum_{j<=m} a_j T_j``, with the unseen terms at their mean (``impute``) or left out.
-
-    ``with_sums``: each term belongs to one output, and the partial sums are the running sums of all stages.
-    """
+    """Partial sums ``b + sum_{j<=m} a_j T_j``, with the unseen terms at their mean (``impute``) or left out."""
     rest = np.setdiff1d(np.arange(coef.shape[1]), order)
     full_order = np.concatenate([order, rest]).astype(np.int64)
     readouts = []
@@ -214,7 +137,14 @@ def partial_readouts(
         unseen = full_order[m:]
         bias = intercept + (coef[:, unseen] @ term_mean[unseen] if impute else 0.0)
         readouts.append(Readout(np.ascontiguousarray(coef[:, full_order[:m]]), np.asarray(bias, dtype=np.float64)))
-    if not with_sums or not readouts:
-        return readouts
-    sums = coef[:, full_order[: max(n_terms)]].sum(axis=0, keepdims=True)
-    return [replace(r, sums=sums, mixture=np.ones((len(coef), 1))) for r in readouts]
+    return readouts
+
+
+def running_partial_sums(stages: Stages) -> Stages:
+    """The same estimates as one running sum, for terms that belong to one output each and have their own weights."""
+    if len(stages) == 0:
+        return stages
+    weights = stages.readouts[-1].weights.sum(axis=0, keepdims=True)
+    ones = np.ones((len(stages.readouts[-1].bias), 1))
+    readouts = tuple(Readout(ones, r.bias) for r in stages.readouts)
+    return Stages(stages.terms, readouts, RunningSums(stages.terms[-1:], weights, (None,)))

@@ -8,16 +8,18 @@ from dataclasses import replace
 import numpy as np
 from scipy import sparse
 
+from ..engine import Stages
 from ..models.terms import NO_SURROGATES, Surrogates
 from ..models.units import Purchase, Units
-from ..stopping import Qwyc
+from ..stopping import Ladder, Qwyc
 from .cost import geometric
 from .moments import Floats, Moments, boundary_weights, gather_moments, row_chunks
 from .order import Ints, greedy_order, sorted_order
 from .prior import with_pseudo_rows
 from .problem import Problem, Recipe
 from .qwyc import qwyc_order, unit_sums
-from .readout import mixed_readouts, partial_readouts, regressed_readouts
+from .readout import partial_readouts, regressed_readouts, running_partial_sums
+from .sums import LEAST_ROWS, SummedTerms, corrected_stages, mixed_stages
 
 #: Largest number of candidate terms for early stages: those with the largest contributions.
 MAX_POOL = 6144
@@ -29,6 +31,9 @@ VALUE_BYTES = 1 << 30
 #: Up to this number of candidate terms, more orders are tried: those without surrogates and, if the model has no
 #: weights of its own, those with equal weights of all rows.
 SMALL = 3000
+#: Units at the first stage, and the ratio from one stage to the next. Where rows carry sums, a stage costs as much as
+#: some trees.
+PLAIN_STAGES, SUMMED_STAGES = (1, 1.12), (3, 1.25)
 #: Largest number of units for which models with weights of their own order all units, if a unit has one term or the
 #: family wants it; other greedy orders have half of the units.
 WHOLE = 1024
@@ -50,7 +55,8 @@ def recipes(problem: Problem) -> Iterator[Recipe]:
         drawn = moments
         if problem.terms.own_weights:
             drawn = with_pseudo_rows(moments, problem.terms.coef[:, pool], values, weights)
-        yield _recipe(problem, moments, drawn, pool, NO_SURROGATES)
+        recipe = _recipe(problem, moments, drawn, pool, NO_SURROGATES)
+        yield from _with_sums(problem, recipe, values, weights, pool) if problem.terms.keeps_sums else [recipe]
         if problem.rule.lossless and problem.terms.orders_all_units and _is_greedy(problem):
             # what proves a label is how little the rest can change
             yield _recipe(replace(problem, order="sorted"), moments, drawn, pool, NO_SURROGATES)
@@ -114,6 +120,8 @@ def _recipe(problem: Problem, seen: Moments, drawn: Moments, pool: Ints, surroga
         limit = len(known) if orders_all_units(problem) else max(1, len(problem.units.members) // 2)
         costs = priced.costs if priced.buys is None else Purchase(priced)
         chosen = greedy_order(drawn, members, costs, min(len(members), limit + n_surrogates), range(n_surrogates))
+        if problem.terms.keeps_sums and n_surrogates == 0:  # the last stages need the others, in whatever order
+            chosen = np.concatenate([chosen, np.setdiff1d(np.arange(len(members)), chosen)])
     else:
         chosen = _given_order(problem, seen, members, _alone(priced), known, pool)
     pooled_terms = np.concatenate([members[c] for c in chosen]) if len(chosen) else np.empty(0, dtype=np.int64)
@@ -134,8 +142,6 @@ def _recipe(problem: Problem, seen: Moments, drawn: Moments, pool: Ints, surroga
             still_weights=own,
             owners=None if owners is None else owners[pool],
         )
-        if problem.terms.keeps_sums:
-            readouts = mixed_readouts(drawn, pooled_terms, readouts, None if owners is None else owners[pool])
     else:
         mean = np.zeros(problem.terms.n_terms)
         if not (problem.rule.lossless and problem.terms.n_outputs > 1):  # bounds of gaps hold for any pair of outputs
@@ -146,7 +152,6 @@ def _recipe(problem: Problem, seen: Moments, drawn: Moments, pool: Ints, surroga
             mean,
             terms,
             stage_terms.tolist(),
-            with_sums=problem.terms.keeps_sums,
         )
     total = problem.units.total + n_surrogates
     return Recipe(
@@ -155,11 +160,27 @@ def _recipe(problem: Problem, seen: Moments, drawn: Moments, pool: Ints, surroga
         ),
         terms=terms,
         stages=np.array([*stages, len(problem.units.members) + n_surrogates], dtype=np.int64),
-        stage_terms=stage_terms,
         stage_costs=np.array([*(unit_costs[m - 1] for m in stages), total]),
-        readouts=tuple(readouts),
+        early=Stages(stage_terms, tuple(readouts)),
         surrogates=surrogates,
     )
+
+
+def _with_sums(problem: Problem, recipe: Recipe, values: Floats, row_weights: Floats, pool: Ints) -> Iterator[Recipe]:
+    """The recipe with running sums, and with corrected leaves as well."""
+    if problem.readout != "regressed":
+        yield replace(recipe, early=running_partial_sums(recipe.early))
+        return
+    order, owners = np.searchsorted(pool, recipe.terms), problem.terms.owners()
+    owner = np.zeros(len(order), dtype=np.int64) if owners is None else owners[recipe.terms]
+    terms = SummedTerms(values, order, owner, problem.scores, row_weights, None, np.zeros(len(pool), dtype=np.int64))
+    mixed = mixed_stages(terms, recipe.stage_terms, recipe.early.readouts)
+    yield replace(recipe, early=mixed)
+    counts = problem.terms.leaf_counts()
+    if counts is None or len(mixed) == 0 or not isinstance(problem.rule, Ladder) or len(values) < LEAST_ROWS:
+        return
+    terms = replace(terms, leaves=problem.terms.leaves(problem.order_rows, pool), n_leaves=counts[pool])
+    yield replace(recipe, early=corrected_stages(terms, mixed, spread=True))
 
 
 def _priced(problem: Problem, known: list[int], n_surrogates: int) -> Units:
@@ -224,6 +245,8 @@ def _qwyc_units(problem: Problem, values: Floats, pool: Ints) -> Ints:
 def _all_stages(problem: Problem, n_ordered: int, n_units: int) -> list[int]:
     """Every stage that a ladder may have: geometric, up to the last ordered unit."""
     last = min(n_ordered, n_units - 1)
-    fine = geometric(problem.block, last, 1.19, problem.block) if problem.stages_at_blocks else geometric(1, last, 1.12)
+    first, ratio = SUMMED_STAGES if problem.terms.keeps_sums else PLAIN_STAGES
+    fine = geometric(problem.block, last, 1.19, problem.block) if problem.stages_at_blocks else geometric(first, last, ratio)
     stages = {*fine, *(m for m in problem.extra_stages if 1 <= m <= last)}
-    return sorted({*stages, last} if orders_all_units(problem) and last > 0 else stages)
+    to_the_end = orders_all_units(problem) or problem.terms.keeps_sums
+    return sorted({*stages, last} if to_the_end and last > 0 else stages)

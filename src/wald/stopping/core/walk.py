@@ -115,6 +115,8 @@ class Walk:
         the stage) for any two classes. Infinite where no bound is known.
     slack : float64 array of shape (T,), optional
         Bound of the rounding errors of z and of the full score together.
+    errors : float64 array of shape (N, T), optional
+        Binary: errors of the estimates, where these are no plain differences of z and the full score.
     n_classes : int, default=2
     protect : {"all", "positive", "negative", "each"} or dict from class code to risk, default="all"
         The rows that the promise will cover.
@@ -139,6 +141,7 @@ class Walk:
     remainder_low: Float64Array | None = None
     remainder_high: Float64Array | None = None
     slack: Float64Array | None = None
+    errors: Float64Array | None = None
     n_classes: int = 2
     protect: Protect = "all"
 
@@ -166,7 +169,7 @@ class Walk:
         def kept(column: Any) -> Any:
             return None if column is None else column[..., chosen]
 
-        by_stage = ("scores", "codes", "confidence", "imputed", "remainder_low", "remainder_high", "slack")
+        by_stage = ("scores", "codes", "confidence", "imputed", "remainder_low", "remainder_high", "slack", "errors")
         return replace(
             self,
             stages=self.stages[[*chosen, -1]],
@@ -208,7 +211,7 @@ class Walk:
         The fourth power weighs such errors more than the standard deviation does; for Gaussian errors it is 1.32
         standard deviations.
         """
-        error = self.stage_scores.judged - self.goal[:, None]
+        error = self.stage_scores.judged - self.goal[:, None] if self.errors is None else self.errors
         return np.asarray((error**4).mean(axis=0) ** 0.25, dtype=np.float64)
 
     @property

@@ -1,47 +1,48 @@
-// The stages of a tree ensemble: the trees of each, and what their leaves add to the running sums of a row.
+// Running sums of tree ensembles: what leaves add to the sums that a row carries from stage to stage.
 #pragma once
 
+#include <algorithm>
 #include <stdexcept>
 #include <vector>
 
 #include "core/cascade/engine.hpp"
-#include "core/models/tree_ensemble.hpp"
+#include "core/trees/tile_reader.hpp"
 
 namespace wald {
 
-// The running sums of a plan, whose trees are numbered by their place in its order.
+// The running sums of a plan, whose trees are numbered by their place in its order. Each output has sums of its own, to
+// which its own trees are added.
 class RunningSums {
 public:
     RunningSums(const TreesSpec& spec, std::span<const std::int64_t> order, const StagesSpec& stages)
         : spec_(spec), order_(order), stages_(stages), n_trees_(stages.terms.empty() ? 0 : stages.terms.back()),
           first_leaf_{0} {
         for (std::int64_t j = 0; j < n_trees_; ++j) first_leaf_.push_back(first_leaf_.back() + n_leaves(j));
-        if (!stages.leaves.empty() && std::ssize(stages.leaves) != stages.n_sums * first_leaf_.back())
-            throw std::invalid_argument("leaves need one value for each sum and leaf of the early trees");
+        n_corrected_ = stages.n_sums > 0 ? std::ssize(stages.leaves) / stages.n_sums : 0;
+        if (n_corrected_ > first_leaf_.back()) throw std::invalid_argument("there are more corrections than leaves");
         for (std::size_t t = 0; t < stages.terms.size() && stages.n_sums == 0; ++t)
             for (std::size_t k = 0; k < spec.base.size(); ++k)
                 for (std::int64_t j = 0; j < stages.terms[t]; ++j)
-                    if (spec.output[order[j]] != static_cast<std::int32_t>(k) &&
+                    if (output(j) != static_cast<std::int32_t>(k) &&
                         stages.weights[t][static_cast<std::int64_t>(k) * stages.terms[t] + j] != 0)
                         throw std::invalid_argument("a tree has a weight in an output that is not its own");
     }
 
-    // Of each output. Where stages share no sums, each has one of its own, to which the trees up to the stage are
-    // added.
+    // Of each output. Where stages share no sums, each has one of its own, to which the trees up to the stage are added.
     int size() const { return stages_.n_sums > 0 ? stages_.n_sums : static_cast<int>(stages_.terms.size()); }
+    std::int64_t tree(std::int64_t j) const { return order_[j]; }  // of the spec
+    std::int32_t output(std::int64_t j) const { return spec_.output[order_[j]]; }
     // What a leaf of tree j adds to a sum.
     double value(int sum, std::int64_t j, std::int32_t leaf) const {
-        if (!stages_.leaves.empty()) return stages_.leaves[sum * first_leaf_.back() + first_leaf_[j] + leaf];
-        return weight(sum, j) * spec_.leaves[spec_.first_leaf[order_[j]] + leaf];
+        const std::int64_t at = first_leaf_[j] + leaf;
+        const double correction = at < n_corrected_ ? stages_.leaves[sum * n_corrected_ + at] : 0;
+        return weight(sum, j) * spec_.leaves[spec_.first_leaf[order_[j]] + leaf] + correction;
     }
-    // The sums to which trees [first, last) add something.
-    std::vector<int> used(std::int64_t first, std::int64_t last) const {
+    // The sums to which some trees add something.
+    std::vector<int> used(std::span<const std::int64_t> trees) const {
         std::vector<int> found;
-        for (int s = 0; s < size(); ++s) {
-            bool some = false;
-            for (std::int64_t j = first; j < last && !some; ++j) some = uses(s, j);
-            if (some) found.push_back(s);
-        }
+        for (int s = 0; s < size(); ++s)
+            if (std::any_of(trees.begin(), trees.end(), [&](std::int64_t j) { return uses(s, j); })) found.push_back(s);
         return found;
     }
     // Weight of a sum of output k in the estimate of a stage.
@@ -57,11 +58,11 @@ private:
     double weight(int sum, std::int64_t j) const {
         if (stages_.n_sums > 0) return stages_.sums[sum * n_trees_ + j];
         const std::int64_t m = stages_.terms[sum];
-        return j < m ? stages_.weights[sum][spec_.output[order_[j]] * m + j] : 0.0;
+        return j < m ? stages_.weights[sum][output(j) * m + j] : 0.0;
     }
     bool uses(int sum, std::int64_t j) const {
-        if (stages_.leaves.empty()) return weight(sum, j) != 0;
-        for (std::int32_t leaf = 0; leaf < n_leaves(j); ++leaf)
+        if (weight(sum, j) != 0) return true;
+        for (std::int32_t leaf = 0; leaf < n_leaves(j) && first_leaf_[j] < n_corrected_; ++leaf)
             if (value(sum, j, leaf) != 0) return true;
         return false;
     }
@@ -69,61 +70,74 @@ private:
     const TreesSpec& spec_;
     std::span<const std::int64_t> order_;
     const StagesSpec& stages_;
-    std::int64_t n_trees_;
+    std::int64_t n_trees_, n_corrected_ = 0;  // leaves that have corrections
     std::vector<std::int64_t> first_leaf_;  // of each tree in the order
 };
 
-class TreeStage {
+// Some trees of a plan, in groups that follow each other, with what their leaves add to running sums.
+class SummedTrees {
 public:
-    // The stage that reads trees [first, last) of an order.
-    TreeStage(const TreesSpec& spec, std::span<const std::int64_t> order, std::int64_t first, std::int64_t last,
-              const RunningSums& sums)
-        : sums_(sums.used(first, last)), trees_(spec, order.subspan(first, last - first)) {
-        std::int64_t j = first;
+    // Group g consists of trees[ends[g - 1]] to trees[ends[g] - 1], places in the plan's order.
+    SummedTrees(const TreesSpec& spec, const RunningSums& sums, std::span<const std::int64_t> trees,
+                std::span<const std::int64_t> ends)
+        : sums_(sums.used(trees)), trees_(spec, order_of(sums, trees), ends) {
+        std::size_t j = 0, g = 0;
         for (int t = 0; t < steps().size(); ++t) {
-            add_tables(t, j, sums);
-            j += steps().tree(t).n_outputs;
+            for (; g < ends.size() && ends[g] <= static_cast<std::int64_t>(j); ++g) ends_.push_back(t);
+            add_tables(sums, t, trees[j]);
+            j += static_cast<std::size_t>(steps().tree(t).n_outputs);
         }
+        ends_.resize(ends.size(), steps().size());
         values_.resize(values_.size() + kSpare);  // kernels read whole tables
     }
 
-    // The running sums of each output to which the stage adds something: sum s of the stage is sums()[s].
+    // The running sums to which these trees add something: their sum s is sums()[s] of each output.
     const std::vector<int>& sums() const { return sums_; }
     const EvaluatedTrees& trees() const { return trees_; }
-    const StepTrees& steps() const { return trees_.steps(); }
-    SumTables tables() const {
-        return {values_.data(), hot_.data(), hot_outputs_.data(), static_cast<int>(sums_.size())};
-    }
     const std::vector<std::int32_t>& features() const { return steps().features(); }
 
-    // Adds the leaves of the row x[feature] to sums[output * n + s], n = sums().size().
+    // Adds the leaves of group g to sums[output * n + s][row], n = sums().size(). Whole panels are written.
+    void add(int g, const Tile& tile, float* const* sums) const {
+        tree_kernels().add_tables(steps().view(),
+                                  {values_.data(), hot_.data(), hot_outputs_.data(), static_cast<int>(sums_.size())},
+                                  begin(g), ends_[g], tile, sums);
+    }
+    // The same for one row x[feature], with *sums[output * n + s].
     template <class X>
-    void add_row(const X* x, float* sums) const {
+    void add_row(int g, const X* x, float* const* sums) const {
         const auto n = std::ssize(sums_);
-        trees_.rows(X{}).each(x, [&](int t, std::int32_t leaf) {
+        trees_.rows(X{}).each(begin(g), ends_[g], x, [&](int t, std::int32_t leaf) {
             const Tree& tree = steps().tree(t);
             const std::int32_t* const outputs = steps().view().outputs + tree.first_output;
             if (tree.kind == LeafKind::single) {
                 const float* const table = values_.data() + tree.first_leaf * n + leaf;
-                for (std::ptrdiff_t s = 0; s < n; ++s) sums[outputs[0] * n + s] += table[s * tree.n_leaves];
+                for (std::ptrdiff_t s = 0; s < n; ++s) *sums[outputs[0] * n + s] += table[s * tree.n_leaves];
                 return;
             }
             if (tree.kind == LeafKind::hot) {
                 const std::int64_t at = tree.first_leaf + leaf;
-                for (std::ptrdiff_t s = 0; s < n; ++s) sums[hot_outputs_[at] * n + s] += hot_[at * n + s];
+                for (std::ptrdiff_t s = 0; s < n; ++s) *sums[hot_outputs_[at] * n + s] += hot_[at * n + s];
                 return;
             }
             const std::int64_t at = tree.first_leaf + std::int64_t{leaf} * tree.n_outputs;
             for (std::int64_t o = 0; o < tree.n_outputs; ++o)
-                for (std::ptrdiff_t s = 0; s < n; ++s) sums[outputs[o] * n + s] += values_[(at + o) * n + s];
+                for (std::ptrdiff_t s = 0; s < n; ++s) *sums[outputs[o] * n + s] += values_[(at + o) * n + s];
         });
     }
 
 private:
     static constexpr int kSpare = 64;
 
-    // The tables of tree t, whose first member is tree j of the order.
-    void add_tables(int t, std::int64_t j, const RunningSums& sums) {
+    const StepTrees& steps() const { return trees_.steps(); }
+    int begin(int g) const { return g == 0 ? 0 : ends_[g - 1]; }
+    static std::vector<std::int64_t> order_of(const RunningSums& sums, std::span<const std::int64_t> trees) {
+        std::vector<std::int64_t> order;
+        for (const std::int64_t j : trees) order.push_back(sums.tree(j));
+        return order;
+    }
+
+    // The tables of tree t, whose members are trees j, j + 1, ... of the plan.
+    void add_tables(const RunningSums& sums, int t, std::int64_t j) {
         const Tree& tree = steps().tree(t);
         const auto value = [&](std::int32_t number, int output, int sum) {
             return static_cast<float>(sums.value(sum, j + output, steps().leaf(t, number)));
@@ -150,6 +164,7 @@ private:
 
     std::vector<int> sums_;
     EvaluatedTrees trees_;
+    std::vector<int> ends_;  // of groups, counted in trees of steps()
     std::vector<float> values_, hot_;
     std::vector<std::int32_t> hot_outputs_;
 };
