@@ -208,9 +208,9 @@ private:
         }
         if (trees.race) {
             stages.race = span_of(trees.race);
-            require(stages.race.size() == n && !trees.passes && decision.kind == DecisionKind::argmax &&
+            require(stages.race.size() == n && decision.kind == DecisionKind::argmax &&
                         shape.n_outputs >= 2 && shape.n_outputs <= Race::kMaxClasses,
-                    "a race needs a distance for each stage, at most 64 classes, and no passes of several stages");
+                    "a race needs a distance for each stage, the decision argmax, and 2 to 64 classes");
             for (const double distance : stages.race) require(distance >= 0, "race must not be negative, nor NaN");
         }
     }

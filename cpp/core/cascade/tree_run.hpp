@@ -24,15 +24,13 @@ public:
           float_work_(static_cast<std::size_t>(cascade.decision().n_classes)), work_(float_work_.size()) {
         const std::int64_t n_sums = std::int64_t{outputs_} * c_.n_sums_, n_scores = std::int64_t{outputs_} * kTileRows;
         Arena& arena = thread_arena();
-        arena.reset(2 * Arena::bytes<std::int64_t>(capacity_ + kTileRows) + 2 * Arena::bytes<std::int32_t>(capacity_) +
+        arena.reset(Arena::bytes<std::int64_t>(capacity_ + kTileRows) + Arena::bytes<std::int32_t>(capacity_) +
                     Arena::bytes<float>(n_sums * capacity_) + tiles_.bytes() + full_.bytes() +
                     (c_.racing() ? Race::bytes(outputs_, capacity_) : 0) + Arena::bytes<float>(n_sums * kTileRows) +
                     Arena::bytes<float>(n_scores) + 2 * Arena::bytes<double>(n_scores) +
                     Arena::bytes<double>(c_.trees_->n_features()) + Arena::bytes<float>(n_sums));
         ids_ = arena.take<std::int64_t>(capacity_ + kTileRows);
-        class_ids_ = arena.take<std::int64_t>(capacity_ + kTileRows);
         positions_ = arena.take<std::int32_t>(capacity_);
-        class_rows_ = arena.take<std::int32_t>(capacity_);
         sums_ = arena.take<float>(n_sums * capacity_);
         tiles_.take(arena);
         full_.take(arena);
@@ -60,8 +58,7 @@ public:
                 for (int i = 0; i < n_; ++i) walk(i, p);
                 return;
             }
-            if (c_.racing()) race(c_.passes_[p]);
-            else pass(c_.passes_[p]);
+            pass(c_.passes_[p]);
         }
         if (call_.traced == nullptr) finish();
     }
@@ -72,7 +69,7 @@ private:
         bool any_cut = false;
         for (const TreePass& pass : cascade.passes_) {
             if (pass.first >= call.n_stages) break;
-            const StepTrees& steps = pass.all->trees().steps();
+            const StepTrees& steps = pass.trees.trees().steps();
             panel_bytes = std::max(panel_bytes, steps.bins().panel_bytes());
             any_cut = any_cut || steps.any_cut();
         }
@@ -86,7 +83,7 @@ private:
         call_.answers.codes[at] = code;
         call_.answers.stages[at] = stage;
         if (call_.answers.skipped != nullptr)
-            call_.answers.skipped[at] = c_.racing() && stage < c_.n_stages() ? race_.skipped(i) : 0;
+            call_.answers.skipped[at] = c_.racing() && stage < c_.n_stages() ? race_.skipped(i, c_.n_seen(stage)) : 0;
     }
 
     // ---- many rows -------------------------------------------------------------------------------------------------
@@ -96,78 +93,67 @@ private:
         int left = 0;
         for (int first = 0; first < n_; first += tiles_.n_rows()) {
             const int n = std::min(tiles_.n_rows(), n_ - first);
-            const Tile tile = tiles_.read({ids_ + first, n, n_ - first, pass.first == 0 && first == 0}, pass.all->trees());
+            const RowIds some{ids_ + first, n, n_ - first, pass.first == 0 && first == 0};
+            const Tile tile = tiles_.read(some, pass.trees.trees());
             start_codes(n, pass.first);
             int kept = n;
             for (int t = pass.first; t < std::min(pass.last, call_.n_stages) && kept > 0; ++t) {
-                if (tiles_.n_rows() % kPanelRows == 0) pass.all->add(t - pass.first, tile, sums_of(*pass.all, first));
-                else add_apart(*pass.all, t - pass.first, tile, [&](int i) { return first + i; });
-                for (int k = 0; k < outputs_; ++k) estimate(t, k, first, n, estimates_ + std::int64_t{k} * kTileRows);
-                if (outputs_ > 1) judge(estimates_, kTileRows, n);
+                if (pass.by_class) race(pass, t, tile, first);
+                else run_all(pass, t, tile, first);
                 if (call_.traced != nullptr) trace(t, first, n);
                 else kept = decide(t, n);
+                if (c_.drops(t)) drop(t, first, n, kept);
             }
             if (call_.traced == nullptr) left = pack(first, n, kept, left);
         }
         if (call_.traced == nullptr) n_ = left;
     }
+    // The estimates of stage t, for the rows of a tile that begin at `first`.
+    void run_all(const TreePass& pass, int t, const Tile& tile, int first) {
+        add(pass.trees, t - pass.first, tile, first);
+        for (int k = 0; k < outputs_; ++k) {
+            float* const to = estimates_ + std::int64_t{k} * kTileRows;
+            estimate(t, k, first, tile.n, to);
+            if (c_.drops(t)) race_.update(k, first, tile.n, to);
+        }
+        if (outputs_ > 1) judge(estimates_, kTileRows, tile.n);
+    }
+    // The same once classes can be out of the race. A tile takes the trees of a class if it is a candidate of any of its rows; what they
+    // add to the sums of other rows is never read.
+    void race(const TreePass& pass, int t, const Tile& tile, int first) {
+        std::uint64_t running = 0;
+        for (int i = 0; i < tile.n; ++i) running |= codes_[i] == kPending ? race_.candidates(first + i) : 0;
+        for (; running != 0; running &= running - 1) {
+            const int k = std::countr_zero(running);
+            add(pass.trees, (t - pass.first) * outputs_ + k, tile, first);
+            estimate(t, k, first, tile.n, estimates_);
+            race_.update(k, first, tile.n, estimates_);
+        }
+        judge(race_.estimates(0) + first, race_.stride(), tile.n);
+    }
+    // Takes classes of the rows that are left out of the race; of all rows of a tile that is traced.
+    void drop(int t, int first, int n, int kept) {
+        const bool all = call_.traced != nullptr;
+        for (int j = 0; j < (all ? n : kept); ++j) {
+            const int i = all ? j : kept_[j];
+            race_.drop(first + i, best_[i], c_.race_[t], c_.n_seen(t));
+        }
+    }
 
-    // The same for a pass of one stage, whose trees are evaluated for the rows' candidates only.
-    void race(const TreePass& pass) {
-        const int t = pass.first;
-        refused_rows_.assign(static_cast<std::size_t>(n_), 0);
-        for (int i = 0; i < n_; ++i) race_.skip(i, [&](int k) { return c_.n_trees(t, k); });
-        const std::int64_t everybody = std::int64_t{n_} * outputs_, candidates = race_.count(n_);
-        const bool apart = candidates < everybody && (c_.trees_->reader().refuses() || 2 * candidates < everybody);
-        if (!apart) add_rows(*pass.all, n_, [](int i) { return i; });
-        for (int k = 0; k < outputs_ && apart; ++k) {
-            int n = 0;
-            for (int i = 0; i < n_; ++i) {
-                class_rows_[n] = i;
-                n += race_.runs(i, k);
-            }
-            add_rows(*pass.by_class[k], n, [&](int i) { return class_rows_[i]; });
+    // Adds group g of some trees to the sums of the rows of a tile that begin at `first`.
+    void add(const SummedTrees& trees, int g, const Tile& tile, int first) {
+        float* const* const sums = sums_of(trees, first);
+        if (tiles_.n_rows() % kPanelRows == 0) {
+            trees.add(g, tile, sums);
+            return;
         }
-        int left = 0;
-        for (int first = 0; first < n_; first += kTileRows) {
-            const int n = std::min(kTileRows, n_ - first);
-            start_codes(n, t, refused_rows_.data() + first);
-            for (int k = 0; k < outputs_; ++k) {
-                estimate(t, k, first, n, estimates_);
-                for (int i = 0; i < n; ++i)
-                    if (race_.runs(first + i, k)) race_.estimates(k)[first + i] = estimates_[i];
-            }
-            judge(race_.estimates(0) + first, race_.stride(), n);
-            for (int i = 0; i < n; ++i) race_.drop(first + i, best_[i], c_.race_[t]);
-            if (call_.traced != nullptr) trace(t, first, n);
-            else left = pack(first, n, decide(t, n), left);
-        }
-        if (call_.traced == nullptr) n_ = left;
-    }
-    // Adds trees of one stage to the sums of rows row(0), ..., row(n - 1).
-    template <class Row>
-    void add_rows(const SummedTrees& trees, int n, const Row& row) {
-        for (int i = 0; i < n; ++i) class_ids_[i] = ids_[row(i)];
-        for (int first = 0; first < n; first += tiles_.n_rows()) {
-            const int m = std::min(tiles_.n_rows(), n - first);
-            const Tile tile = tiles_.read({class_ids_ + first, m, n - first, first == 0}, trees.trees());
-            for (int i = 0; i < m && tiles_.any_refused(); ++i)
-                if (tiles_.is_refused(i)) refused_rows_[row(first + i)] = 1;
-            add_apart(trees, 0, tile, [&](int i) { return row(first + i); });
-        }
-    }
-    // Adds group g of some trees to the sums of rows row(0), ..., row(tile.n - 1), where panels may hold others, too.
-    template <class Row>
-    void add_apart(const SummedTrees& trees, int g, const Tile& tile, const Row& row) {
-        float* const* const sums = sums_of(trees, 0);
         const std::size_t n_sums = static_cast<std::size_t>(outputs_) * trees.sums().size();
-        for (std::size_t s = 0; s < n_sums; ++s) {
+        for (std::size_t s = 0; s < n_sums; ++s) {  // other rows lie in the panel, too
             parts_[s] = part_ + static_cast<std::int64_t>(s) * kTileRows;
-            for (int i = 0; i < tile.n; ++i) parts_[s][i] = sums[s][row(i)];
+            std::copy_n(sums[s], tile.n, parts_[s]);
         }
         trees.add(g, tile, parts_.data());
-        for (std::size_t s = 0; s < n_sums; ++s)
-            for (int i = 0; i < tile.n; ++i) sums[s][row(i)] = parts_[s][i];
+        for (std::size_t s = 0; s < n_sums; ++s) std::copy_n(parts_[s], tile.n, sums[s]);
     }
 
     // The running sums that some trees add to, from row `first` on.
@@ -199,11 +185,10 @@ private:
     float threshold() const { return static_cast<float>(c_.decision().threshold); }
 
     // Codes of the rows of a tile before stage t: those with a refused value have one.
-    void start_codes(int n, int t, const std::uint8_t* refused = nullptr) {
+    void start_codes(int n, int t) {
         std::fill_n(codes_, n, kPending);
-        if (refused == nullptr && !tiles_.any_refused()) return;
-        for (int i = 0; i < n; ++i)
-            if (refused == nullptr ? tiles_.is_refused(i) : refused[i] != 0) codes_[i] = kNotFinite, stages_[i] = t;
+        for (int i = 0; i < n && tiles_.any_refused(); ++i)
+            if (tiles_.is_refused(i)) codes_[i] = kNotFinite, stages_[i] = t;
     }
     // Answers the rows of a tile that stage t decides; returns how many are left, whose places are in kept_.
     int decide(int t, int n) {
@@ -295,20 +280,12 @@ private:
         const BinReader& reader = c_.trees_->reader();
         const X* x = copy;
         if (reader.in_place<X>(call_.rows)) x = reinterpret_cast<const X*>(call_.rows.row(ids_[i]));
-        else reader.read_row(call_.rows, ids_[i], pass.all->features(), copy);
+        else reader.read_row(call_.rows, ids_[i], pass.trees.features(), copy);
         for (t = pass.first; t < std::min(pass.last, call_.n_stages); ++t) {
-            bool finite = true;
-            if (!c_.racing() || race_.count_of(i) == outputs_) {
-                finite = t > pass.first || !reader.is_refused(pass.all->features(), x);
-                if (finite) add_row(*pass.all, t - pass.first, x);
-            } else {
-                race_.skip(i, [&](int k) { return c_.n_trees(t, k); });
-                for (int k = 0; k < outputs_ && finite; ++k) {
-                    if (!race_.runs(i, k)) continue;
-                    finite = !reader.is_refused(pass.by_class[k]->features(), x);
-                    if (finite) add_row(*pass.by_class[k], 0, x);
-                }
-            }
+            const bool finite = t > pass.first || !reader.is_refused(pass.trees.features(), x);
+            if (finite && !pass.by_class) add_row(pass.trees, t - pass.first, x);
+            for (int k = 0; k < outputs_ && finite && pass.by_class; ++k)
+                if (race_.runs(i, k)) add_row(pass.trees, (t - pass.first) * outputs_ + k, x);
             const std::int32_t code = finite ? row_code(i, t) : kNotFinite;
             if (code != kPending) return code;
         }
@@ -338,8 +315,9 @@ private:
         }
         for (int k = 0; k < outputs_ && c_.racing(); ++k) z_[k] = race_.estimates(k)[i];
         const Judgement<float> j = c_.decision().judge(z_.data(), float_work_.data());
-        if (c_.racing()) race_.drop(i, j.code, c_.race_[t]);
-        return j.confidence > c_.high_[t] || last ? j.code : kPending;
+        if (j.confidence > c_.high_[t] || last) return j.code;
+        if (c_.drops(t)) race_.drop(i, j.code, c_.race_[t], c_.n_seen(t));
+        return kPending;
     }
     std::int32_t last_code(float z) const {
         return z > threshold() || (z == threshold() && c_.decision().tie_positive);
@@ -378,15 +356,14 @@ private:
     Race race_;
     std::int64_t begin_ = 0;
     int n_ = 0;  // rows that are left
-    std::int64_t *ids_, *class_ids_;
-    std::int32_t *positions_, *class_rows_;  // positions are counted from begin_
-    float *sums_, *part_;                    // (outputs, sums, rows): of all rows; of some rows that lie apart
+    std::int64_t* ids_;
+    std::int32_t* positions_;  // counted from begin_
+    float *sums_, *part_;      // (outputs, sums, rows): of all rows; of a tile whose rows share a panel with others
     double *scores_, *full_sums_, *x_;
     float *estimates_, *row_sums_;
     std::int32_t codes_[kTileRows], stages_[kTileRows], kept_[kTileRows + 16];
     alignas(64) std::int32_t best_[kTileRows];  // of the rows of a tile, with several outputs: labels of estimates
     alignas(64) float gaps_[kTileRows];         // and their confidence
-    std::vector<std::uint8_t> refused_rows_;    // of a race: rows with a refused value
     std::vector<float*> pointers_, parts_;
     std::vector<float> z_, float_work_;
     std::vector<double> work_;

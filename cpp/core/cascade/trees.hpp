@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <memory>
 #include <vector>
 
 #include "core/arena.hpp"
@@ -15,11 +14,12 @@
 
 namespace wald {
 
-// The trees of stages [first, last), one group for each stage. Where classes race, also the trees of each class.
+// The trees of stages [first, last): a group for each stage or, once classes can be out of the race, one for each class
+// of each stage.
 struct TreePass {
     int first, last;
-    std::unique_ptr<const SummedTrees> all;
-    std::vector<std::unique_ptr<const SummedTrees>> by_class;
+    bool by_class;
+    SummedTrees trees;
 };
 
 // A weighted sum of running sums, of which those without a weight are left out.
@@ -62,6 +62,12 @@ public:
         for (std::int64_t t = 1; t <= n_stages_ && spec.passes.empty(); ++t) ends.push_back(t);
         std::vector<bool> read(static_cast<std::size_t>(trees_->n_features()));
         for (std::size_t p = 0; p < ends.size(); ++p) add_pass(p == 0 ? 0 : ends[p - 1], ends[p], sums, spec, read);
+        std::vector<std::int32_t> seen(static_cast<std::size_t>(trees_->n_outputs()));
+        std::int64_t j = 0;
+        for (int t = 0; t < n_stages_ && racing(); ++t) {
+            for (; j < spec.terms[t]; ++j) ++seen[sums.output(j)];
+            n_seen_.insert(n_seen_.end(), seen.begin(), seen.end());
+        }
     }
 
     int n_stages() const override { return n_stages_; }
@@ -139,28 +145,23 @@ private:
 
     void add_pass(std::int64_t first, std::int64_t last, const RunningSums& sums, const StagesSpec& spec,
                   std::vector<bool>& read) {
-        const std::int64_t begin = first == 0 ? 0 : spec.terms[first - 1];
-        const auto pass_of = [&](std::int32_t output) {  // -1: all outputs
-            std::vector<std::int64_t> trees, ends;
-            std::int64_t j = begin;
-            for (std::int64_t t = first; t < last; ++t) {
-                for (; j < spec.terms[t]; ++j)
-                    if (output < 0 || sums.output(j) == output) trees.push_back(j);
+        bool by_class = false;
+        for (std::int64_t t = 0; t < last - 1; ++t) by_class = by_class || drops(t);
+        std::vector<std::int64_t> trees, ends;
+        std::int64_t j = first == 0 ? 0 : spec.terms[first - 1];
+        for (std::int64_t t = first; t < last; j = spec.terms[t++]) {
+            for (std::int32_t k = 0; k < (by_class ? trees_->n_outputs() : 1); ++k) {
+                for (std::int64_t i = j; i < spec.terms[t]; ++i)
+                    if (!by_class || sums.output(i) == k) trees.push_back(i);
                 ends.push_back(std::ssize(trees));
             }
-            return std::make_unique<const SummedTrees>(trees_->spec(), sums, trees, ends);
-        };
-        TreePass pass{static_cast<int>(first), static_cast<int>(last), pass_of(-1), {}};
-        for (int k = 0; k < trees_->n_outputs() && racing(); ++k) {
-            pass.by_class.push_back(pass_of(k));
-            n_trees_.push_back(0);
-            for (std::int64_t j = begin; j < spec.terms[last - 1]; ++j) n_trees_.back() += sums.output(j) == k;
         }
-        for (const std::int32_t f : pass.all->features()) read[f] = true;
+        SummedTrees summed(trees_->spec(), sums, trees, ends);
+        for (const std::int32_t f : summed.features()) read[f] = true;
         columns_.emplace_back();
         for (std::size_t f = 0; f < read.size(); ++f)
             if (read[f]) columns_.back().push_back(static_cast<std::int32_t>(f));
-        passes_.push_back(std::move(pass));
+        passes_.push_back({static_cast<int>(first), static_cast<int>(last), by_class, std::move(summed)});
     }
 
     void run(const Call& call, std::int64_t n, int n_threads) const;
@@ -231,7 +232,12 @@ private:
         return std::isnan(scores[0]) ? kNotFinite : decision().decide(scores, tie_margin(), work);
     }
     bool racing() const { return !race_.empty(); }
-    int n_trees(int t, int k) const { return n_trees_[static_cast<std::size_t>(t) * trees_->n_outputs() + k]; }
+    // Whether stage t can take classes out of the race.
+    bool drops(std::int64_t t) const { return racing() && std::isfinite(race_[t]); }
+    // Numbers of trees of each class in stages 0 to t, where classes race.
+    const std::int32_t* n_seen(int t) const {
+        return n_seen_.data() + static_cast<std::ptrdiff_t>(t) * trees_->n_outputs();
+    }
     const Mixture& estimate(int t, int k) const {
         return estimates_[static_cast<std::size_t>(t) * trees_->n_outputs() + k];
     }
@@ -243,7 +249,7 @@ private:
     std::vector<Mixture> estimates_, variances_;  // (stages, outputs); (stages,), or empty
     float least_variance_;
     std::vector<TreePass> passes_;
-    std::vector<int> n_trees_;                        // (stages, outputs), where classes race
+    std::vector<std::int32_t> n_seen_;                // (stages, outputs), where classes race
     std::vector<std::vector<std::int32_t>> columns_;  // that the passes up to each one read
 };
 

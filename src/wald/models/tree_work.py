@@ -22,8 +22,8 @@ COLUMN_VALUE, SCATTERED_VALUE = 0.3, 2.5
 COLUMN, SEARCH_STEP, GATHERED_STEP, SPLIT, LEAF = 5.0, 4.0, 25.0, 0.85, 4.0
 #: Steps of a search that registers hold.
 REGISTER_STEPS = 5
-#: Of a row: a tree whose leaves are gathered from memory, the walk below a tree's steps, and a stage.
-GATHERED_LEAF, WALK, STAGE = 0.4, 13.0, 2.0
+#: Of a row: a tree whose leaves are gathered from memory, the walk below a tree's steps, and a stage with its outputs.
+GATHERED_LEAF, WALK, STAGE, OUTPUT = 0.4, 13.0, 1.4, 0.6
 
 
 class TreeWork:
@@ -39,6 +39,7 @@ class TreeWork:
 
     def __init__(self, trees: Trees, order: Ints, columnar: bool) -> None:
         self._columnar = columnar
+        self._stage = STAGE + OUTPUT * int(trees.output.max(initial=0) + 1)
         structures = trees.structure[order]
         first, last = trees.first_node[structures], trees.first_node[structures + 1]
         new = np.concatenate([[True], structures[1:] != structures[:-1]]) if len(order) else np.zeros(0, dtype=bool)
@@ -67,7 +68,7 @@ class TreeWork:
         by_panel = float(columns @ (COLUMN + searches)) + SPLIT * len(split) + LEAF * n_sums * int(small.sum())
         by_row = GATHERED_LEAF * n_sums * int((~small).sum())
         by_row += WALK * int((self._new[trees] & (self._n_leaves[trees] > STEP_LEAVES)).sum())
-        return PASS + self._reading(features, begin == 0) + by_panel / PANEL + by_row + STAGE * n_stages
+        return PASS + self._reading(features, begin == 0) + by_panel / PANEL + by_row + n_stages * self._stage
 
     def _reading(self, features: Ints, first: bool) -> float:
         if self._columnar:

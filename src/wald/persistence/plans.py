@@ -170,9 +170,9 @@ def _decode_early(section: Section, stock: Stock, stage_terms: Ints, model: Addi
         passes = stock.integers("passes", LONG, None, low=1, high=n_stages + 1)
         require(len(passes) and passes[-1] == n_stages and np.all(np.diff(passes) > 0), "the array 'passes' is invalid")
     if section.flag("race"):
-        races = passes is None and model.decision.kind == "argmax" and 2 <= n_outputs <= MOST_RACE
+        races = model.decision.kind == "argmax" and 2 <= n_outputs <= MOST_RACE
         require(races, "there is a race of classes that cannot have one")
-        race = stock.floats("race", n_stages, low=0.0)
+        race = stock.floats("race", n_stages, low=0.0, finite=False)
     return Stages(stage_terms, tuple(readouts), sums, passes, race)
 
 

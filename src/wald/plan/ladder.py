@@ -8,8 +8,8 @@ part, the validation rows, at the scale q that the certificate's sequence of tes
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,8 @@ LATE_BOLDNESS = 0.15
 #: A class is out of the race if it lies this many times further behind the best one than a row must lie ahead to leave
 #: on the validation rows.
 RACE = 1.5
+#: Stages inside of passes are left out if the expected time is then below this share: they make costs and budgets finer.
+FEWER_STAGES = 0.75
 #: The expected time of a plan with passes must be below this share of full evaluation; doubtful plans are timed.
 PASS_MARGIN = 0.95
 
@@ -42,27 +44,26 @@ def build_plan(problem: Problem) -> Plan:
 
     Warnings of the rule are issued for the chosen plan only, and not for every candidate.
     """
-    best: tuple[float, Plan] | None = None
-    caught: list[warnings.WarningMessage] = []
+    best: _Draft | None = None
     for recipe in recipes(problem):
         evaluation = problem.evaluate(recipe)
         for candidate, walk in _candidates(recipe, evaluation, problem):
-            with warnings.catch_warnings(record=True) as warned:
-                warnings.simplefilter("always")
-                boundary = _boundary(walk, candidate, evaluation.cost_model, problem)
-            seen = walk.stage_scores.astype(evaluation.dtype)
-            q = _boldest(seen, boundary, problem)
-            reached = shares_reached(seen, boundary, q, evaluation.dtype)
-            early, costs = _passes(candidate, evaluation, reached)
-            expected = costs.expected(candidate.stage_terms, candidate.stage_costs, reached, problem.terms.n_outputs)
-            if best is None or expected < best[0]:
-                if problem.races and np.isfinite(q):
-                    early = replace(early, race=RACE * q * boundary.high_scale, passes=None)
-                best, caught = (expected, _plan(candidate, early, boundary, reached, costs, evaluation)), warned
+            for draft in _drafts(candidate, walk, evaluation, problem):
+                if best is None or draft.expected < best.expected:
+                    best = draft
     assert best is not None
-    for warning in caught:
+    for warning in best.warned:
         warnings.warn(warning.message, stacklevel=2)
-    return best[1]
+    return best.plan
+
+
+@dataclass(frozen=True)
+class _Draft:
+    """A plan, its expected cost of a row, and warnings of its rule."""
+
+    plan: Plan
+    expected: float
+    warned: Sequence[warnings.WarningMessage]
 
 
 def _candidates(recipe: Recipe, evaluation: Evaluation, problem: Problem) -> Iterator[tuple[Recipe, Walk]]:
@@ -72,6 +73,35 @@ def _candidates(recipe: Recipe, evaluation: Evaluation, problem: Problem) -> Ite
         return
     for keep in _ladders(recipe, evaluation.cost_model, problem):
         yield recipe.subset(keep), evaluation.walk.subset(keep)
+
+
+def _drafts(recipe: Recipe, walk: Walk, evaluation: Evaluation, problem: Problem) -> Iterator[_Draft]:
+    """Plans with these stages: with all of them and, where passes have several, with the last one of each pass."""
+    draft = _draft(recipe, walk, evaluation, problem)
+    yield draft
+    passes = draft.plan.early.passes
+    if passes is not None and len(passes) < len(draft.plan.early):
+        ends = (passes - 1).tolist()
+        fewer = _draft(recipe.subset(ends), walk.subset(ends), evaluation, problem)
+        if fewer.expected < FEWER_STAGES * draft.expected:
+            yield fewer
+
+
+def _draft(recipe: Recipe, walk: Walk, evaluation: Evaluation, problem: Problem) -> _Draft:
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        boundary = _boundary(walk, recipe, evaluation.cost_model, problem)
+    seen = walk.stage_scores.astype(evaluation.dtype)
+    q = _boldest(seen, boundary, problem)
+    reached = shares_reached(seen, boundary, q, evaluation.dtype)
+    early, costs = _passes(recipe, evaluation, reached)
+    if problem.races and early.passes is not None and np.isfinite(q):
+        race = np.full(len(early), np.inf)
+        ends = early.passes - 1
+        race[ends] = RACE * q * boundary.high_scale[ends]
+        early = replace(early, race=race)
+    expected = costs.expected(recipe.stage_terms, recipe.stage_costs, reached, problem.terms.n_outputs)
+    return _Draft(_plan(recipe, early, boundary, reached, costs, evaluation), expected, warned)
 
 
 def _passes(recipe: Recipe, evaluation: Evaluation, reached: Floats) -> tuple[Stages, CostModel | PassTimes]:
