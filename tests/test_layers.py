@@ -17,7 +17,7 @@ KNOWS = {
     "engine": {"utils"},
     "models": {"engine", "utils", "persistence"},  # `check_terms` writes terms to a file and reads them back
     "stopping": {"utils"},
-    "plan": {"models", "stopping", "utils"},
+    "plan": {"engine", "models", "stopping", "utils"},
     "monitoring": {"utils"},
     "early_exit": {"engine", "models", "monitoring", "plan", "stopping", "utils"},
     "online": {"engine", "stopping", "utils"},
@@ -46,9 +46,10 @@ KNOWS = {
     },
     "demo": {"commands", "datasets", "displays", "early_exit", "models", "utils"},
 }
-#: Parts of these folders that may be imported: plans use the interface of terms, `check_terms` writes files, and a
+#: Parts of these folders that may be imported: plans use the interface of terms and hold the stages of an engine, `check_terms` writes files, and a
 #: report has the facts of ``wald inspect`` and the times of ``wald bench``.
 KNOWS_OF = {
+    ("plan", "engine"): {"Readout", "RunningSums", "Stages", "NO_STAGES", "LEAST_VARIANCE"},
     ("plan", "models"): {"terms", "units"},
     ("models", "persistence"): {"arrays", "header"},
     ("reporting", "commands"): {"alternating", "facts", "promises"},

@@ -64,7 +64,7 @@ def test_contributions_add_up_to_the_estimate(linear: Any, binary_digits: Any) -
     scores, stages = linear.stage_scores(binary_digits.X_test[rows])
     answers = linear.predict(binary_digits.X_test[rows])
     for seen, row, stage, answer in zip(display.seen, scores, stages, answers, strict=True):
-        bias = [r.bias[0] for r in linear.plan_.readouts] + [linear.estimator_.intercept_[0]]
+        bias = [r.bias[0] for r in linear.plan_.early.readouts] + [linear.estimator_.intercept_[0]]
         assert np.nansum(seen) == pytest.approx((1 if answer else -1) * (row[stage] - bias[stage]))
 
 
@@ -81,7 +81,7 @@ def test_contributions_speak_for_the_answer_against_its_rivals(model: Any, digit
             which = np.arange(64)
         else:
             which = fast.plan_.terms[: fast.plan_.stage_terms[stage]]
-            weights = fast.plan_.readouts[stage].weights
+            weights = fast.plan_.early.readouts[stage].weights
         outputs = weights @ x[which]
         if len(outputs) == 10:
             expected = outputs[answer] - np.delete(outputs, answer).mean()

@@ -135,5 +135,5 @@ def test_features_that_are_constant_but_for_rounding_keep_the_models_weight():
     model = LogisticRegression().fit(X[:1000], X[:1000].sum(axis=1) > 0)
     for order in ("greedy", np.arange(8)):
         plan = wrap(model, X[1000:3000], order=order).plan_
-        for readout in plan.readouts:
+        for readout in plan.early.readouts:
             assert np.abs(readout.weights).max() < 10 * np.abs(model.coef_).max()

@@ -44,7 +44,7 @@ def test_neither_layout_nor_dtype_nor_company_matters(single, first, n_rows, spa
         for _, rows in [*cases.layouts(Y), ("CSR", cases.csr_rows(Y))]:
             assert cases.bits(engine.predict(rows, 2, "full", U, 2)) == cases.bits(expected)
     for row in range(0, n_rows, 37):
-        assert engine.predict_one(X[row], 2, "full", U) == (expected[0][row], expected[1][row])
+        assert engine.predict_one(X[row], 2, "full", U)[:2] == (expected[0][row], expected[1][row])
 
 
 @pytest.mark.usefixtures("four_threads")
@@ -65,7 +65,7 @@ def test_neither_threads_nor_what_happens_at_the_end_matters(n_rows):
             seen = engine.predict(chosen, n_stages, at_end, U, 2)
             assert cases.bits(seen) == cases.bits(tuple(part[some] for part in expected))
     for row in range(0, n_rows, 997):
-        assert engine.predict_one(X[row], 2, "pending", U) == (expected[0][row], expected[1][row])
+        assert engine.predict_one(X[row], 2, "pending", U)[:2] == (expected[0][row], expected[1][row])
 
 
 def test_rows_wider_than_the_scratch_memory():

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from wald.engine import Readout, Stages
 from wald.models import LinearTerms, Units
 from wald.models.terms import NO_SURROGATES, Terms
 from wald.plan import CostModel, Evaluation, Problem, Recipe
@@ -59,7 +60,7 @@ def problem(
     def evaluate(recipe: Recipe) -> Evaluation:
         seen = validation[:, recipe.terms]
         scores = [
-            seen[:, :m] @ r.weights[0] + r.bias[0] for m, r in zip(recipe.stage_terms, recipe.readouts, strict=True)
+            seen[:, :m] @ r.weights[0] + r.bias[0] for m, r in zip(recipe.stage_terms, recipe.early.readouts, strict=True)
         ]
         walk = Walk(
             full=(full[:, 0] > 0).astype(np.int32),
@@ -93,15 +94,12 @@ def problem(
 
 def recipe(n_stages: int = 3, size: int = 2) -> Recipe:
     """Stages after every `size` terms, whose readouts are distinguished by their bias."""
-    from wald.plan import Readout
-
     stages = size * np.arange(1, n_stages + 2)
     return Recipe(
         order=np.arange(stages[-1]),
         terms=np.arange(stages[-1]),
         stages=stages,
-        stage_terms=stages[:-1],
         stage_costs=10.0 * stages,
-        readouts=tuple(Readout(np.ones((1, m)), np.array([float(m)])) for m in stages[:-1]),
+        early=Stages(stages[:-1], tuple(Readout(np.ones((1, m)), np.array([float(m)])) for m in stages[:-1])),
         surrogates=NO_SURROGATES,
     )

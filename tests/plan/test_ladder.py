@@ -12,7 +12,7 @@ import pytest
 from plan.cases import problem
 
 from wald.plan import CostModel, build_plan, shares_reached
-from wald.plan.ladder import _ladders, _reached_on_validation_rows
+from wald.plan.ladder import _ladders, _boldest
 from wald.plan.recipes import recipes
 from wald.stopping import Boundary, Ladder, StageScores, q_grid
 
@@ -24,7 +24,8 @@ def test_the_rows_that_the_promise_speaks_of_keep_the_risk(protect):
     stage_scores = StageScores(full=(score > 0).astype(np.int32), scores=(score + rng.normal(size=20_000))[:, None])
     boundary = Boundary.symmetric([0.0], [1.0]).restricted(protect)
     task = SimpleNamespace(rule=Ladder(), risk=0.02, protect=protect)
-    left = 1.0 - _reached_on_validation_rows(stage_scores, boundary, task, "float64")[-1]
+    q = _boldest(stage_scores, boundary, task)
+    left = 1.0 - shares_reached(stage_scores, boundary, q, "float64")[-1]
     kept = {"positive": [1], "negative": [0], "each": [0, 1], "all": [None]}[protect]
     masks = [np.ones(20_000, dtype=bool) if code is None else stage_scores.full == code for code in kept]
 

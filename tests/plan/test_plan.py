@@ -18,9 +18,8 @@ def plan(q=2.0, precision="float64", evaluate_all=False):
         order=made.order,
         terms=made.terms,
         stages=made.stages,
-        stage_terms=made.stage_terms,
         stage_costs=made.stage_costs,  # 20, 40, 60, 80
-        readouts=made.readouts,
+        early=made.early,
         boundary=Boundary.symmetric([0.0, 1.0, 2.0], [3.0, 2.0, 1.0]),
         q=q,
         reached=np.array([1.0, 0.5, 0.2, 0.1]),
@@ -71,7 +70,7 @@ def test_other_thresholds_leave_the_plan_as_it_is():
     np.testing.assert_array_equal(after.reached, 1.0)
     assert (before.q, before.evaluate_all, before.reached[1]) == (2.0, False, 0.5)
     assert after.order is before.order
-    assert after.readouts is before.readouts
+    assert after.early is before.early
 
 
 def test_it_says_what_it_does():

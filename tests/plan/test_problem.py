@@ -14,7 +14,7 @@ def test_a_subset_keeps_stages_and_the_full_model(keep):
     assert some.stages.tolist() == [*(2 * (k + 1) for k in keep), 8]
     assert some.stage_terms.tolist() == [2 * (k + 1) for k in keep]
     assert some.stage_costs.tolist() == [10 * s for s in some.stages.tolist()]
-    assert [r.bias[0] for r in some.readouts] == some.stage_terms.tolist()
+    assert [r.bias[0] for r in some.early.readouts] == some.stage_terms.tolist()
     np.testing.assert_array_equal(some.order, whole.order)
     np.testing.assert_array_equal(some.terms, whole.terms)
     assert some.surrogates is whole.surrogates

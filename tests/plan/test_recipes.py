@@ -39,7 +39,7 @@ def test_stages_count_the_units_terms_and_costs_that_stand_before_them(order, re
             seen = found.order[:m]
             assert n_terms == sum(len(UNITS.members[u]) for u in seen)
             assert cost == UNITS.costs[seen].sum()
-        assert [r.weights.shape for r in found.readouts] == [(1, m) for m in found.stage_terms]
+        assert [r.weights.shape for r in found.early.readouts] == [(1, m) for m in found.stage_terms]
         assert (np.diff(found.stages) > 0).all()
 
 
@@ -58,7 +58,7 @@ def test_models_without_weights_of_their_own_try_all_rows_alike_too():
     scores = (order_rows @ COEF)[:, None]
     expected = greedy_order(moments_of(order_rows, scores), list(np.arange(D)[:, None]), np.ones(D), D // 2)
     np.testing.assert_array_equal(alike.order, expected)
-    assert not np.allclose(near.readouts[-1].weights, alike.readouts[-1].weights)
+    assert not np.allclose(near.early.readouts[-1].weights, alike.early.readouts[-1].weights)
     assert len(made(own=True)) == len(made(own=False, readout="partial")) == 1
 
 
@@ -68,7 +68,7 @@ def test_rows_may_come_in_any_order():
     for own in (False, True):
         for one, other in zip(made(own=own), recipes_of(problem(mixed, COEF, COSTS, own=own)), strict=True):
             np.testing.assert_array_equal(one.order, other.order)
-            for a, b in zip(one.readouts, other.readouts, strict=True):
+            for a, b in zip(one.early.readouts, other.early.readouts, strict=True):
                 np.testing.assert_allclose(a.weights, b.weights, rtol=1e-7, atol=1e-10)
 
 
@@ -89,7 +89,7 @@ def test_partial_readouts_put_the_rest_at_the_mean_of_weighted_rows():
     (found,) = made(order="sorted", readout="partial")
     order_rows = X[::2]
     mean = np.average(order_rows, axis=0, weights=boundary_weights(np.abs(order_rows @ COEF)))
-    for m, readout in zip(found.stage_terms, found.readouts, strict=True):
+    for m, readout in zip(found.stage_terms, found.early.readouts, strict=True):
         unseen = np.setdiff1d(np.arange(D), found.terms[:m])
         np.testing.assert_allclose(readout.bias, COEF[unseen] @ mean[unseen])
         np.testing.assert_array_equal(readout.weights[0], COEF[found.terms[:m]])
@@ -129,7 +129,7 @@ def test_qwyc_is_for_two_classes():
 def test_one_feature_has_no_early_stage():
     (found,) = recipes_of(problem(X[:, :1], COEF[:1], COSTS))
     assert found.stages.tolist() == [1]
-    assert found.readouts == ()
+    assert found.early.readouts == ()
 
 
 @pytest.mark.parametrize("degenerate", ["one row", "constant", "copies"])
@@ -138,7 +138,7 @@ def test_degenerate_rows_give_numbers(degenerate, own):
     rows = {"one row": X[:2], "constant": np.ones_like(X), "copies": np.repeat(X[:, :1], D, axis=1)}[degenerate]
     for found in recipes_of(problem(rows, COEF, COSTS, own=own)):
         assert found.stages[-1] == D
-        for readout in found.readouts:
+        for readout in found.early.readouts:
             assert np.isfinite(readout.weights).all()
             assert np.isfinite(readout.bias).all()
 

@@ -166,11 +166,6 @@ class TreeTerms(Terms):
         work = TreeWork(self.trees, order, columnar)
         return lambda begin, end, n_stages: work.of(begin, end, int(np.count_nonzero(ends > begin)), n_stages)
 
-    @property
-    def shares_structures(self) -> bool:
-        """Whether trees share nodes, so that they are evaluated together."""
-        return len(self.trees.first_node) - 1 < self.n_terms
-
     def ranges(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
         """Smallest and largest leaf of each tree."""
         first = self.trees.first_leaf[:-1]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import pickle
 from collections.abc import Callable, Iterable
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -144,6 +145,10 @@ def _feed(hasher: Any, part: Any, open_objects: set[int]) -> None:
     open_objects.discard(id(part))
 
 
+def _is_cached(kind: type, name: str) -> bool:
+    return isinstance(getattr(kind, name, None), cached_property)
+
+
 def _content(part: Any) -> Iterable[Any]:
     if isinstance(part, np.ndarray):
         return [part.shape, *part.ravel().tolist()]
@@ -159,7 +164,8 @@ def _content(part: Any) -> Iterable[Any]:
     if hasattr(part, "__qualname__"):  # functions and classes
         return [part.__module__, part.__qualname__]
     if getattr(part, "__dict__", None):
-        return [inner for name, value in sorted(vars(part).items()) for inner in (name, value)]
+        kept = [item for item in sorted(vars(part).items()) if not _is_cached(type(part), item[0])]
+        return [inner for item in kept for inner in item]
     try:
         return [pickle.dumps(part, protocol=4)]
     except Exception:  # an object that cannot be pickled counts by its class
