@@ -46,8 +46,8 @@ KNOWS = {
     },
     "demo": {"commands", "datasets", "displays", "early_exit", "models", "utils"},
 }
-#: Parts of these folders that may be imported: plans use the interface of terms and hold the stages of an engine, `check_terms` writes files, and a
-#: report has the facts of ``wald inspect`` and the times of ``wald bench``.
+#: Parts of these folders that may be imported: plans use the interface of terms and hold the stages of an engine,
+#: `check_terms` writes files, and a report has the facts of ``wald inspect`` and the times of ``wald bench``.
 KNOWS_OF = {
     ("plan", "engine"): {"Readout", "RunningSums", "Stages", "NO_STAGES", "LEAST_VARIANCE"},
     ("plan", "models"): {"terms", "units"},

@@ -208,8 +208,8 @@ private:
         }
         if (trees.race) {
             stages.race = span_of(trees.race);
-            require(stages.race.size() == n && decision.kind == DecisionKind::argmax &&
-                        shape.n_outputs >= 2 && shape.n_outputs <= Race::kMaxClasses,
+            require(stages.race.size() == n && decision.kind == DecisionKind::argmax && shape.n_outputs >= 2 &&
+                        shape.n_outputs <= Race::kMaxClasses,
                     "a race needs a distance for each stage, the decision argmax, and 2 to 64 classes");
             for (const double distance : stages.race) require(distance >= 0, "race must not be negative, nor NaN");
         }
@@ -335,8 +335,8 @@ skipped : int32 ndarray of shape (n_rows,)
     With `return_skipped`: the number of terms of these stages that the row did without; 0 unless `skips`.)doc")
         .def("predict_one", &BoundEngine::predict_one, "x"_a, "n_stages"_a, "at_end"_a, "working"_a,
              nb::sig("def predict_one(self, x: numpy.typing.NDArray[typing.Any], n_stages: int, at_end: "
-                     "typing.Literal['full', 'answer', 'pending'], working: float) -> tuple[int, int]"),
-             "Compute code and stage of one row, a 1-D array; see `predict`.")
+                     "typing.Literal['full', 'answer', 'pending'], working: float) -> tuple[int, int, int]"),
+             "Compute code, stage and number of skipped terms of one row, a 1-D array; see `predict`.")
         .def("trace", &BoundEngine::trace, "rows"_a, "n_threads"_a,
              nb::sig("def trace(self, rows: Rows, n_threads: int) -> typing.Any"),
              R"doc(Evaluate every row at every early stage; no row leaves.

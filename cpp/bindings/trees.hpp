@@ -77,7 +77,8 @@ inline nb::object leaves(const Model& model, BoundRows& b, int n_threads) {
     require(model.trees != nullptr, "only tree ensembles have leaves");
     check_rows(b, model.packed->shape());
     for (const Column& c : b.columns) require(c.data != nullptr || b.size() == 0, "leaves need every column");
-    auto found = new_array<std::int32_t>({static_cast<std::size_t>(b.size()), static_cast<std::size_t>(model.n_terms())});
+    auto found =
+        new_array<std::int32_t>({static_cast<std::size_t>(b.size()), static_cast<std::size_t>(model.n_terms())});
     {
         const Unlocked unlocked;
         model.trees->leaves(b.view(), b.id_data(), b.size(), n_threads, found.data());

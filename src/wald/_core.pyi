@@ -279,6 +279,21 @@ class Model:
             Whether rows that hold such values, in a feature that is read, are not finite.
         """
 
+    def reordered(self, order: NDArray[numpy.int64]) -> Model:
+        """
+        Return the same tree ensemble with another order of its early stages' trees; nothing is packed again.
+        """
+
+    def leaves(self, rows: Rows, n_threads: int) -> NDArray[numpy.int32]:
+        """
+        Find the leaf of each tree, in the order of the early stages.
+
+        Returns
+        -------
+        int32 ndarray of shape (n_rows, n_terms)
+            Of leaves with the same value, one may stand for all.
+        """
+
 class Engine:
     """
     A packed model with stages, readouts and thresholds. Never changes; threads may share it.
@@ -308,7 +323,22 @@ class Engine:
         One output: a row leaves when its score is below `low` or above `high`. Several: when its confidence
         is above `high`.
     sums : float64 ndarray of shape (n_sums, terms of the last stage), optional
-        Weights of the running sums that a tree ensemble keeps for each output, of the terms that belong to it.
+        For tree ensembles: weights of the running sums that a row keeps for each output, of the terms that belong to it.
+    leaves : float64 ndarray of shape (n_sums, corrected leaves), optional
+        What the leaves of the first terms, one term after the other, add to the running sums besides their values times
+        the weights of their trees.
+    spread : float64 ndarray of shape (n_stages, n_sums), optional
+        For tree ensembles with one output: weights of the sums in the variance of a stage's error, relative to the usual
+        one. The distance of an estimate from `threshold` is divided by its square root.
+    spread_bias : float64 ndarray of shape (n_stages,), optional
+    least_variance : float, default=1.0
+        The variance is at least this.
+    passes : int64 ndarray, optional
+        For tree ensembles: numbers of stages at the ends of passes, each of which reads a row once; by default, each
+        stage is one.
+    race : float64 ndarray of shape (n_stages,), optional
+        For tree ensembles with several classes: a class whose estimate lies further behind the best one is not
+        evaluated any more.
     """
 
     def __init__(
@@ -328,6 +358,12 @@ class Engine:
         low: NDArray[numpy.float64],
         high: NDArray[numpy.float64],
         sums: NDArray[numpy.float64] | None = None,
+        leaves: NDArray[numpy.float64] | None = None,
+        spread: NDArray[numpy.float64] | None = None,
+        spread_bias: NDArray[numpy.float64] | None = None,
+        least_variance: float = 1.0,
+        passes: NDArray[numpy.int64] | None = None,
+        race: NDArray[numpy.float64] | None = None,
     ) -> None: ...
     def columns_read(self, n_stages: int | None) -> list[int] | None:
         """
@@ -335,8 +371,14 @@ class Engine:
         """
 
     def predict(
-        self, rows: Rows, n_stages: int, at_end: Literal["full", "answer", "pending"], working: float, n_threads: int
-    ) -> tuple[NDArray[numpy.int32], NDArray[numpy.int32]]:
+        self,
+        rows: Rows,
+        n_stages: int,
+        at_end: Literal["full", "answer", "pending"],
+        working: float,
+        n_threads: int,
+        return_skipped: bool = False,
+    ) -> tuple[NDArray[numpy.int32], ...]:
         """
         Compute codes and stages.
 
@@ -351,6 +393,7 @@ class Engine:
         working : float
             Unit roundoff of the arithmetic in which the wrapped model computes.
         n_threads : int
+        return_skipped : bool, default=False
 
         Returns
         -------
@@ -358,12 +401,16 @@ class Engine:
             Indices of labels, or `HAND_OVER`, `NOT_FINITE`, `PENDING`.
         stages : int32 ndarray of shape (n_rows,)
             Where a row left; the number of all early stages when it did not.
+        skipped : int32 ndarray of shape (n_rows,)
+            With `return_skipped`: the number of terms of these stages that the row did without; 0 unless `skips`.
         """
 
     def predict_one(
         self, x: NDArray[Any], n_stages: int, at_end: Literal["full", "answer", "pending"], working: float
-    ) -> tuple[int, int]:
-        """Compute code and stage of one row, a 1-D array; see `predict`."""
+    ) -> tuple[int, int, int]:
+        """
+        Compute code, stage and number of skipped terms of one row, a 1-D array; see `predict`.
+        """
 
     def trace(self, rows: Rows, n_threads: int) -> Any:
         """
@@ -398,6 +445,10 @@ class Engine:
     @property
     def n_stages(self) -> int:
         """Number of early stages."""
+
+    @property
+    def skips(self) -> bool:
+        """Whether rows may do without terms of the stages that they take."""
 
     @property
     def single(self) -> bool:

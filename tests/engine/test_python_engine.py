@@ -6,10 +6,9 @@ from sklearn.datasets import load_digits
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC
 
-from wald.engine import PythonTerms
+from wald.engine import NO_STAGES, PythonTerms, Readout, Stages
 from wald.engine.rows import n_rows_of
 from wald.models import NO_SURROGATES, decompose
-from wald.plan import Readout
 
 X, Y = load_digits(return_X_y=True)
 X = X / 16
@@ -31,11 +30,12 @@ def both(request):
     stage_terms = np.array([terms.n_terms // 8, terms.n_terms // 4, terms.n_terms // 4, terms.n_terms // 2])
     readouts = [Readout(np.ascontiguousarray(terms.coef[:, order[:m]]), terms.intercept) for m in stage_terms]
     packed = terms.pack(order, NO_SURROGATES), PythonTerms(terms, order)
+    stages = Stages(stage_terms, readouts)
     never = np.full(len(stage_terms), np.inf)
-    trace = packed[1].cascade(model, stage_terms, readouts, -never, never).trace(X[600:900], 1)
+    trace = packed[1].cascade(model, stages, -never, never).trace(X[600:900], 1)
     judged = trace.confidence if trace.scores is None else np.abs(trace.scores)
     limits = np.median(judged, axis=0)
-    return model, packed, [p.cascade(model, stage_terms, readouts, -limits, limits) for p in packed]
+    return model, packed, [p.cascade(model, stages, -limits, limits) for p in packed]
 
 
 @pytest.mark.parametrize("at_end", ["full", "answer", "pending"])
@@ -43,8 +43,8 @@ def both(request):
 def test_codes_and_stages(both, n_stages, at_end):
     _, _, (compiled, plain) = both
     rows = X[600:]
-    expected, stages = compiled.predict(rows, n_stages, at_end, 1)
-    codes, own_stages = plain.predict(rows, n_stages, at_end, 1)
+    expected, stages, _ = compiled.predict(rows, n_stages, at_end, 1)
+    codes, own_stages, _ = plain.predict(rows, n_stages, at_end, 1)
     differ = (codes != expected) | (own_stages != stages)
     assert differ.mean() <= 0.005  # rows within rounding of a threshold
     assert (own_stages < n_stages).mean() > 0.05
@@ -52,8 +52,8 @@ def test_codes_and_stages(both, n_stages, at_end):
 
 def test_everything(both):
     _, packed, (compiled, plain) = both
-    expected, _ = compiled.predict(X[600:], 0, "full", 1)
-    codes, stages = plain.predict(X[600:], 0, "full", 1)
+    expected, _, _ = compiled.predict(X[600:], 0, "full", 1)
+    codes, stages, _ = plain.predict(X[600:], 0, "full", 1)
     assert np.array_equal(codes, expected)
     assert set(stages.tolist()) == {4}
     scores, errors = packed[1].scores(X[600:], lambda dtype: 2.0**-53, 1)
@@ -75,9 +75,9 @@ def test_traces(both):
 
 def test_a_row_alone_gets_the_same_bits(both):
     _, _, (_, plain) = both
-    codes, stages = plain.predict(X[600:700], 4, "full", 1)
+    codes, stages, _ = plain.predict(X[600:700], 4, "full", 1)
     alone = [plain.predict_one(x, 4, "full", 0.0) for x in X[600:700]]
-    assert alone == list(zip(codes.tolist(), stages.tolist(), strict=True))
+    assert [one[:2] for one in alone] == list(zip(codes.tolist(), stages.tolist(), strict=True))
 
 
 def test_ties_and_what_is_not_finite(both):
@@ -85,7 +85,7 @@ def test_ties_and_what_is_not_finite(both):
     rows = X[600:603].copy()
     rows[0, :] = np.nan
     for cascade in (compiled, plain):
-        codes, _ = cascade.predict(rows, 4, "full", 1)
+        codes, _, _ = cascade.predict(rows, 4, "full", 1)
         assert codes[0] < 0
         assert (codes[1:] >= 0).all()
         assert n_rows_of(cascade.predict(rows[:0], 4, "full", 1)[0]) == 0
@@ -96,6 +96,6 @@ def test_ties_and_what_is_not_finite(both):
 
 def test_no_stages(both):
     model, packed, _ = both
-    none = packed[1].cascade(model, np.empty(0, dtype=np.int64), (), np.empty(0), np.empty(0))
+    none = packed[1].cascade(model, NO_STAGES, np.empty(0), np.empty(0))
     trace = none.trace(X[:5], 1)
     assert (trace.scores if trace.scores is not None else trace.confidence).shape == (5, 0)

@@ -119,7 +119,7 @@ def test_ties_are_decided_in_float64_unless_the_estimator_is_there(path):
     wald.save(fast, path)
     without_estimator(path)
     loaded = wald.load(path)
-    codes, stages = twin(fast).predict(X, 1, None)
+    codes, stages, _ = twin(fast).predict(X, 1, None)
     labels, cost = loaded.predict(X, return_cost=True)
     np.testing.assert_array_equal(labels, fast.classes_[codes])
     np.testing.assert_array_equal(cost, fast.plan_.stage_costs[stages])

@@ -59,9 +59,8 @@ def problem(
 
     def evaluate(recipe: Recipe) -> Evaluation:
         seen = validation[:, recipe.terms]
-        scores = [
-            seen[:, :m] @ r.weights[0] + r.bias[0] for m, r in zip(recipe.stage_terms, recipe.early.readouts, strict=True)
-        ]
+        stages = zip(recipe.stage_terms, recipe.early.readouts, strict=True)
+        scores = [seen[:, :m] @ r.weights[0] + r.bias[0] for m, r in stages]
         walk = Walk(
             full=(full[:, 0] > 0).astype(np.int32),
             full_scores=full,

@@ -12,7 +12,7 @@ import pytest
 from plan.cases import problem
 
 from wald.plan import CostModel, build_plan, shares_reached
-from wald.plan.ladder import _ladders, _boldest
+from wald.plan.ladder import _boldest, _ladders
 from wald.plan.recipes import recipes
 from wald.stopping import Boundary, Ladder, StageScores, q_grid
 

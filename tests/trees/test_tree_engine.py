@@ -13,8 +13,14 @@ from wald.models import TreeTerms
 from wald.models.tree_arrays import TreesBuilder
 
 SIZES = {
-    **{"one leaf": 1, "stumps": 2, "a table": 32, "two tables": 33, "gathers": 65},
-    **{"bytes": 256, "cut": 257, "large": 700},
+    "one leaf": 1,
+    "stumps": 2,
+    "a table": 32,
+    "two tables": 33,
+    "gathers": 65,
+    "bytes": 256,
+    "cut": 257,
+    "large": 700,
 }
 
 
@@ -107,7 +113,7 @@ def test_any_number_of_thresholds(dtype: type, n_thresholds: int) -> None:
         nan_left = [i % 2 if len(left) == 2 else min(left) for i in range(n_thresholds)]
         for threshold, nan in zip(thresholds, nan_left, strict=True):
             builder.add([0], [threshold], [~0], [~1], [nan], [0.0, 1.0])
-        expected = (X > thresholds).sum(axis=1) + np.isnan(X[:, 0]) * (n_thresholds - sum(nan_left))
+        expected = (thresholds < X).sum(axis=1) + np.isnan(X[:, 0]) * (n_thresholds - sum(nan_left))
         terms = TreeTerms(builder.build(), np.zeros(1))
         for layout in (np.ascontiguousarray, np.asfortranarray, sparse.csr_array):
             np.testing.assert_array_equal(terms.scores(layout(X))[:, 0], expected)

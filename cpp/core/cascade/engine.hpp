@@ -47,16 +47,16 @@ struct StagesSpec {
     // all leaves of these trees (n_sums, leaves). One of the two is empty.
     int n_sums = 0;
     std::span<const double> sums = {}, leaves = {};
-    // With one output: the variance of an estimate's error relative to the usual one is spread_bias[t] plus a mixture of
-    // the sums with the weights spread[t * n_sums + s], and at least least_variance. The distance of an estimate from the
-    // decision's threshold is divided by its square root. Empty: it is 1.
+    // With one output: the variance of an estimate's error relative to the usual one is spread_bias[t] plus a mixture
+    // of the sums with the weights spread[t * n_sums + s], and at least least_variance. The distance of an estimate
+    // from the decision's threshold is divided by its square root. Empty: it is 1.
     std::span<const double> spread = {}, spread_bias = {};
     double least_variance = 1.0;
     // Numbers of stages at the ends of passes: a pass reads rows once and takes them through its stages. Empty: each
     // stage is a pass.
     std::span<const std::int64_t> passes = {};
-    // With several outputs: a class whose estimate lies further than race[t] behind the best one at stage t is out of the
-    // race: its trees are not evaluated any more, and it keeps this estimate. Empty: none is.
+    // With several outputs: a class whose estimate lies further than race[t] behind the best one at stage t is out of
+    // the race: its trees are not evaluated any more, and it keeps this estimate. Empty: none is.
     std::span<const double> race = {};
 };
 

@@ -28,7 +28,8 @@ public:
                         throw std::invalid_argument("a tree has a weight in an output that is not its own");
     }
 
-    // Of each output. Where stages share no sums, each has one of its own, to which the trees up to the stage are added.
+    // Of each output. Where stages share no sums, each has one of its own, to which the trees up to the stage are
+    // added.
     int size() const { return stages_.n_sums > 0 ? stages_.n_sums : static_cast<int>(stages_.terms.size()); }
     std::int64_t tree(std::int64_t j) const { return order_[j]; }  // of the spec
     std::int32_t output(std::int64_t j) const { return spec_.output[order_[j]]; }
@@ -71,7 +72,7 @@ private:
     std::span<const std::int64_t> order_;
     const StagesSpec& stages_;
     std::int64_t n_trees_, n_corrected_ = 0;  // leaves that have corrections
-    std::vector<std::int64_t> first_leaf_;  // of each tree in the order
+    std::vector<std::int64_t> first_leaf_;    // of each tree in the order
 };
 
 // Some trees of a plan, in groups that follow each other, with what their leaves add to running sums.

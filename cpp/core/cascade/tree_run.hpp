@@ -20,8 +20,9 @@ public:
         : c_(cascade), call_(call), outputs_(cascade.trees_->n_outputs()), capacity_(round_up(capacity, kPanelRows)),
           f64_(cascade.trees_->reader().compares_f64(call.rows)), tiles_(pass_tiles(cascade, call)),
           full_(cascade.trees_->tiles(call.rows)), race_(outputs_, capacity_),
-          pointers_(static_cast<std::size_t>(outputs_ * cascade.n_sums_)), parts_(pointers_.size()), z_(static_cast<std::size_t>(outputs_)),
-          float_work_(static_cast<std::size_t>(cascade.decision().n_classes)), work_(float_work_.size()) {
+          pointers_(static_cast<std::size_t>(outputs_ * cascade.n_sums_)), parts_(pointers_.size()),
+          z_(static_cast<std::size_t>(outputs_)), float_work_(static_cast<std::size_t>(cascade.decision().n_classes)),
+          work_(float_work_.size()) {
         const std::int64_t n_sums = std::int64_t{outputs_} * c_.n_sums_, n_scores = std::int64_t{outputs_} * kTileRows;
         Arena& arena = thread_arena();
         arena.reset(Arena::bytes<std::int64_t>(capacity_ + kTileRows) + Arena::bytes<std::int32_t>(capacity_) +
@@ -118,8 +119,8 @@ private:
         }
         if (outputs_ > 1) judge(estimates_, kTileRows, tile.n);
     }
-    // The same once classes can be out of the race. A tile takes the trees of a class if it is a candidate of any of its rows; what they
-    // add to the sums of other rows is never read.
+    // The same once classes can be out of the race. A tile takes the trees of a class if it is a candidate of any of
+    // its rows; what they add to the sums of other rows is never read.
     void race(const TreePass& pass, int t, const Tile& tile, int first) {
         std::uint64_t running = 0;
         for (int i = 0; i < tile.n; ++i) running |= codes_[i] == kPending ? race_.candidates(first + i) : 0;
@@ -264,7 +265,8 @@ private:
         std::int32_t code = kPending;
         int t = c_.n_stages();
         for (; p < c_.passes_.size() && c_.passes_[p].first < call_.n_stages && code == kPending; ++p)
-            code = f64_ ? walk_pass(i, c_.passes_[p], x_, t) : walk_pass(i, c_.passes_[p], reinterpret_cast<float*>(x_), t);
+            code = f64_ ? walk_pass(i, c_.passes_[p], x_, t)
+                        : walk_pass(i, c_.passes_[p], reinterpret_cast<float*>(x_), t);
         if (code == kPending) {
             t = c_.n_stages();
             if (call_.at_end == AtEnd::full) {

@@ -123,8 +123,7 @@ public:
     }
     // The leaf of each tree in the order, (n, n_terms), numbered as in the spec; or one with the same value.
     void leaves(const Rows& rows, const std::int64_t* ids, std::int64_t n, int n_threads, std::int32_t* leaves) const {
-        each_leaf(rows, ids, n, n_threads,
-                  [&](std::size_t at, std::int64_t, std::int32_t leaf) { leaves[at] = leaf; });
+        each_leaf(rows, ids, n, n_threads, [&](std::size_t at, std::int64_t, std::int32_t leaf) { leaves[at] = leaf; });
     }
 
 private:

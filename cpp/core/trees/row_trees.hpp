@@ -33,7 +33,8 @@ template <class X>
 class RowTrees {
 public:
     RowTrees(const TreesSpec& spec, std::span<const std::int64_t> order, std::span<const std::int64_t> ends) {
-        each_tree(spec, order, ends, [&](std::span<const std::int64_t> members) { add(spec, TreeLayout(spec, members)); });
+        each_tree(spec, order, ends,
+                  [&](std::span<const std::int64_t> members) { add(spec, TreeLayout(spec, members)); });
         nodes_.emplace_back();  // `each` reads a node whatever happens
     }
 

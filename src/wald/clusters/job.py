@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..early_exit import EarlyExitClassifier
+from ..early_exit.answering import answer_table
 from ..early_exit.records import names_of
 from ..stopping import Certificate
 from .shipping import Shipment, receive
@@ -123,16 +124,12 @@ class Job:
         """
         model = receive(shipment)
         if len(features) == 0:
-            labels, cost = model.classes_[:0], np.empty(0)
+            found = {"label": model.classes_[:0], "cost": np.empty(0), "stage": np.empty(0, dtype=np.int32)}
         else:
             if self.names is not None:
                 features = features.set_axis(list(self.names), axis=1)
-            labels, cost = model.predict(
-                features, budget=self.budget, return_cost=True, check_input=self.names is not None
-            )
-        found = {"label": labels, "cost": cost}
-        if "stage" in self.answered:
-            found["stage"] = _stages(model.plan_.stage_costs, cost)
+            answers = answer_table(model, features, self.budget, check_input=self.names is not None)
+            found = {"label": answers.labels, "cost": answers.costs, "stage": answers.stages}
         return {name: found[name] for name in self.answered}
 
     # ---- containers ------------------------------------------------------------------------------------------------
@@ -196,12 +193,6 @@ def require_columns(there: Sequence[Any], wanted: Sequence[Any], what: str, wher
             f"{where.capitalize()} lacks {what}: {_listed(missing)}. It has {_listed(list(there))}. If they have other "
             "names there, give these by columns=[...], in the model's order."
         )
-
-
-def _stages(stage_costs: NDArray[np.float64], cost: NDArray[np.float64]) -> NDArray[np.int32]:
-    """Stages of rows by their costs, of stages that cost the same the first."""
-    known, first = np.unique(stage_costs, return_index=True)
-    return first[np.searchsorted(known, cost)].astype(np.int32)
 
 
 def _names(what: str, given: Sequence[Any]) -> tuple[Any, ...]:

@@ -6,21 +6,87 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from ..engine import Decisions
 from ..engine.rows import n_rows_of
 from .auditing import served, served_one
 from .locating import locate
 from .predictor import Predictor
 from .records import as_frame, names_of, read_records, read_row
+from .validation import validate_rows
+
+#: Decisions about no rows.
+NOTHING = Decisions(np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int32))
 
 
-def answer(owner: Any, predictor: Predictor, X: Any, budget: float | None, return_cost: bool) -> Any:
-    """Labels of validated rows, and their costs if requested."""
+class Answers:
+    """Labels of rows, and how they were found.
+
+    Parameters
+    ----------
+    predictor : Predictor
+    decided : Decisions
+    """
+
+    def __init__(self, predictor: Predictor, decided: Decisions) -> None:
+        self._predictor, self._decided = predictor, decided
+
+    @property
+    def labels(self) -> NDArray[Any]:
+        """Labels of the rows."""
+        return self._predictor.labels(self._decided.codes)
+
+    @property
+    def costs(self) -> NDArray[np.float64]:
+        """What the rows cost, in the plan's unit."""
+        return self._predictor.costs(self._decided)
+
+    @property
+    def stages(self) -> NDArray[np.int32]:
+        """Stages at which the rows left; the number of early stages stands for full evaluation."""
+        return self._decided.stages
+
+    def labels_or_both(self, return_cost: bool) -> Any:
+        """Labels, and with ``return_cost`` a tuple of labels and costs."""
+        return (self.labels, self.costs) if return_cost else self.labels
+
+
+def answer_table(owner: Any, X: Any, budget: float | None, check_input: bool = True) -> Answers:
+    """Answer rows of a table.
+
+    Parameters
+    ----------
+    owner : EarlyExitClassifier
+    X : {array-like, sparse matrix, data frame} of shape (n_rows, n_features)
+    budget : float or None
+    check_input : bool, default=True
+        Whether feature names and their number are checked.
+
+    Returns
+    -------
+    Answers
+
+    Raises
+    ------
+    ValueError, TypeError
+        See `EarlyExitClassifier.predict`.
+    """
+    predictor = owner._ready()
+    try:
+        if check_input:
+            X = validate_rows(owner, X)
+        return answer(owner, predictor, X, budget)
+    except (ValueError, TypeError) as error:
+        locate(error, X, predictor.model, names_of(owner, predictor.model))
+        raise
+
+
+def answer(owner: Any, predictor: Predictor, X: Any, budget: float | None) -> Answers:
+    """Answer validated rows."""
     if predictor.model.preprocessing is not None and n_rows_of(X) == 0:  # transformers refuse empty input
-        return _no_answers(owner, return_cost)
-    decided = served(owner, predictor, X, budget)
-    labels = predictor.labels(decided.codes)
-    return (labels, predictor.costs(decided)) if return_cost else labels
+        return Answers(predictor, NOTHING)
+    return Answers(predictor, served(owner, predictor, X, budget))
 
 
 def answer_row(
@@ -48,11 +114,11 @@ def answer_row(
             code, stage, skipped = served_one(owner, predictor, row, budget)
             label = owner.classes_[code]
             return (label, float(predictor.plan.stage_costs[stage]) - skipped) if return_cost else label
-        answers = answer(owner, predictor, row, budget, return_cost)
+        answers = answer(owner, predictor, row, budget)
     except (ValueError, TypeError) as error:
         locate(error, row if is_table else row[None], model, names_of(owner, model))
         raise
-    return (answers[0][0], float(answers[1][0])) if return_cost else answers[0]
+    return (answers.labels[0], float(answers.costs[0])) if return_cost else answers.labels[0]
 
 
 def answer_records(
@@ -65,14 +131,10 @@ def answer_records(
         hint = ": for a data frame use predict" if hasattr(records, "columns") else hint
         raise TypeError(f"records must be a list of dicts. Got {type(records).__name__}{hint}.")
     if len(records) == 0:
-        return _no_answers(owner, return_cost)
+        return Answers(predictor, NOTHING).labels_or_both(return_cost)
     rows = as_frame(owner, model, read_records(owner, model, records, "records[{}]".format))
     try:
-        return answer(owner, predictor, rows, budget, return_cost)
+        return answer(owner, predictor, rows, budget).labels_or_both(return_cost)
     except (ValueError, TypeError) as error:
         locate(error, rows, model, names_of(owner, model), "record")
         raise
-
-
-def _no_answers(owner: Any, return_cost: bool) -> Any:
-    return (owner.classes_[:0], np.empty(0)) if return_cost else owner.classes_[:0]

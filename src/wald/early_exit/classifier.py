@@ -24,7 +24,7 @@ from ..stopping import Certificate
 from ..stopping.core.boundary import Protect
 from ..stopping.core.class_risks import by_code
 from ..utils.progress import LateBar
-from .answering import answer, answer_records, answer_row
+from .answering import answer_records, answer_row, answer_table
 from .auditing import Audited, monitor_of, served_one
 from .certification import Promise, certificate_scores, certified, rare_classes
 from .data_split import fitted_estimator, split_rows, warn_of_training_rows
@@ -38,7 +38,7 @@ from .request import Request
 from .rows import Rows
 from .selection import certificate_share, plan_and_certify
 from .tracing import Tracing
-from .validation import require_accepted, validate_fit_rows, validate_rows
+from .validation import require_accepted, validate_fit_rows
 from .without_rows import fit_without_rows
 
 
@@ -346,15 +346,7 @@ class EarlyExitClassifier(Audited, Tracing, FullScores, MetaEstimatorMixin, Clas
             If rows do not fit the model, a value that is read is NaN or infinite, the budget is below the first stage,
             or the model has changed since ``fit``.
         """
-        predictor = self._ready()
-        try:
-            if check_input:
-                X = validate_rows(self, X)
-            answers: Any = answer(self, predictor, X, budget, return_cost)
-        except (ValueError, TypeError) as error:
-            locate(error, X, predictor.model, names_of(self, predictor.model))
-            raise
-        return answers  # type: ignore[no-any-return]
+        return answer_table(self, X, budget, check_input).labels_or_both(return_cost)  # type: ignore[no-any-return]
 
     def predict_one(self, x: Any, *, budget: float | None = None, return_cost: bool = False) -> Any:
         """Label of one row, in microseconds.

@@ -124,7 +124,8 @@ def _standardized_errors(early: Stages, traced: Callable[[Stages], Trace], score
         for r in early.readouts
     ]
     estimates, variances = (traced(replace(early, readouts=r)).scores for r in (plain, variance))
-    assert estimates is not None and variances is not None
+    assert estimates is not None
+    assert variances is not None
     errors: Floats = (estimates - scores[:, :1]) / np.sqrt(np.maximum(variances, LEAST_VARIANCE))
     return errors
 

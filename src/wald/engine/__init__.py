@@ -8,7 +8,17 @@ from .python_engine import PythonTerms
 from .stages import LEAST_VARIANCE, NO_STAGES, Readout, RunningSums, Stages
 
 __all__ = [
-    *("LEAST_VARIANCE", "NO_STAGES"),
-    *("AtEnd", "Cascade", "CompiledTerms", "Decided", "Decisions", "Packed", "PythonTerms", "Trace"),
-    *("Readout", "RunningSums", "Stages"),
+    "LEAST_VARIANCE",
+    "NO_STAGES",
+    "AtEnd",
+    "Cascade",
+    "CompiledTerms",
+    "Decided",
+    "Decisions",
+    "Packed",
+    "PythonTerms",
+    "Readout",
+    "RunningSums",
+    "Stages",
+    "Trace",
 ]

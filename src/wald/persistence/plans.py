@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -50,7 +51,7 @@ def encode_plan(plan: Plan, arrays: Arrays) -> dict[str, Any]:
 
 def decode_plan(section: Section, stock: Stock, model: AdditiveModel) -> Plan:
     """Read and check the plan of a model."""
-    n_terms, n_outputs = model.terms.n_terms, model.terms.n_outputs
+    n_terms = model.terms.n_terms
     surrogates = _decode_surrogates(section, stock, model)
     n_surrogates = len(surrogates.vectors)
     n_all = n_terms + n_surrogates
@@ -108,7 +109,7 @@ def _decode_surrogates(section: Section, stock: Stock, model: AdditiveModel) -> 
 
 
 def _decode_costs(raw: Any, stock: Stock, n_stages: int) -> CostModel | PassTimes:
-    costs = values.decode(raw, stock, "cost_model", CostModel | PassTimes)
+    costs: CostModel | PassTimes = values.decode(raw, stock, "cost_model", CostModel | PassTimes)
     if isinstance(costs, PassTimes):
         require(len(costs.stages) == n_stages, "cost_model.stages does not have one time for each stage")
         return costs
@@ -187,7 +188,7 @@ def _decode_sums(stock: Stock, n_sums: int, n_terms: int) -> RunningSums:
     first = stock.integers("sums.first_correction", LONG, n_sums + 1, low=0, high=len(corrections) + 1)
     whole = first[0] == 0 and first[-1] == len(corrections) and np.all(np.diff(first) >= 0)
     require(whole, "the array 'sums.first_correction' does not fit the corrections")
-    parts = [corrections[a:b] for a, b in zip(first[:-1], first[1:], strict=True)]
+    parts = [corrections[a:b] for a, b in pairwise(first.tolist())]
     return RunningSums(ends, weights, tuple(part if len(part) else None for part in parts))
 
 

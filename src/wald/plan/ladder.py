@@ -33,7 +33,8 @@ LATE_BOLDNESS = 0.15
 #: A class is out of the race if it lies this many times further behind the best one than a row must lie ahead to leave
 #: on the validation rows.
 RACE = 1.5
-#: Stages inside of passes are left out if the expected time is then below this share: they make costs and budgets finer.
+#: Stages inside of passes are left out if the expected time is then below this share; costs and
+#: budgets are finer with them.
 FEWER_STAGES = 0.75
 #: The expected time of a plan with passes must be below this share of full evaluation; doubtful plans are timed.
 PASS_MARGIN = 0.95
@@ -96,9 +97,8 @@ def _draft(recipe: Recipe, walk: Walk, evaluation: Evaluation, problem: Problem)
     reached = shares_reached(seen, boundary, q, evaluation.dtype)
     early, costs = _passes(recipe, evaluation, reached)
     if problem.races and early.passes is not None and np.isfinite(q):
-        race = np.full(len(early), np.inf)
-        ends = early.passes - 1
-        race[ends] = RACE * q * boundary.high_scale[ends]
+        race, last = np.full(len(early), np.inf), early.passes - 1
+        race[last] = RACE * q * boundary.high_scale[last]
         early = replace(early, race=race)
     expected = costs.expected(recipe.stage_terms, recipe.stage_costs, reached, problem.terms.n_outputs)
     return _Draft(_plan(recipe, early, boundary, reached, costs, evaluation), expected, warned)
@@ -109,10 +109,7 @@ def _passes(recipe: Recipe, evaluation: Evaluation, reached: Floats) -> tuple[St
     early, n_stages = recipe.early, len(recipe.early)
     if evaluation.pass_work is None or n_stages == 0:
         return early, evaluation.cost_model or PassTimes((), evaluation.full_seconds, evaluation.full_seconds)
-    work, ends = evaluation.pass_work, [0, *early.terms.tolist()]
-    passes, works = cheapest_passes(
-        early.terms.tolist(), reached, lambda first, last: work(ends[first], ends[last], last - first)
-    )
+    passes, works = cheapest_passes(early.terms.tolist(), reached, evaluation.pass_work)
     early = replace(early, passes=passes)
     if evaluation.cost_model is not None:
         return early, evaluation.cost_model

@@ -12,8 +12,8 @@ from .order import Ints
 
 __all__ = ["PassTimes", "PassWork", "cheapest_passes"]
 
-#: From the first and the last stage of a pass (excluded), the work of a row that takes it, in any unit.
-PassWork = Callable[[int, int], float]
+#: Work of a row that takes a pass, in any unit: from the numbers of terms before and after it, and that of its stages.
+PassWork = Callable[[int, int, int], float]
 #: A pass ends at the latest once its terms are more than so many times those before it.
 MOST_GROWTH = 4
 
@@ -68,9 +68,9 @@ class PassTimes:
 def cheapest_passes(stage_terms: Sequence[int], reached: Floats, work: PassWork) -> tuple[Ints, Floats]:
     """Passes that take the least work on average.
 
-    Rows leave at stages, but work is done pass by pass: a row that reaches a pass takes part in all of it. So the work of
-    a plan is the sum over its passes of the share of rows that reach them, times the work of a pass; the least one is a
-    shortest path.
+    Rows leave at stages, but work is done pass by pass: a row that reaches a pass takes part in all of it. So the work
+    of a plan is the sum over its passes of the share of rows that reach them, times the work of a pass; the least one
+    is a shortest path.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def cheapest_passes(stage_terms: Sequence[int], reached: Floats, work: PassWork)
 
     Returns
     -------
-    ends : int64 ndarray
+    passes : int64 ndarray
         Numbers of stages at the ends of passes.
     works : float64 ndarray of shape (T,)
         Work of a pass at its first stage, 0 at its others.
@@ -89,17 +89,17 @@ def cheapest_passes(stage_terms: Sequence[int], reached: Floats, work: PassWork)
     n = len(stage_terms)
     least, before, cost = np.full(n + 1, np.inf), np.zeros(n + 1, dtype=np.int64), np.zeros(n + 1)
     least[0] = 0.0
+    ends = [0, *stage_terms]
     for first in range(n):
-        seen = stage_terms[first - 1] if first else 0
         for last in range(first + 1, n + 1):
-            if last > first + 1 and seen and stage_terms[last - 1] > MOST_GROWTH * seen:
+            if last > first + 1 and first and ends[last] > MOST_GROWTH * ends[first]:
                 break
-            own = work(first, last)
+            own = work(ends[first], ends[last], last - first)
             if least[first] + reached[first] * own < least[last]:
                 least[last], before[last], cost[last] = least[first] + reached[first] * own, first, own
-    ends, works, at = [], np.zeros(n), n
+    passes, works, at = [], np.zeros(n), n
     while at > 0:
-        ends.append(at)
+        passes.append(at)
         works[before[at]] = cost[at]
         at = int(before[at])
-    return np.array(ends[::-1], dtype=np.int64), works
+    return np.array(passes[::-1], dtype=np.int64), works

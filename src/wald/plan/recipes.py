@@ -246,7 +246,10 @@ def _all_stages(problem: Problem, n_ordered: int, n_units: int) -> list[int]:
     """Every stage that a ladder may have: geometric, up to the last ordered unit."""
     last = min(n_ordered, n_units - 1)
     first, ratio = SUMMED_STAGES if problem.terms.keeps_sums else PLAIN_STAGES
-    fine = geometric(problem.block, last, 1.19, problem.block) if problem.stages_at_blocks else geometric(first, last, ratio)
+    if problem.stages_at_blocks:
+        fine = geometric(problem.block, last, 1.19, problem.block)
+    else:
+        fine = geometric(first, last, ratio)
     stages = {*fine, *(m for m in problem.extra_stages if 1 <= m <= last)}
     to_the_end = orders_all_units(problem) or problem.terms.keeps_sums
     return sorted({*stages, last} if to_the_end and last > 0 else stages)

@@ -106,7 +106,8 @@ def corrected_stages(terms: SummedTerms, stages: Stages, spread: bool) -> Stages
     spread : bool
         Whether leaves also say how large a row's error is, with one output.
     """
-    assert stages.sums is not None and terms.leaves is not None
+    assert stages.sums is not None
+    assert terms.leaves is not None
     weights, ends = stages.sums.weights, stages.sums.ends
     corrections: list[NDArray[np.float32] | None] = []
     for s, end in enumerate(ends.tolist()):
@@ -154,10 +155,11 @@ def _partial_sums(terms: SummedTerms, stage_terms: Ints, sums: RunningSums, k: i
     for end in stage_terms.tolist():
         own = begin + np.flatnonzero(terms.owner[begin:end] == k)
         running = running + terms.values[:, terms.order[own]] @ sums.weights[:, own].T
-        for j in own if tables is not None and terms.leaves is not None else ():
-            some = tables[:, first[j] : first[j + 1]]
-            for s in np.flatnonzero(some.any(axis=1)):
-                running[:, s] += some[s, terms.leaves[:, terms.order[j]]]
+        if tables is not None and terms.leaves is not None and first is not None:
+            for j in own.tolist():
+                some = tables[:, first[j] : first[j + 1]]
+                for s in np.flatnonzero(some.any(axis=1)).tolist():
+                    running[:, s] += some[s][terms.leaves[:, terms.order[j]]]
         found.append(running)
         begin = end
     return found

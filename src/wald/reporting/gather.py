@@ -11,6 +11,7 @@ from ..commands.facts import certificate_facts, model_facts
 from ..commands.promises import broken_promise
 from ..displays._source import model_of, name_of, require_fitted, require_rows, unit_of
 from ..early_exit import EarlyExitClassifier
+from ..early_exit.answering import answer_table
 from ..early_exit.records import names_of
 from ..engine.rows import take
 from ..engine.threads import effective_threads
@@ -47,15 +48,12 @@ def gather(estimator: Any, X: Any, *, source: str | None, timed: bool, caller: s
     fast = require_fitted(estimator, caller)
     n_rows = require_rows(X, caller)
     plan, certificate = fast.plan_, fast.certificate_
-    labels, cost = fast.predict(X, return_cost=True)
-    labels = np.asarray(labels)
+    answers = answer_table(fast, X, None)
+    labels, cost, stage = np.asarray(answers.labels), answers.costs, answers.stages
     scores = fast.looks(X) if plan.n_stages else None  # without stages, every row is evaluated in full
     full = labels if scores is None else fast.classes_.take(scores.full)
     differs = labels != full
     n_different = int(np.count_nonzero(differs))
-    stage = np.searchsorted(plan.stage_costs, cost)
-    if plan.evaluate_all:
-        stage = np.full(n_rows, plan.n_stages)
     classes = _classes(fast, labels, cost, differs)
     timing, no_timing = times(fast, X, n_rows) if timed else ((), "Times were not asked for.")
     return Facts(
@@ -103,7 +101,7 @@ def _classes(
     return tuple(found if len(found) <= MOST_CLASSES else sorted(found, key=lambda c: -c.n_rows))
 
 
-def _stages(fast: EarlyExitClassifier, stage: NDArray[np.intp]) -> tuple[Stage, ...]:
+def _stages(fast: EarlyExitClassifier, stage: NDArray[np.int32]) -> tuple[Stage, ...]:
     plan = fast.plan_
     left = np.bincount(stage, minlength=plan.n_stages + 1)
     reached = len(stage) - np.cumsum(left) + left
@@ -135,7 +133,7 @@ def _walks(
     X: Any,
     labels: NDArray[Any],
     full: NDArray[Any],
-    stage: NDArray[np.intp],
+    stage: NDArray[np.int32],
     scores: StageScores | None,
 ) -> tuple[Walk, ...]:
     """Walks of a row that leaves first, of one with the median cost, and of one that stays longest."""

@@ -18,6 +18,9 @@ STATES = ("holding", "doubtful", "broken")
 class Metrics:
     """Counts of one process; changed by the event loop alone.
 
+    A row counts at the first stage that costs as much as the row did. It may have left later, where classes that are
+    far behind were not evaluated.
+
     Parameters
     ----------
     stage_costs : ndarray of shape (T + 1,)
