@@ -153,7 +153,6 @@ def csv_files() -> Files:
         "aside": aside.encode(),
         "semicolons": "".join(body).replace(",", ";").encode(),
         "packed": gzip.compress("".join(body).encode(), mtime=0),
-        "open": b',,\n"',
     }
 
 

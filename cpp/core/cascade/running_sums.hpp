@@ -150,10 +150,7 @@ private:
         }
         for (std::int32_t i = 0; i < tree.n_leaves; ++i) {
             if (tree.kind == LeafKind::hot) {
-                int hot = 0;
-                for (int o = 0; o < tree.n_outputs; ++o)
-                    for (const int s : sums_)
-                        if (value(i, o, s) != 0) hot = o;
+                const int hot = hot_output(tree, [&](int o, int s) { return value(i, o, s); });
                 hot_outputs_.push_back(steps().view().outputs[tree.first_output + hot]);
                 for (const int s : sums_) hot_.push_back(value(i, hot, s));
                 continue;
@@ -161,6 +158,20 @@ private:
             for (int o = 0; o < tree.n_outputs; ++o)
                 for (const int s : sums_) values_.push_back(value(i, o, s));
         }
+    }
+
+    // The only output to which a leaf adds something.
+    template <class Value>
+    int hot_output(const Tree& tree, const Value& value) const {
+        int hot = 0, n = 0;
+        for (int o = 0; o < tree.n_outputs; ++o) {
+            if (std::all_of(sums_.begin(), sums_.end(), [&](int s) { return value(o, s) == 0; })) continue;
+            hot = o;
+            ++n;
+        }
+        if (n > 1)
+            throw std::invalid_argument("there are corrections of leaves that have one value for several outputs");
+        return hot;
     }
 
     std::vector<int> sums_;

@@ -153,9 +153,9 @@ class TreeTerms(Terms):
         return self._packed(NO_TREES).scores(X, lambda dtype: 0.0, effective_threads(-1))[0]
 
     def leaf_counts(self) -> Ints | None:
-        """Number of leaves of each tree; None if a tree is large."""
-        counts = np.diff(self.trees.first_leaf)
-        return counts if counts.max() <= MOST_CORRECTED else None
+        """Number of leaves of each tree; None if a tree is large, or shares its leaves with others."""
+        counts, n_structures = np.diff(self.trees.first_leaf), len(self.trees.first_node) - 1
+        return counts if n_structures == self.n_terms and counts.max() <= MOST_CORRECTED else None
 
     def leaves(self, X: Any, which: Ints) -> NDArray[np.int32]:
         """Leaf of each tree."""
