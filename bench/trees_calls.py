@@ -39,7 +39,7 @@ def run(how: Run) -> list[Figure]:
     return [
         *_one_row(plans, model.booster_, X, how),
         *_few_rows(plans, model.booster_, X, how),
-        *_frames(plans, model.booster_, X, how),
+        *_frames(model, data.X[TRAIN:], X, how),
     ]
 
 
@@ -130,10 +130,12 @@ def _few_rows(plans: Plans, booster: Any, X: Rows, how: Run) -> list[Figure]:
     ]
 
 
-def _frames(plans: Plans, booster: Any, X: Rows, how: Run) -> list[Figure]:
-    figures = []
+def _frames(model: Any, X_fit: Rows, X: Rows, how: Run) -> list[Figure]:
+    """Frames, with plans that were made for rows in the same form."""
+    figures, booster = [], model.booster_
     for library, frame_of in FRAMES.items():
-        frame = frame_of(X)
+        frame, frame_fit = frame_of(X), frame_of(X_fit)
+        plans = {risk: with_threads(wrap(model, frame_fit, risk=risk), 1) for risk in RISKS}
         theirs = frame.to_arrow() if library == "polars" else frame
         tasks = {f"ours {risk}": ours(fast, frame, 1) for risk, fast in plans.items()}
         tasks["peer"] = Task(lambda theirs=theirs: booster.predict(theirs, num_threads=1), 1)  # type: ignore[misc]
