@@ -19,7 +19,7 @@ from .header import Section, number
 
 COLUMNS = ("low_center", "low_scale", "high_center", "high_scale")
 LONG, CODE = ("int64",), ("int32",)
-MOST_STAGES, MOST_BLOCK, MOST_SUMS = 10_000, 4096, 1024
+MOST_STAGES, MOST_BLOCK, MOST_SUMS = 10_000, 4096, 64
 MOST_RACE = _core.LIMITS["race_classes"]
 
 
@@ -178,6 +178,7 @@ def _decode_early(section: Section, stock: Stock, stage_terms: Ints, model: Addi
 
 
 def _decode_sums(stock: Stock, n_sums: int, n_terms: int) -> RunningSums:
+    stock.room.reserve(8 * n_sums * n_terms, f"{n_sums} running sums")
     ends = stock.integers("sums.ends", LONG, n_sums, low=0, high=n_terms + 1)
     flat = stock.floats("sums.weights", int(ends.sum()))
     weights = np.zeros((n_sums, n_terms))
@@ -185,6 +186,7 @@ def _decode_sums(stock: Stock, n_sums: int, n_terms: int) -> RunningSums:
         row[:end] = part
     corrections = stock.take("sums.corrections", ("float32",), None)
     require(np.isfinite(corrections).all(), "the array 'sums.corrections' is not finite")
+    stock.room.reserve(16 * n_sums * len(corrections), "corrections of leaves")  # of the longest sum, in every sum
     first = stock.integers("sums.first_correction", LONG, n_sums + 1, low=0, high=len(corrections) + 1)
     whole = first[0] == 0 and first[-1] == len(corrections) and np.all(np.diff(first) >= 0)
     require(whole, "the array 'sums.first_correction' does not fit the corrections")
