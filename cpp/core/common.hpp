@@ -26,6 +26,7 @@ inline constexpr int kLanes = static_cast<int>(kPanelBytes / sizeof(T));
 enum class Dtype : std::uint8_t { f32, f64, u8 };
 inline constexpr std::int64_t bytes_of(Dtype dtype) { return dtype == Dtype::f32 ? 4 : dtype == Dtype::f64 ? 8 : 1; }
 
+inline constexpr std::int64_t divided_up(std::int64_t n, std::int64_t divisor) { return (n + divisor - 1) / divisor; }
 inline constexpr std::int64_t round_up(std::int64_t n, std::int64_t multiple) {
     return (n + multiple - 1) / multiple * multiple;
 }

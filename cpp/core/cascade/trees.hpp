@@ -220,8 +220,9 @@ private:
                            const std::function<void(std::int64_t, std::int64_t)>& chunk) {
         n_threads = static_cast<int>(
             std::clamp<std::int64_t>(n_threads, 1, std::clamp<std::int64_t>(n / kPanelRows, 1, thread_limit())));
-        const std::int64_t share = round_up((n + n_threads - 1) / n_threads, kPanelRows);
-        const std::int64_t size = std::clamp<std::int64_t>(share, kPanelRows, most);
+        // Chunks of one size, as many for each thread.
+        const std::int64_t n_chunks = n_threads * std::max<std::int64_t>(1, divided_up(n, n_threads * most));
+        const std::int64_t size = std::max<std::int64_t>(kPanelRows, round_up(divided_up(n, n_chunks), kPanelRows));
         parallel_for((n + size - 1) / size, n_threads,
                      [&](std::int64_t i, int) { chunk(i * size, std::min(n, (i + 1) * size)); });
     }
