@@ -72,11 +72,14 @@ def test_columns_that_no_term_reads_are_not_decoded(tmp_path):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(6000, 20))
     y = X[:, 3] + X[:, 7] > 0
-    model = lightgbm.LGBMClassifier(n_estimators=20, n_jobs=1, verbose=-1).fit(X[:3000][:, :], y[:3000])
+    model = lightgbm.LGBMClassifier(n_estimators=20, n_jobs=1, num_leaves=4, verbose=-1).fit(X[:3000], y[:3000])
     fast = wald.EarlyExitClassifier(FrozenEstimator(model), risk=0.01, cost="units", random_state=0).fit(X[3000:])
     save(tmp_path / "rows.parquet", X, [f"c{i}" for i in range(20)])
-    run(fast, [str(tmp_path / "rows.parquet")], tmp_path / "out", model="m", options=WITH_COST)
+    report = run(fast, [str(tmp_path / "rows.parquet")], tmp_path / "out", model="m", options=WITH_COST)
     same(answers(tmp_path / "out"), fast.predict(X, return_cost=True))
+    by_stage = fast._predictor.columns_by_stage()
+    assert set(by_stage[-1]) == set(np.flatnonzero(model.booster_.feature_importance()))
+    assert report.bytes_decoded < 1.1 * report.bytes_there * len(by_stage[-1]) / 20
 
 
 @pytest.mark.parametrize("risk", [0, 0.05])

@@ -170,14 +170,15 @@ class Predictor:
 
     def columns_by_stage(self) -> list[NDArray[np.intp]] | None:
         """Columns that the first 1, 2, ... stages read, and last those of all terms; None if rows are read whole."""
-        plan = self.plan
         if self.model.preprocessing is not None:
             return None
-        n_stages = 0 if plan.evaluate_all else plan.n_stages
-        ends = [*(int(end) for end in plan.stage_terms[:n_stages]), None]
-        read = [self.model.terms.columns_read(plan.terms[:end]) for end in ends]
-        read[-1] = self.model.terms.columns_read(np.arange(self.model.terms.n_terms))
-        return None if any(r is None for r in read) else [np.unique(r).astype(np.intp) for r in read if r is not None]
+        n_stages = 0 if self.plan.evaluate_all else self.plan.n_stages
+        found = [self._cascade.columns_read(t) for t in range(1, n_stages + 1)]
+        if any(columns is None for columns in found):
+            return None
+        in_full = self._cascade.columns_read(None)
+        found.append(range(self.model.terms.n_features) if in_full is None else in_full)
+        return [np.unique(np.array(columns, dtype=np.intp)) for columns in found]
 
     def first_stages(self, X: Any, n_stages: int, n_threads: int) -> Decisions:
         """Decide rows by the first stages; the code of a row that they do not decide is negative."""

@@ -110,6 +110,7 @@ class CompiledCascade:
         self._known: dict[np.dtype[Any], float] = {}
         self.predict_one = engine.predict_one
         self.decide = engine.decide
+        self.columns_read = engine.columns_read
 
     def predict(self, X: Any, n_stages: int, at_end: AtEnd, n_threads: int) -> Decisions:
         """Decide the rows of an array, a CSR matrix, a frame or nested lists."""

@@ -124,6 +124,9 @@ class Cascade(Protocol):
     def trace(self, X: Any, n_threads: int) -> Trace:
         """Estimates of every stage for all rows, without exits."""
 
+    def columns_read(self, n_stages: int | None) -> Sequence[int] | None:
+        """Columns that rows need for the first stages, or with None in full; None if these are all."""
+
     def decide(self, scores: NDArray[Any], error: float) -> Codes:
         """Codes of full scores with error at most `error`; `HAND_OVER` where the error may change the label."""
 

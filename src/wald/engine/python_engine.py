@@ -134,6 +134,10 @@ class PythonCascade:
         decided = self.predict(np.asarray(x)[None], n_stages, at_end, 1)
         return int(decided.codes[0]), int(decided.stages[0]), 0
 
+    def columns_read(self, n_stages: int | None) -> list[int] | None:
+        """Columns that rows need for the first stages: all, for all that is known of a Python function."""
+        return None
+
     def trace(self, X: Any, n_threads: int) -> Trace:
         """Estimates of every stage for all rows, without exits."""
         X = to_array(X, self._packed.terms.conversion)
