@@ -283,7 +283,10 @@ class Monitor:
 
     @property
     def mean_cost(self) -> tuple[float, float]:
-        """Interval of the mean cost of a row, which holds at all times together with probability 0.98."""
+        """Interval of the mean cost of a row, which holds at all times together with probability 0.98.
+
+        Rows count with the costs of whole stages: an upper bound where classes can be out of the race.
+        """
         return mean_interval(self.stage_counts.tolist(), self.stage_costs, DOUBTFUL_LEVEL)
 
     @property
