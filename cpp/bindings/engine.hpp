@@ -190,7 +190,8 @@ private:
                         trees.spread->shape(0) == n && trees.spread_bias->size() == n &&
                         trees.spread->shape(1) == static_cast<std::size_t>(stages.n_sums),
                     "a spread needs one output, running sums, and a weight for each of them at each stage");
-            require(trees.least_variance > 0 && fits_single(trees.least_variance), "least_variance must be positive");
+            require(static_cast<float>(trees.least_variance) > 0 && fits_single(trees.least_variance),
+                    "least_variance must be positive in single precision");
             check_readout(shape, trees.spread->data(), trees.spread->size());
             check_readout(shape, trees.spread_bias->data(), n);
             stages.spread = {trees.spread->data(), trees.spread->size()};

@@ -162,7 +162,8 @@ template <class X>
 inline void mark_missing(const wald::MissingRule& rule, std::int32_t feature, X* x) {
     constexpr X nan = std::numeric_limits<X>::quiet_NaN();
     const X missing = static_cast<X>(rule.missing);
-    for (int r = 0; r < wald::kPanelRows; ++r) x[r] = x[r] == missing ? nan : x[r];
+    if (static_cast<double>(missing) == rule.missing)
+        for (int r = 0; r < wald::kPanelRows; ++r) x[r] = x[r] == missing ? nan : x[r];
     if (rule.zero_is_missing == nullptr || rule.zero_is_missing[feature] == 0) return;
     for (int r = 0; r < wald::kPanelRows; ++r)
         x[r] = static_cast<double>(x[r] < 0 ? -x[r] : x[r]) <= wald::MissingRule::kTiny ? nan : x[r];

@@ -43,8 +43,8 @@ struct StagesSpec {
     std::vector<std::span<const double>> weights, bias;  // weights of terms, or of sums where there are any
     std::span<const double> low, high;
     // Running sums that a tree ensemble keeps for each output, of which all estimates are mixtures: of the leaves of
-    // the output's own trees, with a weight for each tree (n_sums, terms of the last stage), or with other values for
-    // all leaves of these trees (n_sums, leaves). One of the two is empty.
+    // the output's own trees, with a weight for each tree (n_sums, terms of the last stage), plus corrections of the
+    // leaves of the first trees (n_sums, corrected leaves), which may be empty.
     int n_sums = 0;
     std::span<const double> sums = {}, leaves = {};
     // With one output: the variance of an estimate's error relative to the usual one is spread_bias[t] plus a mixture

@@ -14,7 +14,6 @@ class Race {
 public:
     static constexpr int kMaxClasses = 64;
 
-    Race() = default;
     Race(int n_classes, std::int64_t capacity) : n_classes_(n_classes), capacity_(capacity) {}
 
     static std::size_t bytes(int n_classes, std::int64_t capacity) {

@@ -53,6 +53,7 @@ public:
             positions_[i] = i;
         }
         for (int s = 0; s < outputs_ * c_.n_sums_; ++s) std::fill_n(sum(s), n_, 0.0f);
+        if (call_.traced != nullptr) refused_.assign(static_cast<std::size_t>(n_), 0);
         if (c_.racing()) race_.start(n_);
         for (std::size_t p = 0; p < c_.passes_.size() && c_.passes_[p].first < call_.n_stages && n_ > 0; ++p) {
             if (n_ < kFewRows && call_.traced == nullptr) {
@@ -96,7 +97,7 @@ private:
             const int n = std::min(tiles_.n_rows(), n_ - first);
             const RowIds some{ids_ + first, n, n_ - first, pass.first == 0 && first == 0};
             const Tile tile = tiles_.read(some, pass.trees.trees());
-            start_codes(n, pass.first);
+            start_codes(first, n, pass.first);
             int kept = n;
             for (int t = pass.first; t < std::min(pass.last, call_.n_stages) && kept > 0; ++t) {
                 if (pass.by_class) race(pass, t, tile, first);
@@ -186,10 +187,15 @@ private:
     float threshold() const { return static_cast<float>(c_.decision().threshold); }
 
     // Codes of the rows of a tile before stage t: those with a refused value have one.
-    void start_codes(int n, int t) {
+    void start_codes(int first, int n, int t) {
         std::fill_n(codes_, n, kPending);
         for (int i = 0; i < n && tiles_.any_refused(); ++i)
             if (tiles_.is_refused(i)) codes_[i] = kNotFinite, stages_[i] = t;
+        if (call_.traced == nullptr) return;
+        for (int i = 0; i < n; ++i) {  // rows stay, whatever they hold
+            refused_[first + i] |= codes_[i] == kNotFinite;
+            if (refused_[first + i] != 0) codes_[i] = kNotFinite;
+        }
     }
     // Answers the rows of a tile that stage t decides; returns how many are left, whose places are in kept_.
     int decide(int t, int n) {
@@ -251,7 +257,7 @@ private:
             if (outputs_ == 1) {
                 static_cast<float*>(call_.traced->scores)[at] = codes_[i] == kNotFinite ? nan : estimates_[i];
             } else {
-                call_.traced->codes[at] = best_[i];
+                call_.traced->codes[at] = codes_[i] == kNotFinite ? kNotFinite : best_[i];
                 static_cast<float*>(call_.traced->confidence)[at] = codes_[i] == kNotFinite ? nan : gaps_[i];
             }
         }
@@ -311,6 +317,7 @@ private:
         const bool last = t + 1 == call_.n_stages && call_.at_end == AtEnd::answer;
         if (outputs_ == 1) {
             const float z = z_[0];
+            if (!std::isfinite(z)) return kNotFinite;
             if (z > c_.high_[t]) return 1;
             if (z < c_.low_[t]) return 0;
             return last ? last_code(z) : kPending;
@@ -366,6 +373,7 @@ private:
     std::int32_t codes_[kTileRows], stages_[kTileRows], kept_[kTileRows + 16];
     alignas(64) std::int32_t best_[kTileRows];  // of the rows of a tile, with several outputs: labels of estimates
     alignas(64) float gaps_[kTileRows];         // and their confidence
+    std::vector<std::uint8_t> refused_;         // of a trace: rows in which a pass has read a refused value
     std::vector<float*> pointers_, parts_;
     std::vector<float> z_, float_work_;
     std::vector<double> work_;

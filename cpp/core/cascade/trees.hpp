@@ -117,13 +117,14 @@ public:
 
     void values(const Rows& rows, const std::int64_t* ids, std::int64_t n, int n_threads,
                 double* values) const override {
-        each_leaf(rows, ids, n, n_threads, [&](std::size_t at, std::int64_t tree, std::int32_t leaf) {
-            values[at] = trees_->leaf_value(tree, leaf);
+        each_leaf(rows, ids, n, n_threads, [&](std::size_t at, std::int64_t tree, std::int32_t leaf, bool refused) {
+            values[at] = refused ? std::numeric_limits<double>::quiet_NaN() : trees_->leaf_value(tree, leaf);
         });
     }
     // The leaf of each tree in the order, (n, n_terms), numbered as in the spec; or one with the same value.
     void leaves(const Rows& rows, const std::int64_t* ids, std::int64_t n, int n_threads, std::int32_t* leaves) const {
-        each_leaf(rows, ids, n, n_threads, [&](std::size_t at, std::int64_t, std::int32_t leaf) { leaves[at] = leaf; });
+        each_leaf(rows, ids, n, n_threads,
+                  [&](std::size_t at, std::int64_t, std::int32_t leaf, bool) { leaves[at] = leaf; });
     }
 
 private:
@@ -187,7 +188,7 @@ private:
             });
         });
     }
-    // Calls use(place in an array (n, n_terms), tree of the spec, its leaf).
+    // Calls use(place in an array (n, n_terms), tree of the spec, its leaf, whether the row holds a refused value).
     template <class Use>
     void each_leaf(const Rows& rows, const std::int64_t* ids, std::int64_t n, int n_threads, const Use& use) const {
         std::vector<std::int64_t> column(static_cast<std::size_t>(trees_->n_trees()), -1);
@@ -200,7 +201,8 @@ private:
             each_tile(ids, begin, end, tiles.n_rows(), [&](const RowIds& some, std::int64_t at) {
                 trees_->each_leaf(tiles, some, [&](std::int64_t tree, std::int32_t leaf, int i) {
                     if (column[tree] < 0) return;
-                    use(static_cast<std::size_t>((at + i) * std::ssize(order_) + column[tree]), tree, leaf);
+                    use(static_cast<std::size_t>((at + i) * std::ssize(order_) + column[tree]), tree, leaf,
+                        tiles.any_refused() && tiles.is_refused(i));
                 });
             });
         });
@@ -227,7 +229,7 @@ private:
                      [&](std::int64_t i, int) { chunk(i * size, std::min(n, (i + 1) * size)); });
     }
 
-    // The label of full scores. Only rows with a refused value have NaN.
+    // The label of full scores. Rows with a refused value have NaN.
     std::int32_t full_code(const double* scores, double* work) const {
         return std::isnan(scores[0]) ? kNotFinite : decision().decide(scores, tie_margin(), work);
     }

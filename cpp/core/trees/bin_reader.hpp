@@ -21,7 +21,8 @@ struct RowIds {
 class BinReader {
 public:
     explicit BinReader(const TreesSpec& spec)
-        : spec_(spec), rules_{{spec.missing, spec.zero_is_missing.empty() ? nullptr : spec.zero_is_missing.data()},
+        : spec_(spec), rules_{{spec.f32_rows ? static_cast<float>(spec.missing) : spec.missing,
+                               spec.zero_is_missing.empty() ? nullptr : spec.zero_is_missing.data()},
                               {spec.refuses_nan, spec.refuses_infinity}} {
         std::vector<bool> used(static_cast<std::size_t>(spec.n_features));
         for (const std::int32_t f : spec.feature) used[f] = true;
@@ -74,7 +75,7 @@ public:
     void read_row(const Rows& rows, std::int64_t r, std::span<const std::int32_t> features, X* x) const {
         const auto put = [&](std::int32_t f, double v) {
             const X value = static_cast<X>(v);
-            const bool missing = value == static_cast<X>(rules_.missing.missing) ||
+            const bool missing = static_cast<double>(value) == rules_.missing.missing ||
                                  (is_zero_missing(f) && std::fabs(static_cast<double>(value)) <= MissingRule::kTiny);
             x[f] = missing ? std::numeric_limits<X>::quiet_NaN() : value;
         };
@@ -177,7 +178,10 @@ private:
     static constexpr std::size_t kFeaturesAhead = 2;
     static void request(const Column& c, const RowIds& some) {
         const std::byte* const first = c.data + some.ids[0] * c.stride;
-        for (std::int64_t at = 0; at < some.n * c.stride; at += 64) __builtin_prefetch(first + at);
+        const std::int64_t step =
+            c.stride < 0 ? std::min<std::int64_t>(c.stride, -64) : std::max<std::int64_t>(c.stride, 64);
+        for (std::int64_t at = 0; std::abs(at) < std::abs(some.n * c.stride); at += step)
+            __builtin_prefetch(first + at);
     }
     template <class X>
     static void copy(const Column& c, const std::int64_t* ids, int n, X* values) {

@@ -20,15 +20,14 @@ inline float rounded_down(double threshold, float) {
     return static_cast<double>(near) > threshold ? std::nextafter(near, -std::numeric_limits<float>::infinity()) : near;
 }
 
-// A set of categories of the spec, whose bits are appended to `bits`.
-inline CategorySplit category_split(const TreesSpec& spec, std::int32_t feature, std::int32_t set, bool nan_left,
-                                    std::vector<std::uint32_t>& bits) {
-    const std::int64_t n_words = (std::int64_t{spec.n_categories[set]} + 31) / 32;
-    const auto words =
-        spec.bits.subspan(static_cast<std::size_t>(spec.first_bit_word[set]), static_cast<std::size_t>(n_words));
-    const auto first = static_cast<std::int32_t>(bits.size());
-    bits.insert(bits.end(), words.begin(), words.end());
-    return {feature, first, spec.n_categories[set], spec.truncates, spec.other_left[set] != 0, nan_left};
+// A split on a set of categories of the spec; its bits stay there, since many nodes may name one set.
+inline CategorySplit category_split(const TreesSpec& spec, std::int32_t feature, std::int32_t set, bool nan_left) {
+    return {feature,
+            static_cast<std::int32_t>(spec.first_bit_word[set]),
+            spec.n_categories[set],
+            spec.truncates,
+            spec.other_left[set] != 0,
+            nan_left};
 }
 
 // What a node compares: its column, and the bin above which rows go to the right.
@@ -54,7 +53,7 @@ public:
     template <class X>
     BinsView<X> view() const {
         const Tables<X>& tables = this->tables(X{});
-        return {tables.columns.data(), tables.thresholds.data(), category_splits_.data(), bits_.data()};
+        return {tables.columns.data(), tables.thresholds.data(), category_splits_.data(), bits_};
     }
 
 private:
@@ -92,7 +91,7 @@ private:
     Tables<float> f32_;
     Tables<double> f64_;
     std::vector<CategorySplit> category_splits_;
-    std::vector<std::uint32_t> bits_;
+    const std::uint32_t* bits_ = nullptr;  // of the spec, which lives as long
     std::vector<std::int32_t> features_;
     std::vector<int> first_of_;
     std::vector<BinBlock> blocks_;
@@ -102,6 +101,7 @@ private:
 class BinsBuilder {
 public:
     BinsBuilder(const TreesSpec& spec, const std::vector<std::int64_t>& nodes) : spec_(spec) {
+        bins_.bits_ = spec.bits.data();
         for (const std::int64_t n : nodes) keys_.push_back(key(n));
         std::sort(keys_.begin(), keys_.end());
         keys_.erase(std::unique(keys_.begin(), keys_.end()), keys_.end());
@@ -121,7 +121,7 @@ public:
     Bins take() { return std::move(bins_); }
 
 private:
-    static constexpr int kMaxColumns = 1 << 24;  // see WalkNode
+    static constexpr int kMaxColumns = 1 << 24;  // kernels multiply columns by kPanelRows, in 32 bits
 
     struct Key {
         std::int32_t feature, set;  // set of categories, or -1
@@ -143,7 +143,7 @@ private:
         const Key& k = keys_[i];
         places_[i] = {bins_.n_columns(), -128};
         const auto split = static_cast<std::int32_t>(bins_.category_splits_.size());
-        bins_.category_splits_.push_back(category_split(spec_, k.feature, k.set, k.nan_left, bins_.bits_));
+        bins_.category_splits_.push_back(category_split(spec_, k.feature, k.set, k.nan_left));
         add_column({k.feature, split, BinKind::categories, 0}, {});
     }
     // Columns for the thresholds of keys [begin, end), which are of one feature: two where NaN goes either way.

@@ -10,6 +10,8 @@
 
 namespace wald {
 
+inline constexpr std::int32_t kMostCategories = 1 << 24;  // float32 holds these numbers exactly
+
 // Throws std::invalid_argument with a message about the first tree that is wrong.
 inline void check_trees(const TreesSpec& spec) {
     const auto fail = [](const std::string& message) { throw std::invalid_argument(message); };
@@ -32,10 +34,13 @@ inline void check_trees(const TreesSpec& spec) {
         fail("nodes need one feature, threshold, left, right, nan_left and categories each");
     if (std::ssize(spec.first_bit_word) != n_sets || std::ssize(spec.other_left) != n_sets)
         fail("sets of categories need one first_bit_word, n_categories and other_left each");
-    for (std::int64_t s = 0; s < n_sets; ++s)
+    if (n_words > std::numeric_limits<std::int32_t>::max()) fail("there are too many bits of categories");
+    for (std::int64_t s = 0; s < n_sets; ++s) {
         if (spec.n_categories[s] < 0 || spec.first_bit_word[s] < 0 || spec.first_bit_word[s] > n_words ||
             (std::int64_t{spec.n_categories[s]} + 31) / 32 > n_words - spec.first_bit_word[s])
             fail("a set of categories lies outside the bits");
+        if (spec.n_categories[s] > kMostCategories) fail("a set has more than 2^24 categories");
+    }
     if (!spec.zero_is_missing.empty() && std::ssize(spec.zero_is_missing) != spec.n_features)
         fail("zero_is_missing needs one entry per feature");
     for (std::int64_t k = 0; k < n_leaves; ++k)

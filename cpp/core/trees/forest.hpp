@@ -95,8 +95,9 @@ private:
         std::vector<std::int32_t> feature, left, right, place(static_cast<std::size_t>(n));
         std::vector<double> threshold, leaves;
         for (std::size_t t = 0; t + 1 < a.ends.size(); ++t) {
-            const std::int64_t begin = a.ends[t], size = a.ends[t + 1] - begin;
-            if (size < 1 || begin < 0 || a.ends[t + 1] > n) throw std::invalid_argument("every tree needs a node");
+            const std::int64_t begin = a.ends[t], end = a.ends[t + 1];
+            if (begin < 0 || end <= begin || end > n) throw std::invalid_argument("every tree needs a node");
+            const std::int64_t size = end - begin;
             const auto is_leaf = [&](std::int64_t i) { return a.left[begin + i] == 0 && a.right[begin + i] == 0; };
             std::int32_t n_inner = 0, n_leaves = 0;
             for (std::int64_t i = 0; i < size; ++i) place[begin + i] = is_leaf(i) ? ~n_leaves++ : n_inner++;

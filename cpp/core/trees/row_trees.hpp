@@ -19,7 +19,7 @@ struct RowNode {
 };
 
 template <class X>
-inline bool category_goes_left(const CategorySplit& split, const std::vector<std::uint32_t>& bits, X x) {
+inline bool category_goes_left(const CategorySplit& split, const std::uint32_t* bits, X x) {
     if (x != x) return split.nan_left;
     const X number = x > X(0) ? x : X(0);  // numbers in (-1, 0) truncate to category 0, which an empty set lacks
     if ((split.truncates ? x <= X(-1) : x < X(0)) || number >= static_cast<X>(split.n_categories))
@@ -32,13 +32,12 @@ inline bool category_goes_left(const CategorySplit& split, const std::vector<std
 template <class X>
 class RowTrees {
 public:
-    RowTrees(const TreesSpec& spec, std::span<const std::int64_t> order, std::span<const std::int64_t> ends) {
+    RowTrees(const TreesSpec& spec, std::span<const std::int64_t> order, std::span<const std::int64_t> ends)
+        : bits_(spec.bits.data()) {
         each_tree(spec, order, ends,
                   [&](std::span<const std::int64_t> members) { add(spec, TreeLayout(spec, members)); });
         nodes_.emplace_back();  // `each` reads a node whatever happens
     }
-
-    int size() const { return static_cast<int>(roots_.size()); }
 
     // Calls use(tree, leaf of the row x[feature]) for trees [first, last), one after the other.
     template <class Use>
@@ -114,7 +113,7 @@ private:
             if (const std::int32_t set = spec.categories[at]; set >= 0) {
                 node.threshold = std::numeric_limits<X>::quiet_NaN();
                 node.feature = static_cast<std::uint32_t>(category_splits_.size()) & 0x7fffffffu;
-                category_splits_.push_back(category_split(spec, spec.feature[at], set, spec.nan_left[at] != 0, bits_));
+                category_splits_.push_back(category_split(spec, spec.feature[at], set, spec.nan_left[at] != 0));
             }
             const auto child = [&](std::int32_t c) { return c >= 0 ? start + c : ~layout.number(~c); };
             node.child[0] = child(layout.left(n));
@@ -126,7 +125,7 @@ private:
     std::vector<RowNode<X>> nodes_;
     std::vector<std::int32_t> roots_;
     std::vector<CategorySplit> category_splits_;
-    std::vector<std::uint32_t> bits_;
+    const std::uint32_t* bits_;  // of the spec, which lives as long
 };
 
 }  // namespace wald

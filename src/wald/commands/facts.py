@@ -79,7 +79,7 @@ def plan_facts(plan: Plan, n_rows: int) -> dict[str, Any]:
         "n_rows": n_rows,
         "confidence": CONFIDENCE,
         "expected_cost": expected_cost(plan, plan.reached),
-        "expected_cost_low": expected_cost(plan, lower),
+        "expected_cost_low": expected_cost(plan, lower, least_costs(plan)),
         "expected_cost_high": expected_cost(plan, upper),
         "full_cost": plan.full_cost,
         "looks": stages,
@@ -114,14 +114,25 @@ def reached_by(plan: Plan, n_rows: int) -> tuple[Floats, Floats]:
     return low, high
 
 
-def expected_cost(plan: Plan, reached: Floats) -> float:
-    """Mean cost of a row if these shares of the rows reach the stages."""
+def expected_cost(plan: Plan, reached: Floats, costs: Floats | None = None) -> float:
+    """Mean cost of a row if these shares of the rows reach the stages, which cost ``plan.stage_costs`` by default."""
     import numpy as np
 
     if plan.evaluate_all:
         return plan.full_cost
     leaving = reached - np.append(reached[1:], 0.0)
-    return float(leaving @ plan.stage_costs)
+    return float(leaving @ (plan.stage_costs if costs is None else costs))
+
+
+def least_costs(plan: Plan) -> Floats:
+    """The least that a row costs which leaves at each stage: that of the stage at which a class can leave the race."""
+    import numpy as np
+
+    costs: Floats = plan.stage_costs.copy()
+    if plan.early.race is not None and np.isfinite(plan.early.race).any():
+        drops = int(np.flatnonzero(np.isfinite(plan.early.race))[0])
+        costs[drops:-1] = costs[drops]
+    return costs
 
 
 def model_facts(fast: Any) -> dict[str, Any]:

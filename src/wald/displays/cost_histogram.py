@@ -15,8 +15,20 @@ from ._source import Floats, unit_of
 
 #: Up to this many different costs have a bar each; more are binned.
 _MOST_VALUES = 40
+#: Bins by default, if there are more.
+_BINS = 30
 #: Height of the highest bar, and how far below the bars the marks stand, as shares of the room of a class.
 _HEIGHT, _BELOW = 0.7, 0.13
+
+
+def _binned(cost: ArrayLike, n_bins: int) -> tuple[Floats, Floats | None]:
+    """The different costs, and the edges of bins for them if there are many."""
+    values = np.unique(np.asarray(cost, dtype=np.float64))
+    if len(values) <= _MOST_VALUES or values[0] <= 0 or not np.isfinite(values[-1]):
+        return values, None
+    edges = np.geomspace(values[0], values[-1], n_bins + 1)
+    edges[[0, -1]] = values[[0, -1]]  # exact ends, without rounding errors
+    return values, edges
 
 
 class CostHistogramDisplay(AxesDisplay):
@@ -137,11 +149,14 @@ class CostHistogramDisplay(AxesDisplay):
         """
         caller, fast, _ = cls._checked(estimator, X)
         answers, cost = fast.predict(X, budget=budget, return_cost=True)
+        raced = fast.plan_.early.race is not None  # then rows cost less than their stages
+        values, edges = _binned(cost, _BINS) if raced else (fast.plan_.stage_costs, None)
         return cls._counted(
             caller,
             answers if y is None else y,
             cost,
-            values=fast.plan_.stage_costs,
+            values=values,
+            edges=edges,
             classes=fast.classes_ if y is None else None,
             full_cost=fast.plan_.full_cost,
             unit=unit_of(fast) if unit is None else unit,
@@ -154,7 +169,7 @@ class CostHistogramDisplay(AxesDisplay):
         y: ArrayLike,
         cost: ArrayLike,
         *,
-        n_bins: int = 30,
+        n_bins: int = _BINS,
         full_cost: float | None = None,
         unit: str = "cost",
         name: str | None = None,
@@ -196,11 +211,7 @@ class CostHistogramDisplay(AxesDisplay):
         caller = cls._caller("from_predictions")
         if n_bins < 1:
             raise ValueError(f"The 'n_bins' parameter of {caller} must be at least 1. Got {n_bins!r} instead.")
-        values = np.unique(np.asarray(cost, dtype=np.float64))
-        edges = None
-        if len(values) > _MOST_VALUES and values[0] > 0 and np.isfinite(values[-1]):
-            edges = np.geomspace(values[0], values[-1], n_bins + 1)
-            edges[[0, -1]] = values[[0, -1]]  # exact ends, without rounding errors
+        values, edges = _binned(cost, n_bins)
         return cls._counted(
             caller, y, cost, values=values, edges=edges, full_cost=full_cost, unit=unit, name=name
         ).plot(ax=ax, **kwargs)

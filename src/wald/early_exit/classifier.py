@@ -95,8 +95,8 @@ class EarlyExitClassifier(Audited, Tracing, FullScores, MetaEstimatorMixin, Clas
         ``1 - (1 - confidence) / n_splits``. The plan that costs least (in units, or by a given ``CostModel``) is kept,
         and its promise holds. If a certificate allows hardly any disagreement, the result may depend on a single row;
         several splits make that less likely, but ``fit`` takes `n_splits` times as long. "auto", with
-        ``protect="all"``: the larger of 5 (linear models only) and 2 that costs no allowed disagreement; 5 also if even
-        2 would cost the only one; else 1.
+        ``protect="all"``: the larger of 5 (linear models and trees) and 2 that costs no allowed disagreement; 5 also
+        if even 2 would cost the only one; else 1.
     audit_rate : float or None, default=None
         Watches the promise while rows are served: each row of a call without ``budget`` is also evaluated in full with
         this probability, and still answered by the plan; ``monitor_`` says what the audits show. 0 watches the stages

@@ -32,7 +32,9 @@ class Trace:
     Attributes
     ----------
     scores : ndarray of shape (T + 1,)
-        The estimate at each stage (with several outputs, its confidence), and the full score.
+        The estimate at each stage (with several outputs, its confidence), and the full score. Where the leaves of trees
+        say how uncertain an estimate is, it is standardized: its distance to the decision's threshold is divided by
+        the size of its error relative to the usual one.
     low, high : ndarray of shape (T,)
         The row exits at the first stage whose score is below ``low`` or above ``high``.
     costs : ndarray of shape (T + 1,)
@@ -40,6 +42,8 @@ class Trace:
     stage : int
         The stage at which the row exited; T stands for full evaluation.
     label : object
+    skipped : float, default=0.0
+        What the row did not pay of the cost at its stage, since classes were out of the race.
     """
 
     scores: NDArray[np.float64]
@@ -48,11 +52,12 @@ class Trace:
     costs: NDArray[np.float64]
     stage: int
     label: Any
+    skipped: float = 0.0
 
     @property
     def cost(self) -> float:
         """Cost of the row."""
-        return float(self.costs[self.stage])
+        return float(self.costs[self.stage]) - self.skipped
 
 
 class Predictor:
@@ -221,7 +226,8 @@ class Predictor:
             if not isinstance(x, np.ndarray):  # x[None] would add a key to a defaultdict
                 raise TypeError(f"x must be a row of an array here. Got {type(x).__name__}.")
             decided = self.predict(x[None], 1, budget, full=full)
-            return int(decided.codes[0]), int(decided.stages[0]), 0
+            skipped = 0 if decided.skipped is None else int(decided.skipped[0])
+            return int(decided.codes[0]), int(decided.stages[0]), skipped
         working = self._precision.get(x.dtype)
         if working is None:
             raise TypeError(f"x must be a float32, float64 or uint8 array. Got {x.dtype}.")

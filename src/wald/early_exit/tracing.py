@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ..engine.threads import effective_threads
 from ..plan import Plan
 from ..stopping import StageScores
+from .answering import answer_table
 from .certification import scores_at_stages
 from .locating import locate
 from .predictor import Predictor, Trace
@@ -31,6 +32,7 @@ class Tracing:
         -------
         scores : float64 ndarray of shape (n_rows, T + 1)
             The estimate at each of the T early stages and the full score; with several outputs, their confidence.
+            Where the leaves of trees say how uncertain an estimate is, it is standardized, as in `Trace`.
         stage : int32 ndarray of shape (n_rows,)
             The stage at which the row exits; T stands for full evaluation.
         """
@@ -85,7 +87,9 @@ class Tracing:
         row = as_table(self, self._ready().model, x)
         scores, stage = self.stage_scores(row)
         low, high = self.plan_.thresholds()
-        return Trace(scores[0], low, high, self.plan_.stage_costs, int(stage[0]), self.predict(row)[0])
+        costs, t = self.plan_.stage_costs, int(stage[0])
+        answers = answer_table(self, row, None)
+        return Trace(scores[0], low, high, costs, t, answers.labels[0], float(costs[t] - answers.costs[0]))
 
     def _read(self, X: Any) -> Rows:
         """Validate and preprocess rows; all values must be finite."""

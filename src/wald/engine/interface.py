@@ -53,7 +53,7 @@ class Trace(NamedTuple):
     Attributes
     ----------
     scores : ndarray of shape (n_rows, n_stages) or None
-        The estimates of models with one output.
+        The estimates of models with one output; standardized where a readout has a spread.
     codes : int32 ndarray of shape (n_rows, n_stages) or None
         The stages' labels, for models with several outputs.
     confidence : ndarray of shape (n_rows, n_stages) or None

@@ -89,6 +89,7 @@ def _drafts(recipe: Recipe, walk: Walk, evaluation: Evaluation, problem: Problem
 
 
 def _draft(recipe: Recipe, walk: Walk, evaluation: Evaluation, problem: Problem) -> _Draft:
+    """A plan with these stages. Its expected cost takes the terms of all classes, whether they race or not."""
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
         boundary = _boundary(walk, recipe, evaluation.cost_model, problem)
@@ -108,14 +109,16 @@ def _passes(recipe: Recipe, evaluation: Evaluation, reached: Floats) -> tuple[St
     """The stages in passes that take the least work, and the costs of the plan."""
     early, n_stages = recipe.early, len(recipe.early)
     if evaluation.pass_work is None or n_stages == 0:
-        return early, evaluation.cost_model or PassTimes((), evaluation.full_seconds, evaluation.full_seconds)
+        assert evaluation.cost_model is not None
+        return early, evaluation.cost_model
     passes, works = cheapest_passes(early.terms.tolist(), reached, evaluation.pass_work)
     early = replace(early, passes=passes)
     if evaluation.cost_model is not None:
         return early, evaluation.cost_model
-    seconds = evaluation.full_seconds / evaluation.full_work
-    times = PassTimes(tuple((seconds * works).tolist()), evaluation.full_seconds, evaluation.full_seconds, PASS_MARGIN)
-    return early, times
+    in_trees = max(0.0, evaluation.full_seconds - evaluation.row_seconds)
+    seconds = in_trees / evaluation.full_work * works
+    seconds[0] += evaluation.row_seconds
+    return early, PassTimes(tuple(seconds.tolist()), in_trees, evaluation.full_seconds, PASS_MARGIN)
 
 
 def _boundary(walk: Walk, recipe: Recipe, costs: CostModel | None, problem: Problem) -> Boundary:
@@ -195,7 +198,7 @@ def _ladders(recipe: Recipe, cost_model: CostModel, problem: Problem) -> list[li
     for ratio in (1.3, 1.45, 1.9):
         for first in (0, 2, 3, 6, *late):
             ladder = thinned(stages, ratio, first * problem.block)
-            if orders_all_units(problem):
+            if orders_all_units(problem) or problem.terms.keeps_sums:  # running sums reach to the last stage
                 ladder = sorted({*ladder, stages[-1]})
             if ladder and ladder not in candidates:
                 candidates.append(ladder)

@@ -14,7 +14,7 @@ __all__ = ["PassTimes", "PassWork", "cheapest_passes"]
 
 #: Work of a row that takes a pass, in any unit: from the numbers of terms before and after it, and that of its stages.
 PassWork = Callable[[int, int, int], float]
-#: A pass ends at the latest once its terms are more than so many times those before it.
+#: A pass of several stages, but for the first one, has at most so many times as many terms at its end as at its begin.
 MOST_GROWTH = 4
 
 
@@ -50,7 +50,7 @@ class PassTimes:
         Parameters
         ----------
         stage_terms, stage_costs : ndarray
-            As in `CostModel.expected`; the times are those of certain stages already.
+            Not used: the times are those of the stages. They are parameters of `CostModel.expected`.
         reached : ndarray of shape (T + 1,)
         n_outputs : int
         """

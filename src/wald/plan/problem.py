@@ -67,9 +67,11 @@ class Evaluation:
     cost_model : CostModel or None
         None where passes are timed.
     pass_work : PassWork or None
-        Work of passes, for families with `Terms.has_passes`.
+        Work of passes, for families with `Terms.keeps_sums`.
     full_seconds, full_work : float
         Time of a row without early exits, and its work in the unit of `pass_work`.
+    row_seconds : float, default=0.0
+        Time of a row before its first pass, in `full_seconds`: that of preprocessing.
     """
 
     walk: Walk
@@ -78,6 +80,7 @@ class Evaluation:
     pass_work: PassWork | None = None
     full_seconds: float = 0.0
     full_work: float = 1.0
+    row_seconds: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)

@@ -180,7 +180,7 @@ def _with_sums(problem: Problem, recipe: Recipe, values: Floats, row_weights: Fl
     if counts is None or len(mixed) == 0 or not isinstance(problem.rule, Ladder) or len(values) < LEAST_ROWS:
         return
     terms = replace(terms, leaves=problem.terms.leaves(problem.order_rows, pool), n_leaves=counts[pool])
-    yield replace(recipe, early=corrected_stages(terms, mixed, spread=True))
+    yield replace(recipe, early=corrected_stages(terms, mixed))
 
 
 def _priced(problem: Problem, known: list[int], n_surrogates: int) -> Units:

@@ -92,7 +92,7 @@ def mixed_stages(terms: SummedTerms, stage_terms: Ints, readouts: Sequence[Reado
     return _mixed(terms, stage_terms, sums)
 
 
-def corrected_stages(terms: SummedTerms, stages: Stages, spread: bool) -> Stages:
+def corrected_stages(terms: SummedTerms, stages: Stages) -> Stages:
     """Stages whose sums have corrected leaves.
 
     The corrections of a sum are a ridge regression of the error of its own stage's estimate on the leaves of its terms.
@@ -103,8 +103,6 @@ def corrected_stages(terms: SummedTerms, stages: Stages, spread: bool) -> Stages
         With leaves.
     stages : Stages
         From `mixed_stages`.
-    spread : bool
-        Whether leaves also say how large a row's error is, with one output.
     """
     assert stages.sums is not None
     assert terms.leaves is not None
@@ -122,7 +120,7 @@ def corrected_stages(terms: SummedTerms, stages: Stages, spread: bool) -> Stages
             _add_ridge(table, terms, own, terms.scores[:, k] - partial - bias, VALUE_ROWS)
         corrections.append(table.astype(np.float32))
     corrected = _mixed(terms, stages.terms, RunningSums(ends, weights, tuple(corrections)))
-    return _with_spread(terms, corrected) if spread and terms.scores.shape[1] == 1 else corrected
+    return _with_spread(terms, corrected) if terms.scores.shape[1] == 1 else corrected
 
 
 def _anchors(n_terms: Sequence[int]) -> list[int]:
@@ -155,7 +153,7 @@ def _partial_sums(terms: SummedTerms, stage_terms: Ints, sums: RunningSums, k: i
     for end in stage_terms.tolist():
         own = begin + np.flatnonzero(terms.owner[begin:end] == k)
         running = running + terms.values[:, terms.order[own]] @ sums.weights[:, own].T
-        if tables is not None and terms.leaves is not None and first is not None:
+        if tables is not None and terms.leaves is not None:
             for j in own.tolist():
                 some = tables[:, first[j] : first[j + 1]]
                 for s in np.flatnonzero(some.any(axis=1)).tolist():

@@ -101,7 +101,7 @@ def walk_chart(walk: Walk, unit: str) -> Markup:
     what = "score" if walk.binary else "confidence"
     description = (
         f"The {what} at {n} stages. The row leaves at stage {walk.stage + 1}, at a cost of "
-        f"{number(walk.costs[walk.stage])} {unit}, with the label {walk.label}."
+        f"{number(walk.cost)} {unit}, with the label {walk.label}."
     )
     return _figure(f"Walk of row {walk.row}", description, parts, width, height)
 

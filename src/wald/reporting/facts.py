@@ -48,7 +48,10 @@ class Curve:
 
 @dataclass(frozen=True)
 class Walk:
-    """One row through all stages; ``low`` and ``high`` hold the thresholds of the early ones."""
+    """One row through all stages; ``low`` and ``high`` hold the thresholds of the early ones.
+
+    ``costs`` are those of the stages, and ``cost`` is what the row paid.
+    """
 
     title: str
     row: int
@@ -56,6 +59,7 @@ class Walk:
     full_label: str
     scores: tuple[float, ...]
     costs: tuple[float, ...]
+    cost: float
     low: tuple[float, ...]
     high: tuple[float, ...]
     stage: int

@@ -75,7 +75,7 @@ def gather(estimator: Any, X: Any, *, source: str | None, timed: bool, caller: s
         n_classes_left_out=max(0, len(classes) - MOST_CLASSES),
         stages=_stages(fast, stage),
         curve=None if scores is None else curve_of(fast, scores, cost, differs),
-        walks=_walks(fast, X, labels, full, stage, scores),
+        walks=_walks(fast, X, labels, full, stage, cost, scores),
         differences=_differences(fast, X, labels, full, cost, np.flatnonzero(differs)),
         timing=timing,
         no_timing=no_timing,
@@ -134,6 +134,7 @@ def _walks(
     labels: NDArray[Any],
     full: NDArray[Any],
     stage: NDArray[np.int32],
+    cost: NDArray[np.float64],
     scores: StageScores | None,
 ) -> tuple[Walk, ...]:
     """Walks of a row that leaves first, of one with the median cost, and of one that stays longest."""
@@ -157,6 +158,7 @@ def _walks(
             full_label=short(full[row]),
             scores=tuple(walk.tolist()),
             costs=tuple(fast.plan_.stage_costs.tolist()),
+            cost=float(cost[row]),
             low=tuple(low.tolist()),
             high=tuple(high.tolist()),
             stage=int(stage[row]),

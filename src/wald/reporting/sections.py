@@ -292,7 +292,7 @@ def walks(facts: Facts) -> Markup:
 def _walk_words(facts: Facts, walk: Walk) -> Markup:
     same = walk.label == walk.full_label
     ending = "as the full model says" if same else f"where the full model says {walk.full_label}"
-    cost = f"{number(walk.costs[walk.stage])} of {number(facts.full_cost)} {facts.unit}"
+    cost = f"{number(walk.cost)} of {number(facts.full_cost)} {facts.unit}"
     return tag("figcaption", f"Row {walk.row}: {cost}, answer {walk.label}, {ending}.")
 
 

@@ -61,7 +61,14 @@ class Metrics:
         _family(lines, "rows_total", "counter", "Rows that got a label.", {"": self.rows})
         _family(lines, "cost_total", "counter", "Sum of the costs of rows, in the plan's unit.", {"": self.cost})
         stages = dict(enumerate(self.stages))
-        _family(lines, "stage_rows_total", "counter", "Rows by the stage at which they left.", stages, "stage")
+        _family(
+            lines,
+            "stage_rows_total",
+            "counter",
+            "Rows by the first stage that costs as much as they did.",
+            stages,
+            "stage",
+        )
         _family(lines, "batches_total", "counter", "Batches of rows of several requests.", {"": self.batches})
         _family(lines, "reloads_total", "counter", "Times that the model was loaded anew.", {"": self.reloads})
         if monitor is not None:
