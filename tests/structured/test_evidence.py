@@ -197,6 +197,7 @@ def test_a_tree_leads_to_each_of_its_leaves(right, n_leaves):
         {"ends": np.array([0, 3, 3])},
         {"ends": np.array([1, 3])},
         {"ends": np.array([0, 2**40, 3])},
+        {"ends": np.array([0, 1, -(2**63), 3])},
         {"ends": np.array([], dtype=np.int64)},
         {"value": np.array([0.0, np.nan, 1])},
         {"value": np.array([0.0, 1])},

@@ -251,3 +251,37 @@ def test_corrections_of_leaves_with_several_values_are_refused_where_most_are_ze
     wrong = replace(made, terms=terms, order=np.arange(3), stages=stages, decision=Decision("argmax", 3))
     with pytest.raises(ValueError, match="corrections"):
         wrong.cascade()
+
+
+@pytest.mark.parametrize("leaf", [1e39, 3e38], ids=["a leaf", "two leaves"])
+def test_estimates_beyond_float32_are_not_finite_in_every_call(leaf: float) -> None:
+    from wald import _core
+
+    made = ensemble(corrected=False)
+    trees = made.terms.trees
+    terms = replace(made.terms, trees=replace(trees, leaves=np.full_like(trees.leaves, leaf)))
+    low, high = np.full(len(ENDS), -1.0), np.full(len(ENDS), 1.0)
+    cascade = replace(made, terms=terms).cascade(low, high)
+    whole = cascade.predict(made.X, len(ENDS), "full", 1)
+    assert (whole.codes == _core.NOT_FINITE).all()
+    for i in range(5):
+        assert cascade.predict_one(made.X[i], len(ENDS), "full", 0.0)[0] == _core.NOT_FINITE
+
+
+@pytest.mark.parametrize("n_outputs", [1, 3])
+def test_traces_of_refused_rows_do_not_depend_on_their_neighbours(n_outputs: int) -> None:
+    from wald import _core
+
+    made = ensemble(n_outputs=n_outputs, nan=False)
+    race = {"race": np.full(len(ENDS), 1.0)} if n_outputs > 1 else {}
+    cascade = made.cascade(passes=np.array([1, 3, 6]), **race)
+    whole = cascade.trace(made.X, 1)
+    judged = whole.scores if n_outputs == 1 else whole.confidence
+    refused = np.isnan(judged)
+    assert refused.any()
+    assert (np.diff(refused.astype(int), axis=1) >= 0).all()  # a row that is refused once stays refused
+    for begin, end in ((0, 9), (5, 70), (64, 128)):
+        for one, other in zip(cascade.trace(made.X[begin:end], 1), whole, strict=True):
+            assert one is other is None or np.array_equal(one, other[begin:end], equal_nan=one.dtype.kind == "f")
+    if whole.codes is not None:
+        np.testing.assert_array_equal(whole.codes == _core.NOT_FINITE, refused)

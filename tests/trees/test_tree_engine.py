@@ -308,3 +308,50 @@ def test_nodes_may_come_in_any_order() -> None:
         builder.add(feature[order], threshold[order], moved(left), moved(right), np.zeros(n), leaves)
         found.append(TreeTerms(builder.build(), np.zeros(1)).scores(X))
     np.testing.assert_array_equal(*found)
+
+
+def test_values_of_refused_rows_are_nan() -> None:
+    rng = np.random.default_rng(13)
+    terms = random_terms(rng, n_trees=30, nan=False)
+    X = random_rows(rng, 200, terms.n_features)
+    values = terms.values(X)
+    refused = np.isnan(X).any(axis=1)
+    assert np.isnan(values[np.isnan(values).any(axis=1)]).all()
+    assert (np.isnan(values).any(axis=1) == refused).all()
+
+
+def test_many_nodes_may_name_one_set() -> None:
+    """A set is kept once, however many nodes name it."""
+    resource = pytest.importorskip("resource")
+    n, words = 3000, 30_000
+    builder = TreesBuilder(1)
+    s = builder.add_set(np.zeros(words, dtype=np.uint32), 32 * words - 5, False)
+    for _ in range(n):
+        builder.add([0], [0.0], [~0], [~1], [0], [0.0, 1.0], categories=np.array([s]))
+    trees = builder.build()
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    assert TreeTerms(trees, np.zeros(1)).scores(np.zeros((3, 1))).tolist() == [[float(n)]] * 3
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100_000  # kB; n copies would be 360 MB
+
+
+def test_sets_of_endless_categories_are_refused() -> None:
+    builder = TreesBuilder(1)
+    s = builder.add_set(np.zeros(2**19 + 1, dtype=np.uint32), 2**24 + 1, False)
+    builder.add([0], [0.0], [~0], [~1], [0], [0.0, 1.0], categories=np.array([s]))
+    with pytest.raises(ValueError, match="more than 2\\^24 categories"):
+        TreeTerms(builder.build(), np.zeros(1)).scores(np.zeros((1, 1)))
+
+
+def test_missing_values_that_float32_does_not_hold() -> None:
+    """Float32 columns beside float64 ones are compared as they are, in batches as in single rows."""
+    pl = pytest.importorskip("polars")
+
+    builder = TreesBuilder(2)
+    builder.add([0], [5.0], [~0], [~1], [0], [1.0, 2.0])
+    builder.add([1], [5.0], [~0], [~1], [0], [0.0, 0.0])
+    terms = TreeTerms(builder.build(), np.zeros(1), missing=0.1)
+    for dtype in (np.float32, np.float64):
+        frame = pl.DataFrame({"a": np.full(100, 0.1, dtype=dtype), "b": np.zeros(100)})
+        many = terms.scores(frame)
+        assert (many == (1.0 if dtype == np.float32 else 2.0)).all()  # a missing value goes to the right here
+        np.testing.assert_array_equal(terms.scores(frame[:3]), many[:3])
