@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import faulthandler
 import hashlib
 import json
@@ -114,7 +115,8 @@ def guided(atheris: Any, target: Target, run: Counting, seconds: int, seed: int)
     def mutate(data: bytes, most: int, seed: int) -> bytes:
         rng = random.Random(seed)
         if rng.random() < 0.2:
-            return bytes(atheris.Mutate(data, most))
+            with contextlib.suppress(MemoryError):  # the limit of memory holds for atheris, too
+                return bytes(atheris.Mutate(data, most))
         return target.mutate(bytes(data), rng)[:most]
 
     corpus = run.folder / "corpus"  # what a run found is where the next one starts
