@@ -47,7 +47,7 @@ class Answers:
         """Stages at which the rows left; the number of early stages stands for full evaluation."""
         return self._decided.stages
 
-    def labels_or_both(self, return_cost: bool) -> Any:
+    def labels_or_both(self, return_cost: bool) -> NDArray[Any] | tuple[NDArray[Any], NDArray[np.float64]]:
         """Labels, and with ``return_cost`` a tuple of labels and costs."""
         return (self.labels, self.costs) if return_cost else self.labels
 
@@ -123,7 +123,7 @@ def answer_row(
 
 def answer_records(
     owner: Any, predictor: Predictor, records: Sequence[Mapping[str, Any]], budget: float | None, return_cost: bool
-) -> Any:
+) -> NDArray[Any] | tuple[NDArray[Any], NDArray[np.float64]]:
     """Labels of rows that are given as dicts, and their costs if requested."""
     model = predictor.model
     if isinstance(records, str | bytes | Mapping) or not hasattr(records, "__len__") or hasattr(records, "columns"):

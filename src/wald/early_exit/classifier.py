@@ -346,7 +346,7 @@ class EarlyExitClassifier(Audited, Tracing, FullScores, MetaEstimatorMixin, Clas
             If rows do not fit the model, a value that is read is NaN or infinite, the budget is below the first stage,
             or the model has changed since ``fit``.
         """
-        return answer_table(self, X, budget, check_input).labels_or_both(return_cost)  # type: ignore[no-any-return]
+        return answer_table(self, X, budget, check_input).labels_or_both(return_cost)
 
     def predict_one(self, x: Any, *, budget: float | None = None, return_cost: bool = False) -> Any:
         """Label of one row, in microseconds.
@@ -438,7 +438,7 @@ class EarlyExitClassifier(Audited, Tracing, FullScores, MetaEstimatorMixin, Clas
         >>> bool((fast.predict_records(records) == fast.predict(frame[:3])).all())
         True
         """
-        return answer_records(self, self._ready(), records, budget, return_cost)  # type: ignore[no-any-return]
+        return answer_records(self, self._ready(), records, budget, return_cost)
 
     # ---- housekeeping ----------------------------------------------------------------------------------------------
 

@@ -14,7 +14,7 @@ __all__ = ["PassTimes", "PassWork", "cheapest_passes"]
 
 #: Work of a row that takes a pass, in any unit: from the numbers of terms before and after it, and that of its stages.
 PassWork = Callable[[int, int, int], float]
-#: A pass of several stages, but for the first one, has at most so many times as many terms at its end as at its begin.
+#: A later pass of several stages multiplies the number of terms that a row has seen by at most this.
 MOST_GROWTH = 4
 
 
