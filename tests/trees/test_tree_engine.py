@@ -138,6 +138,31 @@ def test_levels_that_compare_the_same() -> None:
                 builder.add(feature, threshold, left, right, nan_left, rng.normal(size=n + 1))
             terms = TreeTerms(builder.build(), np.zeros(1))
             np.testing.assert_array_equal(terms.values(X), reference_values(terms, X))
+            for row in (X[:1], X[:1].astype(np.float32), X[-1:]):
+                np.testing.assert_array_equal(scores(terms, row), reference_scores(terms, row))
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_extreme_values(dtype: type, depth: int) -> None:
+    """Thresholds at infinity, at the largest numbers and around 0, with NaN on either side, for one row and many."""
+    limits = np.finfo(dtype)
+    edges = np.array([0.0, limits.smallest_subnormal, limits.tiny, 1.0, limits.max, np.inf], dtype=dtype)
+    thresholds = np.concatenate([edges, -edges])
+    with np.errstate(over="ignore"):  # above the largest number comes infinity
+        above = np.nextafter(thresholds, dtype(np.inf))
+    X = np.concatenate([thresholds, above, [np.nan]]).astype(dtype)[:, None]
+    for nan_left in (0, 1):
+        builder = TreesBuilder(1)
+        for i, threshold in enumerate(thresholds.astype(np.float64)):
+            split = [threshold] if depth == 1 else [threshold, thresholds[i - 1], thresholds[i - 2]]
+            left, right = ([~0], [~1]) if depth == 1 else ([1, ~0, ~2], [2, ~1, ~3])
+            builder.add([0] * len(split), split, left, right, [nan_left] * len(split), 2.0 ** np.arange(2**depth))
+        terms = TreeTerms(builder.build(), np.zeros(1))
+        expected = reference_scores(terms, X)
+        np.testing.assert_array_equal(scores(terms, X), expected)
+        for i in range(len(X)):
+            np.testing.assert_array_equal(scores(terms, X[i : i + 1]), expected[i : i + 1])
             np.testing.assert_array_equal(terms.scores(X), reference_scores(terms, X))
 
 

@@ -99,10 +99,21 @@ private:
     }
     template <class V, class X>
     void add_row(const X* x, double* scores) const {
-        for (int k = 0; k < n_outputs(); ++k) scores[k] = static_cast<double>(static_cast<V>(spec().base[k]));
-        const auto add = [&](int k, double value) {
+        const auto start = [&](int k) { return static_cast<V>(spec().base[k]); };
+        if (n_outputs() == 1) {  // a sum in a register
+            V sum = start(0);
+            each_value(x, [&](int, double value) { sum += static_cast<V>(value); });
+            scores[0] = static_cast<double>(sum);
+            return;
+        }
+        for (int k = 0; k < n_outputs(); ++k) scores[k] = static_cast<double>(start(k));
+        each_value(x, [&](int k, double value) {
             scores[k] = static_cast<double>(static_cast<V>(scores[k]) + static_cast<V>(value));
-        };
+        });
+    }
+    // Calls add(output, value) for what each tree adds to a row.
+    template <class X, class AddValue>
+    void each_value(const X* x, const AddValue& add) const {
         trees_.rows(X{}).each(0, steps().size(), x, [&](int t, std::int32_t leaf) {
             const Tree& tree = steps().tree(t);
             if (tree.kind == LeafKind::hot) {

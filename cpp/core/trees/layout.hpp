@@ -59,6 +59,26 @@ public:
     std::int32_t number(std::int32_t leaf) const { return number_[leaf]; }
     std::int32_t leaf(std::int32_t number) const { return leaf_[number]; }
 
+    // One node of each level of a complete tree in which all nodes of a level split alike: alike(node, node), as
+    // indices in the spec. Empty for other trees.
+    template <class Alike>
+    std::vector<std::int32_t> levels(const Alike& alike) const {
+        std::vector<std::int32_t> found, level{0};
+        for (std::int32_t below = n_leaves(); below > 1; below /= 2) {
+            std::vector<std::int32_t> next;
+            for (const std::int32_t n : level) {
+                if (n < 0 || 2 * leaves_below(left(n)) != below || 2 * leaves_below(right(n)) != below ||
+                    !alike(node(n), node(level[0])))
+                    return {};
+                next.push_back(left(n));
+                next.push_back(right(n));
+            }
+            found.push_back(level[0]);
+            level = std::move(next);
+        }
+        return found;
+    }
+
 private:
     void set_first(std::int32_t child, std::int32_t at) {
         if (child >= 0) first_[child] = at;

@@ -2,6 +2,10 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <type_traits>
 #include <vector>
 
 #include "core/trees/bins.hpp"
@@ -9,12 +13,33 @@
 
 namespace wald {
 
-// A node sends a row to child[0] if x[feature] <= threshold, else to child[1]. A child < 0 is the leaf ~child. A node
-// whose threshold is NaN is a split on categories, and `feature` its index.
+// Compares x[feature], or -x[feature] where negated, with a threshold. Values that are not at most the threshold are
+// beyond it; so is NaN, which thus goes wherever large or, negated, small values go.
+template <class X>
+struct RowSplit {
+    static constexpr X kInfinity = std::numeric_limits<X>::infinity();
+    static constexpr std::uint32_t kNegated = 1u << 31;
+    X threshold;
+    std::uint32_t feature;  // or feature | kNegated
+
+    // For a node that sends x[feature] <= most to the left. Rows beyond the split go to the right or, negated, to the
+    // left.
+    RowSplit(X most, std::int32_t f, bool negate)
+        : threshold(negate ? std::nextafter(-most, -kInfinity) : most),
+          feature(static_cast<std::uint32_t>(f) | (negate ? kNegated : 0)) {}
+    bool is_negated() const { return feature >= kNegated; }
+    bool is_beyond(const X* x) const {
+        using Bits = std::conditional_t<sizeof(X) == 4, std::uint32_t, std::uint64_t>;
+        const Bits sign = Bits{feature & kNegated} << (8 * sizeof(X) - 32);
+        return !(std::bit_cast<X>(std::bit_cast<Bits>(x[feature & ~kNegated]) ^ sign) <= threshold);
+    }
+};
+
+// A node sends a row to child[1] if it is beyond the split, else to child[0]. A child < 0 is the leaf ~child. A node
+// whose threshold is NaN is a split on categories, and `feature` its index; child[0] is on its left.
 template <class X>
 struct RowNode {
-    X threshold;
-    std::uint32_t feature : 31, nan_left : 1;
+    RowSplit<X> split;
     std::int32_t child[2];
 };
 
@@ -36,19 +61,23 @@ public:
         : bits_(spec.bits.data()) {
         each_tree(spec, order, ends,
                   [&](std::span<const std::int64_t> members) { add(spec, TreeLayout(spec, members)); });
-        nodes_.emplace_back();  // `each` reads a node whatever happens
+        first_level_.push_back(static_cast<std::int32_t>(levels_.size()));
+        const int n = static_cast<int>(roots_.size());
+        alike_until_.assign(roots_.size(), n);
+        for (int t = n - 2; t >= 0; --t)
+            alike_until_[t] = has_levels(t) == has_levels(t + 1) ? alike_until_[t + 1] : t + 1;
     }
 
     // Calls use(tree, leaf of the row x[feature]) for trees [first, last), one after the other.
     template <class Use>
     void each(int first, int last, const X* x, const Use& use) const {
-        for (int t = first; t < last; t += kTogether) {
-            std::int32_t at[kTogether];
-            const int n = std::min(kTogether, last - t);
-            for (int i = 0; i < kTogether; ++i) at[i] = roots_[t + std::min(i, n - 1)];
-            if (category_splits_.empty()) walk<false>(x, at);
-            else walk<true>(x, at);
-            for (int i = 0; i < n; ++i) use(t + i, ~at[i]);
+        std::int32_t leaves[kMostTrees];
+        for (int t = first, n = 0; t < last; t += n) {
+            n = std::min({alike_until_[t], last, t + kMostTrees}) - t;
+            if (has_levels(t)) read_levels(t, n, x, leaves);
+            else if (category_splits_.empty()) walk<false>(roots_.data() + t, n, x, leaves);
+            else walk<true>(roots_.data() + t, n, x, leaves);
+            for (int i = 0; i < n; ++i) use(t + i, leaves[i]);
         }
     }
 
@@ -78,52 +107,89 @@ public:
     }
 
 private:
-    static constexpr int kTogether = 8;  // a walk waits for memory most of the time
+    static constexpr int kMostTrees = 256;  // that are walked together
 
     template <bool kCategories>
     std::int32_t next(const RowNode<X>& node, const X* x) const {
-        if (kCategories && node.threshold != node.threshold) {
-            const CategorySplit& split = category_splits_[node.feature];
+        if (kCategories && node.split.threshold != node.split.threshold) {
+            const CategorySplit& split = category_splits_[node.split.feature];
             return node.child[!category_goes_left(split, bits_, x[split.feature])];
         }
-        const X value = x[node.feature];
-        return node.child[!(value <= node.threshold) & !((value != value) & (node.nan_left != 0))];
+        return node.child[node.split.is_beyond(x)];
     }
+
+    // The leaves of n trees from tree t on, which have levels.
+    void read_levels(int t, int n, const X* x, std::int32_t* leaves) const {
+        const RowSplit<X>* level = levels_.data() + first_level_[t];
+        for (int i = 0; i < n; ++i) {
+            const RowSplit<X>* const end = levels_.data() + first_level_[t + i + 1];
+            std::int32_t leaf = 0;
+            for (; level < end; ++level) leaf = 2 * leaf + (level->is_beyond(x) != level->is_negated());
+            leaves[i] = leaf;
+        }
+    }
+    // The leaves of n trees with the given roots. All walks take a step, again and again; those that end are dropped,
+    // without a branch that would be hard to predict.
     template <bool kCategories>
-    void walk(const X* x, std::int32_t (&at)[kTogether]) const {
-        for (bool going = true; going;) {
-            going = false;
-            for (std::int32_t& place : at) {
-                const std::int32_t child = next<kCategories>(nodes_[std::max(place, 0)], x);
-                place = place < 0 ? place : child;
-                going |= place >= 0;
+    void walk(const std::int32_t* roots, int n, const X* x, std::int32_t* leaves) const {
+        std::int32_t at[kMostTrees], tree[kMostTrees];  // of the walks that go on
+        int going = 0;
+        for (int i = 0; i < n; ++i) {
+            leaves[i] = ~roots[i];
+            at[going] = roots[i];
+            tree[going] = i;
+            going += roots[i] >= 0;
+        }
+        while (going > 0) {
+            int left = 0;
+            for (int k = 0; k < going; ++k) {
+                const std::int32_t t = tree[k], child = next<kCategories>(nodes_[at[k]], x);
+                leaves[t] = ~child;
+                at[left] = child;
+                tree[left] = t;
+                left += child >= 0;
             }
+            going = left;
         }
     }
 
     void add(const TreesSpec& spec, const TreeLayout& layout) {
         const auto start = static_cast<std::int32_t>(nodes_.size());
         roots_.push_back(layout.n_nodes() == 0 ? ~0 : start);
+        first_level_.push_back(static_cast<std::int32_t>(levels_.size()));
         for (std::int32_t n = 0; n < layout.n_nodes(); ++n) {
             const std::int64_t at = layout.node(n);
-            RowNode<X> node{};
-            node.feature = static_cast<std::uint32_t>(spec.feature[at]) & 0x7fffffffu;
-            node.nan_left = spec.nan_left[at] != 0;
-            node.threshold = rounded_down(spec.threshold[at], X{});
-            if (const std::int32_t set = spec.categories[at]; set >= 0) {
-                node.threshold = std::numeric_limits<X>::quiet_NaN();
-                node.feature = static_cast<std::uint32_t>(category_splits_.size()) & 0x7fffffffu;
-                category_splits_.push_back(category_split(spec, spec.feature[at], set, spec.nan_left[at] != 0));
-            }
+            const bool nan_left = spec.nan_left[at] != 0;
             const auto child = [&](std::int32_t c) { return c >= 0 ? start + c : ~layout.number(~c); };
-            node.child[0] = child(layout.left(n));
-            node.child[1] = child(layout.right(n));
-            nodes_.push_back(node);
+            const std::int32_t left = child(layout.left(n)), right = child(layout.right(n));
+            if (const std::int32_t set = spec.categories[at]; set >= 0) {
+                constexpr X nan = std::numeric_limits<X>::quiet_NaN();
+                nodes_.push_back({{nan, static_cast<std::int32_t>(category_splits_.size()), false}, {left, right}});
+                category_splits_.push_back(category_split(spec, spec.feature[at], set, nan_left));
+                continue;
+            }
+            const X most = rounded_down(spec.threshold[at], X{});
+            if (!nan_left) nodes_.push_back({{most, spec.feature[at], false}, {left, right}});
+            else if (most < RowSplit<X>::kInfinity) nodes_.push_back({{most, spec.feature[at], true}, {right, left}});
+            else nodes_.push_back({{most, spec.feature[at], false}, {left, left}});
         }
+        if (!layout.is_cut()) add_levels(spec, layout, start);
     }
+    void add_levels(const TreesSpec& spec, const TreeLayout& layout, std::int32_t start) {
+        const auto alike = [&](std::int64_t a, std::int64_t b) {
+            return spec.categories[a] < 0 && spec.categories[b] < 0 && spec.feature[a] == spec.feature[b] &&
+                   spec.threshold[a] == spec.threshold[b] && spec.nan_left[a] == spec.nan_left[b] &&
+                   std::isfinite(spec.threshold[a]);
+        };
+        for (const std::int32_t n : layout.levels(alike)) levels_.push_back(nodes_[start + n].split);
+    }
+    bool has_levels(int t) const { return first_level_[t] < first_level_[t + 1]; }
 
     std::vector<RowNode<X>> nodes_;
     std::vector<std::int32_t> roots_;
+    std::vector<RowSplit<X>> levels_;
+    std::vector<std::int32_t> first_level_;  // of each tree, and the end
+    std::vector<std::int32_t> alike_until_;  // the tree after t and those like it, which have levels or have none
     std::vector<CategorySplit> category_splits_;
     const std::uint32_t* bits_;  // of the spec, which lives as long
 };

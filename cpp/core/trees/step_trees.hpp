@@ -103,26 +103,13 @@ private:
         for (std::int32_t n = 0; n < layout.n_nodes(); ++n)
             add_step(bins.split(layout.node(n)), layout.first(n), layout.first(layout.right(n)));
     }
-    // The steps of a complete tree whose nodes of a level compare the same; false if it is none.
+    // The steps of a tree that has levels; false if it has none.
     bool add_levels(const TreeLayout& layout, const BinsBuilder& bins) {
-        std::vector<std::int32_t> level{0};
-        std::vector<std::pair<BinSplit, std::int32_t>> found;
-        for (std::int32_t below = layout.n_leaves(); below > 1; below /= 2) {
-            if (below % 2 != 0) return false;
-            std::vector<std::int32_t> next;
-            const BinSplit split = bins.split(layout.node(level[0]));
-            for (const std::int32_t n : level) {
-                if (n < 0 || layout.leaves_below(layout.left(n)) != below / 2 ||
-                    layout.leaves_below(layout.right(n)) != below / 2 || bins.split(layout.node(n)) != split)
-                    return false;
-                next.push_back(layout.left(n));
-                next.push_back(layout.right(n));
-            }
-            found.emplace_back(split, below / 2);
-            level = std::move(next);
-        }
-        for (const auto& [split, bit] : found) add_step(split, 0, bit);
-        return true;
+        const std::vector<std::int32_t> levels =
+            layout.levels([&](std::int64_t a, std::int64_t b) { return bins.split(a) == bins.split(b); });
+        std::int32_t bit = layout.n_leaves();
+        for (const std::int32_t n : levels) add_step(bins.split(layout.node(n)), 0, bit /= 2);
+        return !levels.empty();
     }
 
     // Cuts a tree: the nodes with most leaves below them become steps. Exits are nodes of RowTrees.
