@@ -19,7 +19,7 @@ from .peers import optional, ours, with_threads
 from .report import Figure
 from .settings import Run
 from .timing import Task, each_call, measure
-from .tree_plans import Rows
+from .tree_plans import OneRow, Rows
 from .trees_wide import TRAIN, digit_lightgbm
 
 TITLE = "LightGBM, 500 trees, digit 8 against the rest: one row, 100 rows and frames; 1 thread"
@@ -27,8 +27,6 @@ RISKS = (0.0, RISK)
 ONE_ROWS, FEW_ROWS = 1000, 100
 
 Plans = dict[float, EarlyExitClassifier]
-#: Predicts one row, given as an array of shape (1, n_features).
-OneRow = Callable[[Rows], object]
 
 
 def run(how: Run) -> list[Figure]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from typing import Any
 
@@ -27,15 +28,16 @@ MARGINS, FREQUENCIES = (2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 10.0, 12.0), (5, 10, 
 def run(how: Run) -> list[Figure]:
     """Measure this setting."""
     figures: list[Figure] = []
-    for name, make, predict in (
-        ("LightGBM", digit_lightgbm, _lightgbm_peers),
-        ("XGBoost", _xgboost, _xgboost_peers),
-        ("CatBoost", _catboost, _catboost_peers),
-        ("HistGradientBoosting", _histogram, _histogram_peers),
+    for name, make, predict, one in (
+        ("LightGBM", digit_lightgbm, _lightgbm_peers, _lightgbm_row),
+        ("XGBoost", _xgboost, _xgboost_peers, _xgboost_row),
+        ("CatBoost", _catboost, _catboost_peers, _catboost_row),
+        ("HistGradientBoosting", _histogram, _histogram_peers, _histogram_row),
     ):
         model, data = make(), digits()
         X = data.X_test[: how.rows(10_000, 2_000)]
-        figures += figures_of(name, model, predict(model, X), X, data.X[TRAIN:], RISKS, how)
+        own_row = functools.partial(one, model)
+        figures += figures_of(name, model, predict(model, X), X, data.X[TRAIN:], RISKS, how, own_row)
     return figures
 
 
@@ -50,6 +52,10 @@ def digit_lightgbm() -> Any:
 
 def _lightgbm_peers(model: Any, X: Rows) -> dict[str, Task]:
     return lightgbm_peers(model, X, digits().X[TRAIN : TRAIN + 12_000], RISKS[-1])
+
+
+def _lightgbm_row(model: Any, row: Rows) -> object:
+    return model.booster_.predict(row, num_threads=1)
 
 
 def lightgbm_peers(model: Any, X: Rows, calibration: Rows, risk: float) -> dict[str, Task]:
@@ -100,6 +106,10 @@ def _xgboost_peers(model: Any, X: Rows) -> dict[str, Task]:
     }
 
 
+def _xgboost_row(model: Any, row: Rows) -> object:
+    return model.get_booster().inplace_predict(row)
+
+
 def _catboost() -> Any:
     from catboost import CatBoostClassifier
 
@@ -115,6 +125,12 @@ def _catboost_peers(model: Any, X: Rows) -> dict[str, Task]:
     return {"predict(Pool), 1 thread": Task(lambda: model.predict(Pool(X), thread_count=1), 1)}
 
 
+def _catboost_row(model: Any, row: Rows) -> object:
+    from catboost import Pool
+
+    return model.predict(Pool(row), thread_count=1)
+
+
 def _histogram() -> Any:
     data = digits()
     model = HistGradientBoostingClassifier(max_iter=TREES, max_leaf_nodes=15, early_stopping=False)
@@ -123,3 +139,7 @@ def _histogram() -> Any:
 
 def _histogram_peers(model: Any, X: Rows) -> dict[str, Task]:
     return {"its own predict, 1 thread": Task(lambda: model.predict(X), 1)}
+
+
+def _histogram_row(model: Any, row: Rows) -> object:
+    return model.predict(row)
