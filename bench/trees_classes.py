@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from sklearn.ensemble import AdaBoostClassifier, RandomForestClassifier
@@ -11,7 +12,8 @@ from .models import DIGIT, digits, kept
 from .report import Figure
 from .settings import Run
 from .timing import Task
-from .tree_plans import Rows, figures_of
+from .tree_plans import figures_of
+from .trees_wide import lightgbm_row
 
 TITLE = "ten digits: 1 000 boosted trees and a forest of 500; 500 stumps of AdaBoost, digit 8 against the rest"
 TRAIN, FOREST_TRAIN, TREES = 24_000, 12_000, 500
@@ -25,10 +27,7 @@ def run(how: Run) -> list[Figure]:
     X, few, X_fit = data.X_test[: how.rows(10_000, 2_000)], data.X_test[:FEW], data.X[TRAIN:]
     boosted, forest, stumps = _boosted(), _forest(), _stumps()
     own = {"Booster.predict": Task(lambda: boosted.booster_.predict(X, num_threads=1), 1)}
-
-    def boosted_row(row: Rows) -> object:
-        return boosted.booster_.predict(row, num_threads=1)
-
+    boosted_row = functools.partial(lightgbm_row, boosted)
     return [
         *figures_of("LightGBM, ten digits", boosted, own, X, X_fit, (0.0, 0.002), how, boosted_row),
         *figures_of("forest, ten digits", forest, _predict(forest, few), few, X_fit, (0.0, 0.001), how, forest.predict),

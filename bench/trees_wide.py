@@ -28,16 +28,16 @@ MARGINS, FREQUENCIES = (2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 10.0, 12.0), (5, 10, 
 def run(how: Run) -> list[Figure]:
     """Measure this setting."""
     figures: list[Figure] = []
-    for name, make, predict, one in (
-        ("LightGBM", digit_lightgbm, _lightgbm_peers, _lightgbm_row),
+    for name, make, peers, predict_row in (
+        ("LightGBM", digit_lightgbm, _lightgbm_peers, lightgbm_row),
         ("XGBoost", _xgboost, _xgboost_peers, _xgboost_row),
         ("CatBoost", _catboost, _catboost_peers, _catboost_row),
         ("HistGradientBoosting", _histogram, _histogram_peers, _histogram_row),
     ):
         model, data = make(), digits()
         X = data.X_test[: how.rows(10_000, 2_000)]
-        own_row = functools.partial(one, model)
-        figures += figures_of(name, model, predict(model, X), X, data.X[TRAIN:], RISKS, how, own_row)
+        own_row = functools.partial(predict_row, model)
+        figures += figures_of(name, model, peers(model, X), X, data.X[TRAIN:], RISKS, how, own_row)
     return figures
 
 
@@ -54,7 +54,8 @@ def _lightgbm_peers(model: Any, X: Rows) -> dict[str, Task]:
     return lightgbm_peers(model, X, digits().X[TRAIN : TRAIN + 12_000], RISKS[-1])
 
 
-def _lightgbm_row(model: Any, row: Rows) -> object:
+def lightgbm_row(model: Any, row: Rows) -> object:
+    """Predict an array of one row with LightGBM itself."""
     return model.booster_.predict(row, num_threads=1)
 
 

@@ -1,4 +1,4 @@
-// Trees in the form in which a single row walks down them, several trees at a time.
+// Trees in the form in which a single row is evaluated: it walks down many of them together, or reads their levels.
 #pragma once
 
 #include <algorithm>
