@@ -115,16 +115,6 @@ inline void bins_of(const X* thresholds, int steps, const X* x, std::int8_t* bin
 }
 #endif
 
-template <class X>
-inline bool category_goes_left(const wald::CategorySplit& split, const std::uint32_t* bits, X x) {
-    if (x != x) return split.nan_left;
-    const X number = x > X(0) ? x : X(0);  // numbers in (-1, 0) truncate to category 0, which an empty set lacks
-    if ((split.truncates ? x <= X(-1) : x < X(0)) || number >= static_cast<X>(split.n_categories))
-        return split.other_left;
-    const auto category = static_cast<std::uint32_t>(static_cast<std::int32_t>(x));
-    return bits[split.first_word + (category >> 5)] >> (category & 31) & 1;
-}
-
 // Whether some of 64 values are NaN or, with `infinity`, infinite.
 template <class X>
 inline bool has_nan(const X* x, bool infinity) {
@@ -152,8 +142,9 @@ inline void bin_column(const wald::BinsView<X>& view, int column, const X* x, st
         for (int r = 0; r < wald::kPanelRows; ++r) to[r] = x[r] != x[r] ? -128 : to[r];
         return;
     }
-    const wald::CategorySplit& split = view.category_splits[c.first];
-    for (int r = 0; r < wald::kPanelRows; ++r) to[r] = category_goes_left(split, view.category_bits, x[r]) ? -128 : 127;
+    if (c.kind == wald::BinKind::category_group) bin_group(view, view.category_groups[c.first], x, to);
+    if (c.kind == wald::BinKind::category_split)
+        bin_categories(view.category_splits[c.first], view.category_bits, x, to);
 }
 
 // ---- values that count as NaN, or are refused ----------------------------------------------------------------------

@@ -16,6 +16,7 @@
 #include "isa/readouts.inl"
 #include "isa/sparse_first_stage.inl"
 #include "isa/decide.inl"
+#include "isa/categories.inl"
 #include "isa/bins.inl"
 #include "isa/trees.inl"
 #include "isa/online.inl"

@@ -77,7 +77,7 @@ def goes_left(trees: Trees, node: int, x: float, truncates: bool) -> bool:
     s = trees.categories[node]
     if s < 0:
         return bool(x <= trees.threshold[node])
-    if (x <= -1 if truncates else x < 0) or x >= trees.n_categories[s]:
+    if (x <= -1 if truncates else x < 0) or max(x, 0) >= trees.n_categories[s]:
         return bool(trees.other_left[s])
     category = int(x)
     return bool(trees.bits[trees.first_bit_word[s] + category // 32] >> np.uint32(category % 32) & 1)

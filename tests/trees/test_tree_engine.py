@@ -345,6 +345,28 @@ def test_values_of_refused_rows_are_nan() -> None:
     assert (np.isnan(values).any(axis=1) == refused).all()
 
 
+@pytest.mark.parametrize("truncates", [False, True], ids=["negative", "truncates"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    ("n_trees", "most"), [(1, 256), (5, 257), (70, 90), (70, 5000), (200, 90)], ids=lambda n: f"{n}"
+)
+def test_splits_on_categories(n_trees: int, most: int, dtype: type, truncates: bool) -> None:
+    """Few and many splits of a feature, on few and many categories, with all kinds of values."""
+    rng = np.random.default_rng(n_trees + most)
+    builder = TreesBuilder(2)
+    for t in range(n_trees):
+        size = most if t == 0 else int(rng.integers(0, most + 1))
+        bits = rng.integers(0, 2**32, -(-size // 32), dtype=np.uint32)
+        s = builder.add_set(bits, size, bool(t % 2))
+        builder.add([t % 3 == 0], [0.0], [~0], [~1], [t % 5 < 2], rng.normal(size=2), categories=np.array([s]))
+    terms = TreeTerms(builder.build(), np.zeros(1), truncates=truncates, f32_rows=dtype is np.float32)
+    edges = [-np.inf, -2, -1, -0.75, -0.0, 0, 0.5, most - 1, most - 0.5, most, most + 1, 2**31, 1e30, np.inf, np.nan]
+    X = np.concatenate([rng.uniform(-2, 1.1 * most, (300, 2)), np.stack([edges, edges[::-1]], axis=1)]).astype(dtype)
+    np.testing.assert_array_equal(terms.values(X), reference_values(terms, X))
+    for row in X[-len(edges) :]:
+        np.testing.assert_array_equal(terms.scores(row[np.newaxis]), reference_scores(terms, row[np.newaxis]))
+
+
 def test_many_nodes_may_name_one_set() -> None:
     """A set is kept once, however many nodes name it."""
     resource = pytest.importorskip("resource")

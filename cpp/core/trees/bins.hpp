@@ -30,6 +30,17 @@ inline CategorySplit category_split(const TreesSpec& spec, std::int32_t feature,
             nan_left};
 }
 
+// Whether a value goes to the left.
+template <class X>
+inline bool category_goes_left(const CategorySplit& split, const std::uint32_t* bits, X x) {
+    if (x != x) return split.nan_left;
+    const X number = x > X(0) ? x : X(0);  // numbers in (-1, 0) truncate to category 0, which an empty set lacks
+    if ((split.truncates ? x <= X(-1) : x < X(0)) || number >= static_cast<X>(split.n_categories))
+        return split.other_left;
+    const auto category = static_cast<std::uint32_t>(static_cast<std::int32_t>(x));
+    return bits[split.first_word + (category >> 5)] >> (category & 31) & 1;
+}
+
 // What a node compares: its column, and the bin above which rows go to the right.
 struct BinSplit {
     std::int32_t column;
@@ -53,7 +64,8 @@ public:
     template <class X>
     BinsView<X> view() const {
         const Tables<X>& tables = this->tables(X{});
-        return {tables.columns.data(), tables.thresholds.data(), category_splits_.data(), bits_};
+        return {tables.columns.data(),   tables.thresholds.data(), category_splits_.data(), bits_,
+                category_groups_.data(), group_words_.data()};
     }
 
 private:
@@ -92,6 +104,8 @@ private:
     Tables<double> f64_;
     std::vector<CategorySplit> category_splits_;
     const std::uint32_t* bits_ = nullptr;  // of the spec, which lives as long
+    std::vector<CategoryGroup> category_groups_;
+    std::vector<std::uint64_t> group_words_;
     std::vector<std::int32_t> features_;
     std::vector<int> first_of_;
     std::vector<BinBlock> blocks_;
@@ -107,9 +121,14 @@ public:
         keys_.erase(std::unique(keys_.begin(), keys_.end()), keys_.end());
         places_.resize(keys_.size());
         for (std::size_t begin = 0, end = 0; begin < keys_.size(); begin = end) {
-            while (end < keys_.size() && keys_[end].same_values(keys_[begin])) ++end;
-            if (keys_[begin].set >= 0) add_categories(begin);
-            else add_thresholds(begin, end);
+            if (keys_[begin].set >= 0) {
+                end = std::min(keys_.size(), begin + CategoryGroup::kMaxSplits);
+                while (keys_[end - 1].feature != keys_[begin].feature) --end;
+                add_categories(begin, end);
+            } else {
+                while (end < keys_.size() && keys_[end].same_values(keys_[begin])) ++end;
+                add_thresholds(begin, end);
+            }
         }
         bins_.first_of_.push_back(bins_.n_columns());
         if (bins_.n_columns() >= kMaxColumns) throw std::invalid_argument("trees compare too many features");
@@ -122,6 +141,8 @@ public:
 
 private:
     static constexpr int kMaxColumns = 1 << 24;  // kernels multiply columns by kPanelRows, in 32 bits
+    // Splits on more categories than either are evaluated one by one: the words of a group would take too much memory.
+    static constexpr int kFewCategories = 256, kCategoriesPerSplit = 64;
 
     struct Key {
         std::int32_t feature, set;  // set of categories, or -1
@@ -129,9 +150,7 @@ private:
         bool nan_left;
 
         auto operator<=>(const Key&) const = default;
-        bool same_values(const Key& o) const {
-            return feature == o.feature && set == o.set && (set < 0 || nan_left == o.nan_left);
-        }
+        bool same_values(const Key& o) const { return feature == o.feature && set == o.set; }
     };
     Key key(std::int64_t n) const {
         const std::int32_t set = spec_.categories[n];
@@ -139,12 +158,37 @@ private:
                 spec_.nan_left[n] != 0 && !spec_.refuses_nan};
     }
 
-    void add_categories(std::size_t i) {
-        const Key& k = keys_[i];
-        places_[i] = {bins_.n_columns(), -128};
-        const auto split = static_cast<std::int32_t>(bins_.category_splits_.size());
-        bins_.category_splits_.push_back(category_split(spec_, k.feature, k.set, k.nan_left));
-        add_column({k.feature, split, BinKind::categories, 0}, {});
+    // Columns for the splits on categories of keys [begin, end), which are of one feature.
+    void add_categories(std::size_t begin, std::size_t end) {
+        const std::size_t first = bins_.category_splits_.size();
+        std::int32_t n_categories = 0;
+        for (std::size_t i = begin; i < end; ++i) {
+            bins_.category_splits_.push_back(category_split(spec_, keys_[i].feature, keys_[i].set, keys_[i].nan_left));
+            n_categories = std::max(n_categories, bins_.category_splits_.back().n_categories);
+        }
+        const bool grouped =
+            n_categories <= std::max(kFewCategories, kCategoriesPerSplit * static_cast<int>(end - begin));
+        for (std::size_t i = begin; i < end; ++i) {
+            places_[i] = {bins_.n_columns(), -1};
+            const BinKind kind = !grouped     ? BinKind::category_split
+                                 : i == begin ? BinKind::category_group
+                                              : BinKind::in_group;
+            const std::size_t place = grouped ? bins_.category_groups_.size() : first + i - begin;
+            add_column({keys_[i].feature, static_cast<std::int32_t>(place), kind, 0}, {});
+        }
+        if (grouped) add_group(std::span(bins_.category_splits_).subspan(first), n_categories);
+    }
+    void add_group(std::span<const CategorySplit> splits, std::int32_t n_categories) {
+        bins_.category_groups_.push_back(
+            {std::ssize(bins_.group_words_), n_categories, static_cast<std::int32_t>(splits.size())});
+        const auto add_word = [&](double x) {
+            std::uint64_t word = 0;
+            for (std::size_t j = 0; j < splits.size(); ++j)
+                word |= std::uint64_t{category_goes_left(splits[j], bins_.bits_, x)} << j;
+            bins_.group_words_.push_back(word);
+        };
+        for (std::int32_t c = 0; c < n_categories; ++c) add_word(c);
+        for (const double x : {-1.0, -0.5, std::numeric_limits<double>::quiet_NaN()}) add_word(x);
     }
     // Columns for the thresholds of keys [begin, end), which are of one feature: two where NaN goes either way.
     void add_thresholds(std::size_t begin, std::size_t end) {

@@ -19,25 +19,36 @@ inline constexpr int kTileRows = kMaxPanels * kPanelRows;
 inline constexpr int kMaxThresholds = 255;
 
 enum class BinKind : std::uint8_t {
-    search,      // for the place of a value among thresholds
-    nan_left,    // a copy of the column before, but for NaN, which has the lowest bin
-    categories,  // a split on categories
+    search,          // for the place of a value among thresholds
+    nan_left,        // a copy of the column before, but for NaN, which has the lowest bin
+    category_split,  // a split on categories
+    category_group,  // the first column of a group of splits on categories
+    in_group,        // a later column of the group, computed with the first
 };
 
 struct BinColumn {
     std::int32_t feature;
-    std::int32_t first;  // place of its thresholds, see BinsView; or the index of its split on categories
+    std::int32_t first;  // place of its thresholds, see BinsView; or the index of its split or its group
     BinKind kind;
     std::int8_t steps;  // of a binary search among 2^steps - 1 thresholds
 };
 
-// A split on categories sends a value to the left, to the lowest bin, if the bit of its category is set; else to the
-// highest bin. Negative numbers and numbers from n_categories on go where `other_left` says.
+// A split on categories sends a value to the left, to bin -1, if the bit of its category is set; else to bin 0.
+// Negative numbers and numbers from n_categories on go where `other_left` says.
 struct CategorySplit {
     std::int32_t feature;
     std::int32_t first_word, n_categories;
     bool truncates;  // numbers in (-1, 0) are category 0
     bool other_left, nan_left;
+};
+
+// Splits of a feature whose bins stand in neighbouring columns. Bit j of word c of the group says whether split j sends
+// category c to the left. After n_categories words, the most of any split, come those for other numbers, for numbers in
+// (-1, 0), and for NaN.
+struct CategoryGroup {
+    static constexpr int kMaxSplits = 64, kOthers = 3;
+    std::int64_t first_word;
+    std::int32_t n_categories, n_splits;
 };
 
 // Thresholds of 2^kRegisterSteps - 1 values or fewer are padded with infinity to 2^kRegisterSteps values, which fill
@@ -51,7 +62,9 @@ struct BinsView {
     const BinColumn* columns;
     const X* thresholds;
     const CategorySplit* category_splits;
-    const std::uint32_t* category_bits;
+    const std::uint32_t* category_bits;  // of the splits
+    const CategoryGroup* category_groups;
+    const std::uint64_t* group_words;
 };
 
 // Neighbouring features, at most kBlock of them, and the columns whose bins are computed from them.

@@ -6,20 +6,24 @@ Times of other machines are about proportional. They are counted, not measured: 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .tree_arrays import Trees
 from .units import Ints
 
 __all__ = ["TreeWork"]
 
-#: Rows of a panel, features of a block, thresholds of a column of bins, and leaves to which steps lead.
-PANEL, BLOCK, THRESHOLDS, STEP_LEAVES = 64, 16, 255, 256
+#: Rows of a panel, features of a block, thresholds of a column of bins, splits on categories of a group, and leaves to
+#: which steps lead.
+PANEL, BLOCK, THRESHOLDS, GROUPED, STEP_LEAVES = 64, 16, 255, 64, 256
 #: Of a row: a cache line that is read in order, a block that is turned into columns, and a pass.
 LINE, TURN, PASS = 1.6, 1.3, 8.0
 #: Of a value of a column, when all rows are read and when few are.
 COLUMN_VALUE, SCATTERED_VALUE = 0.3, 2.5
 #: Of a panel: a column of bins, each step of its search in registers, each later one; a split; a leaf and sum.
 COLUMN, SEARCH_STEP, GATHERED_STEP, SPLIT, LEAF = 5.0, 4.0, 25.0, 0.85, 4.0
+#: Of a panel: a group of splits on categories, and each of its splits.
+GROUP, CATEGORIES = 300.0, 3.0
 #: Steps of a search that registers hold.
 REGISTER_STEPS = 5
 #: Of a row: a tree whose leaves are gathered from memory, the walk below a tree's steps, and a stage with its outputs.
@@ -48,27 +52,23 @@ class TreeWork:
         nodes = np.concatenate([np.arange(f, f + n) for f, n in zip(first, steps, strict=True)] or [np.zeros(0, int)])
         self._first_node = np.concatenate([[0], np.cumsum(steps)])
         self._feature = trees.feature[nodes].astype(np.int64)
-        _, self._split = np.unique(np.stack([self._feature, trees.threshold[nodes].view(np.int64)]), axis=1,
-                                   return_inverse=True)  # fmt: skip
-        self._split = self._split.ravel()
+        self._categorical = trees.categories[nodes] >= 0
+        compared = np.where(self._categorical, trees.categories[nodes], trees.threshold[nodes].view(np.int64))
+        _, split = np.unique(np.stack([self._feature, compared, self._categorical]), axis=1, return_inverse=True)
+        self._split = split.ravel()
 
     def of(self, begin: int, end: int, n_sums: int, n_stages: int) -> float:
         """Nanoseconds of a row that takes the ordered trees [begin, end) in one pass."""
         some = slice(self._first_node[begin], self._first_node[end])
         feature, split = self._feature[some], self._split[some]
-        distinct = feature[np.unique(split, return_index=True)[1]]
-        features, n_thresholds = np.unique(distinct, return_counts=True)
-        steps = np.ceil(np.log2(np.minimum(n_thresholds, THRESHOLDS) + 1))
-        columns = -(-n_thresholds // THRESHOLDS)
-        searches = SEARCH_STEP * np.minimum(steps, REGISTER_STEPS) + GATHERED_STEP * np.maximum(
-            steps - REGISTER_STEPS, 0
-        )
+        distinct = np.unique(split, return_index=True)[1]
+        by_panel = _columns(feature[distinct], self._categorical[some][distinct]) + SPLIT * len(split)
         trees = slice(begin, end)
         small = self._n_leaves[trees] <= PANEL
-        by_panel = float(columns @ (COLUMN + searches)) + SPLIT * len(split) + LEAF * n_sums * int(small.sum())
+        by_panel += LEAF * n_sums * int(small.sum())
         by_row = GATHERED_LEAF * n_sums * int((~small).sum())
         by_row += WALK * int((self._new[trees] & (self._n_leaves[trees] > STEP_LEAVES)).sum())
-        return PASS + self._reading(features, begin == 0) + by_panel / PANEL + by_row + n_stages * self._stage
+        return PASS + self._reading(np.unique(feature), begin == 0) + by_panel / PANEL + by_row + n_stages * self._stage
 
     def _reading(self, features: Ints, first: bool) -> float:
         if self._columnar:
@@ -77,3 +77,14 @@ class TreeWork:
         span = blocks[-1] - blocks[0] + 1 if len(blocks) else 0
         lines = span if 3 * len(blocks) >= span else 2 * len(blocks)
         return float(LINE * lines + TURN * len(blocks))
+
+
+def _columns(feature: Ints, categorical: NDArray[np.bool_]) -> float:
+    """Nanoseconds of a panel's columns of bins, for distinct splits with these features."""
+    n_thresholds = np.unique(feature[~categorical], return_counts=True)[1]
+    steps = np.ceil(np.log2(np.minimum(n_thresholds, THRESHOLDS) + 1))
+    columns = -(-n_thresholds // THRESHOLDS)
+    searches = SEARCH_STEP * np.minimum(steps, REGISTER_STEPS) + GATHERED_STEP * np.maximum(steps - REGISTER_STEPS, 0)
+    n_splits = np.unique(feature[categorical], return_counts=True)[1]
+    groups = -(-n_splits // GROUPED)
+    return float(columns @ (COLUMN + searches) + GROUP * groups.sum() + CATEGORIES * n_splits.sum())
