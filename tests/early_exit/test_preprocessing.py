@@ -1,4 +1,4 @@
-"""Pipelines whose steps are not folded: plan and model both pay for them, so that a plan cannot save much."""
+"""Pipelines whose steps are not folded: what plans may save, and records with missing texts."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from sklearn.compose import make_column_transformer
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import (
     KBinsDiscretizer,
     OneHotEncoder,
+    OrdinalEncoder,
     PolynomialFeatures,
     QuantileTransformer,
     SplineTransformer,
@@ -95,3 +96,26 @@ def test_everything_is_evaluated_and_steps_run_once(kind: str, monkeypatch: pyte
         calls.clear()
         fast.predict(fresh[:n])
         assert calls == [n]
+
+
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+@pytest.mark.parametrize("missing", [None, float("nan")], ids=["None", "NaN"])
+@pytest.mark.parametrize(
+    "encoder", [OneHotEncoder(), make_pipeline(OrdinalEncoder(), StandardScaler())], ids=["one-hot", "ordinal"]
+)
+@pytest.mark.parametrize("trained", [None, float("nan")], ids=["trained on None", "trained on NaN"])
+def test_records_may_lack_a_text(encoder: Any, missing: Any, trained: Any) -> None:
+    """A record with a missing text gets the label of its row in a frame, also where all records lack it."""
+    frame, y = columns(N_TRAIN + N_FIT + 100)
+    frame["city"] = np.where(np.arange(len(frame)) % 3 > 0, frame["city"].to_numpy(dtype=object), trained)
+    model = make_pipeline(make_column_transformer((encoder, ["city"]), remainder="passthrough"), LogisticRegression())
+    if isinstance(encoder, Pipeline):
+        model[0].transformers[0][1].steps[0][1].set_params(encoded_missing_value=-1)
+    model.fit(frame[:N_TRAIN], y[:N_TRAIN])
+    fast = EarlyExitClassifier(FrozenEstimator(model), risk=0.05, random_state=0).fit(frame[N_TRAIN:-100])
+    records = [
+        row if isinstance(row["city"], str) else row | {"city": missing} for row in frame[-100:].to_dict("records")
+    ]
+    expected = fast.predict(frame[-100:])
+    np.testing.assert_array_equal(fast.predict_records(records), expected)
+    assert [fast.predict_one(record) for record in records] == expected.tolist()

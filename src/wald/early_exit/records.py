@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from numbers import Number
@@ -12,9 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.compose import ColumnTransformer
+from sklearn.pipeline import Pipeline
 
 from ..engine.rows import NATIVE
 from ..models import AdditiveModel
+from ..models.categories import CategoryCodes, EncodedCategories
 
 #: Libraries in which frames are built, the usual one first.
 LIBRARIES = ("pandas", "polars", "pyarrow")
@@ -59,8 +62,9 @@ def read_row(owner: Any, model: AdditiveModel, x: Any) -> tuple[Any, bool]:
         if not takes_raw(owner, model):
             rows = read_records(owner, model, [record], lambda _: "x")
             # undecided rows go to the wrapped model, which expects its feature names
-            by_name = not isinstance(rows, np.ndarray) or (owner.risk == 0 and model.feature_names_in is not None)
-            return (as_frame(owner, model, rows), True) if by_name else (rows[0], False)
+            if owner.risk == 0:
+                rows = as_frame(owner, model, rows)
+            return (rows[0], False) if isinstance(rows, np.ndarray) else (rows, True)
         return [x], True
     if takes_raw(owner, model):
         return ([x], True) if isinstance(x, str | bytes | list | tuple) else (x, False)
@@ -167,15 +171,25 @@ def read_records(
         _check_names(records, names, names, where)
         return _table(records, names, model.allow_nan, where)
     allowed = list(dict.fromkeys([*names, *map(str, getattr(owner, "feature_names_in_", ()))]))
-    _check_names(records, _needed(model.preprocessing, names), allowed, where)
-    columns = {name: [record[name] for record in records] for name in allowed if all(name in r for r in records)}
-    frame, first = _frame(owner, columns), model.preprocessing.steps[0][1]
-    return first.with_categories(frame) if hasattr(first, "with_categories") else frame
+    first = model.preprocessing.steps[0][1]
+    _check_names(records, _needed(first, names), allowed, where)
+    if isinstance(first, CategoryCodes):
+        return _codes(first, records, names, model.allow_nan, where)
+    columns: dict[str, Any] = {
+        name: [record[name] for record in records] for name in allowed if all(name in record for record in records)
+    }
+    for name, missing in _text_columns(first, names).items():
+        if name in columns:
+            texts = [missing if value is None or value != value else value for value in columns[name]]
+            columns[name] = np.array(texts, dtype=object) if _library(owner) == "pandas" else texts
+    frame = _frame(owner, columns)
+    return first.with_categories(frame) if isinstance(first, EncodedCategories) else frame
 
 
 def as_frame(owner: Any, model: AdditiveModel, rows: Any) -> Any:
-    """Convert an array from `read_records` to a frame if the wrapped model was fitted with names."""
-    if not isinstance(rows, np.ndarray) or model.feature_names_in is None or _library(owner) is None:
+    """Convert an array from `read_records` to a frame if the wrapped model was fitted with names; codes stay."""
+    holds_codes = model.preprocessing is not None and isinstance(model.preprocessing.steps[0][1], CategoryCodes)
+    if not isinstance(rows, np.ndarray) or model.feature_names_in is None or holds_codes or _library(owner) is None:
         return rows
     return _frame(owner, dict(zip(names_of(owner, model) or (), rows.T, strict=True)))
 
@@ -222,6 +236,27 @@ def _table(
     )
 
 
+def _codes(
+    categories: CategoryCodes,
+    records: Sequence[Mapping[str, Any]],
+    names: Sequence[str],
+    allow_nan: bool,
+    where: Callable[[int], str],
+) -> NDArray[np.float64]:
+    """Rows of codes and numbers."""
+    rows = np.empty((len(records), len(names)))
+    for i, record in enumerate(records):
+        for c, name in enumerate(names):
+            try:
+                code = categories.code_of(c, record[name])
+            except (TypeError, ValueError) as error:
+                raise type(error)(f"{where(i)}[{name!r}] {error}") from None
+            if code is None:
+                code = _number(record[name], lambda i=i, name=name: f"{where(i)}[{name!r}]", allow_nan)  # type: ignore[misc]
+            rows[i, c] = code
+    return rows
+
+
 def _number(value: Any, where: Callable[[], str], allow_none: bool) -> float:
     if value is None:
         if allow_none:
@@ -232,24 +267,43 @@ def _number(value: Any, where: Callable[[], str], allow_none: bool) -> float:
     raise TypeError(f"{where()} must be a number. Got {value!r}, a {type(value).__name__}.")
 
 
-def _needed(preprocessing: Any, names: Sequence[str]) -> list[str]:
-    """Names of the columns that a pipeline's first step reads; all names if they are not known."""
-    first = preprocessing.steps[0][1]
+def _needed(first: Any, names: Sequence[str]) -> list[str]:
+    """Names of the columns that a pipeline's first step reads; all names if it is no ColumnTransformer."""
     if not isinstance(first, ColumnTransformer):
         return list(names)
-    read: set[str] = set()
-    for _, step, columns in first.transformers_:
-        if isinstance(step, str) and step == "drop":
-            continue
-        if isinstance(columns, str):
-            read.add(columns)
-        elif isinstance(columns, slice):
-            return list(names)
-        elif all(isinstance(c, str) for c in columns):
-            read.update(columns)
-        else:
-            read.update(np.asarray(names, dtype=object)[np.asarray(columns)].tolist())
+    read = {name for step, columns in _parts(first, names) if not _is(step, "drop") for name in columns}
     return [name for name in names if name in read]
+
+
+def _text_columns(first: Any, names: Sequence[str]) -> dict[str, float | None]:
+    """Columns that a pipeline's first step encodes as texts, and what stands for a missing one: NaN or None."""
+    parts = _parts(first, names) if isinstance(first, ColumnTransformer) else [(first, list(names))]
+    found: dict[str, float | None] = {}
+    for step, columns in parts:
+        inner = [each for _, each in step.steps] if isinstance(step, Pipeline) else [step]
+        known_of = next((each.categories_ for each in inner if hasattr(each, "categories_")), ())
+        for name, known in zip(columns, known_of, strict=False):
+            if known.dtype == object:
+                found[name] = math.nan if any(value != value for value in known.tolist()) else None
+    return found
+
+
+def _parts(transformer: ColumnTransformer, names: Sequence[str]) -> list[tuple[Any, list[str]]]:
+    """Steps of a fitted ColumnTransformer, and the names of their columns."""
+    parts = []
+    for _, step, columns in transformer.transformers_:
+        if isinstance(columns, str):
+            parts.append((step, [columns]))
+        elif isinstance(columns, slice) or not all(isinstance(c, str) for c in columns):
+            some = columns if isinstance(columns, slice) else np.asarray(columns)
+            parts.append((step, np.asarray(names, dtype=object)[some].tolist()))
+        else:
+            parts.append((step, list(columns)))
+    return parts
+
+
+def _is(step: Any, name: str) -> bool:
+    return isinstance(step, str) and step == name
 
 
 def _library(owner: Any) -> str | None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, Self
 
@@ -85,39 +87,48 @@ class CategoryCodes(TransformerMixin, BaseEstimator):
         ]
         return frame.with_columns(*coded).to_native()
 
-    def with_categories(self, X: Any) -> Any:
-        """Give a frame of numbers and texts the dtypes that the library expects.
+    def code_of(self, column: int, value: Any) -> float | None:
+        """Code of a single value.
 
         Parameters
         ----------
-        X : data frame
-            Columns of any dtype, with a value of a category in each row.
+        column : int
+            Number of its column.
+        value : object
+            A category; None and NaN are missing.
 
         Returns
         -------
-        data frame
-            Columns of categories, and of float64.
+        float or None
+            NaN where the library has a missing value; None if the column holds numbers.
 
         Raises
         ------
         TypeError
-            If a value is of another kind than the categories of its column.
+            If the value is of another kind than the categories of its column.
+        ValueError
+            If the library refuses the category.
         """
-        frame = nw.from_native(X, eager_only=True)
-        columns = []
-        known_in = self._by_column()
-        for c, name in enumerate(frame.columns):
-            column, known = frame.get_column(name), known_in.get(c)
-            if known is None:
-                columns.append(column.cast(nw.Float64))
-                continue
-            values = [None if value is None or value != value else value for value in column.to_list()]
-            for value in values:
-                if value is not None and isinstance(value, str) != (known.dtype == object):
-                    kind = "texts" if known.dtype == object else "numbers"
-                    raise TypeError(f"The categories of column {name!r} are {kind}. Got {value!r}.")
-            columns.append(_categorical(frame, name, values, known))
-        return frame.with_columns(*columns).to_native()
+        if column not in self._positions:
+            return None
+        if value is None or value != value:
+            return math.nan
+        texts, position = self._positions[column]
+        if isinstance(value, str) != texts:
+            raise TypeError(f"must be a {'text' if texts else 'number'}, as its categories are. Got {value!r}.")
+        return self._position(position, value)
+
+    @cached_property
+    def _positions(self) -> dict[int, tuple[bool, dict[Any, int]]]:
+        """Whether the categories of a column are texts, and the code of each of them."""
+        return {
+            c: (known.dtype == object, {category: code for code, category in enumerate(known.tolist())})
+            for c, known in self._by_column().items()
+        }
+
+    def _position(self, position: dict[Any, int], value: Any) -> float:
+        """The code of a value that is not missing."""
+        return position.get(value, math.nan)
 
     def _codes(self, X: Any, given: Sequence[int]) -> dict[int, NDArray[np.float64]]:
         """Codes of the columns ``given``, which hold categories."""
@@ -221,6 +232,16 @@ class NamedCategories(CategoryCodes):
         found[seen] = table[codes[seen]]
         return _with_nan(found)
 
+    def _position(self, position: dict[Any, int], value: Any) -> float:
+        keys = (value.encode(), *_cut_by_characters([value])) if isinstance(value, str) else (value,)
+        for key in keys:
+            if key in position:
+                return position[key]
+        raise ValueError(
+            f"is the category {value!r}, which the XGBoost model has not seen in training, and which XGBoost refuses. "
+            "Replace it by a missing value or a known one."
+        )
+
     def _by_column(self) -> dict[int, Known]:
         return {c: known for c, known in enumerate(self.categories) if known is not None}
 
@@ -286,14 +307,3 @@ def _with_nan(codes: NDArray[Any]) -> NDArray[np.float64]:
 def _known(categories: list[Any]) -> Known:
     known = np.array(categories)
     return known if known.dtype.kind in "iuf" else np.array(categories, dtype=object)
-
-
-def _categorical(frame: Any, name: str, values: list[Any], known: Known) -> Any:
-    """A column of categories, in the library of a frame."""
-    if frame.implementation.is_pandas():
-        pandas = nw.dependencies.get_pandas()
-        present = list(dict.fromkeys(value for value in values if value is not None))
-        index = pandas.Index(present, dtype=known.dtype)
-        column = pandas.Series(pandas.Categorical(values, categories=index), name=name)
-        return nw.from_native(column, series_only=True)
-    return nw.new_series(name, values, nw.String, backend=frame.implementation).cast(nw.Categorical)
