@@ -425,6 +425,18 @@ def test_what_is_no_table_of_numbers_is_refused(name, wrong, error, message):
             call(wrong)
 
 
+@pytest.mark.parametrize("n", [3, 500])
+@pytest.mark.parametrize("library", LIBRARIES)
+@pytest.mark.parametrize("name", ["rbf", "logistic"])
+@pytest.mark.filterwarnings("ignore:X .*feature names")
+def test_dates_are_no_numbers(name, library, n):
+    dates = FRAME[:n].assign(f3=np.datetime64("2020-01-01"), f4=np.timedelta64(3, "s"))
+    fast = wrap(MODELS[name][0], X2[1000:5000])
+    for some in (dates, dates[["f3"] * 20].set_axis(NAMES, axis=1)):
+        with pytest.raises(TypeError, match=r"(?i)X must hold numbers. Got .* of dtype (datetime|duration|timedelta)"):
+            fast.predict(LIBRARIES[library](some))
+
+
 def test_no_rows_at_all_are_refused():
     model, X = MODELS["rbf"]
     with pytest.raises(ValueError, match=TABLE + "NoneType"):

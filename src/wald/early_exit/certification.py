@@ -24,7 +24,7 @@ from .rows import Rows
 #: Number of certificate rows that the engine evaluates at a time.
 PIECE_ROWS = 32_768
 #: Warn if a promise about all rows allows this share of a class to disagree.
-LARGE_PART = 0.25
+LARGE_PART = 0.1
 #: Largest number of classes that a warning names.
 MOST_NAMED = 5
 

@@ -162,6 +162,8 @@ def to_array(X: Any, conversion: Conversion = PLAIN) -> Any:
         X = _eager(X, conversion).to_numpy()
     elif isinstance(X, np.ndarray) and X.dtype.kind in "biu" and X.dtype not in NATIVE:
         X = X.astype(conversion.integers)
+    if isinstance(X, np.ndarray):
+        _refuse_times(X)
     if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype in NATIVE:
         return np.asarray(X)
     return check_array(X, dtype=[np.float64, np.float32], ensure_all_finite=False, ensure_min_samples=0)
@@ -219,6 +221,7 @@ def _eager(X: Any, conversion: Conversion = PLAIN) -> Any:
     if nw.dependencies.is_pandas_dataframe(X) and not X.columns.is_unique:
         X = X.set_axis(range(X.shape[1]), axis=1)
     frame = nw.from_native(X, eager_only=True)
+    _refuse_columns_of_times(X, frame)
     if not conversion.categories:
         for name, dtype in frame.schema.items():
             if isinstance(dtype, nw.Categorical | nw.Enum):
@@ -350,9 +353,28 @@ class Columns:
 
 
 def _as_float64(column: NDArray[Any]) -> NDArray[np.float64]:
+    _refuse_times(column)
     given = check_array(column, ensure_2d=False, dtype=np.float64, ensure_all_finite=False, ensure_min_samples=0)
     converted: NDArray[np.float64] = np.require(given, requirements="A")
     return converted
+
+
+def _refuse_times(values: NDArray[Any]) -> None:
+    """Refuse dates and durations, which scikit-learn's check would turn into numbers."""
+    if values.dtype.kind in "mM":
+        raise TypeError(f"X must hold numbers. Got values of dtype {values.dtype}: convert them.")
+
+
+def _refuse_columns_of_times(X: Any, frame: Any) -> None:
+    """The same for a frame, native and of narwhals, whose schema takes longer."""
+    if nw.dependencies.is_pandas_dataframe(X):
+        times = [dtype for dtype in set(X.dtypes) if dtype.kind in "mM"]
+    else:
+        dtypes = X.dtypes if nw.dependencies.is_polars_dataframe(X) else frame.schema.values()
+        kinds = {dtype if isinstance(dtype, type) else type(dtype) for dtype in dtypes}
+        times = [kind.__name__ for kind in kinds if kind.is_temporal()]  # type: ignore[attr-defined]
+    if times:
+        raise TypeError(f"X must hold numbers. Got a column of dtype {times[0]}: convert it.")
 
 
 def _canonical(X: Any) -> Any:
