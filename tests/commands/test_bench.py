@@ -92,7 +92,7 @@ def test_a_promise_is_broken_only_beyond_doubt() -> None:
     assert verdict("all", 0, 120) is None  # P(at least 120 of 10 000 at 1 %) = 0.027
     message = verdict("all", 0, 140)  # 0.00009
     assert message is not None
-    assert "140 of 10000 rows differ" in message
+    assert "140 of 10 000 rows differ" in message
 
 
 def test_a_promise_covers_only_its_own_rows() -> None:

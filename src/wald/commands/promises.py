@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..utils.figures import thousands
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -45,7 +47,7 @@ def broken_promise(
         if k and 1.0 - p_value(k - 1, n, risk) < DOUBT:
             where = "" if label is None else f" that the model calls {label}"
             return (
-                f"{k} of {n} rows{where} differ, more than the promise allows ({certificate}). Are these rows like "
+                f"{thousands(k)} of {thousands(n)} rows{where} differ, more than the promise allows ({certificate}). Are these rows like "
                 "those given to wald fit?"
             )
     return None
