@@ -107,7 +107,7 @@ class EarlyExitClassifier(Audited, Tracing, FullScores, MetaEstimatorMixin, Clas
     n_jobs : int or None, default=None
         Threads of ``predict`` and ``fit``, as in joblib.
     random_state : int, RandomState instance or None, default=None
-        Splits the rows and draws random orders.
+        Splits the rows and draws random orders. With ``cost="time"``, the plan also depends on measured times.
 
     Attributes
     ----------
