@@ -121,3 +121,9 @@ class Facts:
     no_timing: str
     threads: int
     repeats: int
+
+    @property
+    def exact(self) -> bool:
+        """Whether no label can differ from the full model's, whatever the row."""
+        full = self.evaluate_all or self.certificate["status"] == "lossless"
+        return full and bool(self.certificate["holds"])

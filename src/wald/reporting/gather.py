@@ -138,7 +138,7 @@ def _walks(
     scores: StageScores | None,
 ) -> tuple[Walk, ...]:
     """Walks of a row that leaves first, of one with the median cost, and of one that stays longest."""
-    if scores is None:
+    if scores is None or fast.plan_.evaluate_all:
         return ()
     chosen: dict[int, str] = {}
     for title, wanted in (("easy", stage.min()), ("hard", stage.max()), ("typical", np.sort(stage)[len(stage) // 2])):
