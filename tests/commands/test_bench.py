@@ -102,7 +102,7 @@ def test_a_promise_covers_only_its_own_rows() -> None:
     for protect in ("positive", "each"):
         message = verdict(protect, 30, 0)
         assert message is not None
-        assert "30 of 1000 rows that the model calls yes" in message
+        assert "30 of 1 000 rows that the model calls yes" in message
 
 
 def test_a_class_with_its_own_risk_is_checked_separately() -> None:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..commands.facts import certificate_facts, model_facts
+from ..commands.libraries import LibraryModel
 from ..commands.promises import broken_promise
 from ..displays._source import model_of, name_of, require_fitted, require_rows, unit_of
 from ..early_exit import EarlyExitClassifier
@@ -26,7 +27,9 @@ from .values import RowValues, short
 MOST_ROWS, MOST_CLASSES = 20, 40
 
 
-def gather(estimator: Any, X: Any, *, source: str | None, timed: bool, caller: str) -> Facts:
+def gather(
+    estimator: Any, X: Any, *, source: str | None, timed: bool, caller: str, library: LibraryModel | None = None
+) -> Facts:
     """Answer rows early and in full, and count.
 
     Parameters
@@ -40,6 +43,8 @@ def gather(estimator: Any, X: Any, *, source: str | None, timed: bool, caller: s
         Whether to time the classifier against the model that it wraps.
     caller : str
         For errors.
+    library : LibraryModel or None, default=None
+        The wrapped model in its own library, to be timed in place of ``estimator_``.
 
     Returns
     -------
@@ -55,7 +60,7 @@ def gather(estimator: Any, X: Any, *, source: str | None, timed: bool, caller: s
     differs = labels != full
     n_different = int(np.count_nonzero(differs))
     classes = _classes(fast, labels, cost, differs)
-    timing, no_timing = times(fast, X, n_rows) if timed else ((), "Times were not asked for.")
+    timing, no_timing = times(fast, X, n_rows, library) if timed else ((), "Times were not asked for.")
     return Facts(
         name=name_of(fast),
         model=model_facts(fast),
@@ -79,6 +84,7 @@ def gather(estimator: Any, X: Any, *, source: str | None, timed: bool, caller: s
         differences=_differences(fast, X, labels, full, cost, np.flatnonzero(differs)),
         timing=timing,
         no_timing=no_timing,
+        rival="the wrapped model" if library is None else library.name,
         threads=effective_threads(fast.n_jobs),
         repeats=REPEATS,
     )

@@ -79,7 +79,7 @@ def _cards(facts: Facts) -> Markup:
     if facts.timing:
         last = facts.timing[-1]
         speed = ratio(last.model_seconds, last.wald_seconds)
-        cards.append((speed, f"the wrapped model's speed, {thousands(last.n_rows)} rows at a time"))
+        cards.append((speed, f"{facts.rival}'s speed, {thousands(last.n_rows)} rows at a time"))
     own = facts.certificate
     if own["status"] == "certified" and own["holds"]:
         cards.append((f"≤ {percent(own['risk'], 6)}", "other labels promised"))

@@ -252,7 +252,7 @@ def differences(facts: Facts) -> Markup:
 
 
 def time(facts: Facts) -> Markup:
-    """Times against the wrapped model."""
+    """Times against the wrapped model, or against its library."""
     if not facts.timing:
         return tag("p", facts.no_timing)
     rows = [
@@ -265,7 +265,7 @@ def time(facts: Facts) -> Markup:
         for each in facts.timing
     ]
     threads = "1 thread" if facts.threads == 1 else f"{facts.threads} threads"
-    head = ("at a time", "wrapped, µs per row", "wald, µs per row", "speed of wald")
+    head = ("at a time", f"{facts.rival}, µs per row", "wald, µs per row", "speed of wald")
     words = (
         f"Medians of {facts.repeats} runs in turns, with predict, on {threads} of the machine that wrote this page. "
         "predict_one, which checks less, is faster for single rows."
