@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..commands.facts import certificate_facts, model_facts
-from ..commands.libraries import LibraryModel
 from ..commands.promises import broken_promise
 from ..displays._source import model_of, name_of, require_fitted, require_rows, unit_of
 from ..early_exit import EarlyExitClassifier
@@ -20,7 +19,7 @@ from ..stopping import StageScores
 from ..stopping.core.binomial import interval
 from .curve import curve_of
 from .facts import ClassCost, Difference, Facts, Stage, Walk
-from .timing import REPEATS, times
+from .timing import REPEATS, Rival, times
 from .values import RowValues, short
 
 #: Most rows with another label, and most classes, that a report lists.
@@ -28,7 +27,7 @@ MOST_ROWS, MOST_CLASSES = 20, 40
 
 
 def gather(
-    estimator: Any, X: Any, *, source: str | None, timed: bool, caller: str, library: LibraryModel | None = None
+    estimator: Any, X: Any, *, source: str | None, timed: bool, caller: str, library: Rival | None = None
 ) -> Facts:
     """Answer rows early and in full, and count.
 
@@ -43,7 +42,7 @@ def gather(
         Whether to time the classifier against the model that it wraps.
     caller : str
         For errors.
-    library : LibraryModel or None, default=None
+    library : Rival or None, default=None
         The wrapped model in its own library, to be timed in place of ``estimator_``.
 
     Returns

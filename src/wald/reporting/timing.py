@@ -6,12 +6,11 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from ..commands.alternating import median_seconds
-from ..commands.libraries import LibraryModel
 from ..early_exit import EarlyExitClassifier
 from ..engine.rows import take
 from ..engine.threads import effective_threads
@@ -31,8 +30,23 @@ _NO_LIBRARY = (
 _SECONDS, _MOST_ROWS, _MOST_SINGLE = 0.1, 1000, 20
 
 
+class Rival(Protocol):
+    """The wrapped model as its own library evaluates it."""
+
+    @property
+    def name(self) -> str:
+        """Name of the library."""
+
+    @property
+    def predict(self) -> Callable[[Any], object]:
+        """From rows in the form of `rows` to labels."""
+
+    def rows(self, rows: Any) -> Any:
+        """Convert rows to the form that the library takes."""
+
+
 def times(
-    fast: EarlyExitClassifier, X: Any, n_rows: int, library: LibraryModel | None = None
+    fast: EarlyExitClassifier, X: Any, n_rows: int, library: Rival | None = None
 ) -> tuple[tuple[Timing, ...], str]:
     """Time single rows and a batch, in turns; or say why there is nothing to compare with.
 
@@ -41,7 +55,7 @@ def times(
     fast : EarlyExitClassifier
     X : {array-like, sparse matrix, data frame}
     n_rows : int
-    library : LibraryModel or None, default=None
+    library : Rival or None, default=None
         The wrapped model in its own library, to be timed in place of ``estimator_``.
 
     Returns
