@@ -93,6 +93,26 @@ def test_risk_0(files: Path, tmp_path: Path) -> None:
     np.testing.assert_array_equal(np.load(tmp_path / "labels.npy"), full)
 
 
+def test_risk_0_without_rows(files: Path, tmp_path: Path, digits: Any) -> None:
+    lightgbm = pytest.importorskip("lightgbm")
+    model = lightgbm.LGBMClassifier(n_estimators=5, verbose=-1, n_jobs=1).fit(digits.X_train, digits.y_train)
+    model.booster_.save_model(tmp_path / "model.txt")
+    words = ("fit", tmp_path / "model.txt", "-o", tmp_path / "a.wald")
+    facts = said(*words, "--risk", 0)
+    assert facts["n_rows"] == 0
+    assert facts["plan"]["evaluate_all"]
+    done("predict", tmp_path / "a.wald", files / "test.npy", "-o", tmp_path / "labels.npy")  # needs no --model
+    np.testing.assert_array_equal(np.load(tmp_path / "labels.npy"), model.predict(digits.X_test))
+    assert "--risk 0.001 is certified on rows: name DATA" in refusal(*words, "--force")
+    assert "--drop speaks of rows, and there is no DATA" in refusal(*words, "--force", "--risk", 0, "--drop", "label")
+
+
+def test_models_that_need_rows_at_risk_0(files: Path, tmp_path: Path) -> None:
+    message = refusal("fit", files / "svc.skops", "-o", tmp_path / "a.wald", "--risk", 0)
+    assert "DATA is missing" in message
+    assert not (tmp_path / "a.wald").exists()
+
+
 def test_training_rows_are_warned_about_in_a_line(files: Path, tmp_path: Path) -> None:
     words = ("fit", files / "svc.skops", files / "train.npy", "-o", tmp_path / "a.wald", *UNITS)
     lines = done(*words).stderr.splitlines()

@@ -82,6 +82,16 @@ def test_a_plan_that_evaluates_everything_costs_everything(tmp_path: Path) -> No
     assert "every row is evaluated in full, at 3 units." in done("inspect", tmp_path / "all.wald").stdout
 
 
+def test_stages_that_no_row_leaves_at_are_one_sentence(files: Path, tmp_path: Path) -> None:
+    done("fit", files / "svc.skops", files / "fit.npy", "-o", tmp_path / "few.wald", "--risk", 1e-6, code=1)
+    n = len(said("inspect", tmp_path / "few.wald")["plan"]["looks"]) - 1
+    assert n > 1
+    out = done("inspect", tmp_path / "few.wald").stdout
+    assert f"The {n} early stages serve calls with a budget only" in out
+    assert "never" not in out
+    assert len(out.splitlines()) == 2
+
+
 @pytest.mark.parametrize("name", ["svc", "words"])
 def test_the_table_has_a_line_per_stage(files: Path, name: str) -> None:
     fast = wald.load(files / f"{name}.wald")

@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 from commands.running import done, refusal, said
+from sklearn.compose import make_column_transformer
+from sklearn.frozen import FrozenEstimator
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC
 
 import wald
@@ -175,3 +177,22 @@ def test_a_failure_half_way_leaves_no_file(files: Path, tmp_path: Path, suffix: 
     assert "row 396 (from 0), column 5 (from 0)" in message
     assert out.read_text() == "mine"
     assert {path.name for path in tmp_path.iterdir()} == {"in", out.name}
+
+
+def test_a_model_of_text_columns_is_for_python(tmp_path: Path, digits: Any) -> None:
+    pandas, skops = pytest.importorskip("pandas"), pytest.importorskip("skops.io")
+    frame = pandas.DataFrame(digits.X_fit[:, 18:24], columns=list("abcdef"))
+    frame["kind"] = np.where(digits.X_fit[:, 30] > 8, "hot", "cold")
+    steps = make_column_transformer((StandardScaler(), list("abcdef")), (OneHotEncoder(), ["kind"]))
+    model = make_pipeline(steps, LogisticRegression()).fit(frame, digits.y_fit > 4)
+    skops.dump(model, tmp_path / "pipe.skops")
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    said = refusal("fit", tmp_path / "pipe.skops", tmp_path / "rows.csv", "-o", tmp_path / "a.wald")
+    assert "'columntransformer' (ColumnTransformer)" in said
+    assert "the command line takes rows of numbers" in said
+    fast = wald.EarlyExitClassifier(FrozenEstimator(model), risk=0.2, cost="units", random_state=0).fit(frame)
+    wald.save(fast, tmp_path / "pipe.wald", pipeline="skops")
+    said = refusal("predict", tmp_path / "pipe.wald", tmp_path / "rows.csv", "-o", "-")
+    assert "('kind'): " in said
+    assert "for Python: wald.load, and predict on a data frame" in said
+    assert "--drop" not in said

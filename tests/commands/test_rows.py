@@ -22,6 +22,7 @@ from wald.commands.rows import Reading, RowSchema, delimited, read, read_whole
 ROWS = np.random.default_rng(0).normal(size=(40, 3)) * 10.0 ** np.random.default_rng(1).integers(-9, 9, (40, 3))
 NAMES = ("a", "b", "c")
 BY_PLACE, BY_NAME = RowSchema(3), RowSchema(3, NAMES)
+TRANSFORMS = RowSchema(3, NAMES, transforms=True)
 HOLES = RowSchema(3, None, allow_nan=True)
 
 
@@ -243,6 +244,7 @@ def test_format_overrides_the_suffix(text: Any) -> None:
 
 WORDS = (
     ("a,b,c\n1,2,3\n4,x,6\n", BY_PLACE, "line 3, column 2 ('b'): 'x' is not a number"),
+    ("a,b,c\n1,2,x\n", TRANSFORMS, "'x' is not a number. The command line takes rows of numbers"),
     ("7,2,3\n4,5,1_0\n", BY_PLACE, "line 2, column 3: '1_0' is not a number"),
     ("a,b,c\n1,2,3\n\n4,,6\n", BY_PLACE, "line 4, column 2 ('b'): no number (NaN)"),
     ("\n\na,b,c\n\n1,2,inf\n", BY_PLACE, "line 5, column 3 ('c'): inf is not finite"),
@@ -314,6 +316,9 @@ def test_parquet_mistakes(tmp_path: Path) -> None:
     path = tmp_path / "rows.parquet"
     polars.DataFrame({"a": [1.0], "b": ["x"], "c": [1.0]}).write_parquet(path)
     assert "no numbers in 'b' (the first: " in refusal(path)
+    assert "--drop COLUMN" in refusal(path)
+    assert refusal(path, BY_NAME).endswith("The model takes numbers in these columns.")
+    assert "for Python: wald.load" in refusal(path, TRANSFORMS)
     polars.DataFrame({"a": [1.0, 2.0], "b": [1, None], "c": [1.0, 1.0]}).write_parquet(path)
     assert "row 1 (from 0), column 'b': no number (NaN)" in refusal(path)
     polars.DataFrame({"a": [1.0], "b": [1]}).write_parquet(path)

@@ -80,7 +80,7 @@ def test_a_page_is_whole_and_needs_nothing_else(cases: dict[str, Case], name: st
     assert not re.search(r"\b(nan|inf|None)\b", " ".join(outline.texts))
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "lossless"])
 def test_a_page_says_the_certificate(cases: dict[str, Case], name: str) -> None:
     words = " ".join(Outline(wald.report(*cases[name], timed=False)).texts)
     assert str(cases[name].fast.certificate_) in words

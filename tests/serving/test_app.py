@@ -11,7 +11,12 @@ import httpx
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import PolynomialFeatures
 
+import wald
 from wald.serving import create_app
 from wald.serving.bodies import ARROW
 
@@ -104,6 +109,44 @@ def test_bad_bodies_get_400_and_a_reason(fast, body, words):
     answer = ask(create_app(fast), "POST", "/predict", content=body, headers=JSON)
     assert answer.status_code == 400
     assert words in answer.json()["error"]
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ({"record": {"a": 1}}, "record lacks 'b'"),
+        ({"record": dict.fromkeys("abcdefgh", "?")}, "record['a'] must be a number"),
+        ({"record": dict.fromkeys("abcdefgh")}, "record['a'] is None"),
+        ({"records": [dict.fromkeys("abcdefgh", "?")]}, "records[0]['a'] must be a number"),
+        ({"row": [1, 2]}, "row must have 8 features"),
+    ],
+)
+@pytest.mark.parametrize("query", ["", "?cost=true", "?budget=1000"])
+def test_messages_call_the_row_what_the_request_calls_it(named, body, words, query):
+    answer = ask(create_app(named), "POST", f"/predict{query}", json=body)
+    assert answer.status_code == 400
+    assert answer.json()["error"].startswith(words)
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ({"row": [1, 2]}, "row must be one row of 8 features"),
+        ({"rows": [[1] * 8, [1, 2]]}, "row 1 must be one row of 8 features"),
+        ({"rows": [[1] * 8, [[], 1, 1, 1, 1, 1, 1, 1]]}, "row 1 must be one row of 8 features"),
+        ({"record": {"a": 1}}, "record lacks 'b'"),
+    ],
+)
+@pytest.mark.parametrize("window", [0, 0.5])
+def test_rows_of_a_pipeline_are_called_what_the_request_calls_them(rows, body, words, window):
+    X, y = rows
+    frame = pd.DataFrame(X, columns=list("abcdefgh"))
+    model = make_pipeline(PolynomialFeatures(2), LogisticRegression(max_iter=2000)).fit(frame[:1000], y[:1000])
+    fast = wald.EarlyExitClassifier(FrozenEstimator(model), risk=0.05, cost="units", random_state=0)
+    app = create_app(fast.fit(frame[1000:5000]), batch_window=window)
+    app._batcher.seconds = 1.0  # a row is slow, so that it waits for others where it may
+    answer = ask(app, "POST", "/predict", json=body)
+    assert (answer.status_code, answer.json()["error"].startswith(words)) == (400, True), answer.text
 
 
 @pytest.mark.parametrize("query", ["cost=maybe", "budget=much", "budget=-1", "budget=nan", "price=1"])
@@ -225,8 +268,22 @@ def test_limits_out_of_range_are_refused(fast, limits):
 
 
 def test_only_fitted_classifiers_are_served(fast):
-    with pytest.raises(TypeError, match="EarlyExitClassifier"):
-        create_app(3)
+    for what in (3, lambda: 3):
+        with pytest.raises(TypeError, match="EarlyExitClassifier"):
+            create_app(what)
+
+
+def test_a_function_loads_the_model_and_loads_it_anew(fast, saved):
+    models = [wald.load(saved), wald.load(saved)]
+    given = iter(models)
+    app = create_app(lambda: next(given))
+    assert app.model is models[0]
+    asyncio.run(app.reload())
+    assert app.model is models[1]
+    watched = create_app(lambda: fast, audit_rate=0.5)
+    assert watched.model.monitor_.audit_rate == 0.5
+    asyncio.run(watched.reload())
+    assert watched.model.monitor_.audit_rate == 0.5
 
 
 def test_reload_takes_the_new_file_and_keeps_the_old_model_if_it_is_bad(fast, saved, tmp_path):
@@ -241,5 +298,5 @@ def test_reload_takes_the_new_file_and_keeps_the_old_model_if_it_is_bad(fast, sa
     with pytest.raises(ValueError, match="model"):
         asyncio.run(app.reload())
     assert app.model is new
-    with pytest.raises(ValueError, match="no file"):
+    with pytest.raises(ValueError, match="neither a file nor a function"):
         asyncio.run(create_app(fast).reload())

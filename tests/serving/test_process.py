@@ -14,6 +14,9 @@ import time
 import httpx
 import numpy as np
 import pytest
+from persistence.forge import without_estimator
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
 
 import wald
 
@@ -138,6 +141,38 @@ def test_a_port_that_is_taken_and_a_file_that_is_none_are_said(saved, tmp_path):
     assert done.returncode == 2
     assert "none.wald" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_file_that_needs_the_wrapped_model_is_served_with_it(rows, tmp_path):
+    io = pytest.importorskip("skops.io")
+    X, y = rows
+    model = LogisticRegression().fit(X[:1000], y[:1000])
+    fast = wald.EarlyExitClassifier(FrozenEstimator(model), risk=0, cost="units", random_state=0).fit(X[1000:5000])
+    wald.save(fast, tmp_path / "exact.wald")
+    without_estimator(tmp_path / "exact.wald")
+    io.dump(model, tmp_path / "model.skops")
+    command = [sys.executable, "-m", "wald", "serve", str(tmp_path / "exact.wald"), "--port", "0"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 2
+    assert "--model MODEL" in done.stderr
+    assert done.stderr.count("exact.wald") == 1
+    with Served(tmp_path / "exact.wald", "--model", tmp_path / "model.skops") as served:
+        for _ in range(2):
+            answer = httpx.post(f"{served.url}/predict", json={"rows": X[5000:].tolist()})
+            assert answer.json() == {"labels": model.predict(X[5000:]).tolist()}
+            served.process.send_signal(signal.SIGHUP)  # MODEL is read anew as well
+            wait = time.monotonic() + 20
+            while "loaded anew" not in "".join(served.log) and time.monotonic() < wait:
+                time.sleep(0.05)
+        assert "the model was loaded anew" in "".join(served.log)
+
+
+def test_a_file_that_is_no_model_is_named_once(tmp_path):
+    (tmp_path / "rows.csv").write_text("a,b\n1,2\n")
+    command = [sys.executable, "-m", "wald", "serve", str(tmp_path / "rows.csv")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 2
+    assert done.stderr.count("rows.csv") == 1
 
 
 @pytest.mark.long

@@ -16,6 +16,7 @@ from . import options
 from .alternating import median_seconds
 from .answers import EXIT_NO, as_json, as_user_error, handling_errors, note, progress_console, show
 from .errors import UserError
+from .libraries import is_library_model, library_model, library_name
 from .models import load_fast, load_model, schema_of_saved
 from .promises import broken_promise
 from .rows import data_name, read_whole
@@ -55,7 +56,16 @@ class Case:
 def bench(
     file: options.FileArgument,
     data: options.DataArgument,
-    model: Annotated[Path, typer.Option(metavar="MODEL", help="The wrapped model's own file, as given to wald fit.")],
+    model: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="MODEL",
+            show_default=False,
+            help="The wrapped model's own file, as given to wald fit; FILE itself where that is a tree library's. A "
+            "tree library's file is timed in the library if that is installed, and otherwise in wald's own full "
+            "evaluation, which the table then says.",
+        ),
+    ] = None,
     repeats: Annotated[int, typer.Option(help=f"Times that each median is of, at least {LEAST_REPEATS}.")] = 9,
     drop: options.Drop = None,
     format: options.Format = None,
@@ -70,6 +80,8 @@ def bench(
 ) -> None:
     """Time FILE against the model it wraps, in turns, on the same rows and threads, and compare the labels.
 
+    A model of LightGBM, XGBoost or CatBoost is timed in its own library, where that is installed.
+
     Give rows that neither the model nor wald fit has seen. Exit code 1: more labels differ than the promise allows.
     """
     with handling_errors("bench", debug):
@@ -79,21 +91,26 @@ def bench(
         if repeats < LEAST_REPEATS:
             raise UserError(f"--repeats must be at least {LEAST_REPEATS}. Got {repeats}.")
         threads = options.threads(jobs)
-        wrapped = load_model(model, trust_pickle, trust_type or ())
-        fast = load_fast(file, threads, wrapped, trust_type or ())
+        whole = is_library_model(file)
+        if model is None and not whole:
+            raise UserError(f"{file} is timed against the model that it wraps: name that model's file, --model MODEL.")
+        own_file = model or file
+        wrapped = load_model(own_file, trust_pickle, trust_type or ())
+        fast = load_fast(file, threads, None if whole and own_file.samefile(file) else wrapped, trust_type or ())
+        rival = _rival(own_file, wrapped, threads)
         rows = read_whole(
             data, schema_of_saved(fast, file), options.reading(format, drop, header, zero_based, separator)
         ).rows
         with threadpool_limits(threads), as_user_error(data_name(data), ValueError, TypeError):
-            full = wrapped.predict(rows)
+            full = rival.predict(rival.rows(rows))
             labels, cost = fast.predict(rows, return_cost=True)
             with share_done(progress_console(), "timing in turns") as report:
-                cases = _timed(wrapped, fast, rows, repeats, report)
+                cases = _timed(rival, fast, rows, repeats, report)
         differs = labels != full
         broken = broken_promise(fast.certificate_, full, differs, fast.classes_)
         facts = {
             "file": str(file),
-            "model": type(wrapped).__name__,
+            "model": rival.name,
             "n_rows": len(labels),
             "n_different": int(np.count_nonzero(differs)),
             "mean_cost": float(cost.mean()),
@@ -107,13 +124,41 @@ def bench(
         if json:
             as_json(facts)
         else:
-            show(_table(cases, type(wrapped).__name__), *_words(facts))
+            show(_table(cases, rival.name), *_words(facts), *([rival.note] if rival.note else []))
         if broken is not None:
             note(f"wald bench: {broken}")
             raise typer.Exit(EXIT_NO)
 
 
-def _timed(wrapped: Any, fast: Any, rows: Any, repeats: int, report: Callable[[float], object]) -> list[Case]:
+@dataclass(frozen=True)
+class _Rival:
+    """What wald is timed against, and the form of the rows that it takes."""
+
+    name: str
+    predict: Callable[[Any], Any]
+    rows: Callable[[Any], Any] = lambda rows: rows
+    note: str = ""
+
+
+def _rival(path: Path, wrapped: Any, threads: int) -> _Rival:
+    """The wrapped model; one of a tree library's file in that library, where it is installed."""
+    from ..models import TreeClassifier
+
+    if not isinstance(wrapped, TreeClassifier):
+        return _Rival(type(wrapped).__name__, wrapped.predict)
+    loaded = library_model(path, wrapped.classes_, threads)
+    if loaded is not None:
+        return _Rival(loaded.name, loaded.predict, loaded.rows)
+    name = library_name(path)
+    return _Rival(
+        "wald, every tree",
+        wrapped.predict,
+        note=f"{name} is not installed: the times beside wald's are those of wald's own full evaluation, and not "
+        f"{name}'s. pip install {name.lower()} for these.",
+    )
+
+
+def _timed(rival: _Rival, fast: Any, rows: Any, repeats: int, report: Callable[[float], object]) -> list[Case]:
     import numpy as np
     from scipy import sparse
 
@@ -134,7 +179,7 @@ def _timed(wrapped: Any, fast: Any, rows: Any, repeats: int, report: Callable[[f
     cases = []
     for i, (name, batches, predict, same_batches) in enumerate(runs):
         model_seconds, wald_seconds = median_seconds(
-            partial(_predict_each, wrapped.predict, batches),
+            partial(_predict_each, rival.predict, [rival.rows(batch) for batch in batches]),
             partial(_predict_each, predict, same_batches),
             repeats=repeats,
             report=lambda done, i=i: report((i + done) / len(runs)),  # type: ignore[misc]  # mypy does not see through defaults

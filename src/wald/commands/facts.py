@@ -20,6 +20,7 @@ def certificate_facts(certificate: Certificate) -> dict[str, Any]:
         "status": certificate.status,
         "holds": certificate.verify(),
         "void": certificate.void,
+        "reason": certificate.reason or None,
         "risk": certificate.risk,
         "confidence": certificate.confidence,
         "n_splits": certificate.n_splits,

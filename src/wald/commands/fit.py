@@ -37,8 +37,15 @@ def fit(
             "CatBoost.",
         ),
     ],
-    data: options.DataArgument,
     output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="Where to write the result.")],
+    data: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="DATA",
+            show_default=False,
+            help=f"{options.DATA} --risk 0 needs none for tree ensembles, which are then evaluated in full.",
+        ),
+    ] = None,
     risk: Annotated[
         float, typer.Option(help="Bound on the probability that a row's label differs; 0: none may.")
     ] = 0.001,
@@ -72,7 +79,8 @@ def fit(
 ) -> None:
     """Plan and certify early exit for a trained MODEL, on rows DATA that it was not trained on.
 
-    Labels are not needed; columns that are no features are left out with --drop. Exit code 1: the rows cannot back
+    Labels are not needed; columns that are no features are left out with --drop. A tree ensemble with --risk 0 needs
+    no DATA: every row is then evaluated in full, by wald. Exit code 1: the rows cannot back
     the promise; the file is written all the same, and evaluates everything.
     """
     with handling_errors("fit", debug):
@@ -85,6 +93,9 @@ def fit(
         if str(output) == "-":
             raise UserError("-o: wald fit writes a file; name it.")
         options.require_writable(output, force, model, data)
+        if data is None:
+            about = {"--groups": groups, "--drop": drop, "--format": format, "--header": header}
+            _require_no_rows(risk, about | {"--zero-based": zero_based, "--separator": separator})
         fast = wald.EarlyExitClassifier(
             None,
             risk=risk,
@@ -101,14 +112,19 @@ def fit(
             step("reading the model")
             wrapped = load_model(model, trust_pickle, trust_type or ())
             step("reading rows")
-            part = read_whole(data, schema_of(model, wrapped), reading)
+            schema = schema_of(model, wrapped)
+            part = None if data is None else read_whole(data, schema, reading)
             fast.set_params(estimator=FrozenEstimator(wrapped))
             if isinstance(fast.protect, dict):
                 fast.set_params(protect=by_label(fast.protect, decompose(wrapped).classes))
-            with warnings.catch_warnings(), as_user_error(data_name(data), ValueError, TypeError):
+            where = str(model) if data is None else data_name(data)
+            with warnings.catch_warnings(), as_user_error(where, ValueError, TypeError):
                 warnings.filterwarnings("ignore", "no early exit")  # the certificate says it
                 step("planning and certifying")
-                fast.fit(part.rows, groups=part.groups)
+                if part is None:
+                    _fit_without_rows(fast)
+                else:
+                    fast.fit(part.rows, groups=part.groups)
             step("writing")
             with as_user_error(str(output)):
                 wald.save(fast, output)
@@ -116,7 +132,7 @@ def fit(
             as_json(
                 {
                     "file": str(output),
-                    "n_rows": part.rows.shape[0],
+                    "n_rows": 0 if part is None else part.rows.shape[0],
                     "certificate": certificate_facts(fast.certificate_),
                     "plan": plan_facts(fast.plan_, fast._validation.n_rows),
                     "model": model_facts(fast),
@@ -127,6 +143,29 @@ def fit(
         if failed(fast.certificate_):
             note("wald fit: the rows cannot back the promise; the file evaluates every row in full.")
             raise typer.Exit(EXIT_NO)
+
+
+def _require_no_rows(risk: float, about: Mapping[str, Any]) -> None:
+    """Raise UserError if rows are needed, or options speak of rows that are not there."""
+    if risk != 0:
+        raise UserError(
+            f"--risk {risk:g} is certified on rows: name DATA, rows that the model was not trained on. Only --risk 0 "
+            "does without, for tree ensembles."
+        )
+    given = [name for name, value in about.items() if value not in (None, [])]
+    if given:
+        raise UserError(f"{given[0]} speaks of rows, and there is no DATA.")
+
+
+def _fit_without_rows(fast: wald.EarlyExitClassifier) -> None:
+    from ..models import decompose
+
+    terms = decompose(fast.estimator.estimator).terms
+    if not terms.serves_full:
+        raise UserError(
+            f"DATA is missing: for a {terms.description}, --risk 0 plans exits on rows. Only tree ensembles do without."
+        )
+    fast.fit()
 
 
 def by_text(words: Sequence[str]) -> Any:

@@ -37,7 +37,8 @@ def inspect(
         if json:
             as_json({"file": str(file), "model": facts, "certificate": certificate, "plan": plan})
         else:
-            show(certificate["sentence"], _described(facts, plan), _table(facts, plan))
+            stages = [] if plan["evaluate_all"] else [_table(facts, plan)]
+            show(certificate["sentence"], _described(facts, plan), *stages)
         if not certificate["holds"]:
             note("wald inspect: the certificate does not hold.")
             raise typer.Exit(EXIT_NO)
@@ -49,13 +50,22 @@ def _described(model: dict[str, Any], plan: dict[str, Any]) -> str:
     read = "rows that are no table's" if model["n_features"] is None else f"{model['n_features']} features"
     words = f"{kind}, {len(model['classes'])} classes, {read}, {model['terms']} {model['unit']}{own}; "
     if plan["evaluate_all"]:
-        return f"{words}every row is evaluated in full, at {number(plan['full_cost'])} units."
+        return f"{words}every row is evaluated in full, at {number(plan['full_cost'])} units.{_unused(plan)}"
     cost = between(plan["expected_cost_low"], plan["expected_cost_high"])
     return (
         f"{words}{cost} of {number(plan['full_cost'])} units per row expected.\nShares and cost are estimated from "
         f"{thousands(plan['n_rows'])} validation rows; the intervals hold together with {plan['confidence']:.0%} "
         "confidence if the stages, which were chosen on the same rows, fit others as well."
     )
+
+
+def _unused(plan: dict[str, Any]) -> str:
+    """What early stages are for if no row can leave at them."""
+    n = len(plan["looks"]) - 1
+    if n == 0:
+        return ""
+    serve = "The early stage serves" if n == 1 else f"The {n} early stages serve"
+    return f" {serve} calls with a budget only, and --json lists their costs."
 
 
 def _table(model: dict[str, Any], plan: dict[str, Any]) -> Table:

@@ -67,10 +67,24 @@ def schema_of(path: Path, model: Any) -> RowSchema:
 
     with as_user_error(str(path), ValueError, TypeError, NotFittedError):
         additive = decompose(model)
-        require_no_preprocessing(additive)
+        if additive.preprocessing is None:
+            require_no_preprocessing(additive)  # terms that are no numbers
+    if additive.preprocessing is not None:
+        raise _transforms(path, additive.preprocessing)
     if additive.n_features_in is None:
         raise UserError(f"{path}: {type(model).__name__} does not read tables of numbers; wrap it from Python.")
     return _schema(additive, additive.n_features_in, additive.feature_names_in, model)
+
+
+def _transforms(path: Path, preprocessing: Any) -> UserError:
+    """Make the error for a pipeline whose first steps no file of numbers holds."""
+    steps = ", ".join(f"{name!r} ({type(step).__name__})" for name, step in getattr(preprocessing, "steps", []))
+    return UserError(
+        f"{path}: the pipeline transforms rows first, in the steps {steps}, which wald fit cannot write: the command "
+        "line takes rows of numbers. Fit it in Python, on a data frame: EarlyExitClassifier(FrozenEstimator(model)); "
+        "wald.save(fast, path, pipeline='skops') keeps it, and wald.load reads it. Or transform the rows before wald "
+        "fit, and give it the last step alone."
+    )
 
 
 def load_fast(path: Path, n_jobs: int, estimator: Any = None, trusted: Sequence[str] = ()) -> EarlyExitClassifier:
@@ -149,7 +163,8 @@ def _schema(model: AdditiveModel, n_features: int, names: NDArray[Any] | None, *
                 predictor.predict(row)
         except (ValueError, TypeError):  # an SVC trained on dense rows, a scaler that centres
             takes_sparse = False
-    return RowSchema(n_features, None if names is None else tuple(map(str, names)), model.allow_nan, takes_sparse)
+    known = None if names is None else tuple(map(str, names))
+    return RowSchema(n_features, known, model.allow_nan, takes_sparse, model.preprocessing is not None)
 
 
 def _skops(path: Path, trusted: Sequence[str]) -> Any:

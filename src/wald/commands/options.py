@@ -64,7 +64,11 @@ ZeroBased = Annotated[
 Jobs = Annotated[int, typer.Option(metavar="N", help="Threads, as scikit-learn's n_jobs; -1 takes all.")]
 Model = Annotated[
     Path | None,
-    typer.Option(metavar="MODEL", help="The wrapped model's own file, which a FILE made with --risk 0 needs."),
+    typer.Option(
+        metavar="MODEL",
+        help="The wrapped model's own file; a FILE made with --risk 0 needs it unless it describes the model, as one "
+        "made from a tree library's file does.",
+    ),
 ]
 Seed = Annotated[int, typer.Option(help="Of everything that is drawn at random.")]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite the output file.")]

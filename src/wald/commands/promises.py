@@ -47,8 +47,8 @@ def broken_promise(
         if k and 1.0 - p_value(k - 1, n, risk) < DOUBT:
             where = "" if label is None else f" that the model calls {label}"
             return (
-                f"{thousands(k)} of {thousands(n)} rows{where} differ, more than the promise allows "
-                f"({certificate}). Are these rows like those given to wald fit?"
+                f"{thousands(k)} of {thousands(n)} rows{where} differ, more than the promise allows ({certificate}). "
+                "Are these rows like those given to wald fit?"
             )
     return None
 

@@ -10,6 +10,7 @@ import typer
 from . import options
 from .answers import as_user_error, handling_errors, note
 from .errors import UserError
+from .libraries import is_library_model, library_model
 from .models import load_fast, load_model, schema_of_saved
 from .rows import data_name, read_whole
 
@@ -22,7 +23,9 @@ def report(
     timing: Annotated[
         bool,
         typer.Option(
-            "--timing/--no-timing", help="Whether to time FILE against the model it wraps, where it is known."
+            "--timing/--no-timing",
+            help="Whether to time FILE against the model it wraps, where it is known: --model names its file. A tree "
+            "library's file is timed in the library, where that is installed.",
         ),
     ] = True,
     model: options.Model = None,
@@ -43,7 +46,9 @@ def report(
     of up to 20 of them. It needs no network and runs no script.
     """
     with handling_errors("report", debug):
-        from ..reporting import report as write
+        from ..models import TreeClassifier
+        from ..reporting.gather import gather
+        from ..reporting.page import page
 
         if str(output) == "-":
             raise UserError("-o: wald report writes a file; name it.")
@@ -53,11 +58,15 @@ def report(
         rows = read_whole(
             data, schema_of_saved(fast, file), options.reading(format, drop, header, zero_based, separator)
         ).rows
+        library = None
+        named = model or (file if is_library_model(file) else None)
+        if timing and named is not None and isinstance(fast.estimator_, TreeClassifier):
+            library = library_model(named, fast.classes_, options.threads(jobs))
         with as_user_error(data_name(data), ValueError, TypeError):
-            page = write(fast, rows, title=title, source=data_name(data), timed=timing)
+            facts = gather(fast, rows, source=data_name(data), timed=timing, caller="wald report", library=library)
         with as_user_error(f"-o: {output}", OSError):
             from ..utils.files import atomic_file
 
             with atomic_file(output) as beside:
-                beside.write_text(page, encoding="utf-8", newline="\n")
+                beside.write_text(page(facts, title), encoding="utf-8", newline="\n")
         note(f"wrote {output}")

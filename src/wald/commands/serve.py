@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import signal
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from . import options
 from .answers import as_user_error, handling_errors
 from .errors import UserError
+from .models import load_fast, load_model
+
+if TYPE_CHECKING:
+    from ..early_exit import EarlyExitClassifier
 
 
 def serve(
@@ -26,11 +30,14 @@ def serve(
     full_if_broken: Annotated[
         bool, typer.Option("--full-if-broken", help="Evaluate rows in full once audits refute the promise.")
     ] = False,
+    model: options.Model = None,
+    trust_pickle: options.TrustPickle = False,
+    trust_type: options.TrustType = None,
     debug: options.Debug = False,
 ) -> None:
     """Serve FILE: POST /predict, GET /certificate, GET /metrics and GET /health.
 
-    SIGTERM stops it after the last answer. SIGHUP loads FILE anew, while the old model goes on answering.
+    SIGTERM stops it after the last answer. SIGHUP loads FILE and MODEL anew, while the old model goes on answering.
     """
     with handling_errors("serve", debug):
         try:
@@ -41,12 +48,17 @@ def serve(
             raise UserError(f"needs {error.name}, which is not installed: pip install 'wald[serve]'") from None
         if full_if_broken and audit_rate is None:
             raise UserError("--full-if-broken needs audits: --audit-rate 0.01, for example.")
+        threads = options.threads(jobs)
+
+        def load() -> EarlyExitClassifier:
+            wrapped = None if model is None else load_model(model, trust_pickle, trust_type or ())
+            return load_fast(file, threads, wrapped, trust_type or ())
+
         with as_user_error(str(file), OSError, ValueError, TypeError, ImportError):
             from ..serving.app import create_app
 
             service = create_app(
-                file,
-                n_jobs=options.threads(jobs),
+                load,
                 max_body=max_body,
                 max_rows=max_rows,
                 audit_rate=audit_rate,

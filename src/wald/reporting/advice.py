@@ -10,6 +10,8 @@ from .values import short
 
 #: A class with a smaller share of the rows counts as rare.
 _RARE = 0.02
+#: The default of EarlyExitClassifier, which code need not say.
+USUAL_CONFIDENCE = 0.95
 #: Longest label in a line of code.
 _LONGEST = 60
 
@@ -19,6 +21,18 @@ def advice(facts: Facts) -> Markup:
     found = [_few(facts), _broken(facts)]
     found += [_drift(facts), _other_risk(facts), _rare(facts), _speed(facts), _cap(facts), _changed()]
     return joined(*found)
+
+
+def _wrap(facts: Facts, risk: float, **others: str) -> str:
+    """Lines of code that wrap the fitted model anew, at the confidence in use."""
+    given = {"risk": f"{risk:.4g}", **others}
+    if facts.confidence != USUAL_CONFIDENCE:
+        given["confidence"] = f"{facts.confidence:g}"
+    words = "".join(f", {name}={value}" for name, value in given.items())
+    return (
+        "from sklearn.frozen import FrozenEstimator\nfrom wald import EarlyExitClassifier\n\n"
+        f"fast = EarlyExitClassifier(FrozenEstimator(model){words})\nfast.fit(X_rows)"
+    )
 
 
 def _answer(question: str, words: str, code: str | None = None) -> Markup:
@@ -50,34 +64,59 @@ def _broken(facts: Facts) -> Markup | None:
     return _answer("These rows contradict the promise", words, "fast.fit(X_recent)")
 
 
-def _drift(facts: Facts) -> Markup:
+def _drift(facts: Facts) -> Markup | None:
+    if facts.exact:  # on rows of any source
+        return None
+    subject = "counts of the certificate are" if facts.certificate["status"] == "measured" else "promise is"
     words = (
-        "The promise is about rows like those given to fit. Collect recent rows from time to time, without labels, and "
-        "certify the same plan on them; or write this report again with them. If the promise fails, call fit with them."
+        f"The {subject} about rows like those given to fit. In service, a watched classifier has the full model answer "
+        "a share of the rows as well, and says when something has changed. Or collect recent rows from time to time, "
+        "without labels, and certify the same plan on them, or write this report again with them. If the plan fails "
+        "there, call fit with them."
     )
-    code = "fast = fast.recertify(X_recent)\nprint(fast.certificate_)"
+    code = (
+        "watched = fast.watched(0.01)  # the full model answers 1 % of the rows, too\n"
+        "labels = watched.predict(X)\nprint(watched.monitor_)\n\n"
+        "fast = fast.recertify(X_recent)\nprint(fast.certificate_)"
+    )
     return _answer("The data drift", words, code)
 
 
 def _other_risk(facts: Facts) -> Markup:
     own = facts.certificate
     risk = own["risk"] or facts.risk
+    level = own["confidence"] if 0 < own["confidence"] < 1 else facts.confidence
     if not risk:
         words = (
-            "A risk above 0 lets a small, certified share of the labels differ, and usually saves much more. At 95 % "
-            f"confidence, a risk of 0.1 % takes at least {thousands(rows_needed(0.001, 0.95))} certificate rows."
+            "A risk above 0 lets a small, certified share of the labels differ, and usually saves much more. At "
+            f"{_backing(0.001, facts.confidence)}. They need no labels."
         )
-        return _answer("You can accept a risk", words, "EarlyExitClassifier(model, risk=0.001).fit(X_rows)")
-    half, level = risk / 2, own["confidence"] if 0 < own["confidence"] < 1 else facts.confidence
+        return _answer("You can accept a risk", words, _wrap(facts, 0.001))
+    if facts.evaluate_all:
+        least = own["smallest_risk"] or 0.0
+        larger = min(max(10 * risk, 2 * least), (1 + risk) / 2)
+        words = (
+            "At this risk every row is evaluated in full. A larger one may let rows leave early. At "
+            f"{_backing(larger, level)}."
+        )
+        return _answer("You can accept a larger risk", words, _wrap(facts, larger))
+    half = risk / 2
     words = (
-        f"Certify the same plan at another risk on fresh rows. Half of this risk, {percent(half, 4)}, takes at least "
-        f"{thousands(rows_needed(half, level))} certificate rows at {percent(level, 6)} confidence, and a few times as "
-        "many are better. With risk=0 no label may differ at all."
+        f"Certify the same plan at another risk on fresh rows. At {_backing(half, level)}, and a few times as many are "
+        "better. With risk=0 no label may differ at all."
     )
-    return _answer("You need another risk", words, f"fast.recertify(X_fresh, risk={half:.4g})")
+    return _answer("You need another risk", words, f"fast = fast.recertify(X_fresh, risk={half:.4g})")
 
 
-def _rare(facts: Facts) -> Markup:
+def _backing(risk: float, confidence: float) -> str:
+    """How many rows back a risk."""
+    rows = thousands(rows_needed(risk, confidence))
+    return f"{percent(confidence, 6)} confidence, a risk of {percent(risk, 4)} takes at least {rows} certificate rows"
+
+
+def _rare(facts: Facts) -> Markup | None:
+    if facts.exact:  # in every class
+        return None
     counted = [c for c in facts.classes if c.n_rows]
     rare = min(counted, key=lambda c: c.n_rows)
     words = "A promise about all rows may be kept while many rows of a rare class get another label. "
@@ -88,14 +127,17 @@ def _rare(facts: Facts) -> Markup:
     named = repr(labels.get(rare.name, "label"))
     if len(named) > _LONGEST:
         named = "label"
-    return _answer("A class is rare and matters", words, f"EarlyExitClassifier(model, protect={{{named}: 0.01}})")
+    risk = facts.certificate["risk"] or facts.risk or 0.01
+    return _answer("A class is rare and matters", words, _wrap(facts, risk, protect=f"{{{named}: 0.01}}"))
 
 
 def _speed(facts: Facts) -> Markup:
+    first = "a risk above 0"
+    if facts.risk != 0:
+        first = "a larger risk; more rows for fit, so that thresholds need less caution"
     words = (
-        "In order of what usually helps: a larger risk; more rows for fit, so that thresholds need less caution; "
-        "predict_one instead of predict for single rows; n_jobs for large batches; float32 rows that are contiguous in "
-        "memory."
+        f"In order of what usually helps: {first}; predict_one instead of predict for single rows; n_jobs for large "
+        "batches; float32 rows that are contiguous in memory."
     )
     last = facts.stages[-1]
     if not facts.evaluate_all and last.n_reached:
@@ -107,7 +149,9 @@ def _speed(facts: Facts) -> Markup:
     return _answer("You need more speed", words, "label = fast.predict_one(x)")
 
 
-def _cap(facts: Facts) -> Markup:
+def _cap(facts: Facts) -> Markup | None:
+    if len(facts.stages) == 1:  # nothing between all and nothing
+        return None
     middle = facts.stages[len(facts.stages) // 2].cost
     words = (
         "A budget caps the cost of each row: rows that are not clear by then get the best label so far. The promise "

@@ -94,7 +94,7 @@ class Facts:
     """Everything that a report says.
 
     ``model`` and ``certificate`` are those of ``wald inspect --json``. ``timing`` is empty where there is no time to
-    compare, for the reason in ``no_timing``.
+    compare, for the reason in ``no_timing``; ``rival`` names what was timed.
     """
 
     name: str
@@ -119,5 +119,12 @@ class Facts:
     differences: tuple[Difference, ...]
     timing: tuple[Timing, ...]
     no_timing: str
+    rival: str
     threads: int
     repeats: int
+
+    @property
+    def exact(self) -> bool:
+        """Whether no label can differ from the full model's, whatever the row."""
+        full = self.evaluate_all or self.certificate["status"] == "lossless"
+        return full and bool(self.certificate["holds"])

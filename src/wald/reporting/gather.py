@@ -19,14 +19,16 @@ from ..stopping import StageScores
 from ..stopping.core.binomial import interval
 from .curve import curve_of
 from .facts import ClassCost, Difference, Facts, Stage, Walk
-from .timing import REPEATS, times
+from .timing import REPEATS, Rival, times
 from .values import RowValues, short
 
 #: Most rows with another label, and most classes, that a report lists.
 MOST_ROWS, MOST_CLASSES = 20, 40
 
 
-def gather(estimator: Any, X: Any, *, source: str | None, timed: bool, caller: str) -> Facts:
+def gather(
+    estimator: Any, X: Any, *, source: str | None, timed: bool, caller: str, library: Rival | None = None
+) -> Facts:
     """Answer rows early and in full, and count.
 
     Parameters
@@ -40,6 +42,8 @@ def gather(estimator: Any, X: Any, *, source: str | None, timed: bool, caller: s
         Whether to time the classifier against the model that it wraps.
     caller : str
         For errors.
+    library : Rival or None, default=None
+        The wrapped model in its own library, to be timed in place of ``estimator_``.
 
     Returns
     -------
@@ -55,7 +59,7 @@ def gather(estimator: Any, X: Any, *, source: str | None, timed: bool, caller: s
     differs = labels != full
     n_different = int(np.count_nonzero(differs))
     classes = _classes(fast, labels, cost, differs)
-    timing, no_timing = times(fast, X, n_rows) if timed else ((), "Times were not asked for.")
+    timing, no_timing = times(fast, X, n_rows, library) if timed else ((), "Times were not asked for.")
     return Facts(
         name=name_of(fast),
         model=model_facts(fast),
@@ -79,6 +83,7 @@ def gather(estimator: Any, X: Any, *, source: str | None, timed: bool, caller: s
         differences=_differences(fast, X, labels, full, cost, np.flatnonzero(differs)),
         timing=timing,
         no_timing=no_timing,
+        rival="the wrapped model" if library is None else library.name,
         threads=effective_threads(fast.n_jobs),
         repeats=REPEATS,
     )
@@ -138,7 +143,7 @@ def _walks(
     scores: StageScores | None,
 ) -> tuple[Walk, ...]:
     """Walks of a row that leaves first, of one with the median cost, and of one that stays longest."""
-    if scores is None:
+    if scores is None or fast.plan_.evaluate_all:
         return ()
     chosen: dict[int, str] = {}
     for title, wanted in (("easy", stage.min()), ("hard", stage.max()), ("typical", np.sort(stage)[len(stage) // 2])):

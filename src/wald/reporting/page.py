@@ -7,14 +7,18 @@ from . import sections
 from .advice import advice
 from .facts import Facts
 from .markup import Markup, breakable, joined, tag
+from .promise import certificate
 from .style import STYLE
 
 #: Nothing is loaded and nothing runs, whatever a label or a value says.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 
+#: A ratio of times below this is no difference.
+CLEARLY = 1.1
+
 _SECTIONS = (
     ("model", "What the model is", sections.model),
-    ("certificate", "What is promised", sections.certificate),
+    ("certificate", "What is promised", certificate),
     ("classes", "Cost by class", sections.classes),
     ("tradeoff", "Disagreement against cost", sections.tradeoff),
     ("stages", "Stages", sections.stages),
@@ -75,33 +79,39 @@ def _cards(facts: Facts) -> Markup:
     if facts.timing:
         last = facts.timing[-1]
         speed = ratio(last.model_seconds, last.wald_seconds)
-        cards.append((speed, f"the wrapped model's speed, {thousands(last.n_rows)} rows at a time"))
-    certificate = facts.certificate
-    if certificate["status"] == "certified" and certificate["holds"]:
-        cards.append((f"≤ {percent(certificate['risk'], 6)}", "other labels promised"))
-    elif certificate["status"] == "lossless" and certificate["holds"]:
+        cards.append((speed, f"{facts.rival}'s speed, {thousands(last.n_rows)} rows at a time"))
+    own = facts.certificate
+    if own["status"] == "certified" and own["holds"]:
+        cards.append((f"≤ {percent(own['risk'], 6)}", "other labels promised"))
+    elif facts.exact:
         cards.append(("0", "other labels, by proof"))
     return tag("ul", *(tag("li", tag("b", figure), words) for figure, words in cards), class_="cards")
 
 
 def _verdict(facts: Facts) -> Markup:
     """One sentence: whether these rows agree with the promise."""
-    certificate = facts.certificate
-    if not certificate["holds"]:
-        return tag("p", tag("b", "Do not rely on the promise."), f" {certificate['sentence']}.", class_="verdict bad")
+    own = facts.certificate
+    if not own["holds"]:
+        return tag("p", tag("b", "Do not rely on the promise."), f" {own['sentence']}.", class_="verdict bad")
     if facts.broken is not None:
         return tag("p", tag("b", "These rows contradict the promise."), f" {facts.broken}", class_="verdict bad")
     if facts.evaluate_all:
-        words = " Every row is evaluated in full, so labels are the full model's and nothing is saved."
+        words = f" All {facts.model['unit']} are evaluated for every row, so that labels are the full model's."
+        words += " The time that is saved comes from wald's own evaluation of the model." if _faster(facts) else ""
         return tag("p", tag("b", "No row leaves early."), words, class_="verdict")
-    if certificate["status"] == "measured":
+    if own["status"] == "measured":
         return tag("p", tag("b", "Nothing is promised."), " What follows was only measured.", class_="verdict")
     different = f"{thousands(facts.n_different)} of {thousands(facts.n_rows)} labels differ"
-    if certificate["status"] == "lossless":
+    if own["status"] == "lossless":
         words = f" {different}, as the proof says."
     else:
-        words = f" {different}; at most {percent(certificate['risk'], 6)} are promised."
+        words = f" {different}; at most {percent(own['risk'], 6)} are promised."
     return tag("p", tag("b", "These rows agree with the promise."), words, class_="verdict good")
+
+
+def _faster(facts: Facts) -> bool:
+    """Whether the last time, of most rows, is clearly shorter than the wrapped model's."""
+    return bool(facts.timing) and facts.timing[-1].model_seconds > CLEARLY * facts.timing[-1].wald_seconds
 
 
 def _footer() -> Markup:

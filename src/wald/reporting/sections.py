@@ -3,45 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 from ..utils.figures import number, percent, ratio, share, significant, thousands
 from .charts import bar, curve_chart, walk_chart
 from .facts import Facts, Walk
 from .markup import Content, Markup, breakable, joined, tag
+from .tables import table
 from .values import short
 
 #: Rows of the table below the curve.
 _CURVE_ROWS = 12
 #: Groups of stages in the table of stages.
 _GROUPS = 10
-#: Names up to this length are not broken.
-_SHORT = 14
-
-
-def table(caption: str, head: Sequence[str], rows: Sequence[Sequence[Content]], numeric: Sequence[int]) -> Markup:
-    """A table whose rows begin with their names; ``numeric`` columns stand to the right.
-
-    Parameters
-    ----------
-    caption : str
-    head : sequence of str
-    rows : sequence of sequences
-    numeric : sequence of int
-
-    Returns
-    -------
-    Markup
-    """
-    kinds = ["n" if c in numeric else None for c in range(len(head))]
-    lines = []
-    for name, *cells in rows:
-        own = "short" if len(str(name)) <= _SHORT else None
-        others = (tag("td", cell, class_=kind) for cell, kind in zip(cells, kinds[1:], strict=True))
-        lines.append(tag("tr", tag("th", name, scope="row", class_=own), *others))
-    names = tag("tr", *(tag("th", name, scope="col", class_=kind) for name, kind in zip(head, kinds, strict=True)))
-    inside = tag("table", tag("caption", tag("span", caption)), tag("thead", names), tag("tbody", *lines))
-    return tag("div", inside, class_="scroll", tabindex="0", role="region", aria_label=caption)
 
 
 def model(facts: Facts) -> Markup:
@@ -67,92 +40,25 @@ def model(facts: Facts) -> Markup:
         ("Cost of a row", f"counted in {facts.unit}; {number(facts.full_cost)} in full"),
     ]
     return joined(
-        tag(
-            "p",
-            f"The model's score is a sum over its {own['unit']}. wald adds them in an order of its own, stage by "
-            "stage, and stops for a row as soon as the rest of the sum is unlikely to change the label.",
-        ),
+        tag("p", f"The model's score is a sum over its {own['unit']}. {_way(facts)}"),
         tag("dl", *(joined(tag("dt", key), tag("dd", value)) for key, value in entries)),
     )
+
+
+def _way(facts: Facts) -> str:
+    """How much of the sum a row needs."""
+    if facts.evaluate_all:
+        return "All of them are evaluated for every row, so that every label is the full model's."
+    stops = "wald adds them in an order of its own, stage by stage, and stops for a row"
+    if facts.exact:
+        return f"{stops} only where the rest of the sum cannot change the label: labels are the model's own."
+    return f"{stops} as soon as the rest of the sum is unlikely to change the label."
 
 
 def _listed(value: object) -> str:
     if isinstance(value, list | tuple):
         return ", ".join(short(each) for each in value[:12]) + (" …" if len(value) > 12 else "")
     return thousands(value) if isinstance(value, int) and not isinstance(value, bool) else short(value)
-
-
-def certificate(facts: Facts) -> Markup:
-    """The certificate in words, its counts, and what these rows say."""
-    own = facts.certificate
-    level = percent(own["confidence"], 6)
-    parts: list[Content] = [tag("p", tag("strong", own["sentence"]))]
-    match own["status"]:
-        case _ if not own["holds"]:
-            words = "This promise is void: do not rely on it. Call fit or recertify again, with fresh rows."
-        case "certified":
-            words = (
-                f"Read it so: a new row gets another label than the full model's with a probability of at most "
-                f"{percent(own['risk'], 6)}{_whom(own['protect'])}. This was tested on {thousands(own['n_rows'])} rows "
-                f"that took no part in planning. In at most {percent(1 - own['confidence'], 6)} of all repetitions of "
-                "this procedure, with other rows from the same source, the promise would be false. It says nothing "
-                "about how often the full model itself is right, and nothing about rows from another source."
-            )
-        case "lossless":
-            words = (
-                "No row can get another label than the full model's. This is proved from the model, and rows for which "
-                "there is no proof are evaluated in full."
-            )
-        case "measured":
-            words = f"These are counts with a {level} interval, and no promise: the rule was used as published."
-        case "full":
-            words = "Every row is evaluated in full, so that every label is the full model's."
-        case "too few rows":
-            words = (
-                "The rows given to fit cannot back the promise, even if no label differed. Until there are more of "
-                "them, every row is evaluated in full, and every label is the full model's."
-            )
-        case _:
-            words = (
-                "Even the most cautious thresholds changed too many labels. Every row is evaluated in full, and every "
-                "label is the full model's."
-            )
-    parts.append(tag("p", words))
-    if own["one_row_per_group"]:
-        parts.append(tag("p", "Rows came in groups. The promise is about a random row of a random group."))
-    if own["strata"]:
-        rows = [
-            [
-                s["name"],
-                thousands(s["n_rows"]),
-                thousands(s["n_disagreements"]),
-                "none" if s["risk"] is None else percent(s["risk"], 6),
-                "" if not s["rows_needed"] else thousands(s["rows_needed"]),
-            ]
-            for s in own["strata"]
-        ]
-        head = ("certificate rows", "rows", "other labels", "at most", "rows needed at least")
-        parts.append(table("Counts behind the certificate", head, rows, (1, 2, 3, 4)))
-    low, high = facts.different_interval
-    parts.append(
-        tag(
-            "p",
-            f"On the rows of this report, {thousands(facts.n_different)} of {thousands(facts.n_rows)} labels differ: "
-            f"{percent(facts.n_different / facts.n_rows)}, with a {percent(facts.confidence, 6)} interval from "
-            f"{percent(low)} to {percent(high)}, if these rows had no part in training, planning or certifying.",
-        )
-    )
-    return joined(*parts)
-
-
-def _whom(protect: str) -> str:
-    return {
-        "all": "",
-        "positive": " if the full model calls it positive",
-        "negative": " if the full model calls it negative",
-        "each": ", in every class",
-        "classes": " (and within some classes at most as stated above)",
-    }[protect]
 
 
 def classes(facts: Facts) -> Markup:
@@ -170,6 +76,8 @@ def classes(facts: Facts) -> Markup:
     rows.append(["all rows", *costs, thousands(facts.n_rows), thousands(facts.n_different)])
     left_out = facts.n_classes_left_out
     words = "Rows of some classes are clear sooner than others. Classes are those of the early answers."
+    if facts.evaluate_all:
+        words = "Every row costs the same, because every row is evaluated in full."
     return joined(
         tag("p", words),
         table(
@@ -186,6 +94,8 @@ def tradeoff(facts: Facts) -> Markup:
     """The curve and the chosen point, with a table of it."""
     curve = facts.curve
     if curve is None:
+        if facts.evaluate_all:
+            return tag("p", "No row leaves early: there is no curve to show.")
         return tag("p", "The thresholds of this plan cannot be moved, or no row is counted: there is no curve to show.")
     own = facts.certificate
     promised = own["status"] == "certified" and own["holds"]
@@ -224,9 +134,11 @@ def stages(facts: Facts) -> Markup:
     words = "At each stage, a row leaves if its score so far is beyond a threshold. The others go on to the next stage."
     if not facts.model["binary"]:
         words = "At each stage, a row leaves if its best class is far enough ahead. The others go on to the next stage."
-    if facts.evaluate_all:
-        words = "No stage is in use: every row goes to the full model."
     *early, last = facts.stages
+    if facts.evaluate_all:
+        words = f"No row leaves early: each goes through the full model, at {number(last.cost)} {facts.unit}."
+        many = "stage serves" if len(early) == 1 else f"{thousands(len(early))} stages serve"
+        return tag("p", words, f" The plan's {many} calls with a budget only." if early else None)
     rows: list[list[Content]] = []
     size = max(1, -(-len(early) // _GROUPS))
     for start in range(0, len(early), size):
@@ -275,7 +187,7 @@ def _stage_table(facts: Facts) -> Markup:
 def walks(facts: Facts) -> Markup:
     """The walks of an easy, a typical and a hard row."""
     if not facts.walks:
-        return tag("p", "There are no early stages, and so no walks.")
+        return tag("p", "No row leaves early: there are no ways to show.")
     what = "score" if facts.walks[0].binary else "confidence, which is the lead of the best class,"
     words = (
         f"The line is the row's {what} after each stage, and the shaded band is where its answer is not yet clear. "
@@ -340,7 +252,7 @@ def differences(facts: Facts) -> Markup:
 
 
 def time(facts: Facts) -> Markup:
-    """Times against the wrapped model."""
+    """Times against the wrapped model, or against its library."""
     if not facts.timing:
         return tag("p", facts.no_timing)
     rows = [
@@ -353,7 +265,7 @@ def time(facts: Facts) -> Markup:
         for each in facts.timing
     ]
     threads = "1 thread" if facts.threads == 1 else f"{facts.threads} threads"
-    head = ("at a time", "wrapped, µs per row", "wald, µs per row", "speed of wald")
+    head = ("at a time", f"{facts.rival}, µs per row", "wald, µs per row", "speed of wald")
     words = (
         f"Medians of {facts.repeats} runs in turns, with predict, on {threads} of the machine that wrote this page. "
         "predict_one, which checks less, is faster for single rows."

@@ -6,7 +6,7 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -20,11 +20,34 @@ from .facts import Timing
 
 #: Number of times that each median is of.
 REPEATS = 7
+#: Why a model that was read from a library's file has no times.
+_NO_LIBRARY = (
+    "The model came from the file of LightGBM, XGBoost or CatBoost, and wald evaluates it without that library: there "
+    "is nothing to compare with. Where the library is installed, the command line times it: wald report FILE DATA "
+    "--model MODEL, where MODEL is the library's file."
+)
 #: One run takes about this many seconds of the wrapped model, and at most this many rows.
 _SECONDS, _MOST_ROWS, _MOST_SINGLE = 0.1, 1000, 20
 
 
-def times(fast: EarlyExitClassifier, X: Any, n_rows: int) -> tuple[tuple[Timing, ...], str]:
+class Rival(Protocol):
+    """The wrapped model as its own library evaluates it."""
+
+    @property
+    def name(self) -> str:
+        """Name of the library."""
+
+    @property
+    def predict(self) -> Callable[[Any], object]:
+        """From rows in the form of `rows` to labels."""
+
+    def rows(self, rows: Any) -> Any:
+        """Convert rows to the form that the library takes."""
+
+
+def times(
+    fast: EarlyExitClassifier, X: Any, n_rows: int, library: Rival | None = None
+) -> tuple[tuple[Timing, ...], str]:
     """Time single rows and a batch, in turns; or say why there is nothing to compare with.
 
     Parameters
@@ -32,6 +55,8 @@ def times(fast: EarlyExitClassifier, X: Any, n_rows: int) -> tuple[tuple[Timing,
     fast : EarlyExitClassifier
     X : {array-like, sparse matrix, data frame}
     n_rows : int
+    library : Rival or None, default=None
+        The wrapped model in its own library, to be timed in place of ``estimator_``.
 
     Returns
     -------
@@ -44,23 +69,31 @@ def times(fast: EarlyExitClassifier, X: Any, n_rows: int) -> tuple[tuple[Timing,
     model = fast.estimator_
     if isinstance(model, SavedModel):
         return (), "The wrapped model is not at hand. On the command line, --model MODEL names its file."
-    if isinstance(model, TreeClassifier):
-        return (), "The model is in the file of another library, and wald evaluates it itself, in full."
+    if library is None and isinstance(model, TreeClassifier):
+        return (), _NO_LIBRARY
+    predict = model.predict if library is None else library.predict
+    form = _as_they_are if library is None else library.rows
     singles = [take(X, np.array([row])) for row in range(min(n_rows, _MOST_SINGLE))]
     with warnings.catch_warnings(), threadpool_limits(effective_threads(fast.n_jobs)):
         warnings.simplefilter("ignore")
-        singles = singles[: _affordable(model.predict, singles[0], 1, len(singles))]
-        n_batch = _affordable(model.predict, take(X, np.arange(min(n_rows, 100))), min(n_rows, 100), n_rows)
+        singles = singles[: _affordable(predict, form(singles[0]), 1, len(singles))]
+        n_batch = _affordable(predict, form(take(X, np.arange(min(n_rows, 100)))), min(n_rows, 100), n_rows)
         runs: list[tuple[str, int, Sequence[Any]]] = [("one row", 1, singles)]
         if n_batch > 1:
             runs.append(("a batch", n_batch, [take(X, np.arange(n_batch))]))
         cases = []
         for name, n, batches in runs:
             model_seconds, wald_seconds = median_seconds(
-                partial(_each, model.predict, batches), partial(_each, fast.predict, batches), repeats=REPEATS
+                partial(_each, predict, [form(batch) for batch in batches]),
+                partial(_each, fast.predict, batches),
+                repeats=REPEATS,
             )
             cases.append(Timing(name, n, model_seconds / len(batches), wald_seconds / len(batches)))
     return tuple(cases), ""
+
+
+def _as_they_are(rows: Any) -> Any:
+    return rows
 
 
 def _affordable(predict: Callable[[Any], object], rows: Any, n: int, most: int) -> int:

@@ -17,7 +17,7 @@ import numpy as np
 
 from ..early_exit import EarlyExitClassifier
 from ..models import is_library_file, read_model
-from ..persistence import load
+from ..persistence import load as load_file
 from .batching import Batcher
 from .bodies import ARROW, JSON, RequestError, json_reader, read_arrow, read_json, write_arrow, write_json
 from .metrics import CONTENT_TYPE, Metrics
@@ -29,7 +29,7 @@ _LOG = logging.getLogger("wald.serving")
 
 
 def create_app(
-    model: EarlyExitClassifier | str | os.PathLike[str],
+    model: EarlyExitClassifier | str | os.PathLike[str] | Callable[[], EarlyExitClassifier],
     *,
     n_jobs: int | None = 1,
     max_body: int = 16 << 20,
@@ -43,9 +43,10 @@ def create_app(
 
     Parameters
     ----------
-    model : EarlyExitClassifier or path
-        A fitted classifier, or a file of `wald.save`, of ``wald fit`` or of a tree library. A file can be loaded anew
-        by `Service.reload`.
+    model : EarlyExitClassifier, path or callable
+        A fitted classifier, or a file of `wald.save`, of ``wald fit`` or of a tree library; or a function without
+        arguments that loads one, for files that `wald.load` reads with ``estimator`` or ``trusted``. Files and
+        functions are loaded anew by `Service.reload`.
     n_jobs : int or None, default=1
         Threads of a model that is given by its file.
     max_body : int, default=16777216
@@ -78,25 +79,34 @@ def create_app(
         raise ValueError(f"batch_window must be between 0 and 1 second. Got {batch_window!r}.")
     if not body_timeout > 0:
         raise ValueError(f"body_timeout must be positive. Got {body_timeout!r}.")
+    watch = partial(_watched, audit_rate=audit_rate, on_broken=on_broken)
     if isinstance(model, str | os.PathLike):
-        read = partial(read_served, Path(model), n_jobs, audit_rate, on_broken)
-        return Service(read(), read, max_body, max_rows, batch_window, body_timeout)
-    if audit_rate is not None:
-        model = model.watched(audit_rate, on_broken=on_broken)
-    return Service(model, None, max_body, max_rows, batch_window, body_timeout)
+        load: Callable[[], EarlyExitClassifier] = partial(read_served, Path(model), n_jobs)
+    elif callable(model):
+        load = model
+    else:
+        return Service(watch(model), None, max_body, max_rows, batch_window, body_timeout)
+
+    def read() -> EarlyExitClassifier:
+        return watch(load())
+
+    return Service(read(), read, max_body, max_rows, batch_window, body_timeout)
 
 
-def read_served(
-    path: Path, n_jobs: int | None = 1, audit_rate: float | None = None, on_broken: str = "warn"
-) -> EarlyExitClassifier:
+def _watched(model: EarlyExitClassifier, audit_rate: float | None, on_broken: str) -> EarlyExitClassifier:
+    """The classifier as the service is to watch it."""
+    return model if audit_rate is None else model.watched(audit_rate, on_broken=on_broken)
+
+
+def read_served(path: Path, n_jobs: int | None = 1) -> EarlyExitClassifier:
     """Read a classifier from a file of wald or of a tree library, which is then evaluated in full."""
     with path.open("rb") as file:
         whole = is_library_file(file.read(16))
-    model = EarlyExitClassifier(read_model(path), risk=0).fit() if whole else load(path)
+    model = EarlyExitClassifier(read_model(path), risk=0).fit() if whole else load_file(path)
     if not isinstance(model, EarlyExitClassifier):
         raise TypeError(f"{path} holds a {type(model).__name__}; only an EarlyExitClassifier can be served.")
     model.set_params(n_jobs=n_jobs)
-    return model if audit_rate is None else model.watched(audit_rate, on_broken=on_broken)
+    return model
 
 
 class Service:
@@ -136,15 +146,15 @@ class Service:
         self._labels = {key: b'{"label":' + write_json(key) + b"}" for key in keys}
 
     async def reload(self) -> None:
-        """Load the file anew, in a thread; requests are answered by the old model until the new one is ready.
+        """Load the model anew, in a thread; requests are answered by the old model until the new one is ready.
 
         Raises
         ------
         ValueError, TypeError, OSError
-            If the file cannot be loaded; the old model goes on answering. If the service was given no file.
+            If it cannot be loaded; the old model goes on answering. If the service was given a classifier.
         """
         if self._read is None:
-            raise ValueError("The service was given a classifier and no file, so that there is nothing to load anew.")
+            raise ValueError("The service was given a classifier, and neither a file nor a function to load it anew.")
         model = await asyncio.to_thread(self._read)
         self._install(model)
         self.metrics.watch(model.plan_.stage_costs)

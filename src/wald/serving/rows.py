@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,8 @@ from ..early_exit import EarlyExitClassifier
 from .bodies import Body, RequestError, numbers, table_of_numbers
 
 Answers = tuple[NDArray[Any], NDArray[np.float64]]
+#: What `predict_one` calls its row, at the beginning of a message.
+_X = re.compile(r"x(?!\w)")
 
 
 class Rows:
@@ -24,7 +27,10 @@ class Rows:
 
     def __init__(self, model: EarlyExitClassifier) -> None:
         if not isinstance(model, EarlyExitClassifier):
-            raise TypeError(f"model must be a fitted EarlyExitClassifier or a path. Got {type(model).__name__}.")
+            raise TypeError(
+                "model must be a fitted EarlyExitClassifier, its path, or a function that loads it. Got "
+                f"{type(model).__name__}."
+            )
         check_is_fitted(model)
         self._model = model
         additive = model._predictor.model
@@ -40,7 +46,10 @@ class Rows:
 
     def one(self, row: Any) -> tuple[Any, float]:
         """Label and cost of a row."""
-        return self._model.predict_one(row, return_cost=True)  # type: ignore[no-any-return]
+        try:
+            return self._model.predict_one(row, return_cost=True)  # type: ignore[no-any-return]
+        except (ValueError, TypeError) as error:
+            raise _about("row", error) from None
 
     def many(self, rows: list[Any]) -> list[tuple[Any, float]]:
         """Labels and costs of rows from `read`."""
@@ -56,7 +65,10 @@ class Rows:
             if body.kind == "record" and not isinstance(rows, dict):
                 raise RequestError(400, "rows", '"record" must be an object from feature name to value.')
             given = self.read(rows) if body.kind == "row" else rows
-            label, cost = self._model.predict_one(given, budget=budget, return_cost=True)
+            try:
+                label, cost = self._model.predict_one(given, budget=budget, return_cost=True)
+            except (ValueError, TypeError) as error:
+                raise _about(body.kind, error) from None
             return np.asarray([label]), np.array([cost])
         if body.kind == "records":
             return self._model.predict_records(rows, budget=budget, return_cost=True)  # type: ignore[return-value]
@@ -79,7 +91,7 @@ class Rows:
             try:
                 answers.append(self._model.predict_one(row, budget=budget, return_cost=True))
             except (ValueError, TypeError) as error:
-                raise RequestError(400, "rows", f"row {r}: {error}") from None
+                raise _about(f"row {r}", error, f"row {r}: ") from None
         labels = np.array([label for label, _ in answers], dtype=self._model.classes_.dtype)
         return labels, np.array([cost for _, cost in answers], dtype=np.float64)
 
@@ -104,3 +116,9 @@ class Rows:
                 raise RequestError(400, "rows", f"column {field.name!r} must hold numbers. Got the type {kind}.")
         columns = [np.asarray(column.cast(pa.float64()).to_numpy(), dtype=np.float64) for column in table.columns]
         return self._predict(np.column_stack(columns), budget)
+
+
+def _about(name: str, error: Exception, otherwise: str = "") -> RequestError:
+    """An error of `predict_one` with the request's own name for the row, or with ``otherwise`` before it."""
+    words = str(error)
+    return RequestError(400, "rows", _X.sub(name, words, count=1) if _X.match(words) else otherwise + words)

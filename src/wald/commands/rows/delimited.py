@@ -36,7 +36,7 @@ class _Table:
     names: tuple[str, ...] | None
     n_columns: int
     selection: Selection
-    allow_nan: bool
+    schema: RowSchema
 
     def place(self, line: int, column: int) -> str:
         name = f" ({short(self.names[column])})" if self.names is not None else ""
@@ -71,7 +71,7 @@ def read_delimited(source: Source, schema: RowSchema, reading: Reading, separato
         lead = second if header else first + second
         names = tuple(cells) if header else None
         selection = select(source, names or len(cells), schema, reading)
-        table = _Table(source, separator, names, len(cells), selection, schema.allow_nan)
+        table = _Table(source, separator, names, len(cells), selection, schema)
         line, n_rows = line + first.count(b"\n") * header, 0
         while block := lead + _block(file, BLOCK):
             lead = b""
@@ -167,8 +167,8 @@ def _parse_cells(table: _Table, block: bytes, line: int) -> tuple[Floats, Texts]
         for c in table.selection.features:
             value = number(cells[c])
             if value is None:
-                raise UserError(f"{table.place(at, c)}: {short(cells[c])} is not a number.")
-            if not np.isfinite(value) and not (table.allow_nan and np.isnan(value)):
+                raise UserError(f"{table.place(at, c)}: {short(cells[c])} is not a number.{table.schema.hint}")
+            if not np.isfinite(value) and not (table.schema.allow_nan and np.isnan(value)):
                 raise not_finite(table.place(at, c), value)
             row.append(value)
         rows.append(row)

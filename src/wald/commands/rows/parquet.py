@@ -55,11 +55,10 @@ def read_parquet(path: Source, schema: RowSchema, reading: Reading) -> Iterator[
     features = [file.names[c] for c in selection.features]
     unfit = [name for name in features if not file.is_number(name)]
     if unfit:
-        first = unfit[0]
-        raise UserError(
-            f"{path}: no numbers in {listed(unfit)} (the first: {file.kind(first)}). Leave out what is no feature "
-            "with --drop COLUMN."
-        )
+        hint = schema.hint or " Leave out what is no feature with --drop COLUMN."
+        if schema.names is not None:  # the model's own columns, which cannot be left out
+            hint = schema.hint or " The model takes numbers in these columns."
+        raise UserError(f"{path}: no numbers in {listed(unfit)} (the first: {file.kind(unfit[0])}).{hint}")
     single = all(file.kind(name) in SINGLE for name in features)
     groups = None if selection.groups is None else file.names[selection.groups]
     others = [file.names[c] for c in selection.others]

@@ -12,6 +12,11 @@ from ..errors import UserError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+#: What to do with a model that reads other things than numbers.
+NUMBERS_ONLY = (
+    "The command line takes rows of numbers; a model that reads texts or categories is for Python: wald.load, and "
+    "predict on a data frame."
+)
 #: Number of names that are listed before "and more".
 LISTED = 5
 #: Number of characters of a cell or a name that are quoted.
@@ -31,12 +36,20 @@ class RowSchema:
         Whether values may be missing.
     sparse : bool
         Whether CSR matrices are accepted.
+    transforms : bool
+        Whether the model transforms rows first, so that it may read texts and categories, which no file is read as.
     """
 
     n_features: int
     names: tuple[str, ...] | None = None
     allow_nan: bool = False
     sparse: bool = True
+    transforms: bool = False
+
+    @property
+    def hint(self) -> str:
+        """What to do about a column of the model's that holds no numbers; begins with a space, or is empty."""
+        return f" {NUMBERS_ONLY}" if self.transforms else ""
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,138 @@
+"""Models in files of tree libraries, loaded and evaluated by the libraries themselves, to be compared with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .answers import reason
+from .errors import UserError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Predict = Callable[[Any], "NDArray[Any]"]
+
+
+@dataclass(frozen=True)
+class LibraryModel:
+    """A model as its own library evaluates it.
+
+    Attributes
+    ----------
+    name : str
+        The library's.
+    predict : callable
+        From rows in the form of `rows` to labels.
+    """
+
+    name: str
+    predict: Predict
+
+    def rows(self, rows: Any) -> Any:
+        """Convert rows to the form that the library takes without looking at names: an array, or a CSR matrix."""
+        from scipy import sparse
+
+        from ..engine.rows import to_array
+
+        return sparse.csr_matrix(rows) if sparse.issparse(rows) else to_array(rows)
+
+
+def library_model(path: Path, classes: NDArray[Any], threads: int) -> LibraryModel | None:
+    """Load a model file with the library that wrote it.
+
+    Parameters
+    ----------
+    path : Path
+        A file that `wald.read_model` reads.
+    classes : ndarray
+        Labels, in the order of the model's scores.
+    threads : int
+
+    Returns
+    -------
+    LibraryModel or None
+        None if the library is not installed.
+
+    Raises
+    ------
+    UserError
+        If the library cannot read the file.
+    """
+    name, load = _loader(path)
+    try:
+        return LibraryModel(name, load(path, classes, threads))
+    except ImportError:
+        return None
+    except Exception as error:  # libraries raise types of their own
+        raise UserError(f"{path}: {name} cannot read it: {reason(error)}") from error
+
+
+def library_name(path: Path) -> str:
+    """Name of the library that wrote a model file."""
+    return _loader(path)[0]
+
+
+def is_library_model(path: Path) -> bool:
+    """Whether a file begins as those of the libraries do; False if it cannot be read."""
+    from ..models import is_library_file
+
+    try:
+        with path.open("rb") as file:
+            return is_library_file(file.read(16))
+    except OSError:
+        return False
+
+
+def _loader(path: Path) -> tuple[str, Callable[[Path, NDArray[Any], int], Predict]]:
+    raw = path.read_bytes()
+    if raw.replace(b"\r", b"").startswith(b"tree\n"):
+        return "LightGBM", _lightgbm
+    if raw.startswith(b"CBM1") or (b'"features_info"' in raw and b'"scale_and_bias"' in raw):
+        return "CatBoost", _catboost
+    return "XGBoost", _xgboost
+
+
+def _lightgbm(path: Path, classes: NDArray[Any], threads: int) -> Predict:
+    import lightgbm
+
+    booster = lightgbm.Booster(model_file=str(path))
+
+    def predict(rows: Any) -> NDArray[Any]:
+        found: Any = booster.predict(rows, num_threads=threads)
+        labels: NDArray[Any] = classes.take((found > 0.5).astype(int) if found.ndim == 1 else found.argmax(axis=1))
+        return labels
+
+    return predict
+
+
+def _xgboost(path: Path, classes: NDArray[Any], threads: int) -> Predict:
+    import xgboost
+
+    model: Any = xgboost.XGBClassifier(n_jobs=threads)
+    model.load_model(bytearray(path.read_bytes()))
+
+    def predict(rows: Any) -> NDArray[Any]:
+        labels: NDArray[Any] = classes.take(model.predict(rows).astype(int))
+        return labels
+
+    return predict
+
+
+def _catboost(path: Path, classes: NDArray[Any], threads: int) -> Predict:
+    import catboost  # type: ignore[import-not-found,import-untyped,unused-ignore]
+
+    model: Any = catboost.CatBoostClassifier()
+    binary = path.read_bytes().startswith(b"CBM1")
+    model.load_model(str(path), format="cbm" if binary else "json")
+
+    def predict(rows: Any) -> NDArray[Any]:
+        found: Any = model.predict(rows, thread_count=threads).ravel()
+        if classes.dtype.kind == "b" and found.dtype.kind in "UO":  # written as texts
+            found = found == "True"
+        labels: NDArray[Any] = found.astype(classes.dtype)
+        return labels
+
+    return predict
