@@ -1,8 +1,12 @@
 """Input that is refused, and the messages."""
 
+import warnings
+
 import numpy as np
 import pytest
 from early_exit.models import MODELS, make, wrap
+from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 
 from wald import EarlyExitClassifier
@@ -87,3 +91,32 @@ def test_rows_that_teach_nothing_still_give_the_models_labels(name, cost):
     for rows in (X[1000:1004], np.ones((400, 20))):  # hardly any, and all the same
         fast = wrap(model, rows, cost=cost, risk=0.1)
         np.testing.assert_array_equal(fast.predict(rows), model.predict(rows))
+
+
+class Network:
+    """What is no estimator of scikit-learn's kind."""
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        return np.zeros(len(X))
+
+
+@pytest.mark.parametrize(
+    "what", [Network(), Network, None, "model.txt", 3], ids=["an object", "a class", "None", "a path", "a number"]
+)
+def test_what_is_no_estimator_is_refused_in_plain_words(what):
+    for estimator in (what, FrozenEstimator(what)):
+        for risk, rows in ((0.01, (np.zeros((100, 3)),)), (0.01, (np.zeros((100, 3)), np.zeros(100))), (0, ())):
+            with pytest.raises(TypeError, match=r"(?s)not (supported|the class Network).*Supported are scikit-learn"):
+                EarlyExitClassifier(estimator, risk=risk).fit(*rows)
+
+
+def test_a_fitted_estimator_that_is_trained_anew_is_said():
+    model, X = MODELS["logistic"]
+    y = model.predict(X[:900])
+    with pytest.warns(UserWarning, match="fitted already, and with y, a new one is trained") as caught:
+        EarlyExitClassifier(model, risk=0.1, random_state=0).fit(X[:900], y)
+    assert caught[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", "no early exit")
+        EarlyExitClassifier(clone(model), risk=0.1, random_state=0).fit(X[:900], y)

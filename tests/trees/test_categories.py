@@ -6,6 +6,7 @@ import pickle
 from pathlib import Path
 from typing import Any
 
+import narwhals.stable.v2 as nw
 import numpy as np
 import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier
@@ -240,6 +241,16 @@ def test_lightgbm_records_of_the_wrong_kind() -> None:
         fast.predict_one({"a": 0.0, "city": 3, "b": 0.0, "size": 3})
     with pytest.raises(TypeError, match=r"records\[1\]\['a'\] must be a number. Got 'high', a str"):
         fast.predict_records([{"a": a, "city": "Ulm", "b": 0.0, "size": 3} for a in (0.0, "high")])
+
+
+@pytest.mark.parametrize("library", ["polars", "pyarrow"])
+def test_lightgbm_reads_categories_of_pandas_alone(library: str) -> None:
+    pytest.importorskip(library)
+    frame, y = table(12, 1500)
+    frame = with_columns(frame, city=frame["city"].cat.rename_categories(str), size=frame["size"].astype(float))
+    fast = EarlyExitClassifier(FrozenEstimator(fitted_lightgbm(frame, y)), risk=0).fit(frame)
+    with pytest.raises(ValueError, match="'city' of X holds categories, which LightGBM's models read from pandas"):
+        fast.predict(nw.from_native(frame).to_polars() if library == "polars" else nw.from_native(frame).to_arrow())
 
 
 # ---- XGBoost ---------------------------------------------------------------------------------------------------------

@@ -31,7 +31,7 @@ from .data_split import fitted_estimator, split_rows, warn_of_training_rows
 from .full_scores import FullScores
 from .locating import locate
 from .lossless import FeatureRanges
-from .parameters import checked_rule, require_counted, require_proof
+from .parameters import checked_rule, require_counted, require_estimator, require_proof
 from .predictor import Predictor
 from .records import library_of, names_of
 from .request import Request
@@ -218,11 +218,13 @@ class EarlyExitClassifier(Audited, Tracing, FullScores, MetaEstimatorMixin, Clas
         Warns
         -----
         UserWarning
-            If the rows cannot back the promise, so that everything is evaluated; if rows seem to be training rows; and
-            if a class is so rare that a large part of it may disagree under a promise about all rows.
+            If the rows cannot back the promise, so that everything is evaluated; if rows seem to be training rows; if a
+            class is so rare that a tenth of it may disagree under a promise about all rows; and if the estimator is
+            fitted already, but another one is trained, since ``y`` is given.
         """
         rule = checked_rule(self)
         require_counted(self.n_splits, rule, self.risk)
+        require_estimator(self.estimator)
         n_threads = effective_threads(self.n_jobs)
         if X is None:
             self._install(*fit_without_rows(self, {"y": y, "groups": groups, **params}))

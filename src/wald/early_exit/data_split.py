@@ -81,6 +81,14 @@ def fitted_estimator(
         raise ValueError(
             f"Found input variables with inconsistent numbers of samples: X has {n}, y has {n_rows_of(y)}."
         )
+    if _is_fitted(estimator):
+        warnings.warn(
+            f"{type(estimator).__name__} is fitted already, and with y, a new one is trained on a random half of the "
+            "rows: labels and certificate are those of the new one. Wrap it as FrozenEstimator(estimator) (from "
+            "sklearn.frozen) to keep it.",
+            UserWarning,
+            stacklevel=3,
+        )
     train, rest = _halves(n, y, groups, rng)
     routed = process_routing(owner, "fit", **params).estimator.fit if _routing() else dict(params)
     sliced = {name: take(v, train) if _per_row(v, n) else v for name, v in routed.items()}

@@ -6,6 +6,10 @@ from collections.abc import Mapping
 from numbers import Integral, Real
 from typing import Any
 
+from sklearn.frozen import FrozenEstimator
+
+from ..models import fitted_for_good
+from ..models.refusals import refusal
 from ..monitoring.monitor import require_audits
 from ..plan import CostModel
 from ..stopping import Ladder, Lossless, Rule, check_rule
@@ -88,6 +92,13 @@ def _check_splits(n_splits: Any) -> None:
         return
     if isinstance(n_splits, bool) or not isinstance(n_splits, Integral) or n_splits < 1:
         raise ValueError(f"n_splits must be 'auto' or an integer of at least 1. Got {n_splits!r} instead.")
+
+
+def require_estimator(estimator: Any) -> None:
+    """Refuse what is neither an estimator of scikit-learn's kind nor a booster."""
+    inner = estimator.estimator if isinstance(estimator, FrozenEstimator) else estimator
+    if isinstance(inner, type) or not (hasattr(inner, "get_params") or fitted_for_good(inner) is not None):
+        raise refusal(inner)
 
 
 def require_counted(n_splits: int | str, rule: Rule, risk: float | None) -> None:

@@ -181,7 +181,7 @@ class BoosterClassifier(ClassifierMixin, BaseEstimator):
 
 def _lightgbm(booster: Any) -> BoosterReading:
     read = read_lightgbm_text(booster.model_to_string())
-    decision, tie_margin, link = lightgbm_rule(read, "lightgbm.Booster")
+    decision, tie_margin, link = lightgbm_rule(read, "This lightgbm.Booster")
     return BoosterReading(read.terms(), decision, tie_margin, link, np.arange(decision.n_classes), read.names)
 
 

@@ -156,8 +156,13 @@ class OrderedCategories(CategoryCodes):
         self.columns = columns
 
     def _codes(self, X: Any, given: Sequence[int]) -> dict[int, NDArray[np.float64]]:
-        if not nw.dependencies.is_pandas_dataframe(X):
-            return {}  # LightGBM takes the codes themselves in other frames
+        if isinstance(X, nw.DataFrame):  # LightGBM takes the codes themselves in other frames than those of pandas
+            if given:
+                raise ValueError(
+                    f"Column {X.columns[given[0]]!r} of X holds categories, which LightGBM's models read from pandas "
+                    "frames alone. Give X.to_pandas(), or the codes."
+                )
+            return {}
         if len(given) != len(self.categories):
             raise ValueError(
                 f"X has {len(given)} columns of dtype category, and the LightGBM model was trained on "
@@ -203,7 +208,7 @@ class NamedCategories(CategoryCodes):
 
     def _column(self, X: Any, c: int, name: Any) -> NDArray[np.float64]:
         known = self.categories[c]
-        if nw.dependencies.is_pandas_dataframe(X):
+        if not isinstance(X, nw.DataFrame):
             held = X.iloc[:, c].cat
             categories, codes = held.categories.to_numpy(), held.codes.to_numpy()
             numeric = categories.dtype.kind in "iuf"

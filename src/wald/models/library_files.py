@@ -97,7 +97,7 @@ def _lightgbm(raw: bytes) -> TreeClassifier:
     except UnicodeDecodeError as error:
         raise ValueError(f"This text of a LightGBM model is damaged: {error}.") from None
     read = read_lightgbm_text(text)
-    decision, tie_margin, link = lightgbm_rule(read, "A LightGBM file")
+    decision, tie_margin, link = lightgbm_rule(read, "This LightGBM file")
     return TreeClassifier(read.terms(), decision, link, np.arange(decision.n_classes), tie_margin, read.names)
 
 

@@ -258,7 +258,7 @@ class Monitor:
         return (
             f"Served rows are not like those of the certificate: after {self.n_rows} rows they leave at other stages "
             f"(mean cost {self._mean(self._stages):.4g}; {self._mean(self.reference):.4g} for those of fit). The "
-            "promise may not hold for them: certify the plan on fresh rows (recertify, or fit)."
+            "promise may not hold for them: call fit on fresh rows."
         )
 
     def _mean(self, stages: Sequence[int]) -> float:

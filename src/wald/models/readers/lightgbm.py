@@ -164,8 +164,8 @@ def lightgbm_rule(read: LightGBMText, what: str, n_classes: int | None = None) -
     """
     if read.pandas_categories and n_classes is None:
         raise TypeError(
-            f"This {what} was fitted on a DataFrame with columns of dtype category, whose codes it keeps for "
-            "itself. Fit it on integer codes with categorical_feature= instead, for instance behind an OrdinalEncoder."
+            f"{what} was trained on a DataFrame with columns of dtype category. Wrap the LGBMClassifier, which takes "
+            "such frames, or train on integer codes with categorical_feature=, for instance behind an OrdinalEncoder."
         )
     name, *options = read.objective or [""]
     settings = dict(option.split(":", 1) for option in options if ":" in option)

@@ -71,8 +71,8 @@ class XGBoostModel:
         """Raise TypeError if the model codes categories with names by itself."""
         if self.categories:
             raise TypeError(
-                f"{what} was trained on a DataFrame with columns of dtype category, whose codes it keeps for itself. "
-                "Wrap the XGBClassifier, or train on integer codes and enable_categorical with feature_types."
+                f"{what} was trained on a DataFrame with columns of dtype category. Wrap the XGBClassifier, which "
+                "takes such frames, or train on integer codes and enable_categorical with feature_types."
             )
 
     def terms(self, missing: float = math.nan) -> TreeTerms:
