@@ -260,6 +260,24 @@ inline void add_single(const float* leaves, [[maybe_unused]] int n_leaves, const
         add(i, _mm512_i32gather_ps(found.wide ? _mm512_load_si512(found.numbers + i) : load_leaves(found.bytes + i),
                                    leaves, 4));
 #else
+#if defined(__AVX2__)
+    if (!found.wide && n_leaves <= 32) {
+        __m256 table[4];
+        for (int k = 0; k < 4; ++k) table[k] = _mm256_loadu_ps(leaves + 8 * k);
+        for (int i = 0; i < rows; i += 8) {
+            const __m256i at = _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(found.bytes + i)));
+            const __m256 odd = _mm256_castsi256_ps(_mm256_slli_epi32(at, 28));   // of eights: bit 3 becomes the sign
+            const __m256 high = _mm256_castsi256_ps(_mm256_slli_epi32(at, 27));  // of sixteens
+            const auto pair = [&](int k) {
+                return _mm256_blendv_ps(_mm256_permutevar8x32_ps(table[k], at),
+                                        _mm256_permutevar8x32_ps(table[k + 1], at), odd);
+            };
+            const __m256 values = _mm256_blendv_ps(pair(0), pair(2), high);
+            _mm256_storeu_ps(sums + i, _mm256_add_ps(_mm256_loadu_ps(sums + i), values));
+        }
+        return;
+    }
+#endif
     if (found.wide)
         for (int i = 0; i < rows; ++i) sums[i] += leaves[found.numbers[i]];
     else

@@ -22,6 +22,8 @@ def test_budget_is_kept_by_every_row_and_checked():
     for bad in (0, -1, float("nan")):
         with pytest.raises(ValueError, match="budget must be at least"):
             fast.predict(X[5000:], budget=bad)
+    with pytest.raises(TypeError, match=r"budget must be a number. Got '9' instead"):
+        fast.predict(X[5000:], budget="9")
 
 
 def test_budget_works_where_the_plan_evaluates_everything():

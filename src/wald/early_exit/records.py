@@ -127,7 +127,8 @@ def _values(x: Any, n: int) -> NDArray[Any]:
     if values.ndim == 0:
         raise TypeError(f"{must}. Got {type(x).__name__}.")
     if values.ndim > 1:
-        hint = "use predict for several rows" + (", or pass x[0]" if len(values) == 1 else "")
+        first = "x.iloc[0]" if hasattr(x, "iloc") else "x[0]"
+        hint = "use predict for several rows" + (f", or pass {first}" if len(values) == 1 else "")
         raise ValueError(f"{must}, in one dimension. Got shape {values.shape}: {hint}.")
     if len(values) != n:
         raise ValueError(f"{must}. Got {len(values)}.")

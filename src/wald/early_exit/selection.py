@@ -138,7 +138,7 @@ def _require_rows(split: Split, n_samples: int) -> None:
         raise ValueError(
             f"fit has n_samples={n_samples}, of which {order + validation + len(split.certificate)} plan and certify "
             f"(the others train an estimator): {order} give order and readouts and {validation} choose the stages, and "
-            "at least one of each is needed. Give more rows, or certificate_fraction a lower value."
+            "at least one of each is needed. Give more rows; wald.stopping.rows_needed says how many a promise takes."
         )
 
 

@@ -112,8 +112,8 @@ def _only_calibrated(model: Any) -> Any:
     if len(model.calibrated_classifiers_) != 1:
         raise TypeError(
             f"This {type(model).__name__} averages {len(model.calibrated_classifiers_)} calibrated models, "
-            "which is not supported. Calibrate one: CalibratedClassifierCV(..., ensemble=False), or around "
-            "a FrozenEstimator."
+            "which is not supported. Calibrate one linear classifier: CalibratedClassifierCV(..., "
+            "ensemble=False), or around a FrozenEstimator."
         )
     return model.calibrated_classifiers_[0]
 

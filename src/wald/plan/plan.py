@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from numbers import Real
 
 import numpy as np
 from numpy.typing import NDArray
@@ -91,7 +92,11 @@ class Plan:
         ------
         ValueError
             If the first stage costs more.
+        TypeError
+            If the budget is no number.
         """
+        if not isinstance(budget, Real):
+            raise TypeError(f"budget must be a number. Got {budget!r} instead.")
         if not budget >= self.stage_costs[0]:
             raise ValueError(
                 f"budget must be at least {self.stage_costs[0]:g}, the cost of the first stage. Got {budget!r} instead."
