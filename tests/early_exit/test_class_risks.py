@@ -106,6 +106,12 @@ def test_a_rare_class_is_reported_and_protect_is_named():
         wrap(model, X, risk=0.01)
 
 
+def test_a_rare_class_that_loses_one_row_in_twenty_is_reported():
+    model, X = rare_model(0.05)
+    with pytest.warns(UserWarning, match=r"class fraud, which .*\((\d+) of them answered otherwise\)"):
+        wrap(model, X, risk=0.01)  # allows less than a quarter
+
+
 def test_recertify_reports_it_too():
     model, X = rare_model(0.004)
     with warnings.catch_warnings():
@@ -119,7 +125,7 @@ def test_nothing_is_reported_where_a_class_is_protected_or_common():
     model, X = rare_model(0.05)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        wrap(model, X, risk=0.003)  # at most a twelfth
+        wrap(model, X, risk=0.003)  # at most a twelfth, and few of them
         wrap(model, X, risk=0.1, protect="each")
         wrap(model, X, risk=0.1, protect={"fraud": 0.05})
         several, rows = MODELS["one-vs-one"]

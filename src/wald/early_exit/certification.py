@@ -24,7 +24,9 @@ from .rows import Rows
 #: Number of certificate rows that the engine evaluates at a time.
 PIECE_ROWS = 32_768
 #: Warn if a promise about all rows allows this share of a class to disagree.
-LARGE_PART = 0.1
+LARGE_PART = 0.25
+#: Warn if at least so many certificate rows of a rare class disagree, and this share of them.
+FEWEST_LOST, LOST_PART = 5, 0.05
 #: Largest number of classes that a warning names.
 MOST_NAMED = 5
 
@@ -169,8 +171,9 @@ def _certificate(
 def rare_classes(model: AdditiveModel, certificate: Certificate, plan: Plan, rows: StageScores | None) -> str | None:
     """Warning about rare classes of which a large part may disagree under a promise about all rows; None without any.
 
-    All certificate rows are counted, whatever their group. A class is named if the upper bound of its share is below
-    half of an even share, if the risk allows `LARGE_PART` of it to disagree, and if the rows do not rule this out.
+    All certificate rows are counted, whatever their group. A class is rare if the upper bound of its share is below
+    half of an even share. It is named if `LOST_PART` of its rows disagree, or if the risk allows `LARGE_PART` of it to
+    disagree and the rows do not rule this out.
 
     Parameters
     ----------
@@ -194,8 +197,13 @@ def rare_classes(model: AdditiveModel, certificate: Certificate, plan: Plan, row
         code
         for code in range(n_classes)
         if upper_bound(int(n[code]), rows.n_rows, each) < 0.5 / n_classes
-        and certificate.risk * rows.n_rows >= LARGE_PART * n[code]
-        and upper_bound(int(lost[code]), int(n[code]), each) >= LARGE_PART
+        and (
+            lost[code] >= max(FEWEST_LOST, LOST_PART * n[code])
+            or (
+                certificate.risk * rows.n_rows >= LARGE_PART * n[code]
+                and upper_bound(int(lost[code]), int(n[code]), each) >= LARGE_PART
+            )
+        )
         and rows_of(model.classes[code]) not in with_own_risk
     ]
     if not named:

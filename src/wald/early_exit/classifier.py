@@ -219,7 +219,7 @@ class EarlyExitClassifier(Audited, Tracing, FullScores, MetaEstimatorMixin, Clas
         -----
         UserWarning
             If the rows cannot back the promise, so that everything is evaluated; if rows seem to be training rows; if a
-            class is so rare that a tenth of it may disagree under a promise about all rows; and if the estimator is
+            large part of a rare class disagrees, or may under a promise about all rows; and if the estimator is
             fitted already, but another one is trained, since ``y`` is given.
         """
         rule = checked_rule(self)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
+from statistics import median
 from typing import Any
 
 from ..models import AdditiveModel
@@ -22,6 +23,8 @@ CLEAR = 5.0
 TIMED, UNTIMED = 0.6, 0.45
 #: The same share where the full model runs on the same engine: both then hang on the machine alike.
 TIMED_ON_ENGINE = 0.85
+#: A plan that did not win is timed so many times again, and the median counts.
+MORE_RACES = 2
 
 
 def kept_if_faster(
@@ -58,12 +61,19 @@ def kept_if_faster(
     if plan.evaluate_all or clear:
         return certificate, replace(plan, cost_model=replace(costs, margin=UNTIMED))
     predictor = Predictor(model, plan, promise.rule.lossless, ranges=FeatureRanges.of(model, promise.rule))
-    ratio = max(_ratio(predictor, X, threads) for threads in {1, n_threads})
     limit = TIMED_ON_ENGINE if model.terms.serves_full else TIMED
+    ratios = [_worst_ratio(predictor, X, n_threads)]
+    if ratios[0] >= limit:  # perhaps because the machine was busy for a moment
+        ratios += [_worst_ratio(predictor, X, n_threads) for _ in range(MORE_RACES)]
+    ratio = median(ratios)
     plan = replace(plan, cost_model=replace(costs.scaled(ratio * costs.full / expected), margin=limit))
     if ratio < limit:
         return certificate, plan
     return evaluating_everything(plan, validation, promise, "the plan was not clearly faster than the model")
+
+
+def _worst_ratio(predictor: Predictor, X: Any, n_threads: int) -> float:
+    return max(_ratio(predictor, X, threads) for threads in {1, n_threads})
 
 
 def _ratio(predictor: Predictor, X: Any, n_threads: int) -> float:
