@@ -36,9 +36,7 @@ def _rows(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 
 def _early_exit(estimator, n: int) -> Callable[[], object]:
     X, y = _rows(8400)
-    fast = EarlyExitClassifier(estimator.fit(X[:400], y[:400]), risk=0.02, n_jobs=2, random_state=0).fit(
-        X[400:], y[400:]
-    )
+    fast = EarlyExitClassifier(estimator, risk=0.02, n_jobs=2, random_state=0).fit(X[400:], y[400:])
     # Rows that scikit-learn answers may crash a process that ends, for reasons of its own: BLAS is unloaded meanwhile.
     assert not fast.plan_.evaluate_all
     many = np.tile(X[400:], (n, 1))

@@ -106,7 +106,7 @@ def test_multiprocessing():
 def test_joblib(backend):
     X = np.random.default_rng(0).standard_normal((8000, 20))
     y = (X[:, 0] + X[:, 1] > 0).astype(int)
-    fast = EarlyExitClassifier(SVC().fit(X[:300], y[:300]), risk=0.02, n_jobs=2).fit(X[300:], y[300:])
+    fast = EarlyExitClassifier(SVC(), risk=0.02, n_jobs=2).fit(X[300:], y[300:])
     expected = fast.predict(X)  # the parent has worker threads
     with joblib.parallel_config(backend, n_jobs=2):
         answers = joblib.Parallel()(joblib.delayed(fast.predict)(X) for _ in range(8))

@@ -63,7 +63,7 @@ def machine():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((9000, 20))
     y = (X[:, 0] * X[:, 1] + X[:, 2] > 0).astype(int)
-    return EarlyExitClassifier(SVC().fit(X[:1000], y[:1000]), risk=0.02, random_state=0).fit(X[1000:], y[1000:]), X
+    return EarlyExitClassifier(SVC(), risk=0.02, random_state=0).fit(X[1000:], y[1000:]), X
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])

@@ -155,6 +155,7 @@ def test_the_contract_of_terms(fitted) -> None:
     check_terms(decompose(model).terms, model, X[:80].astype(np.float32))
 
 
+@pytest.mark.filterwarnings("ignore:The certificate's risk:UserWarning")
 @pytest.mark.parametrize("risk", [0, 0.03])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_answers_are_the_same_in_every_call(fitted, dtype, risk) -> None:
