@@ -143,8 +143,7 @@ inline void bin_column(const wald::BinsView<X>& view, int column, const X* x, st
         return;
     }
     if (c.kind == wald::BinKind::category_group) bin_group(view, view.category_groups[c.first], x, to);
-    if (c.kind == wald::BinKind::category_split)
-        bin_categories(view.category_splits[c.first], view.category_bits, x, to);
+    if (c.kind == wald::BinKind::category_split) bin_split(view.category_splits[c.first], view.category_bits, x, to);
 }
 
 // ---- values that count as NaN, or are refused ----------------------------------------------------------------------

@@ -24,7 +24,7 @@ inline void store_bits(std::uint64_t bits, std::int8_t* to) {
 #else
     constexpr std::uint64_t each = 0x0101010101010101u, one_of_each = 0x8040201008040201u, highest = 0x80 * each;
     for (int byte = 0; byte < 8; ++byte) {
-        const std::uint64_t bit = (bits >> 8 * byte & 255) * each & one_of_each;  // a byte holds its own bit
+        const std::uint64_t bit = (bits >> 8 * byte & 255) * each & one_of_each;  // byte i keeps bit i
         const std::uint64_t is_set = (((bit & ~highest) + ~highest) | bit) & highest;
         const std::uint64_t bytes = (is_set >> 7) * 255;
         std::memcpy(to + 8 * byte, &bytes, sizeof bytes);
@@ -32,6 +32,7 @@ inline void store_bits(std::uint64_t bits, std::int8_t* to) {
 #endif
 }
 
+// Stores the bins of all splits of a group.
 template <class X>
 inline void bin_group(const wald::BinsView<X>& view, const wald::CategoryGroup& group, const X* x, std::int8_t* bins) {
     static_assert(wald::kPanelRows == 64 && wald::CategoryGroup::kMaxSplits == 64);
@@ -39,9 +40,10 @@ inline void bin_group(const wald::BinsView<X>& view, const wald::CategoryGroup& 
     const X end = static_cast<X>(n);
     std::int32_t word[64];
     for (int r = 0; r < 64; ++r) {
-        const X v = x[r], inside = v >= X(0) && v < end ? v : X(0);
+        const X v = x[r];
+        const bool is_category = v >= X(0) && v < end;
         const std::int32_t other = n + (v != v ? 2 : v > X(-1) && v < X(0) ? 1 : 0);
-        word[r] = v >= X(0) && v < end ? static_cast<std::int32_t>(inside) : other;
+        word[r] = is_category ? static_cast<std::int32_t>(v) : other;
     }
     const std::uint64_t* const words = view.group_words + group.first_word;
     std::uint64_t bits[64];
@@ -50,19 +52,10 @@ inline void bin_group(const wald::BinsView<X>& view, const wald::CategoryGroup& 
     for (int j = 0; j < group.n_splits; ++j) store_bits(bits[j], bins + std::int64_t{j} * wald::kPanelRows);
 }
 
-// The same for a split that is in no group.
+// Stores the bins of a split that is in no group.
 template <class X>
-inline void bin_categories(const wald::CategorySplit& split, const std::uint32_t* bits, const X* x, std::int8_t* bins) {
-    const X end = static_cast<X>(split.n_categories), least = split.truncates ? X(-1) : X(0);
-    for (int r = 0; r < wald::kPanelRows; ++r) {
-        const X v = x[r], number = v > X(0) ? v : X(0);  // see category_goes_left
-        bool left = v != v ? split.nan_left : split.other_left;
-        if ((split.truncates ? v > least : v >= least) && number < end) {
-            const auto category = static_cast<std::uint32_t>(number);
-            left = bits[split.first_word + (category >> 5)] >> (category & 31) & 1;
-        }
-        bins[r] = left ? -1 : 0;
-    }
+inline void bin_split(const wald::CategorySplit& split, const std::uint32_t* bits, const X* x, std::int8_t* bins) {
+    for (int r = 0; r < wald::kPanelRows; ++r) bins[r] = wald::category_goes_left(split, bits, x[r]) ? -1 : 0;
 }
 
 }  // namespace WALD_ISA

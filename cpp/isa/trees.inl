@@ -266,8 +266,8 @@ inline void add_single(const float* leaves, [[maybe_unused]] int n_leaves, const
         for (int k = 0; k < 4; ++k) table[k] = _mm256_loadu_ps(leaves + 8 * k);
         for (int i = 0; i < rows; i += 8) {
             const __m256i at = _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(found.bytes + i)));
-            const __m256 odd = _mm256_castsi256_ps(_mm256_slli_epi32(at, 28));   // of eights: bit 3 becomes the sign
-            const __m256 high = _mm256_castsi256_ps(_mm256_slli_epi32(at, 27));  // of sixteens
+            const __m256 odd = _mm256_castsi256_ps(_mm256_slli_epi32(at, 28));   // bit 3 becomes the sign
+            const __m256 high = _mm256_castsi256_ps(_mm256_slli_epi32(at, 27));  // bit 4 becomes the sign
             const auto pair = [&](int k) {
                 return _mm256_blendv_ps(_mm256_permutevar8x32_ps(table[k], at),
                                         _mm256_permutevar8x32_ps(table[k + 1], at), odd);

@@ -30,17 +30,6 @@ inline CategorySplit category_split(const TreesSpec& spec, std::int32_t feature,
             nan_left};
 }
 
-// Whether a value goes to the left.
-template <class X>
-inline bool category_goes_left(const CategorySplit& split, const std::uint32_t* bits, X x) {
-    if (x != x) return split.nan_left;
-    const X number = x > X(0) ? x : X(0);  // numbers in (-1, 0) truncate to category 0, which an empty set lacks
-    if ((split.truncates ? x <= X(-1) : x < X(0)) || number >= static_cast<X>(split.n_categories))
-        return split.other_left;
-    const auto category = static_cast<std::uint32_t>(static_cast<std::int32_t>(x));
-    return bits[split.first_word + (category >> 5)] >> (category & 31) & 1;
-}
-
 // What a node compares: its column, and the bin above which rows go to the right.
 struct BinSplit {
     std::int32_t column;

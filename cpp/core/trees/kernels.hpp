@@ -42,11 +42,22 @@ struct CategorySplit {
     bool other_left, nan_left;
 };
 
-// Splits of a feature whose bins stand in neighbouring columns. Bit j of word c of the group says whether split j sends
-// category c to the left. After n_categories words, the most of any split, come those for other numbers, for numbers in
-// (-1, 0), and for NaN.
+// Whether a value goes to the left. The function is static, so that each instruction set compiles its own.
+template <class X>
+static inline bool category_goes_left(const CategorySplit& split, const std::uint32_t* bits, X x) {
+    if (x != x) return split.nan_left;
+    const X number = x > X(0) ? x : X(0);  // numbers in (-1, 0) truncate to category 0, which an empty set lacks
+    if ((split.truncates ? x <= X(-1) : x < X(0)) || number >= static_cast<X>(split.n_categories))
+        return split.other_left;
+    const auto category = static_cast<std::uint32_t>(static_cast<std::int32_t>(x));
+    return bits[split.first_word + (category >> 5)] >> (category & 31) & 1;
+}
+
+// Splits of one feature, whose bins stand in neighbouring columns. Bit j of word c says whether split j sends category
+// c to the left. The group has a word for each of n_categories categories, as many as its largest split has; then one
+// for other numbers, one for numbers in (-1, 0), and one for NaN.
 struct CategoryGroup {
-    static constexpr int kMaxSplits = 64, kOthers = 3;
+    static constexpr int kMaxSplits = 64;
     std::int64_t first_word;
     std::int32_t n_categories, n_splits;
 };

@@ -122,7 +122,7 @@ def _xgboost(path: Path, classes: NDArray[Any], threads: int) -> Predict:
 
 
 def _catboost(path: Path, classes: NDArray[Any], threads: int) -> Predict:
-    import catboost  # type: ignore[import-not-found,import-untyped,unused-ignore]
+    import catboost  # type: ignore[import-not-found,import-untyped,unused-ignore]  # optional, untyped
 
     model: Any = catboost.CatBoostClassifier()
     binary = path.read_bytes().startswith(b"CBM1")

@@ -253,7 +253,7 @@ def _codes(
             except (TypeError, ValueError) as error:
                 raise type(error)(f"{where(i)}[{name!r}] {error}") from None
             if code is None:
-                code = _number(record[name], lambda i=i, name=name: f"{where(i)}[{name!r}]", allow_nan)  # type: ignore[misc]
+                code = _number(record[name], partial("{}[{!r}]".format, where(i), name), allow_nan)
             rows[i, c] = code
     return rows
 
@@ -272,7 +272,12 @@ def _needed(first: Any, names: Sequence[str]) -> list[str]:
     """Names of the columns that a pipeline's first step reads; all names if it is no ColumnTransformer."""
     if not isinstance(first, ColumnTransformer):
         return list(names)
-    read = {name for step, columns in _parts(first, names) if not _is(step, "drop") for name in columns}
+    read = {
+        name
+        for step, columns in _parts(first, names)
+        if not (isinstance(step, str) and step == "drop")
+        for name in columns
+    }
     return [name for name in names if name in read]
 
 
@@ -301,10 +306,6 @@ def _parts(transformer: ColumnTransformer, names: Sequence[str]) -> list[tuple[A
         else:
             parts.append((step, list(columns)))
     return parts
-
-
-def _is(step: Any, name: str) -> bool:
-    return isinstance(step, str) and step == name
 
 
 def _library(owner: Any) -> str | None:

@@ -14,6 +14,7 @@ from scipy import sparse
 from sklearn.utils import check_array
 
 from .. import _core
+from .some_columns import SomeColumns
 
 NATIVE = (np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.uint8))
 #: Size of the pieces in which rows are converted, in bytes.
@@ -40,60 +41,6 @@ class Conversion:
 
 #: The conversion of scikit-learn's models.
 PLAIN = Conversion(np.dtype(np.float64), True)
-
-
-class SomeColumns:
-    """Rows of which only some columns are held, each as an array of its own.
-
-    Parameters
-    ----------
-    n_rows : int
-    columns : sequence of ndarray of shape (n_rows,) or None
-        All of one dtype, which the engine reads in place; None for columns that are not held.
-    dtype : dtype
-
-    Examples
-    --------
-    >>> rows = SomeColumns(3, [np.arange(3.0), None], np.dtype(float))
-    >>> rows.take(np.array([2])).array()
-    array([[2., 0.]])
-    """
-
-    def __init__(self, n_rows: int, columns: Sequence[NDArray[Any] | None], dtype: np.dtype[Any]) -> None:
-        self.shape, self.columns, self.dtype = (n_rows, len(columns)), columns, dtype
-
-    def __len__(self) -> int:
-        return self.shape[0]
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        return self.array() if dtype is None else self.array().astype(dtype, copy=False)
-
-    def array(self) -> NDArray[Any]:
-        """Column-major array in which columns that are not held are 0."""
-        held = [(c, values) for c, values in enumerate(self.columns) if values is not None]
-        X = (np.empty if len(held) == len(self.columns) else np.zeros)(self.shape, dtype=self.dtype, order="F")
-        for c, values in held:
-            X[:, c] = values
-        return X
-
-    def take(self, indices: NDArray[np.intp]) -> SomeColumns:
-        """Rows at the given indices."""
-        columns = [None if values is None else values.take(indices) for values in self.columns]
-        return SomeColumns(len(indices), columns, self.dtype)
-
-    def beside(self, other: SomeColumns) -> SomeColumns:
-        """The columns of both; those of `other` where both hold one."""
-        columns = [a if b is None else b for a, b in zip(self.columns, other.columns, strict=True)]
-        return SomeColumns(self.shape[0], columns, self.dtype)
-
-    @staticmethod
-    def one_after_another(parts: Sequence[SomeColumns]) -> SomeColumns:
-        """The rows of all parts, which hold the same columns."""
-        if len(parts) == 1:
-            return parts[0]
-        across = zip(*(part.columns for part in parts), strict=True)
-        columns = [None if values[0] is None else np.concatenate(values) for values in across]
-        return SomeColumns(sum(map(len, parts)), columns, parts[0].dtype)
 
 
 @dataclass(frozen=True, eq=False)
@@ -360,19 +307,19 @@ def _as_float64(column: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def _refuse_times(values: NDArray[Any]) -> None:
-    """Refuse dates and durations, which scikit-learn's check would turn into numbers."""
+    """Refuse an array of dates or durations, which scikit-learn's check would turn into numbers."""
     if values.dtype.kind in "mM":
         raise TypeError(f"X must hold numbers. Got values of dtype {values.dtype}: convert them.")
 
 
 def _refuse_columns_of_times(X: Any, frame: Any) -> None:
-    """The same for a frame, native and of narwhals, whose schema takes longer."""
+    """Refuse a frame with such columns; it is given as it is and as narwhals has it, whose schema takes longer."""
     if nw.dependencies.is_pandas_dataframe(X):
         times = [dtype for dtype in set(X.dtypes) if dtype.kind in "mM"]
     else:
         dtypes = X.dtypes if nw.dependencies.is_polars_dataframe(X) else frame.schema.values()
         kinds = {dtype if isinstance(dtype, type) else type(dtype) for dtype in dtypes}
-        times = [kind.__name__ for kind in kinds if kind.is_temporal()]  # type: ignore[attr-defined]
+        times = [kind.__name__ for kind in kinds if kind.is_temporal()]  # type: ignore[attr-defined]  # a dtype's class
     if times:
         raise TypeError(f"X must hold numbers. Got a column of dtype {times[0]}: convert it.")
 

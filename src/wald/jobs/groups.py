@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..early_exit import EarlyExitClassifier
-from ..engine.rows import SomeColumns
+from ..engine.some_columns import SomeColumns
 from ..engine.threads import effective_threads
 from .errors import JobError
 from .late import Steps

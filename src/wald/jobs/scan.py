@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..engine.rows import SomeColumns
+from ..engine.some_columns import SomeColumns
 from .errors import JobError
 from .parts import Input
 

@@ -47,7 +47,7 @@ class Rows:
     def one(self, row: Any) -> tuple[Any, float]:
         """Label and cost of a row."""
         try:
-            return self._model.predict_one(row, return_cost=True)  # type: ignore[no-any-return]
+            return self._model.predict_one(row, return_cost=True)  # type: ignore[no-any-return]  # a tuple of label and cost
         except (ValueError, TypeError) as error:
             raise _about("row", error) from None
 
