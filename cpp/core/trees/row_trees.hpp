@@ -1,4 +1,5 @@
-// Trees in the form in which a single row is evaluated: it walks down many of them together, or reads their levels.
+// Trees in the form in which a single row is evaluated: it removes leaves from the sets of small trees, reads the levels
+// of oblivious ones, or walks down many trees together.
 #pragma once
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 
 #include "core/trees/bins.hpp"
 #include "core/trees/layout.hpp"
+#include "core/trees/leaf_sets.hpp"
 
 namespace wald {
 
@@ -49,8 +51,17 @@ class RowTrees {
 public:
     RowTrees(const TreesSpec& spec, std::span<const std::int64_t> order, std::span<const std::int64_t> ends)
         : bits_(spec.bits.data()) {
-        each_tree(spec, order, ends,
-                  [&](std::span<const std::int64_t> members) { add(spec, TreeLayout(spec, members)); });
+        SmallTrees<X> group;
+        std::int64_t n_members = 0;
+        each_tree(spec, order, ends, [&](std::span<const std::int64_t> members) {
+            const TreeLayout layout(spec, members);
+            const bool has_levels = add(spec, layout);
+            group.add(spec, layout, !has_levels);
+            n_members += std::ssize(members);
+            if (group.n_trees() == SmallTrees<X>::kMaxTrees || std::ranges::find(ends, n_members) != ends.end())
+                end_group(group);
+        });
+        end_group(group);
         first_level_.push_back(static_cast<std::int32_t>(levels_.size()));
         const int n = static_cast<int>(roots_.size());
         alike_until_.assign(roots_.size(), n);
@@ -63,8 +74,11 @@ public:
     void each(int first, int last, const X* x, const Use& use) const {
         std::int32_t leaves[kMostTrees];
         for (int t = first, n = 0; t < last; t += n) {
-            n = std::min({alike_until_[t], last, t + kMostTrees}) - t;
-            if (has_levels(t)) read_levels(t, n, x, leaves);
+            n = std::min({alike_until_[t], last, t + kMostWalks}) - t;
+            if (const LeafSets<X>* const sets = sets_from(t); sets != nullptr && sets->n_trees() <= last - t) {
+                n = sets->n_trees();
+                sets->find(x, leaves);
+            } else if (has_levels(t)) read_levels(t, n, x, leaves);
             else if (category_splits_.empty()) walk<false>(roots_.data() + t, n, x, leaves);
             else walk<true>(roots_.data() + t, n, x, leaves);
             for (int i = 0; i < n; ++i) use(t + i, leaves[i]);
@@ -97,7 +111,8 @@ public:
     }
 
 private:
-    static constexpr int kMostTrees = 256;  // that are walked together
+    static constexpr int kMostWalks = 256;  // that take their steps together
+    static constexpr int kMostTrees = std::max(kMostWalks, SmallTrees<X>::kMaxTrees);
 
     template <bool kCategories>
     std::int32_t next(const RowNode<X>& node, const X* x) const {
@@ -122,7 +137,7 @@ private:
     // without a branch that would be hard to predict.
     template <bool kCategories>
     void walk(const std::int32_t* roots, int n, const X* x, std::int32_t* leaves) const {
-        std::int32_t at[kMostTrees], tree[kMostTrees];  // of the walks that go on
+        std::int32_t at[kMostWalks], tree[kMostWalks];  // of the walks that go on
         int going = 0;
         for (int i = 0; i < n; ++i) {
             leaves[i] = ~roots[i];
@@ -143,7 +158,22 @@ private:
         }
     }
 
-    void add(const TreesSpec& spec, const TreeLayout& layout) {
+    // The sets of the trees from tree t on, if they have some.
+    const LeafSets<X>* sets_from(int t) const { return sets_from_[t] < 0 ? nullptr : sets_.data() + sets_from_[t]; }
+
+    // Ends a group of trees, which are the last ones that were added.
+    void end_group(SmallTrees<X>& group) {
+        const auto first = static_cast<std::ptrdiff_t>(sets_from_.size());
+        sets_from_.resize(roots_.size(), -1);
+        if (group.pay_as_sets()) {
+            sets_from_[first] = static_cast<std::int32_t>(sets_.size());
+            sets_.emplace_back(group);
+        }
+        group = {};
+    }
+
+    // Whether the tree has levels.
+    bool add(const TreesSpec& spec, const TreeLayout& layout) {
         const auto start = static_cast<std::int32_t>(nodes_.size());
         roots_.push_back(layout.n_nodes() == 0 ? ~0 : start);
         first_level_.push_back(static_cast<std::int32_t>(levels_.size()));
@@ -163,15 +193,17 @@ private:
             else if (most < RowSplit<X>::kInfinity) nodes_.push_back({{most, spec.feature[at], true}, {right, left}});
             else nodes_.push_back({{most, spec.feature[at], false}, {left, left}});
         }
-        if (!layout.is_cut()) add_levels(spec, layout, start);
+        return !layout.is_cut() && add_levels(spec, layout, start);
     }
-    void add_levels(const TreesSpec& spec, const TreeLayout& layout, std::int32_t start) {
+    bool add_levels(const TreesSpec& spec, const TreeLayout& layout, std::int32_t start) {
         const auto alike = [&](std::int64_t a, std::int64_t b) {
             return spec.categories[a] < 0 && spec.categories[b] < 0 && spec.feature[a] == spec.feature[b] &&
                    spec.threshold[a] == spec.threshold[b] && spec.nan_left[a] == spec.nan_left[b] &&
                    std::isfinite(spec.threshold[a]);
         };
-        for (const std::int32_t n : layout.levels(alike)) levels_.push_back(nodes_[start + n].split);
+        const std::vector<std::int32_t> levels = layout.levels(alike);
+        for (const std::int32_t n : levels) levels_.push_back(nodes_[start + n].split);
+        return !levels.empty();
     }
     bool has_levels(int t) const { return first_level_[t] < first_level_[t + 1]; }
 
@@ -180,6 +212,8 @@ private:
     std::vector<RowSplit<X>> levels_;
     std::vector<std::int32_t> first_level_;  // of each tree, and the end
     std::vector<std::int32_t> alike_until_;  // the tree after t and those like it, which have levels or have none
+    std::vector<LeafSets<X>> sets_;
+    std::vector<std::int32_t> sets_from_;  // of each tree: the sets that start with it, or -1
     std::vector<CategorySplit> category_splits_;
     const std::uint32_t* bits_;  // of the spec, which lives as long
 };
