@@ -1,39 +1,28 @@
-"""Input rows: texts, names in any order, single rows and records, and the errors about invalid ones."""
+"""Input rows: texts, names in any order, single rows, and the errors about invalid ones."""
 
 import pickle
 import re
 import warnings
-from collections import defaultdict, namedtuple
 
 import numpy as np
 import pytest
 from early_exit.models import MODELS, X2, X3, wrap, y2, y3
+from early_exit.people import FRAME, LIBRARIES, NAMES, PEOPLE, buyer, pa, pd, people, pl
 from kinds.estimators import ONE_A_FAMILY
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.compose import make_column_transformer
 from sklearn.exceptions import NotFittedError
-from sklearn.feature_extraction import DictVectorizer
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.frozen import FrozenEstimator
-from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import SVC
 
 import wald.online
 import wald.structured
 from wald import EarlyExitClassifier
-
-pd = pytest.importorskip("pandas")
-pl = pytest.importorskip("polars")
-pa = pytest.importorskip("pyarrow")
-
-NAMES = [f"f{i}" for i in range(20)]
-FRAME = pd.DataFrame(X2, columns=NAMES)
-LIBRARIES = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}
 
 # ---- texts -----------------------------------------------------------------------------------------------------------
 
@@ -91,30 +80,6 @@ def test_labels_in_a_series_are_taken_by_place():
 
 
 # ---- columns by name -------------------------------------------------------------------------------------------------
-
-RNG = np.random.default_rng(0)
-PEOPLE = {
-    "age": RNG.normal(40, 10, 4000),
-    "city": RNG.choice(["a", "b", "c"], 4000),
-    "weight": RNG.normal(size=4000),
-    "number": np.arange(4000),
-    "children": RNG.integers(0, 5, 4000),
-}
-BUYS = PEOPLE["age"] + 10 * PEOPLE["weight"] + 3 * (PEOPLE["city"] == "a") + PEOPLE["children"] > 43
-
-
-def people(library, rows, names=tuple(PEOPLE)):
-    values = {**PEOPLE, "more": PEOPLE["age"]}
-    return LIBRARIES[library]({name: values[name][rows] for name in names})
-
-
-def buyer(library, last):
-    columns = make_column_transformer(
-        (make_pipeline(SimpleImputer(), StandardScaler()), ["age"]),
-        (StandardScaler(), ["weight", "children"]),
-        (OneHotEncoder(handle_unknown="ignore"), ["city"]),
-    )
-    return make_pipeline(columns, last).fit(people(library, slice(800)), BUYS[:800])
 
 
 @pytest.mark.parametrize("cost", ["units", "time"])
@@ -239,101 +204,6 @@ def test_a_row_before_fit_and_a_budget_too_small():
         EarlyExitClassifier(SVC()).predict_one(X2[0])
     with pytest.raises(ValueError, match="budget must be at least"):
         wrap(MODELS["rbf"][0], X2[1000:5000]).predict_one(X2[0], budget=0)
-
-
-# ---- names of one row, and records -----------------------------------------------------------------------------------
-
-
-@pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize("risk", [0.02, 0])
-@pytest.mark.parametrize("last", ONE_A_FAMILY.values(), ids=ONE_A_FAMILY)
-def test_names_of_a_row_are_matched(last, risk):
-    fast = wrap(clone(last).fit(FRAME[:800], y2[:800]), FRAME[1000:5000], risk=risk)
-    expected, cost = fast.predict(FRAME[5000:5050], return_cost=True)
-    row_of = namedtuple("Row", NAMES)
-    for i, x in enumerate(X2[5000:5050]):
-        turned = dict(zip(NAMES[::-1], x[::-1].tolist(), strict=True))
-        for row in (turned, row_of(*x), FRAME.iloc[5000 + i], FRAME.iloc[5000 + i][::-1]):
-            assert fast.predict_one(row, return_cost=True) == (expected[i], cost[i])
-        assert fast.trace(turned).label == expected[i]
-    records = FRAME[5000:5050].to_dict("records")
-    for ours, theirs in zip(fast.predict_records(records, return_cost=True), (expected, cost), strict=True):
-        np.testing.assert_array_equal(ours, theirs)
-    assert fast.predict_records([]).shape == (0,)
-    assert fast.predict_records([]).dtype == expected.dtype
-    assert [part.shape for part in fast.predict_records([], return_cost=True)] == [(0,), (0,)]
-
-
-GOOD = dict.fromkeys(NAMES, 1.0)
-
-
-@pytest.mark.parametrize(
-    ("bad", "error", "message"),
-    [
-        ({n: 1.0 for n in NAMES if n not in ("f3", "f7")}, ValueError, " lacks 'f3', 'f7'."),
-        (GOOD | {"zz": 1.0}, ValueError, " has 'zz', which the model does not know."),
-        (GOOD | {"f3": None}, ValueError, "['f3'] is None"),
-        (GOOD | {"f3": "1.5"}, TypeError, "['f3'] must be a number. Got '1.5', a str."),
-        (GOOD | {"f3": [1]}, TypeError, "['f3'] must be a number. Got [1], a list."),
-        (GOOD | {"f3": np.nan}, ValueError, "column 'f3' (3)"),
-        (GOOD | {"f3": np.inf}, ValueError, "column 'f3' (3)"),
-    ],
-)
-def test_wrong_records_are_named(bad, error, message):
-    fast = wrap(LogisticRegression().fit(FRAME[:800], y2[:800]), FRAME[1000:5000], risk=0)  # reads every value
-    with pytest.raises(error, match=re.escape(message)):
-        fast.predict_one(bad)
-    with pytest.raises(error, match=re.escape(message)) as raised:
-        fast.predict_records([GOOD, GOOD, bad])
-    assert re.search(r"records\[2\]|record 2,", str(raised.value))
-
-
-def test_what_is_no_list_of_records_is_refused():
-    fast = wrap(LogisticRegression().fit(FRAME[:800], y2[:800]), FRAME[1000:5000])
-    for bad, message in ((GOOD, "use predict_one"), (FRAME, "use predict"), ("abc", "Got str"), ([3], "Got int")):
-        with pytest.raises(TypeError, match=message):
-            fast.predict_records(bad)
-    with pytest.raises(TypeError, match="neither the wrapped model nor the rows of fit had feature names"):
-        wrap(MODELS["rbf"][0], X2[1000:5000]).predict_records([GOOD])
-
-
-@pytest.mark.filterwarnings("error", "ignore:no early exit")
-@pytest.mark.parametrize("last", ONE_A_FAMILY.values(), ids=ONE_A_FAMILY)
-@pytest.mark.parametrize("library", LIBRARIES)
-def test_records_for_a_column_transformer(library, last):
-    model = buyer(library, last)
-    fast = wrap(model, people(library, slice(800, 3000)), risk=0.05)
-    expected = fast.predict(people(library, slice(3000, 3100)))
-    records = [{name: column[i].item() for name, column in PEOPLE.items()} for i in range(3000, 3100)]
-    for record in records[::2]:
-        del record["number"]  # which no transformer reads
-    np.testing.assert_array_equal(fast.predict_records(records), expected)
-    assert [fast.predict_one(record) for record in records[:10]] == expected[:10].tolist()
-    assert fast.predict_one([PEOPLE[name][3001].item() for name in PEOPLE]) == expected[1]
-    keen = defaultdict(float, records[0])
-    assert (fast.predict_one(keen), dict(keen)) == (expected[0], records[0])
-    missing = records[0] | {"age": None}  # which the imputer takes
-    assert fast.predict_records([missing]) == model.predict(LIBRARIES[library]({k: [v] for k, v in missing.items()}))
-    no_city = {name: value for name, value in records[2].items() if name != "city"}
-    with pytest.raises(ValueError, match=r"records\[1\] lacks 'city'"):
-        fast.predict_records([records[0], no_city])
-    with pytest.raises(ValueError, match=r"records\[1\] has 'town', which the model does not know"):
-        fast.predict_records([records[0], records[2] | {"town": "a"}])
-
-
-def test_records_for_a_dict_vectorizer():
-    records = [{"age": a, "city": str(c)} for a, c in zip(PEOPLE["age"], PEOPLE["city"], strict=True)]
-    y = PEOPLE["age"] + 5 * (PEOPLE["city"] == "a") > 40
-    fast = wrap(
-        make_pipeline(DictVectorizer(), LogisticRegression(max_iter=10_000)).fit(records[:800], y[:800]),
-        records[800:3000],
-        risk=0.05,
-    )
-    np.testing.assert_array_equal(fast.predict_records(records[3000:]), fast.predict(records[3000:]))
-    keen = defaultdict(float, records[3000])
-    for record in (records[3000], keen):
-        assert fast.predict_one(record) == fast.predict(records[3000:3001])[0]
-    assert dict(keen) == records[3000]
 
 
 # ---- what is wrong with rows, and where ------------------------------------------------------------------------------

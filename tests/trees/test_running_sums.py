@@ -103,6 +103,8 @@ KINDS = {
     "categories": {"categories": True},
     "four classes": {"n_outputs": 4},
     "seventeen classes": {"n_outputs": 17},
+    "two features": {"n_features": 2, "leaves": 16},
+    "two features, four classes": {"n_features": 2, "leaves": 16, "n_outputs": 4},
 }
 
 

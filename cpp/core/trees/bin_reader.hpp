@@ -2,7 +2,10 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <limits>
+#include <type_traits>
 #include <vector>
 
 #include "core/arena.hpp"
@@ -62,8 +65,7 @@ public:
                            [&](std::int32_t f) { return is_f64(rows.columns[f].dtype); });
     }
 
-    // ---- one row
-    // -----------------------------------------------------------------------------------------------------
+    // ---- one row ---------------------------------------------------------------------------------------------------
 
     // Whether the values x[feature] of a row can be read where they are.
     template <class X>
@@ -93,12 +95,19 @@ public:
             }
         }
     }
+    // Whether x[feature] is refused for one of the features: whether the bits of its size lie in [first, last]. The
+    // loop over the features has no branches.
     template <class X>
     bool is_refused(std::span<const std::int32_t> features, const X* x) const {
-        return rules_.refused && std::any_of(features.begin(), features.end(), [&](std::int32_t f) {
-                   return (rules_.refused.nan & (x[f] != x[f])) |
-                          (rules_.refused.infinity & (std::fabs(x[f]) > std::numeric_limits<X>::max()));
-               });
+        if (!rules_.refused) return false;
+        using Bits = std::conditional_t<sizeof(X) == 4, std::uint32_t, std::uint64_t>;
+        constexpr Bits infinity = std::bit_cast<Bits>(std::numeric_limits<X>::infinity());  // NaN has larger bits
+        constexpr Bits largest = std::numeric_limits<Bits>::max() >> 1;
+        const Bits first = rules_.refused.infinity ? infinity : infinity + 1;
+        const Bits last = rules_.refused.nan ? largest : infinity;
+        bool refused = false;
+        for (const std::int32_t f : features) refused |= (std::bit_cast<Bits>(x[f]) & largest) - first <= last - first;
+        return refused;
     }
 
 private:

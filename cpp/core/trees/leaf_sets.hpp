@@ -12,12 +12,12 @@
 
 namespace wald {
 
-// Nodes of small trees that follow each other, on their way to LeafSets.
+// Small trees that follow each other, on their way to LeafSets.
 template <class X>
 class SmallTrees {
 public:
     static constexpr std::int32_t kMaxLeaves = 64;
-    static constexpr int kMaxTrees = 512;
+    static constexpr int kMaxTrees = 512;  // whose sets take 4 KiB, so that they stay in the first cache
 
     struct Node {
         std::int32_t feature, tree;
@@ -26,35 +26,42 @@ public:
         std::uint64_t kept;  // the leaves of the tree that are not below the left child, a bit each
     };
 
-    // Splits on categories and trees that are evaluated by levels do not fit.
-    void add(const TreesSpec& spec, const TreeLayout& layout, bool fits) {
-        const std::int32_t tree = n_trees_++, n_leaves = layout.n_leaves();
-        fit_ = fit_ && fits && n_leaves <= kMaxLeaves;
+    // A tree of more leaves, or with splits on categories, does not fit, and keeps those beside it from being sets.
+    void add(const TreesSpec& spec, const TreeLayout& layout, bool has_levels) {
+        const std::int32_t tree = n_trees_++;
+        fit_ = fit_ && layout.n_leaves() <= kMaxLeaves;
+        double depth = 0;  // of a leaf, on average
         for (std::int32_t n = 0; fit_ && n < layout.n_nodes(); ++n) {
             const std::int64_t at = layout.node(n);
-            const std::int32_t left = layout.left(n), n_left = layout.leaves_below(left);
-            const std::uint64_t below = ((std::uint64_t{1} << n_left) - 1) << layout.first(left);  // n_left < 64
-            nodes_.push_back({spec.feature[at], tree, rounded_down(spec.threshold[at], X{}), spec.nan_left[at] == 0,
-                              ~below});
-            depth_ += static_cast<double>(n_left + layout.leaves_below(layout.right(n))) / n_leaves;
+            const std::int32_t left = layout.left(n);
+            const std::uint64_t below = ((std::uint64_t{1} << layout.leaves_below(left)) - 1) << layout.first(left);
+            nodes_.push_back(
+                {spec.feature[at], tree, rounded_down(spec.threshold[at], X{}), spec.nan_left[at] == 0, ~below});
+            depth += static_cast<double>(layout.leaves_below(n)) / layout.n_leaves();
             fit_ = spec.categories[at] < 0;
         }
+        otherwise_ += depth * (has_levels ? kLevel : kStep);
     }
     int n_trees() const { return n_trees_; }
     const std::vector<Node>& nodes() const { return nodes_; }
 
-    // Whether sets of leaves are faster than walks. A row that goes to the right at half of the nodes removes leaves
-    // so many times; a walk takes as many steps as the leaf is deep, and such a step takes three times as long.
+    // Whether the sets take less time than walks and levels would. Sets take a removal for each node that sends the row
+    // to the right, half of the nodes, and a comparison that fails for each feature.
     bool pay_as_sets() const {
-        return fit_ && n_trees_ >= kLeastTrees && static_cast<double>(nodes_.size()) / 2 <= 3 * depth_;
+        std::vector<std::int32_t> features;
+        for (const Node& node : nodes_) features.push_back(node.feature);
+        std::sort(features.begin(), features.end());
+        const auto n_features = std::unique(features.begin(), features.end()) - features.begin();
+        return fit_ && static_cast<double>(nodes_.size()) / 2 + kFeature * static_cast<double>(n_features) < otherwise_;
     }
 
 private:
-    static constexpr int kLeastTrees = 32;
+    // Times of a feature, of a step of a walk and of a level, where that of a removal is 1.
+    static constexpr double kFeature = 2, kStep = 3, kLevel = 1;
 
     std::vector<Node> nodes_;
     int n_trees_ = 0;
-    double depth_ = 0;  // mean depth of a leaf, summed over the trees
+    double otherwise_ = 0;  // time without sets
     bool fit_ = true;
 };
 
@@ -77,7 +84,7 @@ public:
             if (i == 0 || node.feature != nodes[i - 1].feature) start_feature(node.feature);
             add(node.threshold, {node.kept, static_cast<std::uint32_t>(node.tree), node.nan_right});
         }
-        start_feature(0);
+        start_feature(0);  // an entry for the end
     }
 
     int n_trees() const { return n_trees_; }

@@ -1,5 +1,5 @@
-// Trees in the form in which a single row is evaluated: it removes leaves from the sets of small trees, reads the levels
-// of oblivious ones, or walks down many trees together.
+// Trees in the form in which a single row is evaluated: it removes leaves from the sets of small trees, reads the
+// levels of oblivious ones, or walks down many trees together.
 #pragma once
 
 #include <algorithm>
@@ -51,31 +51,32 @@ class RowTrees {
 public:
     RowTrees(const TreesSpec& spec, std::span<const std::int64_t> order, std::span<const std::int64_t> ends)
         : bits_(spec.bits.data()) {
-        SmallTrees<X> group;
+        SmallTrees<X> block;
         std::int64_t n_members = 0;
         each_tree(spec, order, ends, [&](std::span<const std::int64_t> members) {
             const TreeLayout layout(spec, members);
             const bool has_levels = add(spec, layout);
-            group.add(spec, layout, !has_levels);
+            block.add(spec, layout, has_levels);
             n_members += std::ssize(members);
-            if (group.n_trees() == SmallTrees<X>::kMaxTrees || std::ranges::find(ends, n_members) != ends.end())
-                end_group(group);
+            if (block.n_trees() == SmallTrees<X>::kMaxTrees || std::ranges::binary_search(ends, n_members))
+                end_block(block);
         });
-        end_group(group);
+        end_block(block);
         first_level_.push_back(static_cast<std::int32_t>(levels_.size()));
         const int n = static_cast<int>(roots_.size());
         alike_until_.assign(roots_.size(), n);
         for (int t = n - 2; t >= 0; --t)
-            alike_until_[t] = has_levels(t) == has_levels(t + 1) ? alike_until_[t + 1] : t + 1;
+            alike_until_[t] =
+                has_levels(t) == has_levels(t + 1) && leaf_sets_from(t + 1) == nullptr ? alike_until_[t + 1] : t + 1;
     }
 
     // Calls use(tree, leaf of the row x[feature]) for trees [first, last), one after the other.
     template <class Use>
     void each(int first, int last, const X* x, const Use& use) const {
-        std::int32_t leaves[kMostTrees];
+        std::int32_t leaves[kMaxTogether];
         for (int t = first, n = 0; t < last; t += n) {
-            n = std::min({alike_until_[t], last, t + kMostWalks}) - t;
-            if (const LeafSets<X>* const sets = sets_from(t); sets != nullptr && sets->n_trees() <= last - t) {
+            n = std::min({alike_until_[t], last, t + kMaxWalks}) - t;
+            if (const LeafSets<X>* const sets = leaf_sets_from(t); sets != nullptr && sets->n_trees() <= last - t) {
                 n = sets->n_trees();
                 sets->find(x, leaves);
             } else if (has_levels(t)) read_levels(t, n, x, leaves);
@@ -86,7 +87,19 @@ public:
     }
 
     // Follows n rows x[i][feature] from nodes down to leaves: at[i] is a node or ~leaf, and becomes ~leaf. Rows whose
-    // walk goes on take a step each, again and again, so that they wait for memory together.
+    // walk goes on take a step each, again and again, so that they wait for memory together: nodes are requested a
+    // round before they are read, values some rows before.
+    void walk_down(const X* const* x, int n, std::int32_t* at) const {
+        if (category_splits_.empty()) walk_down<false>(x, n, at);
+        else walk_down<true>(x, n, at);
+    }
+
+private:
+    static constexpr int kAhead = 12;      // rows whose values are requested before they are compared
+    static constexpr int kMaxWalks = 256;  // that take their steps together
+    static constexpr int kMaxTogether = std::max(kMaxWalks, SmallTrees<X>::kMaxTrees);
+
+    template <bool kCategories>
     void walk_down(const X* const* x, int n, std::int32_t* at) const {
         std::uint16_t rows[kTileRows + 1];
         int going = 0;
@@ -98,9 +111,9 @@ public:
         while (going > 0) {
             int left = 0;
             for (int k = 0; k < going; ++k) {
-                const int i = rows[k];
-                const std::int32_t child =
-                    category_splits_.empty() ? next<false>(nodes_[at[i]], x[i]) : next<true>(nodes_[at[i]], x[i]);
+                const int i = rows[k], soon = rows[std::min(k + kAhead, going - 1)];
+                __builtin_prefetch(x[soon] + feature<kCategories>(nodes_[at[soon]]));
+                const std::int32_t child = next<kCategories>(nodes_[at[i]], x[i]);
                 at[i] = child;
                 __builtin_prefetch(nodes_.data() + child);
                 rows[left] = static_cast<std::uint16_t>(i);
@@ -109,11 +122,13 @@ public:
             going = left;
         }
     }
-
-private:
-    static constexpr int kMostWalks = 256;  // that take their steps together
-    static constexpr int kMostTrees = std::max(kMostWalks, SmallTrees<X>::kMaxTrees);
-
+    // The feature that a node compares.
+    template <bool kCategories>
+    std::int32_t feature(const RowNode<X>& node) const {
+        if (kCategories && node.split.threshold != node.split.threshold)
+            return category_splits_[node.split.feature].feature;
+        return static_cast<std::int32_t>(node.split.feature & ~RowSplit<X>::kNegated);
+    }
     template <bool kCategories>
     std::int32_t next(const RowNode<X>& node, const X* x) const {
         if (kCategories && node.split.threshold != node.split.threshold) {
@@ -137,7 +152,7 @@ private:
     // without a branch that would be hard to predict.
     template <bool kCategories>
     void walk(const std::int32_t* roots, int n, const X* x, std::int32_t* leaves) const {
-        std::int32_t at[kMostWalks], tree[kMostWalks];  // of the walks that go on
+        std::int32_t at[kMaxWalks], tree[kMaxWalks];  // of the walks that go on
         int going = 0;
         for (int i = 0; i < n; ++i) {
             leaves[i] = ~roots[i];
@@ -158,18 +173,19 @@ private:
         }
     }
 
-    // The sets of the trees from tree t on, if they have some.
-    const LeafSets<X>* sets_from(int t) const { return sets_from_[t] < 0 ? nullptr : sets_.data() + sets_from_[t]; }
-
-    // Ends a group of trees, which are the last ones that were added.
-    void end_group(SmallTrees<X>& group) {
-        const auto first = static_cast<std::ptrdiff_t>(sets_from_.size());
-        sets_from_.resize(roots_.size(), -1);
-        if (group.pay_as_sets()) {
-            sets_from_[first] = static_cast<std::int32_t>(sets_.size());
-            sets_.emplace_back(group);
+    // The sets of the trees from tree t on, if sets start with it.
+    const LeafSets<X>* leaf_sets_from(int t) const {
+        return leaf_sets_from_[t] < 0 ? nullptr : leaf_sets_.data() + leaf_sets_from_[t];
+    }
+    // Ends a block of trees, which are the last ones that were added.
+    void end_block(SmallTrees<X>& block) {
+        const auto first = static_cast<std::ptrdiff_t>(leaf_sets_from_.size());
+        leaf_sets_from_.resize(roots_.size(), -1);
+        if (block.pay_as_sets()) {
+            leaf_sets_from_[first] = static_cast<std::int32_t>(leaf_sets_.size());
+            leaf_sets_.emplace_back(block);
         }
-        group = {};
+        block = {};
     }
 
     // Whether the tree has levels.
@@ -212,8 +228,8 @@ private:
     std::vector<RowSplit<X>> levels_;
     std::vector<std::int32_t> first_level_;  // of each tree, and the end
     std::vector<std::int32_t> alike_until_;  // the tree after t and those like it, which have levels or have none
-    std::vector<LeafSets<X>> sets_;
-    std::vector<std::int32_t> sets_from_;  // of each tree: the sets that start with it, or -1
+    std::vector<LeafSets<X>> leaf_sets_;
+    std::vector<std::int32_t> leaf_sets_from_;  // of each tree: the sets that start with it, or -1
     std::vector<CategorySplit> category_splits_;
     const std::uint32_t* bits_;  // of the spec, which lives as long
 };

@@ -133,13 +133,16 @@ private:
             }
         }
     }
+    // Exits of a tree that is cut: more steps take longer than the walks that they save. Plans count on this number:
+    // EXITS in models/tree_work.py.
+    static constexpr int kMaxExits = 128;
     // The nodes of a tree that become steps.
     static std::vector<bool> top(const TreeLayout& layout) {
         std::vector<bool> inside(static_cast<std::size_t>(layout.n_nodes()), !layout.is_cut());
         if (!layout.is_cut()) return inside;
         std::priority_queue<std::pair<std::int32_t, std::int32_t>> largest;  // leaves below, node
         largest.emplace(layout.n_leaves(), 0);
-        for (int exits = 1; exits < kMaxStepLeaves && !largest.empty(); ++exits) {
+        for (int exits = 1; exits < kMaxExits && !largest.empty(); ++exits) {
             const std::int32_t node = largest.top().second;
             largest.pop();
             inside[node] = true;

@@ -13,9 +13,10 @@ from .units import Ints
 
 __all__ = ["TreeWork"]
 
-#: Rows of a panel, features of a block, thresholds of a column of bins, splits on categories of a group, and leaves to
-#: which steps lead.
-PANEL, BLOCK, THRESHOLDS, GROUPED, STEP_LEAVES = 64, 16, 255, 64, 256
+#: Rows of a panel, features of a block, thresholds of a column of bins, and splits on categories of a group.
+PANEL, BLOCK, THRESHOLDS, GROUPED = 64, 16, 255, 64
+#: Trees with more leaves are cut: steps lead to so many exits, and walks from there to the leaves.
+STEP_LEAVES, EXITS = 256, 128
 #: Of a row: a cache line that is read in order, a block that is turned into columns, and a pass.
 LINE, TURN, PASS = 1.6, 1.3, 8.0
 #: Of a value of a column, when all rows are read and when few are.
@@ -47,8 +48,9 @@ class TreeWork:
         structures = trees.structure[order]
         first, last = trees.first_node[structures], trees.first_node[structures + 1]
         new = np.concatenate([[True], structures[1:] != structures[:-1]]) if len(order) else np.zeros(0, dtype=bool)
-        steps = np.where(new, np.minimum(last - first, STEP_LEAVES - 1), 0)
-        self._n_leaves, self._new = last - first + 1, new
+        n_leaves = last - first + 1
+        steps = np.where(new, np.where(n_leaves > STEP_LEAVES, EXITS, n_leaves) - 1, 0)
+        self._n_leaves, self._new = n_leaves, new
         nodes = np.concatenate([np.arange(f, f + n) for f, n in zip(first, steps, strict=True)] or [np.zeros(0, int)])
         self._first_node = np.concatenate([[0], np.cumsum(steps)])
         self._feature = trees.feature[nodes].astype(np.int64)
