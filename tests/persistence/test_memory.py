@@ -76,6 +76,7 @@ def thin(n_vectors: int, n_features: int, value: float = 0.1) -> bytes:
     arrays["vectors.indices"] = np.linspace(0, n_features - 1, n_vectors).astype(np.int32)
     arrays["vectors.indptr"] = np.arange(n_vectors + 1, dtype=np.int32)
     arrays["order"] = arrays["terms"] = np.arange(1)
+    arrays["surrogates"] = np.zeros((0, 0))  # which the model may have or not, by the rounding of the machine
     return with_stages(fields, arrays, [1], 1)
 
 
@@ -85,6 +86,7 @@ def long_vector(n_features: int) -> bytes:
     fields["model"]["terms"]["gamma"] = 0.1
     arrays |= {"coef": np.ones((1, 1)), "vectors": np.full((1, n_features), 0.1)}
     arrays["order"] = arrays["terms"] = np.arange(1)
+    arrays["surrogates"] = np.zeros((0, 0))  # which the model may have or not, by the rounding of the machine
     return with_stages(fields, arrays, [1], 1)
 
 
