@@ -104,11 +104,12 @@ sanitize: $(VENV)/.installed-test ## the engine's tests under sanitizers
 	  $(BIN)/python -m pytest -q -p no:cacheprovider $(wildcard tests/engine tests/online tests/structured tests/persistence/test_estimators.py) $(ARGS)
 
 # Threads under the thread sanitizer. It sees the engine alone, and allows no threads in a child of a process that has some.
+UNDER_TSAN = PYTHONPATH=build/sanitize-threads/site TSAN_OPTIONS="exitcode=66 ignore_noninstrumented_modules=1" \
+  LD_PRELOAD="$(call LIBRARY,libtsan.so) $(call LIBRARY,libstdc++.so.6)"
 sanitize-threads: $(VENV)/.installed-test ## the engine's threads under the thread sanitizer
 	$(PIP) install --no-build-isolation --no-deps --upgrade --target build/sanitize-threads/site \
 	  -C build-dir=build/sanitize-threads -C cmake.define.WALD_SANITIZE=thread .
-	PYTHONPATH=build/sanitize-threads/site TSAN_OPTIONS="exitcode=66 ignore_noninstrumented_modules=1" \
-	  LD_PRELOAD="$(call LIBRARY,libtsan.so) $(call LIBRARY,libstdc++.so.6)" \
+	$(UNDER_TSAN) \
 	  $(BIN)/python -m pytest -q -s -p no:cacheprovider -k "not fork" tests/engine/test_concurrency.py tests/hardening/test_many_threads.py $(ARGS)
 
 # Hours: fuzzers for SECONDS each, also under the sanitizers, and the long hardening tests.
@@ -120,6 +121,7 @@ check-deep: $(VENV)/.installed-dev ## fuzzers (SECONDS=600 each), sanitizers, lo
 	$(MAKE) sanitize
 	$(UNDER_ASAN) WALD_FUZZ_SLOWER=5 $(BIN)/python fuzz/run.py --seconds $(SECONDS)
 	$(MAKE) sanitize-threads
+	$(UNDER_TSAN) WALD_FUZZ_SLOWER=15 $(BIN)/python fuzz/run.py --seconds $(SECONDS)
 
 bench: $(VENV)/.installed-bench ## speed compared with the peers in one run (ARGS="frames --write": one setting, results kept)
 	$(BIN)/python -m bench $(ARGS)
