@@ -95,8 +95,8 @@ public:
             }
         }
     }
-    // Whether x[feature] is refused for one of the features: whether the bits of its size lie in [first, last]. The
-    // loop over the features has no branches.
+    // Whether x[feature] is refused for one of the features. The bits of |x| are compared as an integer: refused values
+    // are those in [first, last]. The loop over the features has no branches.
     template <class X>
     bool is_refused(std::span<const std::int32_t> features, const X* x) const {
         if (!rules_.refused) return false;

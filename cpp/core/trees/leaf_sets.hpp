@@ -26,7 +26,8 @@ public:
         std::uint64_t kept;  // the leaves of the tree that are not below the left child, a bit each
     };
 
-    // A tree of more leaves, or with splits on categories, does not fit, and keeps those beside it from being sets.
+    // A tree that has more than kMaxLeaves leaves or splits on categories does not fit: then no tree of the block
+    // becomes a set.
     void add(const TreesSpec& spec, const TreeLayout& layout, bool has_levels) {
         const std::int32_t tree = n_trees_++;
         fit_ = fit_ && layout.n_leaves() <= kMaxLeaves;
@@ -47,7 +48,7 @@ public:
 
     // Whether the sets take less time than walks and levels would. Sets take a removal for each node that sends the row
     // to the right, half of the nodes, and a comparison that fails for each feature.
-    bool pay_as_sets() const {
+    bool are_faster_as_sets() const {
         std::vector<std::int32_t> features;
         for (const Node& node : nodes_) features.push_back(node.feature);
         std::sort(features.begin(), features.end());

@@ -1,5 +1,5 @@
-// Trees in the form in which a single row is evaluated: it removes leaves from the sets of small trees, reads the
-// levels of oblivious ones, or walks down many trees together.
+// Trees in the form in which a single row is evaluated: small trees by sets of leaves, oblivious trees by their levels,
+// others by walks that take their steps together.
 #pragma once
 
 #include <algorithm>
@@ -181,7 +181,7 @@ private:
     void end_block(SmallTrees<X>& block) {
         const auto first = static_cast<std::ptrdiff_t>(leaf_sets_from_.size());
         leaf_sets_from_.resize(roots_.size(), -1);
-        if (block.pay_as_sets()) {
+        if (block.are_faster_as_sets()) {
             leaf_sets_from_[first] = static_cast<std::int32_t>(leaf_sets_.size());
             leaf_sets_.emplace_back(block);
         }
