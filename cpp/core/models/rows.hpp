@@ -1,6 +1,8 @@
 // Views of rows in the caller's memory: strided arrays, separate columns, or CSR. Nothing is copied here.
 #pragma once
 
+#include <algorithm>
+
 #include "core/common.hpp"
 
 namespace wald {
@@ -53,6 +55,15 @@ struct Rows {
     }
     bool contiguous() const { return layout == Layout::dense && (column_stride == element_bytes() || n_columns == 1); }
     std::int64_t element_bytes() const { return bytes_of(dtype); }
+    // Of an average row, at least 1.
+    std::int64_t bytes_per_row() const {
+        std::int64_t bytes = 0;
+        if (layout == Layout::dense) bytes = n_columns * element_bytes();
+        else if (layout == Layout::columns)
+            for (const Column& c : columns) bytes += c.data == nullptr ? 0 : bytes_of(c.dtype);
+        else if (n_rows > 0) bytes = indptr[n_rows] / n_rows * (element_bytes() + std::int64_t{sizeof(std::int32_t)});
+        return std::max<std::int64_t>(bytes, 1);
+    }
 };
 
 }  // namespace wald
