@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -33,11 +34,16 @@ def arguments() -> argparse.Namespace:
     return given
 
 
+def sanitizer() -> str:
+    """Name of the sanitizer that is loaded, or nothing."""
+    found = re.search("lib([a-z]+san)", os.environ.get("LD_PRELOAD", ""))
+    return found[1] if found else ""
+
+
 def engine() -> str:
     from importlib.util import find_spec
 
-    sanitized = "san" in os.environ.get("LD_PRELOAD", "")
-    return "atheris" if find_spec("atheris") is not None and not sanitized else "loop"
+    return "atheris" if find_spec("atheris") is not None and not sanitizer() else "loop"
 
 
 def main() -> int:
@@ -45,7 +51,7 @@ def main() -> int:
     chosen = given.engine or engine()
     failed = []
     for name in given.names or NAMES:
-        folder = OUT / name
+        folder = OUT / sanitizer() / name
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "counts.json").unlink(missing_ok=True)
         command = [sys.executable, "-m", "fuzz.child", chosen, name, str(given.seconds), str(given.seed), str(folder)]
@@ -64,7 +70,8 @@ def main() -> int:
             except subprocess.TimeoutExpired:
                 code = -1
         counts = folder / "counts.json"
-        print(f"{name}: {summary(json.loads(counts.read_text()) if counts.exists() else {})}, {chosen}", flush=True)
+        found = summary(json.loads(counts.read_text()) if counts.exists() else {})
+        print(f"{name}: {found}, {chosen} {sanitizer()}".rstrip(), flush=True)
         if code != 0:
             failed.append(name)
             print(f"{name}: FAILED with exit code {code}; the input and the log are in {folder}", flush=True)
