@@ -6,7 +6,8 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip -qq --disable-pip-version-check
 JOBS   ?= $(shell n=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2); echo $$((n < 4 ? n : 4)))
-PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -n $(JOBS)
+# A thread of OpenMP that waits for work must not keep a processor from the other tests.
+PYTEST := OPENBLAS_NUM_THREADS=1 OMP_WAIT_POLICY=passive $(BIN)/python -m pytest -q -n $(JOBS)
 ARGS   ?=
 
 # Real data: tests that need it are skipped when there is none.
