@@ -235,14 +235,14 @@ def test_all_scales_take_less_time_than_all_rows_at_each_scale():
         call()
         return time.process_time() - start
 
-    def certify_it():  # at this risk no scale fails
+    def all_scales():  # at this risk none of them fails
         return certify(stage_scores, boundary, risk=0.7, confidence=0.95, q_grid=grid)
 
-    assert certify_it().q == grid[-1]
-    every = 20  # one scale in so many is timed
+    assert all_scales().q == grid[-1]
+    every = 20  # the peer is timed at every 20th scale
     pairs = [
         (
-            seconds(certify_it),
+            seconds(all_scales),
             every * seconds(lambda: [disagreements(stage_scores, boundary, q) for q in grid[::every]]),
         )
         for _ in range(3)

@@ -129,9 +129,9 @@ public:
 
 private:
     static constexpr std::int64_t kChunkRows = 16384, kLeastChunkRows = 1024;
-    static constexpr std::int64_t kCarriedBytes = 512 << 10;  // of what the rows of a chunk carry from stage to stage
-    static constexpr std::int64_t kRowsBytes = 8 << 20;       // of the rows themselves, which every pass reads
-    static constexpr int kFewRows = 8;                        // fewer rows are faster one by one than in a panel
+    // What a chunk's rows carry from pass to pass stays in the second cache; the rows, which passes read, in the third.
+    static constexpr std::int64_t kCarriedBytes = 512 << 10, kRowsBytes = 8 << 20;
+    static constexpr int kFewRows = 8;  // fewer rows are faster one by one than in a panel
 
     struct Call {
         const Rows& rows;

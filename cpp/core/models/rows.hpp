@@ -55,7 +55,7 @@ struct Rows {
     }
     bool contiguous() const { return layout == Layout::dense && (column_stride == element_bytes() || n_columns == 1); }
     std::int64_t element_bytes() const { return bytes_of(dtype); }
-    // Of an average row, at least 1.
+    // The bytes that a row takes on average, at least 1.
     std::int64_t bytes_per_row() const {
         std::int64_t bytes = 0;
         if (layout == Layout::dense) bytes = n_columns * element_bytes();
