@@ -9,7 +9,7 @@ import pytest
 
 from wald import _core
 from wald.engine import rows as engine_rows
-from wald.engine.rows import column_reader, whole_block
+from wald.engine.rows import column_reader, columns_of, whole_block
 
 pd = pytest.importorskip("pandas")
 
@@ -51,6 +51,38 @@ def test_columns_of_a_pandas_that_hides_its_own_way(dtype, monkeypatch):
     slow = column_reader(hidden)
     for c in range(2):
         np.testing.assert_array_equal(quick(c), slow(c))
+
+
+@pytest.mark.parametrize("hidden", [False, True])
+def test_many_columns_are_those_that_are_read_one_by_one(hidden, monkeypatch):
+    frame = frame_of_all_kinds()
+    numbers = [8, 0, 5, 3, 3, 1, 7, 2, 6, 4]
+    reader = column_reader(frame)
+    expected = [reader(c) for c in numbers]
+    if hidden:  # another pandas may keep its columns in another way
+        manager = SimpleNamespace(**{name: getattr(frame._mgr, name) for name in ("blocks", "blknos")})
+        monkeypatch.setattr(engine_rows, "column_reader", lambda _: reader)
+        frame = type("DataFrame", (), {"_mgr": manager})()
+        monkeypatch.setattr(engine_rows.nw.dependencies, "is_pandas_dataframe", lambda _: True)
+    for found, same in zip(columns_of(frame, numbers), expected, strict=True):
+        assert type(found) is np.ndarray
+        assert found.dtype == same.dtype
+        np.testing.assert_array_equal(found, same)
+
+
+def frame_of_all_kinds():
+    """Blocks of several columns and of one, in pieces that do not follow each other, and extension arrays."""
+    import pandas as pd
+
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(7, 3)), columns=list("abc"))
+    frame["d"] = rng.integers(0, 9, 7)
+    frame["e"] = pd.Categorical(rng.integers(0, 3, 7))
+    frame["f"] = pd.array([1, 2, None, 4, 5, 6, 7], dtype="Int64")
+    frame["g"] = rng.normal(size=7).astype(np.float32)
+    frame.insert(1, "h", rng.normal(size=7))
+    frame["i"] = rng.normal(size=14)[::2]
+    return frame
 
 
 def test_column_numbers_are_not_cut():
