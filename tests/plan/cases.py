@@ -10,7 +10,7 @@ import numpy as np
 from wald.engine import Readout, Stages
 from wald.models import LinearTerms, Units
 from wald.models.terms import NO_SURROGATES, Terms
-from wald.plan import CostModel, Evaluation, Problem, Recipe
+from wald.plan import CertificateSize, CostModel, Evaluation, Problem, Recipe
 from wald.plan.moments import Moments, gather_moments
 from wald.stopping import Ladder, Walk
 
@@ -71,9 +71,11 @@ def problem(
         return Evaluation(walk, "float64", costs)
 
     scores = order_rows @ coef.T
+    units = Units.single(X.shape[1]) if units is None else units
     chosen: dict[str, Any] = {
         "terms": terms,
-        "units": Units.single(X.shape[1]) if units is None else units,
+        "units": units,
+        "order_costs": (units,),
         "order_rows": order_rows,
         "scores": scores,
         "confidence": np.abs(scores[:, 0]),
@@ -81,6 +83,7 @@ def problem(
         "readout": "regressed",
         "rule": Ladder(),
         "risk": 0.01,
+        "certificate": CertificateSize(len(validation), 0.5),
         "protect": "all",
         "block": 1,
         "stages_at_blocks": False,

@@ -10,32 +10,37 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from plan.cases import problem
+from scipy.stats import binom
 
-from wald.plan import CostModel, build_plan, shares_reached
+from wald.plan import CertificateSize, CostModel, build_plan, shares_reached
 from wald.plan.ladder import _boldest, _ladders
 from wald.plan.recipes import recipes
 from wald.stopping import Boundary, Ladder, StageScores, q_grid
 
 
+@pytest.mark.parametrize("n_certificate", [10_000, 10**7])
 @pytest.mark.parametrize("protect", ["positive", "negative", "each", "all"])
-def test_the_rows_that_the_promise_speaks_of_keep_the_risk(protect):
+def test_the_rows_that_the_promise_speaks_of_err_as_rarely_as_the_certificate_will_want(protect, n_certificate):
     rng = np.random.default_rng(0)
     score = rng.normal(-1.5, 1.0, 20_000)  # positives are rare: of all rows, few can be wrong
     stage_scores = StageScores(full=(score > 0).astype(np.int32), scores=(score + rng.normal(size=20_000))[:, None])
     boundary = Boundary.symmetric([0.0], [1.0]).restricted(protect)
-    task = SimpleNamespace(rule=Ladder(), risk=0.02, protect=protect)
+    size = CertificateSize(n_certificate, 0.95)
+    task = SimpleNamespace(rule=Ladder(), risk=0.02, protect=protect, certificate=size)
     q = _boldest(stage_scores, boundary, task)
     left = 1.0 - shares_reached(stage_scores, boundary, q, "float64")[-1]
     kept = {"positive": [1], "negative": [0], "each": [0, 1], "all": [None]}[protect]
     masks = [np.ones(20_000, dtype=bool) if code is None else stage_scores.full == code for code in kept]
+    sizes = [round(n_certificate * mask.mean()) for mask in masks]
+    allowed = [np.flatnonzero(binom.cdf(np.arange(n // 40), n, 0.02) <= 0.05)[-1] / n for n in sizes]
+    assert n_certificate < 10**6 or np.allclose(allowed, 0.02, rtol=0.02)
 
-    def leaves_and_errs(q):
+    def leaves_and_keeps(q):
         codes, stage = stage_scores.answers(*boundary.thresholds(q, np.float64))
         wrong = codes != stage_scores.full
-        return (stage == 0).mean(), max(wrong[mask].mean() for mask in masks)
+        return (stage == 0).mean(), all(wrong[mask].mean() <= most for mask, most in zip(masks, allowed, strict=True))
 
-    tried = [leaves_and_errs(q) for q in np.geomspace(10, 0.01, 2000)]
-    boldest = max(leaves for leaves, errs in tried if errs <= 0.02)
+    boldest = max(leaves for leaves, keeps in map(leaves_and_keeps, np.geomspace(10, 0.01, 2000)) if keeps)
     assert 0.85 * boldest <= left <= boldest + 0.005
 
 
@@ -53,7 +58,7 @@ def expected_cost(recipe, evaluation, keep, task):
     scale = np.inf
     for q in q_grid(seen, boundary):
         codes, _ = seen.answers(*boundary.thresholds(q, np.float64))
-        if np.mean(codes != seen.full) > task.risk:
+        if np.mean(codes != seen.full) > task.certificate.allowed_share(1.0, task.risk):
             break
         scale = q
     _, stage = seen.answers(*boundary.thresholds(scale, np.float64))

@@ -52,6 +52,20 @@ def test_the_greedy_order_is_that_of_weighted_moments():
     np.testing.assert_array_equal(found.order, expected)
 
 
+def test_other_costs_give_another_order_and_cost_a_row_the_same():
+    alone = Units.single(D)
+    shared = Units.sharing(
+        alone.members, tuple(np.array([u // 6, 2 + u]) for u in range(D)), np.r_[50.0, 50.0, np.ones(D)]
+    )
+    found = made(order_costs=(alone, shared))
+    assert len(found) == 2
+    for one in found:
+        np.testing.assert_array_equal(one.stage_costs, [*one.stage_terms, D])
+    together = (found[1].order[:5] // 6).tolist()
+    assert together in ([0] * 5, [1] * 5)  # units that share what is dear
+    assert (found[0].order[:5] // 6).tolist() != together
+
+
 def test_models_without_weights_of_their_own_try_all_rows_alike_too():
     near, alike = made(own=False)
     order_rows = X[::2]

@@ -15,7 +15,7 @@ from .. import _core
 from ..engine import LEAST_VARIANCE, NO_STAGES, Packed, Readout, Stages, Trace
 from ..models import NO_SURROGATES, AdditiveModel, Units
 from ..models.terms import Precision
-from ..plan import CostModel, Evaluation, Plan, Problem, Recipe, build_plan
+from ..plan import CertificateSize, CostModel, Evaluation, Plan, Problem, Recipe, build_plan
 from ..plan.moments import Floats
 from ..stopping import Boundary, Budget, Ladder, Lossless, StageScores, Walk
 from .costs import LINE, Costs
@@ -38,7 +38,9 @@ FEW_OUTPUTS = 32
 NO_TERMS = np.empty(0, dtype=np.int64)
 
 
-def make_plan(model: AdditiveModel, order: Rows, validation: Rows, request: Request) -> Plan:
+def make_plan(
+    model: AdditiveModel, order: Rows, validation: Rows, request: Request, certificate: CertificateSize
+) -> Plan:
     """Build the plan of a model.
 
     Parameters
@@ -49,6 +51,7 @@ def make_plan(model: AdditiveModel, order: Rows, validation: Rows, request: Requ
     validation : Rows
         Rows that determine the stages.
     request : Request
+    certificate : CertificateSize
     """
     order, validation, n_threads = (
         order.first(model.terms.most_order_rows),
@@ -88,6 +91,7 @@ def make_plan(model: AdditiveModel, order: Rows, validation: Rows, request: Requ
         Problem(
             terms=terms,
             units=units,
+            order_costs=_order_costs(model, units, request),
             order_rows=order.preprocessed,
             scores=scores,
             confidence=np.abs(_confidence(model, scores)),
@@ -95,6 +99,7 @@ def make_plan(model: AdditiveModel, order: Rows, validation: Rows, request: Requ
             readout=request.rule.readout,
             rule=request.rule,
             risk=request.risk,
+            certificate=certificate,
             protect=request.protect,
             block=block,
             stages_at_blocks=block > 1 and request.cost == "time",
@@ -106,6 +111,13 @@ def make_plan(model: AdditiveModel, order: Rows, validation: Rows, request: Requ
             races=_races(model, units, request),
         )
     )
+
+
+def _order_costs(model: AdditiveModel, units: Units, request: Request) -> tuple[Units, ...]:
+    """The units at the costs by which they are ordered: their own and, where rows lie in columns, those of columns."""
+    by_columns = model.terms.units_by_columns(units) if request.columnar and request.cost == "time" else None
+    greedy = isinstance(request.order, str) and request.order == "greedy"
+    return (units, by_columns) if by_columns is not None and units.buys is None and greedy else (units,)
 
 
 def _races(model: AdditiveModel, units: Units, request: Request) -> bool:

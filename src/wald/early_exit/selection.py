@@ -10,7 +10,7 @@ from itertools import chain
 import numpy as np
 
 from ..models import AdditiveModel
-from ..plan import CostModel, Plan, shares_reached
+from ..plan import CertificateSize, CostModel, Plan, shares_reached
 from ..stopping import Certificate, StageScores
 from ..stopping.core.binomial import most_disagreements, shared_confidence
 from .certification import Promise, certificate_scores, certified, evaluating_everything, rare_classes, scores_at_stages
@@ -66,8 +66,7 @@ def plan_and_certify(
         Reports the current step, and the share of the work that is done.
     """
     first = draw()
-    n_independent = len(first.certificate if rows.groups is None else np.unique(rows.groups[first.certificate]))
-    promise = replace(promise, n_splits=_n_splits(n_splits, promise, n_independent, model))
+    promise = replace(promise, n_splits=_n_splits(n_splits, promise, _n_independent(rows, first), model))
     if promise.risk is not None and cannot_save_time(model, rows, request):
         return _everything(model, first, rows, request, promise)
     splits = chain([first], (draw() for _ in range(promise.n_splits - 1)))
@@ -119,9 +118,10 @@ def _outcome(
     _require_rows(split, len(rows))
     report("planning", 0.0)
     validation_rows = rows.take(split.validation)
+    size = CertificateSize(_n_independent(rows, split), shared_confidence(promise.confidence, promise.n_splits))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        plan = make_plan(model, rows.take(split.order), validation_rows, request)
+        plan = make_plan(model, rows.take(split.order), validation_rows, request, size)
     validation = scores_at_stages(model, plan, validation_rows, request.n_threads)
     report("certifying", PLANNED)
     certificate_rows = rows.take(split.certificate)
@@ -147,6 +147,11 @@ def certificate_share(fraction: float | str, model: AdditiveModel) -> float:
     if not isinstance(fraction, str):
         return float(fraction)
     return model.terms.certificate_share
+
+
+def _n_independent(rows: Rows, split: Split) -> int:
+    """Number of rows that the certificate counts: one for each group, if there are groups."""
+    return len(split.certificate if rows.groups is None else np.unique(rows.groups[split.certificate]))
 
 
 def _n_splits(n_splits: int | str, promise: Promise, n_certificate: int, model: AdditiveModel) -> int:

@@ -412,6 +412,21 @@ class Terms(ABC):
         """
         raise TypeError(f"A {self.description} has no passes.")
 
+    def units_by_columns(self, units: Units) -> Units | None:
+        """The units at the time that they take of rows that are stored by columns; None if none share columns.
+
+        Parameters
+        ----------
+        units : Units
+            Units that share nothing.
+
+        Returns
+        -------
+        Units or None
+            Units that share the columns that they read, with prices in any unit of time.
+        """
+        return None
+
     def block_length(self, precision: str) -> int:
         """Number of terms that the engine evaluates at a time."""
         return 1

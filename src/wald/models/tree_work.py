@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .tree_arrays import Trees
-from .units import Ints
+from .units import Ints, Units
 
-__all__ = ["TreeWork"]
+__all__ = ["TreeWork", "units_by_columns"]
 
 #: Rows of a panel, features of a block, thresholds of a column of bins, and splits on categories of a group.
 PANEL, BLOCK, THRESHOLDS, GROUPED = 64, 16, 255, 64
@@ -25,8 +25,8 @@ COLUMN_VALUE, SCATTERED_VALUE = 0.3, 2.5
 COLUMN, SEARCH_STEP, GATHERED_STEP, SPLIT, LEAF = 5.0, 4.0, 25.0, 0.85, 4.0
 #: Of a panel: a group of splits on categories, and each of its splits.
 GROUP, CATEGORIES = 300.0, 3.0
-#: Steps of a search that registers hold.
-REGISTER_STEPS = 5
+#: Steps of a search that registers hold, and of a search in a column that a few trees read.
+REGISTER_STEPS, FEW_STEPS = 5, 2
 #: Of a row: a tree whose leaves are gathered from memory, the walk below a tree's steps, and a stage with its outputs.
 GATHERED_LEAF, WALK, STAGE, OUTPUT = 0.4, 13.0, 1.4, 0.6
 
@@ -79,6 +79,22 @@ class TreeWork:
         span = blocks[-1] - blocks[0] + 1 if len(blocks) else 0
         lines = span if 3 * len(blocks) >= span else 2 * len(blocks)
         return float(LINE * lines + TURN * len(blocks))
+
+
+def units_by_columns(trees: Trees, units: Units) -> Units:
+    """The units at the time that they take of a row that is stored by columns, in nanoseconds of one machine.
+
+    A unit pays for the columns that no unit before it has read, and for its own steps.
+    """
+    reads, own = [], np.zeros(len(units.members))
+    for u, members in enumerate(units.members):
+        structure = trees.structure[members[0]]
+        first, last = trees.first_node[structure], trees.first_node[structure + 1]
+        reads.append(np.append(np.unique(trees.feature[first:last]).astype(np.int64), trees.n_features + u))
+        steps = last - first if last - first < STEP_LEAVES else EXITS - 1
+        own[u] = (SPLIT * steps + LEAF * len(members)) / PANEL + (WALK if last - first >= STEP_LEAVES else 0.0)
+    column = COLUMN_VALUE + (COLUMN + FEW_STEPS * SEARCH_STEP) / PANEL
+    return Units.sharing(units.members, tuple(reads), np.concatenate([np.full(trees.n_features, column), own]))
 
 
 def _columns(feature: Ints, categorical: NDArray[np.bool_]) -> float:

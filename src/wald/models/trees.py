@@ -17,7 +17,7 @@ from ..engine.rows import Conversion
 from ..engine.threads import effective_threads
 from .terms import NO_SURROGATES, Precision, Surrogates, Terms
 from .tree_arrays import Bytes, Trees
-from .tree_work import TreeWork
+from .tree_work import TreeWork, units_by_columns
 from .units import Floats, Ints, Units, feature_units
 
 if TYPE_CHECKING:
@@ -165,6 +165,10 @@ class TreeTerms(Terms):
         """Work of passes, in nanoseconds of one machine."""
         work = TreeWork(self.trees, order, columnar)
         return lambda begin, end, n_stages: work.of(begin, end, int(np.count_nonzero(ends > begin)), n_stages)
+
+    def units_by_columns(self, units: Units) -> Units:
+        """Units that share the columns that their trees read."""
+        return units_by_columns(self.trees, units)
 
     def ranges(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
         """Smallest and largest leaf of each tree."""

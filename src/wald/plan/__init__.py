@@ -6,10 +6,11 @@ from .cost import CostModel
 from .ladder import build_plan, shares_reached
 from .passes import PassTimes
 from .plan import Plan
-from .problem import Evaluation, Problem, Recipe
+from .problem import CertificateSize, Evaluation, Problem, Recipe
 from .readout import zero_stages
 
 __all__ = [
+    "CertificateSize",
     "CostModel",
     "Evaluation",
     "PassTimes",

@@ -10,6 +10,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -130,14 +131,18 @@ def _boundary(walk: Walk, recipe: Recipe, costs: CostModel | None, problem: Prob
 
 
 def _boldest(seen: StageScores, boundary: Boundary, problem: Problem) -> float:
-    """The boldest scale q that keeps the risk on the validation rows."""
+    """The boldest scale q with no more disagreements among the validation rows than the certificate will allow."""
     rule, risk = problem.rule, problem.risk
     if risk is None or rule.lossless or rule.forced:
         return 1.0
     members, risks = _members(seen, problem.protect)
 
+    @cache
+    def allowed(n_rows: int, own: float | None) -> float:
+        return n_rows * problem.certificate.allowed_share(n_rows / seen.n_rows, risk if own is None else own)
+
     def holds(step: tuple[float, tuple[Stratum, ...]]) -> bool:
-        return all(s.n_disagreements <= (risk if s.risk is None else s.risk) * s.n_rows for s in step[1])
+        return all(s.n_disagreements <= allowed(s.n_rows, s.risk) for s in step[1])
 
     found = fixed_sequence(counts_along(seen, boundary, q_grid(seen, boundary), members, risks), holds)
     return np.inf if found.passed is None else float(found.passed[0])

@@ -13,6 +13,7 @@ from ..engine import Stages
 from ..models.terms import Precision, Surrogates, Terms
 from ..models.units import Units
 from ..stopping import Rule, Walk
+from ..stopping.core.binomial import most_disagreements
 from ..stopping.core.boundary import Protect
 from .cost import CostModel
 from .moments import Floats
@@ -83,6 +84,27 @@ class Evaluation:
     row_seconds: float = 0.0
 
 
+@dataclass(frozen=True)
+class CertificateSize:
+    """Number of rows on which a plan will be certified, and the confidence of that."""
+
+    n_rows: int
+    confidence: float
+
+    def allowed_share(self, part: float, risk: float) -> float:
+        """Share of disagreements that the certificate allows among a part of its rows.
+
+        It is smaller than the risk, which so many rows must prove.
+
+        Examples
+        --------
+        >>> CertificateSize(20_000, 0.95).allowed_share(0.5, 0.001)
+        0.0004
+        """
+        n = round(part * self.n_rows)
+        return max(0, most_disagreements(n, risk, self.confidence)) / max(1, n)
+
+
 @dataclass(frozen=True, eq=False)
 class Problem:
     """The input of planning.
@@ -91,6 +113,8 @@ class Problem:
     ----------
     terms : Terms
     units : Units
+    order_costs : tuple of Units
+        The units at the costs by which they are ordered: one greedy order for each, all of them candidates.
     order_rows : array-like or CSR of shape (n, n_features)
         Rows on which order and readouts are fitted.
     scores : ndarray of shape (n, K)
@@ -101,7 +125,9 @@ class Problem:
     readout : {"regressed", "partial"}
     rule : Rule
     risk : float or None
-        The risk at which candidates are compared; None: the rule is used as published.
+        The risk that will be certified; None: the rule is used as published.
+    certificate : CertificateSize
+        Candidates are compared at the share of disagreements that it will allow.
     protect : {"all", "positive", "negative", "each"} or dict from class code to risk
     block : int
         Terms that the engine evaluates at a time.
@@ -122,6 +148,7 @@ class Problem:
 
     terms: Terms
     units: Units
+    order_costs: tuple[Units, ...]
     order_rows: Any
     scores: Floats
     confidence: Floats
@@ -129,6 +156,7 @@ class Problem:
     readout: Literal["regressed", "partial"]
     rule: Rule
     risk: float | None
+    certificate: CertificateSize
     protect: Protect
     block: int
     stages_at_blocks: bool

@@ -55,17 +55,18 @@ def recipes(problem: Problem) -> Iterator[Recipe]:
         drawn = moments
         if problem.terms.own_weights:
             drawn = with_pseudo_rows(moments, problem.terms.coef[:, pool], values, weights)
-        recipe = _recipe(problem, moments, drawn, pool, NO_SURROGATES)
-        yield from _with_sums(problem, recipe, values, weights, pool) if problem.terms.keeps_sums else [recipe]
+        for order_costs in problem.order_costs:
+            recipe = _recipe(problem, moments, drawn, pool, NO_SURROGATES, order_costs)
+            yield from _with_sums(problem, recipe, values, weights, pool) if problem.terms.keeps_sums else [recipe]
         if problem.rule.lossless and problem.terms.orders_all_units and _is_greedy(problem):
             # what proves a label is how little the rest can change
-            yield _recipe(replace(problem, order="sorted"), moments, drawn, pool, NO_SURROGATES)
+            yield _recipe(replace(problem, order="sorted"), moments, drawn, pool, NO_SURROGATES, problem.units)
     if problem.surrogates is not None and uses_surrogates:
         costs = np.ones(len(pool))
         first = greedy_order(plain[0], list(np.arange(len(pool))[:, None]), costs, problem.terms.surrogate_candidates)
         surrogates, seen = problem.surrogates(near, pool[first])
         (moments,) = _moments(values, seen, problem, [near])
-        yield _recipe(problem, moments, moments, pool, surrogates)
+        yield _recipe(problem, moments, moments, pool, surrogates, problem.units)
 
 
 def _moments(values: Floats, surrogates: Floats, problem: Problem, weightings: list[Floats]) -> list[Moments]:
@@ -104,7 +105,9 @@ def _pool(problem: Problem) -> Ints:
     return np.sort(np.argsort(-spread, kind="stable")[:most])
 
 
-def _recipe(problem: Problem, seen: Moments, drawn: Moments, pool: Ints, surrogates: Surrogates) -> Recipe:
+def _recipe(
+    problem: Problem, seen: Moments, drawn: Moments, pool: Ints, surrogates: Surrogates, order_costs: Units
+) -> Recipe:
     """Order the surrogates and then the units in the pool, and fit readouts.
 
     Fits use ``drawn``, the moments ``seen`` shrunk towards the model's own weights.
@@ -115,10 +118,10 @@ def _recipe(problem: Problem, seen: Moments, drawn: Moments, pool: Ints, surroga
     units = [position[m] for m in problem.units.members]
     known = [u for u, m in enumerate(units) if (m >= 0).all()]
     members = [np.array([len(pool) + s]) for s in range(n_surrogates)] + [units[u] for u in known]
-    priced = _priced(problem, known, n_surrogates)
+    priced, ordered_by = (_priced(costs, known, n_surrogates) for costs in (problem.units, order_costs))
     if _is_greedy(problem):
         limit = len(known) if orders_all_units(problem) else max(1, len(problem.units.members) // 2)
-        costs = priced.costs if priced.buys is None else Purchase(priced)
+        costs = ordered_by.costs if ordered_by.buys is None else Purchase(ordered_by)
         chosen = greedy_order(drawn, members, costs, min(len(members), limit + n_surrogates), range(n_surrogates))
         if problem.terms.keeps_sums and n_surrogates == 0:  # the last stages need the others, in whatever order
             chosen = np.concatenate([chosen, np.setdiff1d(np.arange(len(members)), chosen)])
@@ -183,9 +186,9 @@ def _with_sums(problem: Problem, recipe: Recipe, values: Floats, row_weights: Fl
     yield replace(recipe, early=corrected_stages(terms, mixed))
 
 
-def _priced(problem: Problem, known: list[int], n_surrogates: int) -> Units:
+def _priced(units: Units, known: list[int], n_surrogates: int) -> Units:
     """The surrogates, each at cost 1, and the units in the pool."""
-    units = problem.units.take(known)
+    units = units.take(known)
     if n_surrogates == 0:
         return units
     if units.buys is not None:
