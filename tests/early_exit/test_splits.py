@@ -154,3 +154,19 @@ def test_without_certificate_rows_nothing_is_compared():
     model, X = MODELS["logistic"]
     fast = wrap(model, X[1000:1100], risk=None, certificate_fraction=0.001)
     assert fast.certificate_.n_rows == 0
+
+
+@pytest.mark.parametrize("n_splits", [1, 3])
+@pytest.mark.parametrize("grouped", [False, True])
+def test_plans_know_the_size_of_their_certificate(n_splits, grouped, monkeypatch):
+    sizes = []
+    make = selection.make_plan
+    monkeypatch.setattr(selection, "make_plan", lambda *args: sizes.append(args[-1]) or make(*args))
+    model, X = MODELS["logistic"]
+    groups = np.arange(900) // 3 if grouped else None
+    fast = EarlyExitClassifier(FrozenEstimator(model), risk=0.1, n_splits=n_splits, random_state=0)
+    certificate = fast.fit(X[1000:1900], groups=groups).certificate_
+    assert len(sizes) == n_splits
+    for size in sizes:
+        assert abs(size.n_rows - certificate.n_rows) <= 2 * grouped  # groups are not cut
+        assert size.confidence == shared_confidence(0.95, n_splits)

@@ -75,7 +75,6 @@ def problem(
     chosen: dict[str, Any] = {
         "terms": terms,
         "units": units,
-        "order_costs": (units,),
         "order_rows": order_rows,
         "scores": scores,
         "confidence": np.abs(scores[:, 0]),
@@ -83,7 +82,7 @@ def problem(
         "readout": "regressed",
         "rule": Ladder(),
         "risk": 0.01,
-        "certificate": CertificateSize(len(validation), 0.5),
+        "certificate_size": CertificateSize(len(validation), 0.5),  # allows about the risk itself
         "protect": "all",
         "block": 1,
         "stages_at_blocks": False,

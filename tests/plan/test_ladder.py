@@ -26,7 +26,7 @@ def test_the_rows_that_the_promise_speaks_of_err_as_rarely_as_the_certificate_wi
     stage_scores = StageScores(full=(score > 0).astype(np.int32), scores=(score + rng.normal(size=20_000))[:, None])
     boundary = Boundary.symmetric([0.0], [1.0]).restricted(protect)
     size = CertificateSize(n_certificate, 0.95)
-    task = SimpleNamespace(rule=Ladder(), risk=0.02, protect=protect, certificate=size)
+    task = SimpleNamespace(rule=Ladder(), risk=0.02, protect=protect, certificate_size=size)
     q = _boldest(stage_scores, boundary, task)
     left = 1.0 - shares_reached(stage_scores, boundary, q, "float64")[-1]
     kept = {"positive": [1], "negative": [0], "each": [0, 1], "all": [None]}[protect]
@@ -58,7 +58,7 @@ def expected_cost(recipe, evaluation, keep, task):
     scale = np.inf
     for q in q_grid(seen, boundary):
         codes, _ = seen.answers(*boundary.thresholds(q, np.float64))
-        if np.mean(codes != seen.full) > task.certificate.allowed_share(1.0, task.risk):
+        if np.mean(codes != seen.full) > task.certificate_size.allowed_share(1.0, task.risk):
             break
         scale = q
     _, stage = seen.answers(*boundary.thresholds(scale, np.float64))

@@ -57,13 +57,14 @@ def test_other_costs_give_another_order_and_cost_a_row_the_same():
     shared = Units.sharing(
         alone.members, tuple(np.array([u // 6, 2 + u]) for u in range(D)), np.r_[50.0, 50.0, np.ones(D)]
     )
-    found = made(order_costs=(alone, shared))
+    found = made(units=alone, also_ordered_by=shared)
     assert len(found) == 2
     for one in found:
         np.testing.assert_array_equal(one.stage_costs, [*one.stage_terms, D])
     together = (found[1].order[:5] // 6).tolist()
     assert together in ([0] * 5, [1] * 5)  # units that share what is dear
     assert (found[0].order[:5] // 6).tolist() != together
+    assert len(made(also_ordered_by=alone)) == len(made(also_ordered_by=shared, order="sorted")) == 1
 
 
 def test_models_without_weights_of_their_own_try_all_rows_alike_too():

@@ -1,18 +1,25 @@
-"""Work of tree ensembles: what trees cost where rows are stored by columns, which are read once."""
+"""Prices of trees where rows are stored by columns, and the order that follows from them."""
 
 from __future__ import annotations
 
-from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
 from sklearn.datasets import make_classification
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
 
+from wald import EarlyExitClassifier
+from wald.early_exit import planning
 from wald.models import Units, decompose
+from wald.models.tree_arrays import TreesBuilder
 from wald.models.tree_work import units_by_columns
 from wald.models.trees import TreeTerms
 from wald.models.units import Purchase
+from wald.plan.recipes import recipes
+from wald.stopping import Budget
 
 MODELS = {
     "boosting": GradientBoostingClassifier(n_estimators=12, max_depth=3, random_state=0),
@@ -55,20 +62,49 @@ def test_a_unit_pays_for_the_columns_that_none_before_it_has_read(terms: TreeTer
     assert (timed.costs > [price * len(columns_of(terms, m)) for m in units.members]).all()  # and for its own steps
 
 
-def test_more_steps_take_more_time(terms: TreeTerms) -> None:
-    units = terms.units(None, None, None, 1)
-    timed = units_by_columns(terms.trees, units)
-    columns = np.array([len(columns_of(terms, m)) for m in units.members])
-    steps = np.array([np.diff(terms.trees.first_node)[terms.trees.structure[m[0]]] for m in units.members])
-    first = np.lexsort((steps, columns))
-    for a, b in pairwise(first.tolist()):
-        if columns[a] == columns[b]:
-            assert timed.costs[a] <= timed.costs[b]
+def test_steps_and_walks_take_time() -> None:
+    builder = TreesBuilder(1)
+    sizes = [0, 1, 3, 100, 255, 256, 400]
+    for n in sizes:  # a chain of n nodes, all on one column
+        nodes = np.arange(n)
+        right = np.where(nodes < n - 1, nodes + 1, ~n)
+        builder.add(np.zeros(n, int), np.zeros(n), ~nodes, right, np.zeros(n, int), np.zeros(n + 1))
+    trees = builder.build()
+    timed = units_by_columns(trees, Units.single(len(sizes)))
+    bought = Purchase(timed)
+    bought.buy(1)  # the column
+    none, _, three, hundred, most, cut, longer = bought.costs.tolist()
+    assert 0 < none < three < hundred < most
+    assert timed.costs[2] - three == pytest.approx(timed.costs[3] - hundred)  # the column alone
+    assert timed.costs[0] == none
+    assert cut == longer > most + 10  # 128 exits, and a walk from each
 
 
-def test_families_whose_terms_share_no_columns_have_one_order() -> None:
-    from sklearn.linear_model import LogisticRegression
-
+def test_families_whose_terms_share_nothing_have_no_such_prices() -> None:
     X, y = make_classification(200, random_state=0)
     terms = decompose(LogisticRegression().fit(X, y)).terms
     assert terms.units_by_columns(Units.single(X.shape[1])) is None
+
+
+@pytest.mark.parametrize(
+    ("params", "orders"),
+    [
+        ({}, 2),
+        ({"order": "sorted"}, 1),
+        ({"cost": "units"}, 1),
+        ({"feature_costs": np.arange(1.0, 13.0)}, 1),
+        ({"rule": Budget(5), "risk": None}, 1),
+    ],
+    ids=str,
+)
+def test_rows_in_columns_have_two_orders(params: dict[str, Any], orders: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = make_classification(3000, 12, n_informative=6, random_state=0)
+    model = GradientBoostingClassifier(n_estimators=30, random_state=0).fit(X[:1000], y[:1000])
+    problems = []
+    build = planning.build_plan
+    monkeypatch.setattr(planning, "build_plan", lambda problem: problems.append(problem) or build(problem))
+    for rows in (X[1000:], np.asfortranarray(X[1000:])):
+        EarlyExitClassifier(FrozenEstimator(model), **{"risk": 0.05, "random_state": 0} | params).fit(rows)
+    found = [{recipe.order.tobytes() for recipe in recipes(problem)} for problem in problems]
+    assert [len(each) for each in found] == [1, orders]
+    assert found[0] <= found[1]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ..engine.rows import column_reader, is_frame
+from ..engine.rows import columns_of, is_frame
 from ..models import AdditiveModel
 from ..plan import Recipe
 from ..plan.moments import Floats
@@ -87,8 +87,7 @@ class FeatureRanges:
         if sparse.issparse(X):
             values = X.tocsr()[:, columns].toarray()
         elif is_frame(X):
-            column = column_reader(X)
-            values = np.column_stack([np.asarray(column(int(c)), dtype=np.float64) for c in columns])
+            values = np.column_stack([np.asarray(v, dtype=np.float64) for v in columns_of(X, columns.tolist())])
         else:
             values = np.asarray(X)[:, columns]
         return np.asarray(self._outside(values, columns).any(axis=1))

@@ -39,7 +39,7 @@ NO_TERMS = np.empty(0, dtype=np.int64)
 
 
 def make_plan(
-    model: AdditiveModel, order: Rows, validation: Rows, request: Request, certificate: CertificateSize
+    model: AdditiveModel, order: Rows, validation: Rows, request: Request, certificate_size: CertificateSize
 ) -> Plan:
     """Build the plan of a model.
 
@@ -51,7 +51,8 @@ def make_plan(
     validation : Rows
         Rows that determine the stages.
     request : Request
-    certificate : CertificateSize
+    certificate_size : CertificateSize
+        Of the certificate that the plan will get.
     """
     order, validation, n_threads = (
         order.first(model.terms.most_order_rows),
@@ -91,7 +92,6 @@ def make_plan(
         Problem(
             terms=terms,
             units=units,
-            order_costs=_order_costs(model, units, request),
             order_rows=order.preprocessed,
             scores=scores,
             confidence=np.abs(_confidence(model, scores)),
@@ -99,7 +99,7 @@ def make_plan(
             readout=request.rule.readout,
             rule=request.rule,
             risk=request.risk,
-            certificate=certificate,
+            certificate_size=certificate_size,
             protect=request.protect,
             block=block,
             stages_at_blocks=block > 1 and request.cost == "time",
@@ -109,15 +109,15 @@ def make_plan(
             extra_stages=(int(request.rule.k),) if isinstance(request.rule, Budget) else (),
             threshold=model.decision.threshold,
             races=_races(model, units, request),
+            also_ordered_by=_by_columns(model, units, request),
         )
     )
 
 
-def _order_costs(model: AdditiveModel, units: Units, request: Request) -> tuple[Units, ...]:
-    """The units at the costs by which they are ordered: their own and, where rows lie in columns, those of columns."""
-    by_columns = model.terms.units_by_columns(units) if request.columnar and request.cost == "time" else None
-    greedy = isinstance(request.order, str) and request.order == "greedy"
-    return (units, by_columns) if by_columns is not None and units.buys is None and greedy else (units,)
+def _by_columns(model: AdditiveModel, units: Units, request: Request) -> Units | None:
+    """The units priced by the columns that they read, where rows lie in columns and candidates keep one risk."""
+    wanted = request.columnar and request.cost == "time" and request.risk is not None
+    return model.terms.units_by_columns(units) if wanted else None
 
 
 def _races(model: AdditiveModel, units: Units, request: Request) -> bool:

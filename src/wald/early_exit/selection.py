@@ -150,7 +150,7 @@ def certificate_share(fraction: float | str, model: AdditiveModel) -> float:
 
 
 def _n_independent(rows: Rows, split: Split) -> int:
-    """Number of rows that the certificate counts: one for each group, if there are groups."""
+    """Number of independent certificate rows: one for each group, if there are groups."""
     return len(split.certificate if rows.groups is None else np.unique(rows.groups[split.certificate]))
 
 
@@ -178,7 +178,7 @@ def _n_splits(n_splits: int | str, promise: Promise, n_certificate: int, model: 
 def _cost(plan: Plan, rows: StageScores | None, request: Request, n_outputs: int) -> float:
     """Mean cost of the certificate rows by the user's cost model, else in units.
 
-    Measured times are not used, as the choice would not be reproducible; races are not counted.
+    Measured times are not used, as the choice would not be reproducible. Races and shared columns are not counted.
     """
     model = request.cost if isinstance(request.cost, CostModel) else CostModel.of_units(plan.full_cost)
     if rows is None or plan.evaluate_all:

@@ -413,7 +413,7 @@ class Terms(ABC):
         raise TypeError(f"A {self.description} has no passes.")
 
     def units_by_columns(self, units: Units) -> Units | None:
-        """The units at the time that they take of rows that are stored by columns; None if none share columns.
+        """The same units, priced by the time that each takes for a row that is stored by columns.
 
         Parameters
         ----------
@@ -423,7 +423,8 @@ class Terms(ABC):
         Returns
         -------
         Units or None
-            Units that share the columns that they read, with prices in any unit of time.
+            Units that share the columns that they read, with prices in any unit of time; None if the family has no such
+            prices.
         """
         return None
 

@@ -49,7 +49,7 @@ class TreeWork:
         first, last = trees.first_node[structures], trees.first_node[structures + 1]
         new = np.concatenate([[True], structures[1:] != structures[:-1]]) if len(order) else np.zeros(0, dtype=bool)
         n_leaves = last - first + 1
-        steps = np.where(new, np.where(n_leaves > STEP_LEAVES, EXITS, n_leaves) - 1, 0)
+        steps = np.where(new, _steps(n_leaves), 0)
         self._n_leaves, self._new = n_leaves, new
         nodes = np.concatenate([np.arange(f, f + n) for f, n in zip(first, steps, strict=True)] or [np.zeros(0, int)])
         self._first_node = np.concatenate([[0], np.cumsum(steps)])
@@ -82,19 +82,28 @@ class TreeWork:
 
 
 def units_by_columns(trees: Trees, units: Units) -> Units:
-    """The units at the time that they take of a row that is stored by columns, in nanoseconds of one machine.
+    """The same units, priced by the nanoseconds that each takes for a row that is stored by columns.
 
-    A unit pays for the columns that no unit before it has read, and for its own steps.
+    A pass reads a column once, so a unit pays for those columns that no unit before it reads, and for its own steps and
+    leaves. Columns of categories are priced like others.
     """
-    reads, own = [], np.zeros(len(units.members))
-    for u, members in enumerate(units.members):
-        structure = trees.structure[members[0]]
-        first, last = trees.first_node[structure], trees.first_node[structure + 1]
-        reads.append(np.append(np.unique(trees.feature[first:last]).astype(np.int64), trees.n_features + u))
-        steps = last - first if last - first < STEP_LEAVES else EXITS - 1
-        own[u] = (SPLIT * steps + LEAF * len(members)) / PANEL + (WALK if last - first >= STEP_LEAVES else 0.0)
+    structures = trees.structure[[members[0] for members in units.members]]
+    first, last = trees.first_node[structures], trees.first_node[structures + 1]
+    n_leaves = last - first + 1
+    leaf = np.where(n_leaves <= PANEL, LEAF / PANEL, GATHERED_LEAF)
+    own = SPLIT / PANEL * _steps(n_leaves) + leaf * [len(members) for members in units.members]
+    own += WALK * (n_leaves > STEP_LEAVES)
     column = COLUMN_VALUE + (COLUMN + FEW_STEPS * SEARCH_STEP) / PANEL
-    return Units.sharing(units.members, tuple(reads), np.concatenate([np.full(trees.n_features, column), own]))
+    buys = (
+        np.append(np.unique(trees.feature[begin:end]).astype(np.int64), trees.n_features + u)
+        for u, (begin, end) in enumerate(zip(first, last, strict=True))
+    )
+    return Units.sharing(units.members, tuple(buys), np.concatenate([np.full(trees.n_features, column), own]))
+
+
+def _steps(n_leaves: Ints) -> Ints:
+    """Numbers of splits that trees test before walks begin."""
+    return np.where(n_leaves > STEP_LEAVES, EXITS, n_leaves) - 1
 
 
 def _columns(feature: Ints, categorical: NDArray[np.bool_]) -> float:

@@ -167,7 +167,7 @@ class TreeTerms(Terms):
         return lambda begin, end, n_stages: work.of(begin, end, int(np.count_nonzero(ends > begin)), n_stages)
 
     def units_by_columns(self, units: Units) -> Units:
-        """Units that share the columns that their trees read."""
+        """The same units, which share the columns that their trees read."""
         return units_by_columns(self.trees, units)
 
     def ranges(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:

@@ -2,7 +2,7 @@
 
 All choices are made on plan rows alone, so that a certificate on other rows is valid. Plan rows are split in two.
 Orders and readouts are fitted on the first part. Stages, their scales and the best candidate are chosen on the second
-part, the validation rows, at the scale q that the certificate's sequence of tests would choose there.
+part, the validation rows, at the boldest scale q whose share of disagreements there the certificate will allow.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ def _boundary(walk: Walk, recipe: Recipe, costs: CostModel | None, problem: Prob
 
 
 def _boldest(seen: StageScores, boundary: Boundary, problem: Problem) -> float:
-    """The boldest scale q with no more disagreements among the validation rows than the certificate will allow."""
+    """The boldest scale q at which no larger share of the validation rows disagrees than the certificate will allow."""
     rule, risk = problem.rule, problem.risk
     if risk is None or rule.lossless or rule.forced:
         return 1.0
@@ -139,10 +139,10 @@ def _boldest(seen: StageScores, boundary: Boundary, problem: Problem) -> float:
 
     @cache
     def allowed(n_rows: int, own: float | None) -> float:
-        return n_rows * problem.certificate.allowed_share(n_rows / seen.n_rows, risk if own is None else own)
+        return problem.certificate_size.allowed_share(n_rows / seen.n_rows, risk if own is None else own)
 
     def holds(step: tuple[float, tuple[Stratum, ...]]) -> bool:
-        return all(s.n_disagreements <= allowed(s.n_rows, s.risk) for s in step[1])
+        return all(s.n_disagreements / max(1, s.n_rows) <= allowed(s.n_rows, s.risk) for s in step[1])
 
     found = fixed_sequence(counts_along(seen, boundary, q_grid(seen, boundary), members, risks), holds)
     return np.inf if found.passed is None else float(found.passed[0])

@@ -86,15 +86,15 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class CertificateSize:
-    """Number of rows on which a plan will be certified, and the confidence of that."""
+    """Number of rows on which a plan will be certified, and the confidence of the test."""
 
     n_rows: int
     confidence: float
 
     def allowed_share(self, part: float, risk: float) -> float:
-        """Share of disagreements that the certificate allows among a part of its rows.
+        """Share of disagreements that the certificate allows among a part of its rows; 0 if it can allow none.
 
-        It is smaller than the risk, which so many rows must prove.
+        It lies below the risk at usual confidences, because the rows must prove the risk.
 
         Examples
         --------
@@ -113,8 +113,6 @@ class Problem:
     ----------
     terms : Terms
     units : Units
-    order_costs : tuple of Units
-        The units at the costs by which they are ordered: one greedy order for each, all of them candidates.
     order_rows : array-like or CSR of shape (n, n_features)
         Rows on which order and readouts are fitted.
     scores : ndarray of shape (n, K)
@@ -126,7 +124,7 @@ class Problem:
     rule : Rule
     risk : float or None
         The risk that will be certified; None: the rule is used as published.
-    certificate : CertificateSize
+    certificate_size : CertificateSize
         Candidates are compared at the share of disagreements that it will allow.
     protect : {"all", "positive", "negative", "each"} or dict from class code to risk
     block : int
@@ -144,11 +142,12 @@ class Problem:
         Binary models answer positive above it.
     races : bool
         Whether classes that are far behind may be taken out of the race.
+    also_ordered_by : Units or None, default=None
+        The same units at other prices: their greedy order gives another candidate.
     """
 
     terms: Terms
     units: Units
-    order_costs: tuple[Units, ...]
     order_rows: Any
     scores: Floats
     confidence: Floats
@@ -156,7 +155,7 @@ class Problem:
     readout: Literal["regressed", "partial"]
     rule: Rule
     risk: float | None
-    certificate: CertificateSize
+    certificate_size: CertificateSize
     protect: Protect
     block: int
     stages_at_blocks: bool
@@ -166,3 +165,4 @@ class Problem:
     extra_stages: tuple[int, ...] = field(default=())
     threshold: float = 0.0
     races: bool = False
+    also_ordered_by: Units | None = None

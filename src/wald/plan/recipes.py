@@ -55,18 +55,21 @@ def recipes(problem: Problem) -> Iterator[Recipe]:
         drawn = moments
         if problem.terms.own_weights:
             drawn = with_pseudo_rows(moments, problem.terms.coef[:, pool], values, weights)
-        for order_costs in problem.order_costs:
-            recipe = _recipe(problem, moments, drawn, pool, NO_SURROGATES, order_costs)
+        orders = [_recipe(problem, moments, drawn, pool, NO_SURROGATES)]
+        if problem.also_ordered_by is not None and _is_greedy(problem):
+            other = _recipe(problem, moments, drawn, pool, NO_SURROGATES, problem.also_ordered_by)
+            orders += [other] if not np.array_equal(orders[0].order, other.order) else []
+        for recipe in orders:
             yield from _with_sums(problem, recipe, values, weights, pool) if problem.terms.keeps_sums else [recipe]
         if problem.rule.lossless and problem.terms.orders_all_units and _is_greedy(problem):
             # what proves a label is how little the rest can change
-            yield _recipe(replace(problem, order="sorted"), moments, drawn, pool, NO_SURROGATES, problem.units)
+            yield _recipe(replace(problem, order="sorted"), moments, drawn, pool, NO_SURROGATES)
     if problem.surrogates is not None and uses_surrogates:
         costs = np.ones(len(pool))
         first = greedy_order(plain[0], list(np.arange(len(pool))[:, None]), costs, problem.terms.surrogate_candidates)
         surrogates, seen = problem.surrogates(near, pool[first])
         (moments,) = _moments(values, seen, problem, [near])
-        yield _recipe(problem, moments, moments, pool, surrogates, problem.units)
+        yield _recipe(problem, moments, moments, pool, surrogates)
 
 
 def _moments(values: Floats, surrogates: Floats, problem: Problem, weightings: list[Floats]) -> list[Moments]:
@@ -106,11 +109,17 @@ def _pool(problem: Problem) -> Ints:
 
 
 def _recipe(
-    problem: Problem, seen: Moments, drawn: Moments, pool: Ints, surrogates: Surrogates, order_costs: Units
+    problem: Problem,
+    seen: Moments,
+    drawn: Moments,
+    pool: Ints,
+    surrogates: Surrogates,
+    ordered_by: Units | None = None,
 ) -> Recipe:
     """Order the surrogates and then the units in the pool, and fit readouts.
 
-    Fits use ``drawn``, the moments ``seen`` shrunk towards the model's own weights.
+    Fits use ``drawn``, the moments ``seen`` shrunk towards the model's own weights. A greedy order uses the prices of
+    ``ordered_by``, by default those of the units.
     """
     n_surrogates = len(surrogates.vectors)
     position = np.full(problem.terms.n_terms, -1)
@@ -118,10 +127,11 @@ def _recipe(
     units = [position[m] for m in problem.units.members]
     known = [u for u, m in enumerate(units) if (m >= 0).all()]
     members = [np.array([len(pool) + s]) for s in range(n_surrogates)] + [units[u] for u in known]
-    priced, ordered_by = (_priced(costs, known, n_surrogates) for costs in (problem.units, order_costs))
+    priced = _priced(problem.units, known, n_surrogates)
     if _is_greedy(problem):
         limit = len(known) if orders_all_units(problem) else max(1, len(problem.units.members) // 2)
-        costs = ordered_by.costs if ordered_by.buys is None else Purchase(ordered_by)
+        prices = priced if ordered_by is None else _priced(ordered_by, known, n_surrogates)
+        costs = prices.costs if prices.buys is None else Purchase(prices)
         chosen = greedy_order(drawn, members, costs, min(len(members), limit + n_surrogates), range(n_surrogates))
         if problem.terms.keeps_sums and n_surrogates == 0:  # the last stages need the others, in whatever order
             chosen = np.concatenate([chosen, np.setdiff1d(np.arange(len(members)), chosen)])
