@@ -98,6 +98,16 @@ def test_the_shortest_run_counts_and_the_first_does_not(monkeypatch):
     assert timing.seconds(task, repeats=3) == pytest.approx(3.0)
 
 
+def test_short_runs_are_repeated_until_the_least_time_is_over(monkeypatch):
+    machine = Machine(monkeypatch)
+    times = iter([0.1, 5.0, 4.0, 3.0, 2.0, 1.0])
+
+    def task():
+        machine.now += next(times)
+
+    assert timing.seconds(task, repeats=2, least=12.5) == pytest.approx(2.0)
+
+
 def test_prices_are_found_again_in_the_times_of_short_ladders(monkeypatch):
     machine = Machine(monkeypatch)
     found = machine.measured()

@@ -13,14 +13,18 @@ MARGIN = 0.95
 _measured: dict[Hashable, tuple[float, ...]] = {}
 
 
-def seconds(task: Callable[[], object], repeats: int = 3) -> float:
-    """Shortest time of some runs after a warm-up run, as an estimate without disturbances."""
+def seconds(task: Callable[[], object], repeats: int = 3, least: float = 0.0) -> float:
+    """Shortest time of some runs after a warm-up run, as an estimate without disturbances.
+
+    There are at least `repeats` runs, and more until `least` seconds are over.
+    """
     task()
-    best = float("inf")
-    for _ in range(repeats):
+    best, spent, n_runs = float("inf"), 0.0, 0
+    while n_runs < repeats or spent < least:
         start = time.perf_counter()
         task()
-        best = min(best, time.perf_counter() - start)
+        elapsed = time.perf_counter() - start
+        best, spent, n_runs = min(best, elapsed), spent + elapsed, n_runs + 1
     return best
 
 
