@@ -105,7 +105,7 @@ def test_short_runs_are_repeated_until_the_least_time_is_over(monkeypatch):
     def task():
         machine.now += next(times)
 
-    assert timing.seconds(task, repeats=2, least=12.5) == pytest.approx(2.0)
+    assert timing.seconds(task, repeats=2, at_least=12.5) == pytest.approx(2.0)
 
 
 def test_prices_are_found_again_in_the_times_of_short_ladders(monkeypatch):

@@ -122,10 +122,10 @@ def predict_time(model: AdditiveModel, X: Any, n_threads: int) -> float:
         return seconds(lambda: predict_wrapped(model, X), model.terms.timed_repeats)
 
 
-def full_time(model: AdditiveModel, X: Any, n_threads: int, least: float = 0.0) -> float:
+def full_time(model: AdditiveModel, X: Any, n_threads: int, at_least: float = 0.0) -> float:
     """Seconds of evaluating everything: by the wrapped model, or by the engine if that serves the full model.
 
-    The engine runs for at least `least` seconds.
+    The engine runs for `at_least` seconds or longer.
     """
     seconds_of_model = predict_time(model, X, n_threads)
     if not model.terms.serves_full:
@@ -133,7 +133,7 @@ def full_time(model: AdditiveModel, X: Any, n_threads: int, least: float = 0.0) 
     whole = without_exits(model, model.terms.pack(NO_TERMS), NO_STAGES)
     repeats = model.terms.timed_repeats
     rows = preprocessed(model, X)
-    by_engine = seconds(lambda: whole.predict(rows, 0, "full", n_threads), repeats, least)
+    by_engine = seconds(lambda: whole.predict(rows, 0, "full", n_threads), repeats, at_least)
     return min(seconds_of_model, by_engine + _preprocessing_time(model, X))
 
 

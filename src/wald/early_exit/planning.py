@@ -52,7 +52,7 @@ def make_plan(
         Rows that determine the stages.
     request : Request
     certificate_size : CertificateSize
-        Of the certificate that the plan will get.
+        Tells how many rows will certify the plan, and with what confidence.
     """
     order, validation, n_threads = (
         order.first(model.terms.most_order_rows),
@@ -109,13 +109,13 @@ def make_plan(
             extra_stages=(int(request.rule.k),) if isinstance(request.rule, Budget) else (),
             threshold=model.decision.threshold,
             races=_races(model, units, request),
-            also_ordered_by=_by_columns(model, units, request),
+            also_ordered_by=_priced_by_columns(model, units, request),
         )
     )
 
 
-def _by_columns(model: AdditiveModel, units: Units, request: Request) -> Units | None:
-    """The units priced by the columns that they read, where rows lie in columns and candidates keep one risk."""
+def _priced_by_columns(model: AdditiveModel, units: Units, request: Request) -> Units | None:
+    """The units priced by the columns that they read, if rows lie in columns and all candidates keep the risk."""
     wanted = request.columnar and request.cost == "time" and request.risk is not None
     return model.terms.units_by_columns(units) if wanted else None
 

@@ -25,8 +25,8 @@ TIMED, UNTIMED = 0.6, 0.45
 TIMED_ON_ENGINE = 0.85
 #: A plan that did not win is timed so many times again, and the median counts.
 MORE_RACES = 2
-#: The engine runs for so many seconds: a few runs of a millisecond may all be disturbed.
-LEAST = 0.02
+#: The engine is timed for so many seconds, because a few runs of a millisecond may all be disturbed.
+ENGINE_SECONDS = 0.02
 
 
 def kept_if_faster(
@@ -82,11 +82,11 @@ def _ratio(predictor: Predictor, X: Any, n_threads: int) -> float:
     """Time of the plan as a multiple of the full model's, with equal numbers of threads."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about names that X lacks; fit has issued them
-        own = full_time(predictor.model, X, n_threads, LEAST)
+        own = full_time(predictor.model, X, n_threads, ENGINE_SECONDS)
         wait_for_rest()
         ours = seconds(
             lambda: predictor.labels(predictor.predict(X, n_threads, None)[0]),
             predictor.model.terms.timed_repeats,
-            LEAST,
+            ENGINE_SECONDS,
         )
     return ours / own

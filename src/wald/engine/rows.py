@@ -183,7 +183,7 @@ def _may_have_categories(X: Any) -> bool:
     """Whether a frame may have columns of categories; faster than its schema in narwhals."""
     if nw.dependencies.is_pandas_dataframe(X) or nw.dependencies.is_polars_dataframe(X):
         dtypes = X.dtypes.to_numpy() if nw.dependencies.is_pandas_dataframe(X) else X.dtypes
-        names = {kind.__name__ for kind in set(map(type, dtypes))}  # types first: there may be thousands of columns
+        names = {kind.__name__ for kind in set(map(type, dtypes))}  # thousands of columns have few types
         return any(name in ("Enum", "ArrowDtype") or name.startswith("Categorical") for name in names)
     return True
 

@@ -76,6 +76,11 @@ class Trees:
         """Number of trees."""
         return len(self.output)
 
+    def features_of(self, structures: Int32s) -> Iterator[Ints]:
+        """The features that the nodes of each of these structures compare, in ascending order."""
+        for s in structures.tolist():
+            yield np.unique(self.feature[self.first_node[s] : self.first_node[s + 1]]).astype(np.int64)
+
     def arrays(self) -> Iterator[tuple[str, NDArray[Any]]]:
         """Names and arrays, in the order of the parameters."""
         for each in fields(self)[1:]:

@@ -88,17 +88,13 @@ def units_by_columns(trees: Trees, units: Units) -> Units:
     leaves. Columns of categories are priced like others.
     """
     structures = trees.structure[[members[0] for members in units.members]]
-    first, last = trees.first_node[structures], trees.first_node[structures + 1]
-    n_leaves = last - first + 1
+    n_leaves = trees.first_node[structures + 1] - trees.first_node[structures] + 1
     leaf = np.where(n_leaves <= PANEL, LEAF / PANEL, GATHERED_LEAF)
     own = SPLIT / PANEL * _steps(n_leaves) + leaf * [len(members) for members in units.members]
     own += WALK * (n_leaves > STEP_LEAVES)
     column = COLUMN_VALUE + (COLUMN + FEW_STEPS * SEARCH_STEP) / PANEL
-    buys = (
-        np.append(np.unique(trees.feature[begin:end]).astype(np.int64), trees.n_features + u)
-        for u, (begin, end) in enumerate(zip(first, last, strict=True))
-    )
-    return Units.sharing(units.members, tuple(buys), np.concatenate([np.full(trees.n_features, column), own]))
+    buys = tuple(np.append(read, trees.n_features + u) for u, read in enumerate(trees.features_of(structures)))
+    return Units.sharing(units.members, buys, np.concatenate([np.full(trees.n_features, column), own]))
 
 
 def _steps(n_leaves: Ints) -> Ints:

@@ -206,8 +206,7 @@ class TreeTerms(Terms):
         item_of = np.empty(self.n_features, dtype=np.int64)
         for item, columns in enumerate(items.members):
             item_of[columns] = item
-        first = self.trees.first_node
-        read = (self.trees.feature[first[s] : first[s + 1]] for s in self.trees.structure[ends - 1])
+        read = self.trees.features_of(self.trees.structure[ends - 1])
         return Units.sharing(members, tuple(np.unique(item_of[features]) for features in read), items.costs)
 
     def owners(self) -> Ints | None:

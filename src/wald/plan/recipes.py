@@ -58,7 +58,8 @@ def recipes(problem: Problem) -> Iterator[Recipe]:
         orders = [_recipe(problem, moments, drawn, pool, NO_SURROGATES)]
         if problem.also_ordered_by is not None and _is_greedy(problem):
             other = _recipe(problem, moments, drawn, pool, NO_SURROGATES, problem.also_ordered_by)
-            orders += [other] if not np.array_equal(orders[0].order, other.order) else []
+            if not np.array_equal(orders[0].order, other.order):
+                orders.append(other)
         for recipe in orders:
             yield from _with_sums(problem, recipe, values, weights, pool) if problem.terms.keeps_sums else [recipe]
         if problem.rule.lossless and problem.terms.orders_all_units and _is_greedy(problem):

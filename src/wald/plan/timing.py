@@ -13,14 +13,14 @@ MARGIN = 0.95
 _measured: dict[Hashable, tuple[float, ...]] = {}
 
 
-def seconds(task: Callable[[], object], repeats: int = 3, least: float = 0.0) -> float:
+def seconds(task: Callable[[], object], repeats: int = 3, at_least: float = 0.0) -> float:
     """Shortest time of some runs after a warm-up run, as an estimate without disturbances.
 
-    There are at least `repeats` runs, and more until `least` seconds are over.
+    There are at least `repeats` runs, and more until `at_least` seconds are over.
     """
     task()
     best, spent, n_runs = float("inf"), 0.0, 0
-    while n_runs < repeats or spent < least:
+    while n_runs < repeats or spent < at_least:
         start = time.perf_counter()
         task()
         elapsed = time.perf_counter() - start
