@@ -1,7 +1,22 @@
 // Values of rows and columns as bins. Included by tables.inl, once per instruction set.
 namespace WALD_ISA {
 
-// ---- 64 values of a column -----------------------------------------------------------------------------------------
+// ---- values of a column --------------------------------------------------------------------------------------------
+
+// Neighbouring panels of values, and where the bins of the first one go.
+template <class X>
+struct ColumnPanels {
+    const X* values;
+    int n;
+    std::int64_t panel_bytes;
+    std::int8_t* bins;
+
+    // Calls use(values, bins) for each panel.
+    template <class Use>
+    void each(const Use& use) const {
+        for (int p = 0; p < n; ++p) use(values + std::int64_t{p} * wald::kPanelRows, bins + p * panel_bytes);
+    }
+};
 
 #if defined(__AVX512F__)
 // The instructions of a search, for float and double.
@@ -16,13 +31,17 @@ struct Search<float> {
     static __m512i scaled(__m512i a, int power) { return _mm512_sll_epi32(a, _mm_cvtsi32_si128(power)); }
     static R look_up(R low, __m512i at, R high) { return _mm512_permutex2var_ps(low, at, high); }
     static R gather(const float* from, __m512i at) { return _mm512_i32gather_ps(at, from, 4); }
-    // Adds b where x is above t; NaN is above everything.
-    static __m512i add_above(R x, R t, __m512i a, __m512i b) {
-        return _mm512_mask_add_epi32(a, _mm512_cmp_ps_mask(x, t, _CMP_NLE_UQ), a, b);
+    // The values of x above t, to which NaN belongs unless kNanLeft.
+    template <bool kNanLeft>
+    static __mmask16 above(R x, R t) {
+        return _mm512_cmp_ps_mask(x, t, kNanLeft ? _CMP_GT_OQ : _CMP_NLE_UQ);
     }
-    static void store(__m512i at, std::int8_t* bins) {
-        _mm_storeu_si128(reinterpret_cast<__m128i*>(bins),
-                         _mm_xor_si128(_mm512_cvtepi32_epi8(at), _mm_set1_epi8(-128)));
+    static __m512i add(__m512i a, __mmask16 where, __m512i b) { return _mm512_mask_add_epi32(a, where, a, b); }
+    // Stores the bins of the numbers in four registers.
+    static void store(const __m512i (&at)[4], std::int8_t* bins) {
+        const __m512i bytes = _mm512_packus_epi16(_mm512_packs_epi32(at[0], at[1]), _mm512_packs_epi32(at[2], at[3]));
+        const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+        _mm512_storeu_si512(bins, _mm512_xor_si512(_mm512_permutexvar_epi32(order, bytes), _mm512_set1_epi8(-128)));
     }
 };
 template <>
@@ -34,60 +53,70 @@ struct Search<double> {
     static __m512i scaled(__m512i a, int power) { return _mm512_sll_epi64(a, _mm_cvtsi32_si128(power)); }
     static R look_up(R low, __m512i at, R high) { return _mm512_permutex2var_pd(low, at, high); }
     static R gather(const double* from, __m512i at) { return _mm512_i64gather_pd(at, from, 8); }
-    static __m512i add_above(R x, R t, __m512i a, __m512i b) {
-        return _mm512_mask_add_epi64(a, _mm512_cmp_pd_mask(x, t, _CMP_NLE_UQ), a, b);
+    template <bool kNanLeft>
+    static __mmask8 above(R x, R t) {
+        return _mm512_cmp_pd_mask(x, t, kNanLeft ? _CMP_GT_OQ : _CMP_NLE_UQ);
     }
-    static void store(__m512i at, std::int8_t* bins) {
-        _mm_storel_epi64(reinterpret_cast<__m128i*>(bins),
-                         _mm_xor_si128(_mm512_cvtepi64_epi8(at), _mm_set1_epi8(-128)));
+    static __m512i add(__m512i a, __mmask8 where, __m512i b) { return _mm512_mask_add_epi64(a, where, a, b); }
+    static void store(const __m512i (&at)[4], std::int8_t* bins) {
+        for (int i = 0; i < 4; ++i)
+            _mm_storel_epi64(reinterpret_cast<__m128i*>(bins + 8 * i),
+                             _mm_xor_si128(_mm512_cvtepi64_epi8(at[i]), _mm_set1_epi8(-128)));
     }
 };
 
-// A binary search for each value. The first kSteps steps look thresholds up in two registers.
-template <int kSteps, bool kMore, class X>
-inline void search(const X* thresholds, int steps, const X* x, std::int8_t* bins) {
+// A binary search for each value. The first kSteps steps look thresholds up in two registers. Values are loaded for
+// each step: compilers would move copies of them through memory.
+template <int kSteps, bool kMore, bool kNanLeft, class X>
+inline void search(const X* thresholds, int steps, const ColumnPanels<X>& panels) {
     using S = Search<X>;
-    constexpr int kPer = 64 / static_cast<int>(sizeof(X)), kAll = wald::kPanelRows / kPer;
+    constexpr int kPer = 64 / static_cast<int>(sizeof(X));
     const typename S::R low = S::load(thresholds), high = S::load(thresholds + kPer);
-    for (int first = 0; first < kAll; first += 4) {  // four chains
-        typename S::R v[4];
-        __m512i at[4];
-        for (int i = 0; i < 4; ++i) v[i] = S::load(x + (first + i) * kPer), at[i] = __m512i{};
+    const auto four_registers = [&](const X* x, std::int8_t* bins) {  // four chains
+        __m512i at[4] = {};
+        const auto step = [&](int i, int size, typename S::R t) {
+            at[i] = S::add(at[i], S::template above<kNanLeft>(S::load(x + i * kPer), t), S::numbers(size));
+        };
 #pragma GCC unroll 8
         for (int size = 1 << kSteps >> 1; size > 0; size /= 2)
-            for (int i = 0; i < 4; ++i)
-                at[i] = S::add_above(v[i], S::look_up(low, S::add(at[i], S::numbers(size - 1)), high), at[i],
-                                     S::numbers(size));
+            for (int i = 0; i < 4; ++i) step(i, size, S::look_up(low, S::add(at[i], S::numbers(size - 1)), high));
         if constexpr (kMore) {
             const X* const sorted = thresholds + (1 << kSteps);
             for (int i = 0; i < 4; ++i) at[i] = S::scaled(at[i], steps - kSteps);
             for (int size = 1 << (steps - kSteps) >> 1; size > 0; size /= 2)
-                for (int i = 0; i < 4; ++i)
-                    at[i] = S::add_above(v[i], S::gather(sorted, S::add(at[i], S::numbers(size - 1))), at[i],
-                                         S::numbers(size));
+                for (int i = 0; i < 4; ++i) step(i, size, S::gather(sorted, S::add(at[i], S::numbers(size - 1))));
         }
-        for (int i = 0; i < 4; ++i) S::store(at[i], bins + (first + i) * kPer);
-    }
+        S::store(at, bins);
+    };
+    panels.each([&](const X* x, std::int8_t* bins) {
+        for (int first = 0; first < wald::kPanelRows; first += 4 * kPer) four_registers(x + first, bins + first);
+    });
 }
 
-template <class X>
-inline void bins_of(const X* thresholds, int steps, const X* x, std::int8_t* bins) {
+template <bool kNanLeft, class X>
+inline void find_bins(const X* thresholds, int steps, const ColumnPanels<X>& panels) {
     switch (steps) {
-        case 0: std::memset(bins, -128, wald::kPanelRows); return;
-        case 1: return search<1, false>(thresholds, steps, x, bins);
-        case 2: return search<2, false>(thresholds, steps, x, bins);
-        case 3: return search<3, false>(thresholds, steps, x, bins);
-        case 4: return search<4, false>(thresholds, steps, x, bins);
+        case 1: return search<1, false, kNanLeft>(thresholds, steps, panels);
+        case 2: return search<2, false, kNanLeft>(thresholds, steps, panels);
+        case 3: return search<3, false, kNanLeft>(thresholds, steps, panels);
+        case 4: return search<4, false, kNanLeft>(thresholds, steps, panels);
         default:
             if constexpr (wald::kRegisterSteps<X> == 5)
-                if (steps == 5) return search<5, false>(thresholds, steps, x, bins);
-            return search<wald::kRegisterSteps<X>, true>(thresholds, steps, x, bins);
+                if (steps == 5) return search<5, false, kNanLeft>(thresholds, steps, panels);
+            return search<wald::kRegisterSteps<X>, true, kNanLeft>(thresholds, steps, panels);
     }
 }
 #else
+// Whether values are above t, to which NaN belongs unless kNanLeft; all bits are set where they are.
+template <bool kNanLeft, class V>
+inline auto above(V x, V t) {
+    if constexpr (kNanLeft) return x > t;
+    else return ~(x <= t);
+}
+
 // Counts the thresholds below each value: all of them where they are few, else those at equal distances, before a
 // binary search among the others in between.
-template <class X>
+template <bool kNanLeft, class X>
 inline void bins_of(const X* thresholds, int steps, const X* x, std::int8_t* bins) {
     using P = Pack<X>;
     constexpr int kCountedSteps = 5, kRegisters = std::min(4, wald::kPanelRows / P::kPerRegister);
@@ -99,31 +128,36 @@ inline void bins_of(const X* thresholds, int steps, const X* x, std::int8_t* bin
         typename P::I counts[kRegisters];
         for (int i = 0; i < kRegisters; ++i) {
             v[i] = *reinterpret_cast<const typename Register<X>::unaligned*>(x + first + i * P::kPerRegister);
-            counts[i] = counted - typename P::I{};
+            counts[i] = typename P::I{};
         }
         for (int j = 0; j < counted; ++j) {
             const typename P::R t = sorted[(j + 1) * distance - 1] - typename P::R{};
-            for (int i = 0; i < kRegisters; ++i) counts[i] += (typename P::I)(v[i] <= t);  // true is -1
+            for (int i = 0; i < kRegisters; ++i) counts[i] -= (typename P::I)above<kNanLeft>(v[i], t);  // true is -1
         }
         for (int i = 0; i < kRegisters; ++i)
             for (int j = 0; j < P::kPerRegister; ++j)
                 at[first + i * P::kPerRegister + j] = static_cast<std::int32_t>(counts[i][j]) * distance;
     }
+    const auto beyond = [](X value, X t) { return kNanLeft ? value > t : !(value <= t); };
     for (int size = distance / 2; size > 0; size /= 2)
-        for (int r = 0; r < wald::kPanelRows; ++r) at[r] += !(x[r] <= sorted[at[r] + size - 1]) ? size : 0;
+        for (int r = 0; r < wald::kPanelRows; ++r) at[r] += beyond(x[r], sorted[at[r] + size - 1]) ? size : 0;
     for (int r = 0; r < wald::kPanelRows; ++r) bins[r] = static_cast<std::int8_t>(at[r] - 128);
+}
+
+template <bool kNanLeft, class X>
+inline void find_bins(const X* thresholds, int steps, const ColumnPanels<X>& panels) {
+    panels.each([&](const X* x, std::int8_t* bins) { bins_of<kNanLeft>(thresholds, steps, x, bins); });
 }
 #endif
 
-// Whether some of 64 values are NaN or, with `infinity`, infinite.
+// Whether some of 64 values are NaN or infinite.
 template <class X>
-inline bool has_nan(const X* x, bool infinity) {
+inline bool any_not_finite(const X* x) {
     using P = Pack<X>;
     typename P::I found{};
     for (int r = 0; r < wald::kPanelRows; r += P::kPerRegister) {
         const typename P::R v = *reinterpret_cast<const typename Register<X>::unaligned*>(x + r);
-        const typename P::R seen = infinity ? v - v : v;  // inf - inf is NaN
-        found |= (typename P::I)(seen != seen);
+        found |= (typename P::I)(v - v != v - v);  // inf - inf is NaN
     }
     std::uint64_t words[sizeof found / 8], any = 0;
     std::memcpy(words, &found, sizeof found);
@@ -132,18 +166,27 @@ inline bool has_nan(const X* x, bool infinity) {
 }
 
 template <class X>
-inline void bin_column(const wald::BinsView<X>& view, int column, const X* x, std::int8_t* bins) {
-    const wald::BinColumn& c = view.columns[column];
-    std::int8_t* const to = bins + std::int64_t{column} * wald::kPanelRows;
-    if (c.kind == wald::BinKind::search) return bins_of(view.thresholds + c.first, c.steps, x, to);
-    if (c.kind == wald::BinKind::nan_left) {
-        std::memcpy(to, to - wald::kPanelRows, wald::kPanelRows);
-        if (!has_nan(x, false)) return;
-        for (int r = 0; r < wald::kPanelRows; ++r) to[r] = x[r] != x[r] ? -128 : to[r];
-        return;
+inline void bin_column(const wald::BinsView<X>& view, const wald::BinColumn& c, const ColumnPanels<X>& panels) {
+    switch (c.kind) {
+        case wald::BinKind::nan_right: return find_bins<false>(view.thresholds + c.first, c.steps, panels);
+        case wald::BinKind::nan_left: return find_bins<true>(view.thresholds + c.first, c.steps, panels);
+        case wald::BinKind::category_split:
+            return panels.each([&](const X* x, std::int8_t* bins) {
+                bin_split(view.category_splits[c.first], view.category_bits, x, bins);
+            });
+        case wald::BinKind::category_group:
+            return panels.each(
+                [&](const X* x, std::int8_t* bins) { bin_group(view, view.category_groups[c.first], x, bins); });
+        case wald::BinKind::in_group: return;
     }
-    if (c.kind == wald::BinKind::category_group) bin_group(view, view.category_groups[c.first], x, to);
-    if (c.kind == wald::BinKind::category_split) bin_split(view.category_splits[c.first], view.category_bits, x, to);
+}
+
+template <class X>
+inline void bin_panels(const wald::BinsView<X>& view, int first, int last, const X* values, int n,
+                       std::int64_t panel_bytes, std::int8_t* bins) {
+    for (int c = first; c < last; ++c)
+        bin_column(view, view.columns[c],
+                   ColumnPanels<X>{values, n, panel_bytes, bins + std::int64_t{c} * wald::kPanelRows});
 }
 
 // ---- values that count as NaN, or are refused ----------------------------------------------------------------------
@@ -161,7 +204,7 @@ inline void mark_missing(const wald::MissingRule& rule, std::int32_t feature, X*
 
 template <class X>
 inline void mark_refused(wald::Refused refuses, const X* x, int n, std::uint8_t* refused) {
-    if (!has_nan(x, true)) return;
+    if (!any_not_finite(x)) return;
     for (int r = 0; r < n; ++r) {
         const bool nan = x[r] != x[r];
         refused[r] |= nan ? refuses.nan : x[r] - x[r] != 0 && refuses.infinity;
@@ -178,7 +221,7 @@ inline void bin_values(const wald::BinsView<X>& view, int first, int last, X* va
         if (feature != before && rules.missing) mark_missing(rules.missing, feature, x);
         if (feature != before && rules.refused) mark_refused(rules.refused, x, n, refused);
         before = feature;
-        bin_column(view, c, x, bins);
+        bin_column(view, view.columns[c], ColumnPanels<X>{x, 1, 0, bins + std::int64_t{c} * wald::kPanelRows});
     }
 }
 
@@ -374,6 +417,6 @@ inline void bin_rows(const wald::BinsView<X>& view, const wald::BinBlock* blocks
 
 template <class X>
 inline constexpr wald::BinKernels<X> bin_table{
-    .bin = &bin_values<X>, .bin_column = &bin_column<X>, .bin_rows = &bin_rows<X>};
+    .bin = &bin_values<X>, .bin_panels = &bin_panels<X>, .bin_rows = &bin_rows<X>};
 
 }  // namespace WALD_ISA

@@ -22,7 +22,7 @@ def total(ends: list[int], terms: list[int], reached: np.ndarray, work) -> float
     for last in ends:
         if last > first + 1 and first and terms[last - 1] > MOST_GROWTH * seen:
             return np.inf
-        found += reached[first] * work(seen, terms[last - 1], last - first)
+        found += reached[first] * work(seen, terms[last - 1], last - first, reached[first])
         first, seen = last, terms[last - 1]
     return found
 
@@ -33,10 +33,10 @@ def test_no_other_passes_take_less_work(seed: int) -> None:
     n = int(rng.integers(1, 9))
     terms = np.cumsum(rng.integers(1, 30, n)).tolist()
     reached = np.sort(rng.random(n + 1))[::-1]
-    fixed, by_stage = rng.uniform(0, 50), rng.uniform(0, 5)
+    fixed, by_stage, by_share = rng.uniform(0, 50), rng.uniform(0, 5), rng.uniform(0, 20)
 
-    def work(begin: int, end: int, n_stages: int) -> float:
-        return fixed + (end - begin) + by_stage * n_stages
+    def work(begin: int, end: int, n_stages: int, share: float) -> float:
+        return fixed / (1 + by_share * share) + (end - begin) + by_stage * n_stages
 
     passes, works = cheapest_passes(terms, reached, work)
     least = min(total(cut, terms, reached, work) for cut in all_cuts(n))
@@ -46,12 +46,12 @@ def test_no_other_passes_take_less_work(seed: int) -> None:
 
 
 def test_passes_that_cost_nothing_to_begin_are_single_stages() -> None:
-    passes, _ = cheapest_passes([5, 9, 14], np.array([1.0, 0.5, 0.2, 0.1]), lambda begin, end, _: float(end - begin))
+    passes, _ = cheapest_passes([5, 9, 14], np.array([1.0, 0.5, 0.2, 0.1]), lambda begin, end, *_: float(end - begin))
     assert passes.tolist() == [1, 2, 3]
 
 
 def test_passes_that_cost_much_to_begin_are_one() -> None:
-    passes, works = cheapest_passes([5, 9, 14], np.array([1.0, 0.5, 0.2, 0.1]), lambda begin, end, _: 1e6 + end - begin)
+    passes, works = cheapest_passes([5, 9, 14], np.array([1.0, 0.5, 0.2, 0.1]), lambda begin, end, *_: 1e6 + end - begin)
     assert passes.tolist() == [3]
     assert works.tolist() == [1e6 + 14, 0, 0]
 

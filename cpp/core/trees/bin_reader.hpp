@@ -172,19 +172,21 @@ private:
         const int begin = columns.first_of(i), end = columns.first_of(i + 1);
         const bool in_place = neighbours && !rules_.missing && !rules_.refused && c.stride == sizeof(X) &&
                               c.dtype == (std::is_same_v<X, double> ? Dtype::f64 : Dtype::f32);
+        int panel = 0;
+        if (in_place) {
+            panel = some.n / kPanelRows;
+            bin_kernels<X>().bin_panels(view, begin, end, reinterpret_cast<const X*>(c.data) + some.ids[0], panel,
+                                        columns.panel_bytes(), bins);
+        }
         alignas(kPanelBytes) X values[kPanelRows];
-        each_panel(some, columns, bins, refused, [&](int first, int n, std::int8_t* to, std::uint8_t* bad) {
-            const std::int64_t* const ids = some.ids + first;
-            if (in_place && n == kPanelRows) {
-                const X* const x = reinterpret_cast<const X*>(c.data) + ids[0];
-                for (int column = begin; column < end; ++column) bin_kernels<X>().bin_column(view, column, x, to);
-                return;
-            }
-            copy(c, ids, n, values);
-            bin_kernels<X>().bin(view, begin, end, values, columns.features()[i], rules_, n, bad, to);
-        });
+        for (int first = panel * kPanelRows; first < some.n; first += kPanelRows, ++panel) {
+            const int n = std::min(kPanelRows, some.n - first);
+            copy(c, some.ids + first, n, values);
+            bin_kernels<X>().bin(view, begin, end, values, columns.features()[i], rules_, n, refused + first,
+                                 bins + panel * columns.panel_bytes());
+        }
     }
-    static constexpr std::size_t kFeaturesAhead = 2;
+    static constexpr std::size_t kFeaturesAhead = 4;
     static void request(const Column& c, const RowIds& some) {
         const std::byte* const first = c.data + some.ids[0] * c.stride;
         const std::int64_t step =

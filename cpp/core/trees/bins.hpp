@@ -115,7 +115,8 @@ public:
                 while (keys_[end - 1].feature != keys_[begin].feature) --end;
                 add_categories(begin, end);
             } else {
-                while (end < keys_.size() && keys_[end].same_values(keys_[begin])) ++end;
+                while (end < keys_.size() && end - begin < kMaxThresholds && keys_[end].same_column(keys_[begin]))
+                    ++end;
                 add_thresholds(begin, end);
             }
         }
@@ -135,16 +136,16 @@ private:
 
     struct Key {
         std::int32_t feature, set;  // set of categories, or -1
-        double threshold;
         bool nan_left;
+        double threshold;
 
         auto operator<=>(const Key&) const = default;
-        bool same_values(const Key& o) const { return feature == o.feature && set == o.set; }
+        bool same_column(const Key& o) const { return feature == o.feature && set == o.set && nan_left == o.nan_left; }
     };
     Key key(std::int64_t n) const {
         const std::int32_t set = spec_.categories[n];
-        return {spec_.feature[n], set, set >= 0 ? 0.0 : spec_.threshold[n],
-                spec_.nan_left[n] != 0 && !spec_.refuses_nan};
+        return {spec_.feature[n], set, spec_.nan_left[n] != 0 && !spec_.refuses_nan,
+                set >= 0 ? 0.0 : spec_.threshold[n]};
     }
 
     // Columns for the splits on categories of keys [begin, end), which are of one feature.
@@ -179,26 +180,15 @@ private:
         for (std::int32_t c = 0; c < n_categories; ++c) add_word(c);
         for (const double x : {-1.0, -0.5, std::numeric_limits<double>::quiet_NaN()}) add_word(x);
     }
-    // Columns for the thresholds of keys [begin, end), which are of one feature: two where NaN goes either way.
+    // A column for the thresholds of keys [begin, end), which are of one feature.
     void add_thresholds(std::size_t begin, std::size_t end) {
-        while (begin < end) {
-            std::vector<double> thresholds;
-            bool any_left = false;
-            std::size_t last = begin;
-            const auto is_new = [&](std::size_t i) {
-                return i == begin || keys_[i].threshold != keys_[i - 1].threshold;
-            };
-            for (; last < end; ++last) {
-                if (is_new(last) && thresholds.size() == kMaxThresholds) break;
-                if (is_new(last)) thresholds.push_back(keys_[last].threshold);
-                any_left = any_left || keys_[last].nan_left;
-                const auto bin = static_cast<std::int8_t>(static_cast<int>(thresholds.size()) - 129);
-                places_[last] = {bins_.n_columns() + (keys_[last].nan_left ? 1 : 0), bin};
-            }
-            add_column({keys_[begin].feature, 0, BinKind::search, 0}, thresholds);
-            if (any_left) add_column({keys_[begin].feature, 0, BinKind::nan_left, 0}, {});
-            begin = last;
+        std::vector<double> thresholds;
+        for (std::size_t i = begin; i < end; ++i) {
+            places_[i] = {bins_.n_columns(), static_cast<std::int8_t>(static_cast<int>(i - begin) - 128)};
+            thresholds.push_back(keys_[i].threshold);
         }
+        const BinKind kind = keys_[begin].nan_left ? BinKind::nan_left : BinKind::nan_right;
+        add_column({keys_[begin].feature, 0, kind, 0}, thresholds);
     }
 
     void add_column(BinColumn column, std::span<const double> thresholds) {

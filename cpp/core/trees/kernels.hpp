@@ -15,12 +15,13 @@ inline constexpr int kTileRows = kMaxPanels * kPanelRows;
 
 // Trees compare bins instead of values: the bin of a value is the number of a column's thresholds that lie below it,
 // minus 128. A column holds at most kMaxThresholds thresholds of a feature, in ascending order; x > threshold j holds
-// where the bin is above j - 128. NaN has the highest bin; splits that send it to the left read a column of their own.
+// where the bin is above j - 128. NaN has the highest bin or, in a column of splits that send it to the left, the
+// lowest.
 inline constexpr int kMaxThresholds = 255;
 
 enum class BinKind : std::uint8_t {
-    search,          // for the place of a value among thresholds
-    nan_left,        // a copy of the column before, but for NaN, which has the lowest bin
+    nan_right,       // the place of a value among thresholds, below NaN
+    nan_left,        // the same, above NaN
     category_split,  // a split on categories
     category_group,  // the first column of a group of splits on categories
     in_group,        // a later column of the group, computed with the first
@@ -121,8 +122,10 @@ struct BinKernels {
     // kPanelRows], and are changed where they count as NaN. Rows with a refused value are marked: refused[row] |= 1.
     void (*bin)(const BinsView<X>&, int first, int last, X* values, std::int32_t base, const ValueRules&, int n,
                 std::uint8_t* refused, std::int8_t* bins);
-    // The same for values that stay as they are: no value counts as NaN or is refused.
-    void (*bin_column)(const BinsView<X>&, int column, const X* values, std::int8_t* bins);
+    // The same for n neighbouring panels of values of one feature that stay as they are: no value counts as NaN or is
+    // refused. The bins of a panel stand panel_bytes after those of the panel before.
+    void (*bin_panels)(const BinsView<X>&, int first, int last, const X* values, int n, std::int64_t panel_bytes,
+                       std::int8_t* bins);
     // Reads blocks of rows.
     void (*bin_rows)(const BinsView<X>&, const BinBlock* blocks, int n_blocks, const PanelRows&, const ValueRules&,
                      std::uint8_t* refused, std::int8_t* bins);

@@ -62,7 +62,7 @@ class Costs:
         every = terms.pass_work(np.arange(terms.n_terms), np.array([terms.n_terms]), self._request.columnar)
         shared = None if self._units.buys is not None else work
         costs = None if timed and len(early) else self._cost_model(recipe, packed)
-        return Evaluation(walk, dtype, costs, shared, self._full, every(0, terms.n_terms, 0), self._preprocessing)
+        return Evaluation(walk, dtype, costs, shared, self._full, every(0, terms.n_terms, 0, 1.0), self._preprocessing)
 
     def _cost_model(self, recipe: Recipe, packed: Packed) -> CostModel:
         """Costs of the stages of a recipe, on terms that are packed for it."""

@@ -392,7 +392,7 @@ class Terms(ABC):
         """
         raise TypeError(f"The values of a {self.description} are not counted.")
 
-    def pass_work(self, order: Ints, ends: Ints, columnar: bool) -> Callable[[int, int, int], float]:
+    def pass_work(self, order: Ints, ends: Ints, columnar: bool) -> Callable[[int, int, int, float], float]:
         """Work of passes, for families that keep sums.
 
         Parameters
@@ -407,8 +407,8 @@ class Terms(ABC):
         Returns
         -------
         callable
-            From the first and the last ordered term (excluded) of a pass, and its number of stages, to the work of a
-            row, in any unit.
+            From the first and the last ordered term (excluded) of a pass, its number of stages, and the share of all
+            rows that reach it, to the work of a row, in any unit.
         """
         raise TypeError(f"A {self.description} has no passes.")
 

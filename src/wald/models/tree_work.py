@@ -19,10 +19,10 @@ PANEL, BLOCK, THRESHOLDS, GROUPED = 64, 16, 255, 64
 STEP_LEAVES, EXITS = 256, 128
 #: Of a row: a cache line that is read in order, a block that is turned into columns, and a pass.
 LINE, TURN, PASS = 1.6, 1.3, 8.0
-#: Of a value of a column, when all rows are read and when few are.
-COLUMN_VALUE, SCATTERED_VALUE = 0.3, 2.5
+#: Of a cache line of a column of which some rows are read, and values of a line.
+SCATTERED_LINE, LINE_VALUES = 3.8, 16
 #: Of a panel: a column of bins, each step of its search in registers, each later one; a split; a leaf and sum.
-COLUMN, SEARCH_STEP, GATHERED_STEP, SPLIT, LEAF = 5.0, 4.0, 25.0, 0.85, 4.0
+COLUMN, SEARCH_STEP, GATHERED_STEP, SPLIT, LEAF = 3.0, 2.2, 25.0, 0.85, 4.0
 #: Of a panel: a group of splits on categories, and each of its splits.
 GROUP, CATEGORIES = 300.0, 3.0
 #: Steps of a search that registers hold, and of a search in a column that a few trees read.
@@ -59,8 +59,8 @@ class TreeWork:
         _, split = np.unique(np.stack([self._feature, compared, self._categorical]), axis=1, return_inverse=True)
         self._split = split.ravel()
 
-    def of(self, begin: int, end: int, n_sums: int, n_stages: int) -> float:
-        """Nanoseconds of a row that takes the ordered trees [begin, end) in one pass."""
+    def of(self, begin: int, end: int, n_sums: int, n_stages: int, reached: float) -> float:
+        """Nanoseconds of a row that takes the ordered trees [begin, end) in one pass, which some share has reached."""
         some = slice(self._first_node[begin], self._first_node[end])
         feature, split = self._feature[some], self._split[some]
         distinct = np.unique(split, return_index=True)[1]
@@ -70,11 +70,14 @@ class TreeWork:
         by_panel += LEAF * n_sums * int(small.sum())
         by_row = GATHERED_LEAF * n_sums * int((~small).sum())
         by_row += WALK * int((self._new[trees] & (self._n_leaves[trees] > STEP_LEAVES)).sum())
-        return PASS + self._reading(np.unique(feature), begin == 0) + by_panel / PANEL + by_row + n_stages * self._stage
+        return PASS + self._reading(np.unique(feature), reached) + by_panel / PANEL + by_row + n_stages * self._stage
 
-    def _reading(self, features: Ints, first: bool) -> float:
+    def _reading(self, features: Ints, reached: float) -> float:
         if self._columnar:
-            return len(features) * (COLUMN_VALUE if first else SCATTERED_VALUE)
+            if reached == 1.0:
+                return len(features) * LINE / LINE_VALUES
+            lines = (1.0 - (1.0 - reached) ** LINE_VALUES) / LINE_VALUES  # by the rows of all
+            return len(features) * SCATTERED_LINE * lines / reached if reached > 0 else 0.0
         blocks = np.unique(features // BLOCK)
         span = blocks[-1] - blocks[0] + 1 if len(blocks) else 0
         lines = span if 3 * len(blocks) >= span else 2 * len(blocks)
@@ -92,7 +95,7 @@ def units_by_columns(trees: Trees, units: Units) -> Units:
     leaf = np.where(n_leaves <= PANEL, LEAF / PANEL, GATHERED_LEAF)
     own = SPLIT / PANEL * _steps(n_leaves) + leaf * [len(members) for members in units.members]
     own += WALK * (n_leaves > STEP_LEAVES)
-    column = COLUMN_VALUE + (COLUMN + FEW_STEPS * SEARCH_STEP) / PANEL
+    column = LINE / LINE_VALUES + (COLUMN + FEW_STEPS * SEARCH_STEP) / PANEL
     buys = tuple(np.append(read, trees.n_features + u) for u, read in enumerate(trees.features_of(structures)))
     return Units.sharing(units.members, buys, np.concatenate([np.full(trees.n_features, column), own]))
 

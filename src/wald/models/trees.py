@@ -161,10 +161,14 @@ class TreeTerms(Terms):
         """Leaf of each tree."""
         return self._packed(which).leaves(X, effective_threads(-1))
 
-    def pass_work(self, order: Ints, ends: Ints, columnar: bool) -> Callable[[int, int, int], float]:
+    def pass_work(self, order: Ints, ends: Ints, columnar: bool) -> Callable[[int, int, int, float], float]:
         """Work of passes, in nanoseconds of one machine."""
         work = TreeWork(self.trees, order, columnar)
-        return lambda begin, end, n_stages: work.of(begin, end, int(np.count_nonzero(ends > begin)), n_stages)
+
+        def of(begin: int, end: int, n_stages: int, reached: float) -> float:
+            return work.of(begin, end, int(np.count_nonzero(ends > begin)), n_stages, reached)
+
+        return of
 
     def units_by_columns(self, units: Units) -> Units:
         """The same units, which share the columns that their trees read."""

@@ -12,8 +12,9 @@ from .order import Ints
 
 __all__ = ["PassTimes", "PassWork", "cheapest_passes"]
 
-#: Work of a row that takes a pass, in any unit: from the numbers of terms before and after it, and that of its stages.
-PassWork = Callable[[int, int, int], float]
+#: Work of a row that takes a pass, in any unit: from the numbers of terms before and after it, that of its stages, and the
+#: share of all rows that reach it.
+PassWork = Callable[[int, int, int, float], float]
 #: A later pass of several stages multiplies the number of terms that a row has seen by at most this.
 MOST_GROWTH = 4
 
@@ -94,7 +95,7 @@ def cheapest_passes(stage_terms: Sequence[int], reached: Floats, work: PassWork)
         for last in range(first + 1, n + 1):
             if last > first + 1 and first and ends[last] > MOST_GROWTH * ends[first]:
                 break
-            own = work(ends[first], ends[last], last - first)
+            own = work(ends[first], ends[last], last - first, float(reached[first]))
             if least[first] + reached[first] * own < least[last]:
                 least[last], before[last], cost[last] = least[first] + reached[first] * own, first, own
     passes, works, at = [], np.zeros(n), n
