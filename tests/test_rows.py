@@ -71,6 +71,24 @@ def test_many_columns_are_those_that_are_read_one_by_one(hidden, monkeypatch):
     assert one_by_one == (numbers if hidden else [5, 9, 6])  # categories, times and integers that may lack
 
 
+@pytest.mark.parametrize("hidden", [False, True])
+def test_columns_of_polars_are_those_that_are_read_one_by_one(hidden, monkeypatch):
+    pl = pytest.importorskip("polars")
+    plain = frame_of_all_kinds().iloc[:, [0, 1, 3, 7, 8]].set_axis(list("vwxyz"), axis=1)
+    frame = pl.concat([pl.from_pandas(plain), pl.from_pandas(plain)], rechunk=False)
+    frame = frame.with_columns(pl.Series("u", [1.0, None] * 7))
+    numbers = [3, 5, 0, 4, 2, 1, 3]
+    expected = [column_reader(frame)(c) for c in numbers]
+    if hidden:  # another polars may have another way
+        series = SimpleNamespace(to_series=frame._df.to_series)
+        hidden_frame = SimpleNamespace(_df=series)
+        monkeypatch.setattr(engine_rows.nw.dependencies, "is_polars_dataframe", lambda X: X is hidden_frame)
+        frame = hidden_frame
+    for found, same in zip(columns_of(frame, numbers), expected, strict=True):
+        assert found.dtype == same.dtype
+        np.testing.assert_array_equal(found, same)
+
+
 def frame_of_all_kinds():
     """Blocks of several columns and of one, in pieces that do not follow each other, and extension arrays."""
     rng = np.random.default_rng(0)

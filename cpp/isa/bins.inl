@@ -114,8 +114,27 @@ inline auto above(V x, V t) {
     else return ~(x <= t);
 }
 
+// Stores the bins of the numbers in some registers.
+template <class I, int kRegisters>
+inline void store_bins(const I (&numbers)[kRegisters], std::int8_t* bins) {
+#if defined(__AVX2__)
+    if constexpr (kRegisters == 4 && sizeof numbers[0][0] == 4) {
+        const auto pack = [](I a, I b) { return _mm256_packs_epi32((__m256i)a, (__m256i)b); };
+        const __m256i bytes = _mm256_packus_epi16(pack(numbers[0], numbers[1]), pack(numbers[2], numbers[3]));
+        const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(bins),
+                            _mm256_xor_si256(_mm256_permutevar8x32_epi32(bytes, order), _mm256_set1_epi8(-128)));
+        return;
+    }
+#endif
+    constexpr int kPer = sizeof(I) / sizeof numbers[0][0];
+    for (int i = 0; i < kRegisters; ++i)
+        for (int j = 0; j < kPer; ++j) bins[i * kPer + j] = static_cast<std::int8_t>(numbers[i][j] - 128);
+}
+
 // Counts the thresholds below each value: all of them where they are few, else those at equal distances, before a
-// binary search among the others in between.
+// binary search among the others in between. Values are loaded for each threshold: compilers would move copies of them
+// through memory.
 template <bool kNanLeft, class X>
 inline void bins_of(const X* thresholds, int steps, const X* x, std::int8_t* bins) {
     using P = Pack<X>;
@@ -124,20 +143,22 @@ inline void bins_of(const X* thresholds, int steps, const X* x, std::int8_t* bin
     const int distance = 1 << std::max(0, steps - kCountedSteps), counted = (1 << std::min(steps, kCountedSteps)) - 1;
     std::int32_t at[wald::kPanelRows];
     for (int first = 0; first < wald::kPanelRows; first += kRegisters * P::kPerRegister) {
-        typename P::R v[kRegisters];
-        typename P::I counts[kRegisters];
-        for (int i = 0; i < kRegisters; ++i) {
-            v[i] = *reinterpret_cast<const typename Register<X>::unaligned*>(x + first + i * P::kPerRegister);
-            counts[i] = typename P::I{};
-        }
+        typename P::I counts[kRegisters] = {};
         for (int j = 0; j < counted; ++j) {
             const typename P::R t = sorted[(j + 1) * distance - 1] - typename P::R{};
-            for (int i = 0; i < kRegisters; ++i) counts[i] -= (typename P::I)above<kNanLeft>(v[i], t);  // true is -1
+            for (int i = 0; i < kRegisters; ++i) {
+                const auto* const from = x + first + i * P::kPerRegister;
+                const typename P::R v = *reinterpret_cast<const typename Register<X>::unaligned*>(from);
+                counts[i] -= (typename P::I)above<kNanLeft>(v, t);  // true is -1
+            }
         }
-        for (int i = 0; i < kRegisters; ++i)
-            for (int j = 0; j < P::kPerRegister; ++j)
-                at[first + i * P::kPerRegister + j] = static_cast<std::int32_t>(counts[i][j]) * distance;
+        if (distance == 1) store_bins(counts, bins + first);
+        else
+            for (int i = 0; i < kRegisters; ++i)
+                for (int j = 0; j < P::kPerRegister; ++j)
+                    at[first + i * P::kPerRegister + j] = static_cast<std::int32_t>(counts[i][j]) * distance;
     }
+    if (distance == 1) return;
     const auto beyond = [](X value, X t) { return kNanLeft ? value > t : !(value <= t); };
     for (int size = distance / 2; size > 0; size /= 2)
         for (int r = 0; r < wald::kPanelRows; ++r) at[r] += beyond(x[r], sorted[at[r] + size - 1]) ? size : 0;

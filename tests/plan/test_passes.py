@@ -51,7 +51,9 @@ def test_passes_that_cost_nothing_to_begin_are_single_stages() -> None:
 
 
 def test_passes_that_cost_much_to_begin_are_one() -> None:
-    passes, works = cheapest_passes([5, 9, 14], np.array([1.0, 0.5, 0.2, 0.1]), lambda begin, end, *_: 1e6 + end - begin)
+    passes, works = cheapest_passes(
+        [5, 9, 14], np.array([1.0, 0.5, 0.2, 0.1]), lambda begin, end, *_: 1e6 + end - begin
+    )
     assert passes.tolist() == [3]
     assert works.tolist() == [1e6 + 14, 0, 0]
 

@@ -15,7 +15,7 @@ from wald import EarlyExitClassifier
 from wald.early_exit import planning
 from wald.models import Units, decompose
 from wald.models.tree_arrays import TreesBuilder
-from wald.models.tree_work import units_by_columns
+from wald.models.tree_work import LINE, LINE_VALUES, SCATTERED_LINE, TreeWork, units_by_columns
 from wald.models.trees import TreeTerms
 from wald.models.units import Purchase
 from wald.plan.recipes import recipes
@@ -39,6 +39,19 @@ def terms(request: pytest.FixtureRequest) -> TreeTerms:
 def columns_of(terms: TreeTerms, members: np.ndarray) -> set[int]:
     s = terms.trees.structure[members[0]]
     return set(terms.trees.feature[terms.trees.first_node[s] : terms.trees.first_node[s + 1]].tolist())
+
+
+def test_few_rows_share_few_lines_of_a_column(terms: TreeTerms) -> None:
+    n_trees = len(terms.trees.structure)
+    work = TreeWork(terms.trees, np.arange(n_trees), columnar=True)
+    shares = [1.0, 0.5, 0.1, 0.01, 1e-4]
+    works = [work.of(0, n_trees, 1, 1, share) for share in shares]
+    assert works == sorted(works)  # a row that shares lines with few others costs more
+    n_columns = len(np.unique(terms.trees.feature))
+    alone = works[-1] - works[0] + n_columns * LINE / LINE_VALUES
+    assert alone == pytest.approx(n_columns * SCATTERED_LINE, rel=0.01)  # a line for each value
+    by_rows = TreeWork(terms.trees, np.arange(n_trees), columnar=False)
+    assert len({by_rows.of(0, n_trees, 1, 1, share) for share in shares}) == 1
 
 
 def test_a_unit_pays_for_the_columns_that_none_before_it_has_read(terms: TreeTerms) -> None:

@@ -181,8 +181,11 @@ def _eager(X: Any, conversion: Conversion = PLAIN) -> Any:
 
 def _may_have_categories(X: Any) -> bool:
     """Whether a frame may have columns of categories; faster than its schema in narwhals."""
-    if nw.dependencies.is_pandas_dataframe(X) or nw.dependencies.is_polars_dataframe(X):
-        dtypes = X.dtypes.to_numpy() if nw.dependencies.is_pandas_dataframe(X) else X.dtypes
+    is_pandas = nw.dependencies.is_pandas_dataframe(X)
+    if is_pandas and {kind.__name__ for kind in set(map(type, _pandas_blocks(X)))} == {"NumpyBlock"}:
+        return False
+    if is_pandas or nw.dependencies.is_polars_dataframe(X):
+        dtypes = X.dtypes.to_numpy() if is_pandas else X.dtypes
         names = {kind.__name__ for kind in set(map(type, dtypes))}  # thousands of columns have few types
         return any(name in ("Enum", "ArrowDtype") or name.startswith("Categorical") for name in names)
     return True
@@ -245,18 +248,26 @@ def column_reader(frame: Any) -> Callable[[int], NDArray[Any]]:
     return lambda c: np.asarray(eager.get_column(names[c]).to_numpy())
 
 
-def columns_of(frame: Any, numbers: Sequence[int]) -> Iterator[NDArray[Any]]:
+def columns_of(frame: Any, numbers: Sequence[int]) -> list[NDArray[Any]]:
     """Read columns of a frame as arrays, by their numbers; for many of them this is faster than a `column_reader`."""
     column = column_reader(frame)
-    manager: Any = getattr(frame, "_mgr", None) if nw.dependencies.is_pandas_dataframe(frame) else None
-    if not all(hasattr(manager, name) for name in ("blocks", "blknos", "blklocs")):
-        yield from map(column, numbers)
-        return
-    blocks = [block.values for block in manager.blocks]  # arrays whose rows are columns, or extension arrays
-    block_of, row_of = manager.blknos.tolist(), manager.blklocs.tolist()
-    for c in numbers:
-        block = blocks[block_of[c]]
-        yield block[row_of[c]] if type(block) is np.ndarray else column(c)
+    if nw.dependencies.is_polars_dataframe(frame) and hasattr(getattr(frame, "_df", None), "get_columns"):
+        series = frame._df.get_columns()
+        return [series[c].to_numpy(writable=False, allow_copy=True) for c in numbers]
+    if not nw.dependencies.is_pandas_dataframe(frame) or not _pandas_blocks(frame):
+        return list(map(column, numbers))
+    blocks = [block.values for block in frame._mgr.blocks]  # arrays whose rows are columns, or extension arrays
+    block_of, row_of = frame._mgr.blknos.tolist(), frame._mgr.blklocs.tolist()
+    if set(map(type, blocks)) == {np.ndarray}:
+        return [blocks[block_of[c]][row_of[c]] for c in numbers]
+    held = [(c, blocks[block_of[c]]) for c in numbers]
+    return [block[row_of[c]] if type(block) is np.ndarray else column(c) for c, block in held]
+
+
+def _pandas_blocks(frame: Any) -> Sequence[Any]:
+    """The blocks in which a pandas frame holds its columns; none if this pandas does not say where they are."""
+    manager: Any = getattr(frame, "_mgr", None)
+    return manager.blocks if all(hasattr(manager, name) for name in ("blocks", "blknos", "blklocs")) else ()
 
 
 def held_columns(frame: Any) -> list[NDArray[Any]] | None:
