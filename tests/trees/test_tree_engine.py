@@ -119,6 +119,24 @@ def test_any_number_of_thresholds(dtype: type, n_thresholds: int) -> None:
             np.testing.assert_array_equal(terms.scores(layout(X))[:, 0], expected)
 
 
+@pytest.mark.parametrize("n_thresholds", [1, 2, 3, 7, 15, 31, 63, 255, 256])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_columns_of_whole_panels_and_of_the_rows_after_them(dtype: type, n_thresholds: int) -> None:
+    rng = np.random.default_rng(n_thresholds)
+    thresholds = rng.normal(size=(2, n_thresholds)).astype(dtype).astype(np.float64)
+    X = np.asfortranarray(rng.choice(np.append(thresholds, [np.nan, np.inf, -np.inf]), (700, 2)).astype(dtype))
+    nan_left = rng.integers(0, 2, (2, n_thresholds))
+    builder = TreesBuilder(2)
+    for f in range(2):
+        for threshold, nan in zip(thresholds[f], nan_left[f], strict=True):
+            builder.add([f], [threshold], [~0], [~1], [nan], [0.0, 1.0 + f])
+    terms = TreeTerms(builder.build(), np.zeros(1))
+    right = [(X[:, f, None] > thresholds[f]) | (np.isnan(X[:, f, None]) & (nan_left[f] == 0)) for f in range(2)]
+    expected = right[0].sum(axis=1) + 2.0 * right[1].sum(axis=1)
+    for n in (1, 40, 63, 64, 65, 128, 256, 257, 320, 700):
+        np.testing.assert_array_equal(terms.scores(X[:n])[:, 0], expected[:n])
+
+
 def test_levels_that_compare_the_same() -> None:
     """Complete trees whose nodes of a level share a split, as CatBoost's do; and one that is almost such a tree."""
     rng = np.random.default_rng(13)

@@ -381,8 +381,7 @@ private:
 
 inline void TreeCascade::run(const Call& call, std::int64_t n, int n_threads) const {
     const std::int64_t carried = std::int64_t{trees_->n_outputs()} * (n_sums_ + (racing() ? 1 : 0)) * 4 + 16;
-    const std::int64_t most_read =
-        BinReader::by_columns(call.rows) ? kChunkRows : kRowsBytes / call.rows.bytes_per_row();
+    const std::int64_t most_read = call.rows.in_columns() ? kChunkRows : kRowsBytes / call.rows.bytes_per_row();
     const std::int64_t most = std::clamp(std::min(kCarriedBytes / carried, most_read), kLeastChunkRows, kChunkRows);
     each_chunk(n, n_threads, most,
                [&](std::int64_t begin, std::int64_t end) { Run(*this, call, end - begin).run(begin, end); });

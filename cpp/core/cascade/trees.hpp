@@ -130,7 +130,8 @@ public:
 private:
     static constexpr std::int64_t kChunkRows = 16384, kLeastChunkRows = 1024;
     // What a chunk's rows carry from pass to pass stays in the second cache; the rows, which passes read, in the third.
-    // The few rows of a late pass share lines of a column, and fill panels, the better the more of them a chunk has.
+    // Rows that lie in columns are not bounded by kRowsBytes: the more rows of a late pass a chunk has, the more of
+    // them share lines and panels.
     static constexpr std::int64_t kCarriedBytes = 512 << 10, kRowsBytes = 8 << 20;
     static constexpr int kFewRows = 8;  // fewer rows are faster one by one than in a panel
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "core/common.hpp"
 
@@ -54,6 +55,10 @@ struct Rows {
         return layout == Layout::columns ? columns[f] : Column{data + f * column_stride, row_stride, dtype};
     }
     bool contiguous() const { return layout == Layout::dense && (column_stride == element_bytes() || n_columns == 1); }
+    // Whether neighbours in memory are values of one column.
+    bool in_columns() const {
+        return layout == Layout::columns || (layout == Layout::dense && std::abs(row_stride) < std::abs(column_stride));
+    }
     std::int64_t element_bytes() const { return bytes_of(dtype); }
     // The bytes that a row takes on average, at least 1.
     std::int64_t bytes_per_row() const {

@@ -49,7 +49,7 @@ public:
     // The blocks that hold them.
     const std::vector<BinBlock>& blocks() const { return blocks_; }
 
-    // For values of type X; double only where the model compares float64 values.
+    // For values of type X; double only where the model compares float64 values: else these tables have no thresholds.
     template <class X>
     BinsView<X> view() const {
         const Tables<X>& tables = this->tables(X{});
@@ -115,8 +115,7 @@ public:
                 while (keys_[end - 1].feature != keys_[begin].feature) --end;
                 add_categories(begin, end);
             } else {
-                while (end < keys_.size() && end - begin < kMaxThresholds && keys_[end].same_column(keys_[begin]))
-                    ++end;
+                while (end < keys_.size() && end - begin < kMaxThresholds && keys_[end].same_kind(keys_[begin])) ++end;
                 add_thresholds(begin, end);
             }
         }
@@ -140,7 +139,7 @@ private:
         double threshold;
 
         auto operator<=>(const Key&) const = default;
-        bool same_column(const Key& o) const { return feature == o.feature && set == o.set && nan_left == o.nan_left; }
+        bool same_kind(const Key& o) const { return feature == o.feature && set == o.set && nan_left == o.nan_left; }
     };
     Key key(std::int64_t n) const {
         const std::int32_t set = spec_.categories[n];

@@ -19,7 +19,7 @@ PANEL, BLOCK, THRESHOLDS, GROUPED = 64, 16, 255, 64
 STEP_LEAVES, EXITS = 256, 128
 #: Of a row: a cache line that is read in order, a block that is turned into columns, and a pass.
 LINE, TURN, PASS = 1.6, 1.3, 8.0
-#: Of a cache line of a column of which some rows are read, and values of a line.
+#: Of a cache line of a column of which some rows are read, and float32 values of a line.
 SCATTERED_LINE, LINE_VALUES = 3.8, 16
 #: Of a panel: a column of bins, each step of its search in registers, each later one; a split; a leaf and sum.
 COLUMN, SEARCH_STEP, GATHERED_STEP, SPLIT, LEAF = 3.0, 2.2, 25.0, 0.85, 4.0
@@ -56,15 +56,18 @@ class TreeWork:
         self._feature = trees.feature[nodes].astype(np.int64)
         self._categorical = trees.categories[nodes] >= 0
         compared = np.where(self._categorical, trees.categories[nodes], trees.threshold[nodes].view(np.int64))
-        _, split = np.unique(np.stack([self._feature, compared, self._categorical]), axis=1, return_inverse=True)
+        self._nan_left = trees.nan_left[nodes] != 0
+        each = np.stack([self._feature, compared, self._categorical, self._nan_left])
+        _, split = np.unique(each, axis=1, return_inverse=True)
         self._split = split.ravel()
 
     def of(self, begin: int, end: int, n_sums: int, n_stages: int, reached: float) -> float:
-        """Nanoseconds of a row that takes the ordered trees [begin, end) in one pass, which some share has reached."""
+        """Nanoseconds of a row in a pass of the ordered trees [begin, end), which the share `reached` of rows takes."""
         some = slice(self._first_node[begin], self._first_node[end])
         feature, split = self._feature[some], self._split[some]
         distinct = np.unique(split, return_index=True)[1]
-        by_panel = _columns(feature[distinct], self._categorical[some][distinct]) + SPLIT * len(split)
+        categorical, nan_left = self._categorical[some][distinct], self._nan_left[some][distinct]
+        by_panel = _columns(feature[distinct], categorical, nan_left) + SPLIT * len(split)
         trees = slice(begin, end)
         small = self._n_leaves[trees] <= PANEL
         by_panel += LEAF * n_sums * int(small.sum())
@@ -74,10 +77,10 @@ class TreeWork:
 
     def _reading(self, features: Ints, reached: float) -> float:
         if self._columnar:
-            if reached == 1.0:
+            if reached == 1.0:  # lines follow each other, so that they are requested ahead
                 return len(features) * LINE / LINE_VALUES
-            lines = (1.0 - (1.0 - reached) ** LINE_VALUES) / LINE_VALUES  # by the rows of all
-            return len(features) * SCATTERED_LINE * lines / reached if reached > 0 else 0.0
+            lines = (1.0 - (1.0 - reached) ** LINE_VALUES) / (LINE_VALUES * reached) if reached > 0 else 1.0
+            return len(features) * SCATTERED_LINE * lines
         blocks = np.unique(features // BLOCK)
         span = blocks[-1] - blocks[0] + 1 if len(blocks) else 0
         lines = span if 3 * len(blocks) >= span else 2 * len(blocks)
@@ -105,9 +108,9 @@ def _steps(n_leaves: Ints) -> Ints:
     return np.where(n_leaves > STEP_LEAVES, EXITS, n_leaves) - 1
 
 
-def _columns(feature: Ints, categorical: NDArray[np.bool_]) -> float:
-    """Nanoseconds of a panel's columns of bins, for distinct splits with these features."""
-    n_thresholds = np.unique(feature[~categorical], return_counts=True)[1]
+def _columns(feature: Ints, categorical: NDArray[np.bool_], nan_left: NDArray[np.bool_]) -> float:
+    """Nanoseconds of a panel's columns of bins, for distinct splits with these features and sides for NaN."""
+    n_thresholds = np.unique((2 * feature + nan_left)[~categorical], return_counts=True)[1]
     steps = np.ceil(np.log2(np.minimum(n_thresholds, THRESHOLDS) + 1))
     columns = -(-n_thresholds // THRESHOLDS)
     searches = SEARCH_STEP * np.minimum(steps, REGISTER_STEPS) + GATHERED_STEP * np.maximum(steps - REGISTER_STEPS, 0)

@@ -12,8 +12,8 @@ from .order import Ints
 
 __all__ = ["PassTimes", "PassWork", "cheapest_passes"]
 
-#: Work of a row that takes a pass, in any unit: from the numbers of terms before and after it, that of its stages, and
-#: the share of all rows that reach it.
+#: Work of a row that takes a pass, in any unit: from the numbers of terms before and after it, the number of its
+#: stages, and the share of all rows that reach it.
 PassWork = Callable[[int, int, int, float], float]
 #: A later pass of several stages multiplies the number of terms that a row has seen by at most this.
 MOST_GROWTH = 4
