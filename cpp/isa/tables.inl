@@ -18,6 +18,7 @@
 #include "isa/decide.inl"
 #include "isa/categories.inl"
 #include "isa/bins.inl"
+#include "isa/row_blocks.inl"
 #include "isa/trees.inl"
 #include "isa/online.inl"
 #include "isa/chain.inl"

@@ -43,10 +43,6 @@ public:
     std::int64_t work(const Rows& rows) const {
         return rows.layout == Rows::Layout::csr ? std::ssize(features_) * kPanelRows : 0;
     }
-    // Whether a column is read for all rows of a tile before the next one.
-    static bool by_columns(const Rows& rows) {
-        return rows.layout == Rows::Layout::columns || (rows.layout == Rows::Layout::dense && !rows.contiguous());
-    }
     bool refuses() const { return static_cast<bool>(rules_.refused); }
 
     // Writes the bins of n <= kTileRows rows, panel after panel, and marks rows that hold a refused value: refused[row]
@@ -55,7 +51,8 @@ public:
               std::uint8_t* refused) const {
         std::fill_n(refused, round_up(some.n, kPanelRows), std::uint8_t{0});
         if (columns.n_columns() == 0) return;
-        if (by_columns(rows)) read_columns(rows, some, columns, bins, refused);
+        if (rows.layout == Rows::Layout::columns || (rows.layout == Rows::Layout::dense && !rows.contiguous()))
+            read_columns(rows, some, columns, bins, refused);
         else if (is_f64(rows.dtype)) read_as<double>(rows, some, columns, work, bins, refused);
         else read_as<float>(rows, some, columns, reinterpret_cast<float*>(work), bins, refused);
     }

@@ -49,7 +49,7 @@ public:
     // The blocks that hold them.
     const std::vector<BinBlock>& blocks() const { return blocks_; }
 
-    // For values of type X; double only where the model compares float64 values: else these tables have no thresholds.
+    // For values of type X. The tables of double have no thresholds where the model rounds values to float32.
     template <class X>
     BinsView<X> view() const {
         const Tables<X>& tables = this->tables(X{});

@@ -187,8 +187,8 @@ def _may_have_categories(X: Any) -> bool:
     if is_pandas and {kind.__name__ for kind in set(map(type, _pandas_blocks(X)))} == {"NumpyBlock"}:
         return False
     if is_pandas or nw.dependencies.is_polars_dataframe(X):
-        named = None if is_pandas else getattr(getattr(X, "_df", None), "dtype_strings", None)  # faster than dtypes
-        if named is not None and POLARS_NUMBERS.issuperset(named()):
+        short_names = None if is_pandas else getattr(getattr(X, "_df", None), "dtype_strings", None)
+        if short_names is not None and POLARS_NUMBERS.issuperset(short_names()):  # faster than dtypes
             return False
         dtypes = X.dtypes.to_numpy() if is_pandas else X.dtypes
         names = {kind.__name__ for kind in set(map(type, dtypes))}  # thousands of columns have few types
@@ -255,6 +255,8 @@ def column_reader(frame: Any) -> Callable[[int], NDArray[Any]]:
 
 def columns_of(frame: Any, numbers: Sequence[int]) -> Iterator[NDArray[Any]]:
     """Read columns of a frame as arrays, by their numbers; for many of them this is faster than a `column_reader`."""
+    if len(numbers) == 0:
+        return iter(())
     column = column_reader(frame)
     if nw.dependencies.is_polars_dataframe(frame) and hasattr(getattr(frame, "_df", None), "get_columns"):
         series = frame._df.get_columns()
@@ -263,8 +265,6 @@ def columns_of(frame: Any, numbers: Sequence[int]) -> Iterator[NDArray[Any]]:
         return map(column, numbers)
     blocks = [block.values for block in frame._mgr.blocks]  # arrays whose rows are columns, or extension arrays
     block_of, row_of = frame._mgr.blknos.tolist(), frame._mgr.blklocs.tolist()
-    if set(map(type, blocks)) == {np.ndarray}:
-        return (blocks[block_of[c]][row_of[c]] for c in numbers)
     held = ((c, blocks[block_of[c]]) for c in numbers)
     return (block[row_of[c]] if type(block) is np.ndarray else column(c) for c, block in held)
 
@@ -322,7 +322,7 @@ class Columns:
         columns, is_native = self._columns, False
         last: np.dtype[Any] | None = None
         unread = [c for c in needed if c < len(columns) and columns[c] is None]  # the engine refuses too few columns
-        for c, values in zip(unread, columns_of(self._frame, unread) if unread else (), strict=True):
+        for c, values in zip(unread, columns_of(self._frame, unread), strict=True):
             if values.dtype is not last:  # looked up once: there may be thousands of columns
                 last, is_native = values.dtype, values.dtype in NATIVE
                 self.dtypes.add(_model_dtype(last))
