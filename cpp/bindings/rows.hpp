@@ -1,6 +1,8 @@
 // Rows as Python has them: dense, by column, or CSR. They are checked here, and kept alive while the engine reads them.
 #pragma once
 
+#include <set>
+
 #include "bindings/arrays.hpp"
 #include "core/models/magnitude.hpp"
 
@@ -10,6 +12,7 @@ namespace wald::bindings {
 struct BoundRows {
     Rows rows;
     std::vector<Any> owners;
+    std::vector<nb::object> arrays;
     std::vector<Column> columns;
     std::vector<std::int64_t> ids;
     bool subset = false;
@@ -28,9 +31,12 @@ inline std::int64_t byte_stride(const Any& a, int axis) {
     return a.stride(axis) * static_cast<std::int64_t>(a.itemsize());
 }
 
+inline bool is_aligned(const Any& a) {
+    return a.size() == 0 || reinterpret_cast<std::uintptr_t>(a.data()) % a.itemsize() == 0;
+}
+
 inline void check_aligned(const Any& a) {
-    if (a.size() > 0 && reinterpret_cast<std::uintptr_t>(a.data()) % a.itemsize() != 0)
-        throw nb::type_error("rows must be aligned; copy them first");
+    if (!is_aligned(a)) throw nb::type_error("rows must be aligned; copy them first");
 }
 
 inline BoundRows dense_rows(Any x) {
@@ -66,6 +72,75 @@ inline BoundRows column_rows(std::int64_t n_rows, const std::vector<std::optiona
         b.columns.push_back(column);
     }
     return b;
+}
+
+// An array as the buffer protocol has it: for read-only arrays this takes half the time of nanobind's conversion.
+class Buffer {
+public:
+    explicit Buffer(nb::handle array) {
+        held_ = PyObject_CheckBuffer(array.ptr()) && PyObject_GetBuffer(array.ptr(), &view_, PyBUF_RECORDS_RO) == 0;
+        if (!held_) PyErr_Clear();
+    }
+    ~Buffer() {
+        if (held_) PyBuffer_Release(&view_);
+    }
+    Buffer(const Buffer&) = delete;
+    Buffer& operator=(const Buffer&) = delete;
+
+    // The dtype, if the engine reads these values in place.
+    std::optional<Dtype> native_dtype() const {
+        if (!held_ || view_.format == nullptr || view_.format[0] == 0 || view_.format[1] != 0) return std::nullopt;
+        if (view_.len > 0 && reinterpret_cast<std::uintptr_t>(view_.buf) % view_.itemsize != 0) return std::nullopt;
+        switch (view_.format[0]) {
+            case 'f': return Dtype::f32;
+            case 'd': return Dtype::f64;
+            case 'B': return Dtype::u8;
+            default: return std::nullopt;
+        }
+    }
+    std::size_t ndim() const { return static_cast<std::size_t>(view_.ndim); }
+    std::int64_t shape(std::size_t axis) const { return view_.shape[axis]; }
+    std::int64_t stride(std::size_t axis) const { return view_.strides[axis]; }
+    const std::byte* data() const { return static_cast<const std::byte*>(view_.buf); }
+
+private:
+    Py_buffer view_{};
+    bool held_ = false;
+};
+
+// Adds column numbers[i] from arrays[i]: a 1-D array, or, if `lines` is given, row lines[i] of a 2-D array. Returns the
+// dtypes of what was added, and the places i of arrays that the engine cannot read in place.
+inline nb::tuple add_columns(BoundRows& b, const std::vector<std::int64_t>& numbers, const nb::list& arrays,
+                             const std::optional<Longs>& lines) {
+    require(b.rows.layout == Rows::Layout::columns, "columns are added to rows that lie in columns");
+    require(arrays.size() == numbers.size() && (!lines || lines->size() == numbers.size()),
+            "every number needs an array, and a line if these are given");
+    const std::size_t ndim = lines ? 2 : 1;
+    std::set<Dtype> dtypes;
+    std::vector<std::size_t> others;
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+        require(numbers[i] >= 0 && numbers[i] < b.rows.n_columns, "numbers of columns must lie in [0, n_columns)");
+        const Buffer a(arrays[i]);
+        const std::optional<Dtype> dtype = a.native_dtype();
+        if (!dtype) {
+            others.push_back(i);
+            continue;
+        }
+        require(a.ndim() == ndim && a.shape(ndim - 1) == b.rows.n_rows,
+                "every column must be n_rows long: a 1-D array, or a row of a 2-D array");
+        Column column{a.data(), a.stride(ndim - 1), *dtype};
+        if (lines) {
+            const std::int64_t line = lines->data()[i];
+            require(line >= 0 && line < a.shape(0), "lines must lie within their arrays");
+            column.data += line * a.stride(0);
+        }
+        b.columns[static_cast<std::size_t>(numbers[i])] = column;
+        dtypes.insert(*dtype);
+    }
+    b.arrays.push_back(nb::tuple(arrays));  // a list may change
+    nb::list names;
+    for (const Dtype d : dtypes) names.append(name_of(d));
+    return nb::make_tuple(names, others);
 }
 
 inline BoundRows csr_rows(Any values, Indices indices, Longs indptr, std::int64_t n_columns, bool ascending) {
@@ -135,6 +210,26 @@ inline void bind_rows(nb::module_& m) {
         .def_static(
             "columns", &column_rows, "n_rows"_a, "columns"_a,
             "View columns that lie apart, each float32, float64 or uint8; None for a column that no call reads.")
+        .def("add", &add_columns, "numbers"_a, "arrays"_a, "lines"_a.noconvert() = nb::none(),
+             nb::sig("def add(self, numbers: collections.abc.Sequence[int], arrays: list[typing.Any], "
+                     "lines: numpy.typing.NDArray[numpy.int64] | None = None) -> tuple[list[str], list[int]]"),
+             R"doc(Add columns that lie apart.
+
+Parameters
+----------
+numbers : sequence of int
+    Numbers of the columns.
+arrays : list
+    For each column a 1-D array; with `lines`, a 2-D array that has it as a row.
+lines : int64 ndarray, default=None
+    Number of the row of each array.
+
+Returns
+-------
+dtypes : list of str
+    Dtypes of the columns that were added.
+others : list of int
+    Places in `arrays` of what is no array, has another dtype, or is not aligned: not added.)doc")
         .def_static("csr", &csr_rows, "values"_a, "indices"_a.noconvert(), "indptr"_a.noconvert(), "n_columns"_a,
                     "ascending"_a = true,
                     "View a CSR matrix. Its indices must ascend within every row, unless only online learners read it.")

@@ -48,6 +48,29 @@ class Rows:
         View columns that lie apart, each float32, float64 or uint8; None for a column that no call reads.
         """
 
+    def add(
+        self, numbers: Sequence[int], arrays: list[Any], lines: NDArray[numpy.int64] | None = None
+    ) -> tuple[list[str], list[int]]:
+        """
+        Add columns that lie apart.
+
+        Parameters
+        ----------
+        numbers : sequence of int
+            Numbers of the columns.
+        arrays : list
+            For each column a 1-D array; with `lines`, a 2-D array that has it as a row.
+        lines : int64 ndarray, default=None
+            Number of the row of each array.
+
+        Returns
+        -------
+        dtypes : list of str
+            Dtypes of the columns that were added.
+        others : list of int
+            Places in `arrays` of what is no array, has another dtype, or is not aligned: not added.
+        """
+
     @staticmethod
     def csr(
         values: NDArray[Any],

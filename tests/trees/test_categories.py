@@ -229,6 +229,13 @@ def test_lightgbm_refuses_what_the_library_refuses() -> None:
         fast.predict(with_columns(numbers, size=frame["size"]))
 
 
+def test_columns_that_no_tree_reads_may_be_anything() -> None:
+    frame, y = table(8, 1500)
+    numbers = frame.assign(city=0.0, size=frame["size"].astype(float))
+    fast = EarlyExitClassifier(FrozenEstimator(fitted_lightgbm(numbers, y)), risk=0).fit(numbers)
+    np.testing.assert_array_equal(fast.predict(with_columns(numbers, city=frame["city"])), fast.predict(numbers))
+
+
 def test_early_exits_of_lightgbm() -> None:
     frame, y = table(9, 6000)
     check_early(fitted_lightgbm(frame[:1500], y[:1500]), frame[1500:4500], reordered(frame[4500:]))

@@ -128,7 +128,7 @@ class EarlyExitClassifier(Audited, Tracing, FullScores, MetaEstimatorMixin, Clas
     -----
     The promise holds when the rows given to ``fit`` and those to be served are independent draws from one source, and
     when the model was not trained on these rows. If rows depend on each other, as those of one user do, ``groups``
-    makes a promise about a random row of a random group. Features that no stage reads are not checked for NaN.
+    makes a promise about a random row of a random group. Columns that no stage reads are not checked.
 
     References
     ----------

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ..engine.rows import PREPROCESSED_ROWS, is_frame, n_rows_of, take, to_array
+from ..engine.frames import is_frame
+from ..engine.rows import PREPROCESSED_ROWS, n_rows_of, take, to_array
 from ..models import AdditiveModel
 
 #: Number of rows that are searched at a time.

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ..engine.rows import columns_of, is_frame
+from ..engine.frames import columns_of, is_frame
 from ..models import AdditiveModel
 from ..plan import Recipe
 from ..plan.moments import Floats

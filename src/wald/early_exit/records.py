@@ -15,7 +15,7 @@ from scipy import sparse
 from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
 
-from ..engine.rows import NATIVE
+from ..engine.frames import NATIVE
 from ..models import AdditiveModel
 from ..models.categories import CategoryCodes, EncodedCategories
 

@@ -11,7 +11,8 @@ from scipy import sparse
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
-from ..engine.rows import has_names, is_frame, n_rows_of, take
+from ..engine.frames import has_names, is_frame
+from ..engine.rows import n_rows_of, take
 from ..models import AdditiveModel
 from .full_model import predict_wrapped
 

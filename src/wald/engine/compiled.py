@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
+from .frames import is_frame, whole_block
 from .interface import AtEnd, Decided, Decisions, Floats, Trace, Working
-from .rows import PLAIN, Columns, Conversion, Piece, is_frame, pieces, reads_columns_faster, whole_block
+from .rows import PLAIN, Columns, Conversion, Piece, pieces, reads_columns_faster
 from .stages import LEAST_VARIANCE, Stages
 
 #: Calls with fewer rows than this use one thread.

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -14,11 +13,9 @@ from scipy import sparse
 from sklearn.utils import check_array
 
 from .. import _core
+from .frames import NATIVE, columns_of, held_columns, is_frame, whole_block
 from .some_columns import SomeColumns
 
-NATIVE = (np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.uint8))
-#: Short names that polars has for its dtypes of numbers.
-POLARS_NUMBERS = frozenset(["bool", "f32", "f64", *(f"{sign}{bits}" for sign in "iu" for bits in (8, 16, 32, 64))])
 #: Size of the pieces in which rows are converted, in bytes.
 PIECE_BYTES = 4 << 20
 #: Number of rows that preprocessing transforms at a time.
@@ -55,32 +52,11 @@ class Piece:
     dtype: np.dtype[Any]
 
 
-def is_frame(X: Any) -> bool:
-    """Whether X is a data frame of pandas, polars, Arrow or another library that narwhals knows."""
-    if isinstance(X, np.ndarray):
-        return False
-    return nw.dependencies.is_pandas_dataframe(X) or nw.dependencies.is_into_dataframe(X)  # the first check is faster
-
-
 def is_columnar(X: Any) -> bool:
     """Whether X is stored by columns, so that single columns can be read."""
     if isinstance(X, np.ndarray):
         return X.ndim == 2 and X.flags.f_contiguous and not X.flags.c_contiguous
     return is_frame(X)
-
-
-def has_names(X: Any, names: NDArray[Any]) -> bool:
-    """Whether X is a frame with exactly these column names; faster than scikit-learn's check."""
-    if nw.dependencies.is_pandas_dataframe(X):
-        same = X.columns.equals(_pandas_index(tuple(names.tolist())))
-        return bool(same) or bool(X.columns.tolist() == names.tolist())  # indices of other types are never equal
-    return nw.dependencies.is_polars_dataframe(X) and bool(X.columns == names.tolist())
-
-
-@lru_cache(maxsize=16)
-def _pandas_index(names: tuple[Any, ...]) -> Any:
-    """Names as a pandas Index; two of them compare ten times as fast as one converts to a list."""
-    return nw.dependencies.get_pandas().Index(names)
 
 
 def n_rows_of(X: Any) -> int:
@@ -143,20 +119,21 @@ def _frame_pieces(X: Any, conversion: Conversion) -> Iterator[Piece]:
     if block is not None:
         yield from pieces(block)
         return
-    # Converting few rows is faster than reading columns one by one, except in pandas (4 microseconds per column).
-    if min(X.shape) > 0 and (nw.dependencies.is_pandas_dataframe(X) or len(X) > _piece_rows(X)):
-        columns = held_columns(X)
-        if columns is not None:
-            dtype = np.result_type(*{c.dtype for c in columns})
-            yield Piece(0, len(X), _core.Rows.columns(len(X), columns), dtype)
+    if min(X.shape) > 0:
+        rows = _core.Rows.columns(len(X), [None] * X.shape[1])
+        held = held_columns(X, range(X.shape[1]))
+        dtypes, others = rows.add(range(X.shape[1]), held.arrays, held.lines)
+        if not others:
+            yield Piece(0, len(X), rows, np.result_type(*dtypes))
             return
     yield from _converted(_eager(X, conversion), PLAIN)
 
 
 def reads_columns_faster(X: Any, n_columns: int) -> bool:
     """Whether reading some of a frame's columns one by one is faster than converting the whole frame."""
-    few = 4 * n_columns <= X.shape[1]
-    return few or nw.dependencies.is_pandas_dataframe(X) or len(X) > _piece_rows(X)
+    if nw.dependencies.is_pandas_dataframe(X) or nw.dependencies.is_polars_dataframe(X):
+        return True
+    return 4 * n_columns <= X.shape[1] or len(X) > _piece_rows(X)
 
 
 def _eager(X: Any, conversion: Conversion = PLAIN) -> Any:
@@ -181,21 +158,6 @@ def _eager(X: Any, conversion: Conversion = PLAIN) -> Any:
     return frame
 
 
-def _may_have_categories(X: Any) -> bool:
-    """Whether a frame may have columns of categories; faster than its schema in narwhals."""
-    is_pandas = nw.dependencies.is_pandas_dataframe(X)
-    if is_pandas and {kind.__name__ for kind in set(map(type, _pandas_blocks(X)))} == {"NumpyBlock"}:
-        return False
-    if is_pandas or nw.dependencies.is_polars_dataframe(X):
-        short_names = None if is_pandas else getattr(getattr(X, "_df", None), "dtype_strings", None)
-        if short_names is not None and POLARS_NUMBERS.issuperset(short_names()):  # faster than dtypes
-            return False
-        dtypes = X.dtypes.to_numpy() if is_pandas else X.dtypes
-        names = {kind.__name__ for kind in set(map(type, dtypes))}  # thousands of columns have few types
-        return any(name in ("Enum", "ArrowDtype") or name.startswith("Categorical") for name in names)
-    return True
-
-
 def _converted(X: Any, conversion: Conversion) -> Iterator[Piece]:
     """Pieces of an array or a narwhals frame, converted one at a time."""
     step = _piece_rows(X)
@@ -215,119 +177,39 @@ def _model_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
     return dtype if dtype.kind in "biu" or dtype.type is np.float32 else np.dtype(np.float64)
 
 
-def whole_block(X: Any) -> NDArray[Any] | None:
-    """View of a pandas frame that is one block of memory; None for any other."""
-    if not nw.dependencies.is_pandas_dataframe(X) or X.shape[1] < 2 or X.shape[0] == 0:
-        return None
-    column = column_reader(X)
-    ends = [column(c) for c in (0, 1, X.shape[1] - 1)]
-    if any(end.dtype not in NATIVE or end.dtype != ends[0].dtype for end in ends):
-        return None
-    # Columns with different owners are not one block, and X.to_numpy() would copy all of them.
-    if any(_owner(end) is not _owner(ends[0]) for end in ends):
-        return None
-    block = X.to_numpy()
-    shared = isinstance(block, np.ndarray) and np.shares_memory(block[:1, :1], ends[0][:1])
-    return block if shared and block.dtype == ends[0].dtype else None
-
-
-def column_reader(frame: Any) -> Callable[[int], NDArray[Any]]:
-    """Return a function that reads a column of a frame as an array, by its number.
-
-    Frames have hundreds of columns, so the fastest method of each library is used. If they exist, private methods take
-    less than a microsecond per column, where a Series takes 3 microseconds in polars and 10 in pandas. For many columns
-    there is `columns_of`.
-    """
-    if nw.dependencies.is_polars_dataframe(frame):
-        series = getattr(getattr(frame, "_df", None), "to_series", None)
-        if series is not None:
-            return lambda c: series(c).to_numpy(writable=False, allow_copy=True)
-        return lambda c: np.asarray(frame.to_series(c).to_numpy())
-    if nw.dependencies.is_pandas_dataframe(frame):
-        quick = getattr(frame, "_get_column_array", None)
-        if quick is not None:
-            return lambda c: np.asarray(quick(c))
-        return lambda c: np.asarray(frame.iloc[:, c].to_numpy())
-    eager = nw.from_native(frame, eager_only=True)
-    names = eager.columns
-    return lambda c: np.asarray(eager.get_column(names[c]).to_numpy())
-
-
-def columns_of(frame: Any, numbers: Sequence[int]) -> Iterator[NDArray[Any]]:
-    """Read columns of a frame as arrays, by their numbers; for many of them this is faster than a `column_reader`."""
-    if len(numbers) == 0:
-        return iter(())
-    column = column_reader(frame)
-    if nw.dependencies.is_polars_dataframe(frame) and hasattr(getattr(frame, "_df", None), "get_columns"):
-        series = frame._df.get_columns()
-        return (series[c].to_numpy(writable=False, allow_copy=True) for c in numbers)
-    if not nw.dependencies.is_pandas_dataframe(frame) or not _pandas_blocks(frame):
-        return map(column, numbers)
-    blocks = [block.values for block in frame._mgr.blocks]  # arrays whose rows are columns, or extension arrays
-    block_of, row_of = frame._mgr.blknos.tolist(), frame._mgr.blklocs.tolist()
-    held = ((c, blocks[block_of[c]]) for c in numbers)
-    return (block[row_of[c]] if type(block) is np.ndarray else column(c) for c, block in held)
-
-
-def _pandas_blocks(frame: Any) -> Sequence[Any]:
-    """The blocks in which a pandas frame holds its columns; none if this pandas does not say where they are."""
-    manager: Any = getattr(frame, "_mgr", None)
-    return manager.blocks if all(hasattr(manager, name) for name in ("blocks", "blknos", "blklocs")) else ()
-
-
-def held_columns(frame: Any) -> list[NDArray[Any]] | None:
-    """All columns as arrays without a copy; None if the engine cannot read some column in place."""
-    if nw.dependencies.is_polars_dataframe(frame):
-        series = frame.get_columns()
-
-        def held(c: int) -> Any:
-            return series[c].to_numpy(allow_copy=False)
-
-    elif hasattr(frame, "_get_column_array"):  # see column_reader
-        held = frame._get_column_array
-    else:
-        return None
-    columns = []
-    for c in range(frame.shape[1]):
-        try:
-            values = held(c)
-        except RuntimeError:  # polars: several chunks, or nulls
-            return None
-        if not isinstance(values, np.ndarray) or values.dtype not in NATIVE or not values.flags.aligned:
-            return None
-        columns.append(values)
-    return columns
-
-
-def _owner(array: NDArray[Any]) -> Any:
-    """The array that owns the memory of a view."""
-    while isinstance(array.base, np.ndarray):
-        array = array.base
-    return array
-
-
 class Columns:
-    """The columns of a frame, read one by one and cached."""
+    """The columns of a frame, each of which is read when it is needed first."""
 
     def __init__(self, X: Any, conversion: Conversion = PLAIN) -> None:
-        if not conversion.categories and _may_have_categories(X):
-            _eager(X, conversion)
-        self.n_rows, n_columns = X.shape
-        self._frame = X
-        self._columns: list[NDArray[Any] | None] = [None] * n_columns
+        n_rows, self._n_columns = X.shape
+        self._frame, self._conversion = X, conversion
+        self._rows = _core.Rows.columns(n_rows, [None] * self._n_columns)
+        self._read: list[Sequence[int]] = []
         self.dtypes: set[np.dtype[Any]] = set()
 
     def rows(self, needed: Sequence[int]) -> _core.Rows:
         """Rows in the engine's form with the columns ``needed``, and those read before."""
-        columns, is_native = self._columns, False
-        last: np.dtype[Any] | None = None
-        unread = [c for c in needed if c < len(columns) and columns[c] is None]  # the engine refuses too few columns
-        for c, values in zip(unread, columns_of(self._frame, unread), strict=True):
-            if values.dtype is not last:  # looked up once: there may be thousands of columns
-                last, is_native = values.dtype, values.dtype in NATIVE
-                self.dtypes.add(_model_dtype(last))
-            columns[c] = values if is_native and values.flags.aligned else _as_float64(values)
-        return _core.Rows.columns(self.n_rows, columns)
+        if max(needed, default=0) >= self._n_columns:
+            return self._rows  # the engine refuses too few columns
+        read = frozenset().union(*self._read)
+        unread = [c for c in needed if c not in read] if read else needed
+        self._read.append(unread)
+        held = held_columns(self._frame, unread)
+        dtypes, others = self._rows.add(unread, held.arrays, held.lines)
+        self.dtypes.update(map(np.dtype, dtypes))
+        if others:
+            self._convert([unread[i] for i in others])
+        return self._rows
+
+    def _convert(self, numbers: Sequence[int]) -> None:
+        """Read columns with a copy."""
+        if not self._conversion.categories:
+            _eager(self._frame, self._conversion)  # raises if there are categories
+        for c, values in zip(numbers, columns_of(self._frame, numbers), strict=True):
+            self.dtypes.add(_model_dtype(values.dtype))
+            _, others = self._rows.add([c], [values])
+            if others:
+                self._rows.add([c], [_as_float64(values)])
 
 
 def _as_float64(column: NDArray[Any]) -> NDArray[np.float64]:

@@ -13,7 +13,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import validate_data
 
-from ..engine.rows import is_frame
+from ..engine.frames import is_frame
 from .decision import Decision
 from .links import Link
 from .readers.catboost import catboost_json, catboost_rule, read_catboost_model, require_numeric

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 
-from ..engine.rows import is_frame
+from ..engine.frames import is_frame
 
 __all__ = ["CategoryCodes", "EncodedCategories", "NamedCategories", "OrderedCategories"]
 

@@ -11,7 +11,7 @@ from sklearn.utils import check_array
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import validate_data
 
-from ..engine.rows import is_frame
+from ..engine.frames import is_frame
 from ..engine.threads import effective_threads
 from .decision import Decision
 from .links import Link

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ..engine.rows import is_frame, n_rows_of, take
+from ..engine.frames import is_frame
+from ..engine.rows import n_rows_of, take
 from ..utils.figures import significant
 
 #: A row is shown with at most this many values.

@@ -1,0 +1,154 @@
+"""Data frames: their names, and their columns where the library holds them, without a copy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from numpy.typing import NDArray
+
+#: Dtypes that the engine reads in place.
+NATIVE = (np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.uint8))
+
+
+def is_frame(X: Any) -> bool:
+    """Whether X is a data frame of pandas, polars, Arrow or another library that narwhals knows."""
+    if isinstance(X, np.ndarray):
+        return False
+    return nw.dependencies.is_pandas_dataframe(X) or nw.dependencies.is_into_dataframe(X)  # the first check is faster
+
+
+def has_names(X: Any, names: NDArray[Any]) -> bool:
+    """Whether X is a frame with exactly these column names; faster than scikit-learn's check."""
+    if nw.dependencies.is_pandas_dataframe(X):
+        same = X.columns.equals(_pandas_index(_Names(names)))
+        return bool(same) or bool(X.columns.tolist() == names.tolist())  # indices of other types are never equal
+    return nw.dependencies.is_polars_dataframe(X) and bool(X.columns == names.tolist())
+
+
+@dataclass(frozen=True, eq=False)
+class _Names:
+    """Names as a key of a cache: those in another array are others, since hashes of a thousand names take long."""
+
+    names: NDArray[Any]
+
+    def __hash__(self) -> int:
+        return id(self.names)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Names) and self.names is other.names
+
+
+@lru_cache(maxsize=16)
+def _pandas_index(key: _Names) -> Any:
+    """Names as a pandas Index; two of them compare ten times as fast as one converts to a list."""
+    return nw.dependencies.get_pandas().Index(key.names.tolist())
+
+
+def whole_block(X: Any) -> NDArray[Any] | None:
+    """View of a pandas frame that is one block of memory; None for any other."""
+    if not nw.dependencies.is_pandas_dataframe(X) or X.shape[1] < 2 or X.shape[0] == 0:
+        return None
+    manager = _pandas_manager(X)
+    if manager is not None and len(manager.blocks) > 1:
+        return None
+    column = column_reader(X)
+    ends = [column(c) for c in (0, 1, X.shape[1] - 1)]
+    if any(end.dtype not in NATIVE or end.dtype != ends[0].dtype for end in ends):
+        return None
+    # Columns with different owners are not one block, and X.to_numpy() would copy all of them.
+    if any(_owner(end) is not _owner(ends[0]) for end in ends):
+        return None
+    block = X.to_numpy()
+    shared = isinstance(block, np.ndarray) and np.shares_memory(block[:1, :1], ends[0][:1])
+    return block if shared and block.dtype == ends[0].dtype else None
+
+
+def _pandas_manager(frame: Any) -> Any:
+    """The object that knows in which blocks a pandas frame holds its columns; None if this pandas hides it."""
+    manager = getattr(frame, "_mgr", None)
+    return manager if all(hasattr(manager, name) for name in ("blocks", "blknos", "blklocs")) else None
+
+
+def _owner(array: NDArray[Any]) -> Any:
+    """The array that owns the memory of a view."""
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array
+
+
+def column_reader(frame: Any) -> Callable[[int], NDArray[Any]]:
+    """Return a function that reads a column of a frame as an array, by its number, with a copy where there is no array.
+
+    Frames have hundreds of columns, so the fastest method of each library is used. If they exist, private methods take
+    less than a microsecond per column, where a Series takes 3 microseconds in polars and 10 in pandas. For many columns
+    there is `columns_of`.
+    """
+    if nw.dependencies.is_polars_dataframe(frame):
+        series = getattr(getattr(frame, "_df", None), "to_series", None)
+        if series is not None:
+            return lambda c: series(c).to_numpy(writable=False, allow_copy=True)
+        return lambda c: np.asarray(frame.to_series(c).to_numpy())
+    if nw.dependencies.is_pandas_dataframe(frame):
+        quick = getattr(frame, "_get_column_array", None)
+        if quick is not None:
+            return lambda c: np.asarray(quick(c))
+        return lambda c: np.asarray(frame.iloc[:, c].to_numpy())
+    eager = nw.from_native(frame, eager_only=True)
+    names = eager.columns
+    return lambda c: np.asarray(eager.get_column(names[c]).to_numpy())
+
+
+def columns_of(frame: Any, numbers: Sequence[int]) -> Iterator[NDArray[Any]]:
+    """Read columns of a frame as arrays, by their numbers; for many of them this is faster than a `column_reader`."""
+    if len(numbers) == 0:
+        return iter(())
+    column, held = column_reader(frame), held_columns(frame, numbers)
+    lines = [None] * len(numbers) if held.lines is None else held.lines.tolist()
+    places = zip(numbers, held.arrays, lines, strict=True)
+    return (column(c) if type(a) is not np.ndarray else a if line is None else a[line] for c, a, line in places)
+
+
+@dataclass(frozen=True, eq=False)
+class HeldColumns:
+    """Columns of a frame, as it holds them.
+
+    Parameters
+    ----------
+    arrays : list
+        For each column a 1-D array; with `lines`, a 2-D array that has the column as a row. Anything else stands for a
+        column that is not held as an array, or in which values lack.
+    lines : int64 ndarray or None
+        Number of the row of each array.
+    """
+
+    arrays: list[Any]
+    lines: NDArray[np.int64] | None = None
+
+
+def held_columns(frame: Any, numbers: Sequence[int]) -> HeldColumns:
+    """Find columns of a frame in its memory, by their numbers.
+
+    Private methods of pandas and polars say where hundreds of columns are in 0.1 microseconds each. If they do not
+    exist, no column is found.
+    """
+    if nw.dependencies.is_pandas_dataframe(frame):
+        manager = _pandas_manager(frame)
+        if manager is not None:
+            blocks, which = manager.blocks, np.asarray(numbers, dtype=np.intp)
+            arrays = [blocks[b].values for b in manager.blknos[which].tolist()]
+            return HeldColumns(arrays, manager.blklocs[which].astype(np.int64, copy=False))
+    if nw.dependencies.is_polars_dataframe(frame) and len(numbers) > 0:
+        to_series = getattr(getattr(frame, "_df", None), "to_series", None)
+        series = [] if to_series is None else list(map(to_series, numbers))
+        kind: Any = type(series[0]) if series else None
+        if all(hasattr(kind, name) for name in ("null_count", "to_numpy_view")):
+            views = list(map(kind.to_numpy_view, series))  # None for several chunks, and for what is no number
+            if any(map(kind.null_count, series)):
+                views = [None if one.null_count() else view for one, view in zip(series, views, strict=True)]
+            return HeldColumns(views)
+    return HeldColumns([None] * len(numbers))
