@@ -5,6 +5,8 @@ import time
 import numpy as np
 import pytest
 from early_exit.models import MODELS, wrap
+from sklearn.datasets import make_classification
+from sklearn.ensemble import HistGradientBoostingClassifier
 
 from wald.early_exit import costs as measuring
 from wald.early_exit import racing
@@ -88,6 +90,21 @@ def test_a_plan_that_lost_once_is_timed_again(measured, kept, costs, monkeypatch
     assert left == []
     assert fast.plan_.evaluate_all == (kept is None)
     assert kept is None or expected_share(fast) == pytest.approx(kept)
+
+
+@pytest.mark.parametrize(
+    ("measured", "kept"), [((0.95, 0.85, 0.88, 0.91, 0.8), True), ((0.95, 0.85, 0.91, 0.91, 0.8), False)]
+)
+def test_a_plan_of_trees_may_gain_a_tenth(measured, kept, monkeypatch):
+    X, y = make_classification(2000, n_features=8, n_informative=6, random_state=0)
+    trees = HistGradientBoostingClassifier(max_iter=40, early_stopping=False).fit(X[:500], y[:500])
+    left = list(measured)
+    monkeypatch.setattr(racing, "CLEAR", np.inf)
+    monkeypatch.setattr(racing, "_ratio", lambda served, X, n: left.pop(0))
+    monkeypatch.setattr(racing, "expected_cost", lambda model, plan, promise: 0.5 * plan.cost_model.full)
+    fast = wrap(trees, X[500:], risk=0.05, cost="time", n_splits=1, n_jobs=1)
+    assert left == []
+    assert fast.plan_.evaluate_all != kept
 
 
 def test_a_plan_far_ahead_is_taken_at_its_word(costs, ratios):
