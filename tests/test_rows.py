@@ -62,9 +62,10 @@ def test_frames_of_pandas_are_read_in_place(make, n_rows, nothing_is_copied):
     np.testing.assert_array_equal(read(pieces, X.shape[1]), X)
 
 
-def test_many_rows_of_polars_are_read_in_place(nothing_is_copied):
+@pytest.mark.parametrize("n_rows", [1, 5, 400_000])
+def test_frames_of_polars_are_read_in_place(n_rows, nothing_is_copied):
     pl = pytest.importorskip("polars")
-    X = np.arange(400_000 * 3, dtype=np.float32).reshape(-1, 3)
+    X = np.arange(n_rows * 3, dtype=np.float32).reshape(-1, 3)
     pieces = list(engine_rows.pieces(pl.DataFrame(X, schema=list("abc"))))
     assert [(p.start, p.stop) for p in pieces] == [(0, len(X))]
     np.testing.assert_array_equal(read(pieces, 3), X)
@@ -122,3 +123,28 @@ def test_columns_of_packed_records(n_rows, dtype):
     np.testing.assert_array_equal(read(list(engine_rows.pieces(frame)), 2), expected)
     pulled = engine_rows.Columns(frame).rows(range(2))
     np.testing.assert_array_equal(read([engine_rows.Piece(0, n_rows, pulled, np.dtype(float))], 2), expected)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "arrow"])
+@pytest.mark.parametrize("dtype", ["int64", "int8", "bool", "float16", "<f8", ">f8", "float32"])
+def test_columns_of_every_type_of_numbers(library, dtype):
+    """Columns are read one by one as they are converted all at once; the model meets the same dtypes."""
+    values = np.array([0, 1, 1, 0, 1], dtype=dtype)
+    if dtype == "<f8":
+        values = values.astype(">f8").byteswap().view(values.astype(">f8").dtype.newbyteorder())
+    if library != "pandas" and values.dtype.byteorder == ">":
+        pytest.skip("neither library keeps values in that order")
+    columns = {"a": values, "b": np.arange(5.0), "c": np.array([0, 1, 1, 0, 1], dtype=dtype)}
+    if library == "pandas":
+        frame = pd.DataFrame(columns, copy=False)
+    elif library == "polars":
+        frame = pytest.importorskip("polars").DataFrame(columns)
+    else:
+        frame = pytest.importorskip("pyarrow").table(columns)
+    columns_read = engine_rows.Columns(frame)
+    for needed in ([1], [0, 1], [0, 1, 2], [2]):
+        rows = columns_read.rows(needed)
+    expected = np.column_stack([v.astype(float) for v in columns.values()])
+    np.testing.assert_array_equal(read([engine_rows.Piece(0, 5, rows, np.dtype(float))], 3), expected)
+    model_dtype = values.dtype if values.dtype.kind in "biu" or values.dtype == np.float32 else np.dtype(float)
+    assert columns_read.dtypes == {np.dtype(float), model_dtype}

@@ -42,16 +42,10 @@ inline auto span_of(const std::optional<Array>& a) {
     return a ? S(a->data(), a->size()) : S();
 }
 
-// The dtype of rows that the engine reads in place; none for others.
-inline std::optional<Dtype> native_dtype(const nb::dlpack::dtype& d) {
+inline Dtype dtype_of(const nb::dlpack::dtype& d) {
     if (d == nb::dtype<float>()) return Dtype::f32;
     if (d == nb::dtype<double>()) return Dtype::f64;
     if (d == nb::dtype<std::uint8_t>()) return Dtype::u8;
-    return std::nullopt;
-}
-
-inline Dtype dtype_of(const nb::dlpack::dtype& d) {
-    if (const std::optional<Dtype> native = native_dtype(d)) return *native;
     throw nb::type_error("rows must be float32, float64 or uint8");
 }
 

@@ -68,7 +68,7 @@ class Rows:
         dtypes : list of str
             Dtypes of the columns that were added.
         others : list of int
-            Places in `arrays` of what is no array, has another dtype, or is not aligned: not added.
+            Places in `arrays` of what is no NumPy array, has another dtype, or is not aligned: not added.
         """
 
     @staticmethod

@@ -93,7 +93,13 @@ def test_a_plan_that_lost_once_is_timed_again(measured, kept, costs, monkeypatch
 
 
 @pytest.mark.parametrize(
-    ("measured", "kept"), [((0.95, 0.85, 0.88, 0.91, 0.8), True), ((0.95, 0.85, 0.91, 0.91, 0.8), False)]
+    ("measured", "kept"),
+    [
+        ((0.84,), True),
+        ((0.86, 0.95, 0.88, 0.91, 0.8), True),
+        ((0.86, 0.95, 0.91, 0.91, 0.8), False),
+        ((0.95, 0.85, 0.88, 0.91, 0.8), True),
+    ],
 )
 def test_a_plan_of_trees_may_gain_a_tenth(measured, kept, monkeypatch):
     X, y = make_classification(2000, n_features=8, n_informative=6, random_state=0)

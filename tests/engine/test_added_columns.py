@@ -36,10 +36,33 @@ def test_arrays_are_kept_alive():
     arrays = [X[:, 0].astype(np.float32), X[:, 1].copy(), np.repeat(X[:, 2].astype(np.uint8), 2)[::2]]
     for array in arrays:
         array.flags.writeable = False
-    assert rows.add([0, 2, 1], [arrays[0], arrays[2], arrays[1]]) == (["float32", "float64", "uint8"], [])
-    arrays.clear()
+    assert rows.add([0, 1, 2], arrays) == (["float32", "float64", "uint8"], [])
+    arrays.clear()  # the list may change
     gc.collect()
     np.testing.assert_array_equal(read(rows, 3), X)
+
+
+def test_what_came_before_an_error_is_kept_alive():
+    rows = rows_of(2)
+    with pytest.raises(ValueError, match="n_rows long"):
+        rows.add([0, 1], [np.arange(float(N)), np.ones(N + 1)])
+    rows.add([1], [np.ones(N)])
+    gc.collect()
+    np.testing.assert_array_equal(read(rows, 2)[:, 0], np.arange(N))
+
+
+@pytest.mark.parametrize("order", ["<", ">", "="])
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_bytes_in_an_order_that_is_spelled_out(dtype, order):
+    values = np.arange(N, dtype=dtype).astype(order + dtype)
+    swapped = np.arange(N, dtype=dtype).byteswap()
+    swapped = swapped.view(swapped.dtype.newbyteorder())  # of the other order
+    back = swapped.byteswap().view(swapped.dtype.newbyteorder())  # of this machine's, spelled out
+    for array, native in ((values, values.dtype == np.dtype(dtype)), (swapped, False), (back, True)):
+        rows = rows_of(1)
+        assert rows.add([0], [array]) == (([np.dtype(dtype).name], []) if native else ([], [0]))
+        if native:
+            np.testing.assert_array_equal(read(rows, 1)[:, 0], np.arange(N))
 
 
 def test_rows_of_blocks_are_columns():
@@ -56,6 +79,8 @@ def test_other_arrays_are_left_out():
     others = [
         None,
         "text",
+        bytes(N),
+        bytearray(N),
         np.zeros(N, dtype=">f4"),
         np.zeros(N, dtype=bool),
         np.zeros(N, dtype=np.int64),
@@ -65,6 +90,7 @@ def test_other_arrays_are_left_out():
         np.zeros(N, dtype=complex),
         np.array(["a"] * N),
         records["value"],
+        np.zeros(2 * N, dtype="u4").view("u2")[1::2].view("V2"),
         records,
     ]
     rows = rows_of(len(others))

@@ -229,11 +229,14 @@ def test_lightgbm_refuses_what_the_library_refuses() -> None:
         fast.predict(with_columns(numbers, size=frame["size"]))
 
 
-def test_columns_that_no_tree_reads_may_be_anything() -> None:
+@pytest.mark.parametrize("dtype", [np.float64, np.int64, bool])
+@pytest.mark.parametrize("unread", ["category", "times"])
+def test_columns_that_no_tree_reads_may_be_anything(unread: str, dtype: type) -> None:
     frame, y = table(8, 1500)
-    numbers = frame.assign(city=0.0, size=frame["size"].astype(float))
+    numbers = frame.assign(city=0.0, size=frame["size"].astype(float), b=(frame["b"] > 0).astype(dtype))
     fast = EarlyExitClassifier(FrozenEstimator(fitted_lightgbm(numbers, y)), risk=0).fit(numbers)
-    np.testing.assert_array_equal(fast.predict(with_columns(numbers, city=frame["city"])), fast.predict(numbers))
+    column = frame["city"] if unread == "category" else np.arange(len(frame)).astype("M8[s]")
+    np.testing.assert_array_equal(fast.predict(numbers.assign(city=column)), fast.predict(numbers))
 
 
 def test_early_exits_of_lightgbm() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import replace
 from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..models import AdditiveModel
 from ..plan import Plan
@@ -18,14 +18,31 @@ from .predictor import Predictor
 
 #: A plan is not timed if it is estimated to be more than this many times as fast as the model.
 CLEAR = 5.0
-#: A timed plan must take less than the first share of the model's time, because a busy machine disturbs the times. The
-#: estimated time of an untimed plan must be below the second share, because the estimate may be wrong by half.
-TIMED, UNTIMED = 0.6, 0.45
-#: The first share where the full model runs on the same engine: both then hang on the machine alike. Times of one race
-#: are wrong by some percent, that of the median of five by 1.5 %.
-TIMED_ON_ENGINE = 0.9
-#: A plan that did not win is timed so many times again, and the median counts. Races on the engine are short.
-MORE_RACES, MORE_RACES_ON_ENGINE = 2, 4
+#: The estimated time of a plan that is not timed must be below this share of the model's, because the estimate may be
+#: wrong by half.
+UNTIMED = 0.45
+
+
+class Races(NamedTuple):
+    """How a plan is timed.
+
+    Attributes
+    ----------
+    limit : float
+        The share of the model's time that the plan must stay below, because a busy machine disturbs the times.
+    at_once : float
+        A plan below this share in its first race is kept without further ones.
+    more : int
+        Further races of others, of all of which the median counts.
+    """
+
+    limit: float
+    at_once: float
+    more: int
+
+
+#: Where the full model runs on the same engine, both hang on the machine alike, and races are short.
+ON_MODEL, ON_ENGINE = Races(0.6, 0.6, 2), Races(0.9, 0.85, 4)
 #: The engine is timed for so many seconds, because a few runs of a millisecond may all be disturbed.
 ENGINE_SECONDS = 0.02
 
@@ -64,14 +81,13 @@ def kept_if_faster(
     if plan.evaluate_all or clear:
         return certificate, replace(plan, cost_model=replace(costs, margin=UNTIMED))
     predictor = Predictor(model, plan, promise.rule.lossless, ranges=FeatureRanges.of(model, promise.rule))
-    on_engine = model.terms.serves_full
-    limit, more_races = (TIMED_ON_ENGINE, MORE_RACES_ON_ENGINE) if on_engine else (TIMED, MORE_RACES)
+    races = ON_ENGINE if model.terms.serves_full else ON_MODEL
     ratios = [_worst_ratio(predictor, X, n_threads)]
-    if ratios[0] >= limit:  # perhaps because the machine was busy for a moment
-        ratios += [_worst_ratio(predictor, X, n_threads) for _ in range(more_races)]
+    if ratios[0] >= races.at_once:  # perhaps because the machine was busy for a moment
+        ratios += [_worst_ratio(predictor, X, n_threads) for _ in range(races.more)]
     ratio = median(ratios)
-    plan = replace(plan, cost_model=replace(costs.scaled(ratio * costs.full / expected), margin=limit))
-    if ratio < limit:
+    plan = replace(plan, cost_model=replace(costs.scaled(ratio * costs.full / expected), margin=races.limit))
+    if ratio < races.limit:
         return certificate, plan
     return evaluating_everything(plan, validation, promise, "the plan was not clearly faster than the model")
 

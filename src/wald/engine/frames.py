@@ -32,7 +32,7 @@ def has_names(X: Any, names: NDArray[Any]) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class _Names:
-    """Names as a key of a cache: those in another array are others, since hashes of a thousand names take long."""
+    """Names as a key of a cache, compared by the identity of their array: a thousand names take long to hash."""
 
     names: NDArray[Any]
 
@@ -108,9 +108,7 @@ def columns_of(frame: Any, numbers: Sequence[int]) -> Iterator[NDArray[Any]]:
     if len(numbers) == 0:
         return iter(())
     column, held = column_reader(frame), held_columns(frame, numbers)
-    lines = [None] * len(numbers) if held.lines is None else held.lines.tolist()
-    places = zip(numbers, held.arrays, lines, strict=True)
-    return (column(c) if type(a) is not np.ndarray else a if line is None else a[line] for c, a, line in places)
+    return (column(c) if (found := held.array(i)) is None else found for i, c in enumerate(numbers))
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,14 +118,21 @@ class HeldColumns:
     Parameters
     ----------
     arrays : list
-        For each column a 1-D array; with `lines`, a 2-D array that has the column as a row. Anything else stands for a
-        column that is not held as an array, or in which values lack.
+        For each column an array that is the column; with `lines`, a 2-D array that has the column as a row. Anything
+        else stands for a column that is not held as an array, or in which values lack.
     lines : int64 ndarray or None
         Number of the row of each array.
     """
 
     arrays: list[Any]
     lines: NDArray[np.int64] | None = None
+
+    def array(self, i: int) -> NDArray[Any] | None:
+        """The i-th of these columns; None if it is not held as an array."""
+        array = self.arrays[i]
+        if type(array) is not np.ndarray:
+            return None
+        return array if self.lines is None else array[self.lines[i]]
 
 
 def held_columns(frame: Any, numbers: Sequence[int]) -> HeldColumns:

@@ -13,7 +13,7 @@ from scipy import sparse
 from sklearn.utils import check_array
 
 from .. import _core
-from .frames import NATIVE, columns_of, held_columns, is_frame, whole_block
+from .frames import NATIVE, column_reader, held_columns, is_frame, whole_block
 from .some_columns import SomeColumns
 
 #: Size of the pieces in which rows are converted, in bytes.
@@ -198,21 +198,33 @@ class Columns:
         dtypes, others = self._rows.add(unread, held.arrays, held.lines)
         self.dtypes.update(map(np.dtype, dtypes))
         if others:
-            self._convert([unread[i] for i in others])
+            self._convert({unread[i]: held.array(i) for i in others})
         return self._rows
 
-    def _convert(self, numbers: Sequence[int]) -> None:
-        """Read columns with a copy."""
-        if not self._conversion.categories:
-            _eager(self._frame, self._conversion)  # raises if there are categories
-        for c, values in zip(numbers, columns_of(self._frame, numbers), strict=True):
+    def _convert(self, columns: dict[int, NDArray[Any] | None]) -> None:
+        """Read columns with a copy, by their numbers; None for those that the frame does not hold as arrays."""
+        apart = [c for c, values in columns.items() if values is None]
+        if apart and not self._conversion.categories:
+            _eager(_without_rows(self._frame, apart), self._conversion)  # raises if there are categories
+        column, read = column_reader(self._frame), []
+        for c, held in columns.items():
+            values = column(c) if held is None else held
             self.dtypes.add(_model_dtype(values.dtype))
-            _, others = self._rows.add([c], [values])
-            if others:
-                self._rows.add([c], [_as_float64(values)])
+            in_place = values.dtype in NATIVE and values.flags.aligned
+            read.append(values if in_place else _as_float64(values))
+        self._rows.add(list(columns), read)
+
+
+def _without_rows(frame: Any, numbers: Sequence[int]) -> Any:
+    """Some columns of a frame, by their numbers, without their rows."""
+    if nw.dependencies.is_pandas_dataframe(frame):
+        return frame.iloc[:0, numbers]
+    return nw.from_native(frame, eager_only=True)[:0, numbers].to_native()
 
 
 def _as_float64(column: NDArray[Any]) -> NDArray[np.float64]:
+    if column.dtype.kind in "biuf":
+        return column.astype(np.float64)  # a copy is aligned
     _refuse_times(column)
     given = check_array(column, ensure_2d=False, dtype=np.float64, ensure_all_finite=False, ensure_min_samples=0)
     converted: NDArray[np.float64] = np.require(given, requirements="A")
