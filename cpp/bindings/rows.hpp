@@ -90,14 +90,13 @@ public:
 
     // The dtype, if the engine reads these values in place.
     std::optional<Dtype> native_dtype() const {
-        if (!held_ || view_.format == nullptr || !is_aligned()) return std::nullopt;
+        if (!held_ || view_.format == nullptr) return std::nullopt;
         constexpr char native_order = std::endian::native == std::endian::little ? '<' : '>';
         std::string_view format = view_.format;
         if (format.size() == 2 && (format[0] == '=' || format[0] == native_order)) format.remove_prefix(1);
-        if (format == "f") return Dtype::f32;
-        if (format == "d") return Dtype::f64;
-        if (format == "B") return Dtype::u8;
-        return std::nullopt;
+        if (format != "f" && format != "d" && format != "B") return std::nullopt;
+        if (!is_aligned()) return std::nullopt;
+        return format == "f" ? Dtype::f32 : format == "d" ? Dtype::f64 : Dtype::u8;
     }
     std::size_t ndim() const { return static_cast<std::size_t>(view_.ndim); }
     std::int64_t shape(std::size_t axis) const { return view_.shape[axis]; }

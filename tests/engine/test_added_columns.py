@@ -89,6 +89,8 @@ def test_other_arrays_are_left_out():
         np.zeros(N, dtype="M8[s]"),
         np.zeros(N, dtype=complex),
         np.array(["a"] * N),
+        np.zeros(N, dtype="V0"),
+        np.zeros(N, dtype=[]),
         records["value"],
         np.zeros(2 * N, dtype="u4").view("u2")[1::2].view("V2"),
         records,
