@@ -311,6 +311,15 @@ def test_no_library_for_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert "pip install pandas" in refusal(tmp_path / "rows.npy", BY_NAME)
 
 
+@pytest.mark.parametrize("name", ["", "a"])
+def test_parquet_with_a_name_twice(name: str, tmp_path: Path) -> None:
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    path = tmp_path / "rows.parquet"
+    columns = [arrow.array([1.0]), arrow.array([2.0]), arrow.array([3.0])]
+    parquet.write_table(arrow.table(columns, names=[name, "b", name]), path)
+    assert f"has more than one column called {name!r}, and columns are read by name" in refusal(path)
+
+
 def test_parquet_mistakes(tmp_path: Path) -> None:
     polars = pytest.importorskip("polars")
     path = tmp_path / "rows.parquet"

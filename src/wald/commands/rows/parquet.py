@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from typing import Any, Protocol, TypeVar
@@ -52,7 +53,10 @@ def read_parquet(path: Source, schema: RowSchema, reading: Reading) -> Iterator[
     selection = select(path, file.names, schema, reading)
     if file.n_rows == 0:
         raise UserError(f"{path} is empty: it has columns, and no rows.")
-    features = [file.names[c] for c in selection.features]
+    features, others = ([file.names[c] for c in columns] for columns in (selection.features, selection.others))
+    twice = [name for name, times in Counter(file.names).items() if times > 1 and name in {*features, *others}]
+    if twice:
+        raise UserError(f"{path} has more than one column called {listed(twice)}, and columns are read by name.")
     unfit = [name for name in features if not file.is_number(name)]
     if unfit:
         hint = schema.hint or " Leave out what is no feature with --drop COLUMN."
@@ -61,7 +65,6 @@ def read_parquet(path: Source, schema: RowSchema, reading: Reading) -> Iterator[
         raise UserError(f"{path}: no numbers in {listed(unfit)} (the first: {file.kind(unfit[0])}).{hint}")
     single = all(file.kind(name) in SINGLE for name in features)
     groups = None if selection.groups is None else file.names[selection.groups]
-    others = [file.names[c] for c in selection.others]
     start = 0
     batches = file.batches(features, others, single, max(1, AT_ONCE // max(1, len(features))))
     while (batch := _checked(path, lambda: next(batches, None))) is not None:
