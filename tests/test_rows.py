@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from engine.cases import values_read
 
-from wald import _core
 from wald.engine import rows as engine_rows
 
 pd = pytest.importorskip("pandas")
@@ -30,18 +30,9 @@ def nothing_is_copied(monkeypatch):
     monkeypatch.setattr(engine_rows, "_converted", copies)
 
 
-def read(rows: list[engine_rows.Piece], width: int) -> np.ndarray:
-    """The values that the engine reads, from a linear model with one output per feature."""
-    model = _core.Model.linear(
-        order=np.arange(width, dtype=np.int32),
-        coef=np.eye(width),
-        intercept=np.zeros(width),
-        fill=None,
-        magnitude=np.ones(width),
-        bias_magnitude=0.0,
-        depth=0.0,
-    )
-    return np.concatenate([model.scores(piece.rows, 0.0, 1)[0] for piece in rows])
+def read(pieces: list[engine_rows.Piece], width: int) -> np.ndarray:
+    """The values that the engine reads."""
+    return np.concatenate([values_read(piece.rows, width) for piece in pieces])
 
 
 @pytest.mark.parametrize("n_rows", [1, 5, 400_000])

@@ -122,6 +122,20 @@ def column_rows(X: np.ndarray, missing: Any = ()) -> _core.Rows:
     return _core.Rows.columns(len(X), columns)
 
 
+def values_read(rows: _core.Rows, width: int) -> np.ndarray:
+    """The values that the engine reads, from a linear model with one output per feature."""
+    model = _core.Model.linear(
+        order=np.arange(width, dtype=np.int32),
+        coef=np.eye(width),
+        intercept=np.zeros(width),
+        fill=None,
+        magnitude=np.ones(width),
+        bias_magnitude=0.0,
+        depth=0.0,
+    )
+    return model.scores(rows, 0.0, 1)[0]
+
+
 def layouts(X: np.ndarray) -> Iterator[tuple[str, _core.Rows]]:
     """The same dense rows in every memory layout."""
     n, d = X.shape

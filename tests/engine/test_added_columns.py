@@ -6,6 +6,7 @@ import gc
 
 import numpy as np
 import pytest
+from engine.cases import values_read
 
 from wald import _core
 
@@ -14,20 +15,6 @@ N = 5
 
 def rows_of(width: int) -> _core.Rows:
     return _core.Rows.columns(N, [None] * width)
-
-
-def read(rows: _core.Rows, width: int) -> np.ndarray:
-    """The values that the engine reads, from a linear model with one output per feature."""
-    model = _core.Model.linear(
-        order=np.arange(width, dtype=np.int32),
-        coef=np.eye(width),
-        intercept=np.zeros(width),
-        fill=None,
-        magnitude=np.ones(width),
-        bias_magnitude=0.0,
-        depth=0.0,
-    )
-    return model.scores(rows, 0.0, 1)[0]
 
 
 def test_arrays_are_kept_alive():
@@ -39,7 +26,7 @@ def test_arrays_are_kept_alive():
     assert rows.add([0, 1, 2], arrays) == (["float32", "float64", "uint8"], [])
     arrays.clear()  # the list may change
     gc.collect()
-    np.testing.assert_array_equal(read(rows, 3), X)
+    np.testing.assert_array_equal(values_read(rows, 3), X)
 
 
 def test_what_came_before_an_error_is_kept_alive():
@@ -48,7 +35,7 @@ def test_what_came_before_an_error_is_kept_alive():
         rows.add([0, 1], [np.arange(float(N)), np.ones(N + 1)])
     rows.add([1], [np.ones(N)])
     gc.collect()
-    np.testing.assert_array_equal(read(rows, 2)[:, 0], np.arange(N))
+    np.testing.assert_array_equal(values_read(rows, 2)[:, 0], np.arange(N))
 
 
 @pytest.mark.parametrize("order", ["<", ">", "="])
@@ -62,7 +49,7 @@ def test_bytes_in_an_order_that_is_spelled_out(dtype, order):
         rows = rows_of(1)
         assert rows.add([0], [array]) == (([np.dtype(dtype).name], []) if native else ([], [0]))
         if native:
-            np.testing.assert_array_equal(read(rows, 1)[:, 0], np.arange(N))
+            np.testing.assert_array_equal(values_read(rows, 1)[:, 0], np.arange(N))
 
 
 def test_rows_of_blocks_are_columns():
@@ -71,7 +58,7 @@ def test_rows_of_blocks_are_columns():
     other = np.ones((2, 2 * N))[:, ::2]
     assert rows.add([1, 0], [block, other], np.array([2, 1])) == (["float32", "float64"], [])
     assert rows.add([2], [block[::-1]], np.array([0])) == (["float32"], [])
-    np.testing.assert_array_equal(read(rows, 3), np.column_stack([other[1], block[2], block[2]]))
+    np.testing.assert_array_equal(values_read(rows, 3), np.column_stack([other[1], block[2], block[2]]))
 
 
 def test_other_arrays_are_left_out():
@@ -138,4 +125,4 @@ def test_a_column_may_be_replaced():
     rows = rows_of(1)
     rows.add([0], [np.zeros(N)])
     rows.add([0], [np.ones(N, dtype=np.float32)])
-    np.testing.assert_array_equal(read(rows, 1), np.ones((N, 1)))
+    np.testing.assert_array_equal(values_read(rows, 1), np.ones((N, 1)))
