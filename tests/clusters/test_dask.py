@@ -66,7 +66,7 @@ def test_empty_partitions_and_partitions_in_another_order_of_columns(case):
 
 
 def test_missing_columns_and_what_is_no_dask_frame(case):
-    with pytest.raises(ValueError, match="lacks columns with features: 'x7'"):
+    with pytest.raises(ValueError, match="lacks the column 'x7'"):
         wald.dask.predict(distributed_rows(case).drop(columns="x7"), case.model)
     with pytest.raises(TypeError, match=r"must be a dask\.dataframe\.DataFrame. Got DataFrame"):
         wald.dask.predict(case.rows, case.model)

@@ -100,7 +100,7 @@ def test_a_budget_is_passed_on(case):
         ({"columns": ["x0", "x1"]}, "has 8 features, and 2 columns"),
         ({"columns": ["x0"] * 8}, "more than once"),
         ({"keep": ["nothing"]}, "lacks columns to keep: 'nothing'"),
-        ({"there": ["x0", "x1", "id"]}, "lacks columns with features: 'x2', .*It has 'x0', 'x1', 'id'"),
+        ({"there": ["x0", "x1", "id"]}, "lacks the columns 'x2', .*It has 'x0', 'x1', 'id'"),
         ({"there": ["x0", "x0"]}, "different names"),
     ],
 )

@@ -73,7 +73,7 @@ def test_blocks_without_rows_and_blocks_in_another_order_of_columns(case, cluste
 
 
 def test_missing_columns_and_what_is_no_ray_data_set(case, cluster):
-    with pytest.raises(ValueError, match="lacks columns with features: 'x7'"):
+    with pytest.raises(ValueError, match="lacks the column 'x7'"):
         wald.ray.predict(distributed_rows(case).drop_columns(["x7"]), case.model)
     with pytest.raises(TypeError, match=r"must be a ray\.data\.Dataset. Got DataFrame"):
         wald.ray.predict(case.rows, case.model)

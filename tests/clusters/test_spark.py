@@ -92,7 +92,7 @@ def test_empty_partitions_and_another_order_of_columns(case, spark):
 
 
 def test_missing_columns_and_what_is_no_spark_frame(case, spark):
-    with pytest.raises(ValueError, match="lacks columns with features: 'x7'"):
+    with pytest.raises(ValueError, match="lacks the column 'x7'"):
         wald.spark.predict(distributed_rows(spark, case).drop("x7"), case.model)
     with pytest.raises(TypeError, match=r"must be a pyspark\.sql\.DataFrame. Got DataFrame"):
         wald.spark.predict(case.rows, case.model)

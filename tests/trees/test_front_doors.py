@@ -124,10 +124,10 @@ def test_names_of_columns_are_checked() -> None:
     booster = lightgbm.train({"objective": "binary", "verbose": -1}, lightgbm.Dataset(frame, y), 3)
     fast = wald.EarlyExitClassifier(booster, risk=0).fit(frame)
     np.testing.assert_array_equal(fast.predict(frame), lightgbm_labels(booster, frame))
-    with pytest.raises(ValueError, match="feature names"):
+    with pytest.raises(ValueError, match="must have the columns of the model"):
         wald.EarlyExitClassifier(booster, risk=0).fit(frame[list("bacdefgh")])
     model = wald.read_model(booster.model_to_string().encode())
-    with pytest.raises(ValueError, match="feature names"):
+    with pytest.raises(ValueError, match="must have the columns of the model"):
         model.predict(frame[list("bacdefgh")])
 
 

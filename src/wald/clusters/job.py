@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from ..early_exit import EarlyExitClassifier
 from ..early_exit.answering import answer_table
-from ..early_exit.records import names_of
 from ..stopping import Certificate
 from .shipping import Shipment, receive
 
@@ -93,12 +92,12 @@ class Job:
         if budget is not None:
             model.plan_.affordable(budget)
         string_labels(model.classes_)
-        names = names_of(model, model._ready().model)
+        schema = model._ready().model.schema
         kept = there if keep is None else _names("keep", keep)
         if columns is not None:
             features = _names("columns", columns)
-        elif names is not None:
-            features = tuple(names)
+        elif schema.names is not None:
+            features = tuple(there[place] for place in schema.columns(there, what="The data set"))
         else:
             features = there if keep is None else tuple(name for name in there if name not in kept)
         for what, wanted in (("columns with features", features), ("columns to keep", kept)):
@@ -107,7 +106,7 @@ class Job:
             hint = "" if columns is not None else ": name the columns with its features by columns=[...]"
             raise ValueError(f"The model has {n_features} features, and {len(features)} columns are given{hint}.")
         answered = ("label", *(("cost",) if return_cost else ()), *(("stage",) if return_stage else ()))
-        return cls(features, None if names is None else tuple(names), _renamed(kept, answered), answered, budget)
+        return cls(features, schema.names, _renamed(kept, answered), answered, budget)
 
     def answers(self, shipment: Shipment, features: pandas.DataFrame) -> dict[str, NDArray[Any]]:
         """Wald's own columns for rows of features.

@@ -71,9 +71,9 @@ def schema_of(path: Path, model: Any) -> RowSchema:
             require_no_preprocessing(additive)  # terms that are no numbers
     if additive.preprocessing is not None:
         raise _transforms(path, additive.preprocessing)
-    if additive.n_features_in is None:
+    if additive.schema.n_columns is None:
         raise UserError(f"{path}: {type(model).__name__} does not read tables of numbers; wrap it from Python.")
-    return _schema(additive, additive.n_features_in, additive.feature_names_in, model)
+    return _schema(additive, additive.schema.n_columns, additive.schema.array, model)
 
 
 def _transforms(path: Path, preprocessing: Any) -> UserError:
@@ -145,10 +145,9 @@ def schema_of_saved(fast: EarlyExitClassifier, path: Path) -> RowSchema:
         raise UserError(
             f"{path}: its {type(fast.estimator_).__name__} does not read tables of numbers; use wald.load from Python."
         )
-    names = getattr(fast, "feature_names_in_", None)
     unwatched = copy.copy(fast)
     unwatched.monitor_ = None  # type: ignore[assignment]  # it would count the row that is tried
-    return _schema(fast._predictor.model, int(fast.n_features_in_), names, unwatched, fast.estimator_)
+    return _schema(fast._predictor.model, int(fast.n_features_in_), fast.schema_.array, unwatched, fast.estimator_)
 
 
 def _schema(model: AdditiveModel, n_features: int, names: NDArray[Any] | None, *predictors: Any) -> RowSchema:

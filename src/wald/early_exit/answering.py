@@ -13,7 +13,7 @@ from ..engine.rows import n_rows_of
 from .auditing import served, served_one
 from .locating import locate
 from .predictor import Predictor
-from .records import as_frame, names_of, read_records, read_row
+from .records import as_frame, read_records, read_row
 from .validation import validate_rows
 
 #: Decisions about no rows.
@@ -78,7 +78,7 @@ def answer_table(owner: Any, X: Any, budget: float | None, check_input: bool = T
             X = validate_rows(owner, X)
         return answer(owner, predictor, X, budget)
     except (ValueError, TypeError) as error:
-        locate(error, X, predictor.model, names_of(owner, predictor.model))
+        locate(error, X, predictor.model, predictor.model.schema.names)
         raise
 
 
@@ -107,7 +107,7 @@ def answer_row(
     model = predictor.model
     row, is_table = read_row(owner, model, x)
     if row is x:
-        locate(failed, np.asarray(x)[None], model, names_of(owner, model))
+        locate(failed, np.asarray(x)[None], model, model.schema.names)
         raise failed
     try:
         if not is_table:
@@ -116,7 +116,7 @@ def answer_row(
             return (label, float(predictor.plan.stage_costs[stage]) - skipped) if return_cost else label
         answers = answer(owner, predictor, row, budget)
     except (ValueError, TypeError) as error:
-        locate(error, row if is_table else row[None], model, names_of(owner, model))
+        locate(error, row if is_table else row[None], model, model.schema.names)
         raise
     return (answers.labels[0], float(answers.costs[0])) if return_cost else answers.labels[0]
 
@@ -136,5 +136,5 @@ def answer_records(
     try:
         return answer(owner, predictor, rows, budget).labels_or_both(return_cost)
     except (ValueError, TypeError) as error:
-        locate(error, rows, model, names_of(owner, model), "record")
+        locate(error, rows, model, model.schema.names, "record")
         raise

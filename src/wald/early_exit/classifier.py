@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, Literal, Self
 
@@ -18,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted, check_random_state
 
 from ..engine.rows import n_rows_of
 from ..engine.threads import effective_threads
-from ..models import AdditiveModel, decompose, fitted_for_good
+from ..models import AdditiveModel, Schema, decompose, fitted_for_good
 from ..plan import Plan
 from ..stopping import Certificate
 from ..stopping.core.boundary import Protect
@@ -33,7 +34,7 @@ from .locating import locate
 from .lossless import FeatureRanges
 from .parameters import checked_rule, require_counted, require_estimator, require_proof
 from .predictor import Predictor
-from .records import library_of, names_of
+from .records import library_of
 from .request import Request
 from .rows import Rows
 from .selection import certificate_share, plan_and_certify
@@ -123,6 +124,9 @@ class EarlyExitClassifier(Audited, Tracing, FullScores, MetaEstimatorMixin, Clas
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Names of the columns, if the rows given to ``fit`` have names.
+    schema_ : wald.models.Schema
+        The columns that `predict` reads: their names as the wrapped model knows them, or else as ``fit`` saw them, and
+        how given names are matched with them.
 
     Notes
     -----
@@ -240,6 +244,10 @@ class EarlyExitClassifier(Audited, Tracing, FullScores, MetaEstimatorMixin, Clas
         model = decompose(self.estimator_)
         if sparse.issparse(X) and model.centres:  # such steps transform sparse rows differently, or refuse them
             model = decompose(self.estimator_, fold=False)
+        model = replace(model, schema=model.schema.seen(X))
+        table = model.schema.table(X)
+        if table is not X:  # its columns were found by name
+            X, self.feature_names_in_, self.n_features_in_ = table, model.schema.array, table.shape[1]
         self._library = library_of(X)
         if model.decision.n_outputs > 1 and self.protect in ("positive", "negative"):
             raise ValueError(
@@ -251,7 +259,7 @@ class EarlyExitClassifier(Audited, Tracing, FullScores, MetaEstimatorMixin, Clas
             require_accepted(model, X)
             given = Rows.of(model, X, groups)
         except (ValueError, TypeError) as error:
-            locate(error, X, model, names_of(self, model))
+            locate(error, X, model, model.schema.names)
             raise
         ranges = FeatureRanges.of(model, rule)
         if ranges is not None:
@@ -441,6 +449,13 @@ class EarlyExitClassifier(Audited, Tracing, FullScores, MetaEstimatorMixin, Clas
         True
         """
         return answer_records(self, self._ready(), records, budget, return_cost)
+
+    @property
+    def schema_(self) -> Schema:
+        """The columns that `predict` reads."""
+        check_is_fitted(self, "_predictor")
+        schema: Schema = self._predictor.model.schema
+        return schema
 
     # ---- housekeeping ----------------------------------------------------------------------------------------------
 

@@ -16,13 +16,12 @@ from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
 
 from ..engine.frames import NATIVE
-from ..models import AdditiveModel
+from ..models import AdditiveModel, Schema
 from ..models.categories import CategoryCodes, EncodedCategories
+from ..models.schema import listed
 
 #: Libraries in which frames are built, the usual one first.
 LIBRARIES = ("pandas", "polars", "pyarrow")
-#: Largest number of names that a message lists.
-MOST_NAMED = 8
 
 
 def library_of(X: Any) -> str | None:
@@ -34,14 +33,6 @@ def library_of(X: Any) -> str | None:
     if nw.dependencies.is_polars_dataframe(X):
         return "polars"
     return "pyarrow" if nw.dependencies.is_pyarrow_table(X) else None
-
-
-def names_of(owner: Any, model: AdditiveModel) -> list[str] | None:
-    """Names of the columns as the wrapped model knows them, or else as the rows of `fit` had them."""
-    names = model.feature_names_in
-    if names is None:
-        names = getattr(owner, "feature_names_in_", None)
-    return None if names is None else [str(name) for name in names]
 
 
 # ---- one row ---------------------------------------------------------------------------------------------------------
@@ -57,22 +48,22 @@ def read_row(owner: Any, model: AdditiveModel, x: Any) -> tuple[Any, bool]:
     is_table : bool
         Whether the row is a container for `predict`.
     """
-    record = _record(x)
-    if record is not None and (record is x or names_of(owner, model) is not None):
-        if not takes_raw(owner, model):
+    record = _record(x, model.schema)
+    if record is not None and (record is x or model.schema.names is not None):
+        if not takes_raw(model):
             rows = read_records(owner, model, [record], lambda _: "x")
             # undecided rows go to the wrapped model, which expects its feature names
             if owner.risk == 0:
                 rows = as_frame(owner, model, rows)
             return (rows[0], False) if isinstance(rows, np.ndarray) else (rows, True)
         return [x], True
-    if takes_raw(owner, model):
+    if takes_raw(model):
         return ([x], True) if isinstance(x, str | bytes | list | tuple) else (x, False)
-    values = _values(x, n_features(owner, model))
+    values = _values(x, int(model.schema.n_columns or 0))
     if model.preprocessing is not None and model.feature_names_in is not None and values is not x:
         # an array of strings and numbers would hold strings only
         given = x if isinstance(x, list | tuple) else values.tolist()
-        named = dict(zip(names_of(owner, model) or (), given, strict=True))
+        named = dict(zip(model.schema.names or (), given, strict=True))
         return read_records(owner, model, [named], lambda _: "x"), True
     if model.preprocessing is None and values.dtype not in NATIVE:
         values = _numbers(values, x, model.terms.conversion.integers)
@@ -89,28 +80,54 @@ def as_table(owner: Any, model: AdditiveModel, x: Any) -> Any:
     return row[None] if row is x else as_frame(owner, model, row[None])
 
 
-def takes_raw(owner: Any, model: AdditiveModel) -> bool:
+def takes_raw(model: AdditiveModel) -> bool:
     """Whether rows are not tables but strings, or dicts for a pipeline that starts with a DictVectorizer."""
-    return model.preprocessing is not None and getattr(owner, "n_features_in_", None) is None
+    return model.preprocessing is not None and model.schema.n_columns is None
 
 
-def n_features(owner: Any, model: AdditiveModel) -> int:
-    """Number of raw columns."""
-    return int(owner.n_features_in_ if model.n_features_in is None else model.n_features_in)
+def named_rows(X: Any, schema: Schema) -> list[Mapping[Any, Any]] | None:
+    """Rows of a list as records, if they have names: dicts, named tuples and rows of pandas frames; else None.
+
+    Raises
+    ------
+    TypeError
+        If some rows have names, and others have none.
+    """
+    if not isinstance(X, list | tuple) or hasattr(X, "_asdict"):
+        return None
+    records = [_record(x, schema) for x in X]
+    if all(record is None for record in records):
+        return None
+    if None in records:
+        where = records.index(None)
+        raise TypeError(f"Some rows of X have names, and X[{where}], a {type(X[where]).__name__}, has none.")
+    return records  # type: ignore[return-value]  # none of them is None
 
 
-def _record(x: Any) -> Mapping[str, Any] | None:
+def _record(x: Any, schema: Schema) -> Mapping[Any, Any] | None:
     """Names and values of a dict, a named tuple or a row of a pandas frame; None for rows without names."""
     if isinstance(x, Mapping):
         return x
     if isinstance(x, tuple) and hasattr(x, "_asdict"):
         return dict(x._asdict())
-    if nw.dependencies.is_pandas_series(x) and len(x) and all(isinstance(name, str) for name in x.index):
+    if nw.dependencies.is_pandas_series(x) and len(x) and _are_names(x.index, schema):
         if not x.index.is_unique:
             repeated = x.index[x.index.duplicated()][0]
             raise ValueError(f"x must have each name once. Got {repeated!r} several times in its index.")
         return dict(zip(x.index, x.tolist(), strict=True))
     return None
+
+
+def _are_names(index: Any, schema: Schema) -> bool:
+    """Whether the index of a Series names columns, and does not just number its values."""
+    if all(isinstance(name, str) for name in index):
+        return True
+    if schema.names is None or schema.library not in ("lightgbm", "xgboost", "catboost"):
+        return False  # scikit-learn knows no names that are numbers
+    numbers = all(name.isdecimal() for name in schema.names)
+    return {schema.spelled(name) for name in index} == set(schema.names) or (
+        numbers and list(index) != list(range(len(index)))
+    )
 
 
 def _values(x: Any, n: int) -> NDArray[Any]:
@@ -160,14 +177,15 @@ def read_records(
     where : callable
         From the number of a record to its name in messages.
     """
-    if takes_raw(owner, model):
+    if takes_raw(model):
         return list(records)
-    names = names_of(owner, model)
+    names = model.schema.names
     if names is None:
         raise TypeError(
             f"{where(0)} is a {type(records[0]).__name__}, and neither the wrapped model nor the rows of fit had "
             "feature names: both were fitted on arrays. Pass an array of feature values, or fit on a data frame."
         )
+    records = [_spelled(record, model.schema) for record in records]
     if model.preprocessing is None:
         _check_names(records, names, names, where)
         return _table(records, names, model.allow_nan, where)
@@ -192,7 +210,21 @@ def as_frame(owner: Any, model: AdditiveModel, rows: Any) -> Any:
     holds_codes = model.preprocessing is not None and isinstance(model.preprocessing.steps[0][1], CategoryCodes)
     if not isinstance(rows, np.ndarray) or model.feature_names_in is None or holds_codes or _library(owner) is None:
         return rows
-    return _frame(owner, dict(zip(names_of(owner, model) or (), rows.T, strict=True)))
+    return _frame(owner, dict(zip(model.schema.names or (), rows.T, strict=True)))
+
+
+def _spelled(record: Any, schema: Schema) -> Any:
+    """A record with the names of its values as the model's library writes them."""
+    known = set(schema.names or ())
+    if not isinstance(record, Mapping) or record.keys() <= known:
+        return record
+    spelled: dict[Any, Any] = {}
+    for given, value in record.items():
+        name = given if given in known else schema.spelled(given)
+        if name is not given and (name in record or name in spelled):
+            name = given  # two values for one column: the one by another name is unknown
+        spelled[name] = value
+    return spelled
 
 
 def _check_names(
@@ -207,16 +239,11 @@ def _check_names(
         wrong = []
         missing = [name for name in needed if name not in record]
         if missing:
-            wrong.append(f"lacks {_listed(missing)}")
+            wrong.append(f"lacks {listed(missing)}")
         unknown = [name for name in record if name not in may]
         if unknown:
-            wrong.append(f"has {_listed(unknown)}, which the model does not know")
-        raise ValueError(f"{where(i)} {' and '.join(wrong)}. The features are {_listed(allowed)}.")
-
-
-def _listed(names: Sequence[Any]) -> str:
-    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-    return ", ".join(repr(name) for name in names[:MOST_NAMED]) + more
+            wrong.append(f"has {listed(unknown)}, which the model does not know")
+        raise ValueError(f"{where(i)} {' and '.join(wrong)}. The features are {listed(allowed)}.")
 
 
 def _table(

@@ -54,7 +54,7 @@ class Request:
             cost="units" if by_price else owner.cost,
             feature_costs=owner.feature_costs,
             feature_groups=owner.feature_groups,
-            names=getattr(owner, "feature_names_in_", model.feature_names_in),
+            names=model.schema.array,
             columnar=model.preprocessing is None and is_columnar(X),
             n_threads=n_threads,
             rng=rng,

@@ -14,7 +14,7 @@ from .answering import answer_table
 from .certification import scores_at_stages
 from .locating import locate
 from .predictor import Predictor, Trace
-from .records import as_table, names_of
+from .records import as_table
 from .rows import Rows
 from .validation import validate_rows
 
@@ -41,7 +41,7 @@ class Tracing:
             X = validate_rows(self, X)
             return predictor.trace(X, effective_threads(self.n_jobs))
         except (ValueError, TypeError) as error:
-            locate(error, X, predictor.model, names_of(self, predictor.model))
+            locate(error, X, predictor.model, predictor.model.schema.names)
             raise
 
     def looks(self, X: Any) -> StageScores:
@@ -98,7 +98,7 @@ class Tracing:
             X = validate_rows(self, X)
             return Rows.of(model, X)
         except (ValueError, TypeError) as error:
-            locate(error, X, model, names_of(self, model))
+            locate(error, X, model, model.schema.names)
             raise
 
     def predict(self, X: Any) -> Any:

@@ -14,7 +14,9 @@ from sklearn.utils.validation import validate_data
 from ..engine.frames import has_names, is_frame
 from ..engine.rows import n_rows_of, take
 from ..models import AdditiveModel
+from ..models.schema import names_in
 from .full_model import predict_wrapped
+from .records import as_frame, named_rows, read_records
 
 
 def validate_fit_rows(owner: Any, X: Any) -> Any:
@@ -39,48 +41,35 @@ def require_accepted(model: AdditiveModel, X: Any) -> None:
 
 
 def validate_rows(owner: Any, X: Any) -> Any:
-    """Check names and number of features of rows to predict."""
-    n_features = getattr(owner, "n_features_in_", None)
-    if n_features is None:
+    """Check names and number of features of rows to predict, and give columns in the model's order."""
+    model: AdditiveModel = owner._predictor.model
+    schema = model.schema
+    if schema.n_columns is None:
         return _readable(X)
-    names = getattr(owner, "feature_names_in_", None)
-    if type(X) is np.ndarray and X.ndim == 2 and X.shape[1] == n_features and names is None:
+    seen = getattr(owner, "feature_names_in_", None)
+    if type(X) is np.ndarray and X.ndim == 2 and X.shape[1] == owner.n_features_in_ and seen is None:
         return X
-    if names is not None and has_names(X, names):
+    if seen is not None and has_names(X, seen):
         return X
+    if schema.names is not None and (records := named_rows(X, schema)) is not None:
+        return as_frame(owner, model, read_records(owner, model, records, "X[{}]".format))
     if sparse.issparse(X):
         X = X.tocsr()
     elif not hasattr(X, "shape"):
         X = _as_table(X, dtype="numeric", ensure_min_samples=0)
     elif len(X.shape) != 2:
         X = _as_table(X)  # raises
-    model: AdditiveModel = owner._predictor.model
     if is_frame(X):
-        if _checks_names(model):
+        if schema.library == "pipeline":
             if n_rows_of(X) > 0:
                 model.estimator.predict(take(X, np.arange(1)))  # raises the estimator's own error for wrong columns
             return X
-        if names is None and model.feature_names_in is not None and has_names(X, model.feature_names_in):
-            return X
-        if model.feature_names_in is not None:
-            validate_data(model.estimator, X, reset=False, skip_check_array=True)
-            if names is None:
+        if schema.names is not None:
+            X = schema.table(X)
+            if schema.library != "scikit-learn" or any(isinstance(name, str) for name in names_in(X)):
                 return X
     validate_data(owner, X, reset=False, skip_check_array=True)
     return X
-
-
-def _checks_names(model: AdditiveModel) -> bool:
-    """Whether the wrapped model itself checks or selects columns by name.
-
-    Steps of scikit-learn that were fitted on arrays check the number of columns and read them by position, so the names
-    of `fit` are checked instead. A step without either attribute is the user's own and may select columns by name.
-    """
-    preprocessing = model.preprocessing
-    if preprocessing is None:
-        return False
-    first = preprocessing.steps[0][1]
-    return hasattr(first, "feature_names_in_") or not hasattr(first, "n_features_in_")
 
 
 def _readable(X: Any) -> Any:

@@ -61,8 +61,7 @@ def fit_without_rows(owner: Any, given: dict[str, Any]) -> tuple[AdditiveModel, 
             "last bits, so that exits are planned on rows. Tree ensembles alone are fitted without."
         )
     owner.estimator_, owner.classes_ = inner, model.classes
-    n_features = model.terms.n_features if model.preprocessing is None else model.n_features_in
-    for name, value in (("n_features_in_", n_features), ("feature_names_in_", None)):  # the model checks its own names
+    for name, value in (("n_features_in_", model.schema.n_columns), ("feature_names_in_", None)):  # no rows were seen
         if value is not None:
             setattr(owner, name, value)
         elif hasattr(owner, name):

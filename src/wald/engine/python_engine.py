@@ -131,7 +131,9 @@ class PythonCascade:
 
     def predict_one(self, x: NDArray[Any], n_stages: int, at_end: AtEnd, working: float) -> tuple[int, int, int]:
         """Code and stage of one row, which skips no terms."""
-        decided = self.predict(np.asarray(x)[None], n_stages, at_end, 1)
+        if not isinstance(x, np.ndarray):  # a Series has names, which are not for the engine
+            raise TypeError(f"x must be a row of an array here. Got {type(x).__name__}.")
+        decided = self.predict(x[None], n_stages, at_end, 1)
         return int(decided.codes[0]), int(decided.stages[0]), 0
 
     def columns_read(self, n_stages: int | None) -> list[int] | None:

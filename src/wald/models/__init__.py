@@ -6,6 +6,7 @@ that reads its fitted models.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from inspect import getattr_static
 from typing import Any
 
@@ -22,6 +23,7 @@ from .linear import LinearTerms
 from .links import NO_LINKS, Link
 from .model import AdditiveModel
 from .refusals import refusal
+from .schema import Schema
 from .terms import NO_SURROGATES, Surrogates, Terms, families
 from .tree_arrays import Trees
 from .tree_classifier import TreeClassifier
@@ -41,6 +43,7 @@ __all__ = [
     "LinearTerms",
     "Link",
     "Reading",
+    "Schema",
     "Surrogates",
     "Terms",
     "TreeClassifier",
@@ -122,14 +125,17 @@ def decompose(estimator: Any, *, fold: bool = True) -> AdditiveModel:
             preprocessing, columns, n_folded, step_attributes = fold_steps(steps, fold=False)
         else:
             terms = folded
+    n_columns = getattr(estimator, "n_features_in_", None if preprocessing is not None else terms.n_features)
+    schema = Schema.of(estimator, estimator if peeled.steps else leaf, n_columns, reading.names)
+    if preprocessing is not None and _matches_names(preprocessing.steps[0][1]):
+        schema = replace(schema, library="pipeline")
     return AdditiveModel(
         estimator=estimator,
         terms=terms,
         decision=decision,
         preprocessing=preprocessing,
         classes=np.array(leaf.classes_),
-        n_features_in=getattr(estimator, "n_features_in_", None),
-        feature_names_in=getattr(estimator, "feature_names_in_", None),
+        schema=schema,
         allow_nan=terms.allow_nan,
         tie_margin=tie_margin,
         dtype=reading.dtype,
@@ -164,3 +170,12 @@ def _require_inherited(model: Any, family: Family) -> None:
 def _inherits(model: Any, family: Family, method: str) -> bool:
     own = getattr_static(type(model), method, None)
     return any(own is getattr_static(base, method, None) for base in family.classes_of(model))
+
+
+def _matches_names(step: Any) -> bool:
+    """Whether the first step of a pipeline itself checks or selects columns by name.
+
+    Steps of scikit-learn that were fitted on arrays check the number of columns and read them by position. A step
+    without either attribute is the user's own and may select columns by name.
+    """
+    return hasattr(step, "feature_names_in_") or not hasattr(step, "n_features_in_")

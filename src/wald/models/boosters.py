@@ -11,14 +11,13 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
-from sklearn.utils.validation import validate_data
 
-from ..engine.frames import is_frame
 from .decision import Decision
 from .links import Link
 from .readers.catboost import catboost_json, catboost_rule, read_catboost_model, require_numeric
 from .readers.lightgbm import lightgbm_rule, read_lightgbm_text
 from .readers.xgboost import read_xgboost_model, xgboost_rule
+from .schema import Library, Schema
 from .tree_classifier import TreeClassifier, require_columns
 from .trees import TreeTerms
 
@@ -122,6 +121,11 @@ class BoosterClassifier(ClassifierMixin, BaseEstimator):
         return reading
 
     @property
+    def library(self) -> Library:
+        """The library of the booster, whose rule matches names of columns."""
+        return {LIGHTGBM: "lightgbm", XGBOOST: "xgboost"}.get(_kind(self.booster), "catboost")  # type: ignore[return-value,arg-type]  # one of three
+
+    @property
     def rounds(self) -> str:
         """Number of trees, and the round at which predictions end."""
         booster = self.booster
@@ -146,9 +150,8 @@ class BoosterClassifier(ClassifierMixin, BaseEstimator):
         """
         if not hasattr(self, "_reading"):
             self.read()
-        if is_frame(X):
-            validate_data(self, X, reset=False, skip_check_array=True)
-        elif not hasattr(X, "shape"):
+        X = Schema(self.n_features_in_, tuple(self._reading.names) or None, self.library).table(X)
+        if not hasattr(X, "shape"):
             X = np.asarray(X)
         require_columns(self, X)
         kind, decision = _kind(self.booster), self._reading.decision

@@ -89,6 +89,8 @@ class Reading:
         Distance of scores within which the model itself must label a row.
     links : Links, default=NO_LINKS
         What the model's methods return for full scores that are exact.
+    names : tuple of str, default=()
+        Names of its columns, for a model that does not tell them as ``feature_names_in_``.
     """
 
     terms: Terms
@@ -103,6 +105,7 @@ class Reading:
     dense_only: bool = False
     tie_margin: float = 0.0
     links: Links = NO_LINKS
+    names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -221,10 +224,10 @@ def _xgboost(model: Any, decompose: Callable[[Any], AdditiveModel]) -> Reading:
 
 
 def _catboost(model: Any, decompose: Callable[[Any], AdditiveModel]) -> Reading:
-    terms, decision, link = read_catboost(model)
+    terms, decision, link, names = read_catboost(model)
     # CatBoost's softmax has an exponential function of its own
     links = Links(link=link) if link.kind == "softmax" else Links.of(link)
-    return Reading(terms, decision, np.dtype(np.float64), row_by_row="always", links=links)
+    return Reading(terms, decision, np.dtype(np.float64), row_by_row="always", links=links, names=names)
 
 
 def _booster(model: Any, decompose: Callable[[Any], AdditiveModel]) -> Reading:

@@ -98,7 +98,9 @@ def _lightgbm(raw: bytes) -> TreeClassifier:
         raise ValueError(f"This text of a LightGBM model is damaged: {error}.") from None
     read = read_lightgbm_text(text)
     decision, tie_margin, link = lightgbm_rule(read, "This LightGBM file")
-    return TreeClassifier(read.terms(), decision, link, np.arange(decision.n_classes), tie_margin, read.names)
+    return TreeClassifier(
+        read.terms(), decision, link, np.arange(decision.n_classes), tie_margin, read.names, library="lightgbm"
+    )
 
 
 def _xgboost(raw: bytes) -> TreeClassifier:
@@ -108,14 +110,14 @@ def _xgboost(raw: bytes) -> TreeClassifier:
     read.require_codes("The model of this XGBoost file")
     decision, tie_margin, link = xgboost_rule(read, "An XGBoost file")
     classes = np.arange(decision.n_classes)
-    return TreeClassifier(read.terms(), decision, link, classes, tie_margin, read.feature_names, np.float32)
+    return TreeClassifier(read.terms(), decision, link, classes, tie_margin, read.feature_names, np.float32, "xgboost")
 
 
 def _catboost(raw: bytes) -> TreeClassifier:
     read = read_catboost_model(raw)
     classes = np.arange(max(2, len(read.bias))) if read.classes is None else read.classes
     decision, link = catboost_rule(read, read.loss, "A CatBoost file", len(classes))
-    return TreeClassifier(read.terms(), decision, link, classes, feature_names=read.feature_names)
+    return TreeClassifier(read.terms(), decision, link, classes, feature_names=read.feature_names, library="catboost")
 
 
 def _from_binary(raw: bytes) -> bytes:

@@ -11,6 +11,7 @@ from numpy.typing import DTypeLike, NDArray
 from .columns import READ_BY_TRANSFORM
 from .decision import Decision
 from .links import NO_LINKS, Links
+from .schema import Schema
 from .terms import Terms
 from .watch import Watch, digest
 
@@ -39,10 +40,8 @@ class AdditiveModel:
         Fitted steps that are applied to raw rows first; None if the terms take raw rows.
     classes : ndarray of shape (n_classes,)
         Label of each code.
-    n_features_in : int or None
-        Number of raw columns; None if the estimator does not know it.
-    feature_names_in : ndarray of str or None
-        Names of the raw columns; None if the estimator does not know them.
+    schema : Schema
+        The raw columns, and how given names are matched with them.
     allow_nan : bool
         Whether preprocessed rows may hold NaN.
     tie_margin : float, default=0.0
@@ -79,8 +78,7 @@ class AdditiveModel:
     decision: Decision
     preprocessing: Any
     classes: NDArray[Any]
-    n_features_in: int | None
-    feature_names_in: NDArray[Any] | None
+    schema: Schema
     allow_nan: bool
     tie_margin: float = 0.0
     dtype: np.dtype[Any] = field(default_factory=lambda: np.dtype(np.float64))
@@ -119,6 +117,16 @@ class AdditiveModel:
         computed = np.result_type(rows, self.dtype)
         used.append(computed if computed.kind == "f" else np.dtype(np.float64))
         return max(2.0**-53, *(float(np.finfo(each).eps) / 2 for each in used))
+
+    @property
+    def n_features_in(self) -> int | None:
+        """Number of raw columns; None where rows are texts or dicts."""
+        return self.schema.n_columns
+
+    @property
+    def feature_names_in(self) -> NDArray[Any] | None:
+        """Names of the raw columns as the estimator knows them; None if it knows none."""
+        return None if self.schema.of_rows else self.schema.array
 
     @property
     def source_columns(self) -> NDArray[np.int64] | None:

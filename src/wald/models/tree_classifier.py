@@ -9,12 +9,11 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_array
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import validate_data
 
-from ..engine.frames import is_frame
 from ..engine.threads import effective_threads
 from .decision import Decision
 from .links import Link
+from .schema import Library, Schema
 from .trees import TreeTerms
 from .units import Floats
 
@@ -58,6 +57,8 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):
         Names of the columns; empty if the model does not know them.
     dtype : dtype, default=float64
         The precision in which the library adds leaves.
+    library : {"scikit-learn", "lightgbm", "xgboost", "catboost"}, default="scikit-learn"
+        Whose rule matches the names of columns; see `wald.models.Schema`.
 
     Attributes
     ----------
@@ -99,6 +100,7 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):
         tie_margin: float = 0.0,
         feature_names: Any = (),
         dtype: Any = np.float64,
+        library: Library = "scikit-learn",
     ) -> None:
         self.terms = terms
         self.decision = decision
@@ -107,10 +109,12 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):
         self.tie_margin = tie_margin
         self.feature_names = feature_names
         self.dtype = dtype
+        self.library = library
         self.classes_ = np.array(classes)
         self.n_features_in_ = terms.n_features
         if len(feature_names):
             self.feature_names_in_ = np.array(feature_names, dtype=object)
+        self._schema = Schema(terms.n_features, tuple(map(str, feature_names)) or None, library)
         self.packed = terms.pack(NO_TERMS)
 
     # compiled handles cannot be pickled, and are rebuilt when the object is unpickled
@@ -177,8 +181,7 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):
         return self.link.probabilities(self._scores(X))
 
     def _scores(self, X: Any) -> Floats:
-        if is_frame(X):
-            validate_data(self, X, reset=False, skip_check_array=True)
+        X = self._schema.table(X)
         rows = check_array(
             X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False, ensure_min_samples=0
         )

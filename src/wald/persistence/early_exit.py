@@ -21,7 +21,7 @@ from ..monitoring.monitor import STATES
 from ..stopping import Certificate
 from . import archives, trees, values
 from .arrays import Arrays, Stock, require
-from .estimators import decode_names, encode_names
+from .estimators import decode_schema, encode_schema
 from .header import FileFormatError, Section
 from .models import decode_model, encode_model
 from .parameters import check_parameters, decode_parameters, encode_parameters
@@ -58,7 +58,7 @@ def encode_early_exit(owner: EarlyExitClassifier, arrays: Arrays, pipeline: str 
         "model": encode_model(served.model, arrays),
         "plan": encode_plan(served.plan, arrays),
         "certificate": values.encode(owner.certificate_, arrays, "certificate"),
-        "feature_names": encode_names(owner, arrays),
+        "columns": encode_schema(owner, arrays),
         "estimator": (_archived if whole else _encode_estimator)(owner, served.model, arrays),
     }
     if whole:
@@ -88,7 +88,7 @@ def _encode_estimator(owner: EarlyExitClassifier, model: AdditiveModel, arrays: 
     if alone is not None:
         return alone
     own: Arrays = {}
-    names, vectors = getattr(owner, "feature_names_in_", None), model.terms.training_rows()
+    names, vectors = model.feature_names_in, model.terms.training_rows()
     try:
         node = Writer(own, model.classes, names, vectors).node(owner.estimator_)
         rebuilt = Reader(Stock(own), model.classes, owner.n_features_in_, names, vectors).node(node)
@@ -204,7 +204,8 @@ class Parts:
         require(whole or not self.model.terms.whole_in_files, "the file lacks the estimator that its terms belong to")
         self.plan = decode_plan(header.section("plan"), stock, self.model)
         self.certificate: Certificate = values.decode(header.take("certificate"), stock, "certificate", Certificate)
-        self.names = decode_names(header.flag("feature_names"), stock, self.n_features)
+        schema, self.names_seen = decode_schema(header, stock, self.n_features)
+        self.model = replace(self.model, schema=schema)
         self.stage_scores = decode_stage_scores(stock, self.model, self.plan)
         self.estimator = None if whole else self._rebuilt(raw, stock)
         self.room = stock.room
@@ -242,7 +243,7 @@ class Parts:
         if alone is not None:
             return _read(alone)
         vectors = self.model.terms.training_rows()
-        read = _read(Reader(stock, self.model.classes, self.n_features, self.names, vectors).node(raw))
+        read = _read(Reader(stock, self.model.classes, self.n_features, self.model.schema.array, vectors).node(raw))
         if read.preprocessing is not None or not _equal(read, self.model):
             raise FileFormatError("the estimator that the file describes has other terms than the file")
         # the terms of the file, whose support vectors the estimator shares
@@ -284,8 +285,10 @@ def assemble(parts: Parts, estimator: Any, where: str, trusted: Sequence[str] = 
     owner.classes_ = model.classes
     if parts.n_features is not None:
         owner.n_features_in_ = parts.n_features
-    if parts.names is not None:
-        owner.feature_names_in_ = parts.names
+    if model.schema.names is None:  # the estimator alone does not know them
+        model = replace(model, schema=parts.model.schema)
+    if parts.names_seen:
+        owner.feature_names_in_ = model.schema.array
     owner.plan_, owner.certificate_, owner._validation = parts.plan, parts.certificate, parts.stage_scores
     try:
         ranges = FeatureRanges.of(model, checked_rule(owner))
@@ -332,5 +335,7 @@ def _equal(one: AdditiveModel, other: AdditiveModel) -> bool:
     first: Arrays = {}
     second: Arrays = {}
     fields = encode_model(one, first), encode_model(other, second)
+    for each in fields:
+        del each["n_features_in"]  # which the rows of fit may have told
     same = fields[0] == fields[1] and first.keys() == second.keys()
     return same and all(np.array_equal(first[name], second[name]) for name in first)

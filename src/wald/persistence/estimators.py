@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..models import Schema
 from . import values
-from .arrays import Arrays, Stock, text_array
+from .arrays import Arrays, Stock, require, text_array
 from .header import Section
 
 
@@ -42,6 +43,41 @@ def require_plain_seed(random_state: Any) -> None:
             f"random_state must be an int or None to be saved. Got a {type(random_state).__name__}, which goes on "
             "changing; set_params(random_state=None) leaves it out of the file."
         )
+
+
+#: Whose rule may match the names of columns.
+LIBRARIES = ("scikit-learn", "lightgbm", "xgboost", "catboost", "pipeline")
+
+
+def encode_schema(owner: Any, arrays: Arrays) -> dict[str, Any]:
+    """Describe the columns that a classifier reads, and put their names into ``arrays``."""
+    schema = owner.schema_
+    if schema.names is not None:
+        arrays["feature_names"] = text_array(schema.array, "schema_.names")
+    return {
+        "names": schema.names is not None,
+        "library": schema.library,
+        "of_rows": schema.of_rows,
+        "seen": hasattr(owner, "feature_names_in_"),
+    }
+
+
+def decode_schema(header: Section, stock: Stock, n_columns: int | None) -> tuple[Schema, bool]:
+    """Give the columns of a file, and whether the rows of `fit` had their names."""
+    if "columns" not in header:  # files written before names had rules
+        there = header.flag("feature_names")
+        return Schema(n_columns, _names(there, stock, n_columns), of_rows=there), there
+    section = header.section("columns")
+    there, library = section.flag("names"), section.choice("library", LIBRARIES)
+    of_rows, seen = section.flag("of_rows"), section.flag("seen")
+    section.done()
+    require(there or not (of_rows or seen), "header.columns speaks of names that are not there")
+    return Schema(n_columns, _names(there, stock, n_columns), library, of_rows), seen
+
+
+def _names(there: bool, stock: Stock, n_columns: int | None) -> tuple[str, ...] | None:
+    names = decode_names(there, stock, n_columns)
+    return None if names is None else tuple(names.tolist())
 
 
 def encode_names(owner: Any, arrays: Arrays) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
-from ..models import AdditiveModel, Decision, families
+from ..models import AdditiveModel, Decision, Schema, families
 from .arrays import Arrays, Stock, require, text_array
 from .header import Section, number
 
@@ -35,7 +35,7 @@ def encode_model(model: AdditiveModel, arrays: Arrays) -> dict[str, Any]:
             **({} if math.isinf(decision.saturation) else {"saturation": decision.saturation}),
         },
         "labels": encode_labels(model.classes, arrays),
-        "n_features_in": None if model.n_features_in is None else int(model.n_features_in),
+        "n_features_in": None if model.schema.n_columns is None else int(model.schema.n_columns),
         "allow_nan": bool(model.allow_nan),
         "slack": number(model.tie_margin),
         "dtype": model.dtype.name,
@@ -62,8 +62,7 @@ def decode_model(section: Section, stock: Stock, preprocessing: bool = False) ->
         decision=decision,
         preprocessing=None,
         classes=decode_labels(section.choice("labels", ("array", "object")), stock, decision.n_classes),
-        n_features_in=n_features_in,
-        feature_names_in=None,
+        schema=Schema(n_features_in),
         allow_nan=section.flag("allow_nan"),
         tie_margin=section.number("slack", 0.0, finite=False),
         dtype=np.dtype(section.choice("dtype", WORKING)),

@@ -71,8 +71,8 @@ class SavedModel(ClassifierMixin, BaseEstimator):
     def _compile(self) -> None:
         model, plan = self._model, self._plan
         self.classes_ = model.classes
-        if model.n_features_in is not None:
-            self.n_features_in_ = model.n_features_in
+        if model.schema.n_columns is not None:
+            self.n_features_in_ = model.schema.n_columns
         self.packed: Packed = model.terms.pack(plan.terms, plan.surrogates, plan.precision)
 
     # compiled handles cannot be pickled, and are rebuilt when the object is unpickled
@@ -119,6 +119,7 @@ class SavedModel(ClassifierMixin, BaseEstimator):
         return scores[:, 0] if self._model.decision.n_outputs == 1 else scores
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
+        X = self._model.schema.table(X)
         n_threads = effective_threads(self.n_jobs)
         scores, _ = self.packed.scores(X, lambda dtype: 0.0, n_threads)
         if np.isnan(scores).any():

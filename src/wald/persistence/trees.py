@@ -11,6 +11,7 @@ from .header import Section, number
 CLASS = "TreeClassifier"
 NAMES = "estimator_names"
 #: Links of each kind of decision.
+LIBRARIES = ("scikit-learn", "lightgbm", "xgboost", "catboost")
 LINKS = {"sign": ("sigmoid", "none"), "argmax": ("softmax", "sigmoids", "none"), "votes": ()}
 
 
@@ -19,10 +20,17 @@ def encode(model: AdditiveModel, arrays: Arrays) -> dict[str, Any] | None:
     link = model.links.link
     if not isinstance(model.terms, TreeTerms) or link is None or model.preprocessing is not None:
         return None
-    names = model.feature_names_in is not None
-    if names:
-        arrays[NAMES] = text_array(model.feature_names_in, "feature_names_in_")
-    return {"class": CLASS, "link": link.kind, "slope": number(link.slope), "single": link.single, "names": names}
+    names = model.feature_names_in
+    if names is not None:
+        arrays[NAMES] = text_array(names, "feature_names_in_")
+    return {
+        "class": CLASS,
+        "link": link.kind,
+        "slope": number(link.slope),
+        "single": link.single,
+        "names": names is not None,
+        "library": model.schema.library if names is not None else "scikit-learn",
+    }
 
 
 def decode(raw: Any, model: AdditiveModel, stock: Stock) -> TreeClassifier | None:
@@ -34,6 +42,7 @@ def decode(raw: Any, model: AdditiveModel, stock: Stock) -> TreeClassifier | Non
     kind: Any = section.choice("link", LINKS["sign"] + LINKS["argmax"])
     link = Link(kind, section.number("slope"), section.flag("single"))
     names = stock.labels(NAMES, (), model.terms.n_features).tolist() if section.flag("names") else []
+    library: Any = section.choice("library", LIBRARIES) if "library" in section else "scikit-learn"
     section.done()
     require(kind in LINKS[model.decision.kind], "header.estimator.link does not fit the decision")
     return TreeClassifier(
@@ -44,4 +53,5 @@ def decode(raw: Any, model: AdditiveModel, stock: Stock) -> TreeClassifier | Non
         model.tie_margin,
         names,
         model.dtype,
+        library,
     )

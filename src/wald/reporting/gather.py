@@ -12,7 +12,6 @@ from ..commands.promises import broken_promise
 from ..displays._source import model_of, name_of, require_fitted, require_rows, unit_of
 from ..early_exit import EarlyExitClassifier
 from ..early_exit.answering import answer_table
-from ..early_exit.records import names_of
 from ..engine.rows import take
 from ..engine.threads import effective_threads
 from ..stopping import StageScores
@@ -187,7 +186,7 @@ def _differences(
     decision = model_of(fast).decision
     scores = fast.stage_scores(take(X, rows))[0][:, -1]
     sure = np.abs(scores - decision.threshold) if decision.n_outputs == 1 else scores
-    values = RowValues(X, names_of(fast, model_of(fast)))
+    values = RowValues(X, list(fast.schema_.names or ()) or None)
     found = []
     for i in np.argsort(-sure, kind="stable")[:MOST_ROWS].tolist():
         row = int(rows[i])

@@ -36,9 +36,7 @@ class Rows:
         additive = model._predictor.model
         self._raw = additive.preprocessing is not None  # whether rows may hold more than numbers
         self._n_features = getattr(model, "n_features_in_", None)
-        names = additive.feature_names_in
-        names = getattr(model, "feature_names_in_", None) if names is None else names
-        self._names = None if names is None else [str(name) for name in names]
+        self._schema = additive.schema
 
     def read(self, row: Any) -> Any:
         """A JSON row in the form that `one` takes."""
@@ -82,7 +80,7 @@ class Rows:
         if not len(rows):
             return self._model.classes_[:0], np.empty(0)
         return self._model.predict(  # type: ignore[return-value]
-            rows, budget=budget, return_cost=True, check_input=self._names is None
+            rows, budget=budget, return_cost=True, check_input=self._schema.names is None
         )
 
     def _in_turn(self, rows: list[Any], budget: float | None) -> Answers:
@@ -101,13 +99,12 @@ class Rows:
         given = list(table.column_names)
         if len(set(given)) < len(given):
             raise RequestError(400, "rows", "Two columns of the table have the same name.")
-        if self._names is not None:
-            lacking = [name for name in self._names if name not in given]
-            if lacking:
-                raise RequestError(400, "rows", f"The table lacks the columns {lacking[:8]} of the model's features.")
-            table = table.select(self._names)
-        elif self._n_features is not None and len(given) != self._n_features:
-            raise RequestError(400, "rows", f"The table must have {self._n_features} columns. Got {len(given)}.")
+        try:
+            table = table.select(self._schema.columns(given, what="The table"))
+        except ValueError as error:
+            raise RequestError(400, "rows", str(error)) from None
+        if self._schema.names is not None:
+            table = table.rename_columns(list(self._schema.names))
         if self._raw:
             return self._predict(table, budget)
         for field in table.schema:

@@ -83,7 +83,7 @@ class CatBoostModel:
         )
 
 
-def read_catboost(model: Any) -> tuple[TreeTerms, Decision, Link]:
+def read_catboost(model: Any) -> tuple[TreeTerms, Decision, Link, tuple[str, ...]]:
     """Read a fitted ``CatBoostClassifier``.
 
     Parameters
@@ -95,6 +95,8 @@ def read_catboost(model: Any) -> tuple[TreeTerms, Decision, Link]:
     terms : TreeTerms
     decision : Decision
     link : Link
+    names : tuple of str
+        Empty if the model was trained on columns without names.
 
     Raises
     ------
@@ -108,7 +110,8 @@ def read_catboost(model: Any) -> tuple[TreeTerms, Decision, Link]:
     require_numeric(model)
     loss = str(model.get_all_params().get("loss_function", ""))
     read = read_catboost_model(catboost_json(model))
-    return (read.terms(), *catboost_rule(read, loss, "CatBoostClassifier", len(model.classes_)))
+    decision, link = catboost_rule(read, loss, "CatBoostClassifier", len(model.classes_))
+    return read.terms(), decision, link, read.feature_names
 
 
 def require_numeric(model: Any) -> None:
