@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..engine.rows import n_rows_of, take
 from ..models import AdditiveModel, fitted_for_good
 from ..utils.figures import thousands
+from ..utils.warn import warn_caller
 
 #: `warn_of_training_rows` ignores this number, or this share if it is more, of rows that equal support vectors.
 DUPLICATES, DUPLICATE_SHARE = 5, 0.005
@@ -82,12 +82,10 @@ def fitted_estimator(
             f"Found input variables with inconsistent numbers of samples: X has {n}, y has {n_rows_of(y)}."
         )
     if _is_fitted(estimator):
-        warnings.warn(
+        warn_caller(
             f"{type(estimator).__name__} is fitted already, and with y, a new one is trained on a random half of the "
             "rows: labels and certificate are those of the new one. Wrap it as FrozenEstimator(estimator) (from "
             "sklearn.frozen) to keep it.",
-            UserWarning,
-            stacklevel=3,
         )
     train, rest = _halves(n, y, groups, rng)
     routed = process_routing(owner, "fit", **params).estimator.fit if _routing() else dict(params)
@@ -159,7 +157,7 @@ def _count_of_share(share: float, n: int) -> int:
     return min(round(share * n), max(1, n - 1))
 
 
-def warn_of_training_rows(model: AdditiveModel, Z: Any, stacklevel: int = 3) -> None:
+def warn_of_training_rows(model: AdditiveModel, Z: Any) -> None:
     """Warn if rows seem to be training rows, because too many of them equal support vectors.
 
     The model is surer on training rows than on new ones. If features have few distinct values, new rows equal support
@@ -172,8 +170,6 @@ def warn_of_training_rows(model: AdditiveModel, Z: Any, stacklevel: int = 3) -> 
     model : AdditiveModel
     Z : array or CSR
         Preprocessed rows.
-    stacklevel : int, default=3
-        Stack level of the warning.
     """
     terms = model.terms
     training = terms.training_rows()
@@ -191,12 +187,10 @@ def warn_of_training_rows(model: AdditiveModel, Z: Any, stacklevel: int = 3) -> 
         per_pair * pairs**0.5 + expected**0.5
     )  # standard deviation of the expected number plus that of the observed number
     if unique_matches > expected + 3.0 * deviation + max(DUPLICATES, DUPLICATE_SHARE * n):
-        warnings.warn(
+        warn_caller(
             f"{thousands(same)} of {thousands(n)} rows equal support vectors of the model, more than equal rows among "
             "themselves explain: they may be training rows, on which the model is surer than on new ones. Then the "
             "certificate does not hold; use rows that the model was not trained on.",
-            UserWarning,
-            stacklevel=stacklevel,
         )
 
 

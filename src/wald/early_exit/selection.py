@@ -13,6 +13,7 @@ from ..models import AdditiveModel
 from ..plan import CertificateSize, CostModel, Plan, shares_reached
 from ..stopping import Certificate, StageScores
 from ..stopping.core.binomial import most_disagreements, shared_confidence
+from ..utils.warn import warn_caller
 from .certification import Promise, certificate_scores, certified, evaluating_everything, rare_classes, scores_at_stages
 from .costs import n_timed
 from .data_split import Split
@@ -85,9 +86,9 @@ def plan_and_certify(
         )
         kept = replace(kept, plan=plan, certificate=certificate)
     for warning in kept.caught:
-        warnings.warn(warning.message, stacklevel=3)  # points at the call of fit
+        warn_caller(warning.message)
     if kept.rare is not None and kept.certificate.status == "certified":
-        warnings.warn(kept.rare, UserWarning, stacklevel=3)
+        warn_caller(kept.rare)
     return kept
 
 

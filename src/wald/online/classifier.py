@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any, Self
@@ -20,6 +19,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from .. import _core
 from ..utils.undo import all_or_nothing
+from ..utils.warn import warn_caller
 from .attention import ERROR_OF, rule_of, settings
 from .degenerate import warn_of_degenerate_boundaries
 from .labels import Labels
@@ -301,10 +301,9 @@ class AttentiveClassifier(LinearClassifierMixin, AttentionParameters):
             if epoch - best_epoch >= self.n_iter_no_change:
                 return epoch
         if self.tol is not None:
-            warnings.warn(
+            warn_caller(
                 f"{type(self).__name__} met no stopping criterion in {self.max_iter} epochs; raise max_iter or tol.",
                 ConvergenceWarning,
-                stacklevel=3,
             )
         return self.max_iter
 
@@ -323,7 +322,7 @@ class AttentiveClassifier(LinearClassifierMixin, AttentionParameters):
 
     def _warn(self) -> None:
         """Warn the caller of `fit` or `partial_fit` about degenerate boundaries."""
-        warn_of_degenerate_boundaries(self, stacklevel=4)
+        warn_of_degenerate_boundaries(self)
 
     def _require_same_average(self) -> None:
         known = self.problems_[0].settings

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from ..stopping.papers.levels import DegenerateBoundaryWarning
+from ..utils.warn import warn_caller
 from .attention import rule_of
 
 # Explains, for the examples of a class, what the compiled learner reports about their boundary.
@@ -27,7 +27,7 @@ _MEANING = {
 _NAMED = 5
 
 
-def warn_of_degenerate_boundaries(owner: Any, stacklevel: int) -> None:
+def warn_of_degenerate_boundaries(owner: Any) -> None:
     """Warn about every class whose constant boundary is out of its formula's range.
 
     With ``delta="auto"`` a level that was moved gives no warning, because audits move and correct it on purpose.
@@ -44,9 +44,8 @@ def warn_of_degenerate_boundaries(owner: Any, stacklevel: int) -> None:
         if not names:
             continue
         listed = ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
-        warnings.warn(
+        warn_caller(
             f"boundary={rule_of(owner)!r} of {type(owner).__name__} is degenerate for examples of class {listed}: "
             f"{_MEANING[found].format(delta=owner.delta)}",
             DegenerateBoundaryWarning,
-            stacklevel=stacklevel,
         )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..early_exit import EarlyExitClassifier
+from ..utils.warn import warn_caller
 from . import container
 from .archives import UntrustedTypesError
 from .arrays import Arrays, Stock
@@ -236,12 +236,10 @@ def _encode(model: Any, pipeline: str | None) -> tuple[dict[str, Any], Arrays]:
 def _warn_of_memory(room: Room, size: int) -> None:
     allowed = room.of_size(size)
     if room.reserved > allowed:
-        warnings.warn(
+        warn_caller(
             f"This model takes {mebibytes(room.reserved)} of memory, and wald.load allows a file of this size "
             f"{mebibytes(allowed)}, because anybody may have written it. This one is loaded by wald.load(path, "
             f"max_bytes={room.reserved}).",
-            UserWarning,
-            stacklevel=4,
         )
 
 

@@ -22,6 +22,7 @@ from ..stopping.core.boundary import Protect
 from ..stopping.core.certificate import Stratum
 from ..stopping.core.certifying import counts_along
 from ..stopping.core.fixed_sequence import fixed_sequence
+from ..utils.warn import warn_caller
 from .cost import CostModel, thinned
 from .moments import Floats
 from .passes import PassTimes, cheapest_passes
@@ -55,7 +56,7 @@ def build_plan(problem: Problem) -> Plan:
                     best = draft
     assert best is not None
     for warning in best.warned:
-        warnings.warn(warning.message, stacklevel=2)
+        warn_caller(warning.message)
     return best.plan
 
 

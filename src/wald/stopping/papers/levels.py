@@ -19,12 +19,12 @@ positive. The lower level of the mirrored test is minus the level for ``-theta``
 from __future__ import annotations
 
 import math
-import warnings
 
 import numpy as np
 import numpy.typing as npt
 from scipy import optimize, special
 
+from ...utils.warn import warn_caller
 from ..core.validation import require_fraction, require_not_negative, require_positive
 from .brownian import log_joint_crossing
 
@@ -239,10 +239,9 @@ def at_least(level: float, theta: float) -> float:
     least = max(0.0, theta)
     if level > least:
         return level
-    warnings.warn(
+    warn_caller(
         f"Stopping at {least:g} errs no more than allowed: rows to protect are rare (a conditional error protects"
         f" them), few walks turn back from there, or the error is large. The boundary stays there.",
         DegenerateBoundaryWarning,
-        stacklevel=3,
     )
     return least

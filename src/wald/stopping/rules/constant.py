@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import dataclass
 from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 from scipy import special
 
+from ...utils.warn import warn_caller
 from ..core.boundary import Boundary
 from ..core.validation import require_fraction, require_option
 from ..core.walk import Float64Array, Moments, Walk
@@ -187,11 +187,10 @@ class ConstantBoundary:
             return None
         path, theta, drift = self._centred(moments, side.theta)
         if self.kind == "bridge_simple" and theta < 0.0:
-            warnings.warn(
+            warn_caller(
                 f"kind='bridge_simple' is no bound for the negative threshold {theta:g}, so its side is closed:"
                 f" kind='bridge' has the exact root.",
                 DegenerateBoundaryWarning,
-                stacklevel=5,
             )
             return path, np.full(path.shape, np.inf)
         variance = self._variance(side, moments)
@@ -214,11 +213,10 @@ class ConstantBoundary:
             return bridge
         variance = float(side.walk.goal.var()) if name == "all" else moments.full_variance
         if bridge > _NOTABLE_VARIANCE * variance:
-            warnings.warn(
+            warn_caller(
                 f"Given their end, the walks vary {bridge / variance:.3g} times as much as variance={name!r} assumes,"
                 f" so that they err more often than allowed: variance='bridge' measures it.",
                 OptimisticBoundaryWarning,
-                stacklevel=6,
             )
         return variance
 
@@ -245,10 +243,9 @@ class ConstantBoundary:
         level = at_least(reflection_level(theta, sigma, log_budget, drift), theta)
         factor = math.exp(min(700.0, 2.0 * drift * level / sigma**2))
         if factor > _NOTABLE_FACTOR:
-            warnings.warn(
+            warn_caller(
                 f"The sums drift towards the boundary, which makes the error of kind='reflection_raw'"
                 f" {factor:.3g} times as large as allowed. kind='reflection_exact' is exact.",
                 OptimisticBoundaryWarning,
-                stacklevel=6,
             )
         return level

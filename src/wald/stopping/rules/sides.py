@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from ...utils.warn import warn_caller
 from ..core.boundary import Boundary
 from ..core.walk import Float64Array, Moments, Walk
 from ..papers.levels import DegenerateBoundaryWarning
@@ -89,11 +89,10 @@ def table(walk: Walk, sides: Sides, owner: str, upper: Callable[[Side], Columns 
         found = upper(side)
         if found is None:
             label = "positive" if side.positive else "negative"
-            warnings.warn(
+            warn_caller(
                 f"{owner} lets no row exit as {label}: the plan rows that it takes moments of are fewer than two,"
                 f" all their full scores are equal, or there is no row to protect.",
                 DegenerateBoundaryWarning,
-                stacklevel=4,
             )
             return disabled
         center, height = found
