@@ -118,7 +118,7 @@ class Predictor:
         if self._ranges is not None and at_end != "answer":
             self._undo_unsafe_exits(X, codes, stages)
         if codes.size and codes.min() < 0:
-            self._hand_over(X, codes)
+            self._hand_over(X, codes, n_threads)
         return decided if n_stages > 0 else Decisions(codes, np.full_like(stages, self.plan.n_stages))
 
     def costs(self, decided: Decisions) -> NDArray[np.float64]:
@@ -203,7 +203,7 @@ class Predictor:
                 unsafe = exited[self._ranges.violated_by(take(X, exited), columns)]
                 codes[unsafe], stages[unsafe] = _core.PENDING, self.plan.n_stages
 
-    def _hand_over(self, X: Any, codes: Codes) -> None:
+    def _hand_over(self, X: Any, codes: Codes, n_threads: int) -> None:
         """Label the rows without a code by the wrapped model; raise if one of them is not finite."""
         bad = np.flatnonzero((codes == _core.NOT_FINITE) | (codes == _core.HAND_OVER))
         if len(bad) and self.model.preprocessing is None:
@@ -212,7 +212,7 @@ class Predictor:
             pending = np.flatnonzero(codes == _core.PENDING)
             if len(pending):
                 rows = take(X, pending)
-                codes[pending] = self._full.evaluated(rows, rows, 1)
+                codes[pending] = self._full.evaluated(rows, rows, n_threads)
         unlabelled = np.flatnonzero(codes < 0)
         if len(unlabelled):
             codes[unlabelled] = self._full.at_ties(take(X, unlabelled))
@@ -238,7 +238,7 @@ class Predictor:
         if self._ranges is not None and at_end != "answer":
             self._undo_unsafe_exits(x[None], codes, stages)
         if codes[0] < 0:
-            self._hand_over(x[None], codes)
+            self._hand_over(x[None], codes, 1)
         return int(codes[0]), int(stages[0]), skipped
 
     # ---- tracing ---------------------------------------------------------------------------------------------------

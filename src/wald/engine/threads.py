@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from multiprocessing import current_process
 from numbers import Integral
 from typing import Any
 
@@ -25,7 +26,8 @@ def effective_threads(n_jobs: int | None) -> int:
     -------
     int
         At least 1, and at most the engine's limit, which ``threadpoolctl.threadpool_limits`` sets. Inside a joblib
-        worker also at most the worker's share of threads (``inner_max_num_threads``).
+        worker also at most the worker's share of threads (``inner_max_num_threads``). In a daemonic process, such as
+        Dask's workers, which shares the machine with others, -1 and below mean 1.
     """
     given: Any = n_jobs  # not yet validated
     if given is not None and (isinstance(given, bool) or not isinstance(given, Integral) or given == 0):
@@ -33,7 +35,11 @@ def effective_threads(n_jobs: int | None) -> int:
     if n_jobs == 1:
         return 1
     backend, enclosing = get_active_backend()  # as in joblib.effective_n_jobs, which would call it again
-    wanted = int(backend.effective_n_jobs(n_jobs=n_jobs or enclosing))
+    asked = n_jobs or enclosing
+    if current_process().daemon and asked is not None:  # joblib warns there of processes, which wald does not start
+        wanted = max(1, int(asked))
+    else:
+        wanted = int(backend.effective_n_jobs(n_jobs=asked))
     if backend.nesting_level:
         wanted = min(wanted, _worker_share(wanted))
     return max(1, min(wanted, _core.get_num_threads()))
