@@ -45,8 +45,8 @@ def predict(
     return_cost : bool, default=False
         Whether to add a column ``cost``.
     return_stage : bool, default=False
-        Whether to add a column ``stage``: the stage at which a row left, the number of stages for full evaluation, and
-        of stages that cost the same the first.
+        Whether to add a column ``stage``: the stage at which a row left; the number of early stages stands for full
+        evaluation.
     budget : float, default=None
         As for `EarlyExitClassifier.predict`.
     n_jobs : int or None, default=1

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ..early_exit import EarlyExitClassifier
+from ..early_exit.auditing import unwatched
 from ..persistence import SavedModel, from_bytes, load, to_bytes
 from ..persistence.room import NO_END
 
@@ -57,6 +58,9 @@ def ship(
 ) -> tuple[Shipment, EarlyExitClassifier]:
     """Make a model ready to be sent.
 
+    Its monitor stays here, and workers do not audit. If the promise is broken and rows are to be evaluated in full,
+    workers do so, too.
+
     Parameters
     ----------
     model : EarlyExitClassifier, str or path-like
@@ -87,6 +91,7 @@ def ship(
         raw = Path(model).read_bytes()
         received = load(model, trusted=trusted)
     elif isinstance(model, EarlyExitClassifier):
+        model = unwatched(model)
         raw = to_bytes(model, pipeline=pipeline)
         received = _as_received(model, raw, trusted)
     else:
@@ -95,6 +100,7 @@ def ship(
         raise TypeError(
             f"model must be a fitted EarlyExitClassifier or the path of its file. Got {type(received).__name__}."
         )
+    received = unwatched(received)
     received.n_jobs = n_jobs
     return Shipment(raw, hashlib.sha256(raw).hexdigest(), wald.__version__, tuple(trusted), n_jobs), received
 
@@ -144,7 +150,8 @@ def receive(shipment: Shipment) -> EarlyExitClassifier:
     wanted = shipment.key, shipment.n_jobs
     with _lock:  # a second thread waits, and does not load it again
         if wanted not in _kept:
-            model: EarlyExitClassifier = from_bytes(shipment.raw, trusted=shipment.trusted, max_bytes=NO_END)
+            loaded: EarlyExitClassifier = from_bytes(shipment.raw, trusted=shipment.trusted, max_bytes=NO_END)
+            model: EarlyExitClassifier = unwatched(loaded)
             model.n_jobs = shipment.n_jobs
             _kept[wanted] = model
             while len(_kept) > MOST_KEPT:

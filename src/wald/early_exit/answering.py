@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ..engine import Decisions
 from ..engine.rows import n_rows_of
@@ -52,7 +52,9 @@ class Answers:
         return (self.labels, self.costs) if return_cost else self.labels
 
 
-def answer_table(owner: Any, X: Any, budget: float | None, check_input: bool = True) -> Answers:
+def answer_table(
+    owner: Any, X: Any, budget: float | None, check_input: bool = True, groups: ArrayLike | None = None
+) -> Answers:
     """Answer rows of a table.
 
     Parameters
@@ -62,6 +64,8 @@ def answer_table(owner: Any, X: Any, budget: float | None, check_input: bool = T
     budget : float or None
     check_input : bool, default=True
         Whether feature names and their number are checked.
+    groups : array-like of shape (n_rows,), default=None
+        Group of each row, for the monitor.
 
     Returns
     -------
@@ -76,34 +80,47 @@ def answer_table(owner: Any, X: Any, budget: float | None, check_input: bool = T
     try:
         if check_input:
             X = validate_rows(owner, X)
-        return answer(owner, predictor, X, budget)
+        return answer(owner, predictor, X, budget, groups)
     except (ValueError, TypeError) as error:
         locate(error, X, predictor.model, predictor.model.schema.names)
         raise
 
 
-def answer(owner: Any, predictor: Predictor, X: Any, budget: float | None) -> Answers:
+def answer(owner: Any, predictor: Predictor, X: Any, budget: float | None, groups: ArrayLike | None = None) -> Answers:
     """Answer validated rows."""
     if predictor.model.preprocessing is not None and n_rows_of(X) == 0:  # transformers refuse empty input
         return Answers(predictor, NOTHING)
-    return Answers(predictor, served(owner, predictor, X, budget))
+    return Answers(predictor, served(owner, predictor, X, budget, groups))
 
 
-def answer_row(
-    owner: Any, predictor: Predictor, x: Any, budget: float | None, return_cost: bool, failed: Exception
-) -> Any:
-    """Label of a row that the engine cannot read in place, and its cost if requested.
+def answer_one(owner: Any, x: Any, budget: float | None, group: Any = None) -> tuple[Any, float, int]:
+    """Label, cost and stage of one row in any form.
 
     Parameters
     ----------
     owner : EarlyExitClassifier
-    predictor : Predictor
     x : object
     budget : float or None
-    return_cost : bool
-    failed : Exception
-        Raised when the engine read the row in place; it is raised again if conversion does not change the row.
+    group : object, default=None
+        Group of the row, for the monitor.
     """
+    try:  # an array of the right shape and dtype needs no validation
+        predictor: Predictor = owner._predictor
+        if owner.audit_rate is None and group is None:
+            code, stage, skipped = predictor.predict_one(x, budget)
+        else:
+            code, stage, skipped = served_one(owner, predictor, x, budget, group)
+    except (AttributeError, TypeError, ValueError, KeyError, IndexError) as error:
+        failed = error
+    else:
+        return owner.classes_[code], float(predictor.plan.stage_costs[stage]) - skipped, stage
+    return _answer_read(owner, owner._ready(), x, budget, group, failed)
+
+
+def _answer_read(
+    owner: Any, predictor: Predictor, x: Any, budget: float | None, group: Any, failed: Exception
+) -> tuple[Any, float, int]:
+    """Answer a row that the engine cannot read in place; raise ``failed`` again if conversion does not change it."""
     model = predictor.model
     row, is_table = read_row(owner, model, x)
     if row is x:
@@ -111,30 +128,30 @@ def answer_row(
         raise failed
     try:
         if not is_table:
-            code, stage, skipped = served_one(owner, predictor, row, budget)
-            label = owner.classes_[code]
-            return (label, float(predictor.plan.stage_costs[stage]) - skipped) if return_cost else label
-        answers = answer(owner, predictor, row, budget)
+            code, stage, skipped = served_one(owner, predictor, row, budget, group)
+            return owner.classes_[code], float(predictor.plan.stage_costs[stage]) - skipped, stage
+        answers = answer(owner, predictor, row, budget, None if group is None else [group])
     except (ValueError, TypeError) as error:
         locate(error, row if is_table else row[None], model, model.schema.names)
         raise
-    return (answers.labels[0], float(answers.costs[0])) if return_cost else answers.labels[0]
+    return answers.labels[0], float(answers.costs[0]), int(answers.stages[0])
 
 
 def answer_records(
-    owner: Any, predictor: Predictor, records: Sequence[Mapping[str, Any]], budget: float | None, return_cost: bool
-) -> NDArray[Any] | tuple[NDArray[Any], NDArray[np.float64]]:
-    """Labels of rows that are given as dicts, and their costs if requested."""
+    owner: Any, records: Sequence[Mapping[str, Any]], budget: float | None, groups: ArrayLike | None = None
+) -> Answers:
+    """Answer rows that are given as dicts."""
+    predictor = owner._ready()
     model = predictor.model
     if isinstance(records, str | bytes | Mapping) or not hasattr(records, "__len__") or hasattr(records, "columns"):
         hint = ": for one record use predict_one" if isinstance(records, Mapping) else ""
         hint = ": for a data frame use predict" if hasattr(records, "columns") else hint
         raise TypeError(f"records must be a list of dicts. Got {type(records).__name__}{hint}.")
     if len(records) == 0:
-        return Answers(predictor, NOTHING).labels_or_both(return_cost)
+        return Answers(predictor, NOTHING)
     rows = as_frame(owner, model, read_records(owner, model, records, "records[{}]".format))
     try:
-        return answer(owner, predictor, rows, budget).labels_or_both(return_cost)
+        return answer(owner, predictor, rows, budget, groups)
     except (ValueError, TypeError) as error:
         locate(error, rows, model, model.schema.names, "record")
         raise

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -23,10 +22,12 @@ from ..models import AdditiveModel, Schema, decompose, fitted_for_good
 from ..plan import Plan
 from ..stopping import Certificate
 from ..stopping.core.boundary import Protect
+from ..stopping.core.certifying import one_row_per_group
 from ..stopping.core.class_risks import by_code
 from ..utils.progress import LateBar
-from .answering import answer_records, answer_row, answer_table
-from .auditing import Audited, monitor_of, served_one
+from ..utils.warn import warn_caller
+from .answering import answer_one, answer_records, answer_table
+from .auditing import Audited, monitor_of
 from .certification import Promise, certificate_scores, certified, rare_classes
 from .data_split import fitted_estimator, split_rows, warn_of_training_rows
 from .full_scores import FullScores
@@ -230,6 +231,7 @@ class EarlyExitClassifier(Audited, Tracing, FullScores, MetaEstimatorMixin, Clas
         require_counted(self.n_splits, rule, self.risk)
         require_estimator(self.estimator)
         n_threads = effective_threads(self.n_jobs)
+        self._one_per_group = None
         if X is None:
             self._install(*fit_without_rows(self, {"y": y, "groups": groups, **params}))
             return self
@@ -270,6 +272,8 @@ class EarlyExitClassifier(Audited, Tracing, FullScores, MetaEstimatorMixin, Clas
         with LateBar() as progress:
             outcome = plan_and_certify(model, given, draw, self.n_splits, request, Promise.of(self, groups), progress)
         self._validation = outcome.validation
+        if groups is not None:
+            self._one_per_group = one_row_per_group(np.asarray(groups)[outcome.split.validation], rng)
         self._install(model, outcome.plan, outcome.certificate, outcome.split.use_of(n_rows_of(X)))
         return self
 
@@ -311,7 +315,7 @@ class EarlyExitClassifier(Audited, Tracing, FullScores, MetaEstimatorMixin, Clas
         other._install(model, plan, certificate)
         rare = rare_classes(model, certificate, plan, scores)
         if rare is not None:
-            warnings.warn(rare, UserWarning, stacklevel=2)
+            warn_caller(rare)
         return other
 
     def _install(self, model: AdditiveModel, plan: Plan, certificate: Certificate, use_of_rows: str = "") -> None:
@@ -324,12 +328,18 @@ class EarlyExitClassifier(Audited, Tracing, FullScores, MetaEstimatorMixin, Clas
             self.monitor_ = monitor
         if self.certificate_.status in ("too few rows", "too many disagreements"):
             few = self.certificate_.status == "too few rows"
-            warnings.warn(f"{self.certificate_}{use_of_rows if few else ''}", UserWarning, stacklevel=3)
+            warn_caller(f"{self.certificate_}{use_of_rows if few else ''}")
 
     # ---- prediction ------------------------------------------------------------------------------------------------
 
     def predict(
-        self, X: Any, *, budget: float | None = None, return_cost: bool = False, check_input: bool = True
+        self,
+        X: Any,
+        *,
+        budget: float | None = None,
+        return_cost: bool = False,
+        check_input: bool = True,
+        groups: ArrayLike | None = None,
     ) -> NDArray[Any] | tuple[NDArray[Any], NDArray[np.float64]]:
         """Predict labels, with early exits.
 
@@ -343,6 +353,8 @@ class EarlyExitClassifier(Audited, Tracing, FullScores, MetaEstimatorMixin, Clas
             Whether to return the cost of each row.
         check_input : bool, default=True
             Whether feature names and their number are checked.
+        groups : array-like of shape (n_rows,), default=None
+            Group of each row, for a watched promise about groups: ``monitor_`` counts one row of each.
 
         Returns
         -------
@@ -354,11 +366,11 @@ class EarlyExitClassifier(Audited, Tracing, FullScores, MetaEstimatorMixin, Clas
         ------
         ValueError
             If rows do not fit the model, a value that is read is NaN or infinite, the budget is below the first stage,
-            or the model has changed since ``fit``.
+            or the model has changed since ``fit``; for ``groups`` where no promise about groups is watched.
         """
-        return answer_table(self, X, budget, check_input).labels_or_both(return_cost)
+        return answer_table(self, X, budget, check_input, groups).labels_or_both(return_cost)
 
-    def predict_one(self, x: Any, *, budget: float | None = None, return_cost: bool = False) -> Any:
+    def predict_one(self, x: Any, *, budget: float | None = None, return_cost: bool = False, group: Any = None) -> Any:
         """Label of one row, in microseconds.
 
         Parameters
@@ -369,6 +381,8 @@ class EarlyExitClassifier(Audited, Tracing, FullScores, MetaEstimatorMixin, Clas
             have feature names, a dict, a named tuple or a Series with these names is read by name.
         budget, return_cost
             As in `predict`.
+        group : object, default=None
+            Group of the row, as ``groups`` of `predict`.
 
         Returns
         -------
@@ -394,21 +408,16 @@ class EarlyExitClassifier(Audited, Tracing, FullScores, MetaEstimatorMixin, Clas
         >>> bool(fast.predict_one(row) == fast.predict_one(X[0]))
         True
         """
-        try:  # an array of the right shape and dtype needs no validation
-            predictor: Predictor = self._predictor
-            if self.audit_rate is None:
-                code, stage, skipped = predictor.predict_one(x, budget)
-            else:
-                code, stage, skipped = served_one(self, predictor, x, budget)
-        except (AttributeError, TypeError, ValueError, KeyError, IndexError) as error:
-            failed = error
-        else:
-            label = self.classes_[code]
-            return (label, float(predictor.plan.stage_costs[stage]) - skipped) if return_cost else label
-        return answer_row(self, self._ready(), x, budget, return_cost, failed)
+        label, cost, _ = answer_one(self, x, budget, group)
+        return (label, cost) if return_cost else label
 
     def predict_records(
-        self, records: Sequence[Mapping[str, Any]], *, budget: float | None = None, return_cost: bool = False
+        self,
+        records: Sequence[Mapping[str, Any]],
+        *,
+        budget: float | None = None,
+        return_cost: bool = False,
+        groups: ArrayLike | None = None,
     ) -> NDArray[Any] | tuple[NDArray[Any], NDArray[np.float64]]:
         """Predict labels of rows that are given as dicts.
 
@@ -418,7 +427,7 @@ class EarlyExitClassifier(Audited, Tracing, FullScores, MetaEstimatorMixin, Clas
             From feature name to value, in any order. Values must be numbers, unless the model is a pipeline that begins
             with a ColumnTransformer; it receives a data frame of the library that ``fit`` received. Features that no
             transformer reads may be left out.
-        budget, return_cost
+        budget, return_cost, groups
             As in `predict`.
 
         Returns
@@ -448,7 +457,7 @@ class EarlyExitClassifier(Audited, Tracing, FullScores, MetaEstimatorMixin, Clas
         >>> bool((fast.predict_records(records) == fast.predict(frame[:3])).all())
         True
         """
-        return answer_records(self, self._ready(), records, budget, return_cost)
+        return answer_records(self, records, budget, groups).labels_or_both(return_cost)
 
     @property
     def schema_(self) -> Schema:

@@ -11,6 +11,7 @@ from ..engine.threads import effective_threads
 from ..plan import Plan
 from ..stopping import StageScores
 from .answering import answer_table
+from .auditing import unwatched
 from .certification import scores_at_stages
 from .locating import locate
 from .predictor import Predictor, Trace
@@ -88,7 +89,7 @@ class Tracing:
         scores, stage = self.stage_scores(row)
         low, high = self.plan_.thresholds()
         costs, t = self.plan_.stage_costs, int(stage[0])
-        answers = answer_table(self, row, None)
+        answers = answer_table(unwatched(self), row, None)
         return Trace(scores[0], low, high, costs, t, answers.labels[0], float(costs[t] - answers.costs[0]))
 
     def _read(self, X: Any) -> Rows:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import secrets
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -49,3 +50,13 @@ class Coins:
         if self.rate <= 0.0:
             return math.inf
         return float(self._random.geometric(self.rate) - 1)
+
+
+def require_audits(audit_rate: Any, on_broken: Any) -> None:
+    """Raise ValueError or TypeError unless the parameters of audits are valid."""
+    if isinstance(audit_rate, bool) or not isinstance(audit_rate, int | float | np.floating | np.integer):
+        raise TypeError(f"audit_rate must be None or a number from 0 to 1. Got {type(audit_rate).__name__}.")
+    if not 0.0 <= audit_rate <= 1.0:
+        raise ValueError(f"audit_rate must be from 0 to 1: the share of the rows that are audited. Got {audit_rate}.")
+    if on_broken not in ("warn", "full"):
+        raise ValueError(f"on_broken must be 'warn' or 'full'. Got {on_broken!r}.")

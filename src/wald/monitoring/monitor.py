@@ -2,69 +2,75 @@
 
 from __future__ import annotations
 
-import math
+import copy
 import threading
-import warnings
-from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from .coins import Coins
-from .evidence import log_rate_evidence, log_shift_evidence, mean_interval, rate_interval
-from .windows import SHORTEST, Windows
+from ..utils.warn import warn_caller
+from .coins import Coins, require_audits
+from .evidence import mean_interval, rate_interval
+from .lines import BROKEN_LEVEL, STATES, Line, State, Stratum, aimed_at, worst
+from .picks import Picks
+from .shares import DOUBTFUL_LEVEL, Shares
+from .words import news, printed
 
-__all__ = ["DriftWarning", "Monitor"]
+__all__ = ["STATES", "DriftWarning", "Monitor", "require_audits"]
 
-State = Literal["holding", "doubtful", "broken"]
-STATES: tuple[State, ...] = ("holding", "doubtful", "broken")
-
-#: Probabilities of a false alarm, over a stream of any length: of broken, and of doubtful.
-BROKEN_LEVEL, DOUBTFUL_LEVEL = 0.02, 0.02
-#: The shares of the stages are tested again after so many rows, those of all rows when these have grown by the factor.
-_GROWTH, _ROWS = 1.01, 50
-#: Neighbouring stages are tested together until they have this share of the rows of ``fit``.
-_SHARE = 0.05
-#: Aimed-at rate of disagreement where nothing is promised, and smallest one.
-_NO_PROMISE, _SMALLEST = 0.01, 1e-9
+#: Counts of audits: one number, or one for each class that the full model gives.
+Counts = int | Sequence[int] | npt.NDArray[Any]
 
 
 class DriftWarning(UserWarning):
-    """Served rows are not like those of the certificate, or its promise is broken."""
+    """Served rows are not like those of the certificate, its promise is broken, or it cannot be watched."""
 
 
 class Monitor:
     """Watch the promise of a fitted classifier on the rows that it serves.
 
-    A random share of the rows is audited: the full model labels them, too. All counts may be read at any time, after
-    any number of rows: the probability of a false alarm, over a stream of any length, is at most 2 % for "broken" and
-    2 % for "doubtful", if served rows are independent draws from the source of the rows of ``fit``.
+    A random share of the rows is audited: the full model labels them, too. The promise has a line for all rows, or for
+    each class that it names, and each line counts the audits of its own rows. All counts may be read at any time,
+    after any number of rows: the probability of a false alarm, over a stream of any length, is at most 2 % for
+    "broken", which the lines share, and 2 % for "doubtful", if served rows are independent draws from the source of
+    the rows of ``fit``.
 
     Parameters
     ----------
     risk : float or None
-        Bound on the rate of disagreement that is promised for all rows; None if nothing is promised.
+        Bound on the rate of disagreement that is promised; None if nothing is promised.
     stage_costs : array-like of shape (T + 1,)
         Cost of a row that leaves at each stage; the last one is full evaluation.
     reference : array-like of int of shape (T + 1,)
-        Rows of ``fit`` that left at each stage; all zero if there were none.
+        Rows of ``fit`` that left at each stage, one of each group if ``grouped``; all zero if there were none.
     audit_rate : float
         Probability that a row is audited.
     on_broken : {"warn", "full"}, default="warn"
         What the classifier does once the promise is broken: "full" evaluates every row in full.
     fingerprint : str, default=""
         What the monitors of one model have in common.
+    strata : sequence of (str, int or None, float or None), default=None
+        The lines of the promise: a name, the class that the full model gives the rows (None: all rows), and the bound
+        for these rows. None: one line, for all rows, with ``risk``.
+    grouped : bool, default=False
+        Whether the promise is about a random row of a random group. One row of every group is then counted, and the
+        promise is not watched on rows whose group is not known.
     seed : int or None, default=None
         Of the coins; None takes one from the operating system.
 
     Attributes
     ----------
-    state : {"holding", "doubtful", "broken"}
-        "broken": audits refute that the rate of disagreement is at most ``risk``. "doubtful": rows leave at other
-        stages than those of ``fit`` did, so that the certificate may not speak of them. Both last until `reset`.
     n_rows, n_audits, n_disagreements : int
-        Rows served under the certificate, rows audited, and audits in which the full model gave another label.
+        Rows served under the certificate, rows audited, and audits in which the full model gave another label. With
+        ``grouped``, one row of each group.
+    n_unwatched : int
+        Rows of which the monitor cannot tell what they say of the promise: their group is not known, or the class that
+        the full model gives them where audits disagree.
+    lines : tuple of Line
+        What the audits say of each line of the promise: ``name``, ``risk``, ``state``, ``n_audits``,
+        ``n_disagreements`` and ``disagreement``, an interval of the rate.
 
     See Also
     --------
@@ -72,8 +78,8 @@ class Monitor:
 
     Notes
     -----
-    Mathematics: section G7. The bets are Robbins' mixtures: H. Robbins, "Statistical methods related to the law of the
-    iterated logarithm", Annals of Mathematical Statistics 41(5), 1970.
+    The bets are Robbins' mixtures: H. Robbins, "Statistical methods related to the law of the iterated logarithm",
+    Annals of Mathematical Statistics 41(5), 1970.
 
     Examples
     --------
@@ -88,6 +94,14 @@ class Monitor:
     ...     monitor.record([100, 300, 1600], audits=200, disagreements=2)  # other rows: more of them are hard
     >>> monitor.state
     'doubtful'
+
+    Promises by class take the audits of each class:
+
+    >>> strata = [("rows", None, 0.01), ("rows of class fraud", 1, 0.1)]
+    >>> monitor = Monitor(0.01, [1, 5, 100], [800, 150, 50], audit_rate=0.1, strata=strata)
+    >>> monitor.record([1600, 300, 100], audits=[190, 10], disagreements=[0, 1])
+    >>> [(line.n_audits, line.n_disagreements) for line in monitor.lines]
+    [(200, 1), (10, 1)]
     """
 
     def __init__(
@@ -99,6 +113,8 @@ class Monitor:
         audit_rate: float,
         on_broken: str = "warn",
         fingerprint: str = "",
+        strata: Sequence[tuple[str, int | None, float | None]] | None = None,
+        grouped: bool = False,
         seed: int | None = None,
     ) -> None:
         require_audits(audit_rate, on_broken)
@@ -109,46 +125,96 @@ class Monitor:
             raise ValueError(
                 f"reference must have {len(self.stage_costs)} counts, one for each stage. Got {self.reference}."
             )
+        given = [("rows", None, self.risk)] if strata is None else strata
+        self.strata = tuple(Stratum(*stratum) for stratum in given)
+        if not self.strata:
+            raise ValueError("strata must have a line at least. Leave it out for a promise about all rows.")
         self.audit_rate, self.on_broken, self.fingerprint = float(audit_rate), on_broken, fingerprint
-        self._group = _groups(self.reference)
-        self._coins = Coins(self.audit_rate, seed)
+        self.grouped = bool(grouped)
+        self._coins, self._picks = Coins(self.audit_rate, seed), Picks(seed)
         self._lock = threading.RLock()
         self._listeners: list[Callable[[Monitor], object]] = []
         self._clear()
 
     def _clear(self) -> None:
-        self._stages = [0] * len(self.stage_costs)
-        self.n_rows = self.n_audits = self.n_disagreements = 0
-        self.state: State = "holding"
-        self._begin()
-
-    def _begin(self) -> None:
-        """Begin the windows at the present counts."""
-        self._next_test, self._next_whole_test = self.n_rows + _ROWS, 0.0
-        self._audit_windows = Windows([self.n_audits, self.n_disagreements])
-        self._stage_windows = Windows([self.n_rows, *self._stages])
+        self._shares = Shares(self.reference)
+        self.n_audits = self.n_disagreements = self.n_unwatched = 0
+        level = BROKEN_LEVEL / len(self.strata)
+        self.lines = tuple(Line(stratum, level) for stratum in self.strata)
+        self._of_lines: State = "holding"  # the worst of the lines
+        self._beside: State = "holding"  # what the lines do not say
+        self._picks.forget()
 
     # ---- serving ---------------------------------------------------------------------------------------------------
 
     @property
+    def state(self) -> State:
+        """The worst of what is known; it lasts until `reset`.
+
+        "broken": audits refute a line of the promise. "doubtful": rows leave at other stages than those of ``fit`` did,
+        so that the certificate may not speak of them. "unwatched": neither, but there were rows of which the monitor
+        cannot tell what they say of the promise. "holding": nothing against the promise.
+        """
+        unwatched: State = "unwatched" if self.n_unwatched else "holding"
+        return worst(self._beside, unwatched, self._of_lines)
+
+    @property
+    def n_rows(self) -> int:
+        """Rows that were counted."""
+        return self._shares.n_rows
+
+    @property
     def answers_in_full(self) -> bool:
         """Whether rows are to be evaluated in full, because the promise is broken."""
-        return self.state == "broken" and self.on_broken == "full"
+        return self.on_broken == "full" and self.state == "broken"
 
     def draw(self, n: int) -> npt.NDArray[np.int64]:
         """Choose which of the next `n` rows are audited: one independent coin for each row."""
         with self._lock:
             return self._coins.heads(n)
 
-    def record(self, stages: Sequence[int] | npt.NDArray[Any], audits: int = 0, disagreements: int = 0) -> None:
+    def pick(self, groups: npt.ArrayLike, n_rows: int) -> npt.NDArray[np.intp]:
+        """Choose a random row of every group that is new to this monitor, for `record` with ``one_per_group``.
+
+        Parameters
+        ----------
+        groups : array-like of shape (n_rows,)
+            Group of each row, as in `EarlyExitClassifier.fit`.
+        n_rows : int
+
+        Returns
+        -------
+        ndarray of int
+            Indices of the rows, in increasing order.
+
+        Raises
+        ------
+        ValueError
+            If ``groups`` does not name the group of each row.
+        """
+        with self._lock:
+            return self._picks.pick(groups, n_rows)
+
+    def record(
+        self,
+        stages: Sequence[int] | npt.NDArray[Any],
+        audits: Counts = 0,
+        disagreements: Counts = 0,
+        *,
+        one_per_group: bool = False,
+    ) -> None:
         """Count served rows, and act if the state changes.
 
         Parameters
         ----------
         stages : array-like of int of shape (T + 1,)
             Rows that left at each stage.
-        audits, disagreements : int, default=0
-            Audited rows among them, and those whose label the full model does not give.
+        audits, disagreements : int or array-like of int of shape (n_classes,), default=0
+            Audited rows among them, and those whose label the full model does not give; or both by the class that the
+            full model gives. Lines for classes need the latter.
+        one_per_group : bool, default=False
+            Whether the rows are of different groups that were not counted before, as from `pick`. Where the promise is
+            about groups, other rows are not counted, and the state is "unwatched" at best.
 
         Raises
         ------
@@ -156,130 +222,117 @@ class Monitor:
             If counts are negative or do not fit together.
         """
         counts = [int(count) for count in stages]
-        self._require(counts, audits, disagreements)
+        audited, lost = _counts(audits), _counts(disagreements)
+        self._require(counts, audited, lost)
         with self._lock:
-            self._stages = [old + new for old, new in zip(self._stages, counts, strict=True)]
-            changed = self._counted(sum(counts), audits, disagreements)
+            before = self.state
+            if self.grouped and not one_per_group:
+                self.n_unwatched += sum(counts)
+            else:
+                self._count(counts, audited, lost)
+            changed = self.state != before
         if changed:
             self._tell()
 
-    def _require(self, counts: Sequence[int], audits: int, disagreements: int) -> None:
-        if len(counts) != len(self._stages) or min(counts) < 0 or not 0 <= disagreements <= audits <= sum(counts):
+    def _require(self, counts: Sequence[int], audits: Sequence[int], disagreements: Sequence[int]) -> None:
+        by_class = max((line.code for line in self.strata if line.code is not None), default=-1) + 1
+        fit = len(audits) == len(disagreements) and (len(audits) == 1 or len(audits) >= by_class)
+        fit = fit and all(0 <= lost <= n for n, lost in zip(audits, disagreements, strict=True))
+        if not fit or len(counts) != len(self.stage_costs) or min(counts) < 0 or sum(audits) > sum(counts):
+            shown = [a[0] if len(a) == 1 else list(a) for a in (audits, disagreements)]
             raise ValueError(
-                f"A monitor of this plan has {len(self._stages)} counts of rows by stage; some rows are audited, and "
-                f"some of these disagree. Got {list(counts)}, audits={audits} and disagreements={disagreements}."
+                f"A monitor of this plan has {len(self.stage_costs)} counts of rows by stage; some rows are audited, "
+                f"and some of these disagree. Got {list(counts)}, audits={shown[0]} and disagreements={shown[1]}."
             )
 
-    def record_one(self, stage: int) -> bool:
-        """Count one served row; returns whether it is to be audited."""
+    def record_one(self, stage: int, *, one_per_group: bool = False) -> bool:
+        """Count one served row; returns whether it is to be audited.
+
+        Parameters
+        ----------
+        stage : int
+            Stage at which it left.
+        one_per_group : bool, default=False
+            As for `record`.
+        """
         with self._lock:
-            audited = self._coins.next()
-            self._stages[stage] += 1
-            self.n_rows += 1
-            changed = self.n_rows >= self._next_test and self._counted(0, 0, 0)
+            if self.grouped and not one_per_group:
+                before, audited = self.state, False
+                self.n_unwatched += 1
+                changed = self.state != before
+            else:
+                audited = self._coins.next()
+                self._shares.add_one(stage)
+                changed = self._shares.n_rows >= self._shares.next_test and self._compare_shares()
         if changed:
             self._tell()
         return audited
 
-    def record_audit(self, disagrees: bool) -> None:
-        """Count the audit of a row that `record_one` has chosen."""
+    def record_audit(self, disagrees: bool, code: int | None = None) -> None:
+        """Count the audit of a row that `record_one` has chosen.
+
+        Parameters
+        ----------
+        disagrees : bool
+            Whether the full model gives another label.
+        code : int or None, default=None
+            The class that the full model gives; lines for classes need it.
+        """
         with self._lock:
-            changed = self._counted(0, 1, int(disagrees))
+            before = self.state
+            self._audit({code: (1, int(disagrees))})
+            changed = self.state != before
         if changed:
             self._tell()
 
-    def _counted(self, rows: int, audits: int, disagreements: int) -> bool:
-        """Add to the totals, and test where it is time; returns whether the state has changed."""
-        self.n_rows += rows
+    def _count(self, counts: Sequence[int], audits: Sequence[int], disagreements: Sequence[int]) -> None:
+        """Add to all counts, and test where it is time."""
+        self._shares.add(counts)
+        known = len(audits) > 1
+        pairs = enumerate(zip(audits, disagreements, strict=True))
+        self._audit({code if known else None: pair for code, pair in pairs})
+        self._compare_shares()
+
+    def _audit(self, by_class: Mapping[int | None, tuple[int, int]]) -> None:
+        """Add audits and disagreements by the full model's class, of which None is not known."""
+        audits, lost = (sum(pair[i] for pair in by_class.values()) for i in (0, 1))
         self.n_audits += audits
-        self.n_disagreements += disagreements
+        self.n_disagreements += lost
+        for line in self.lines:
+            own = (audits, lost) if line.code is None else by_class.get(line.code, (0, 0))
+            if own[0]:
+                line.add(*own)
+                self._of_lines = worst(self._of_lines, line.state)
+        unknown, unknown_lost = by_class.get(None, (0, 0))
+        if unknown_lost and any(line.code is not None and line.risk is not None for line in self.lines):
+            self.n_unwatched += unknown
+
+    def _compare_shares(self) -> bool:
+        """Compare the shares of the stages if it is time; whether this changes the state."""
         before = self.state
-        if disagreements and self._is_refuted():
-            self.state = "broken"
-        for _ in self._audit_windows.closing([self.n_audits, self.n_disagreements]):
-            pass
-        if self.n_rows >= self._next_test:
-            self._next_test = self.n_rows + (_ROWS if self.n_rows < SHORTEST else SHORTEST)
-            if self._has_shifted() and self.state == "holding":
-                self.state = "doubtful"
+        if self._shares.shifted():
+            self._beside = worst(self._beside, "doubtful")
         return self.state != before
 
-    def _is_refuted(self) -> bool:
-        """Whether the audits, all of them or those of a window, refute that the rate is at most the risk."""
-        if self.risk is None:
-            return False
-        totals, limit = [self.n_audits, self.n_disagreements], math.log(2.0 / BROKEN_LEVEL)
-        return any(
-            events > self.risk * n and log_rate_evidence(events, n, self.risk, self._aimed_at) >= limit + price
-            for (n, events), price in [(totals, 0.0), *self._audit_windows.running(totals)]
-        )
-
-    def _has_shifted(self) -> bool:
-        """Whether rows, all of them or those of a window that is full, left at other stages than those of ``fit``."""
-        if not sum(self.reference):
-            return False
-        totals, limit = [self.n_rows, *self._stages], math.log(2.0 / DOUBTFUL_LEVEL)
-        tested = list(self._stage_windows.closing(totals))
-        if self.n_rows >= self._next_whole_test:
-            self._next_whole_test = self.n_rows * _GROWTH
-            tested.append((totals, 0.0))
-        return any(self._shift(counts[1:]) >= limit + price for counts, price in tested)
-
-    def _shift(self, stages: Sequence[int]) -> float:
-        return log_shift_evidence(self._grouped(stages), self._grouped(self.reference))
-
-    def _grouped(self, stages: Sequence[int]) -> list[int]:
-        counts = [0] * (self._group[0] + 1)
-        for group, count in zip(self._group, stages, strict=True):
-            counts[group] += count
-        return counts
-
-    @property
-    def _aimed_at(self) -> float:
-        return _NO_PROMISE if self.risk is None else min(max(2.0 * self.risk, _SMALLEST), 0.5 * (1.0 + self.risk))
-
     def _tell(self) -> None:
-        warnings.warn(self._news(), DriftWarning, stacklevel=5)
+        warn_caller(news(self), DriftWarning)
         for listener in list(self._listeners):
             listener(self)
-
-    def _news(self) -> str:
-        if self.state == "broken":
-            low, _ = self.disagreement
-            then = (
-                "Rows are evaluated in full from now on."
-                if self.on_broken == "full"
-                else "Certify the plan on fresh rows (recertify, or fit)."
-            )
-            return (
-                f"The promise is broken: {self.n_disagreements} of {self.n_audits} audited rows got another label, a "
-                f"rate of at least {low:.3g}, and at most {self.risk:g} was promised. {then}"
-            )
-        return (
-            f"Served rows are not like those of the certificate: after {self.n_rows} rows they leave at other stages "
-            f"(mean cost {self._mean(self._stages):.4g}; {self._mean(self.reference):.4g} for those of fit). The "
-            "promise may not hold for them: call fit on fresh rows."
-        )
-
-    def _mean(self, stages: Sequence[int]) -> float:
-        """Mean cost of rows that left at these stages."""
-        costs = (count * cost for count, cost in zip(stages, self.stage_costs, strict=True))
-        return sum(costs) / max(1, sum(stages))
 
     # ---- reading ---------------------------------------------------------------------------------------------------
 
     @property
     def stage_counts(self) -> npt.NDArray[np.int64]:
-        """Served rows that left at each stage."""
+        """Counted rows that left at each stage."""
         with self._lock:
-            return np.array(self._stages, dtype=np.int64)
+            return np.array(self._shares.counts, dtype=np.int64)
 
     @property
     def disagreement(self) -> tuple[float, float]:
-        """Interval of the rate of disagreement, which holds at all times together with probability 0.98."""
+        """Interval of the rate of disagreement of all rows, which holds at all times together with probability 0.98."""
         with self._lock:
             events, n = self.n_disagreements, self.n_audits
-        return rate_interval(events, n, BROKEN_LEVEL, self._aimed_at)
+        return rate_interval(events, n, BROKEN_LEVEL, aimed_at(self.risk))
 
     @property
     def mean_cost(self) -> tuple[float, float]:
@@ -293,41 +346,44 @@ class Monitor:
     def log_shift(self) -> float:
         """Evidence that rows leave at other stages than those of ``fit`` did; windows of rows are tested, too."""
         with self._lock:
-            stages = list(self._stages)
-        return self._shift(stages) if sum(self.reference) else 0.0
+            return self._shares.evidence(self._shares.counts)
 
     def as_dict(self) -> dict[str, Any]:
-        """State, counts and intervals as plain values, as for metrics."""
+        """State, counts and intervals as plain values, as for metrics; ``lines`` has those of each line."""
         with self._lock:
             low, high = self.disagreement
             cheap, dear = self.mean_cost
             return {
                 "state": self.state,
                 "risk": self.risk,
+                "grouped": self.grouped,
                 "audit_rate": self.audit_rate,
                 "rows": self.n_rows,
+                "unwatched": self.n_unwatched,
                 "audits": self.n_audits,
                 "disagreements": self.n_disagreements,
                 "disagreement_low": low,
                 "disagreement_high": high,
                 "mean_cost_low": cheap,
                 "mean_cost_high": dear,
-                "rows_by_stage": list(self._stages),
+                "rows_by_stage": list(self._shares.counts),
+                "lines": [line.as_dict() for line in self.lines],
             }
 
     def __repr__(self) -> str:
-        facts = self.as_dict()
-        promised = "nothing promised" if self.risk is None else f"promised {self.risk:g}"
-        return (
-            f"<Monitor: {facts['state']}; {facts['rows']} rows, {facts['audits']} audited, {facts['disagreements']} "
-            f"disagree (rate {facts['disagreement_low']:.3g} to {facts['disagreement_high']:.3g}, {promised}), mean "
-            f"cost {facts['mean_cost_low']:.4g} to {facts['mean_cost_high']:.4g}>"
-        )
+        return printed(self)
 
     def counts(self) -> dict[str, Any]:
-        """State, audits and disagreements, as `restore` takes them."""
+        """State and counts, as `restore` takes them beside those of the stages."""
         with self._lock:
-            return {"audits": self.n_audits, "disagreements": self.n_disagreements, "state": self.state}
+            return {
+                "audits": self.n_audits,
+                "disagreements": self.n_disagreements,
+                "state": self.state,
+                "unwatched": self.n_unwatched,
+                "lines": [(line.n_audits, line.n_disagreements, line.state) for line in self.lines],
+                "groups": sorted(self._picks.seen),
+            }
 
     # ---- changing --------------------------------------------------------------------------------------------------
 
@@ -339,32 +395,69 @@ class Monitor:
             self._listeners.append(listener)
 
     def reset(self) -> None:
-        """Forget all rows: the state is "holding" again."""
+        """Forget all rows and groups: the state is "holding" again."""
         with self._lock:
             self._clear()
 
-    def restore(self, stages: Sequence[int], audits: int, disagreements: int, state: State) -> None:
+    def restore(
+        self,
+        stages: Sequence[int],
+        audits: int,
+        disagreements: int,
+        state: State,
+        *,
+        unwatched: int = 0,
+        lines: Sequence[tuple[int, int, State]] | None = None,
+        groups: Iterable[int] = (),
+    ) -> None:
         """Go on from the counts of an earlier monitor of the same model, without warnings.
+
+        Parameters
+        ----------
+        stages : sequence of int of length T + 1
+        audits, disagreements, state, unwatched, lines, groups
+            From `counts`. Without ``lines``, the audits are of rows whose group and class are not known.
 
         Raises
         ------
         ValueError
             If the counts do not fit together.
         """
-        self._require(stages, audits, disagreements)
+        self._require(stages, [audits], [disagreements])
+        if lines is not None:
+            fit = len(lines) == len(self.lines) and all(0 <= lost <= n <= audits for n, lost, _ in lines)
+            if not fit or any(lost > disagreements or own not in ("holding", "broken") for _, lost, own in lines):
+                raise ValueError(f"A monitor of this promise has {len(self.lines)} lines of audits. Got {lines}.")
         with self._lock:
             self._clear()
-            self._stages = [int(count) for count in stages]
-            self.n_rows, self.n_audits, self.n_disagreements = sum(self._stages), audits, disagreements
-            self._begin()
-            self.state = state
+            if lines is None and self.grouped:  # these were counts of rows, and say nothing of groups
+                self.n_unwatched, self._beside = sum(stages), "holding" if state == "holding" else "unwatched"
+                return
+            self._shares.add([int(count) for count in stages])
+            self._shares.begin()
+            if lines is None:
+                self._audit({None: (audits, disagreements)})
+                self._beside = state
+            else:
+                self.n_audits, self.n_disagreements, self.n_unwatched = audits, disagreements, unwatched
+                for line, (n, lost, own) in zip(self.lines, lines, strict=True):
+                    line.n_audits, line.n_disagreements, line.state = n, lost, own
+                self._beside = "doubtful" if state == "doubtful" else "holding"
+                self._picks.forget(groups)
+            for line in self.lines:
+                line.begin()
+            self._of_lines = worst(*(line.state for line in self.lines))
 
     def merge(self, other: Monitor) -> Monitor:
         """Add the counts of another monitor of the same model, as of another thread, process or machine.
 
+        The state becomes the worst of the two and of what the sums say; listeners hear of it if it changes. The
+        probability of a false alarm is then at most the sum of those of the monitors that were merged and of this one.
+
         Parameters
         ----------
         other : Monitor
+            Of other rows, and other groups if ``grouped``.
 
         Returns
         -------
@@ -382,50 +475,37 @@ class Monitor:
             raise ValueError("A monitor cannot be merged with itself: its rows would count twice.")
         if self._identity() != other._identity():
             raise ValueError("These monitors watch different models or plans, whose counts do not add up.")
-        with other._lock:
-            stages, audits, disagreements = list(other._stages), other.n_audits, other.n_disagreements
-        self.record(stages, audits, disagreements)
+        theirs = copy.deepcopy(other)  # as it is now, whatever it counts meanwhile
+        with self._lock:
+            before = self.state
+            self._shares.add(theirs._shares.counts)
+            self.n_audits += theirs.n_audits
+            self.n_disagreements += theirs.n_disagreements
+            self.n_unwatched += theirs.n_unwatched
+            self._beside = worst(self._beside, theirs._beside)
+            self._picks.seen |= theirs._picks.seen
+            for mine, line in zip(self.lines, theirs.lines, strict=True):
+                mine.merge(line)
+            self._of_lines = worst(*(line.state for line in self.lines))
+            self._compare_shares()
+            changed = self.state != before
+        if changed:
+            self._tell()
         return self
 
     def _identity(self) -> tuple[Any, ...]:
-        return self.fingerprint, self.risk, self.stage_costs, self.reference
+        return self.fingerprint, self.risk, self.strata, self.grouped, self.stage_costs, self.reference
 
     def __getstate__(self) -> dict[str, Any]:
+        own = ("_lock", "_coins", "_listeners")  # coins are drawn anew, and listeners belong to the process
         with self._lock:
-            state = vars(self).copy()
-        for name in ("_lock", "_coins", "_listeners"):  # coins are drawn anew, and listeners belong to the process
-            del state[name]
-        state["_stages"] = list(self._stages)
-        return state
+            return copy.deepcopy({name: value for name, value in vars(self).items() if name not in own})
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
         self._lock, self._coins, self._listeners = threading.RLock(), Coins(self.audit_rate), []
 
 
-def _groups(reference: Sequence[int]) -> list[int]:
-    """Number of the group of each stage; the last stages are in group 0.
-
-    Stages that few rows reach are tested together: each group that is told apart takes evidence.
-    """
-    least = _SHARE * sum(reference)
-    groups: list[int] = []
-    group, rows = 0, 0
-    for count in reversed(reference):
-        groups.append(group)
-        rows += count
-        if rows >= least > 0:
-            group, rows = group + 1, 0
-    if rows < least and group and groups[-1] == group:  # the first stages are too few for a group of their own
-        groups = [min(g, group - 1) for g in groups]
-    return groups[::-1]
-
-
-def require_audits(audit_rate: Any, on_broken: Any) -> None:
-    """Raise ValueError or TypeError unless the parameters of audits are valid."""
-    if isinstance(audit_rate, bool) or not isinstance(audit_rate, int | float | np.floating | np.integer):
-        raise TypeError(f"audit_rate must be None or a number from 0 to 1. Got {type(audit_rate).__name__}.")
-    if not 0.0 <= audit_rate <= 1.0:
-        raise ValueError(f"audit_rate must be from 0 to 1: the share of the rows that are audited. Got {audit_rate}.")
-    if on_broken not in ("warn", "full"):
-        raise ValueError(f"on_broken must be 'warn' or 'full'. Got {on_broken!r}.")
+def _counts(given: Counts) -> list[int]:
+    """One count, or those of the classes, as integers."""
+    return [int(count) for count in np.atleast_1d(np.asarray(given)).tolist()]

@@ -17,13 +17,14 @@ from ..early_exit.lossless import FeatureRanges
 from ..early_exit.parameters import checked_rule
 from ..early_exit.predictor import Predictor
 from ..models import AdditiveModel, decompose
-from ..monitoring.monitor import STATES
 from ..stopping import Certificate
+from ..utils.warn import warn_caller
 from . import archives, trees, values
 from .arrays import Arrays, Stock, require
 from .estimators import decode_schema, encode_schema
 from .header import FileFormatError, Section
 from .models import decode_model, encode_model
+from .monitors import ROWS, decode_monitor, decode_rows, encode_monitor
 from .parameters import check_parameters, decode_parameters, encode_parameters
 from .plans import check_promise, decode_plan, decode_stage_scores, encode_plan, encode_stage_scores
 from .rebuilding import NotRebuildableError, Reader, Writer
@@ -67,7 +68,10 @@ def encode_early_exit(owner: EarlyExitClassifier, arrays: Arrays, pipeline: str 
         fields["own_steps"] = True
     encode_stage_scores(owner._validation, arrays)
     if (monitor := getattr(owner, "monitor_", None)) is not None:
-        fields["monitor"] = {"stages": monitor.stage_counts.tolist(), **monitor.counts()}
+        fields["monitor"] = encode_monitor(monitor, arrays)
+    if owner._one_per_group is not None:
+        fields["one_per_group"] = True
+        arrays[ROWS] = owner._one_per_group.astype(np.int64)
     return fields
 
 
@@ -77,11 +81,9 @@ def _encode_estimator(owner: EarlyExitClassifier, model: AdditiveModel, arrays: 
     if isinstance(owner.estimator_, SavedModel):
         return None
     if model.own_steps:
-        warnings.warn(
+        warn_caller(
             f"The file holds the terms of this {type(owner.estimator_).__name__} and not the codes of its "
             "categories: it is loaded by wald.load(path, estimator=...) alone.",
-            UserWarning,
-            stacklevel=5,
         )
         return None
     alone = trees.encode(model, arrays)
@@ -101,11 +103,9 @@ def _encode_estimator(owner: EarlyExitClassifier, model: AdditiveModel, arrays: 
             else "Loaded without it, rows within rounding of a tie are decided by the terms, and there are no "
             "probabilities; wald.load(path, estimator=...) takes it."
         )
-        warnings.warn(
+        warn_caller(
             f"The file holds the terms of this {type(owner.estimator_).__name__} and not the estimator itself: "
             f"{error}. {without}",
-            UserWarning,
-            stacklevel=5,
         )
         return None
     arrays |= own
@@ -123,11 +123,9 @@ def _archived(owner: EarlyExitClassifier, model: AdditiveModel, arrays: Arrays) 
     except FileFormatError as error:
         raise ValueError(f"The {type(owner.estimator_).__name__} cannot be saved: {error}.") from None
     if unknown:
-        warnings.warn(
+        warn_caller(
             f"The file holds types that skops does not know to be harmless: {', '.join(unknown)}. It is loaded by "
             f"wald.load(path, trusted={unknown!r}).",
-            UserWarning,
-            stacklevel=5,
         )
     arrays[ARCHIVE] = np.frombuffer(raw, dtype=np.uint8)
     return {"archive": "skops"}
@@ -209,7 +207,9 @@ class Parts:
         self.stage_scores = decode_stage_scores(stock, self.model, self.plan)
         self.estimator = None if whole else self._rebuilt(raw, stock)
         self.room = stock.room
-        self.monitor = _monitor_counts(header.section("monitor")) if "monitor" in header else None
+        self.monitor = decode_monitor(header.section("monitor"), stock) if "monitor" in header else None
+        by_group = "one_per_group" in header and header.flag("one_per_group")
+        self.one_per_group = decode_rows(stock, self.stage_scores.n_rows) if by_group else None
         header.done()
         stock.done()
         rule = check_parameters(EarlyExitClassifier(None, **self.parameters), self.model.classes)
@@ -290,6 +290,7 @@ def assemble(parts: Parts, estimator: Any, where: str, trusted: Sequence[str] = 
     if parts.names_seen:
         owner.feature_names_in_ = model.schema.array
     owner.plan_, owner.certificate_, owner._validation = parts.plan, parts.certificate, parts.stage_scores
+    owner._one_per_group = parts.one_per_group
     try:
         ranges = FeatureRanges.of(model, checked_rule(owner))
         owner._predictor = Predictor(model, parts.plan, parts.by_proof, packed, ranges)
@@ -303,18 +304,6 @@ def assemble(parts: Parts, estimator: Any, where: str, trusted: Sequence[str] = 
             except ValueError as error:
                 raise FileFormatError(f"header.monitor: {error}") from None
     return owner
-
-
-def _monitor_counts(section: Section) -> dict[str, Any]:
-    stages = section.take("stages")
-    require(
-        isinstance(stages, list) and all(type(n) is int and 0 <= n < 2**62 for n in stages),
-        "header.monitor.stages is no list of counts",
-    )
-    counts = {name: section.integer(name, 0, 2**62) for name in ("audits", "disagreements")}
-    state = section.choice("state", STATES)
-    section.done()
-    return {"stages": stages, "state": state, **counts}
 
 
 def _same_model(parts: Parts, estimator: Any, where: str) -> AdditiveModel:

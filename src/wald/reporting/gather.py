@@ -12,6 +12,7 @@ from ..commands.promises import broken_promise
 from ..displays._source import model_of, name_of, require_fitted, require_rows, unit_of
 from ..early_exit import EarlyExitClassifier
 from ..early_exit.answering import answer_table
+from ..early_exit.auditing import unwatched
 from ..engine.rows import take
 from ..engine.threads import effective_threads
 from ..stopping import StageScores
@@ -48,7 +49,7 @@ def gather(
     -------
     Facts
     """
-    fast = require_fitted(estimator, caller)
+    fast = unwatched(require_fitted(estimator, caller))
     n_rows = require_rows(X, caller)
     plan, certificate = fast.plan_, fast.certificate_
     answers = answer_table(fast, X, None)

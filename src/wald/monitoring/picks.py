@@ -1,0 +1,68 @@
+"""One row of every group, for promises about a random row of a random group."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+
+class Picks:
+    """Picks a random row of each group that was not seen before.
+
+    Groups are remembered as hashes of eight bytes.
+
+    Parameters
+    ----------
+    seed : int or None, default=None
+        None takes one from the operating system.
+
+    Attributes
+    ----------
+    seen : set of int
+    """
+
+    def __init__(self, seed: int | None = None) -> None:
+        self.seen: set[int] = set()
+        self._random = np.random.Generator(np.random.Philox(secrets.randbits(64) if seed is None else seed))
+
+    def pick(self, groups: npt.ArrayLike, n_rows: int) -> npt.NDArray[np.intp]:
+        """Indices of a random row of each new group, in increasing order.
+
+        Parameters
+        ----------
+        groups : array-like of shape (n_rows,)
+        n_rows : int
+
+        Raises
+        ------
+        ValueError
+            If the groups do not name the group of each row.
+        """
+        labels = np.asarray(groups)
+        if labels.shape != (n_rows,):
+            raise ValueError(
+                f"groups must name the group of each of the {n_rows} rows. Got an array of shape {labels.shape}."
+            )
+        shuffled = self._random.permutation(n_rows)
+        try:
+            names, first = np.unique(labels[shuffled], return_index=True)
+        except TypeError:
+            raise ValueError("groups must be numbers or strings, all of one kind, without None.") from None
+        keys = [_key(name) for name in names.tolist()]
+        new = [i for i, key in enumerate(keys) if key not in self.seen]
+        self.seen.update(keys)
+        return np.sort(shuffled[first[new]])
+
+    def forget(self, seen: Iterable[int] = ()) -> None:
+        """Forget all groups but these."""
+        self.seen = set(seen)
+
+
+def _key(name: Any) -> int:
+    """A number of 64 bits for a group, the same in every process."""
+    return int.from_bytes(hashlib.blake2b(repr(name).encode(), digest_size=8).digest(), "little", signed=True)

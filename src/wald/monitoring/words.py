@@ -1,0 +1,69 @@
+"""What a monitor says in words: the news of a change, and all that it has seen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .monitor import Monitor
+
+#: Largest number of lines that are named.
+MOST_SHOWN = 5
+
+
+def news(monitor: Monitor) -> str:
+    """Say why the state of a monitor has changed, and what to do."""
+    if monitor.state == "broken":
+        told = "; ".join([line.news() for line in monitor.lines if line.state == "broken"][:MOST_SHOWN])
+        then = (
+            "Rows are evaluated in full from now on."
+            if monitor.on_broken == "full"
+            else "Certify the plan on fresh rows (recertify, or fit)."
+        )
+        return f"The promise is broken{': ' * bool(told)}{told}. {then}"
+    if monitor.state == "doubtful":
+        served, before = (_mean(monitor, counts) for counts in (monitor.stage_counts.tolist(), monitor.reference))
+        return (
+            f"Served rows are not like those of the certificate: after {monitor.n_rows} rows they leave at other "
+            f"stages (mean cost {served:.4g}; {before:.4g} for those of fit). The promise may not hold for them: call "
+            "fit on fresh rows."
+        )
+    if monitor.grouped:
+        return (
+            "The promise is about a random row of a random group, and it is not watched on rows without a group. Call "
+            "predict(X, groups=...) with the group of each row."
+        )
+    return (
+        "The promise is about classes, and it is not watched on audited rows that got another label, but came without "
+        "the class that the full model gives them. Give record the audits and disagreements by class."
+    )
+
+
+def printed(monitor: Monitor) -> str:
+    """Say what a monitor has seen, in one line."""
+    facts = monitor.as_dict()
+    overall = [line for line in monitor.lines if line.code is None]
+    promised = f", promised {overall[0].risk:g}" if overall and overall[0].risk is not None else ""
+    by_class = [line for line in monitor.lines if line.code is not None and line.risk is not None]
+    by_class.sort(key=lambda line: line.state != "broken")
+    parts = [
+        f"{facts['state']}",
+        f"{facts['rows']} rows{', one per group' * monitor.grouped}, {facts['audits']} audited, "
+        f"{facts['disagreements']} disagree (rate {facts['disagreement_low']:.3g} to {facts['disagreement_high']:.3g}"
+        f"{promised if monitor.risk is not None else ', nothing promised'}), mean cost {facts['mean_cost_low']:.4g} "
+        f"to {facts['mean_cost_high']:.4g}",
+        *([f"{monitor.n_unwatched} rows not watched"] if monitor.n_unwatched else []),
+        *(
+            f"{line.name}: {line.state}, {line.n_disagreements} of {line.n_audits} disagree, promised {line.risk:g}"
+            for line in by_class[:MOST_SHOWN]
+        ),
+        *([f"{len(by_class) - MOST_SHOWN} more classes"] if len(by_class) > MOST_SHOWN else []),
+    ]
+    return f"<Monitor: {'; '.join(parts)}>"
+
+
+def _mean(monitor: Monitor, stages: Sequence[int]) -> float:
+    """Mean cost of rows that left at these stages."""
+    costs = (count * cost for count, cost in zip(stages, monitor.stage_costs, strict=True))
+    return sum(costs) / max(1, sum(stages))

@@ -1,0 +1,66 @@
+"""The counts of a monitor, and the rows with which it compares them, as header fields and arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..monitoring import Monitor
+from ..monitoring.monitor import STATES
+from .arrays import Arrays, Stock, require
+from .header import Section
+
+#: The arrays of hashes of groups that were counted, and of validation rows of which each has another group.
+GROUPS, ROWS = "monitor.groups", "looks.one_per_group"
+MOST = 2**62
+
+
+def encode_monitor(monitor: Monitor, arrays: Arrays) -> dict[str, Any]:
+    """Describe the counts of a monitor."""
+    counts = monitor.counts()
+    lines, groups = counts.pop("lines"), counts.pop("groups")
+    if groups:
+        arrays[GROUPS] = np.array(groups, dtype=np.int64)
+    return {
+        "stages": monitor.stage_counts.tolist(),
+        **counts,
+        "grouped": bool(groups),
+        "line_audits": [n for n, _, _ in lines],
+        "line_disagreements": [lost for _, lost, _ in lines],
+        "line_broken": [int(state == "broken") for _, _, state in lines],
+    }
+
+
+def decode_monitor(section: Section, stock: Stock) -> dict[str, Any]:
+    """Read the counts of a monitor, as `Monitor.restore` takes them; older files have none by line."""
+    counts: dict[str, Any] = {"stages": _counts(section, "stages")}
+    counts |= {name: section.integer(name, 0, MOST) for name in ("audits", "disagreements")}
+    counts["state"] = section.choice("state", STATES)
+    if "unwatched" in section:
+        counts["unwatched"] = section.integer("unwatched", 0, MOST)
+        columns = [_counts(section, f"line_{name}") for name in ("audits", "disagreements", "broken")]
+        require(len({len(column) for column in columns}) == 1, "header.monitor has lines of different lengths")
+        states = ["broken" if broken else "holding" for broken in columns[2]]
+        counts["lines"] = list(zip(*columns[:2], states, strict=True))
+        if section.flag("grouped"):
+            counts["groups"] = stock.take(GROUPS, ("int64",), None).tolist()
+    section.done()
+    return counts
+
+
+def decode_rows(stock: Stock, n_rows: int) -> NDArray[np.intp]:
+    """Read which validation rows are of different groups."""
+    rows = stock.integers(ROWS, ("int64",), None, low=0, high=n_rows)
+    require(np.all(rows[:-1] < rows[1:]), f"the array {ROWS!r} does not rise")
+    return rows.astype(np.intp)
+
+
+def _counts(section: Section, name: str) -> list[int]:
+    given = section.take(name)
+    require(
+        isinstance(given, list) and all(type(n) is int and 0 <= n < MOST for n in given),
+        f"header.monitor.{name} is no list of counts",
+    )
+    return list(given)
