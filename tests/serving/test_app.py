@@ -250,7 +250,7 @@ def test_concurrent_requests_get_the_labels_of_predict(fast, rows, seconds):
     expected = [{"label": a, "cost": b} for a, b in zip(labels.tolist(), costs.tolist(), strict=True)]
     assert [answer.json() for answer in answers] == expected
     assert refused.status_code == 400
-    assert (app._batcher.n_batches > 0) == (seconds > 0)
+    assert (app.metrics.batches > 0) == (seconds > 0)
 
 
 def test_an_idle_service_answers_at_once(fast, rows):

@@ -408,6 +408,15 @@ class EarlyExitClassifier(Audited, Tracing, FullScores, MetaEstimatorMixin, Clas
         >>> bool(fast.predict_one(row) == fast.predict_one(X[0]))
         True
         """
+        if self.audit_rate is None and group is None:
+            try:  # an array of the right shape and dtype needs no validation
+                predictor: Predictor = self._predictor
+                code, stage, skipped = predictor.predict_one(x, budget)
+            except (AttributeError, TypeError, ValueError, KeyError, IndexError):
+                pass  # the row is read below, or the error raised again
+            else:
+                label = self.classes_[code]
+                return (label, float(predictor.plan.stage_costs[stage]) - skipped) if return_cost else label
         label, cost, _ = answer_one(self, x, budget, group)
         return (label, cost) if return_cost else label
 

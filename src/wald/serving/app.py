@@ -135,13 +135,14 @@ class Service:
         self._others = _other_endpoints(self)
         self._loads = json_reader()
         self.draining = False
+        self.metrics = Metrics()
         self._install(model)
-        self.metrics = Metrics(self.model.plan_.stage_costs)
 
     def _install(self, model: EarlyExitClassifier) -> None:
         rows = Rows(model)  # raises if it is no fitted classifier
         self.model, self._rows = model, rows
-        self._batcher = Batcher(rows.one, rows.many, self._window, self._max_rows)
+        self._batcher = Batcher(rows.one, rows.many, self._window, self._max_rows, self.metrics.count_batch)
+        self.metrics.watch(model.plan_.n_stages)
         keys = model.classes_.tolist()
         self._labels = {key: b'{"label":' + write_json(key) + b"}" for key in keys}
 
@@ -157,7 +158,6 @@ class Service:
             raise ValueError("The service was given a classifier, and neither a file nor a function to load it anew.")
         model = await asyncio.to_thread(self._read)
         self._install(model)
-        self.metrics.watch(model.plan_.stage_costs)
         self.metrics.reloads += 1
 
     # ---- requests --------------------------------------------------------------------------------------------------
@@ -242,17 +242,16 @@ class Service:
         if given.kind == "row" and budget is None:
             row = rows.read(given.rows)
             labels = self._labels
-            label, spent = batcher.one(row) if batcher.at_once() else await batcher.together(row)
-            self.metrics.batches = self.metrics.batches if batcher.at_once() else batcher.n_batches
-            self.metrics.count_row(spent)
+            label, spent, stage = batcher.one(row) if batcher.at_once() else await batcher.together(row)
+            self.metrics.count_row(spent, stage)
             if not cost and label in labels:
                 return labels[label]
             return write_json({"label": _plain(label), **({"cost": spent} if cost else {})})
         if arrow or large or given.n_rows * max(batcher.seconds, 1e-5) > LONG:
-            answers, costs = await asyncio.to_thread(rows.answer, given, budget)
+            answers, costs, stages = await asyncio.to_thread(rows.answer, given, budget)
         else:
-            answers, costs = rows.answer(given, budget)
-        self.metrics.count_rows(costs)
+            answers, costs, stages = rows.answer(given, budget)
+        self.metrics.count_rows(costs, stages)
         if arrow:
             return write_arrow(answers, costs if cost else None)
         if given.kind in ("row", "record"):

@@ -12,7 +12,8 @@ CHEAP = 0.1
 #: Weight of the newest time in the mean time of a row.
 NEWEST = 0.05
 
-Answer = tuple[Any, float]
+#: Label, cost and stage of a row.
+Answer = tuple[Any, float, int]
 
 
 class Batcher:
@@ -21,39 +22,45 @@ class Batcher:
     Parameters
     ----------
     one : callable
-        From a row to its label and cost.
+        From a row to its label, cost and stage.
     many : callable
-        From a list of rows to the labels and costs of all.
+        From a list of rows to those of all.
     window : float
         Longest time that a row waits for others, in seconds; 0 to answer each row by itself.
     most : int
         Most rows of a batch.
+    count : callable
+        Called after each batch of rows of several requests.
     """
 
     def __init__(
-        self, one: Callable[[Any], Answer], many: Callable[[list[Any]], list[Answer]], window: float, most: int
+        self,
+        one: Callable[[Any], Answer],
+        many: Callable[[list[Any]], list[Answer]],
+        window: float,
+        most: int,
+        count: Callable[[], None],
     ) -> None:
-        self._one, self._many, self._window, self._most = one, many, window, most
+        self._one, self._many, self._window, self._most, self._count = one, many, window, most, count
         self._waiting: list[tuple[Any, asyncio.Future[Answer]]] = []
         self._timer: asyncio.TimerHandle | None = None
         self._last = float("-inf")
         self._tasks: set[asyncio.Task[None]] = set()
         self.seconds = 0.0  # mean time of a row
-        self.n_batches = 0
 
     def at_once(self) -> bool:
         """Whether the next row is answered on the event loop."""
         return self.seconds <= CHEAP * self._window or self._window <= 0
 
     def one(self, row: Any) -> Answer:
-        """Label and cost of a row, now."""
+        """Label, cost and stage of a row, now."""
         start = time.perf_counter()
         answer = self._one(row)
         self.seconds += NEWEST * (time.perf_counter() - start - self.seconds)
         return answer
 
     async def together(self, row: Any) -> Answer:
-        """Label and cost of a row, computed in a thread with the rows that come within the window."""
+        """Label, cost and stage of a row, computed in a thread with the rows that come within the window."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Answer] = loop.create_future()
         now = loop.time()
@@ -81,7 +88,8 @@ class Batcher:
         start = time.perf_counter()
         results = await asyncio.to_thread(self._results, rows)
         self.seconds += NEWEST * ((time.perf_counter() - start) / len(rows) - self.seconds)
-        self.n_batches += len(rows) > 1
+        if len(rows) > 1:
+            self._count()
         for future, result in zip(futures, results, strict=True):
             if future.done():  # its request was given up
                 continue

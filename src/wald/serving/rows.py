@@ -10,9 +10,11 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from ..early_exit import EarlyExitClassifier
+from ..early_exit.answering import answer_one, answer_records, answer_table
 from .bodies import Body, RequestError, numbers, table_of_numbers
 
-Answers = tuple[NDArray[Any], NDArray[np.float64]]
+#: Labels, costs and stages of rows.
+Answers = tuple[NDArray[Any], NDArray[np.float64], NDArray[np.int32]]
 #: What `predict_one` calls its row, at the beginning of a message.
 _X = re.compile(r"x(?!\w)")
 
@@ -42,34 +44,35 @@ class Rows:
         """A JSON row in the form that `one` takes."""
         return row if self._raw else numbers(row, self._n_features)
 
-    def one(self, row: Any) -> tuple[Any, float]:
-        """Label and cost of a row."""
+    def one(self, row: Any) -> tuple[Any, float, int]:
+        """Label, cost and stage of a row."""
         try:
-            return self._model.predict_one(row, return_cost=True)  # type: ignore[no-any-return]  # a tuple of label and cost
+            return answer_one(self._model, row, None)
         except (ValueError, TypeError) as error:
             raise _about("row", error) from None
 
-    def many(self, rows: list[Any]) -> list[tuple[Any, float]]:
-        """Labels and costs of rows from `read`."""
+    def many(self, rows: list[Any]) -> list[tuple[Any, float, int]]:
+        """Labels, costs and stages of rows from `read`."""
         if self._raw:
             return [self.one(row) for row in rows]
-        labels, costs = self._predict(np.stack(rows), None)
-        return list(zip(labels, costs.tolist(), strict=True))
+        labels, costs, stages = self._predict(np.stack(rows), None)
+        return list(zip(labels, costs.tolist(), stages.tolist(), strict=True))
 
     def answer(self, body: Body, budget: float | None) -> Answers:
-        """Labels and costs of the rows of a body."""
+        """Labels, costs and stages of the rows of a body."""
         rows = body.rows
         if body.kind in ("row", "record"):
             if body.kind == "record" and not isinstance(rows, dict):
                 raise RequestError(400, "rows", '"record" must be an object from feature name to value.')
             given = self.read(rows) if body.kind == "row" else rows
             try:
-                label, cost = self._model.predict_one(given, budget=budget, return_cost=True)
+                label, cost, stage = answer_one(self._model, given, budget)
             except (ValueError, TypeError) as error:
                 raise _about(body.kind, error) from None
-            return np.asarray([label]), np.array([cost])
+            return np.asarray([label]), np.array([cost]), np.array([stage], dtype=np.int32)
         if body.kind == "records":
-            return self._model.predict_records(rows, budget=budget, return_cost=True)  # type: ignore[return-value]
+            found = answer_records(self._model, rows, budget)
+            return found.labels, found.costs, found.stages
         if body.kind == "table":
             return self._table(rows, budget)
         if self._raw:
@@ -78,20 +81,20 @@ class Rows:
 
     def _predict(self, rows: Any, budget: float | None) -> Answers:
         if not len(rows):
-            return self._model.classes_[:0], np.empty(0)
-        return self._model.predict(  # type: ignore[return-value]
-            rows, budget=budget, return_cost=True, check_input=self._schema.names is None
-        )
+            return self._model.classes_[:0], np.empty(0), np.empty(0, dtype=np.int32)
+        found = answer_table(self._model, rows, budget, check_input=self._schema.names is None)
+        return found.labels, found.costs, found.stages
 
     def _in_turn(self, rows: list[Any], budget: float | None) -> Answers:
         answers = []
         for r, row in enumerate(rows):
             try:
-                answers.append(self._model.predict_one(row, budget=budget, return_cost=True))
+                answers.append(answer_one(self._model, row, budget))
             except (ValueError, TypeError) as error:
                 raise _about(f"row {r}", error, f"row {r}: ") from None
-        labels = np.array([label for label, _ in answers], dtype=self._model.classes_.dtype)
-        return labels, np.array([cost for _, cost in answers], dtype=np.float64)
+        labels = np.array([label for label, _, _ in answers], dtype=self._model.classes_.dtype)
+        costs = np.array([cost for _, cost, _ in answers], dtype=np.float64)
+        return labels, costs, np.array([stage for _, _, stage in answers], dtype=np.int32)
 
     def _table(self, table: Any, budget: float | None) -> Answers:
         import pyarrow as pa
