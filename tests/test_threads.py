@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import joblib
 import pytest
 import threadpoolctl
@@ -86,3 +89,26 @@ def test_threadpoolctl_limits_and_restores(user_api, four_threads):
 def test_threadpoolctl_leaves_the_engine_alone_when_another_is_meant(four_threads):
     with threadpoolctl.threadpool_limits(1, user_api="blas"):
         assert _core.get_num_threads() == 4
+
+
+def test_a_daemonic_process_has_the_threads_that_are_asked_for_and_no_warnings(tmp_path):
+    """joblib warns of child processes there, as in Dask's workers; wald's threads are none."""
+    code = """
+import warnings
+from multiprocessing import Process
+from wald.engine.threads import effective_threads
+
+def work():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert [effective_threads(n) for n in (None, 1, 2, -1)] == [1, 1, 2, 1]
+
+if __name__ == "__main__":
+    process = Process(target=work, daemon=True)
+    process.start()
+    process.join()
+    raise SystemExit(process.exitcode)
+"""
+    (tmp_path / "daemon.py").write_text(code)
+    done = subprocess.run([sys.executable, tmp_path / "daemon.py"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

@@ -164,6 +164,38 @@ def test_tasks_have_one_thread_unless_told_otherwise(case):
     assert receive(ship(case.model, n_jobs=2)[0]).n_jobs == 2
 
 
+@pytest.mark.parametrize("by_path", [False, True])
+def test_workers_do_not_audit(case, tmp_path, by_path):
+    watched = case.model.watched(1.0, on_broken="full")
+    wald.save(watched, tmp_path / "fast.wald")
+    shipment, received = ship(tmp_path / "fast.wald" if by_path else watched)
+    job = Job.of(received, case.rows.columns, **PLAIN)
+    hard = pandas.concat([case.rows[case.cost == case.cost.max()]] * 20)  # rows of another kind
+    expected = case.model.predict(hard.drop(columns="id"), return_cost=True)
+    for _ in range(3):
+        found = job.answer_frame(shipment, hard)
+        assert found["label"].tolist() == expected[0].tolist()
+        assert found["cost"].tolist() == expected[1].tolist()
+    for model in (received, receive(shipment)):
+        assert not hasattr(model, "monitor_")
+        assert model.audit_rate is None
+    assert watched.monitor_.n_rows == 0
+    assert watched.audit_rate == 1.0
+
+
+def test_workers_evaluate_in_full_where_the_sender_does(case, tmp_path):
+    watched = case.model.watched(1.0, on_broken="full")
+    watched.monitor_.restore([0] * len(watched.plan_.stage_costs), 0, 0, "broken")
+    shipment, received = ship(watched)
+    job = Job.of(received, case.rows.columns, **PLAIN)
+    rows = case.rows.drop(columns="id")
+    for _ in range(2):
+        found = job.answer_frame(shipment, case.rows)
+        assert found["label"].tolist() == case.model.estimator_.predict(rows).tolist()
+        assert (found["cost"] == case.model.plan_.full_cost).all()
+    assert receive(shipment).monitor_.n_rows == 0
+
+
 def test_a_worker_of_another_version_says_so(case):
     shipment, _ = ship(case.model)
     with pytest.raises(RuntimeError, match=r"has wald .*, and the model was sent by wald 99\.1.*install wald 99\.1"):

@@ -1,4 +1,4 @@
-"""Promises of several lines: each has its own risk and counts its own audits; the state is the worst; merges keep it."""
+"""Promises of several lines: each has its own risk and audits; the state is the worst; merges keep it."""
 
 from __future__ import annotations
 
@@ -63,13 +63,13 @@ def test_kept_promises_are_rarely_called_broken(promise: str) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("promise", KEPT)
 def test_kept_promises_are_rarely_called_broken_in_long_streams(promise: str) -> None:
-    assert false_alarms(promise, 400, 500_000) <= 16  # 2 % of 400 and three standard deviations
+    assert false_alarms(promise, 200, 500_000) <= 10  # 2 % of 200 and three standard deviations
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("promise", KEPT)
 def test_false_alarms_of_merged_monitors_add_up_at_most(promise: str) -> None:
-    assert false_alarms(promise, 200, 200_000, n_parts=4) <= 31  # 10 % for four monitors and their sum, and three
+    assert false_alarms(promise, 100, 200_000, n_parts=4) <= 19  # 10 % for four and their sum, and three deviations
 
 
 @pytest.mark.parametrize("code", [0, 1, 2])
@@ -110,9 +110,9 @@ def test_the_warning_names_the_line_and_what_refutes_it() -> None:
     late = monitor([("rows", None, 0.05)])
     for _ in range(100):
         late.record([1000, 0, 0], 1000, 20)
+    late.record([400, 0, 0], 400, 44)
     with pytest.warns(DriftWarning, match=r"\d+ of the newest \d+ audited rows got another label"):
-        for _ in range(5):
-            late.record([1000, 0, 0], 1000, 110)
+        late.record([2000, 0, 0], 2000, 220)
 
 
 @pytest.mark.parametrize("strata", [EACH, BY_CLASS, [("positives", 1, 0.05)]])

@@ -11,12 +11,15 @@ import httpx
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.datasets import make_classification
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures
 
 import wald
+from wald.early_exit.answering import answer_table
 from wald.serving import create_app
 from wald.serving.bodies import ARROW
 
@@ -231,6 +234,70 @@ def test_metrics_parse_and_add_up(fast, rows, monkeypatch):
     assert found["wald_monitor_state", "doubtful"] == 1
     assert found["wald_monitor_state", "holding"] == 0
     assert found["wald_monitor_n_audits",] == 7
+
+
+def figures(app):
+    """The figures of /metrics by name and labels."""
+    parser = pytest.importorskip("prometheus_client.parser")
+    families = parser.text_string_to_metric_families(ask(app, "GET", "/metrics").text)
+    return {(s.name, *s.labels.values()): s.value for family in families for s in family.samples}
+
+
+def test_stages_are_those_at_which_rows_left(rows):
+    """Also where classes that are out of the race make rows of a later stage as cheap as those of an earlier one."""
+    X, y = make_classification(4000, 8, n_informative=6, n_classes=4, class_sep=2.0, random_state=0)
+    trees = HistGradientBoostingClassifier(max_iter=40, early_stopping=False).fit(X[:1000], y[:1000])
+    fast = wald.EarlyExitClassifier(FrozenEstimator(trees), risk=0.05, cost="units", random_state=0).fit(X[1000:3500])
+    served = X[3500:3700]
+    answers = answer_table(fast, served, None)
+    assert (answers.costs != fast.plan_.stage_costs[answers.stages]).any()
+    stages = np.bincount(answers.stages, minlength=fast.plan_.n_stages + 1)
+    for bodies in ([{"rows": served.tolist()}], [{"row": row} for row in served.tolist()]):
+        app = create_app(fast)
+        for body in bodies:
+            ask(app, "POST", "/predict", json=body)
+        found = figures(app)
+        assert [found["wald_stage_rows_total", str(stage)] for stage in range(len(stages))] == stages.tolist()
+
+
+def test_counters_never_fall(fast, named, rows):
+    models = iter([fast, named, fast])
+    app = create_app(lambda: next(models))
+    before = figures(app)
+
+    async def many():
+        app._batcher.seconds = 1.0  # rows wait for each other
+        async with client(app) as asking:
+            bodies = [{"row": row} for row in rows[0][5000:5100].tolist()]
+            await asyncio.gather(*(asking.post("/predict", content=json.dumps(b), headers=JSON) for b in bodies))
+
+    for _ in range(2):
+        asyncio.run(many())
+        ask(app, "POST", "/predict", json={"row": rows[0][0].tolist()})
+        after = figures(app)
+        assert after["wald_batches_total",] > before["wald_batches_total",]
+        asyncio.run(app.reload())
+        last = figures(app)
+        assert last["wald_batches_total",] == after["wald_batches_total",]
+        assert all(last[name] >= value for name, value in after.items() if name[0].endswith("_total"))
+        before = last
+
+
+def test_the_lines_of_the_monitor_are_shown(fast, rows):
+    X, y = rows
+    model = LogisticRegression().fit(X[:1000], y[:1000])
+    early = wald.EarlyExitClassifier(FrozenEstimator(model), risk=0.05, protect={1: 0.1}, cost="units", random_state=0)
+    app = create_app(early.fit(X[1000:5000]).watched(1.0))
+    ask(app, "POST", "/predict", json={"rows": X[5000:5500].tolist()})
+    found = figures(app)
+    n = int(model.predict(X[5000:5500]).sum())
+    assert found["wald_monitor_line_audits", "rows"] == 500
+    assert found["wald_monitor_line_audits", "rows of class 1"] == n
+    assert found["wald_monitor_line_risk", "rows of class 1"] == 0.1
+    assert found["wald_monitor_line_broken", "rows"] == 0
+    assert found["wald_monitor_state", "holding"] == 1
+    assert found["wald_monitor_state", "unwatched"] == 0
+    assert found["wald_monitor_unwatched",] == found["wald_monitor_grouped",] == 0
 
 
 @pytest.mark.parametrize("seconds", [0.0, 1.0])  # of a row: answered at once, or with others

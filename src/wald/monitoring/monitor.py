@@ -442,11 +442,12 @@ class Monitor:
                 self.n_audits, self.n_disagreements, self.n_unwatched = audits, disagreements, unwatched
                 for line, (n, lost, own) in zip(self.lines, lines, strict=True):
                     line.n_audits, line.n_disagreements, line.state = n, lost, own
-                self._beside = "doubtful" if state == "doubtful" else "holding"
                 self._picks.forget(groups)
             for line in self.lines:
                 line.begin()
             self._of_lines = worst(*(line.state for line in self.lines))
+            if self.state != state:  # known beside the lines
+                self._beside = worst(self._beside, state)
 
     def merge(self, other: Monitor) -> Monitor:
         """Add the counts of another monitor of the same model, as of another thread, process or machine.
