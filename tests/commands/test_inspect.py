@@ -127,3 +127,14 @@ def test_files_of_other_models_are_for_python(tmp_path: Path) -> None:
     learner = AttentivePerceptron(max_iter=1, tol=None).fit(np.eye(4), [0, 1, 0, 1])
     wald.save(learner, tmp_path / "online.wald")
     assert "another model, AttentivePerceptron; wald.load reads it" in refusal("inspect", tmp_path / "online.wald")
+
+
+def test_the_lines_of_a_monitor_are_shown(files: Path, digits, tmp_path: Path) -> None:
+    watched = wald.load(files / "svc.wald").watched(1.0)
+    watched.predict(digits.X_test)
+    wald.save(watched, tmp_path / "watched.wald")
+    shown = said("inspect", tmp_path / "watched.wald")["monitor"]
+    assert shown["audits"] == len(digits.X_test)
+    assert [line["name"] for line in shown["lines"]] == [s.name for s in watched.certificate_.strata]
+    assert repr(watched.monitor_) in done("inspect", tmp_path / "watched.wald").stdout
+    assert "Monitor" not in done("inspect", files / "svc.wald").stdout

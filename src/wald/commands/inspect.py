@@ -9,7 +9,7 @@ import typer
 
 from ..utils.figures import between, number, share_between, thousands
 from . import options
-from .answers import EXIT_NO, as_json, handling_errors, note, show
+from .answers import EXIT_NO, as_json, handling_errors, monitor_facts, note, show
 from .facts import certificate_facts, model_facts, plan_facts
 from .models import load_fast, load_model
 
@@ -25,7 +25,7 @@ def inspect(
     json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
-    """Show the certificate and the plan in FILE.
+    """Show the certificate and the plan in FILE, and what its monitor has seen.
 
     Exit code 1: the certificate is void, or does not follow from its own counts.
     """
@@ -35,10 +35,13 @@ def inspect(
         certificate, facts = certificate_facts(fast.certificate_), model_facts(fast)
         plan = plan_facts(fast.plan_, fast._validation.n_rows)
         if json:
-            as_json({"file": str(file), "model": facts, "certificate": certificate, "plan": plan})
+            told = {"file": str(file), "model": facts, "certificate": certificate, "plan": plan}
+            as_json(told | monitor_facts(fast))
         else:
             stages = [] if plan["evaluate_all"] else [_table(facts, plan)]
             show(certificate["sentence"], _described(facts, plan), *stages)
+            if (monitor := getattr(fast, "monitor_", None)) is not None:
+                show(repr(monitor))
         if not certificate["holds"]:
             note("wald inspect: the certificate does not hold.")
             raise typer.Exit(EXIT_NO)
