@@ -39,6 +39,7 @@ from .records import library_of
 from .request import Request
 from .rows import Rows
 from .selection import certificate_share, plan_and_certify
+from .self_check import require_own_answers
 from .tracing import Tracing
 from .validation import require_accepted, validate_fit_rows
 from .without_rows import fit_without_rows
@@ -218,7 +219,8 @@ class EarlyExitClassifier(Audited, Tracing, FullScores, MetaEstimatorMixin, Clas
         Raises
         ------
         ValueError, TypeError
-            For parameters out of range, and for unsupported models or rows; the message lists what is supported.
+            For parameters out of range, and for unsupported models or rows; the message lists what is supported. Also
+            if wald answers a row otherwise than the wrapped object does, in full: some rows are compared.
 
         Warns
         -----
@@ -274,7 +276,7 @@ class EarlyExitClassifier(Audited, Tracing, FullScores, MetaEstimatorMixin, Clas
         self._validation = outcome.validation
         if groups is not None:
             self._one_per_group = one_row_per_group(np.asarray(groups)[outcome.split.validation], rng)
-        self._install(model, outcome.plan, outcome.certificate, outcome.split.use_of(n_rows_of(X)))
+        self._install(model, outcome.plan, outcome.certificate, outcome.split.use_of(n_rows_of(X)), X)
         return self
 
     def recertify(
@@ -312,17 +314,20 @@ class EarlyExitClassifier(Audited, Tracing, FullScores, MetaEstimatorMixin, Clas
         warn_of_training_rows(model, rows.preprocessed)
         scores = certificate_scores(model, plan, rows, promise, effective_threads(other.n_jobs))
         certificate, plan = certified(model, plan, self._validation, scores, groups, promise)
-        other._install(model, plan, certificate)
+        other._install(model, plan, certificate, given=rows.raw)
         rare = rare_classes(model, certificate, plan, scores)
         if rare is not None:
             warn_caller(rare)
         return other
 
-    def _install(self, model: AdditiveModel, plan: Plan, certificate: Certificate, use_of_rows: str = "") -> None:
-        """Compile a plan with its thresholds, and warn if no row may leave early."""
-        self.certificate_, self.plan_ = certificate, plan
+    def _install(
+        self, model: AdditiveModel, plan: Plan, certificate: Certificate, use_of_rows: str = "", given: Any = None
+    ) -> None:
+        """Compile a plan with its thresholds, compare answers with the model's own, and warn if no row may leave."""
         ranges = FeatureRanges.of(model, checked_rule(self))
-        self._predictor = Predictor(model, plan, by_proof=self.risk == 0, ranges=ranges)
+        predictor = Predictor(model, plan, by_proof=self.risk == 0, ranges=ranges)
+        require_own_answers(predictor, given)
+        self.certificate_, self.plan_, self._predictor = certificate, plan, predictor
         self.__dict__.pop("monitor_", None)
         if (monitor := monitor_of(self, self._predictor)) is not None:
             self.monitor_ = monitor

@@ -157,7 +157,7 @@ def predict_wrapped(model: AdditiveModel, X: Any) -> NDArray[Any]:
 def _own_scores(model: AdditiveModel, Z: Any) -> NDArray[np.floating[Any]]:
     """Scores of the innermost model for preprocessed rows."""
     for step in model.steps:
-        Z = _keeping_rows(step).transform(Z)
+        Z = keeping_rows(step).transform(Z)
     return np.asarray(model.leaf.decision_function(Z))
 
 
@@ -168,7 +168,7 @@ def _products(model: AdditiveModel) -> Callable[[NDArray[Any]], NDArray[np.float
     """
     if model.leaf is None or model.ruled or model.preprocessing is not None or not model.by_product:
         return None
-    leaf, steps = _nameless(model.leaf), [_nameless(_keeping_rows(step)) for step in model.steps]
+    leaf, steps = _nameless(model.leaf), [_nameless(keeping_rows(step)) for step in model.steps]
     weights = leaf.coef_.T if leaf.coef_.ndim == 2 else leaf.coef_
 
     def product(rows: NDArray[Any]) -> NDArray[np.floating[Any]]:
@@ -197,7 +197,7 @@ def _nameless(fitted: Any) -> Any:
     return bare
 
 
-def _keeping_rows(step: Any) -> Any:
+def keeping_rows(step: Any) -> Any:
     """A transformer that does not overwrite its input."""
     if getattr(step, "copy", True):
         return step

@@ -171,6 +171,14 @@ class Predictor:
         parts = [self._packed.scores(rows, lambda dtype: 0.0, n_threads)[0] for rows in self._preprocessed(X)]
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
+    def full_scores(self, rows: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Full scores of preprocessed rows, and bounds of their distance to the wrapped model's own."""
+        return self._packed.scores(rows, self.model.working_precision, 1)
+
+    def full_codes(self, rows: Any) -> Codes:
+        """Codes of preprocessed rows by the engine alone, in full; negative where it leaves the label to the model."""
+        return self._cascade.predict(rows, 0, "full", 1).codes
+
     # ---- some stages -----------------------------------------------------------------------------------------------
 
     def columns_by_stage(self) -> list[NDArray[np.intp]] | None:

@@ -158,10 +158,7 @@ class BoosterClassifier(ClassifierMixin, BaseEstimator):
         if kind == CATBOOST:
             codes = np.asarray(self.booster.predict(X, prediction_type="Class")).ravel()
             return codes.astype(self.classes_.dtype)
-        if kind == LIGHTGBM:
-            answers = np.asarray(self.booster.predict(X))
-        else:
-            answers = np.asarray(self.booster.inplace_predict(X, missing=math.nan))
+        answers = self.numbers(X)
         if answers.ndim == 2 and answers.shape[1] > 1:
             codes = answers.argmax(axis=1)
         elif decision.kind == "argmax":  # multi:softmax answers labels
@@ -169,6 +166,24 @@ class BoosterClassifier(ClassifierMixin, BaseEstimator):
         else:
             codes = answers.ravel() > 0.5
         return codes.astype(self.classes_.dtype)
+
+    def numbers(self, X: Any) -> NDArray[Any]:
+        """The library's own answers: probabilities, or what its objective makes of scores.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_rows, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_rows,) or (n_rows, n_classes)
+        """
+        kind = _kind(self.booster)
+        if kind == CATBOOST:
+            return np.asarray(self.booster.predict(X, prediction_type="Probability"))
+        if kind == LIGHTGBM:
+            return np.asarray(self.booster.predict(X))
+        return np.asarray(self.booster.inplace_predict(X, missing=math.nan))
 
     def __sklearn_is_fitted__(self) -> bool:
         return True

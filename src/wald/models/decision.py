@@ -88,7 +88,7 @@ class Decision:
             return np.asarray(above, dtype=np.int32)
         if self.kind == "argmax":
             return np.asarray(scores.argmax(axis=1), dtype=np.int32)
-        tally = self._votes_and_sums(scores) if self.break_ties else self._votes(scores)
+        tally = self.votes_and_sums(scores) if self.break_ties else self._votes(scores)
         return np.asarray(tally.argmax(axis=1), dtype=np.int32)
 
     def judge(self, Z: ArrayLike) -> tuple[NDArray[np.int32], NDArray[np.floating]]:
@@ -187,7 +187,7 @@ class Decision:
             votes[:, j] += ~first_wins
         return votes
 
-    def _votes_and_sums(self, scores: NDArray[np.floating]) -> NDArray[np.float64]:
+    def votes_and_sums(self, scores: NDArray[np.floating]) -> NDArray[np.float64]:
         """One-vs-rest scores from pairwise scores, as scikit-learn computes them.
 
         Unlike in libsvm, a score of exactly 0 is a vote for the first class of the pair. Additions are in

@@ -154,9 +154,13 @@ def family_of(model: Any) -> Family | None:
     Returns
     -------
     Family or None
-        None if no family supports it.
+        The one that lists the class closest to the model's own; None if no family supports it.
     """
-    return next((family for family in _FAMILIES if family.classes_of(model)), None)
+    for base in type(model).__mro__:
+        for family in _FAMILIES:
+            if base in family.models or f"{base.__module__}.{base.__qualname__}" in family.named:
+                return family
+    return None
 
 
 def register(family: Family) -> None:

@@ -356,6 +356,21 @@ class Terms(ABC):
         """
         return None
 
+    def at_thresholds(self, n_rows: int, rng: np.random.Generator) -> Floats | None:
+        """Make rows whose values lie just below, at and just above thresholds of the terms.
+
+        Parameters
+        ----------
+        n_rows : int
+        rng : numpy.random.Generator
+
+        Returns
+        -------
+        float64 ndarray of shape (n_rows, n_features), or None
+            None if the terms have no thresholds.
+        """
+        return None
+
     def training_rows(self) -> Any:
         """Training rows that the terms hold, in the space of `mapped`; None if they hold none."""
         return None

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from .units import Floats, Ints
 
-__all__ = ["Trees", "TreesBuilder"]
+__all__ = ["Trees", "TreesBuilder", "rows_at_thresholds"]
 
 Bytes = NDArray[np.uint8]
 Int32s = NDArray[np.int32]
@@ -85,6 +85,10 @@ class Trees:
         """Names and arrays, in the order of the parameters."""
         for each in fields(self)[1:]:
             yield each.name, getattr(self, each.name)
+
+
+#: Nodes that a row of `rows_at_thresholds` lies next to, its largest value, and its share of zeros, and of NaN.
+MOST_PICKED, LARGEST_PICKED, RARE = 512, 1e30, 0.03
 
 
 class TreesBuilder:
@@ -212,3 +216,43 @@ def _parents_first(left: Ints, right: Ints, n: int, n_leaves: int) -> Ints:
     if len(found) != n:
         raise ValueError("The nodes of a tree run in a circle.")
     return found
+
+
+def rows_at_thresholds(trees: Trees, n_rows: int, rng: np.random.Generator, nan: bool) -> Floats:
+    """Make rows whose values lie next to thresholds of random nodes.
+
+    Parameters
+    ----------
+    trees : Trees
+    n_rows : int
+    rng : numpy.random.Generator
+    nan : bool
+        Whether some values are NaN.
+
+    Returns
+    -------
+    float64 ndarray of shape (n_rows, n_features)
+        Each value is the threshold of a node, a neighbour of it in float32 or float64, a category, 0 or NaN.
+    """
+    rows = np.zeros((n_rows, trees.n_features))
+    n_nodes = len(trees.feature)
+    if n_nodes == 0:
+        return rows
+    node = rng.integers(n_nodes, size=(n_rows, min(MOST_PICKED, 4 * trees.n_features)))
+    exact = np.clip(np.nan_to_num(trees.threshold[node]), -LARGEST_PICKED, LARGEST_PICKED)
+    single = exact.astype(np.float32)
+    beside = rng.choice([-np.inf, np.inf], size=node.shape)
+    values = np.choose(
+        rng.integers(4, size=node.shape),
+        [exact, np.nextafter(exact, beside), single, np.nextafter(single, beside.astype(np.float32))],
+    )
+    is_set = trees.categories[node] >= 0
+    if is_set.any():
+        most = trees.n_categories[trees.categories[node[is_set]]]
+        values[is_set] = rng.integers(0, most.astype(np.int64) + 1)
+    rows[np.arange(n_rows)[:, None], trees.feature[node]] = values
+    other = rng.random(rows.shape)
+    rows[other < RARE] = 0.0
+    if nan:
+        rows[other > 1 - RARE] = np.nan
+    return rows

@@ -16,7 +16,7 @@ from ..engine import CompiledTerms
 from ..engine.rows import Conversion
 from ..engine.threads import effective_threads
 from .terms import NO_SURROGATES, Precision, Surrogates, Terms
-from .tree_arrays import Bytes, Trees
+from .tree_arrays import Bytes, Trees, rows_at_thresholds
 from .tree_work import TreeWork, units_by_columns
 from .units import Floats, Ints, Units, feature_units
 
@@ -160,6 +160,10 @@ class TreeTerms(Terms):
     def leaves(self, X: Any, which: Ints) -> NDArray[np.int32]:
         """Leaf of each tree."""
         return self._packed(which).leaves(X, effective_threads(-1))
+
+    def at_thresholds(self, n_rows: int, rng: np.random.Generator) -> Floats | None:
+        """Rows with values next to thresholds of random nodes, zeros, categories, and NaN where it is allowed."""
+        return rows_at_thresholds(self.trees, n_rows, rng, self.nan)
 
     def pass_work(self, order: Ints, ends: Ints, columnar: bool) -> Callable[[int, int, int, float], float]:
         """Work of passes, in nanoseconds of one machine."""
