@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from .boosters import BoosterClassifier
 from .decision import Decision
 from .links import NO_LINKS, Links, as_they_are, softmax_of_float32
+from .readers.attentive import ATTENTIVE_LINEAR, BOOSTED_STUMPS, read_boosted_stumps
 from .readers.catboost import CATBOOST_MODELS, read_catboost
 from .readers.centroids import CENTROID_MODELS, read_centroids
 from .readers.kernel import KERNEL_MODELS, read_kernel
@@ -303,8 +304,28 @@ def _one_vs_rest(model: Any, decompose: Callable[[Any], AdditiveModel]) -> Readi
     )
 
 
+def _boosted_stumps(model: Any, decompose: Callable[[Any], AdditiveModel]) -> Reading:
+    terms, decision, tie_margin = read_boosted_stumps(model)
+    dtype = np.dtype(np.float32 if terms.f32_rows else np.float64)
+    return Reading(terms, decision, dtype, row_by_row="always", tie_margin=tie_margin)
+
+
 _FAMILIES = [
-    Family(LINEAR_MODELS, ("predict", "decision_function"), ("coef_", "intercept_", "classes_"), _linear),
+    Family(
+        LINEAR_MODELS,
+        ("predict", "decision_function"),
+        ("coef_", "intercept_", "classes_"),
+        _linear,
+        named=ATTENTIVE_LINEAR,
+    ),
+    Family(
+        (),
+        ("predict", "decision_function"),
+        ("coef_", "intercept_", "classes_", "hypotheses_"),
+        _boosted_stumps,
+        thresholds=False,
+        named=BOOSTED_STUMPS,
+    ),
     Family(
         KERNEL_MODELS,
         ("predict", "decision_function"),

@@ -16,7 +16,7 @@ SUPPORTED = (
     "SGDClassifier, Perceptron, PassiveAggressiveClassifier, RidgeClassifier, RidgeClassifierCV, "
     "LinearDiscriminantAnalysis), kernel machines (SVC, NuSVC), decision trees, forests, GradientBoostingClassifier, "
     "HistGradientBoostingClassifier, VotingClassifier, BaggingClassifier, AdaBoostClassifier, naive Bayes "
-    "(MultinomialNB, ComplementNB, BernoulliNB), NearestCentroid and OneVsRestClassifier of linear classifiers; "
+    "(MultinomialNB, ComplementNB, BernoulliNB), NearestCentroid and OneVsRestClassifier of linear classifiers; the learners of wald.online; "
     "LightGBM's LGBMClassifier, XGBoost's XGBClassifier and CatBoost's CatBoostClassifier of numeric features, and "
     "their boosters; also inside Pipeline, GridSearchCV and other searches, FrozenEstimator, FixedThresholdClassifier, "
     "TunedThresholdClassifierCV and CalibratedClassifierCV(ensemble=False)."

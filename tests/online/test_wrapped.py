@@ -1,0 +1,85 @@
+"""`EarlyExitClassifier` takes the learners that are trained with attention."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_classification
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from wald import EarlyExitClassifier
+from wald.online import (
+    AttentiveBoosting,
+    AttentivePassiveAggressive,
+    AttentivePegasos,
+    AttentivePerceptron,
+)
+
+pytestmark = pytest.mark.filterwarnings("ignore:no early exit", "ignore:The certificate's risk of")
+LEARNERS = (AttentivePerceptron, AttentivePegasos, AttentivePassiveAggressive, AttentiveBoosting)
+
+
+def rows(n_classes, dtype):
+    X, y = make_classification(
+        3000, 12, n_informative=8, n_classes=n_classes, n_clusters_per_class=1, class_sep=1.5, random_state=0
+    )
+    return X.astype(dtype), np.array(["a", "b", "c", "d"])[y]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize("average", [True, False])
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_labels_at_risk_0_are_the_learners_own(learner, average, n_classes, dtype):
+    X, y = rows(n_classes, dtype)
+    model = learner(max_iter=2, tol=None, average=average, random_state=0).fit(X[:800], y[:800])
+    fast = EarlyExitClassifier(FrozenEstimator(model), risk=0).fit(X[800:1600])
+    for served in (X[1600:], X[1600:].astype(np.float64), np.round(X[1600:])):
+        np.testing.assert_array_equal(fast.predict(served), model.predict(served))
+        np.testing.assert_array_equal([fast.predict_one(x) for x in served[:20]], model.predict(served[:20]))
+    np.testing.assert_array_equal(fast.decision_function(X[1600:]), model.decision_function(X[1600:]))
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_rows_at_the_thresholds_of_stumps_are_labelled_as_the_learner_does(learner):
+    X, y = rows(2, np.float64)
+    X = np.round(X)  # thresholds are quantiles: every value is one
+    model = learner(max_iter=2, tol=None, random_state=0).fit(X[:800], y[:800])
+    fast = EarlyExitClassifier(FrozenEstimator(model), risk=0).fit(X[800:1600])
+    np.testing.assert_array_equal(fast.predict(X[1600:]), model.predict(X[1600:]))
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_a_learner_behind_a_scaler_leaves_early_within_its_risk(learner):
+    X, y = rows(2, np.float64)
+    model = make_pipeline(StandardScaler(), learner(max_iter=2, tol=None, random_state=0)).fit(X[:800], y[:800])
+    fast = EarlyExitClassifier(FrozenEstimator(model), risk=0.05, cost="units", random_state=0).fit(X[800:2400])
+    labels = fast.predict(X[2400:])
+    assert (labels != model.predict(X[2400:])).mean() <= 0.05
+
+
+def test_stumps_need_no_rows():
+    X, y = rows(2, np.float64)
+    model = AttentiveBoosting(max_iter=2, tol=None, random_state=0).fit(X[:800], y[:800])
+    fast = EarlyExitClassifier(FrozenEstimator(model), risk=0).fit()
+    np.testing.assert_array_equal(fast.predict(X[800:]), model.predict(X[800:]))
+
+
+def test_a_learner_that_learns_on_is_noticed():
+    X, y = rows(2, np.float64)
+    model = AttentivePegasos(max_iter=2, tol=None, random_state=0).fit(X[:800], y[:800])
+    fast = EarlyExitClassifier(FrozenEstimator(model), risk=0).fit(X[800:1600])
+    model.partial_fit(X[800:1600], y[800:1600])
+    with pytest.raises(ValueError, match="Call fit again"):
+        fast.predict(X[1600:])
+
+
+def test_a_list_of_hypotheses_is_refused_by_name():
+    X, y = rows(2, np.float64)
+    voter = FrozenEstimator(LogisticRegression().fit(X[:400], y[:400]))
+    model = AttentiveBoosting([voter], max_iter=1, tol=None, random_state=0).fit(X[:800], y[:800])
+    with pytest.raises(TypeError, match="AttentiveBoosting has a list of hypotheses"):
+        EarlyExitClassifier(FrozenEstimator(model), risk=0).fit(X[800:])
