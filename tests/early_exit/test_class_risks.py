@@ -2,6 +2,7 @@
 
 import pickle
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,7 +14,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC
 
 from wald import EarlyExitClassifier
-from wald.stopping import Lossless
+from wald.early_exit.certification import rare_classes
+from wald.stopping import Certificate, Lossless, StageScores, Stratum
 
 
 def rare_rows(n=9000, share=0.01, seed=0):
@@ -110,6 +112,47 @@ def test_a_rare_class_that_loses_one_row_in_twenty_is_reported():
     model, X = rare_model(0.05)
     with pytest.warns(UserWarning, match=r"class fraud, which .*\((\d+) of them answered otherwise\)"):
         wrap(model, X, risk=0.01)  # allows less than a quarter
+
+
+@pytest.mark.parametrize("share", [0.0025, 0.005])
+def test_a_rare_class_that_the_default_risk_could_pay_for_is_named_with_its_part(share):
+    scores = certified_scores(6_000, {1: share})
+    warning = rare_classes(*scores)
+    assert f"the risk is {100 * 0.001 / share:.0f} % of it" in warning
+    assert "class 1, which the model gives to" in warning
+    assert "protect={1: ...}" in warning
+
+
+def test_one_of_several_rare_classes_is_named_alone():
+    warning = rare_classes(*certified_scores(6_000, {1: 0.2, 2: 0.3, 3: 0.005}, n_classes=4))
+    assert "class 3, which" in warning
+    assert "class 1," not in warning
+    assert "class 2," not in warning
+
+
+@pytest.mark.parametrize("share", [0.02, 0.05, 0.2, 0.5])
+def test_classes_of_which_the_risk_is_less_than_a_tenth_draw_no_warning(share):
+    assert rare_classes(*certified_scores(30_000, {1: share})) is None
+
+
+def test_a_class_whose_rows_rule_it_out_draws_no_warning():
+    assert rare_classes(*certified_scores(200_000, {1: 0.005})) is None  # no row of 1 000 differs
+
+
+def certified_scores(n, shares, n_classes=2):
+    """A model, its certificate at the default risk, its plan and stage scores without a disagreement."""
+    full = np.zeros(n, dtype=np.int32)
+    start = 0
+    for code, share in shares.items():
+        full[start : start + round(share * n)] = code
+        start += round(share * n)
+    plan = SimpleNamespace(evaluate_all=False, thresholds=lambda: (np.array([-1.0]), np.array([1.0])))
+    if n_classes == 2:
+        rows = StageScores(full=full, scores=np.where(full == 1, 2.0, -2.0)[:, None])
+    else:
+        rows = StageScores(full=full, codes=full[:, None], confidence=np.full((n, 1), 2.0))
+    model = SimpleNamespace(classes=np.arange(n_classes))
+    return model, Certificate("certified", 0.001, 0.95, q=1.0, strata=(Stratum("rows", n, 0),)), plan, rows
 
 
 def test_recertify_reports_it_too():

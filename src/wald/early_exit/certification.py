@@ -23,10 +23,12 @@ from .rows import Rows
 
 #: Number of certificate rows that the engine evaluates at a time.
 PIECE_ROWS = 32_768
-#: Warn if a promise about all rows allows this share of a class to disagree.
-LARGE_PART = 0.25
+#: Warn if a promise about all rows allows more than this share of a rare class to disagree, or `TIMES` the risk.
+LARGE_PART, TIMES = 0.1, 2.0
 #: Warn if at least so many certificate rows of a rare class disagree, and this share of them.
 FEWEST_LOST, LOST_PART = 5, 0.05
+#: A class is rare below this part of an even share of the rows.
+RARE = 0.5
 #: Largest number of classes that a warning names.
 MOST_NAMED = 5
 
@@ -113,15 +115,22 @@ def _if_worthwhile(
     if costs.worthwhile(expected_cost(model, plan, promise)):
         return certificate, plan
     reason = "evaluating everything is not slower" if costs.margin < 1 else "evaluating everything costs no more"
-    return evaluating_everything(plan, validation, promise, reason)
+    return evaluating_everything(model, plan, validation, promise, reason)
+
+
+def in_full(model: AdditiveModel) -> str:
+    """Who evaluates every row in full, as the reason of a certificate with the risk 0."""
+    return "every row is evaluated in full" + " by wald's engine" * model.terms.serves_full
 
 
 def evaluating_everything(
-    plan: Plan, validation: StageScores, promise: Promise, reason: str
+    model: AdditiveModel, plan: Plan, validation: StageScores, promise: Promise, reason: str
 ) -> tuple[Certificate, Plan]:
     """Replace a plan by one that evaluates everything, with a certificate that gives the reason."""
     reached = shares_reached(validation, plan.boundary, np.inf, plan.precision)
-    unused = Certificate.full_evaluation(reason, promise.risk, promise.confidence)
+    unused = Certificate.full_evaluation(
+        in_full(model) if promise.risk == 0 else reason, promise.risk, promise.confidence
+    )
     return unused, plan.at(np.inf, reached, evaluate_all=True)
 
 
@@ -171,9 +180,9 @@ def _certificate(
 def rare_classes(model: AdditiveModel, certificate: Certificate, plan: Plan, rows: StageScores | None) -> str | None:
     """Warning about rare classes of which a large part may disagree under a promise about all rows; None without any.
 
-    All certificate rows are counted, whatever their group. A class is rare if the upper bound of its share is below
-    half of an even share. It is named if `LOST_PART` of its rows disagree, or if the risk allows `LARGE_PART` of it to
-    disagree and the rows do not rule this out.
+    All certificate rows are counted, whatever their group. A class is rare below half of an even share. It is named if
+    `LOST_PART` of its rows disagree, or if the risk, spent on it alone, is more than `LARGE_PART` of it, and the upper
+    bound of its disagreements is so, too (both at least `TIMES` the risk, where the risk itself is large).
 
     Parameters
     ----------
@@ -193,15 +202,16 @@ def rare_classes(model: AdditiveModel, certificate: Certificate, plan: Plan, row
     lost = np.bincount(rows.full[codes != rows.full], minlength=n_classes)
     with_own_risk = {s.name for s in certificate.strata if s.risk is not None}
     each = shared_confidence(certificate.confidence, n_classes)
+    allowed, least = certificate.risk * rows.n_rows, TIMES * certificate.risk
     named = [
         code
         for code in range(n_classes)
-        if upper_bound(int(n[code]), rows.n_rows, each) < 0.5 / n_classes
+        if n[code] < RARE * rows.n_rows / n_classes
         and (
             lost[code] >= max(FEWEST_LOST, LOST_PART * n[code])
             or (
-                certificate.risk * rows.n_rows >= LARGE_PART * n[code]
-                and upper_bound(int(lost[code]), int(n[code]), each) >= LARGE_PART
+                allowed > max(LARGE_PART, least) * n[code]
+                and upper_bound(int(lost[code]), int(n[code]), each) > max(LARGE_PART, least)
             )
         )
         and rows_of(model.classes[code]) not in with_own_risk
@@ -210,7 +220,8 @@ def rare_classes(model: AdditiveModel, certificate: Certificate, plan: Plan, row
         return None
     listed = "; ".join(
         f"class {model.classes[code]}, which the model gives to {thousands(n[code])} of {thousands(rows.n_rows)} "
-        f"certificate rows ({thousands(lost[code])} of them answered otherwise)"
+        f"certificate rows ({thousands(lost[code])} of them answered otherwise): the risk is "
+        f"{_part(allowed, int(n[code]))} of it"
         for code in named[:MOST_NAMED]
     )
     more = f"; and {len(named) - MOST_NAMED} more" if len(named) > MOST_NAMED else ""
@@ -219,3 +230,8 @@ def rare_classes(model: AdditiveModel, certificate: Certificate, plan: Plan, row
         f"The certificate's risk of {percent(certificate.risk)} of all rows could be spent on a large part of a rare "
         f"class: {listed}{more}. protect={{{label!r}: ...}} bounds the risk of a class, protect='each' of all."
     )
+
+
+def _part(allowed: float, n: int) -> str:
+    """The part of a class of n rows that a number of rows could be."""
+    return "all" if n <= allowed else percent(allowed / n)

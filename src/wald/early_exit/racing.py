@@ -89,7 +89,7 @@ def kept_if_faster(
     plan = replace(plan, cost_model=replace(costs.scaled(ratio * costs.full / expected), margin=races.limit))
     if ratio < races.limit:
         return certificate, plan
-    return evaluating_everything(plan, validation, promise, "the plan was not clearly faster than the model")
+    return evaluating_everything(model, plan, validation, promise, "the plan was not clearly faster than the model")
 
 
 def _worst_ratio(predictor: Predictor, X: Any, n_threads: int) -> float:

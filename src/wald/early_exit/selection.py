@@ -104,7 +104,7 @@ def _everything(model: AdditiveModel, split: Split, rows: Rows, request: Request
     plan = plan_without_stages(model)
     validation = scores_at_stages(model, plan, rows.take(split.validation), request.n_threads)
     reason = "evaluating everything is not slower"
-    certificate, plan = evaluating_everything(plan, validation, promise, reason)
+    certificate, plan = evaluating_everything(model, plan, validation, promise, reason)
     return Outcome(plan, validation, certificate, 0.0, split, [], None)
 
 

@@ -11,9 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 from ..models import AdditiveModel, decompose, fitted_for_good
 from ..plan import Plan
 from ..stopping import Certificate, StageScores
+from .certification import in_full
 from .planning import plan_without_stages
-
-REASON = "fit was given no rows"
 
 
 def fit_without_rows(owner: Any, given: dict[str, Any]) -> tuple[AdditiveModel, Plan, Certificate]:
@@ -69,7 +68,7 @@ def fit_without_rows(owner: Any, given: dict[str, Any]) -> tuple[AdditiveModel, 
     owner._library = None
     plan = plan_without_stages(model)
     owner._validation = _no_scores(model, plan)
-    return model, plan, Certificate.full_evaluation(REASON, owner.risk, owner.confidence)
+    return model, plan, Certificate.full_evaluation(in_full(model), owner.risk, owner.confidence)
 
 
 def _no_scores(model: AdditiveModel, plan: Plan) -> StageScores:

@@ -98,7 +98,8 @@ def _verdict(facts: Facts) -> Markup:
     if facts.evaluate_all:
         words = f" All {facts.model['unit']} are evaluated for every row, so that labels are the full model's."
         words += " The time that is saved comes from wald's own evaluation of the model." if _faster(facts) else ""
-        return tag("p", tag("b", "No row leaves early."), words, class_="verdict")
+        verdict = "The model's own labels, by proof." if own["risk"] == 0 else "No row leaves early."
+        return tag("p", tag("b", verdict), words, class_="verdict")
     if own["status"] == "measured":
         return tag("p", tag("b", "Nothing is promised."), " What follows was only measured.", class_="verdict")
     different = f"{thousands(facts.n_different)} of {thousands(facts.n_rows)} labels differ"

@@ -107,7 +107,10 @@ class Certificate:
 
     @classmethod
     def full_evaluation(cls, reason: str, risk: float | None = None, confidence: float = 1.0) -> Certificate:
-        """Build the certificate of a plan that evaluates every row in full, for `reason`."""
+        """Build the certificate of a plan that evaluates every row in full, for `reason`.
+
+        At the risk 0, `reason` says who evaluates: the labels are the model's own, by proof.
+        """
         return cls("full", risk=risk, confidence=confidence, reason=reason)
 
     @property
@@ -220,6 +223,8 @@ class Certificate:
         match self.status:
             case "lossless":
                 return "lossless: no row can differ"
+            case "full" if self.risk == 0:
+                return f"the model's own labels, by proof: {self.reason}"
             case "full":
                 return f"no early exit: {self.reason}"
             case "certified":
