@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import re
 import runpy
 from pathlib import Path
 from typing import Any
+
+from sphinx.errors import ExtensionError
 
 DOCS = Path(__file__).parents[1]
 #: The full names of listed objects, by identity.
@@ -31,10 +34,12 @@ def write(app: Any, config: Any) -> None:
     for heading, module, names in reference["SECTIONS"]:
         listed = names.split() or reference["_public"](module)
         heading = heading.replace("`", "``")
-        for kind, template in (("", "object.rst"), ("functions", "function.rst")):
+        for kind, template in (("", "autosummary/object.rst"), ("functions", "autosummary/function.rst")):
             own = [name for name in listed if _is_function(module, name) == bool(kind)]
             if not own:
                 continue
+            if not (DOCS / "_templates" / template).exists():  # autosummary would take another one, in silence
+                raise ExtensionError(f"docs/_templates has no {template}")
             if heading:
                 parts.append(f"{heading}\n{'-' * len(heading)}\n")
                 heading = ""
@@ -59,6 +64,11 @@ def resolve(app: Any, env: Any, node: Any, shown: Any) -> Any:
     return page and env.domains["py"].resolve_xref(env, node["refdoc"], app.builder, "obj", page, node, shown)
 
 
+def skip(app: Any, what: str, name: str, thing: Any, skipped: bool, options: Any) -> bool | None:
+    """Leave out what scikit-learn adds to every estimator to route metadata."""
+    return True if re.fullmatch(r"set_\w+_request|get_metadata_routing", name) else None
+
+
 def _is_function(module: str, name: str) -> bool:
     return inspect.isroutine(getattr(importlib.import_module(module), name))
 
@@ -66,4 +76,5 @@ def _is_function(module: str, name: str) -> bool:
 def setup(app: Any) -> dict[str, bool]:
     app.connect("config-inited", write, priority=100)
     app.connect("missing-reference", resolve)
+    app.connect("autodoc-skip-member", skip)
     return {"parallel_read_safe": True}
