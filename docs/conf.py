@@ -25,13 +25,16 @@ extensions = [
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
     "api_pages",
+    "citing",
     "measured",
+    "outputs",
+    "pictures",
     "outside",
 ]
 exclude_patterns = ["reference.md", "gallery", "api/backreferences", "**/README.md"]
 templates_path = ["_templates"]
 nitpicky = True
-#: Names of other projects, and of what is not public, are not looked up: the build needs no network.
+#: Names of other projects are not looked up: the build needs no network.
 nitpick_ignore_regex = [(r"py:.*", r"(?!wald\.[a-z_.]*[A-Z]\w+$).*")]
 
 # Docstrings: in single backticks, names that can be imported become links.
@@ -60,7 +63,7 @@ sphinx_gallery_conf = {
     "abort_on_example_error": True,
     "backreferences_dir": "api/backreferences",
     "doc_module": ("wald",),
-    "reset_modules": ("matplotlib",),
+    "reset_modules": ("matplotlib", "pictures.style"),
     "download_all_examples": False,
     "show_signature": False,
     "show_memory": False,
@@ -72,22 +75,34 @@ sphinx_gallery_conf = {
 warnings.filterwarnings("ignore", message="FigureCanvasAgg is non-interactive")
 
 html_theme = "pydata_sphinx_theme"
-html_title = "wald"
+html_title = f"wald {release}"
+html_logo = html_favicon = "_static/logo.svg"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
-html_show_sourcelink = False
-html_copy_source = False
+html_show_sourcelink = False  # docs/_templates/page-source.html links to it
+html_sourcelink_suffix = ""
 html_theme_options = {
-    "logo": {"text": "wald"},
+    "logo": {"text": f"wald {release}", "alt_text": "wald: home"},
     "header_links_before_dropdown": 7,
     "navbar_align": "left",
     "navigation_with_keys": False,
     "show_toc_level": 2,
     "show_prev_next": False,
     "secondary_sidebar_items": ["page-toc"],
+    "article_footer_items": ["page-source"],
     "footer_start": ["copyright"],
     "footer_end": ["theme-version"],
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
-html_sidebars = {"index": [], "quickstart": [], "faq": [], "tested": [], "questions": []}
+_ALONE = (
+    "index",
+    "install",
+    "quickstart",
+    "faq",
+    "tested",
+    "questions",
+    "glossary",
+    "citing",
+)
+html_sidebars = {page: [] for page in _ALONE}

@@ -10,12 +10,11 @@ import json
 from pathlib import Path
 from typing import Any, ClassVar
 
+from bench.results import Results
 from docutils import nodes
 from docutils.parsers.rst import directives
 from docutils.statemachine import StringList
 from sphinx.util.docutils import SphinxDirective
-
-from bench.results import Results
 
 FINDINGS = Path(__file__).parents[1] / "papers" / "results"
 

@@ -12,7 +12,7 @@ from wald.models import Decision, Family, Reading, Terms, register
 
 @dataclass(frozen=True, eq=False)
 class QuadraticTerms(Terms):
-    """Products of two features as terms, and the features themselves: their products with 1."""
+    """Products of two features as terms, and the features: their products with 1."""
 
     family: ClassVar[str] = "quadratic"
     unit_name: ClassVar[str] = "products"
@@ -27,26 +27,30 @@ class QuadraticTerms(Terms):
 
     def values(self, X, which=None):
         extended = np.column_stack([X, np.ones(len(X))]).astype(np.float64)
-        first, second = np.array(np.triu_indices(self.width + 1))[:, :-1]  # all pairs but 1 with 1
+        pairs = np.array(np.triu_indices(self.width + 1))
+        first, second = pairs[:, :-1]  # all but 1 with 1
         picked = slice(None) if which is None else which
         return extended[:, first[picked]] * extended[:, second[picked]]
 
 
 def read(model, decompose):
-    """The discriminant of a class is ``-(x - m)' A (x - m) / 2 + constant``, A the inverse of its covariance."""
+    """Read ``-(x - m)' A (x - m) / 2 + constant`` of each class, A = covariance^-1."""
     coef, intercept = [], []
     for mean, rotation, scaling, prior in zip(
         model.means_, model.rotations_, model.scalings_, model.priors_, strict=True
     ):
         A = (rotation / scaling) @ rotation.T
-        table = np.block([[np.diag(np.diag(A)) / 2 - A, (A @ mean)[:, None]], [np.zeros(len(mean) + 1)]])
+        square = np.diag(np.diag(A)) / 2 - A
+        table = np.block([[square, (A @ mean)[:, None]], [np.zeros(len(mean) + 1)]])
         coef.append(table[np.triu_indices(len(table))][:-1])
         intercept.append(np.log(prior) - (mean @ A @ mean + np.log(scaling).sum()) / 2)
     coef, intercept = np.array(coef), np.array(intercept)
-    if len(coef) > 2:
-        return Reading(QuadraticTerms(coef, intercept, len(mean)), Decision("argmax", len(coef)), coef.dtype)
-    terms = QuadraticTerms(coef[1:] - coef[:1], intercept[1:] - intercept[:1], len(mean))
-    return Reading(terms, Decision("sign", 2), coef.dtype)
+    decision = Decision("argmax", len(coef))
+    if len(coef) == 2:
+        decision = Decision("sign", 2)
+        coef, intercept = coef[1:] - coef[:1], intercept[1:] - intercept[:1]
+    terms = QuadraticTerms(coef, intercept, len(mean))
+    return Reading(terms, decision, coef.dtype)
 
 
 register(

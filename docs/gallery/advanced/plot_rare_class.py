@@ -2,7 +2,8 @@
 A promise for the rare class
 ============================
 
-A bound on all rows can be spent on a rare class alone. ``protect`` bounds the risk of the class itself.
+A bound on all rows can be spent on a rare class alone. ``protect`` bounds the risk of
+the class itself.
 """
 
 import warnings
@@ -15,16 +16,23 @@ from sklearn.frozen import FrozenEstimator
 
 from wald import EarlyExitClassifier
 
-X, y = make_classification(40_000, weights=[0.9], n_informative=10, n_features=30, random_state=0)
-model = HistGradientBoostingClassifier(max_iter=60, early_stopping=False, random_state=0).fit(X[:8000], y[:8000])
+X, y = make_classification(
+    40_000, weights=[0.9], n_informative=10, n_features=30, random_state=0
+)
+model = HistGradientBoostingClassifier(
+    max_iter=60, early_stopping=False, random_state=0
+).fit(X[:8000], y[:8000])
 reference = model.predict(X[30_000:])
 
 # %%
-# The same risk for all rows, without and with a promise of 2 % for class 1. ``fit`` warns of the first.
+# The same risk for all rows, without and with a promise of 2 % for class 1. ``fit``
+# warns of the first.
 
 lost, trees = {}, {}
 for name, protect in (("all rows", "all"), ("all rows, and class 1", {1: 0.02})):
-    fast = EarlyExitClassifier(FrozenEstimator(model), risk=0.01, protect=protect, random_state=0)
+    fast = EarlyExitClassifier(
+        FrozenEstimator(model), risk=0.01, protect=protect, random_state=0
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         fast.fit(X[8000:30_000])
@@ -35,9 +43,18 @@ for name, protect in (("all rows", "all"), ("all rows, and class 1", {1: 0.02}))
 
 # %%
 
-figure, ax = plt.subplots(figsize=(7, 3.5), layout="constrained")
+figure, ax = plt.subplots(layout="constrained")
 for place, (name, shares) in enumerate(lost.items()):
-    ax.bar(np.arange(2) + 0.35 * place, shares, width=0.33, label=f"promise for {name}: {trees[name]:.0f} trees a row")
-ax.set(xticks=[0.17, 1.17], xticklabels=["class 0", "class 1 (rare)"], ylabel="labels that differ")
+    ax.bar(
+        np.arange(2) + 0.35 * place,
+        shares,
+        width=0.33,
+        label=f"promise for {name}: {trees[name]:.0f} trees a row",
+    )
+ax.set(
+    xticks=[0.17, 1.17],
+    xticklabels=["class 0", "class 1 (rare)"],
+    ylabel="labels that differ",
+)
 ax.legend(loc="upper left")
 plt.show()

@@ -2,7 +2,8 @@
 Trees: how many a row needs
 ===========================
 
-A boosted ensemble of 150 trees, at four risks. With ``risk=0`` all labels are the model's own.
+A boosted ensemble of 150 trees, at four risks. With ``risk=0`` all labels are the
+model's own.
 """
 
 import matplotlib.pyplot as plt
@@ -14,16 +15,21 @@ from sklearn.frozen import FrozenEstimator
 from wald import EarlyExitClassifier
 
 X, y = make_classification(24_000, n_informative=10, class_sep=1.2, random_state=0)
-model = HistGradientBoostingClassifier(max_iter=150, early_stopping=False, random_state=0).fit(X[:6000], y[:6000])
+model = HistGradientBoostingClassifier(
+    max_iter=150, early_stopping=False, random_state=0
+).fit(X[:6000], y[:6000])
 reference = model.predict(X[18_000:])
 
 # %%
-# Every risk is certified on the same rows, which the model has not seen. Nothing is chosen among them.
+# Every risk is certified on the same rows, which the model has not seen. Nothing is
+# chosen among them.
 
 risks = [0.005, 0.01, 0.02, 0.05]
 trees, differ = [], []
 for risk in risks:
-    fast = EarlyExitClassifier(FrozenEstimator(model), risk=risk, random_state=0).fit(X[6000:18_000])
+    fast = EarlyExitClassifier(FrozenEstimator(model), risk=risk, random_state=0).fit(
+        X[6000:18_000]
+    )
     labels, cost = fast.predict(X[18_000:], return_cost=True)
     trees.append(cost.mean())
     differ.append(np.mean(labels != reference))
@@ -32,7 +38,7 @@ for risk in risks:
 # %%
 # The labels that differ on new rows stay below the line.
 
-figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.5), layout="constrained")
+figure, (left, right) = plt.subplots(2, 1, figsize=(5, 5), layout="constrained")
 left.bar([f"{risk:.1%}" for risk in risks], trees)
 left.set(xlabel="risk", ylabel="trees per row, of 150")
 right.plot(risks, risks, color="grey", label="promised")

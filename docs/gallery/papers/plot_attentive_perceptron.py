@@ -2,8 +2,8 @@
 A perceptron that reads what it must
 ====================================
 
-*The Attentive Perceptron* stops reading an example that will not change the model. Features read and test errors, epoch
-by epoch.
+*The Attentive Perceptron* stops reading an example that will not change the model.
+Features read and test errors, epoch by epoch.
 """
 
 import matplotlib.pyplot as plt
@@ -18,7 +18,9 @@ X[:, :64] += np.where(y == 1, 0.3, -0.3)[:, None].astype(np.float32)
 
 # %%
 
-figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.5), layout="constrained")
+figure, (left, right) = plt.subplots(
+    2, 1, figsize=(5, 5), sharex=True, layout="constrained"
+)
 for attention in ("full", "conditional"):
     learner = AttentivePerceptron(attention=attention, random_state=0)
     read, error, before = [], [], 0
@@ -29,7 +31,7 @@ for attention in ("full", "conditional"):
         before = learner.features_seen_
     left.plot(range(1, 7), read, "o-", label=attention)
     right.plot(range(1, 7), error, "o-", label=attention)
-left.set(xlabel="epoch", ylabel="features read per example, of 512", ylim=(0, None))
+left.set(ylabel="features read, of 512", ylim=(0, None))
 right.set(xlabel="epoch", ylabel="test error", ylim=(0, None))
 left.legend()
 plt.show()

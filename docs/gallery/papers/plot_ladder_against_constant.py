@@ -2,8 +2,9 @@
 The ladder and the constant boundary
 ====================================
 
-*Focus of Attention for Linear Predictors* stops at a constant level, with terms in random order and partial sums. The
-ladder orders the terms, regresses the score on those seen, and measures its error at every stage.
+*Focus of Attention for Linear Predictors* stops at a constant level, with terms in
+random order and partial sums. The ladder orders the terms, regresses the score on those
+seen, and measures its error at every stage.
 """
 
 import matplotlib.pyplot as plt
@@ -22,11 +23,17 @@ paper = {"rule": ConstantBoundary(delta=0.05), "order": "random", "readout": "pa
 ours = {"rule": "ladder", "order": "greedy", "readout": "regressed"}
 
 figure, axes = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
-for ax, name, parameters in zip(axes, ("constant boundary", "ladder"), (paper, ours), strict=True):
-    fast = EarlyExitClassifier(FrozenEstimator(svc), risk=0.02, cost="units", random_state=0, **parameters)
+for ax, name, parameters in zip(
+    axes, ("constant boundary", "ladder"), (paper, ours), strict=True
+):
+    fast = EarlyExitClassifier(
+        FrozenEstimator(svc), risk=0.02, cost="units", random_state=0, **parameters
+    )
     fast.fit(X[600:1500])
     labels, cost = fast.predict(X[1500:], return_cost=True)
-    print(f"{name}: {cost.mean():.0f} of {fast.plan_.full_cost:.0f} support vectors a row. {fast.certificate_}")
+    print(f"{name}: {fast.certificate_}")
     StoppingPathDisplay.from_estimator(fast, X[1500:], ax=ax)
-    ax.set_title(f"{name}: {cost.mean():.0f} support vectors a row")
+    ax.set_title(
+        f"{name}: {cost.mean():.0f} of {fast.plan_.full_cost:.0f} vectors a row"
+    )
 plt.show()

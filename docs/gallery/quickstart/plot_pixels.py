@@ -2,7 +2,8 @@
 Which pixels were read
 ======================
 
-A linear model reads one pixel after the other, the most telling first, and stops when the answer is clear.
+A linear model reads one pixel after the other, the most telling first, and stops when
+the answer is clear.
 """
 
 import matplotlib.pyplot as plt
@@ -15,8 +16,12 @@ from wald import EarlyExitClassifier
 from wald.displays import AttentionMapDisplay
 
 X, y = load_digits(return_X_y=True)
-model = LogisticRegression(max_iter=2000, C=0.01).fit(X[:600], np.where(y[:600] == 3, "three", "other"))
-fast = EarlyExitClassifier(FrozenEstimator(model), risk=0.02, cost="units", random_state=0).fit(X[600:1500])
+model = LogisticRegression(max_iter=2000, C=0.01).fit(
+    X[:600], np.where(y[:600] == 3, "three", "other")
+)
+fast = EarlyExitClassifier(
+    FrozenEstimator(model), risk=0.02, cost="units", random_state=0
+).fit(X[600:1500])
 
 labels, cost = fast.predict(X[1500:], return_cost=True)
 print(f"{cost.mean():.0f} of 64 pixels a row")
