@@ -242,7 +242,7 @@ def test_no_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "matplotlib" else really(name))
     message = refusal("demo", "--output", str(tmp_path / "out"))
     assert "matplotlib" in message
-    assert "wald[cli,plot]" in message
+    assert "pip install '.[cli,plot]' in a checkout" in message
 
 
 @pytest.mark.parametrize("missing", ["typer", "rich"])
@@ -260,7 +260,7 @@ def test_no_command_line(missing: str, monkeypatch: pytest.MonkeyPatch, capsys: 
     assert stop.value.code == 2
     said = capsys.readouterr().err
     assert missing in said
-    assert "pip install 'wald[cli]'" in said
+    assert "pip install '.[cli]' in a checkout" in said
 
 
 def test_another_missing_module_is_no_missing_extra(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -33,11 +33,11 @@ KNOWS = {
         "structured",
         "utils",
     },
-    "serving": {"early_exit", "models", "persistence"},
+    "serving": {"early_exit", "models", "persistence", "utils"},
     "datasets": {"structured", "utils"},
     "displays": {"early_exit", "engine", "models", "persistence", "plan", "stopping", "structured", "utils"},
     "papers": {"datasets", "displays", "early_exit", "models", "online", "stopping", "structured", "utils"},
-    "clusters": {"early_exit", "persistence", "stopping"},
+    "clusters": {"early_exit", "persistence", "stopping", "utils"},
     "jobs": {"early_exit", "engine", "utils"},
     "reporting": {"commands", "displays", "early_exit", "engine", "models", "persistence", "stopping", "utils"},
     "commands": {

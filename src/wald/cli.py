@@ -8,6 +8,8 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, Any
 
+from .utils.install import install
+
 if TYPE_CHECKING:
     import typer
 
@@ -25,7 +27,7 @@ def main() -> None:
         if error.name is None or error.name.partition(".")[0] not in _EXTRA:
             raise
         print(
-            f"wald: the command line needs {error.name}, which is not installed: pip install 'wald[cli]'",
+            f"wald: the command line needs {error.name}, which is not installed: {install('cli')}",
             file=sys.stderr,
         )
         raise SystemExit(2) from None

@@ -239,5 +239,5 @@ def test_wald_alone_imports_no_engine():
 def test_a_missing_library_names_the_extra(case, engine, monkeypatch):
     library = {"dask": "dask", "ray": "ray", "spark": "pyspark.sql"}[engine]
     monkeypatch.setitem(sys.modules, library, None)
-    with pytest.raises(ImportError, match=rf"wald\.{engine} needs .*pip install 'wald\[{engine}\]'"):
+    with pytest.raises(ImportError, match=rf"wald\.{engine} needs .*pip install '\.\[{engine}\]' in a checkout"):
         getattr(wald, engine).predict(case.rows, case.model)

@@ -308,5 +308,5 @@ def test_missing_skops_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
             from_bytes(raw)
     monkeypatch.setitem(sys.modules, "skops", None)
     for call in (lambda: from_bytes(raw), lambda: to_bytes(fast, pipeline="skops")):
-        with pytest.raises(ImportError, match=r"not installed: pip install 'wald\[cli\]'"):
+        with pytest.raises(ImportError, match=r"not installed: pip install '\.\[cli\]' in a checkout"):
             call()

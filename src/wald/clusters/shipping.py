@@ -17,6 +17,7 @@ from ..early_exit import EarlyExitClassifier
 from ..early_exit.auditing import unwatched
 from ..persistence import SavedModel, from_bytes, load, to_bytes
 from ..persistence.room import NO_END
+from ..utils.install import install
 
 #: Number of models that a process keeps loaded.
 MOST_KEPT = 4
@@ -166,5 +167,5 @@ def required(module: str, extra: str) -> Any:
         return import_module(module)
     except ModuleNotFoundError as error:
         raise ImportError(
-            f"wald.{extra} needs {error.name}, which is not installed: pip install 'wald[{extra}]'", name=error.name
+            f"wald.{extra} needs {error.name}, which is not installed: {install(extra)}", name=error.name
         ) from error

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import wald
 
+from ..utils.install import install
 from .answers import as_user_error, reason
 from .errors import UserError
 from .rows import RowSchema
@@ -168,7 +169,7 @@ def _schema(model: AdditiveModel, n_features: int, names: NDArray[Any] | None, *
 
 def _skops(path: Path, trusted: Sequence[str]) -> Any:
     if find_spec("skops") is None:
-        raise UserError(f"{path} needs skops, which is not installed: pip install 'wald[cli]'")
+        raise UserError(f"{path} needs skops, which is not installed: {install('cli')}")
     from skops import io
 
     try:

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from ..utils.install import install
 from . import options
 from .answers import as_json, as_user_error, handling_errors, progress_console, show
 from .errors import UserError
@@ -47,4 +48,4 @@ def _missing(error: ModuleNotFoundError) -> Exception:
     """A UserError for a package that the user can install; the error itself for a missing module of wald."""
     if error.name is None or error.name.partition(".")[0] == "wald":
         return error
-    return UserError(f"experiments need {error.name}, which is not installed: pip install 'wald[cli,plot]'")
+    return UserError(f"experiments need {error.name}, which is not installed: {install('cli', 'plot')}")

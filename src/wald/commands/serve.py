@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..utils.install import install
 from . import options
 from .answers import as_user_error, handling_errors
 from .errors import UserError
@@ -45,7 +46,7 @@ def serve(
 
             from ..serving.server import GracefulServer
         except ImportError as error:
-            raise UserError(f"needs {error.name}, which is not installed: pip install 'wald[serve]'") from None
+            raise UserError(f"needs {error.name}, which is not installed: {install('serve')}") from None
         if full_if_broken and audit_rate is None:
             raise UserError("--full-if-broken needs audits: --audit-rate 0.01, for example.")
         threads = options.threads(jobs)

@@ -16,6 +16,7 @@ from ..commands import options
 from ..commands.answers import reason
 from ..commands.errors import UserError
 from ..early_exit import EarlyExitClassifier
+from ..utils.install import install
 from ..utils.progress import Steps, progress
 from .material import Material, Task, load
 from .measure import Exhibit, measure
@@ -44,7 +45,7 @@ def run_demo(data: str, output: Path, jobs: int, seed: int, console: Console) ->
     threads = options.threads(jobs)
     options.require_seed(seed)
     if importlib.util.find_spec("matplotlib") is None:
-        raise UserError("the pictures need matplotlib, which is not installed: pip install 'wald[cli,plot]'")
+        raise UserError(f"the pictures need matplotlib, which is not installed: {install('cli', 'plot')}")
     material = load(data, seed)
     _make_folder(output)
     with progress(console, 3 * len(material.tasks) + 1) as step, threadpool_limits(limits=threads):

@@ -14,6 +14,7 @@ from ..early_exit import EarlyExitClassifier
 from ..engine.rows import n_rows_of
 from ..models import AdditiveModel
 from ..persistence import SavedModel
+from ..utils.install import install
 
 Floats = NDArray[np.float64]
 
@@ -23,7 +24,7 @@ def require_matplotlib(caller: str) -> None:
     try:
         import matplotlib  # noqa: F401  # imported only to see whether it is installed
     except ImportError as error:
-        raise ImportError(f"{caller} requires matplotlib, which is not installed: pip install 'wald[plot]'") from error
+        raise ImportError(f"{caller} requires matplotlib, which is not installed: {install('plot')}") from error
 
 
 def require_fitted(estimator: Any, caller: str) -> EarlyExitClassifier:

@@ -10,6 +10,8 @@ import importlib.util
 from pathlib import Path
 from typing import Any
 
+from ..utils.install import install
+
 __all__ = ["names", "run"]
 
 _PACKAGES = {
@@ -78,7 +80,7 @@ def run(name: str, folder: str | Path, *, quick: bool = False, seeds: int = 10, 
         raise ValueError(f"seeds must be at least 2, for every figure has an interval. Got {seeds!r}.")
     if importlib.util.find_spec("matplotlib") is None:
         raise ModuleNotFoundError(
-            "The pictures need matplotlib, which is not installed: pip install 'wald[plot]'", name="matplotlib"
+            f"The pictures need matplotlib, which is not installed: {install('plot')}", name="matplotlib"
         )
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)

@@ -48,7 +48,7 @@ def save(model: Any, path: str | os.PathLike[str], *, pipeline: str | None = Non
     pipeline : {"skops"} or None, default=None
         How to save an `EarlyExitClassifier` around a pipeline whose steps are not folded into its terms, such as one
         that reads texts, or around a vote of estimators: None refuses it; ``"skops"`` puts the whole wrapped estimator
-        into the file, as ``skops.io.dumps`` writes it, and needs skops (``pip install 'wald[cli]'``). Ignored for other
+        into the file, as ``skops.io.dumps`` writes it, and needs skops (the extra ``cli``). Ignored for other
         models.
 
     Raises

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..utils.install import install
 from .header import FileFormatError
 from .room import Room
 
@@ -146,9 +147,7 @@ def _skops() -> Any:
         import skops
         from skops import io as skops_io
     except ImportError:
-        raise ImportError(
-            "Whole pipelines in files need skops, which is not installed: pip install 'wald[cli]'."
-        ) from None
+        raise ImportError(f"Whole pipelines in files need skops, which is not installed: {install('cli')}.") from None
     if tuple(map(int, re.findall(r"\d+", skops.__version__)[:2])) < LEAST_VERSION:
         raise ImportError(
             f"Whole pipelines in files need skops {'.'.join(map(str, LEAST_VERSION))} or later, and "

@@ -18,6 +18,7 @@ import numpy as np
 from ..early_exit import EarlyExitClassifier
 from ..models import is_library_file, read_model
 from ..persistence import load as load_file
+from ..utils.install import install
 from .batching import Batcher
 from .bodies import ARROW, JSON, RequestError, json_reader, read_arrow, read_json, write_arrow, write_json
 from .metrics import CONTENT_TYPE, Metrics
@@ -289,9 +290,7 @@ def _other_endpoints(service: Service) -> Any:
         from starlette.responses import Response
         from starlette.routing import Route
     except ImportError as error:
-        raise ImportError(
-            f"The service needs {error.name}, which is not installed: pip install 'wald[serve]'"
-        ) from None
+        raise ImportError(f"The service needs {error.name}, which is not installed: {install('serve')}") from None
 
     def answer(content: bytes, status: int = 200, media: str = JSON) -> Any:
         service.metrics.requests[status] += 1
