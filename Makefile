@@ -26,7 +26,7 @@ EXTRAS_docs  := test,dev,docs
 EXTRAS_bench := bench
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long check lint format types stub reference examples docs isa levels sanitize
+.PHONY: help demo test test-long check lint format types stub reference readme examples docs isa levels sanitize
 .PHONY: sanitize-threads check-deep bench wheels aarch64 clean
 
 help: ## this list
@@ -49,6 +49,12 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/clang-format --dry-run --Werror $(CPP)
 	$(BIN)/python -m numpydoc lint $$(find src/wald -name '*.py')
+	$(BIN)/check-jsonschema -q --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(BIN)/check-jsonschema -q --builtin-schema vendor.github-issue-forms \
+	  $(filter-out %/config.yml,$(wildcard .github/ISSUE_TEMPLATE/*.yml))
+	$(BIN)/check-jsonschema -q --builtin-schema vendor.dependabot .github/dependabot.yml
+	$(BIN)/check-jsonschema -q --builtin-schema vendor.citation-file-format CITATION.cff
+	$(BIN)/zizmor --offline --quiet --no-progress --config .github/zizmor.yml .github/workflows
 
 format: $(VENV)/.installed-dev ## format the sources
 	$(BIN)/ruff check --fix-only .
@@ -66,6 +72,9 @@ stub: $(VENV)/.installed-dev ## write the stub of the extension from its binding
 
 reference: $(VENV)/.installed-dev ## write the list of public names, docs/reference.md
 	$(BIN)/python tools/reference.py
+
+readme: $(VENV)/.installed-dev ## write the figures of README.md from bench/results
+	$(BIN)/python tools/readme.py
 
 examples: $(VENV)/.installed-docs
 	$(BIN)/python -m pytest -q -c pyproject.toml --rootdir . --doctest-modules --pyargs wald
