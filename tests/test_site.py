@@ -95,13 +95,13 @@ def test_nothing_is_loaded_from_elsewhere():
 def listed_classes() -> dict[str, type]:
     """The classes among the public names, by the name of their page."""
     reference = runpy.run_path(str(ROOT / "tools" / "reference.py"))
-    found: dict[str, type] = {}
+    found: dict[type, str] = {}
     for _, module, names in reference["SECTIONS"]:
         for name in names.split() or reference["_public"](module):
             thing = getattr(importlib.import_module(module), name)
-            if inspect.isclass(thing) and thing not in found.values():
-                found[f"{module}.{name}"] = thing
-    return found
+            if inspect.isclass(thing):
+                found[thing] = f"{module}.{name}"  # the page of a class that is listed twice has its last name
+    return {name: thing for thing, name in found.items()}
 
 
 def own_methods(thing: type) -> set[str]:

@@ -48,9 +48,10 @@ figure, ax = plt.subplots(layout="constrained")
 ax.fill_between(batches, low, high, alpha=0.3, label="rate of disagreement, 98 %")
 ax.axhline(0.02, color="C1", label="promised")
 changed = [n for n in range(1, 25) if states[n] != states[n - 1]]
-for n in changed:
+for k, n in enumerate(changed):
     ax.axvline(batches[n], color="0.6", linestyle=":")
-    ax.annotate(states[n], (batches[n], 0.11), (3, 0), textcoords="offset points")
+    place = (batches[n], 0.11 - 0.01 * k)
+    ax.annotate(states[n], place, (3, 0), textcoords="offset points")
 ax.set(xlabel="thousands of rows served", ylabel="labels that differ", ylim=(0, 0.12))
 ax.legend(loc="upper left")
 plt.show()
