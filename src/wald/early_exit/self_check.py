@@ -11,6 +11,7 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..engine.rows import n_rows_of, take, to_array
-from ..models import AdditiveModel, TreeClassifier, peel
+from ..models import AdditiveModel, TreeClassifier
 from ..models.families import family_of
+from ..models.wrappers import peel
 from .full_model import as_met, keeping_rows, predict_wrapped
 from .predictor import Predictor
 from .rows import preprocessed
@@ -75,7 +77,7 @@ def require_own_answers(predictor: Predictor, X: Any = None) -> None:
             n = n_rows_of(X)
             chosen = np.unique(np.linspace(0, n - 1, min(n, GIVEN_ROWS)).astype(np.intp))
             whole = Reference(predictor, on_raw_rows=True)
-            most = whole.affordable(lambda k: take(X, chosen[:k]), len(chosen))
+            most = whole.affordable(lambda few: take(X, chosen[few]), len(chosen))
             whole.compare(take(X, chosen[:most]), lambda i: f"row {chosen[i]} of X")
             _compare_made_rows(predictor, take(X, chosen))
         else:
@@ -95,7 +97,7 @@ def _compare_made_rows(predictor: Predictor, given: Any) -> None:
         if not sparse.issparse(ends):
             ends = np.asarray(ends, dtype=np.float64 if ends.dtype.kind != "f" else ends.dtype)
     made = model.terms.at_thresholds(THRESHOLD_ROWS, rng)
-    parts = []
+    parts: list[Any] = []
     if made is not None:
         made = made if reference.accepts(made) else np.nan_to_num(made)
         parts.append(made)
@@ -103,10 +105,9 @@ def _compare_made_rows(predictor: Predictor, given: Any) -> None:
     if ends is not None:
         parts.append(_near_a_change(predictor, ends))
     for rows in parts:
-        if rows is not None and n_rows_of(rows) and reference.accepts(rows):
-            most = reference.affordable(lambda k, rows=rows: rows[:k], n_rows_of(rows))
-            some = rows[:most]
-            reference.compare(some, lambda i, some=some: f"the row {_shown(some, i)}")
+        if rows is not None and reference.accepts(rows):
+            some = rows[: reference.affordable(rows.__getitem__, rows.shape[0])]
+            reference.compare(some, partial(_name_of_made, some))
 
 
 def _near_a_change(predictor: Predictor, ends: Any) -> Any:
@@ -194,11 +195,11 @@ class Reference:
             return False
         return True
 
-    def affordable(self, first: Callable[[int], Any], n: int) -> int:
+    def affordable(self, some: Callable[[slice], Any], n: int) -> int:
         """Number of rows that it answers in time."""
         few = min(n, FEWEST)
         start = time.perf_counter()
-        self.labels(first(few))
+        self.labels(some(slice(few)))
         once = time.perf_counter() - start
         return n if once <= SECONDS else max(few, min(n, int(n * SECONDS / once)))
 
@@ -217,8 +218,8 @@ class Reference:
         if answers is None or answers.own.shape != answers.ours.shape:
             return
         with np.errstate(invalid="ignore"):
-            off = np.abs(answers.own.astype(np.float64) - answers.ours) > answers.tolerance
-        off &= np.isfinite(answers.own) & np.isfinite(answers.ours)
+            beyond = np.abs(answers.own.astype(np.float64) - answers.ours) > answers.tolerance
+        off = np.asarray(beyond & np.isfinite(answers.own) & np.isfinite(answers.ours))
         differs = np.flatnonzero(off.reshape(len(off), -1).any(axis=1))
         if len(differs):
             i = int(differs[0])
@@ -278,13 +279,17 @@ def _bounded(model: AdditiveModel, method: str, own: Any, scores: Floats, errors
             ours = model.decision.votes_and_sums(scores)
     relative = RELATIVE[min(8, own.dtype.itemsize, model.dtype.itemsize)]
     tolerance = 4 * errors + relative * _largest(own)
-    tolerance = np.where(unsure, np.inf, tolerance)
+    tolerance[unsure] = np.inf
     return Answers(method, own, ours, tolerance if own.ndim == 1 else tolerance[:, None])
 
 
 def _largest(numbers: NDArray[Any]) -> float:
     finite = np.abs(numbers[np.isfinite(numbers)])
     return float(finite.max(initial=0.0))
+
+
+def _name_of_made(rows: Any, i: int) -> str:
+    return f"the row {_shown(rows, i)}"
 
 
 def _shown(rows: Any, i: int) -> str:
