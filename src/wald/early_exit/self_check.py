@@ -272,9 +272,9 @@ def _bounded(model: AdditiveModel, method: str, own: Any, scores: Floats, errors
     own, ours = np.asarray(own), np.asarray(scores)
     if own.ndim == 1:
         ours = ours[:, 0] if ours.shape[1] == 1 else ours
-    unsure = np.zeros(len(own), dtype=bool)
+    unsure: NDArray[np.bool_] = np.zeros(len(own), dtype=bool)
     if model.decision.kind == "votes" and own.ndim == 2 and own.shape[1] == model.decision.n_classes:
-        unsure = (np.abs(scores) <= 4 * errors[:, None]).any(axis=1)
+        unsure = np.asarray((np.abs(scores) <= 4 * errors[:, None]).any(axis=1), dtype=bool)
         if getattr(model.leaf, "decision_function_shape", "ovo") == "ovr":
             ours = model.decision.votes_and_sums(scores)
     relative = RELATIVE[min(8, own.dtype.itemsize, model.dtype.itemsize)]
