@@ -317,9 +317,9 @@ def test_trees_of_any_units_with_ties_and_missing_values_agree(which, seed, scal
 SUMS = [
     lambda: LogisticRegression(),
     lambda: RidgeClassifier(),
-    lambda: SVC(gamma="scale"),
-    lambda: SVC(kernel="linear", break_ties=True),
-    lambda: make_pipeline(StandardScaler(), SVC(kernel="poly")),
+    lambda: SVC(gamma="scale", max_iter=500),
+    lambda: SVC(kernel="linear", break_ties=True, max_iter=500),
+    lambda: make_pipeline(StandardScaler(), SVC(kernel="poly", max_iter=500)),
     lambda: make_pipeline(StandardScaler(), LogisticRegression()),
 ]
 
