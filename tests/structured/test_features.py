@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from wald.structured import ChainClassifier, ExtractionError, FeatureGroup, LazyFeatures, Sequences, sequences
-from wald.structured.sequences import labels_of
+from wald.structured import ChainClassifier, ExtractionError, FeatureGroup, LazyFeatures, Sequences
+from wald.structured.labels import labels_of
+from wald.structured.names import flattened
 
 PARTS = [np.arange(6.0).reshape(3, 2), np.ones((1, 2)), -np.ones((2, 2))]
 
@@ -155,7 +156,7 @@ def test_feature_dicts_are_named_as_in_crfsuite():
         "shape": ["X", "Xx"],
         "prefix": {"2": {"He": 2}},
     }
-    assert sequences._flattened(part) == {
+    assert flattened(part) == {
         "bias": 1.0,
         "word:Hello": 1.0,
         "upper": 0.0,
@@ -166,13 +167,13 @@ def test_feature_dicts_are_named_as_in_crfsuite():
         "shape:Xx": 1.0,
         "prefix:2:He": 2.0,
     }
-    assert sequences._flattened(["a", "b=c"]) == {"a": 1.0, "b=c": 1.0}
+    assert flattened(["a", "b=c"]) == {"a": 1.0, "b=c": 1.0}
 
 
 def test_crfsuite_reads_the_same_names():
     pycrfsuite = pytest.importorskip("pycrfsuite")
     part = {"bias": 1.0, "word": "Hello", "upper": True, "next": {"word": "you", "w": 0.5}, "shape": ["X", "Xx"]}
-    assert pycrfsuite.ItemSequence([part]).items() == [sequences._flattened(part)]
+    assert pycrfsuite.ItemSequence([part]).items() == [flattened(part)]
 
 
 def test_tagging_with_feature_dicts_and_with_names():
@@ -228,8 +229,8 @@ def test_bad_sequences(X, lengths, message):
         ([[0, 1, 0], 1, [0, 0]], r"Sequence 1 has 1 parts, and labels of shape \(\)"),
         (np.zeros(5), "6 labels. Got 5"),
         ([[0, 1, np.nan], [1], [0, 0]], "NaN"),
-        ([["a", "b", "a"], [1], ["a", "b"]], "either numbers or strings"),
-        ([["a", None, "a"], np.array([None]), np.array(["a", None])], "one type|either"),
+        ([["a", "b", "a"], [1], ["a", "b"]], r"one type. Got .a. \(str\) in sequence 0 and 1 \(int\) in sequence 1"),
+        ([["a", None, "a"], np.array([None]), np.array(["a", None])], "one type"),
         ([np.array(["a", None, "a"])] + [np.array(["a"] * n, dtype=object) for n in (1, 2)], "one type"),
     ],
 )

@@ -13,7 +13,7 @@ import pytest
 from sklearn.feature_extraction import FeatureHasher
 
 from wald.structured import ChainClassifier, Sequences
-from wald.structured.sequences import HASHED_COLUMNS, _flattened
+from wald.structured.names import HASHED_COLUMNS, flattened
 
 
 class Tag(enum.StrEnum):
@@ -41,7 +41,7 @@ PARTS: list[Any] = [
 
 
 def _expected(parts: list[Any]) -> Any:
-    return FeatureHasher(HASHED_COLUMNS, dtype=np.float32).transform([_flattened(part) for part in parts])
+    return FeatureHasher(HASHED_COLUMNS, dtype=np.float32).transform([flattened(part) for part in parts])
 
 
 def _assert_same(found: Any, expected: Any) -> None:
@@ -96,8 +96,12 @@ def test_names_in_one_column_are_added_up_with_their_signs() -> None:
         ({"a": ["b", 1]}, TypeError, "Lists of features must hold strings"),
         ({"a": np.ones(2)}, TypeError, "Feature 'a' must be"),
         (["a", 3], TypeError, "Lists of features must hold strings"),
-        ("text", TypeError, "Every part must be a dict or list of features, as the first one. Got str."),
-        (7, TypeError, "Every part must be a dict or list of features, as the first one. Got int."),
+        (
+            "text",
+            TypeError,
+            "Part 1 of sequence 1: Every part must be a dict or a list of strings, as the other parts. Got the text",
+        ),
+        (7, TypeError, "Every part must be a dict or a list of strings, as the other parts. Got int."),
         ({"a": float("nan")}, ValueError, "X must not hold NaN or infinity. Sequence 1 does."),
         ({"a": np.inf}, ValueError, "Sequence 1 does"),
         ({"a": 1e300}, ValueError, "Sequence 1 does"),

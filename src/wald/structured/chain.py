@@ -20,7 +20,8 @@ from .chain_settings import check
 from .extracted import MOST_KEPT, fingerprint
 from .features import LazyFeatures
 from .groups import FeatureGroup, checked_groups
-from .sequences import Sequences, given_as_lists, is_flat, labels_of, with_empty, without_empty
+from .labels import classes_of, given_as_lists, is_flat, labels_of, require_alike
+from .sequences import Sequences, with_empty, without_empty
 from .session import ChainSession
 
 
@@ -157,7 +158,7 @@ class ChainClassifier(BaseEstimator):
         with all_or_nothing(self):
             self.__dict__.pop("_learner", None)
             self.forget_features()
-            self.classes_ = np.unique(labels if classes is None else np.asarray(classes))
+            self.classes_ = classes_of(labels if classes is None else classes)
             self._as_lists = given_as_lists(y)
             codes = codes_of(labels, self.classes_)
             rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
@@ -207,7 +208,7 @@ class ChainClassifier(BaseEstimator):
         started = hasattr(self, "_chain")
         if not started and classes is None:
             raise ValueError("The first call of partial_fit needs classes=, all labels there are.")
-        known_classes = self.classes_ if started else np.unique(np.asarray(classes))
+        known_classes = classes_of(classes) if classes is not None and not started else self.classes_
         codes = codes_of(labels, known_classes)
         epoch = self.n_iter_ if started else 0
         rng = np.random.default_rng([check_random_state(self.random_state).randint(2**31 - 1), epoch])
@@ -289,6 +290,7 @@ class ChainClassifier(BaseEstimator):
             y = [labels for labels, there in zip(y, present, strict=True) if there]
         session = self.open(X, lengths=lengths)
         truth = labels_of(y, session.sequences)
+        require_alike(truth, self.classes_)
         return float(np.mean(self.classes_[session.decode(session.state(state))] == truth))
 
     def max_marginals(
@@ -373,7 +375,7 @@ class ChainClassifier(BaseEstimator):
         if features.sequences.extracted is None and any(group.extract is not None for group in features.groups):
             found = features.everything()
             if found.n_bytes <= MOST_KEPT:
-                self._kept = fingerprint(features.sequences.parts), features.groups, found
+                self._kept = fingerprint(features.sequences), features.groups, found
 
     def _extracted(self, X: Any) -> Any:
         """Examples with the features of all groups, extracted once: by `fit`, if it saw the same ones, or now."""
@@ -386,7 +388,7 @@ class ChainClassifier(BaseEstimator):
             return sequences
         seen, by, found = getattr(self, "_kept", (None, (), None))
         alike = len(by) == len(groups) and all(a is b for a, b in zip(by, groups, strict=True))
-        if found is None or not alike or seen != fingerprint(sequences.parts):
+        if found is None or not alike or seen != fingerprint(sequences):
             found = LazyFeatures(groups, sequences, self._sizes).everything()
         return replace(sequences, extracted=found)
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
+from .labels import require_alike
 
 #: Copies of a sequence under fixed states that the structural SVM learns from: everything, nothing costly, random.
 COPIES = 3
@@ -15,6 +16,7 @@ COPIES = 3
 
 def codes_of(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int32]:
     """Labels as indices of the classes; raises ValueError for a label that is none of them."""
+    require_alike(labels, classes)
     known = np.isin(labels, classes)
     if not known.all():
         raise ValueError(f"y holds {labels[~known][0]!r}, which is none of the classes {classes.tolist()!r}.")

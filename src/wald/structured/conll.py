@@ -287,7 +287,8 @@ def from_words(sentences: Iterable[Any]) -> Treebank:
     Parameters
     ----------
     sentences : iterable
-        Each a sequence of words: (form, upos, xpos), or (form, upos, xpos, head, deprel) with heads counted from 1.
+        Each a sequence of words: (form, upos, xpos), or (form, upos, xpos, head, deprel) with heads counted from 1. All
+        but heads are strings; None for anything but the form says that it is not given.
 
     Returns
     -------
@@ -298,6 +299,8 @@ def from_words(sentences: Iterable[Any]) -> Treebank:
     ValueError
         For an empty sentence, a word of another length, or what `Treebank` refuses; lines count the words, with one
         line between sentences.
+    TypeError
+        For a sentence that is no list, or a field of another type.
 
     Examples
     --------
@@ -308,19 +311,14 @@ def from_words(sentences: Iterable[Any]) -> Treebank:
     """
     lines: list[str] = []
     for number, sentence in enumerate(sentences):
-        for i, word in enumerate(sentence, 1):
-            fields = [] if isinstance(word, str) else [str(field) for field in word]
-            if len(fields) not in (3, 5):
-                got = f"the text {word!r}" if isinstance(word, str) else f"{len(fields)} fields"
-                raise ValueError(
-                    f"a word must be (form, upos, xpos) or (form, upos, xpos, head, deprel). "
-                    f"Got {got} in word {i} of sentence {number}."
-                )
-            if any(mark in field for field in fields for mark in "\t\n\r"):
-                raise ValueError(f"a tab or line end within word {i} of sentence {number}.")
-            form, upos, xpos, head, deprel = fields if len(fields) == 5 else [*fields, "_", "_"]
-            lines.append(f"{i}\t{form}\t_\t{upos}\t{xpos}\t_\t{head}\t{deprel}\t_\t_\n")
-        if not len(sentence):
+        n = 0
+        for n, word in enumerate(_items(sentence, f"sentence {number}"), 1):
+            where = f"word {n} of sentence {number}"
+            form, upos, xpos, head, deprel = _fields(word, where)
+            if any(mark in field for field in (form, upos, xpos, head, deprel) for mark in "\t\n\r"):
+                raise ValueError(f"a tab or line end within {where}.")
+            lines.append(f"{n}\t{form}\t_\t{upos}\t{xpos}\t_\t{head}\t{deprel}\t_\t_\n")
+        if not n:
             raise ValueError(f"sentence {number} has no words.")
         lines.append("\n")
     text = "".join(lines)
@@ -329,3 +327,34 @@ def from_words(sentences: Iterable[Any]) -> Treebank:
     except UnicodeEncodeError as error:
         line = text.count("\n", 0, error.start) + 1
         raise ValueError(f"<words>, line {line}: half of a surrogate pair, which is no character.") from None
+
+
+def _items(values: Any, what: str) -> list[Any]:
+    """What a list, tuple or array holds; raises TypeError for texts, dicts, sets and others without an order."""
+    ordered = isinstance(values, Sequence | Iterator) or hasattr(values, "__array__")
+    if not ordered or isinstance(values, str | bytes | bytearray):
+        got = f"the text {values!r}" if isinstance(values, str) else f"{type(values).__name__}"
+        raise TypeError(f"sentences must be lists of words: {what} must be a list. Got {got}.")
+    return list(values)
+
+
+def _fields(word: Any, where: str) -> list[str]:
+    """The five fields of a word, as texts; None is what is not given, ``_``."""
+    fits = isinstance(word, Sequence | np.ndarray) and not isinstance(word, str | bytes | bytearray)
+    if not fits or len(word) not in (3, 5):
+        got = f"the text {word!r}" if isinstance(word, str) else f"{len(word)} fields" if fits else type(word).__name__
+        raise ValueError(
+            f"a word must be (form, upos, xpos) or (form, upos, xpos, head, deprel). Got {got} in {where}."
+        )
+    fields = []
+    for name, field in zip(("form", "upos", "xpos", "head", "deprel"), word, strict=False):
+        if field is None and name != "form":
+            fields.append("_")
+        elif isinstance(field, str):
+            fields.append(str.__str__(field))
+        elif name == "head" and isinstance(field, int | np.integer) and not isinstance(field, bool):
+            fields.append("_" if field == -1 else str(int(field)))  # -1: not given, as in `Sentence.heads`
+        else:
+            wanted = "an integer or None" if name == "head" else "a string" if name == "form" else "a string or None"
+            raise TypeError(f"the {name} of {where} must be {wanted}. Got {field!r}.")
+    return fields if len(fields) == 5 else [*fields, "_", "_"]

@@ -42,12 +42,15 @@ class Extracted:
         return sum(array.nbytes for rows in self.values if rows is not None for array in _arrays(rows))
 
 
-def fingerprint(parts: Any) -> bytes:
-    """Hash of raw parts, an array or CSR matrix."""
+def fingerprint(sequences: Any) -> bytes:
+    """Hash of the parts of `Sequences`, as extractors are given them."""
+    parts = sequences.parts
     digest = hashlib.blake2b(repr((sparse.issparse(parts), parts.shape)).encode(), digest_size=16)
     for array in _arrays(parts):
         digest.update(array.dtype.str.encode())
         digest.update(np.ascontiguousarray(array).data)
+    for part in sequences.named or ():  # different names may share a column
+        digest.update(repr(part).encode("utf-8", "surrogatepass"))
     return digest.digest()
 
 

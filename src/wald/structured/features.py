@@ -14,6 +14,7 @@ from scipy import sparse
 from .. import _core
 from .extracted import Extracted
 from .groups import FeatureGroup
+from .names import HASHED_COLUMNS, hashed, holds_names
 from .sequences import Sequences
 
 
@@ -98,8 +99,8 @@ class LazyFeatures:
                 self._extract(g, parts)
 
     def _extract(self, g: int, parts: NDArray[np.int64]) -> None:
-        group, raw = self.groups[g], self.sequences.parts
-        chosen = raw if len(parts) == self.sequences.n_parts else raw[parts]
+        group = self.groups[g]
+        chosen = self._parts(parts, as_given=group.extract is not None)
         ready = None if self._ready is None else self._ready.values[g]
         start = time.perf_counter()
         try:
@@ -112,19 +113,21 @@ class LazyFeatures:
             raise ExtractionTimeoutError(f"Group {group.name!r}: {error} on {self._named(parts)}.") from None
         except Exception as error:
             raise ExtractionError(
-                f"Group {group.name!r}: the extractor failed on {self._named(parts)}: {error}"
+                f"Group {group.name!r}: the extractor failed on {self._named(parts)}{self._shown(parts)}: "
+                f"{type(error).__name__}: {error}"
             ) from error
         self.seconds[g] += 0 if ready is not None else time.perf_counter() - start
         self.extracted[g] += len(parts)
-        values = self._as_floats(group.name, values, len(parts))
+        values = self._as_floats(group.name, values, parts)
         if group.extract is not None and len(parts) == self.sequences.n_parts:
             self._whole[g] = values
         if g == len(self.stores):
             self.stores.append(_core.ChainGroup(self.sequences.n_parts, values.shape[1]))
         if values.shape[1] != self.stores[g].n_features:
+            before, now = self.stores[g].n_features, values.shape[1]
             raise ExtractionError(
-                f"Group {group.name!r} must have {self.stores[g].n_features} features, as before. "
-                f"Got {values.shape[1]} for {self._named(parts)}."
+                f"Group {group.name!r} must have {'names' if before == HASHED_COLUMNS else f'{before} features'}, as "
+                f"before. Got {'names' if now == HASHED_COLUMNS else now} for {self._named(parts)}."
             )
         if sparse.issparse(values):
             indices, indptr = values.indices.astype(np.int32, copy=False), values.indptr.astype(np.int64, copy=False)
@@ -139,6 +142,21 @@ class LazyFeatures:
     def bought(self) -> NDArray[np.bool_]:
         """State (n_parts, n_groups - 1) of the costly groups extracted so far."""
         return ~self._missing[1:].T
+
+    def _parts(self, parts: NDArray[np.int64], *, as_given: bool) -> Any:
+        """Rows of these parts or, for an extractor, the list of parts as users have them, if they are names."""
+        everything = len(parts) == self.sequences.n_parts
+        if as_given and self.sequences.named is not None:
+            named = self.sequences.named
+            return list(named) if everything else [named[part] for part in parts]
+        return self.sequences.parts if everything else self.sequences.parts[parts]
+
+    def _shown(self, parts: NDArray[np.int64]) -> str:
+        """The first of some parts that are dicts or lists of names, in brackets, for a message."""
+        if self.sequences.named is None:
+            return ""
+        text = repr(self.sequences.named[parts[0]])
+        return f" ({text if len(text) <= 80 else text[:76] + ' ...'})"
 
     def _call(self, extract: Callable[[Any], Any], parts: Any) -> Any:
         """Call an extractor, and wait for it as long as `patience` allows."""
@@ -169,15 +187,32 @@ class LazyFeatures:
         fits = given is not None and given.names == tuple(group.name for group in self.groups)
         return given if fits else None
 
-    def _as_floats(self, name: str, values: Any, n: int) -> Any:
-        """Return features as a float32 array or CSR matrix (n, any).
+    def _as_floats(self, name: str, values: Any, parts: NDArray[np.int64]) -> Any:
+        """Return features as a float32 array or CSR matrix (n_parts, any); dicts and lists of strings are hashed.
 
         A writeable CSR matrix is copied, because its indices are not checked again.
         """
+        n = len(parts)
+        if isinstance(values, np.ndarray) and values.dtype == object and values.ndim == 1:
+            values = values.tolist()
+        if isinstance(values, list | tuple) and holds_names([values]):
+            if len(values) != n:
+                raise ExtractionError(
+                    f"Group {name!r} must have one dict or list for each of {n} parts. Got {len(values)}."
+                )
+            try:
+                values = hashed([list(values)], lambda _, j: self._named(parts[j : j + 1]))
+            except (TypeError, ValueError) as error:
+                raise ExtractionError(f"Group {name!r}: {error}") from error
         if not sparse.issparse(values):
-            values = np.asarray(values)
+            try:
+                values = np.asarray(values)
+            except ValueError as error:
+                raise ExtractionError(f"Group {name!r} must be numbers, as many for each part: {error}") from error
         if values.dtype.kind not in "buif":
-            raise ExtractionError(f"Group {name!r} must be numbers. Got {values.dtype}.")
+            raise ExtractionError(
+                f"Group {name!r} must be numbers, or a dict or list of strings for each part. Got {values.dtype}."
+            )
         if values.ndim != 2 or values.shape[0] != n:
             raise ExtractionError(f"Group {name!r} must have one row for each of {n} parts. Got shape {values.shape}.")
         with np.errstate(over="ignore"):  # infinity is reported with its part

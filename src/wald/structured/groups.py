@@ -17,9 +17,10 @@ class FeatureGroup:
     name : str
         Names the group in costs and errors.
     extract : callable, default=None
-        From the raw parts (n, d), an array or CSR matrix, to their features (n, d_group), an array or CSR matrix. It is
-        called only for parts that need the group, any number at a time, and must treat each part alone. None: the raw
-        parts themselves.
+        From n parts to their features. Parts are an array or CSR matrix (n, d) or, where they were given as dicts or
+        lists of strings, a list of n of these. Features are an array or CSR matrix (n, d_group), or a list of n dicts
+        or lists of strings, which are hashed to 2^18 columns as such parts are. It is called only for parts that need
+        the group, any number at a time, must treat each part alone, and must not change it. None: the parts themselves.
     cost : float, default=None
         Cost of a part, in any unit; None: measured in seconds while fitting.
 
@@ -32,6 +33,13 @@ class FeatureGroup:
     --------
     >>> FeatureGroup("pixels")
     FeatureGroup(name='pixels', extract=None, cost=None)
+
+    An extractor of parts that are dicts is given a list of these dicts:
+
+    >>> tags = {"dog": "NOUN", "barks": "VERB"}
+    >>> dictionary = FeatureGroup("dictionary", lambda parts: [[tags.get(part["word"], "?")] for part in parts])
+    >>> dictionary.extract([{"word": "dog"}, {"word": "a"}])
+    [['NOUN'], ['?']]
     """
 
     name: str

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from .. import _core
 from .extracted import Extracted
+from .names import hashed, holds_names
 
 Offsets = NDArray[np.int64]
-
-#: Columns that feature dicts are hashed to.
-HASHED_COLUMNS = 2**18
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +30,8 @@ class Sequences:
         Features of these parts that are extracted already; folds of a policy's `fit` have them.
     numbers : int64 ndarray of shape (n_sequences,) or None
         Numbers of the sequences in messages, where empty ones among them were left out.
+    named : list of length n_parts, or None
+        The parts as they were given, where they are dicts or lists of names; extractors get these.
 
     Examples
     --------
@@ -46,6 +45,7 @@ class Sequences:
     offsets: Offsets
     extracted: Extracted | None = None
     numbers: NDArray[np.int64] | None = None
+    named: list[Any] | None = None
 
     @classmethod
     def of(cls, X: Any, lengths: ArrayLike | None = None) -> Sequences:
@@ -70,9 +70,12 @@ class Sequences:
         if lengths is not None:
             return cls._of_lengths(X, lengths)
         if sparse.issparse(X) or (isinstance(X, np.ndarray) and X.dtype != object and X.ndim != 3):
-            raise ValueError("One array of all parts needs lengths=, the number of parts of each sequence.")
+            raise ValueError(
+                "One array of all parts needs lengths=, the number of parts of each sequence. For one sequence, pass "
+                "[sequence]."
+            )
         items, numbers = list(X), getattr(X, "numbers", None)
-        if _holds_names(items):
+        if holds_names(items):
             return cls._of_names(items, numbers)
         if any(sparse.issparse(item) for item in items):
             blocks = [
@@ -101,21 +104,11 @@ class Sequences:
 
     @classmethod
     def _of_names(cls, items: list[Any], numbers: NDArray[np.int64] | None) -> Sequences:
-        items = [item if type(item) is list else list(item) for item in items]
+        items = [item if type(item) is list else _parts_of(item, _number(i, numbers)) for i, item in enumerate(items)]
         offsets = _offsets([len(item) for item in items])
-        try:
-            values, columns, ends = _core.hash_names(items, HASHED_COLUMNS, (np.number, np.bool_), _flattened)
-        except UnicodeEncodeError as error:
-            raise ValueError(
-                f"Feature {error.object!r} holds half of a surrogate pair, which is no character."
-            ) from None
-        if len(values) <= np.iinfo(np.int32).max:
-            ends = ends.astype(np.int32)  # the columns' type, which saves SciPy a search for a common one
-        for array in (values, columns):  # read-only, so that extracted features need no copy
-            array.flags.writeable = False
-        parts = sparse.csr_matrix((values, columns, ends), shape=(int(offsets[-1]), HASHED_COLUMNS))
-        parts.has_canonical_format = True
-        return cls(_checked(parts, offsets, numbers), offsets, numbers=numbers)
+        columns = hashed(items, lambda i, j: f"Part {j} of sequence {_number(i, numbers)}")
+        named = list(chain.from_iterable(items))
+        return cls(_checked(columns, offsets, numbers), offsets, numbers=numbers, named=named)
 
     @property
     def n_sequences(self) -> int:
@@ -134,36 +127,6 @@ class Sequences:
     def split(self, values: Any) -> list[Any]:
         """Cut an array or a list with one entry per part into one per sequence."""
         return [values[a:b] for a, b in pairwise(self.offsets.tolist())]  # np.split takes six times as long
-
-
-def labels_of(y: Any, sequences: Sequences) -> NDArray[Any]:
-    """Concatenate the labels of all parts.
-
-    Parameters
-    ----------
-    y : sequence of label sequences, or array of shape (n_parts,)
-    sequences : Sequences
-        Must have as many parts.
-    """
-    if is_flat(y):
-        flat: NDArray[Any] = y
-    else:
-        items = [np.asarray(labels) for labels in y]
-        if len(items) != sequences.n_sequences:
-            raise ValueError(f"y must hold the labels of {sequences.n_sequences} sequences. Got {len(items)}.")
-        for i, (labels, n) in enumerate(zip(items, np.diff(sequences.offsets), strict=True)):
-            if labels.shape != (n,):
-                raise ValueError(f"Sequence {sequences.number(i)} has {n} parts, and labels of shape {labels.shape}.")
-        if len({labels.dtype.kind in "SUO" for labels in items}) > 1:
-            raise ValueError("y must hold either numbers or strings. Got both.")
-        flat = np.concatenate(items)
-    if len(flat) != sequences.n_parts:
-        raise ValueError(f"y must hold {sequences.n_parts} labels. Got {len(flat)}.")
-    if flat.dtype == object and len({type(label) for label in flat}) > 1:
-        raise ValueError(f"y must hold labels of one type. Got {sorted({type(v).__name__ for v in flat})}.")
-    if flat.dtype.kind == "f" and not np.isfinite(flat).all():
-        raise ValueError("y must not hold NaN or infinity.")
-    return np.asarray(flat)
 
 
 def without_empty(X: Any, lengths: ArrayLike | None = None) -> tuple[Any, Any, NDArray[np.bool_]]:
@@ -217,22 +180,12 @@ def with_empty(answers: list[Any], present: NDArray[np.bool_], nothing: Callable
     return [next(given) if there else nothing() for there in present]
 
 
-def is_flat(y: Any) -> bool:
-    """Return True if labels are one array for all parts, not one item for each sequence."""
-    return isinstance(y, np.ndarray) and y.ndim == 1 and y.dtype != object
-
-
-def given_as_lists(y: Any) -> bool:
-    """Return True if labels are lists of lists, not arrays."""
-    if isinstance(y, np.ndarray) and y.dtype != object:
-        return False
-    return isinstance(next(iter(y), None), list | tuple)
-
-
 def _size(item: Any) -> int:
-    """Number of an example's parts; 1 if it has no length."""
+    """Number of an example's parts; 1 if it has no length or is no sequence of parts, which its reader reports."""
     if sparse.issparse(item):
         return int(item.shape[0])
+    if isinstance(item, str | bytes | Mapping):
+        return 1
     try:
         return len(item)
     except TypeError:
@@ -243,7 +196,29 @@ def _number(i: int, numbers: NDArray[np.int64] | None) -> int:
     return i if numbers is None else int(numbers[i])
 
 
+def _parts_of(item: Any, i: int) -> list[Any]:
+    """The parts of one sequence of names."""
+    if isinstance(item, str | bytes | Mapping | set | frozenset) or not hasattr(item, "__iter__"):
+        raise TypeError(_no_sequence(item, i))
+    return list(item)
+
+
+def _no_sequence(item: Any, i: int) -> str:
+    shown = repr(item) if len(repr(item)) <= 40 else f"{repr(item)[:36]} ..."
+    return (
+        f"Sequence {i} must be a list of parts, each a dict or a list of strings. Got the {type(item).__name__} "
+        f"{shown}. For one sequence, pass [sequence]."
+    )
+
+
 def _matrix(item: Any, i: int) -> NDArray[Any]:
+    if isinstance(item, str | bytes | Mapping | set | frozenset):
+        raise TypeError(_no_sequence(item, i))
+    if isinstance(item, list | tuple) and item and isinstance(item[0], str):
+        raise TypeError(
+            f"Part 0 of sequence {i} must be numbers, a dict, or a list of strings. Got the text {item[0]!r}. "
+            "For one sequence, pass [sequence]."
+        )
     try:
         array = np.asarray(item)
     except ValueError as error:
@@ -253,6 +228,7 @@ def _matrix(item: Any, i: int) -> NDArray[Any]:
     if array.dtype.kind not in "buif" or array.ndim != 2:
         raise ValueError(
             f"Sequence {i} must be a numeric array (length, n_features). Got {array.dtype}, shape {array.shape}."
+            + (" For one sequence, pass [sequence]." if array.ndim == 1 else "")
         )
     return array
 
@@ -283,39 +259,3 @@ def _checked(parts: Any, offsets: Offsets, numbers: NDArray[np.int64] | None) ->
         sequence = int(np.searchsorted(offsets, part, side="right")) - 1
         raise ValueError(f"X must not hold NaN or infinity. Sequence {_number(sequence, numbers)} does.")
     return parts
-
-
-def _holds_names(items: list[Any]) -> bool:
-    """Return True if parts are dicts or lists of strings."""
-    part = next((item[0] for item in items if isinstance(item, list | tuple) and item), None)
-    return isinstance(part, Mapping) or (
-        isinstance(part, list | tuple | set | frozenset) and isinstance(next(iter(part), None), str)
-    )
-
-
-def _flattened(part: Any, prefix: str = "") -> dict[str, float]:
-    """Name a part's features the way python-crfsuite does: ``name:value`` for strings and nested names.
-
-    The engine does this by itself for plain dicts, lists and numbers, and calls this for everything else.
-    """
-    if isinstance(part, list | tuple | set | frozenset):
-        if not all(isinstance(name, str) for name in part):
-            raise TypeError(f"Lists of features must hold strings. Got {part!r}.")
-        return {f"{prefix}{name}": 1.0 for name in part}
-    if not isinstance(part, Mapping):
-        raise TypeError(f"Every part must be a dict or list of features, as the first one. Got {type(part).__name__}.")
-    out: dict[str, float] = {}
-    for name, value in part.items():
-        key = f"{prefix}{name}"
-        if isinstance(value, Mapping | list | tuple | set | frozenset):
-            out |= _flattened(value, f"{key}:")
-        elif isinstance(value, str):
-            out[f"{key}:{value}"] = 1.0
-        elif isinstance(value, int | float | np.number | np.bool_):
-            try:
-                out[key] = float(value)
-            except OverflowError:
-                raise ValueError(f"Feature {key!r} must lie within what a float can hold. Got {value!r}.") from None
-        else:
-            raise TypeError(f"Feature {key!r} must be a number, a string, or a dict or list of them. Got {value!r}.")
-    return out

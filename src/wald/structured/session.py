@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from .. import _core
 from .arguments import checked_examples, checked_state
 from .features import LazyFeatures
-from .sequences import labels_of
+from .labels import labels_of, require_alike
 
 State = NDArray[np.bool_]
 
@@ -96,6 +96,7 @@ class ChainSession:
     def codes(self, y: Any) -> NDArray[np.int32]:
         """Labels as codes (n_parts,); -1 for labels unknown to the model."""
         labels = labels_of(y, self.sequences)
+        require_alike(labels, self._classes)
         at = np.minimum(np.searchsorted(self._classes, labels), len(self._classes) - 1)
         return np.where(self._classes[at] == labels, at, -1).astype(np.int32)
 

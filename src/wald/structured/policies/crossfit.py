@@ -120,7 +120,12 @@ def taken(values: Any, which: NDArray[np.int64]) -> Any:
         pieces = [np.arange(*values.offsets[i : i + 2]) for i in which]
         ends = np.concatenate([[0], np.cumsum([len(piece) for piece in pieces])]).astype(np.int64)
         parts = np.concatenate(pieces)
-        return Sequences(values.parts[parts], ends, None if values.extracted is None else values.extracted.take(parts))
+        return Sequences(
+            values.parts[parts],
+            ends,
+            None if values.extracted is None else values.extracted.take(parts),
+            named=None if values.named is None else [values.named[part] for part in parts],
+        )
     if isinstance(values, list | tuple):
         return [values[i] for i in which]
     if isinstance(values, Sequence | np.ndarray):  # such as a treebank, which knows how to take an array of indices

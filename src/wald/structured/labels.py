@@ -1,0 +1,163 @@
+"""Labels of parts as one array, of one type, so that answers are the labels that were given."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .sequences import Sequences
+
+_KINDS = {"b": "bool", "i": "int", "u": "int", "f": "float", "U": "str", "S": "bytes"}
+_TYPES = ((bool | np.bool_, "bool"), (int | np.integer, "int"), (float | np.floating, "float"))
+_TEXTS = ((str, "str"), (bytes, "bytes"))
+_NO_LABELS = (type(None), Mapping, list, tuple, set, frozenset, np.ndarray)
+
+
+def labels_of(y: Any, sequences: Sequences) -> NDArray[Any]:
+    """Concatenate the labels of all parts.
+
+    Parameters
+    ----------
+    y : sequence of label sequences, or array of shape (n_parts,)
+        Labels of one type: strings, bytes, integers, floats, booleans, or objects that can be sorted.
+    sequences : Sequences
+        Must have as many parts.
+
+    Raises
+    ------
+    ValueError
+        If numbers differ, labels are of several types, or a label is None, a container, NaN or infinite.
+    """
+    if is_flat(y):
+        flat: NDArray[Any] = y
+    else:
+        given = list(y)
+        if len(given) != sequences.n_sequences:
+            raise ValueError(f"y must hold the labels of {sequences.n_sequences} sequences. Got {len(given)}.")
+        items = []
+        first: tuple[str, Any, str] | None = None  # kind, label and place of the first label
+        for i, (labels, n) in enumerate(zip(given, np.diff(sequences.offsets), strict=True)):
+            where = f"sequence {sequences.number(i)}"
+            values = _values(labels, where)
+            shape = np.shape(values) if isinstance(values, np.ndarray) else (len(values),)
+            if shape != (n,):
+                raise ValueError(f"Sequence {sequences.number(i)} has {n} parts, and labels of shape {shape}.")
+            array, first = _of_one_kind(values, "y", where, first)
+            items.append(array)
+        flat = np.concatenate(items)
+        if flat.dtype.kind == "f" and first is not None and first[0] == "int":
+            raise ValueError("y must hold integers that fit into one type, int64 or uint64.")
+    if len(flat) != sequences.n_parts:
+        raise ValueError(f"y must hold {sequences.n_parts} labels. Got {len(flat)}.")
+    if flat.dtype.kind == "f" and not np.isfinite(flat).all():
+        raise ValueError("y must not hold NaN or infinity.")
+    return np.asarray(flat)
+
+
+def classes_of(labels: ArrayLike) -> NDArray[Any]:
+    """Return the different labels, sorted, or raise ValueError for labels of several types."""
+    array, _ = _of_one_kind(_values(labels, "classes"), "classes", "classes", None)
+    try:
+        return np.unique(array)
+    except TypeError as error:
+        raise ValueError(f"Labels must be strings, numbers, or other objects that can be sorted: {error}.") from None
+
+
+def require_alike(labels: NDArray[Any], classes: NDArray[Any]) -> None:
+    """Raise ValueError for labels that are of another type than the classes, texts for numbers, say."""
+    kinds = [("number" if array.dtype.kind in "biuf" else _kind_of(array)) for array in (labels, classes)]
+    if kinds[0] != kinds[1] and len(labels) and len(classes):
+        raise ValueError(
+            f"y must hold labels of the type of the classes, such as {classes[:1].tolist()[0]!r}. "
+            f"Got {labels[:1].tolist()[0]!r}, a {type(labels[:1].tolist()[0]).__name__}."
+        )
+
+
+def is_flat(y: Any) -> bool:
+    """Return True if labels are one array for all parts, not one item for each sequence."""
+    return isinstance(y, np.ndarray) and y.ndim == 1 and y.dtype != object
+
+
+def given_as_lists(y: Any) -> bool:
+    """Return True if labels are lists of lists, not arrays."""
+    if isinstance(y, np.ndarray) and y.dtype != object:
+        return False
+    return isinstance(next(iter(y), None), list | tuple)
+
+
+def _values(labels: Any, where: str) -> Any:
+    """Labels as a typed array, or a list of objects."""
+    if isinstance(labels, str | bytes | Mapping | set | frozenset):
+        raise ValueError(f"Labels must be a list or an array, one for each part. Got {labels!r} for {where}.")
+    if isinstance(labels, list | tuple):
+        return list(labels)
+    array = np.asarray(labels)
+    return array.tolist() if array.dtype == object and array.ndim == 1 else array
+
+
+def _of_one_kind(
+    values: Any, argument: str, where: str, first: tuple[str, Any, str] | None
+) -> tuple[NDArray[Any], tuple[str, Any, str] | None]:
+    """Return labels as an array, and the kind of the first label of all."""
+    if isinstance(values, np.ndarray):
+        found = {_kind_of(values): values[0]} if len(values) else {}
+    else:
+        kinds = {kind: _named(kind) for kind in dict.fromkeys(map(type, values))}
+        found = {}
+        for label in values:  # the first label of each kind, for the message
+            if kinds[type(label)] not in found:
+                found[kinds[type(label)]] = label
+            if len(found) == len({*kinds.values()}):
+                break
+    for kind, label in found.items():
+        if isinstance(label, _NO_LABELS):
+            raise ValueError(f"{argument} must hold labels of one type, strings or numbers. Got {label!r} in {where}.")
+        if kind == "float" and not np.isfinite(label):
+            raise ValueError(f"{argument} must not hold NaN or infinity. Got {label!r} in {where}.")
+        first = (kind, label, where) if first is None else first
+        if kind != first[0]:
+            raise ValueError(
+                f"{argument} must hold labels of one type. Got {first[1]!r} ({first[0]}) in {first[2]} and {label!r} "
+                f"({kind}) in {where}."
+            )
+    if isinstance(values, np.ndarray):
+        return values, first
+    return _array(values, first[0] if first else "", argument, where), first
+
+
+def _array(values: list[Any], kind: str, argument: str, where: str) -> NDArray[Any]:
+    """An array from which `tolist` gives these values, all of one kind."""
+    if kind in ("str", "bytes"):
+        plain: list[Any] = [str.__str__(v) for v in values] if kind == "str" else [bytes(v) for v in values]
+        end: Any = "\0" if kind == "str" else b"\0"
+        if bad := [text for text in plain if text.endswith(end)]:  # NumPy's arrays drop it
+            raise ValueError(f"{argument} must hold labels that do not end in NUL. Got {bad[0]!r} in {where}.")
+        return np.array(plain)
+    if kind == "int":
+        for dtype in (np.int64, np.uint64):
+            try:
+                return np.array([int(v) for v in values], dtype=dtype)
+            except OverflowError:
+                continue
+        raise ValueError(f"{argument} must hold integers that fit into one type, int64 or uint64; not in {where}.")
+    if kind in ("bool", "float"):
+        return np.array(values)
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
+
+
+def _named(kind: type) -> str:
+    for types, name in (*_TYPES, *_TEXTS):
+        if issubclass(kind, types):
+            return name
+    return kind.__name__
+
+
+def _kind_of(array: NDArray[Any]) -> str:
+    if array.dtype == object:
+        return _named(type(array[0])) if len(array) else "object"
+    return _KINDS.get(array.dtype.kind, array.dtype.name)

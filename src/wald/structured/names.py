@@ -1,0 +1,111 @@
+"""Parts described by names: dicts of features and lists of strings, hashed to columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from .. import _core
+
+#: Columns that names are hashed to.
+HASHED_COLUMNS = 2**18
+
+_LISTS = (list, tuple, set, frozenset)
+
+
+def holds_names(items: Iterable[Any]) -> bool:
+    """Return True if the parts of these sequences are dicts or lists of strings.
+
+    The first part that shows its kind decides. A list without features shows none; where all parts are such lists,
+    they are lists of no strings.
+    """
+    some = False
+    for item in items:
+        if isinstance(item, np.ndarray) and item.dtype == object and item.ndim == 1:
+            item = item.tolist()
+        if not isinstance(item, list | tuple):
+            if isinstance(item, np.ndarray) or sparse.issparse(item):
+                return False
+            continue
+        for part in item:
+            if isinstance(part, Mapping | set | frozenset):
+                return True
+            if not isinstance(part, list | tuple):
+                return False
+            if part:
+                return isinstance(part[0], str)
+            some = True
+    return some
+
+
+def hashed(items: Sequence[list[Any]], name: Callable[[int, int], str]) -> sparse.csr_matrix:
+    """Hash the names of all parts of all sequences.
+
+    Parameters
+    ----------
+    items : list of lists of dicts, or of lists of strings
+    name : callable
+        Names part ``j`` of sequence ``i`` in messages.
+
+    Returns
+    -------
+    CSR matrix of shape (n_parts, HASHED_COLUMNS), float32
+        Canonical, and its arrays are read-only.
+    """
+    try:
+        values, columns, ends = _core.hash_names(list(items), HASHED_COLUMNS, (np.number, np.bool_), flattened)
+    except UnicodeEncodeError as error:
+        raise ValueError(f"Feature {error.object!r} holds half of a surrogate pair, which is no character.") from None
+    except (TypeError, ValueError) as error:
+        where = _refused(items)
+        raise type(error)(f"{name(*where)}: {error}" if where else str(error)) from None
+    if len(values) <= np.iinfo(np.int32).max:
+        ends = ends.astype(np.int32)  # the columns' type, which saves SciPy a search for a common one
+    for array in (values, columns):  # read-only, so that extracted features need no copy
+        array.flags.writeable = False
+    parts = sparse.csr_matrix((values, columns, ends), shape=(len(ends) - 1, HASHED_COLUMNS))
+    parts.has_canonical_format = True
+    return parts
+
+
+def _refused(items: Sequence[list[Any]]) -> tuple[int, int] | None:
+    """Sequence and part that cannot be hashed."""
+    for i, item in enumerate(items):
+        for j, part in enumerate(item):
+            try:
+                flattened(part)
+            except (TypeError, ValueError):
+                return i, j
+    return None
+
+
+def flattened(part: Any, prefix: str = "") -> dict[str, float]:
+    """Name a part's features the way python-crfsuite does: ``name:value`` for strings and nested names.
+
+    The engine does this by itself for plain dicts, lists and numbers, and calls this for everything else.
+    """
+    if isinstance(part, _LISTS):
+        if not all(isinstance(name, str) for name in part):
+            raise TypeError(f"Lists of features must hold strings. Got {part!r}.")
+        return {f"{prefix}{name}": 1.0 for name in part}
+    if not isinstance(part, Mapping):
+        got = f"the text {part!r}" if isinstance(part, str) else type(part).__name__
+        raise TypeError(f"Every part must be a dict or a list of strings, as the other parts. Got {got}.")
+    out: dict[str, float] = {}
+    for name, value in part.items():
+        key = f"{prefix}{name}"
+        if isinstance(value, Mapping | list | tuple | set | frozenset):
+            out |= flattened(value, f"{key}:")
+        elif isinstance(value, str):
+            out[f"{key}:{value}"] = 1.0
+        elif isinstance(value, int | float | np.number | np.bool_):
+            try:
+                out[key] = float(value)
+            except OverflowError:
+                raise ValueError(f"Feature {key!r} must lie within what a float can hold. Got {value!r}.") from None
+        else:
+            raise TypeError(f"Feature {key!r} must be a number, a string, or a dict or list of them. Got {value!r}.")
+    return out
