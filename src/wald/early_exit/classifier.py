@@ -24,6 +24,7 @@ from ..stopping import Certificate
 from ..stopping.core.boundary import Protect
 from ..stopping.core.certifying import one_row_per_group
 from ..stopping.core.class_risks import by_code
+from ..stopping.core.row_groups import group_numbers
 from ..utils.progress import LateBar
 from ..utils.warn import warn_caller
 from .answering import answer_one, answer_records, answer_table
@@ -241,11 +242,12 @@ class EarlyExitClassifier(Audited, Tracing, FullScores, MetaEstimatorMixin, Clas
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
         try:
             X = validate_fit_rows(self, X)
-            self.estimator_, rows = fitted_estimator(self, X, y, groups, params, rng)
         except (ValueError, TypeError) as error:
             if not hasattr(self.estimator, "steps"):  # the transformers of a pipeline may accept such values
                 locate(error, X, None, getattr(self, "feature_names_in_", None))
             raise
+        groups = None if groups is None else group_numbers(groups, n_rows_of(X))
+        self.estimator_, rows = fitted_estimator(self, X, y, groups, params, rng)
         model = decompose(self.estimator_)
         if sparse.issparse(X) and model.centres:  # such steps transform sparse rows differently, or refuse them
             model = decompose(self.estimator_, fold=False)

@@ -21,6 +21,7 @@ from ..engine.rows import n_rows_of, take
 from ..models import AdditiveModel, fitted_for_good
 from ..utils.figures import thousands
 from ..utils.warn import warn_caller
+from .locating import locate
 
 #: `warn_of_training_rows` ignores this number, or this share if it is more, of rows that equal support vectors.
 DUPLICATES, DUPLICATE_SHARE = 5, 0.005
@@ -51,8 +52,6 @@ def fitted_estimator(
     """Return the fitted estimator whose labels are promised, and the rows it was not trained on."""
     n = n_rows_of(X)
     everything = np.arange(n)
-    if groups is not None and len(np.asarray(groups)) != n:
-        raise ValueError(f"groups must have one entry for each of the {n} rows. Got {len(np.asarray(groups))}.")
     estimator = owner.estimator
     ready = fitted_for_good(estimator)
     if ready is not None or isinstance(estimator, FrozenEstimator):
@@ -95,7 +94,12 @@ def fitted_estimator(
         raise ValueError(
             "sample_weight leaves one class in the random half of the rows that trains the estimator; it needs two."
         )
-    return clone(estimator).fit(take(X, train), take(y, train), **sliced), rest
+    try:
+        return clone(estimator).fit(take(X, train), take(y, train), **sliced), rest
+    except (ValueError, TypeError) as error:
+        if not hasattr(estimator, "steps"):  # the transformers of a pipeline may accept such values
+            locate(error, X, None, getattr(owner, "feature_names_in_", None))
+        raise
 
 
 def _routing() -> bool:
@@ -119,6 +123,10 @@ def _per_row(value: Any, n: int) -> bool:
 def _halves(n: int, y: Any, groups: ArrayLike | None, rng: np.random.Generator) -> tuple[Indices, Indices]:
     everything = np.arange(n)
     if groups is not None:
+        if n and len(np.unique(np.asarray(groups))) == 1:
+            raise ValueError(
+                "groups must hold several groups: some train the estimator, others plan and certify. Got 1."
+            )
         first, rest = _by_group(everything, groups, 0.5, rng)
         return first, rest
     if n < 2:

@@ -100,7 +100,7 @@ def _part_of(report: Callable[[str, float], None], k: int, n_splits: int) -> Cal
 
 def _everything(model: AdditiveModel, split: Split, rows: Rows, request: Request, promise: Promise) -> Outcome:
     """Return the outcome of evaluating everything, without planning."""
-    _require_rows(split, len(rows))
+    _require_rows(split, rows)
     plan = plan_without_stages(model)
     validation = scores_at_stages(model, plan, rows.take(split.validation), request.n_threads)
     reason = "evaluating everything is not slower"
@@ -116,7 +116,7 @@ def _outcome(
     promise: Promise,
     report: Callable[[str, float], None],
 ) -> Outcome:
-    _require_rows(split, len(rows))
+    _require_rows(split, rows)
     report("planning", 0.0)
     validation_rows = rows.take(split.validation)
     size = CertificateSize(_n_independent(rows, split), shared_confidence(promise.confidence, promise.n_splits))
@@ -132,10 +132,17 @@ def _outcome(
     return Outcome(plan, validation, certificate, cost, split, caught, rare_classes(model, certificate, plan, scores))
 
 
-def _require_rows(split: Split, n_samples: int) -> None:
+def _require_rows(split: Split, rows: Rows) -> None:
     """Raise ValueError if there are no rows to plan on."""
-    order, validation = len(split.order), len(split.validation)
+    order, validation, n_samples = len(split.order), len(split.validation), len(rows)
     if order < 1 or validation < 1:
+        if rows.groups is not None:
+            counts = [len(np.unique(rows.groups[part])) for part in (split.order, split.validation, split.certificate)]
+            raise ValueError(
+                f"fit has too few groups: of {sum(counts)} that plan and certify, {counts[0]} give order and readouts "
+                f"and {counts[1]} choose the stages, and at least one of each is needed. Give rows of more groups; "
+                "wald.stopping.rows_needed says how many a promise takes, one row of each."
+            )
         raise ValueError(
             f"fit has n_samples={n_samples}, of which {order + validation + len(split.certificate)} plan and certify "
             f"(the others train an estimator): {order} give order and readouts and {validation} choose the stages, and "

@@ -13,6 +13,7 @@ from .boundary import Boundary, Protect
 from .certificate import Certificate, Stratum, Subject, failure_of, passes
 from .class_risks import by_code, require_protect
 from .fixed_sequence import fixed_sequence
+from .row_groups import group_numbers
 from .stage_scores import FloatArray, StageScores
 from .validation import require_fraction
 
@@ -77,7 +78,7 @@ def one_row_per_group(groups: npt.ArrayLike, rng: np.random.Generator) -> npt.ND
     >>> one_row_per_group(["a", "b", "b"], np.random.default_rng(0)).shape
     (2,)
     """
-    labels = np.asarray(groups)
+    labels = group_numbers(groups)
     shuffled = rng.permutation(len(labels))
     _, first = np.unique(labels[shuffled], return_index=True)
     return np.sort(shuffled[first])

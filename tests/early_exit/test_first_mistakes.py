@@ -1,0 +1,98 @@
+"""Messages of `fit` say what was wrong, and no second thing that was not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+
+from wald import EarlyExitClassifier
+from wald.stopping import one_row_per_group
+
+pd = pytest.importorskip("pandas")
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(400, 2))
+Y = X[:, 0] > 0
+FRAME = pd.DataFrame({"a": X[:, 0], "city": pd.Categorical(np.where(X[:, 1] > 0, "Cluj", "Brno"))})
+
+
+def fitted_to_categories() -> Any:
+    lightgbm = pytest.importorskip("lightgbm")
+    return lightgbm.LGBMClassifier(n_estimators=3, verbose=-1).fit(FRAME, Y)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({}, "without y"),
+        ({"y": Y[:5]}, "y has 5"),
+        ({"y": Y, "groups": [1, 2]}, "groups must have one entry for each of the 400 rows. Got 2."),
+    ],
+)
+def test_a_frame_with_texts_is_not_blamed_for_other_mistakes(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message) as caught:
+        EarlyExitClassifier(fitted_to_categories(), risk=0.05).fit(FRAME, **arguments)
+    assert "must hold numbers" not in str(caught.value)
+
+
+def test_nor_where_a_frozen_model_is_not_fitted_or_given_weights() -> None:
+    for model, more in ((LogisticRegression(), {}), (fitted_to_categories(), {"sample_weight": np.ones(400)})):
+        with pytest.raises(ValueError, match=r"not fitted|ignored") as caught:
+            EarlyExitClassifier(FrozenEstimator(model), risk=0.05).fit(FRAME, **more)
+        assert "must hold numbers" not in str(caught.value)
+
+
+def test_texts_that_the_estimator_cannot_learn_from_are_still_named() -> None:
+    frame = FRAME.assign(city=FRAME.city.astype(str))
+    with pytest.raises(ValueError, match=r"column 'city' \(1\) holds '.*', a str, in row 0"):
+        EarlyExitClassifier(LogisticRegression(), risk=0.05).fit(frame, Y)
+
+
+def forest() -> Any:
+    return FrozenEstimator(RandomForestClassifier(5, random_state=0).fit(X, Y))
+
+
+@pytest.mark.parametrize("n_groups", [1, 2, 3])
+def test_too_few_groups_are_counted_as_groups(n_groups: int) -> None:
+    with pytest.raises(ValueError, match=f"too few groups: of {n_groups} that plan and certify"):
+        EarlyExitClassifier(forest(), risk=0.1, random_state=0).fit(X, groups=np.arange(400) % n_groups)
+
+
+def test_one_group_cannot_train_an_estimator_and_certify_it() -> None:
+    with pytest.raises(ValueError, match="groups must hold several groups"):
+        EarlyExitClassifier(LogisticRegression(), risk=0.1).fit(X, Y, groups=["one"] * 400)
+
+
+@pytest.mark.parametrize(
+    "groups",
+    [
+        ["a", None] * 200,
+        [1.0, float("nan")] * 200,
+        ["a", float("nan")] * 200,  # NumPy makes the text 'nan' of it
+        np.array(["a", None] * 200, dtype=object),
+        pd.Series(["a", None] * 200, dtype="string"),
+        pd.Series([1, None] * 200, dtype="Int64"),
+        pd.Series(pd.to_datetime(["2026-01-01", None] * 200)),
+        pd.Categorical(["a", None] * 200),
+    ],
+    ids=lambda groups: f"{type(groups).__name__} {getattr(groups, 'dtype', '')}",
+)
+def test_rows_without_a_group_are_named(groups: Any) -> None:
+    with pytest.raises(ValueError, match=r"groups must name the group of every row. Got .* for row 1"):
+        EarlyExitClassifier(forest(), risk=0.1, random_state=0).fit(X, groups=groups)
+    with pytest.raises(ValueError, match="for row 1"):
+        one_row_per_group(groups, np.random.default_rng(0))
+    fast = EarlyExitClassifier(forest(), risk=0.1, random_state=0).fit(X)
+    with pytest.raises(ValueError, match="for row 1"):
+        fast.recertify(X, groups=groups)
+
+
+def test_groups_of_texts_and_numbers_are_what_they_are() -> None:
+    assert len(one_row_per_group([1, "1", 2, "b"] * 3, np.random.default_rng(0))) == 4
+    with pytest.raises(ValueError, match="one-dimensional"):
+        EarlyExitClassifier(forest(), risk=0.1).fit(X, groups=np.zeros((400, 1)))
