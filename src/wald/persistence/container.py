@@ -35,6 +35,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..utils.files import atomic_file
+from .foreign import foreign
 from .header import MOST_BYTES, MOST_CHARACTERS, FileFormatError, Section, parse, render
 
 MAGIC = b"\x93WALD\r\n\x1a"
@@ -123,7 +124,8 @@ def read(path: str | os.PathLike[str]) -> tuple[Section, dict[str, NDArray[Any]]
         If the file is none of this format, was cut off or altered, or contradicts itself.
     """
     if not stat.S_ISREG(os.stat(path).st_mode):  # a pipe would keep the reader waiting
-        raise FileFormatError("this is no regular file")
+        folder = stat.S_ISDIR(os.stat(path).st_mode)
+        raise FileFormatError("this is no regular file" + (", but a folder" if folder else ""))
     with open(path, "rb", buffering=0) as file:
         return _read(file, os.fstat(file.fileno()).st_size)
 
@@ -136,7 +138,7 @@ def from_bytes(raw: bytes) -> tuple[Section, dict[str, NDArray[Any]]]:
 def _read(file: IO[bytes], size: int) -> tuple[Section, dict[str, NDArray[Any]]]:
     prefix = file.read(_PREFIX.size)
     if len(prefix) < _PREFIX.size or prefix[:8] != MAGIC:
-        raise FileFormatError("this is no file that wald.save wrote, or its first bytes were altered")
+        raise FileFormatError(f"this is no file that wald.save wrote, or its first bytes were altered{foreign(prefix)}")
     _, version, header_length, length, expected = _PREFIX.unpack(prefix)
     if header_length > MOST_BYTES:
         raise FileFormatError(f"bytes 12 to 15: a header of {header_length} bytes; at most {MOST_BYTES} are allowed")
