@@ -21,6 +21,7 @@ from ..engine.rows import n_rows_of, take
 from ..models import AdditiveModel, fitted_for_good
 from ..utils.figures import thousands
 from ..utils.warn import warn_caller
+from ..utils.label_types import require_one_type
 from .locating import locate
 
 #: `warn_of_training_rows` ignores this number, or this share if it is more, of rows that equal support vectors.
@@ -74,6 +75,7 @@ def fitted_estimator(
             "This EarlyExitClassifier estimator requires y to be passed, but the target y is None: "
             f"{type(estimator).__name__} is not fitted yet."
         )
+    require_one_type(y)
     if not hasattr(y, "shape"):
         y = np.asarray(y)
     if n_rows_of(y) != n:

@@ -18,6 +18,7 @@ from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from .. import _core
+from ..utils.label_types import require_one_type
 from ..utils.undo import all_or_nothing
 from ..utils.warn import warn_caller
 from .attention import ERROR_OF, rule_of, settings
@@ -86,6 +87,7 @@ class AttentiveClassifier(LinearClassifierMixin, AttentionParameters):
             With ``attention="constant"``: the boundary of a class ended where its formula has no level.
         """
         self._check_parameters()
+        require_one_type(y)
         with all_or_nothing(self, self._undo() if self.warm_start else None):
             X, y = self._validated(X, y, reset=not (self.warm_start and hasattr(self, "problems_")))
             check_classification_targets(y)
@@ -151,6 +153,8 @@ class AttentiveClassifier(LinearClassifierMixin, AttentionParameters):
             self._require_same_average()
         if first and classes is None:
             raise ValueError("classes must be passed on the first call to partial_fit.")
+        require_one_type(y)
+        require_one_type(classes, "classes")
         with all_or_nothing(self, None if first or self._cannot_fail(X) else self._undo()):
             X, y = self._validated(X, y, reset=first, ensure_min_samples=0)
             if classes is not None:
