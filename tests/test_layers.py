@@ -38,7 +38,7 @@ KNOWS = {
     "displays": {"early_exit", "engine", "models", "persistence", "plan", "stopping", "structured", "utils"},
     "papers": {"datasets", "displays", "early_exit", "models", "online", "stopping", "structured", "utils"},
     "clusters": {"early_exit", "persistence", "stopping", "utils"},
-    "jobs": {"early_exit", "engine", "utils"},
+    "jobs": {"early_exit", "engine", "models", "utils"},
     "reporting": {"commands", "displays", "early_exit", "engine", "models", "persistence", "stopping", "utils"},
     "commands": {
         *("demo", "early_exit", "engine", "jobs", "models", "papers", "persistence", "plan"),

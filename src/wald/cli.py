@@ -59,6 +59,9 @@ def _end(number: int, frame: Any) -> None:
     with suppress(OSError):
         if os.isatty(2):
             os.write(2, b"\x1b[?25h\n")  # the cursor, which a progress bar hides
+        words = getattr(files, "last_words", None)
+        if words is not None:
+            os.write(2, f"{words()}\n".encode())
     os._exit(128 + number)
 
 
@@ -96,8 +99,8 @@ def build() -> "typer.Typer":
     ) -> None:
         """Stop computing a prediction when the answer is already clear, with a certificate.
 
-        Exit codes: 0 done; 1 the answer is no, or a promise does not hold; 2 something to put right. 128 and more:
-        ended by a signal (130: Ctrl-C).
+        Exit codes: 0 done; 1 the answer is no, or a promise does not hold; 2 something to put right; 3 done but for
+        what --skip-bad left out. 128 and more: ended by a signal (130: Ctrl-C).
         """
 
     for command in (

@@ -92,8 +92,8 @@ def test_both_readings_are_reported_in_case_of_doubt(tmp_path: Path, content: st
 def test_the_models_names_or_an_options_make_names_of_numbers(tmp_path: Path) -> None:
     named = RowSchema(2, ("1.0", "2.0"))
     assert rows_of(tmp_path, "2.0,1.0\n5.5,2.5\n", named).to_numpy().tolist() == [[2.5, 5.5]]
-    with pytest.raises(UserError, match="--no-header"):
-        rows_of(tmp_path, "7,1.0\n5.5,2.5\n", named)
+    by_place = rows_of(tmp_path, "7,1.0\n5.5,2.5\n", named)  # no names: in the model's order
+    assert by_place.to_numpy().tolist() == [[7, 1], [5.5, 2.5]]
     assert rows_of(tmp_path, "id,5.1,3.5\nu2,4.9,3.0\n", RowSchema(2), drop=("id",)).tolist() == [[4.9, 3.0]]
 
 

@@ -73,7 +73,8 @@ def test_refusals(files, data, tmp_path):
     model = files / "svc.wald"
     assert "name one, as out/" in refusal("predict", model, data, "-o", tmp_path / "out.parquet")
     assert "name one, as out/" in refusal("predict", model, data, data, "-o", "-")
-    assert "--proba is for a single file" in refusal("predict", model, data, "-o", f"{tmp_path}/o/", "--proba")
+    assert "--format is for a single file" in refusal("predict", model, data, "-o", f"{tmp_path}/o/", "--format", "csv")
+    assert "--skip-bad is for a job" in refusal("predict", model, data / "f0.parquet", "-o", "x.csv", "--skip-bad")
     assert "--to must be" in refusal("predict", model, data, "-o", f"{tmp_path}/o/", "--to", "xml")
     assert "--to is for a folder" in refusal(
         "predict", model, data / "f0.parquet", "-o", tmp_path / "x.csv", "--to", "csv"

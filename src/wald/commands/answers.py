@@ -1,7 +1,8 @@
 """Output of the commands: results on stdout, everything else on stderr, and an exit code.
 
 Exit codes: 0, success; 1, the answer is no, or a promise does not hold; 2, an error that the user can correct, reported
-in one message; 130, Ctrl-C; 141, the reader of stdout closed it. The last two print nothing. NumPy and rich are
+in one message; 3, done but for what ``--skip-bad`` left out; 130, Ctrl-C; 141, the reader of stdout closed it. The last
+two print nothing, but that Ctrl-C in a job says what is done. NumPy and rich are
 imported where they are used, so that commands start fast.
 """
 
@@ -25,7 +26,7 @@ from .errors import UserError
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
-EXIT_NO, EXIT_USER_ERROR, EXIT_INTERRUPTED, EXIT_BROKEN_PIPE = 1, 2, 130, 141
+EXIT_NO, EXIT_USER_ERROR, EXIT_SKIPPED, EXIT_INTERRUPTED, EXIT_BROKEN_PIPE = 1, 2, 3, 130, 141
 #: Longest error message of a library that is repeated, in characters.
 LONGEST_MESSAGE = 1000
 #: Error numbers of writing to a full disk or a broken device.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import os
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,11 +13,11 @@ from ..utils.figures import number
 from ..utils.progress import rows_done
 from .answers import as_json, as_user_error, monitor_facts, note, note_monitor, progress_console
 from .errors import UserError
-from .rows import Reading, RowSchema, read
+from .rows import Reading, RowSchema, note_left_out, read
 
 if TYPE_CHECKING:
     from ..early_exit import EarlyExitClassifier
-    from ..jobs import Report
+    from ..jobs import Options, Report
 
 
 def is_job(data: Sequence[str], output: str) -> bool:
@@ -29,14 +30,14 @@ def is_job(data: Sequence[str], output: str) -> bool:
     return "://" in one or os.path.isdir(one) or (glob.has_magic(one) and not os.path.exists(one))
 
 
-def require_job_options(output: str, to: str | None, *, proba: bool, format: str | None, zero_based: object) -> None:
+def require_job_options(output: str, to: str | None, *, format: str | None, zero_based: object) -> None:
     """Raise UserError for what a job cannot do."""
     if to not in (None, "parquet", "csv", "arrow"):
         raise UserError(f"--to must be parquet, csv or arrow. Got {to!r}.")
     if output == "-" or (os.path.exists(output) and not os.path.isdir(output)) or _names_a_file(output):
         raise UserError(f"-o: many files are predicted into a folder; name one, as out/. Got {output}.")
-    for option, given in (("--proba", proba), ("--format", format), ("--zero-based", zero_based)):
-        if given not in (None, False) or (option == "--zero-based" and given is not None):
+    for option, given in (("--format", format), ("--zero-based", zero_based)):
+        if given is not None:
             raise UserError(f"{option} is for a single file and -o FILE; a job into a folder does not take it.")
 
 
@@ -52,26 +53,35 @@ def run_job(
     data: Sequence[str],
     output: str,
     models: tuple[Path, Path | None],
-    cost: bool,
-    budget: float | None,
-    to: str,
+    options: Options,
     force: bool,
     json: bool,
-) -> None:
-    """Run a job, and say what it did."""
-    from ..jobs import JobError, Options, run
+) -> bool:
+    """Run a job, and say what it did; whether something was left out as bad."""
+    from ..jobs import JobError, run
+    from ..utils import files
+
+    left_out: dict[str, int] = {}
 
     def reader(path: Path) -> Iterator[tuple[Any, dict[str, Any]]]:
-        for part in read(path, schema, reading):
-            yield part.rows, part.kept
+        first = True
+        try:
+            for part in read(path, schema, replace(reading, one_of_many=True)):
+                for name in part.left_out if first else ():
+                    left_out[name] = left_out.get(name, 0) + 1
+                first = False
+                yield part.rows, part.kept
+        except UserError as error:
+            raise JobError(str(error)) from error
 
     text = {"header": reading.header, "separator": reading.separator}
-    asked = Options(cost, budget, reading.keep, reading.drop, to)
     fingerprint = "+".join(_digest(path) for path in models if path is not None)
     fingerprint += "".join(f" {name}={value!r}" for name, value in text.items() if value is not None)
+    files.last_words = lambda: f"wald predict: the files were being checked; the same command begins again ({output})."
     with rows_done(progress_console(), "predicting") as report:
 
         def progress(so_far: Report) -> None:
+            files.last_words = lambda: f"wald predict: {so_far.state(output)}"
             done = so_far.rows_now + so_far.rows_before
             report(done, so_far.all_rows, so_far.rows_now / max(so_far.seconds, 1e-9))
 
@@ -81,14 +91,19 @@ def run_job(
                 data,
                 Path(output),
                 model=fingerprint,
-                options=asked,
+                options=options,
                 reader=reader,
                 force=force,
                 progress=progress,
             )
         except JobError as error:
             raise UserError(str(error)) from error
-    _say(result, output, fast, budget, json)
+        finally:
+            files.last_words = None
+    for name, n in left_out.items():
+        result.left_out[name] = result.left_out.get(name, 0) + n
+    _say(result, output, fast, options.budget, json)
+    return bool(result.skipped)
 
 
 def _digest(path: Path) -> str:
@@ -113,6 +128,8 @@ def _say(result: Report, output: str, fast: EarlyExitClassifier, budget: float |
                 "labels": result.counts,
                 "parts": result.n_parts,
                 "parts_before": result.n_before,
+                "left_out": result.left_out,
+                "skipped": result.skipped,
                 "rows_per_second": rate,
                 "bytes_decoded": result.bytes_decoded,
                 "bytes_there": result.bytes_there,
@@ -126,4 +143,9 @@ def _say(result: Report, output: str, fast: EarlyExitClassifier, budget: float |
     if result.bytes_there:
         decoded, there = result.bytes_decoded / 1e6, result.bytes_there / 1e6
         note(f"Decoded {decoded:,.1f} of {there:,.1f} MB of Parquet columns.")
+    note_left_out(result.left_out)
+    if result.skipped:
+        note(f"Skipped {len(result.skipped)} of {result.n_parts} parts; the same command tries them again:")
+        for why in result.skipped:
+            note(f"  {why}")
     note_monitor(fast)

@@ -164,7 +164,22 @@ def _schema(model: AdditiveModel, n_features: int, names: NDArray[Any] | None, *
         except (ValueError, TypeError):  # an SVC trained on dense rows, a scaler that centres
             takes_sparse = False
     known = None if names is None else tuple(map(str, names))
-    return RowSchema(n_features, known, model.allow_nan, takes_sparse, model.preprocessing is not None)
+    transforms = model.preprocessing is not None
+    allow_inf = all(_takes_infinity(predictor, n_features) for predictor in predictors)
+    return RowSchema(n_features, known, model.allow_nan, takes_sparse, transforms, allow_inf, model.schema.library)
+
+
+def _takes_infinity(predictor: Any, n_features: int) -> bool:
+    """Whether a model answers rows of infinite values."""
+    import numpy as np
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            predictor.predict(np.array([[np.inf] * n_features, [-np.inf] * n_features]))
+        except (ValueError, TypeError):
+            return False
+    return True
 
 
 def _skops(path: Path, trusted: Sequence[str]) -> Any:

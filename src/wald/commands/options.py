@@ -30,7 +30,11 @@ Format = Annotated[
 ]
 Drop = Annotated[
     list[str] | None,
-    typer.Option(metavar="COLUMN", help="A column that is no feature, by name or position from 0; may be repeated."),
+    typer.Option(
+        metavar="COLUMN",
+        help="A column that is no feature, by name or position from 0; may be repeated. Columns that a model with "
+        "names does not know are left out anyway.",
+    ),
 ]
 Header = Annotated[
     bool | None,
@@ -51,7 +55,7 @@ Keep = Annotated[
     list[str] | None,
     typer.Option(
         metavar="COLUMN",
-        help="A column that is no feature, to be copied to the output, by name or position from 0; may be repeated. "
+        help="A column to copy to the output, feature or not, by name or position from 0; may be repeated. "
         "Beside a column of wald's own that is called the same, it is called input_COLUMN.",
     ),
 ]

@@ -10,12 +10,21 @@ import typer
 from ..utils.figures import number
 from ..utils.progress import share_done
 from . import options
-from .answers import as_json, as_user_error, handling_errors, monitor_facts, note, note_monitor, progress_console
+from .answers import (
+    EXIT_SKIPPED,
+    as_json,
+    as_user_error,
+    handling_errors,
+    monitor_facts,
+    note,
+    note_monitor,
+    progress_console,
+)
 from .errors import UserError
 from .job import is_job, require_job_options, run_job
 from .labels import sink
 from .models import load_fast, load_model, schema_of_saved
-from .rows import data_name, read
+from .rows import data_name, note_left_out, read
 
 if TYPE_CHECKING:
     import numpy as np
@@ -64,6 +73,14 @@ def predict(
     header: options.Header = None,
     zero_based: options.ZeroBased = None,
     separator: options.Separator = None,
+    skip_bad: Annotated[
+        bool,
+        typer.Option(
+            "--skip-bad",
+            help="Of a job: leave out files and parts that cannot be read or do not fit the model, list them at the "
+            "end, and exit with code 3.",
+        ),
+    ] = False,
     trust_pickle: options.TrustPickle = False,
     trust_type: options.TrustType = None,
     jobs: options.Jobs = 1,
@@ -81,9 +98,11 @@ def predict(
         many = is_job(data, output)
         data_file, output_file = Path(data[0]), Path(output)
         if many:
-            require_job_options(output, to, proba=proba, format=format, zero_based=zero_based)
+            require_job_options(output, to, format=format, zero_based=zero_based)
         elif to is not None:
             raise UserError("--to is for a folder of parts (-o OUT/); a single file's suffix says its format.")
+        elif skip_bad:
+            raise UserError("--skip-bad is for a job into a folder (-o OUT/); a single file is written whole or not.")
         piped = output == "-"
         if piped and json:
             raise UserError("--json and -o - both want stdout; write the labels to a file.")
@@ -98,10 +117,16 @@ def predict(
         if proba:
             _require_probabilities(fast, file)
         if many:
+            from ..jobs import Options
+
             asked = options.reading(format, drop, header, zero_based, separator, keep=keep)
-            run_job(fast, schema, asked, data, output, (file, model), cost, budget, to or "parquet", force, json)
+            written = Options(cost, budget, asked.keep, asked.drop, to or "parquet", proba, skip_bad)
+            skipped = run_job(fast, schema, asked, data, output, (file, model), written, force, json)
+            if skipped:
+                raise typer.Exit(EXIT_SKIPPED)
             return
         n_rows, total = 0, 0.0
+        left_out: tuple[str, ...] = ()
         counts = np.zeros(len(fast.classes_), dtype=np.int64)
         reading = options.reading(format, drop, header, zero_based, separator, keep=keep)
         with share_done(progress_console(), "predicting") as report, sink(output_file) as write:
@@ -114,6 +139,7 @@ def predict(
                 write(_merged(part.kept, own))
                 counts += _counted(fast.classes_, labels)
                 n_rows, total = n_rows + len(labels), total + float(costs.sum())
+                left_out = part.left_out
                 report(part.done)
         if json:
             as_json(
@@ -124,11 +150,13 @@ def predict(
                     "full_cost": fast.plan_.full_cost,
                     "budget": budget,
                     "labels": dict(zip(map(str, fast.classes_), counts, strict=True)),
+                    "left_out": left_out,
                     **monitor_facts(fast),
                 }
             )
         else:
             note(f"{n_rows} rows, {number(total / n_rows)} of {number(fast.plan_.full_cost)} units per row.")
+            note_left_out(left_out)
             note_monitor(fast)
 
 

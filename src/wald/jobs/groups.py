@@ -24,11 +24,12 @@ MOST_OPEN = 32 << 20
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """Labels and costs of rows, and the columns to keep."""
+    """Labels, costs and, if they are asked for, probabilities of rows, and the columns to keep."""
 
     labels: NDArray[Any]
     costs: NDArray[Any]
     kept: dict[str, Any]
+    proba: NDArray[Any] | None = None
 
 
 @dataclass
@@ -48,6 +49,8 @@ class RowGroups:
     wanted : Wanted
     budget : float or None
         Most that a row may cost.
+    proba : bool, default=False
+        Whether to give the model's probabilities, for which all columns are read.
 
     Attributes
     ----------
@@ -55,14 +58,16 @@ class RowGroups:
         Counts of all tables so far.
     """
 
-    def __init__(self, fast: EarlyExitClassifier, wanted: Wanted, budget: float | None) -> None:
-        self._fast, self._wanted, self._budget = fast, wanted, budget
+    def __init__(self, fast: EarlyExitClassifier, wanted: Wanted, budget: float | None, proba: bool = False) -> None:
+        self._fast, self._wanted, self._budget, self._proba = fast, wanted, budget, proba
         self._predictor = fast._ready()
         self._threads = effective_threads(fast.n_jobs)
         plan = self._predictor.plan
         n_stages = plan.n_stages if budget is None else min(plan.n_stages, plan.affordable(budget))
         watched = budget is None and getattr(fast, "monitor_", None) is not None  # audited rows are read whole
-        self._steps = Steps(None if watched else self._predictor.columns_by_stage(), wanted.n_features, n_stages)
+        self._steps = Steps(
+            None if watched or proba else self._predictor.columns_by_stage(), wanted.n_features, n_stages
+        )
         self.bytes = Decoded()
 
     def answers(self, source: Input, groups: range) -> Iterator[Answers]:
@@ -77,8 +82,9 @@ class RowGroups:
         table, again = Table(source, self._wanted), Table(source, self._wanted)
         announced = sum(table.group_rows[group] for group in groups)
         if announced == 0:
-            kept = {name: pyarrow.array([], table.schema.field(name).type) for name in self._wanted.keep}
-            yield Answers(self._fast.classes_[:0], np.empty(0), kept)
+            kept = {name: pyarrow.array([], table.kind(name)) for name in self._wanted.keep}
+            none = np.empty((0, len(self._fast.classes_))) if self._proba else None
+            yield Answers(self._fast.classes_[:0], np.empty(0), kept, none)
         n_read = 0
         mine: _Group | None = None
         for group, steps, block in ahead(self._first_blocks(table, groups)):
@@ -93,10 +99,11 @@ class RowGroups:
         table.close()
         again.close()
 
-    def predict(self, rows: Any, where: str) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Labels and costs of rows that are read whole; a JobError says where rows are refused."""
+    def predict(self, rows: Any, where: str) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]:
+        """Labels, costs and probabilities of rows that are read whole; a JobError says where rows are refused."""
         try:
-            return self._fast.predict(rows, budget=self._budget, return_cost=True)  # type: ignore[return-value]
+            labels, costs = self._fast.predict(rows, budget=self._budget, return_cost=True)
+            return labels, costs, self._fast.predict_proba(rows) if self._proba else None
         except (ValueError, TypeError) as error:
             raise JobError(f"{where}: {' '.join(str(error).split())}") from error
 
@@ -110,8 +117,9 @@ class RowGroups:
     def _begin(self, mine: _Group, block: Block) -> None:
         """Decide rows by the columns of the first step; those that it leaves open are held if there is room."""
         depth = mine.steps[0]
+        proba = None
         if depth == 0:
-            labels, costs = self._in_full(block.rows, mine.where)
+            labels, costs, proba = self._in_full(block.rows, mine.where)
             left = np.empty(0, dtype=np.intp)
         else:
             labels, costs, left = self._decided(block.rows, depth)
@@ -121,7 +129,7 @@ class RowGroups:
         elif mine.open is not None:
             mine.open.append(block.rows.take(left))
         mine.left.append(left + mine.n_rows)
-        mine.answers.append(Answers(labels, costs, block.kept))
+        mine.answers.append(Answers(labels, costs, block.kept, proba))
         mine.n_rows += len(labels)
 
     def _decided(self, rows: SomeColumns, depth: int) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.intp]]:
@@ -130,7 +138,7 @@ class RowGroups:
         labels = self._predictor.labels(np.maximum(decided.codes, 0))
         return labels, self._predictor.costs(decided), np.flatnonzero(decided.codes < 0)
 
-    def _in_full(self, rows: SomeColumns, where: str) -> tuple[NDArray[Any], NDArray[Any]]:
+    def _in_full(self, rows: SomeColumns, where: str) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]:
         return self.predict(named(rows.array(), self._wanted.names), where)
 
     def _end(self, mine: _Group) -> Answers:
@@ -156,12 +164,13 @@ class RowGroups:
             self.bytes.decoded += int(sizes[new].sum())
             held = held.beside(SomeColumns.one_after_another([rows for _, rows in mine.read(new, left)]))
             if depth == 0:
-                labels[left], costs[left] = self._in_full(held, mine.where)
+                labels[left], costs[left], _ = self._in_full(held, mine.where)
                 break
             labels[left], costs[left], still = self._decided(held, depth)
             left, held = left[still], held.take(still)
         kept = {name: pyarrow.chunked_array([a.kept[name] for a in mine.answers]) for name in self._wanted.keep}
-        return Answers(labels, costs, kept)
+        proba = np.concatenate([a.proba for a in mine.answers if a.proba is not None]) if self._proba else None
+        return Answers(labels, costs, kept, proba)
 
     def _read_whole(self, mine: _Group, labels: NDArray[Any], costs: NDArray[Any], left: NDArray[np.intp]) -> None:
         """Label open rows, which are too many to be held with all their columns, block by block."""
@@ -169,7 +178,7 @@ class RowGroups:
         self.bytes.decoded += int(mine.table.bytes_of(mine.group)[0][columns].sum())
         for some, rows in mine.read(columns, left):
             if len(some):
-                labels[some], costs[some] = self._in_full(rows, mine.where)
+                labels[some], costs[some], _ = self._in_full(rows, mine.where)
 
 
 @dataclass(eq=False)

@@ -107,9 +107,13 @@ class Manifest:
             raise JobError(
                 f"-o: {self.folder} holds a job with another {' and '.join(changed)}: name another folder, {_FRESH}."
             )
-        if self.parts != now.parts:
-            pairs = zip(self.parts, now.parts, strict=False)
-            first = next((new for old, new in pairs if old != new), (now.parts + self.parts)[-1])
+        pairs = zip(self.parts, now.parts, strict=False)
+        done = {name for name, facts in self.done.items() if self._is_whole(name, facts)}
+        changed_parts = [
+            new for old, new in pairs if old != new and (old["name"] in done or old["name"] != new["name"])
+        ]
+        if changed_parts or len(now.parts) != len(self.parts):
+            first = (changed_parts or now.parts or self.parts)[0]
             if len(now.parts) != len(self.parts):
                 what = f"there were {len(self.parts)} parts to make, and there are {len(now.parts)} now"
             else:

@@ -83,12 +83,12 @@ class Part:
     n_rows: int | None = None
 
 
-def find(data: Sequence[str], out: Path) -> list[Input]:
+def find(data: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], out: Path) -> list[Input]:
     """Find the input files.
 
     Parameters
     ----------
-    data : sequence of str
+    data : str or path, or sequence of these
         Files, glob patterns, folders (all files below of one known format, Parquet first), and URLs of fsspec.
     out : Path
         The output folder; files below it are no inputs.
@@ -103,7 +103,8 @@ def find(data: Sequence[str], out: Path) -> list[Input]:
     JobError
         If nothing is found, a file is found twice, or a suffix is not known.
     """
-    found = [one for given in data for one in (_from_url(given) if "://" in given else _from_disk(given, out))]
+    words = [os.fspath(given) for given in ([data] if isinstance(data, str | os.PathLike) else data)]
+    found = [one for given in words for one in (_from_url(given) if "://" in given else _from_disk(given, out))]
     names = [one.name if one.is_url else os.path.realpath(one.name) for one in found]
     twice = {name for name in names if names.count(name) > 1} if len(set(names)) < len(names) else set()
     if twice:
@@ -113,6 +114,11 @@ def find(data: Sequence[str], out: Path) -> list[Input]:
 
 def _from_disk(given: str, out: Path) -> Iterator[Input]:
     path = Path(given)
+    if path.exists() and _inside(path, out):
+        what = "is" if path.samefile(out) else "lies inside"
+        raise JobError(
+            f"-o: {given} {what} the output folder, whose files are no inputs. Name another folder, as out/."
+        )
     if path.is_dir():
         below = sorted(p for p in path.rglob("*") if p.is_file() and not p.name.startswith((".", "_")))
         below = [p for p in below if not _inside(p, out)]
@@ -122,7 +128,10 @@ def _from_disk(given: str, out: Path) -> Iterator[Input]:
     elif path.exists():
         files = [path]
     elif glob.has_magic(given):
-        files = [p for p in map(Path, sorted(glob.glob(given, recursive=True))) if p.is_file() and not _inside(p, out)]
+        there = [p for p in map(Path, sorted(glob.glob(given, recursive=True))) if p.is_file()]
+        files = [p for p in there if not _inside(p, out)]
+        if not files and there:
+            raise JobError(f"-o: all files of {given} lie inside the output folder {out}; name another one.")
         if not files:
             raise JobError(f"{given}: no file has such a name.")
     else:

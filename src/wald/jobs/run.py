@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 from ..early_exit import EarlyExitClassifier
 from ..utils.files import temporary_name
 from .errors import JobError
+from .folders import kinds_of
 from .groups import Answers, RowGroups
 from .manifest import Manifest, locked
 from .parts import Input, Part, cut, find
-from .scan import Table, Wanted, pyarrow_or_error
+from .scan import Table, Wanted, listed, pyarrow_or_error
 from .write import SUFFIXES, writer
 
 #: Reads a file of another format than Parquet and Arrow IPC: rows for ``predict``, and the columns to keep.
@@ -35,9 +36,16 @@ class Options:
         Whether to write costs beside labels.
     budget : float or None
         Most that a row may cost.
-    keep, drop : tuple of str
-        Columns that are no features; those of `keep` are copied.
+    keep : tuple of str
+        Columns to copy, features or not; those of folders named ``column=value``, too.
+    drop : tuple of str
+        Columns to leave out. Those that a model with names does not know are left out anyway.
     to : {"parquet", "csv", "arrow"}
+    proba : bool
+        Whether to write the model's probabilities, in columns ``proba_LABEL``; all columns are read for them.
+    skip_bad : bool
+        Whether to leave out files and parts that cannot be read or do not fit the model, and list them in the report,
+        instead of ending at the first one.
     """
 
     cost: bool = False
@@ -45,10 +53,23 @@ class Options:
     keep: tuple[str, ...] = ()
     drop: tuple[str, ...] = ()
     to: str = "parquet"
+    proba: bool = False
+    skip_bad: bool = False
 
     def __post_init__(self) -> None:
         if self.to not in SUFFIXES:
             raise JobError(f"--to must be one of {', '.join(SUFFIXES)}. Got {self.to!r}.")
+        for name in ("keep", "drop"):
+            given = getattr(self, name)
+            object.__setattr__(self, name, (given,) if isinstance(given, str) else tuple(given))
+
+    def decisive(self, by_name: bool) -> dict[str, Any]:
+        """What the bytes of a part depend on; columns to drop are none of it where the model finds its own by name."""
+        asked = {**vars(self), "keep": list(self.keep), "drop": [] if by_name else list(self.drop)}
+        del asked["skip_bad"]
+        if not self.proba:  # as in the manifests of jobs before there were probabilities
+            del asked["proba"]
+        return asked
 
 
 @dataclass
@@ -72,6 +93,12 @@ class Report:
         Rows of each label.
     all_rows : int or None
         Rows of all parts; None where some file does not say it.
+    n_done : int
+        Parts that are whole.
+    left_out : dict from str to int
+        Columns that the model does not know, and the number of files that have them.
+    skipped : list of str
+        What `Options.skip_bad` left out, and why.
     """
 
     n_parts: int = 0
@@ -85,9 +112,17 @@ class Report:
     bytes_there: int = 0
     counts: dict[str, int] = field(default_factory=dict)
     all_rows: int | None = None
+    n_done: int = 0
+    left_out: dict[str, int] = field(default_factory=dict)
+    skipped: list[str] = field(default_factory=list)
+
+    def state(self, out: object) -> str:
+        """Say what is done, and how to go on, for a job that ends before its end."""
+        return f"{self.n_done} of {self.n_parts} parts are whole in {out}; the same command goes on from there."
 
     def add(self, facts: dict[str, Any]) -> None:
         """Count a part that is whole."""
+        self.n_done += 1
         self.n_rows += facts["rows"]
         self.total_cost += facts["cost"]
         for label, n in facts["labels"].items():
@@ -96,8 +131,8 @@ class Report:
 
 def run(
     fast: EarlyExitClassifier,
-    data: Sequence[str],
-    out: Path,
+    data: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    out: str | os.PathLike[str],
     *,
     model: str,
     options: Options,
@@ -110,9 +145,9 @@ def run(
     Parameters
     ----------
     fast : EarlyExitClassifier
-    data : sequence of str
+    data : str or path, or sequence of these
         Files, patterns, folders or URLs; see `find`.
-    out : Path
+    out : str or path
         The output folder.
     model : str
         Fingerprint of everything that decides labels and costs.
@@ -152,32 +187,67 @@ def run(
     >>> report.n_rows, report.n_parts
     (3000, 1)
     """
-    names = getattr(fast, "feature_names_in_", None)
-    n_features = int(fast.n_features_in_)
-    wanted = Wanted(n_features, None if names is None else tuple(map(str, names)), options.keep, options.drop)
     pyarrow_or_error()
+    out = Path(out)
+    if options.proba and not hasattr(fast, "predict_proba"):
+        raise JobError("proba: the model has no probabilities, or its file does not hold them; leave it out.")
     inputs = find(data, out)
-    parts = cut(inputs, [_group_rows(one, wanted, reader) for one in inputs], SUFFIXES[options.to])
-    asked = {"model": model, "options": {**vars(options), "keep": list(options.keep), "drop": list(options.drop)}}
+    wanted = Wanted(
+        int(fast.n_features_in_), fast.schema_, options.keep, options.drop, kinds_of([one.name for one in inputs])
+    )
+    report = Report()
+    rows = _checked(inputs, wanted, reader, options.skip_bad, report)
+    parts = cut(inputs, rows, SUFFIXES[options.to])
     with locked(out):
         try:
+            asked = {"model": model, "options": options.decisive(wanted.names is not None)}
             manifest = Manifest.begin(out, asked, parts, force)
-            return _Job(fast, wanted, options, reader, progress).run(parts, manifest)
-        except JobError:
-            raise
+            return _Job(fast, wanted, options, reader, progress, report).run(parts, manifest)
+        except JobError as error:
+            if not report.n_parts:
+                raise
+            raise JobError(f"{error} {report.state(out)}") from error
         except OSError as error:
-            raise JobError(f"-o: {out}: {error.strerror or error}") from error
+            state = f". {report.state(out)}" if report.n_parts else ""
+            raise JobError(f"-o: {out}: {error.strerror or error}{state}") from error
+        except BaseException as error:
+            if report.n_parts:
+                error.add_note(report.state(out))
+            raise
 
 
-def _group_rows(source: Input, wanted: Wanted, reader: Reader | None) -> list[int] | None:
-    """Rows of the row groups of a file, whose columns are checked; None if it has none."""
-    if source.kind == "other":
-        if reader is None:
-            raise JobError(f"{source.name}: only Parquet and Arrow IPC are read here.")
-        return None
-    table = Table(source, wanted)
-    table.close()
-    return table.group_rows
+def _checked(
+    inputs: Sequence[Input], wanted: Wanted, reader: Reader | None, skip_bad: bool, report: Report
+) -> list[list[int] | None]:
+    """Rows of the row groups of each file, whose columns are checked; None where it has none, or is left out."""
+    rows: list[list[int] | None] = []
+    dropped: set[str] = set()
+    seen: set[str] = set()
+    for source in inputs:
+        if source.kind == "other":
+            if reader is None:
+                raise JobError(f"{source.name}: only Parquet and Arrow IPC are read here.")
+            dropped |= {*wanted.drop}
+            rows.append(None)
+            continue
+        try:
+            table = Table(source, wanted)
+        except JobError:
+            if not skip_bad:
+                raise
+            rows.append(None)  # reading it fails again when its turn comes
+            continue
+        table.close()
+        names = table.schema.names
+        seen |= {*names}
+        dropped |= {name for name in wanted.drop if name in names}
+        for name in table.left_out:
+            report.left_out[name] = report.left_out.get(name, 0) + 1
+        rows.append(table.group_rows)
+    lost = [name for name in wanted.drop if name not in dropped]
+    if lost and seen:
+        raise JobError(f"--drop: no file has a column {lost[0]!r}; there are {listed(sorted(seen))}.")
+    return rows
 
 
 class _Job:
@@ -188,10 +258,11 @@ class _Job:
         options: Options,
         reader: Reader | None,
         progress: Callable[[Report], object],
+        report: Report,
     ) -> None:
         self._classes, self._options, self._reader, self._progress = fast.classes_, options, reader, progress
-        self._rows = RowGroups(fast, wanted, options.budget)
-        self._report = Report()
+        self._wanted, self._report = wanted, report
+        self._rows = RowGroups(fast, wanted, options.budget, options.proba)
 
     def run(self, parts: Sequence[Part], manifest: Manifest) -> Report:
         report, begun = self._report, time.perf_counter()
@@ -203,7 +274,15 @@ class _Job:
         report.rows_before = report.n_rows
         for part in parts:
             if part.name not in manifest.done:
-                facts = self._part(part, manifest.folder, begun)
+                before = report.rows_now
+                try:
+                    facts = self._part(part, manifest.folder, begun)
+                except JobError as error:
+                    if not self._options.skip_bad:
+                        raise
+                    report.rows_now = before
+                    report.skipped.append(str(error))
+                    continue
                 manifest.add(part.name, facts)
                 report.add(facts)
         report.seconds = time.perf_counter() - begun
@@ -221,11 +300,15 @@ class _Job:
         with temporary_name(folder) as beside:
             with writer(beside, self._options.to) as write:
                 for some in answers:
-                    labels = pyarrow.array(some.labels, kind)
-                    write(_merged(some.kept, {"label": labels, **({"cost": some.costs} if self._options.cost else {})}))
+                    own: dict[str, Any] = {"label": pyarrow.array(some.labels, kind)}
+                    if self._options.cost:
+                        own["cost"] = some.costs
+                    if some.proba is not None:
+                        own |= {f"proba_{label}": some.proba[:, k] for k, label in enumerate(classes)}
+                    write(_merged(some.kept, own))
                     counts += np.bincount(np.searchsorted(classes, some.labels), minlength=len(classes))
-                    n, total = n + len(labels), total + float(some.costs.sum())
-                    self._report.rows_now += len(labels)
+                    n, total = n + len(some.labels), total + float(some.costs.sum())
+                    self._report.rows_now += len(some.labels)
                     self._report.bytes_decoded = self._rows.bytes.decoded
                     self._report.bytes_there = self._rows.bytes.there
                     self._report.seconds = time.perf_counter() - begun
@@ -237,9 +320,16 @@ class _Job:
         return {"rows": n, "cost": total, "labels": labelled}
 
     def _other(self, part: Part) -> Iterator[Answers]:
+        import pyarrow
+
         assert self._reader is not None
-        for rows, kept in self._reader(Path(part.source.name)):
-            yield Answers(*self._rows.predict(rows, part.source.name), kept)
+        where = part.source.name
+        for rows, kept in self._reader(Path(where)):
+            columns = {name: pyarrow.array(column) for name, column in kept.items()}
+            for name, column in columns.items():
+                self._wanted.require_kind(where, name, column.type)
+            labels, costs, proba = self._rows.predict(rows, where)
+            yield Answers(labels, costs, columns, proba)
 
 
 def _merged(kept: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..engine.some_columns import SomeColumns
+from ..models import Schema
 from .errors import JobError
+from .folders import columns_of
 from .parts import Input
 
 #: Largest number of values in a block.
@@ -38,16 +40,41 @@ class Wanted:
     Attributes
     ----------
     n_features : int
-    names : tuple of str or None
-        The model's names; None: columns are taken in the file's order.
+    schema : wald.models.Schema
+        Finds the model's columns by name; columns are taken in the file's order where it knows no names.
     keep, drop : tuple of str
-        Columns that are no features, by name; those of `keep` are copied.
+        Columns to copy, features or not; and columns that are left out where they are there.
+    folders : dict from str to Arrow type
+        Columns that folders named ``column=value`` give to the files below them.
+    kinds : dict from str to (Arrow type, str)
+        Type of each column to copy, and the file that had it first; `require_kind` adds to it.
     """
 
     n_features: int
-    names: tuple[str, ...] | None = None
+    schema: Schema
     keep: tuple[str, ...] = ()
     drop: tuple[str, ...] = ()
+    folders: Mapping[str, Any] = field(default_factory=dict)
+    kinds: dict[str, tuple[Any, str]] = field(default_factory=dict)
+
+    def require_kind(self, where: str, name: str, kind: Any) -> None:
+        """Raise JobError if a column to copy has another type than in the files before; nulls have any type."""
+        from pyarrow import types
+
+        kind = _plain_kind(kind)
+        if types.is_null(kind):
+            return
+        first, file = self.kinds.setdefault(name, (kind, where))
+        if first != kind:
+            raise JobError(
+                f"--keep: {name!r} is {first} in {file}, and {kind} in {where}; the parts would have two "
+                "schemas. Write it with one type, or do without it."
+            )
+
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        """The model's names of its columns."""
+        return self.schema.names
 
     def features(self, where: str, schema: Any) -> list[str]:
         """Names of the file's columns in the model's order.
@@ -55,43 +82,45 @@ class Wanted:
         Raises
         ------
         JobError
-            If columns are missing, unknown, or hold no numbers.
+            If columns are missing, unknown to a model without names, there twice, or hold no numbers.
         """
         names = list(schema.names)
-        if len(set(names)) < len(names):
-            raise JobError(f"{where} has two columns of the name {next(n for n in names if names.count(n) > 1)!r}.")
-        for option, columns in (("--keep", self.keep), ("--drop", self.drop)):
-            lost = [name for name in columns if name not in names]
-            if lost:
-                raise JobError(f"{option}: {where} has no column {lost[0]!r}; it has {_listed(names)}.")
-        aside = {*self.keep, *self.drop}
-        rest = [name for name in names if name not in aside]
-        if self.names is not None:
-            missing = [name for name in self.names if name not in rest]
-            if missing:
-                raise JobError(f"{where} lacks {len(missing)} of the model's columns: {_listed(missing)}.")
-            known = set(self.names)
-            unknown = [name for name in rest if name not in known]
-            if unknown:
-                raise JobError(
-                    f"{where} has columns that the model does not know: {_listed(unknown)}. Leave them out: "
-                    f"{' '.join(f'--drop {name!r}' for name in unknown[:LISTED])}."
-                )
-            rest = list(self.names)
-        elif len(rest) != self.n_features:
-            raise JobError(
-                f"{where} has {len(rest)} columns of features; the model takes {self.n_features}. Leave out what is no "
-                "feature with --drop COLUMN."
-            )
-        unfit = [name for name in rest if not _is_number(schema.field(name).type)]
+        lost = [name for name in self.keep if name not in names]
+        if lost:
+            raise JobError(f"--keep: {where} has no column {lost[0]!r}; it has {listed(names)}.")
+        features = self._by_place(where, names) if self.names is None else self._by_name(where, names)
+        twice = [name for name in (*features, *self.keep) if names.count(name) > 1]
+        if twice:
+            raise JobError(f"{where} has two columns of the name {twice[0]!r}.")
+        unfit = [name for name in features if not _is_number(schema.field(name).type)]
         if unfit:
-            raise JobError(
-                f"{where}: no numbers in {_listed(unfit)} (the first: {schema.field(unfit[0]).type}). Leave out what "
-                "is no feature with --drop COLUMN."
-            )
+            hint = " Leave out what is no feature with --drop COLUMN." if self.names is None else ""
+            raise JobError(f"{where}: no numbers in {listed(unfit)} (the first: {schema.field(unfit[0]).type}).{hint}")
         nested = [name for name in self.keep if _is_nested(schema.field(name).type)]
         if nested:
             raise JobError(f"--keep: {where} has nested values in {nested[0]!r} ({schema.field(nested[0]).type}).")
+        return features
+
+    def _by_name(self, where: str, names: list[str]) -> list[str]:
+        given = [name for name in names if name not in self.drop]
+        try:
+            return [given[place] for place in self.schema.columns(given, what=where)]
+        except ValueError as error:
+            dropped = [name for name in names if name in self.drop and self.schema.spelled(name) in (self.names or ())]
+            if dropped:
+                raise JobError(f"--drop: the model reads {listed(dropped)} of {where}.") from error
+            raise JobError(str(error)) from error
+
+    def _by_place(self, where: str, names: list[str]) -> list[str]:
+        """All columns but those of folders and of `drop`; those of `keep` are features if only so they are enough."""
+        rest = [name for name in names if name not in self.drop and name not in self.folders]
+        if len(rest) != self.n_features:
+            rest = [name for name in rest if name not in self.keep]
+        if len(rest) != self.n_features:
+            raise JobError(
+                f"{where} has {len(rest)} columns of features; the model takes {self.n_features}, and knows no names. "
+                f"Leave out what is no feature with --drop COLUMN; it has {listed(rest)}."
+            )
         return rest
 
 
@@ -121,6 +150,10 @@ class Table:
     ----------
     group_rows : list of int
         Rows of each row group, or record batch.
+    features : list of str
+        The file's columns in the model's order.
+    left_out : list of str
+        Columns of the file that the model does not know, and nobody named.
     """
 
     def __init__(self, source: Input, wanted: Wanted) -> None:
@@ -138,11 +171,21 @@ class Table:
                 self._file = pyarrow.ipc.open_file(handle)
                 self.schema, n = self._file.schema, self._file.num_record_batches
                 self.group_rows = [self._file.get_batch(i).num_rows for i in range(n)]
+        own = self.schema.names
+        self._constants = {
+            name: pyarrow.scalar(value).cast(wanted.folders[name])
+            for name, value in columns_of(source.name).items()
+            if name not in own and name in wanted.folders
+        }
+        for name, value in self._constants.items():
+            self.schema = self.schema.append(pyarrow.field(name, value.type))
         self.features = wanted.features(source.name, self.schema)
-        single = bool(self.features) and all(
-            self.schema.field(name).type == pyarrow.float32() for name in self.features
-        )
-        self.dtype = np.dtype(np.float32 if single else np.float64)
+        for name in wanted.keep:
+            wanted.require_kind(source.name, name, self.schema.field(name).type)
+        named = {*self.features, *wanted.keep, *wanted.drop}
+        self.left_out = [name for name in own if name not in named]
+        kinds = {self.schema.field(name).type for name in self.features} - {pyarrow.null()}
+        self.dtype = np.dtype(np.float32 if kinds == {pyarrow.float32()} else np.float64)
 
     def close(self) -> None:
         """Close the file."""
@@ -181,13 +224,32 @@ class Table:
             At least one, unless the row group is empty.
         """
         kept = self.wanted.keep if keep else ()
-        names = [*(self.features[c] for c in columns), *kept]
+        asked = dict.fromkeys([*(self.features[c] for c in columns), *kept])
+        names = [name for name in asked if name not in self._constants]
         with self._errors(group):
             for batch in self._batches(group, names, max(1024, AT_ONCE // max(1, len(names)))):
                 rows: list[NDArray[Any] | None] = [None] * len(self.features)
                 for c in columns:
-                    rows[c] = _numbers(batch[self.features[c]], self.dtype)
-                yield Block(SomeColumns(batch.num_rows, rows, self.dtype), {name: _whole(batch[name]) for name in kept})
+                    rows[c] = _numbers(self._column(batch, self.features[c]), self.dtype)
+                copied = {name: self._copied(batch, name) for name in kept}
+                yield Block(SomeColumns(batch.num_rows, rows, self.dtype), copied)
+
+    def _column(self, batch: Any, name: str) -> Any:
+        import pyarrow
+
+        constant = self._constants.get(name)
+        return batch[name] if constant is None else pyarrow.repeat(constant, batch.num_rows)
+
+    def _copied(self, batch: Any, name: str) -> Any:
+        """A column to copy, in the type that it has in all parts; categories become their values."""
+        column = _whole(self._column(batch, name))
+        kind = self.kind(name)
+        return column if column.type == kind else column.cast(kind)
+
+    def kind(self, name: str) -> Any:
+        """Type of a column to copy in all parts."""
+        known = self.wanted.kinds.get(name)
+        return self.schema.field(name).type if known is None else known[0]
 
     def _batches(self, group: int, names: list[str], size: int) -> Iterator[Any]:
         """Record batches, or tables, of at most so many rows."""
@@ -248,10 +310,21 @@ def _whole(column: Any) -> Any:
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
-def _is_number(kind: Any) -> bool:
+def _plain_kind(kind: Any) -> Any:
+    """Type of a column in the output: that of the values of categories, and one type for all texts."""
+    import pyarrow
     from pyarrow import types
 
-    return any(fits(kind) for fits in (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal))
+    kind = kind.value_type if types.is_dictionary(kind) else kind
+    return pyarrow.string() if types.is_large_string(kind) or str(kind) == "string_view" else kind
+
+
+def _is_number(kind: Any) -> bool:
+    """Whether a type holds numbers; a column of nulls holds missing ones."""
+    from pyarrow import types
+
+    fitting = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal, types.is_null)
+    return any(fits(kind) for fits in fitting)
 
 
 def _is_nested(kind: Any) -> bool:
@@ -260,5 +333,6 @@ def _is_nested(kind: Any) -> bool:
     return bool(types.is_nested(kind))
 
 
-def _listed(names: Sequence[str]) -> str:
+def listed(names: Sequence[str]) -> str:
+    """The first names, quoted, and the number of others."""
     return ", ".join(map(repr, names[:LISTED])) + (f" and {len(names) - LISTED} more" if len(names) > LISTED else "")

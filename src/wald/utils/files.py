@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 _unfinished: set[Path] = set()
+#: Says what is done and how to go on, where a signal ends the process; None: there is nothing to say.
+last_words: Callable[[], str] | None = None
 
 
 @contextmanager

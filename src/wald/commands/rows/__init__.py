@@ -8,12 +8,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from ..answers import as_user_error, note
+from ..answers import as_user_error
 from ..errors import UserError
-from .schema import Part, Reading, RowSchema
+from .schema import Part, Reading, RowSchema, note_left_out, note_order
 from .source import COMPRESSIONS, STDIN, Source, damage_errors, infer_format, source_of
 
-__all__ = ["FORMATS", "Part", "Reading", "RowSchema", "data_name", "read", "read_whole"]
+__all__ = ["FORMATS", "Part", "Reading", "RowSchema", "data_name", "note_left_out", "read", "read_whole"]
 
 FORMATS = {
     ".csv": "csv",
@@ -51,7 +51,7 @@ def read(path: Path, schema: RowSchema, reading: Reading) -> Iterator[Part]:
 
 
 def read_whole(path: Path, schema: RowSchema, reading: Reading, report: Callable[[float], object] = float) -> Part:
-    """Read all rows of a data file at once; see `read`. NPY files stay memory-mapped.
+    """Read all rows of a data file at once; see `read`. NPY files stay memory-mapped. Says which columns it left out.
 
     Parameters
     ----------
@@ -72,8 +72,10 @@ def read_whole(path: Path, schema: RowSchema, reading: Reading, report: Callable
         parts.append(part)
         report(part.done)
     rows = parts[0].rows if len(parts) == 1 else np.concatenate([part.rows for part in parts])
+    note_left_out(parts[0].left_out)
     groups = [part.groups for part in parts if part.groups is not None]
-    return Part(_named(rows, schema), np.concatenate(groups) if groups else None, 1.0)
+    whole = np.concatenate(groups) if groups else None
+    return Part(_named(rows, schema), whole, 1.0, left_out=parts[0].left_out)
 
 
 def data_name(path: Path) -> str:
@@ -94,7 +96,7 @@ def _arrays(path: Path, schema: RowSchema, reading: Reading, whole: bool) -> Ite
             raise UserError(f"{path}: nothing is known of the suffix {path.suffix!r}; name the --format: {known}.")
         kind = kind or infer_format(source)
         if kind in ("npy", "svmlight") and schema.names is not None:
-            note(f"{source} has no column names: its columns are taken in the model's order.")
+            note_order(source)
         yield from _of_kind(kind, source, schema, reading, whole)
 
 

@@ -39,13 +39,13 @@ def read_npy(source: Source, schema: RowSchema, reading: Reading, whole: bool) -
     for start in range(0, len(values), step):
         some = values[start : start + step]
         chosen = some if every else some[:, list(selection.features)]
-        bad = first_bad(chosen, schema.allow_nan)
+        bad = first_bad(chosen, schema)
         if bad is not None:
             place = f"{source}, row {start + bad[0]} (from 0), column {selection.features[bad[1]]} (from 0)"
             raise not_finite(place, float(chosen[bad]))
         groups = None if selection.groups is None else np.asarray(some[:, selection.groups])
         kept = {str(c): np.asarray(some[:, c]) for c in selection.kept}
-        yield Part(chosen, groups, min(1.0, (start + step) / len(values)), kept)
+        yield Part(chosen, groups, min(1.0, (start + step) / len(values)), kept, selection.left_out)
 
 
 def _mapped(source: Source) -> NDArray[Any]:

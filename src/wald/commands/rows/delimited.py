@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ..errors import UserError
 from .header import MISSING, begins_with_names, number
-from .schema import Part, Reading, RowSchema, Selection, first_bad, not_finite, select, short
+from .schema import Part, Reading, RowSchema, Selection, first_bad, not_finite, note_order, select, short
 from .separators import CANDIDATES, infer_separator, separator_character
 from .source import Source
 
@@ -70,6 +70,8 @@ def read_delimited(source: Source, schema: RowSchema, reading: Reading, separato
         header = begins_with_names(source, cells, _below(second, separator), schema, reading)
         lead = second if header else first + second
         names = tuple(cells) if header else None
+        if not header and schema.names is not None:
+            note_order(source)
         selection = select(source, names or len(cells), schema, reading)
         table = _Table(source, separator, names, len(cells), selection, schema)
         line, n_rows = line + first.count(b"\n") * header, 0
@@ -81,7 +83,7 @@ def read_delimited(source: Source, schema: RowSchema, reading: Reading, separato
             if len(values):
                 groups = None if selection.groups is None else texts[selection.groups]
                 kept = {names[c] if names is not None else str(c): texts[c] for c in selection.kept}
-                yield Part(values, groups, share(), kept)
+                yield Part(values, groups, share(), kept, selection.left_out)
     if n_rows == 0:
         raise UserError(f"{source} has column names, and no rows.")
 
@@ -150,8 +152,9 @@ def _records(path: Source, block: bytes, line: int, separator: str) -> Iterator[
 def _values(table: _Table, block: bytes, line: int, parse: _Parse) -> tuple[Floats, Texts]:
     """Features and other columns of a block; parsed cell by cell if the library fails or a value is not finite."""
     open_quote = block.count(b'"') % 2 == 1  # polars panics on some files that end within a quoted cell
-    parsed = None if open_quote else parse(table, block)
-    if parsed is None or first_bad(parsed[0], allow_nan=False) is not None:
+    both = not {*table.selection.features}.isdisjoint(table.selection.others)  # copied as written, and read as numbers
+    parsed = None if open_quote or both else parse(table, block)
+    if parsed is None or first_bad(parsed[0]) is not None:
         return _parse_cells(table, block, line)
     return parsed
 
@@ -168,7 +171,7 @@ def _parse_cells(table: _Table, block: bytes, line: int) -> tuple[Floats, Texts]
             value = number(cells[c])
             if value is None:
                 raise UserError(f"{table.place(at, c)}: {short(cells[c])} is not a number.{table.schema.hint}")
-            if not np.isfinite(value) and not (table.schema.allow_nan and np.isnan(value)):
+            if not (table.schema.allow_nan if value != value else table.schema.allow_inf or np.isfinite(value)):
                 raise not_finite(table.place(at, c), value)
             row.append(value)
         rows.append(row)

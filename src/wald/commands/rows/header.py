@@ -66,7 +66,7 @@ def begins_with_names(
     """
     if reading.header is not None:
         return reading.header
-    if schema.names is not None and set(schema.names) <= set(cells):
+    if schema.is_named_by(cells):
         return True
     named = {*reading.drop, *reading.keep, *([reading.groups] if reading.groups else [])}
     if any(word in cells and number(word) is None for word in named):
@@ -74,11 +74,6 @@ def begins_with_names(
     values = [number(cell) for cell in cells]
     given = [cell for cell, value in zip(cells, values, strict=True) if value is not None and not math.isnan(value)]
     if None not in values:
-        if schema.names is not None:
-            raise UserError(
-                f"{place} has no line of column names, and the model knows its columns by name. If they stand in "
-                "the model's order, say so with --no-header."
-            )
         return _numbers_are_names(place, cells, below, schema, reading)
     if schema.names is not None or not given:
         return True

@@ -63,19 +63,19 @@ def read_parquet(path: Source, schema: RowSchema, reading: Reading) -> Iterator[
         if schema.names is not None:  # the model's own columns, which cannot be left out
             hint = schema.hint or " The model takes numbers in these columns."
         raise UserError(f"{path}: no numbers in {listed(unfit)} (the first: {file.kind(unfit[0])}).{hint}")
-    single = all(file.kind(name) in SINGLE for name in features)
+    single = {file.kind(name) for name in features} - {"null", "Null"} <= {*SINGLE}  # nulls are missing values
     groups = None if selection.groups is None else file.names[selection.groups]
     start = 0
     batches = file.batches(features, others, single, max(1, AT_ONCE // max(1, len(features))))
     while (batch := _checked(path, lambda: next(batches, None))) is not None:
         values, texts = batch
-        bad = first_bad(values, schema.allow_nan)
+        bad = first_bad(values, schema)
         if bad is not None:
             place = f"{path}, row {start + bad[0]} (from 0), column {features[bad[1]]!r}"
             raise not_finite(place, float(values[bad]))
         start += len(values)
         kept = {file.names[c]: texts[file.names[c]] for c in selection.kept}
-        yield Part(values, None if groups is None else texts[groups], start / file.n_rows, kept)
+        yield Part(values, None if groups is None else texts[groups], start / file.n_rows, kept, selection.left_out)
     if start != file.n_rows:
         raise UserError(f"{path} is damaged: it announces {file.n_rows} rows, and holds {start}.")
 
@@ -113,7 +113,7 @@ class _Polars:
         return str(self._schema[column])
 
     def is_number(self, column: str) -> bool:
-        return bool(self._schema[column].is_numeric()) or self.kind(column) == "Boolean"
+        return bool(self._schema[column].is_numeric()) or self.kind(column) in ("Boolean", "Null")
 
     def batches(self, features: list[str], others: list[str], single: bool, size: int) -> Iterator[Batch]:
         import polars
@@ -142,7 +142,8 @@ class _Arrow:
         from pyarrow import types
 
         kind = self._schema.field(column).type
-        return any(fits(kind) for fits in (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal))
+        fitting = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal, types.is_null)
+        return any(fits(kind) for fits in fitting)
 
     def batches(self, features: list[str], others: list[str], single: bool, size: int) -> Iterator[Batch]:
         import pyarrow

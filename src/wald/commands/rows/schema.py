@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from ..answers import note
 from ..errors import UserError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from ...models import Schema
+    from ...models.schema import Library
 
 #: What to do with a model that reads other things than numbers.
 NUMBERS_ONLY = (
@@ -38,6 +42,10 @@ class RowSchema:
         Whether CSR matrices are accepted.
     transforms : bool
         Whether the model transforms rows first, so that it may read texts and categories, which no file is read as.
+    allow_inf : bool
+        Whether values may be infinite.
+    library : str
+        Whose rule matches names; see `wald.models.Schema`.
     """
 
     n_features: int
@@ -45,6 +53,22 @@ class RowSchema:
     allow_nan: bool = False
     sparse: bool = True
     transforms: bool = False
+    allow_inf: bool = False
+    library: Library = "scikit-learn"
+
+    @property
+    def columns(self) -> Schema:
+        """What finds the model's columns by name."""
+        from ...models import Schema
+
+        return Schema(self.n_features, self.names, self.library)
+
+    def is_named_by(self, cells: Sequence[str]) -> bool:
+        """Whether these cells hold all of the model's names."""
+        if self.names is None:
+            return False
+        spelled = {*cells, *map(self.columns.spelled, cells)}
+        return all(name in spelled for name in self.names)
 
     @property
     def hint(self) -> str:
@@ -71,7 +95,9 @@ class Reading:
     separator : str or None
         The separator of a CSV; None: inferred from its first line.
     keep : tuple of str
-        Columns that are no features, and are copied to the output.
+        Columns that are copied to the output, features or not.
+    one_of_many : bool
+        Whether the file is one of many, so that it need not have the columns of `drop`.
     """
 
     format: str | None = None
@@ -81,6 +107,7 @@ class Reading:
     zero_based: bool | None = None
     separator: str | None = None
     keep: tuple[str, ...] = ()
+    one_of_many: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,21 +124,28 @@ class Part:
         Share of the file that has been read.
     kept : dict from str to ndarray
         The columns that are copied to the output, by name, or by position where there are no names.
+    left_out : tuple of str
+        Columns of the file that the model does not know, and nobody named.
     """
 
     rows: Any
     groups: NDArray[Any] | None
     done: float
     kept: dict[str, NDArray[Any]] = field(default_factory=dict)
+    left_out: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Selection:
-    """Positions of columns in a file: features, in the model's order, the groups, and columns to copy."""
+    """Positions of columns in a file: features, in the model's order, the groups, and columns to copy.
+
+    Also the names of columns that the model does not know.
+    """
 
     features: tuple[int, ...]
     groups: int | None
     kept: tuple[int, ...] = ()
+    left_out: tuple[str, ...] = ()
 
     @property
     def others(self) -> tuple[int, ...]:
@@ -140,11 +174,15 @@ def select(path: object, columns: Sequence[str] | int, schema: RowSchema, readin
     names = None if isinstance(columns, int) else list(columns)
     groups = None if reading.groups is None else _position(path, reading.groups, names, n, "--groups")
     kept = tuple(dict.fromkeys(_position(path, name, names, n, "--keep") for name in reading.keep))
-    aside = {_position(path, name, names, n, "--drop") for name in reading.drop} | ({groups} - {None}) | {*kept}
+    drop = {_position(path, name, names, n, "--drop") for name in _droppable(names, reading)} | ({groups} - {None})
     _require_different(path, [] if names is None else [names[c] for c in kept])
-    rest = [c for c in range(n) if c not in aside]
+    rest = [c for c in range(n) if c not in drop]
     if names is not None and schema.names is not None:
-        return Selection(_by_name(path, [names[c] for c in rest], rest, schema.names), groups, kept)
+        features = _by_name(path, names, rest, schema)
+        named = {*features, *kept, *drop}
+        return Selection(features, groups, kept, tuple(names[c] for c in range(n) if c not in named))
+    if len(rest) != schema.n_features:  # else the columns to copy are features, too
+        rest = [c for c in rest if c not in kept]
     if len(rest) < schema.n_features:
         raise UserError(f"{path} has {_count(len(rest), 'column')} of features; the model takes {schema.n_features}.")
     if len(rest) > schema.n_features:
@@ -154,6 +192,13 @@ def select(path: object, columns: Sequence[str] | int, schema: RowSchema, readin
             f"what is no feature ({hint}?) with --drop COLUMN."
         )
     return Selection(tuple(rest), groups, kept)
+
+
+def _droppable(names: list[str] | None, reading: Reading) -> list[str]:
+    """Columns of ``--drop``; of a file that is one of many, those that it has."""
+    if names is None or not reading.one_of_many:
+        return list(reading.drop)
+    return [name for name in reading.drop if name in names or name.isdecimal()]
 
 
 def _require_different(path: object, kept: list[str]) -> None:
@@ -171,23 +216,14 @@ def _odd(names: list[str], n: int) -> list[str]:
     return [""] if names[0] == "" else names[n:]
 
 
-def _by_name(path: object, names: list[str], positions: list[int], expected: tuple[str, ...]) -> tuple[int, ...]:
-    twice = [name for name, times in Counter(names).items() if times > 1 and name in expected]
-    if twice:
-        raise UserError(f"{path} has more than one column called {listed(twice)}.")
-    where = dict(zip(names, positions, strict=True))
-    missing = [name for name in expected if name not in where]
-    if missing:
-        raise UserError(
-            f"{path} lacks {len(missing)} of the model's {_count(len(expected), 'column')}: {listed(missing)}. It has "
-            f"{listed(names) or 'none'}."
-        )
-    known = set(expected)
-    unknown = [name for name in names if name not in known]
-    if unknown:
-        drops = " ".join(f"--drop {name!r}" for name in unknown[:LISTED])
-        raise UserError(f"{path} has columns that the model does not know: {listed(unknown)}. Leave them out: {drops}.")
-    return tuple(where[name] for name in expected)
+def _by_name(path: object, names: list[str], rest: list[int], schema: RowSchema) -> tuple[int, ...]:
+    try:
+        return tuple(rest[place] for place in schema.columns.columns([names[c] for c in rest], what=str(path)))
+    except ValueError as error:
+        aside = [name for c, name in enumerate(names) if c not in rest and schema.columns.spelled(name) in schema.names]  # type: ignore[operator]  # there are names
+        if aside:
+            raise UserError(f"--drop: the model reads {listed(aside)} of {path}.") from error
+        raise UserError(str(error)) from error
 
 
 def _position(path: object, column: str, names: list[str] | None, n: int, option: str) -> int:
@@ -213,20 +249,35 @@ def _count(n: int, thing: str) -> str:
     return f"{n} {thing}{'' if n == 1 else 's'}"
 
 
-def first_bad(values: NDArray[Any], allow_nan: bool) -> tuple[int, int] | None:
-    """Row and column of the first value that is infinite, or NaN if that is not allowed; None if there is none."""
+def first_bad(values: NDArray[Any], schema: RowSchema | None = None) -> tuple[int, int] | None:
+    """Row and column of the first value that the model refuses; without a schema, that is not finite. None: no such."""
     import numpy as np
 
-    if values.dtype.kind != "f":
+    allow_nan, allow_inf = (False, False) if schema is None else (schema.allow_nan, schema.allow_inf)
+    if values.dtype.kind != "f" or (allow_nan and allow_inf):
         return None
     step = max(1, (1 << 22) // max(1, values.shape[1]))  # avoids a temporary array of the size of the rows
     for start in range(0, len(values), step):
         some = values[start : start + step]
-        bad = np.isinf(some) if allow_nan else ~np.isfinite(some)
+        bad = np.isinf(some) if allow_nan else np.isnan(some) if allow_inf else ~np.isfinite(some)
         if bad.any():
             row, column = np.argwhere(bad)[0]
             return start + int(row), int(column)
     return None
+
+
+def note_order(source: object) -> None:
+    """Say that a file without names is read in the order of a model that knows names."""
+    note(f"{source} has no column names: its columns are taken in the model's order.")
+
+
+def note_left_out(names: Mapping[str, int] | Sequence[str]) -> None:
+    """Say which columns were left out, and in how many files where these are counted."""
+    if names:
+        files = dict(names) if isinstance(names, Mapping) else {}
+        shown = [short(name) + (f" ({_count(files[name], 'file')})" if files else "") for name in list(names)[:LISTED]]
+        more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
+        note(f"Left out {_count(len(names), 'column')} that the model does not know: {', '.join(shown)}{more}.")
 
 
 def not_finite(place: str, value: float) -> UserError:

@@ -66,7 +66,7 @@ def infer_separator(place: object, cells: dict[str, list[str]], schema: RowSchem
 
 
 def _fits(cells: list[str], schema: RowSchema, reading: Reading) -> bool:
-    if schema.names is not None and set(schema.names) <= set(cells):
+    if schema.is_named_by(cells):
         return True
     aside = len({*reading.drop, *reading.keep, reading.groups} - {None})
     return (schema.names is None or reading.header is False) and len(cells) - aside == schema.n_features

@@ -6,11 +6,10 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
 from sklearn.datasets import load_svmlight_file
 
 from ..errors import UserError
-from .schema import Part, Reading, RowSchema, not_finite, short
+from .schema import Part, Reading, RowSchema, first_bad, not_finite, short
 from .source import Source
 
 #: An index has fewer digits than this.
@@ -57,7 +56,7 @@ def _rows(path: Source, schema: RowSchema, zero_based: bool | None) -> Any:
     except (ValueError, OverflowError, TypeError, IndexError, MemoryError) as error:
         _raise_for_invalid_entry(path, schema, zero_based)
         raise UserError(f"{path}: {' '.join(str(error).split())}") from error
-    if not (np.isnan(rows.data) if schema.allow_nan else np.isfinite(rows.data)).all():
+    if first_bad(rows.data[:, None], schema) is not None:
         _raise_for_invalid_entry(path, schema, zero_based)
     return rows
 
@@ -87,7 +86,7 @@ def _raise_for_invalid_entry(path: Source, schema: RowSchema, zero_based: bool |
                 last = int(index)
                 if last - lowest >= schema.n_features:
                     raise UserError(f"{place}: the index {index} is beyond the model's {schema.n_features} features.")
-                if not math.isfinite(number) and not (schema.allow_nan and math.isnan(number)):
+                if not (schema.allow_nan if math.isnan(number) else schema.allow_inf or math.isfinite(number)):
                     raise not_finite(f"{place}, index {index}", number)
 
 
