@@ -80,7 +80,9 @@ def preprocessed(model: AdditiveModel, X: Any) -> Any:
 
 
 def check_finite(model: AdditiveModel, X: Any) -> None:
-    """Raise scikit-learn's own error for infinity, and for NaN if the model does not replace it."""
+    """Raise scikit-learn's own error for infinity and NaN, for what of them the model does not take."""
+    if model.terms.allow_infinity and model.allow_nan:
+        return
     rows = to_array(X)
     assert_all_finite(
         rows.data if sparse.issparse(rows) else rows,

@@ -160,6 +160,11 @@ class Terms(ABC):
         return False
 
     @property
+    def allow_infinity(self) -> bool:
+        """Whether infinity is a valid feature value."""
+        return False
+
+    @property
     def takes_sparse(self) -> bool:
         """Whether rows may be sparse."""
         return True

@@ -125,6 +125,11 @@ class TreeTerms(Terms):
         return self.nan
 
     @property
+    def allow_infinity(self) -> bool:
+        """Whether the model takes infinity."""
+        return self.infinity
+
+    @property
     def conversion(self) -> Conversion:
         """The model's own conversion of integers and categories."""
         single = self.f32_rows or self.f32_integers

@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
+#: The weight of confidences so many widths away is the floor: larger numbers would only overflow.
+FAR = 40.0
+
 
 @dataclass(frozen=True, eq=False)
 class Moments:
@@ -95,5 +98,5 @@ def boundary_weights(confidence: Floats, width: float = 0.7, floor: float = 0.1)
     the unit of the scores.
     """
     scale = width * max(float(np.median(confidence)), np.finfo(float).tiny)
-    weights: Floats = np.exp(-0.5 * (confidence / scale) ** 2) + floor
+    weights: Floats = np.exp(-0.5 * (np.minimum(confidence, FAR * scale) / scale) ** 2) + floor
     return weights
