@@ -195,4 +195,6 @@ def _probabilities(fast: Any, rows: Any) -> dict[str, NDArray[Any]]:
 def _counted(classes: NDArray[Any], labels: NDArray[Any]) -> NDArray[np.int64]:
     import numpy as np
 
-    return np.bincount(np.searchsorted(classes, labels), minlength=len(classes))
+    from ..utils.labels import codes_of_labels
+
+    return np.bincount(codes_of_labels(classes, labels), minlength=len(classes))

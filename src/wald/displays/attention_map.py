@@ -13,6 +13,7 @@ from scipy import sparse
 from ..early_exit import EarlyExitClassifier
 from ..engine.rows import take, to_array
 from ..stopping.core.validation import require_option
+from ..utils.labels import codes_of_labels
 from ._display import Display
 from ._pixels import contributions, easy_and_hard, pixels_of, places
 from ._source import Floats, model_of, require_chosen
@@ -166,7 +167,7 @@ class AttentionMapDisplay(Display):
         if colour_by == "order":
             seen = np.stack([places(plan, terms.n_terms, stage) for stage in where])
         else:
-            codes = np.searchsorted(fast.classes_, answers)
+            codes = codes_of_labels(fast.classes_, answers)
             values = terms.values(images)
             seen = np.stack(
                 [contributions(model, plan, v, s, int(c)) for v, s, c in zip(values, where, codes, strict=True)]

@@ -21,6 +21,7 @@ from scipy import sparse
 from ..engine import Cascade
 from ..engine.rows import n_rows_of, pieces, take
 from ..models import AdditiveModel
+from ..utils.labels import codes_of_labels
 
 #: Number of copies of a tied row in a call of the wrapped model. The kernels of common BLAS libraries process so many
 #: rows at a time, so that no copy is processed as a remainder.
@@ -117,7 +118,7 @@ class FullModel:
 
 def codes_of(model: AdditiveModel, labels: NDArray[Any]) -> Codes:
     """Labels as indices of the model's classes."""
-    return np.searchsorted(model.classes, labels).astype(np.int32)
+    return codes_of_labels(model.classes, labels).astype(np.int32)
 
 
 def as_met(X: Any) -> Any:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ..early_exit import EarlyExitClassifier
 from ..utils.files import temporary_name
+from ..utils.labels import codes_of_labels
 from .errors import JobError
 from .folders import kinds_of
 from .groups import Answers, RowGroups
@@ -306,7 +307,7 @@ class _Job:
                     if some.proba is not None:
                         own |= {f"proba_{label}": some.proba[:, k] for k, label in enumerate(classes)}
                     write(_merged(some.kept, own))
-                    counts += np.bincount(np.searchsorted(classes, some.labels), minlength=len(classes))
+                    counts += np.bincount(codes_of_labels(classes, some.labels), minlength=len(classes))
                     n, total = n + len(some.labels), total + float(some.costs.sum())
                     self._report.rows_now += len(some.labels)
                     self._report.bytes_decoded = self._rows.bytes.decoded

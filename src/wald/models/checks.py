@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..engine.rows import n_rows_of, take, to_array
+from ..utils.labels import codes_of_labels
 from .terms import Terms
 
 __all__ = ["check_terms"]
@@ -117,7 +118,7 @@ def _labels(terms: Terms, estimator: Any, X: Any) -> Iterator[str]:
         return
     scores, errors = terms.pack(np.empty(0, dtype=np.int64)).scores(X, model.working_precision, 1)
     codes, confidence = model.decision.judge(scores)
-    own = np.searchsorted(model.classes, estimator.predict(X))
+    own = codes_of_labels(model.classes, estimator.predict(X))
     wrong = (codes != own) & (np.abs(confidence) > 2 * errors + model.tie_margin)
     if wrong.any():
         yield (
