@@ -263,7 +263,7 @@ ARRAYS = [
     ("logistic", "coef", lambda a: a[:, 1:], "fits no coefficients|should have the shape"),
     ("logistic", "coef_bound", lambda a: -a, "'coef_bound' holds numbers below 0"),
     ("logistic", "intercept", lambda a: entry(a, 0, np.inf), "'intercept' holds NaN or infinity"),
-    ("logistic", "classes", lambda a: a[::-1], "'classes' does not ascend"),
+    ("logistic", "classes", lambda a: a[[0] * len(a)], "'classes' holds a label twice"),
     ("logistic", "classes", lambda a: a[:1], "'classes' should have the shape"),
     ("floats", "classes", lambda a: entry(a, 0, -np.inf), "'classes' holds NaN or infinity"),
     ("words", "classes", lambda a: a.view(np.uint32).__ior__(0x110000).view(a.dtype), "no character"),

@@ -198,7 +198,7 @@ HOSTILE_DOCUMENTS = {
     "a feature beyond the columns": ((*TREE, "split_indices", 0, 2), "feature is out of range"),
     "features without end": ((*PARAMETERS, "num_feature", "2147483647"), "claims"),
     "outputs without end": ((*PARAMETERS, "num_class", "2147483647"), "claims"),
-    "a base that is no probability": ((*PARAMETERS, "base_score", "[1E0]"), "base score"),
+    "a base that is no probability": ((*PARAMETERS, "base_score", "[2E0]"), "base score"),
     "no such output": (("learner", "gradient_booster", "model", "tree_info", 0, 5), "out of range"),
     "categories without end": (
         ("learner", "gradient_booster", "model", "trees", 1, "categories", 1, 2**24),
@@ -253,7 +253,7 @@ HOSTILE_CATBOOST = {
     "a negative column": (("features_info", "float_features", 0, "flat_feature_index", -1), "out of range"),
     "a bias that is not finite": (("scale_and_bias", [1, [float("inf")]]), "out of range"),
     "a threshold beyond 1": (("model_info", "binclass_probability_threshold", 2.0), "probability threshold"),
-    "classes that do not ascend": (("model_info", "class_params", "class_names", [1, 0]), "do not ascend"),
+    "a class twice": (("model_info", "class_params", "class_names", [1, 1]), "no distinct"),
     "other splits": (("oblivious_trees", 0, "splits", 0, "split_type", "OnlineCtr"), "OnlineCtr"),
     "too deep": (
         ("oblivious_trees", 0, "splits", [{"border": 0.5, "float_feature_index": 0}] * 60),

@@ -81,7 +81,7 @@ def is_library_model(path: Path) -> bool:
 
     try:
         with path.open("rb") as file:
-            return is_library_file(file.read(16))
+            return is_library_file(file.read(512))
     except OSError:
         return False
 

@@ -47,7 +47,7 @@ def load_model(path: Path, trust_pickle: bool = False, trusted: Sequence[str] = 
         If the file cannot be read, or is not trusted.
     """
     with as_user_error(str(path), OSError), path.open("rb") as file:
-        start = file.read(16)
+        start = file.read(512)
     if wald.models.is_library_file(start):
         with as_user_error(str(path), ValueError, ImportError):
             return wald.read_model(path)
@@ -134,7 +134,7 @@ def load_fast(path: Path, n_jobs: int, estimator: Any = None, trusted: Sequence[
 def _whole(path: Path, n_jobs: int) -> EarlyExitClassifier | None:
     """A model of a tree library, served in full; None if the file is none."""
     with path.open("rb") as file:
-        if not wald.models.is_library_file(file.read(16)):
+        if not wald.models.is_library_file(file.read(512)):
             return None
     with as_user_error(str(path), ValueError, ImportError):
         return wald.EarlyExitClassifier(wald.read_model(path), risk=0, n_jobs=n_jobs).fit()

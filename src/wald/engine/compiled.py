@@ -55,7 +55,7 @@ class CompiledTerms:
         engine = _core.Engine(
             self.core,
             decision=decision.kind,
-            n_classes=decision.n_classes,
+            n_classes=max(2, decision.n_classes),  # a constant label is a threshold that no score exceeds
             threshold=decision.threshold,
             tie_positive=decision.tie_positive,
             break_ties=decision.break_ties,

@@ -16,12 +16,13 @@ from .boosters import fitted_for_good
 from .checks import check_terms
 from .columns import ColumnMap
 from .decision import Decision
-from .families import Family, Reading, family_of, register
+from .families import Family, Reading, family_of, read_constant, register
 from .kernel import KernelTerms
 from .library_files import is_library_file, read_model
 from .linear import LinearTerms
 from .links import NO_LINKS, Link
 from .model import AdditiveModel
+from .readers.one_class import knows_one_class
 from .refusals import refusal
 from .schema import Schema
 from .terms import NO_SURROGATES, Surrogates, Terms, families
@@ -105,7 +106,7 @@ def decompose(estimator: Any, *, fold: bool = True) -> AdditiveModel:
     if family is None:
         raise refusal(leaf)
     _require_inherited(leaf, family)
-    reading = family.read(leaf, decompose)
+    reading = read_constant(leaf) if knows_one_class(leaf) else family.read(leaf, decompose)
     terms, decision = reading.terms, reading.decision
 
     tie_margin = reading.tie_margin
@@ -134,7 +135,7 @@ def decompose(estimator: Any, *, fold: bool = True) -> AdditiveModel:
         terms=terms,
         decision=decision,
         preprocessing=preprocessing,
-        classes=np.array(leaf.classes_),
+        classes=np.array(leaf.classes_) if reading.classes is None else reading.classes,
         schema=schema,
         allow_nan=terms.allow_nan,
         tie_margin=tie_margin,

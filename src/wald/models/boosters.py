@@ -14,7 +14,7 @@ from sklearn.frozen import FrozenEstimator
 
 from .decision import Decision
 from .links import Link
-from .readers.catboost import catboost_json, catboost_rule, read_catboost_model, require_numeric
+from .readers.catboost import CATBOOST_MODELS, catboost_json, catboost_rule, read_catboost_model, require_numeric
 from .readers.lightgbm import lightgbm_rule, read_lightgbm_text
 from .readers.xgboost import read_xgboost_model, xgboost_rule
 from .schema import Library, Schema
@@ -69,7 +69,15 @@ def fitted_for_good(estimator: Any) -> Any:
         estimator = estimator.estimator
     if isinstance(estimator, TreeClassifier | BoosterClassifier):
         return estimator
+    if _is_converted(estimator):
+        return BoosterClassifier(estimator)
     return None if _kind(estimator) is None else BoosterClassifier(estimator)
+
+
+def _is_converted(model: Any) -> bool:
+    """Whether a model is what ``catboost.to_classifier`` returns, which scikit-learn takes as not fitted."""
+    own = any(f"{base.__module__}.{base.__qualname__}" in CATBOOST_MODELS for base in type(model).__mro__)
+    return own and model.is_fitted() and not any(name.endswith("_") for name in vars(model))
 
 
 def _kind(model: Any) -> str | None:
@@ -155,7 +163,7 @@ class BoosterClassifier(ClassifierMixin, BaseEstimator):
             X = np.asarray(X)
         require_columns(self, X)
         kind, decision = _kind(self.booster), self._reading.decision
-        if kind == CATBOOST:
+        if kind not in (LIGHTGBM, XGBOOST):
             codes = np.asarray(self.booster.predict(X, prediction_type="Class")).ravel()
             return codes.astype(self.classes_.dtype)
         answers = self.numbers(X)
@@ -222,6 +230,5 @@ def _catboost(model: Any) -> BoosterReading:
     read = read_catboost_model(catboost_json(model))
     classes = np.asarray(model.classes_)
     classes = classes if len(classes) else np.arange(max(2, len(read.bias)))
-    loss = str(model.get_all_params().get("loss_function", ""))
-    decision, link = catboost_rule(read, loss, "catboost.CatBoost", len(classes))
+    decision, link = catboost_rule(read, read.loss, "catboost.CatBoost", len(classes))
     return BoosterReading(read.terms(), decision, 0.0, link, classes, list(read.feature_names))

@@ -24,7 +24,7 @@ class Decision:
         pair (i, j) votes for i when its score is positive and for j otherwise, and the first of the most
         voted classes wins.
     n_classes : int
-        Number of classes.
+        Number of classes; 1 only for ``"sign"`` with an infinite `threshold`.
     threshold : float, default=0.0
         For ``"sign"``: scores above it are class 1. If it is infinite, the label is constant.
     tie_positive : bool, default=False
@@ -52,7 +52,8 @@ class Decision:
     def __post_init__(self) -> None:
         if self.kind not in ("sign", "argmax", "votes"):
             raise ValueError(f"kind must be 'sign', 'argmax' or 'votes'. Got {self.kind!r} instead.")
-        if self.n_classes < 2 or (self.kind == "sign" and self.n_classes != 2):
+        constant = self.kind == "sign" and self.threshold == math.inf
+        if self.n_classes < 2 - constant or (self.kind == "sign" and self.n_classes > 2):
             raise ValueError(f"A decision of kind {self.kind!r} cannot serve {self.n_classes} classes.")
 
     @property

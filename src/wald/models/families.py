@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.linear_model._base import LinearClassifierMixin
 from sklearn.utils.validation import check_is_fitted
@@ -22,6 +23,7 @@ from .readers.kernel import KERNEL_MODELS, read_kernel
 from .readers.lightgbm import LIGHTGBM_MODELS, lightgbm_codes, read_lightgbm
 from .readers.linear import LINEAR_MODELS, read_linear
 from .readers.naive_bayes import NAIVE_BAYES_MODELS, binarizing_steps, read_naive_bayes
+from .readers.one_class import read_one_class
 from .readers.one_vs_rest import ONE_VS_REST_MODELS, READ_BY_PREDICT, read_one_vs_rest
 from .readers.sklearn_boosting import (
     GRADIENT_BOOSTING_MODELS,
@@ -54,7 +56,7 @@ from .watch import Watch
 if TYPE_CHECKING:
     from .model import AdditiveModel
 
-__all__ = ["Family", "Reading", "family_of", "register"]
+__all__ = ["Family", "Reading", "family_of", "read_constant", "register"]
 
 #: Products with sparse rows add up in a fixed order; with dense rows, the order depends on the number of rows.
 SPARSE: Literal["sparse"] = "sparse"
@@ -92,6 +94,8 @@ class Reading:
         What the model's methods return for full scores that are exact.
     names : tuple of str, default=()
         Names of its columns, for a model that does not tell them as ``feature_names_in_``.
+    classes : ndarray or None, default=None
+        Labels, where they are others than ``classes_`` of the model.
     """
 
     terms: Terms
@@ -107,6 +111,7 @@ class Reading:
     tie_margin: float = 0.0
     links: Links = NO_LINKS
     names: tuple[str, ...] = ()
+    classes: NDArray[Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -190,6 +195,28 @@ def register(family: Family) -> None:
     _FAMILIES.append(family)
 
 
+def read_constant(model: Any) -> Reading:
+    """Read a model of any family that knows one class.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted model.
+
+    Returns
+    -------
+    Reading
+        Every row gets one label; the model itself computes probabilities.
+
+    Raises
+    ------
+    ValueError
+        If its labels depend on the row.
+    """
+    terms, decision, label = read_one_class(model)
+    return Reading(terms, decision, np.dtype(np.float64), row_by_row="always", classes=label)
+
+
 def _linear(model: Any, decompose: Callable[[Any], AdditiveModel]) -> Reading:
     terms, decision = read_linear(model)
     inherited = getattr(type(model), "decision_function", None) is LinearClassifierMixin.decision_function
@@ -231,7 +258,7 @@ def _xgboost(model: Any, decompose: Callable[[Any], AdditiveModel]) -> Reading:
 def _catboost(model: Any, decompose: Callable[[Any], AdditiveModel]) -> Reading:
     terms, decision, link, names = read_catboost(model)
     # CatBoost's softmax has an exponential function of its own
-    links = Links(link=link) if link.kind == "softmax" else Links.of(link)
+    links = Links(link=link) if link.kind in ("softmax", "none") else Links.of(link)
     return Reading(terms, decision, np.dtype(np.float64), row_by_row="always", links=links, names=names)
 
 
@@ -361,7 +388,7 @@ _FAMILIES = [
     Family(
         (),
         ("predict", "predict_proba"),
-        ("_Booster", "n_classes_", "missing", "early_stopping_rounds", "objective"),
+        ("_Booster", "n_classes_", "missing", "best_iteration", "objective"),
         _xgboost,
         thresholds=False,
         named=XGBOOST_MODELS,
@@ -375,7 +402,7 @@ _FAMILIES = [
     Family(
         BAGGING_MODELS,
         ("predict", "predict_proba"),
-        ("estimators_", "estimators_features_", "classes_"),
+        ("estimators_", "estimators_features_", "n_estimators", "classes_"),
         _bagging,
         thresholds=False,
     ),

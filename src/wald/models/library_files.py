@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,14 @@ from .tree_classifier import TreeClassifier
 
 __all__ = ["is_library_file", "read_model"]
 
-#: The first bytes of LightGBM's text and of CatBoost's binary format.
-TEXT, BINARY = b"tree\n", b"CBM1"
+#: The first bytes of LightGBM's text, of CatBoost's binary format, and of gzip.
+TEXT, BINARY, GZIP = b"tree\n", b"CBM1", b"\x1f\x8b\x08"
+
+#: Byte order marks, and the encodings that they stand for.
+MARKS = {b"\xef\xbb\xbf": "utf-8", b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
+
+#: A compressed file may be so many times as large when it is read.
+MOST_EXPANSION = 200
 
 MOST_CHARACTERS = 1000  #: Of a message.
 
@@ -33,8 +40,14 @@ def is_library_file(start: bytes) -> bool:
     Parameters
     ----------
     start : bytes
-        At least the first 16 bytes.
+        The first 512 bytes, or all there are.
     """
+    if start.startswith(GZIP):
+        try:
+            start = zlib.decompressobj(zlib.MAX_WBITS | 16).decompress(start, 16)
+        except zlib.error:
+            return False
+    start = _without_mark(start[: len(start) & ~1] if start[:2] in MARKS else start)
     return start.replace(b"\r", b"").startswith((TEXT, BINARY)) or start.lstrip()[:1] == b"{"
 
 
@@ -45,9 +58,10 @@ def read_model(source: str | os.PathLike[str] | bytes) -> TreeClassifier:
 
     Parameters
     ----------
-    source : path or bytes
-        LightGBM's ``model.txt``; XGBoost's ``.json`` or ``.ubj``; CatBoost's ``.json``. Or its contents. CatBoost's
-        ``.cbm`` is read by CatBoost itself, which must be installed; read such a file only if you trust it.
+    source : path, str or bytes
+        LightGBM's ``model.txt``; XGBoost's ``.json`` or ``.ubj``; CatBoost's ``.json``. Or its contents. A byte order
+        mark is left out, and gzip is unpacked. CatBoost's ``.cbm`` is read by CatBoost itself, which must be installed;
+        read such a file only if you trust it.
 
     Returns
     -------
@@ -67,7 +81,7 @@ def read_model(source: str | os.PathLike[str] | bytes) -> TreeClassifier:
     --------
     wald.EarlyExitClassifier : Serves the model, with early exits.
     """
-    raw = bytes(source) if isinstance(source, bytes | bytearray | memoryview) else Path(source).read_bytes()
+    raw = _contents(source)
     try:
         with np.errstate(over="ignore", invalid="ignore"):  # what becomes infinite is refused where it matters
             return _read(raw)
@@ -80,6 +94,42 @@ def read_model(source: str | os.PathLike[str] | bytes) -> TreeClassifier:
         raise ValueError(f"This model file cannot be read: {error}.") from None
 
 
+def _contents(source: Any) -> bytes:
+    if isinstance(source, bytes | bytearray | memoryview):
+        raw = bytes(source)
+    elif isinstance(source, str) and ("\n" in source or source.lstrip()[:1] == "{"):
+        raw = source.encode()
+    elif isinstance(source, str) and len(source) > MOST_CHARACTERS:
+        raise ValueError(f"source is a text of {len(source)} characters, which is neither a path nor a model: {SAVE}.")
+    else:
+        raw = Path(source).read_bytes()
+    if raw.startswith(GZIP):
+        raw = _unpacked(raw)
+    return _without_mark(raw)
+
+
+def _unpacked(raw: bytes) -> bytes:
+    unpacking = zlib.decompressobj(zlib.MAX_WBITS | 16)
+    try:
+        found = unpacking.decompress(raw, MOST_EXPANSION * len(raw))
+    except zlib.error as error:
+        raise ValueError(f"This gzip file is damaged: {error}.") from None
+    if not unpacking.eof:
+        state = "cut off" if not unpacking.unconsumed_tail else f"more than {MOST_EXPANSION} times as large inside"
+        raise ValueError(f"This gzip file is {state}. Unpack it first.")
+    return found
+
+
+def _without_mark(raw: bytes) -> bytes:
+    for mark, encoding in MARKS.items():
+        if raw.startswith(mark):
+            try:
+                return raw[len(mark) :] if encoding == "utf-8" else raw[len(mark) :].decode(encoding).encode()
+            except UnicodeDecodeError as error:
+                raise ValueError(f"This text of a model is damaged: {error.reason}.") from None
+    return raw
+
+
 def _read(raw: bytes) -> TreeClassifier:
     if raw[:7].replace(b"\r", b"").startswith(TEXT):
         return _lightgbm(raw)
@@ -87,8 +137,24 @@ def _read(raw: bytes) -> TreeClassifier:
         return _catboost(_from_binary(raw))
     if raw.lstrip()[:1] == b"{":
         # CatBoost's documents have these two members, and XGBoost's have others.
-        return _catboost(raw) if b'"features_info"' in raw and b'"scale_and_bias"' in raw else _xgboost(raw)
+        if b'"features_info"' in raw and b'"scale_and_bias"' in raw:
+            return _catboost(raw)
+        _refuse_dumps(raw)
+        return _xgboost(raw)
     raise ValueError(f"This is no model of LightGBM, XGBoost or CatBoost: {SAVE}.")
+
+
+def _refuse_dumps(raw: bytes) -> None:
+    """Raise ValueError for JSON that describes a model, and is none."""
+    if b'"tree_info"' in raw and b'"learner"' not in raw:
+        found = "what LightGBM's dump_model writes, which LightGBM cannot read back"
+    elif b"learner" not in raw:
+        found = "no model of LightGBM, XGBoost or CatBoost"
+    elif b'"learner"' in raw and b'"trees"' not in raw and b'"weights"' not in raw:
+        found = "XGBoost's settings (save_config) without its trees"
+    else:
+        return
+    raise ValueError(f"This JSON is {found}: {SAVE}.")
 
 
 def _lightgbm(raw: bytes) -> TreeClassifier:
@@ -106,7 +172,7 @@ def _lightgbm(raw: bytes) -> TreeClassifier:
 def _xgboost(raw: bytes) -> TreeClassifier:
     read = read_xgboost_model(raw)
     if read.best_iteration is not None:
-        read = read_xgboost_model(raw, read.best_iteration + 1)
+        read = read_xgboost_model(raw, read.best_iteration)
     read.require_codes("The model of this XGBoost file")
     decision, tie_margin, link = xgboost_rule(read, "An XGBoost file")
     classes = np.arange(decision.n_classes)

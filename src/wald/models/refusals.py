@@ -12,15 +12,8 @@ from sklearn.base import BaseEstimator, ClusterMixin, OutlierMixin, RegressorMix
 __all__ = ["REASONS", "SUPPORTED", "refusal"]
 
 SUPPORTED = (
-    "Supported are scikit-learn's linear classifiers (LogisticRegression, LogisticRegressionCV, LinearSVC, "
-    "SGDClassifier, Perceptron, PassiveAggressiveClassifier, RidgeClassifier, RidgeClassifierCV, "
-    "LinearDiscriminantAnalysis), kernel machines (SVC, NuSVC), decision trees, forests, GradientBoostingClassifier, "
-    "HistGradientBoostingClassifier, VotingClassifier, BaggingClassifier, AdaBoostClassifier, naive Bayes "
-    "(MultinomialNB, ComplementNB, BernoulliNB), NearestCentroid and OneVsRestClassifier of linear classifiers; "
-    "the learners of wald.online; "
-    "LightGBM's LGBMClassifier, XGBoost's XGBClassifier and CatBoost's CatBoostClassifier of numeric features, and "
-    "their boosters; also inside Pipeline, GridSearchCV and other searches, FrozenEstimator, FixedThresholdClassifier, "
-    "TunedThresholdClassifierCV and CalibratedClassifierCV(ensemble=False)."
+    "Supported are scikit-learn's linear classifiers, kernel machines, naive Bayes, trees, forests, boosting and "
+    "votes, the learners of wald.online, and LightGBM, XGBoost and CatBoost; docs/promises.md lists them"
 )
 INSTEAD = "Serve it as it is, or train a linear classifier or an SVC on its answers and wrap that"
 
@@ -218,5 +211,5 @@ def refusal(model: Any) -> Exception:
     name = type(model).__name__
     for reason in REASONS:
         if reason.fits(model):
-            return reason.error(f"{reason.text.format(name=name, model=model)}. {SUPPORTED}")
-    return TypeError(f"{name} is not supported. Pass a fitted classifier. {SUPPORTED}")
+            return reason.error(f"{reason.text.format(name=name, model=model)}. {SUPPORTED}.")
+    return TypeError(f"{name} is not supported. Pass a fitted classifier. {SUPPORTED}.")

@@ -61,7 +61,7 @@ def decode_model(section: Section, stock: Stock, preprocessing: bool = False) ->
         terms=terms,
         decision=decision,
         preprocessing=None,
-        classes=decode_labels(section.choice("labels", ("array", "object")), stock, decision.n_classes),
+        classes=decode_labels(section.choice("labels", ("array", "object")), stock, decision.n_classes, False),
         schema=Schema(n_features_in),
         allow_nan=section.flag("allow_nan"),
         tie_margin=section.number("slack", 0.0, finite=False),
@@ -74,11 +74,13 @@ def decode_model(section: Section, stock: Stock, preprocessing: bool = False) ->
 
 def _decode_decision(section: Section) -> Decision:
     kind = section.choice("kind", ("sign", "argmax", "votes"))
-    n_classes = section.integer("n_classes", 3 if kind == "votes" else 2, 2 if kind == "sign" else MOST_CLASSES)
+    threshold = section.number("threshold", finite=False)
+    least = {"sign": 1 if threshold == math.inf else 2, "argmax": 2, "votes": 3}[kind]
+    n_classes = section.integer("n_classes", least, 2 if kind == "sign" else MOST_CLASSES)
     decision = Decision(
         kind,
         n_classes,
-        section.number("threshold", finite=False),
+        threshold,
         section.flag("tie_positive"),
         section.flag("break_ties"),
         section.number("saturation") if "saturation" in section else math.inf,
@@ -106,10 +108,13 @@ def encode_labels(classes: NDArray[Any], arrays: Arrays) -> str:
     return "array"
 
 
-def decode_labels(form: str, stock: Stock, n_classes: int) -> NDArray[Any]:
-    """Labels, which must ascend."""
+def decode_labels(form: str, stock: Stock, n_classes: int, ascending: bool = True) -> NDArray[Any]:
+    """Labels, which must be distinct, and ascend unless they are those of another library."""
     classes = stock.labels("classes", LABELS, n_classes)
     require(classes.dtype.kind != "f" or np.isfinite(classes).all(), "the array 'classes' holds NaN or infinity")
     require(classes.dtype.kind == "U" or form == "array", "header.model.labels speaks of texts, which are numbers")
-    require(np.all(classes[:-1] < classes[1:]), "the array 'classes' does not ascend")
+    if ascending:
+        require(np.all(classes[:-1] < classes[1:]), "the array 'classes' does not ascend")
+    else:
+        require(len(np.unique(classes)) == len(classes), "the array 'classes' holds a label twice")
     return classes.astype(object) if form == "object" else classes

@@ -35,6 +35,9 @@ CATBOOST_MODELS = ("catboost.core.CatBoostClassifier",)
 LOSSES = ("Logloss", "CrossEntropy", "MultiClass", "MultiClassOneVsAll")
 MOST_DEPTH = 24
 
+#: Dtypes of labels, by their names in a file.
+LABELS: dict[Any, Any] = {"Integer": np.int64, "Float": np.float64, "String": np.str_, "Boolean": np.bool_}
+
 #: Types of the column, the threshold and the side of NaN of a split.
 COLUMNS = (np.int64, np.float64, np.uint8)
 
@@ -108,9 +111,8 @@ def read_catboost(model: Any) -> tuple[TreeTerms, Decision, Link, tuple[str, ...
     if not model.is_fitted():
         raise NotFittedError("This CatBoostClassifier is not fitted. Call its fit first.")
     require_numeric(model)
-    loss = str(model.get_all_params().get("loss_function", ""))
     read = read_catboost_model(catboost_json(model))
-    decision, link = catboost_rule(read, loss, "CatBoostClassifier", len(model.classes_))
+    decision, link = catboost_rule(read, read.loss, "CatBoostClassifier", len(model.classes_))
     return read.terms(), decision, link, read.feature_names
 
 
@@ -153,9 +155,15 @@ def catboost_rule(read: CatBoostModel, loss: str | None, what: str, n_classes: i
     TypeError
         If the loss has no known rule.
     """
+    n_outputs = len(read.bias)
+    if loss is None and read.classes is not None:  # a sum of models keeps the classes, and forgets the loss
+        if n_outputs == n_classes:
+            return Decision("argmax", n_classes), Link("none")  # softmax or sigmoids: who knows
+        loss = "Logloss"
+    if loss is None:
+        raise TypeError(f"{what} is not supported: it knows neither a loss nor classes. A classifier is needed.")
     if loss not in LOSSES:
         raise TypeError(f"{what} with loss_function={loss!r} is not supported. Supported are {', '.join(LOSSES)}.")
-    n_outputs = len(read.bias)
     if n_outputs == 1 and n_classes == 2:
         return Decision("sign", 2, threshold=read.threshold), Link("sigmoid")
     if n_outputs == n_classes:
@@ -225,12 +233,13 @@ def read_catboost_model(raw: bytes) -> CatBoostModel:
 def _loss_and_classes(settings: Any) -> tuple[str | None, NDArray[Any] | None]:
     """Loss and labels of a model, where its file says them."""
     loss = settings.get("params", {}).get("loss_function", {}).get("type")
-    names = settings.get("class_params", {}).get("class_names")
+    labels = settings.get("class_params", {})
+    names = labels.get("class_names")
     if not names:
         return loss, None
-    classes = np.array(names)
-    if classes.ndim != 1 or classes.dtype.kind not in "iufUb" or not (classes[:-1] < classes[1:]).all():
-        raise ValueError(f"The classes {names} of this CatBoost model do not ascend, which wald does not read.")
+    classes = np.array(names, dtype=LABELS.get(labels.get("class_label_type")))
+    if classes.ndim != 1 or classes.dtype.kind not in "iufUb" or len(np.unique(classes)) < len(classes):
+        raise ValueError(f"The {len(names)} class names of this CatBoost model are no distinct numbers or texts.")
     return loss, classes
 
 

@@ -214,14 +214,15 @@ def read_lightgbm_text(text: str) -> LightGBMText:
     ValueError
         If it is no such text, or if the booster has linear leaves.
     """
-    head, *blocks = text.split("\nTree=")
+    # after the trees come features and their importance, and a feature may be called Tree=
+    head, *blocks = text.split("\nend of trees\n", 1)[0].split("\nTree=")
     header = _fields(head)
     if not {"max_feature_idx", "num_tree_per_iteration"} <= header.keys():
         raise ValueError("This is no text of a LightGBM model.")
     try:
         n_outputs, n_features = int(header["num_tree_per_iteration"]), int(header["max_feature_idx"]) + 1
         require_sizes("LightGBM", n_features, n_outputs, len(blocks), len(text))
-        names = header.get("feature_names", "").split()
+        names = [name for name in header.get("feature_names", "").split(" ") if name]  # tabs belong to names
         if len(names) not in (0, n_features):
             raise ValueError(f"This LightGBM model has {n_features} features and {len(names)} names of them.")
         if len(blocks) % n_outputs:
@@ -243,13 +244,13 @@ def read_lightgbm_text(text: str) -> LightGBMText:
         # numbers have a range, and categories a list
         categorical=[c for c, info in enumerate(header.get("feature_infos", "").split()) if info[0] not in "[n"],
         zero_is_missing=zero if zero.any() else None,
-        pandas_categories=_has_categories(blocks[-1] if blocks else ""),
+        pandas_categories=_has_categories(text),
     )
 
 
-def _has_categories(last: str) -> bool:
+def _has_categories(text: str) -> bool:
     """Whether the last line of a text lists categories of columns of a data frame."""
-    _, found, lists = last.rpartition("\npandas_categorical:")
+    _, found, lists = text.rpartition("\npandas_categorical:")
     return bool(found) and lists.split("\n", 1)[0].strip() not in ("null", "[]", "")
 
 

@@ -23,7 +23,7 @@ from ..units import Floats
 
 __all__ = [
     *("ADABOOST_MODELS", "BAGGING_MODELS", "FOREST_MODELS"),
-    *("adaboost_probabilities", "add_tree", "read_adaboost", "read_forest"),
+    *("adaboost_probabilities", "add_tree", "asked_members", "read_adaboost", "read_forest"),
 ]
 
 FOREST_MODELS: tuple[type, ...] = (RandomForestClassifier, ExtraTreesClassifier, DecisionTreeClassifier)
@@ -58,8 +58,11 @@ def read_forest(model: Any) -> tuple[TreeTerms, Decision]:
     check_is_fitted(model)
     _require_one_output(model)
     classes = model.classes_
-    members = [model] if isinstance(model, DecisionTreeClassifier) else list(model.estimators_)
-    columns: list[Any] = list(getattr(model, "estimators_features_", [None] * len(members)))
+    if isinstance(model, DecisionTreeClassifier):
+        members = [model]
+    else:
+        members = asked_members(model) if isinstance(model, BaggingClassifier) else list(model.estimators_)
+    columns: list[Any] = list(getattr(model, "estimators_features_", [None] * len(members)))[: len(members)]
     _require_trees(model, members)
     builder = TreesBuilder(model.n_features_in_)
     for member, chosen in zip(members, columns, strict=True):
@@ -71,12 +74,33 @@ def read_forest(model: Any) -> tuple[TreeTerms, Decision]:
     terms = TreeTerms(
         builder.build(),
         np.zeros(len(classes)),
-        divisor=float(len(members)),
+        divisor=float(model.n_estimators if isinstance(model, BaggingClassifier) else len(members)),
         f32_rows=True,
         nan=_takes_nan(members),
         infinity=False,
     )
     return terms, Decision("argmax", len(classes))
+
+
+def asked_members(model: Any) -> list[Any]:
+    """Members that a fitted ``BaggingClassifier`` asks: the first `n_estimators`, by which it divides their sum.
+
+    Parameters
+    ----------
+    model : BaggingClassifier
+
+    Returns
+    -------
+    list of estimator
+
+    Raises
+    ------
+    ValueError
+        If `n_estimators` was set to no positive number after fit.
+    """
+    if model.n_estimators < 1:
+        raise ValueError(f"This BaggingClassifier has n_estimators={model.n_estimators}, and its predict fails.")
+    return list(model.estimators_[: model.n_estimators])
 
 
 def read_adaboost(model: Any) -> tuple[TreeTerms, Decision]:

@@ -18,7 +18,7 @@ from ..trees import TreeTerms
 from ..units import Floats
 from ..votes import VoteTerms
 from ..watch import Watch
-from .sklearn_trees import add_tree
+from .sklearn_trees import add_tree, asked_members
 
 __all__ = ["VOTING_MODELS", "Votes", "all_trees", "read_adaboost_votes", "read_bagging_votes", "read_voting"]
 
@@ -146,7 +146,7 @@ def read_bagging_votes(model: Any) -> Votes:
     _require_classes(model)
     n_classes, width = len(model.classes_), _width(model)
     read = []
-    for i, (each, columns) in enumerate(zip(model.estimators_, model.estimators_features_, strict=True)):
+    for i, (each, columns) in enumerate(zip(asked_members(model), model.estimators_features_, strict=False)):
         chosen = np.asarray(columns, dtype=np.int64)
         everything = np.array_equal(chosen, np.arange(width))
         method = "predict_proba" if hasattr(each, "predict_proba") else "predict"
@@ -161,7 +161,7 @@ def read_bagging_votes(model: Any) -> Votes:
             np.ones(len(read)),
             n_classes,
             width,
-            divisor=float(len(read)),
+            divisor=float(model.n_estimators),
             single=only_votes and n_classes == 2,
             counted=only_votes,
             exact=exact,

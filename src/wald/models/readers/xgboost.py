@@ -32,6 +32,9 @@ XGBOOST_MODELS = ("xgboost.sklearn.XGBClassifier", "xgboost.sklearn.XGBRFClassif
 #: Objectives whose scores start at the logit of ``base_score``.
 LOGISTIC = ("binary:logistic", "reg:logistic")
 
+#: XGBoost takes base scores of logistic objectives that are nearer to 0 or 1 as this far away.
+LEAST_BASE = 1e-6
+
 #: Softmax of scores this near may be equal in float32; sigmoid this near the threshold may round to one half.
 NEAR = 3e-7
 
@@ -119,8 +122,18 @@ def read_xgboost(model: Any) -> tuple[TreeTerms, Decision, float, Link, list[tup
             "XGBClassifier with booster='gblinear' is not supported: it is a linear model in XGBoost's own format. "
             "Use LogisticRegression, or booster='gbtree'."
         )
-    early = getattr(model, "best_iteration", None) if model.early_stopping_rounds is not None else None
-    read = read_xgboost_model(booster.save_raw("ubj"), None if early is None else early + 1)
+    # predict asks the booster where to end, and no parameter: a callback, a file or a hand may have set it
+    read = read_xgboost_model(booster.save_raw("ubj"), getattr(booster, "best_iteration", None))
+    if read.objective == "multi:softmax" and model.objective != read.objective:
+        raise TypeError(
+            f"This XGBClassifier has objective={model.objective!r}, and its booster answers labels (multi:softmax), "
+            "which its predict takes for probabilities. Set the objective back with set_params."
+        )
+    if read.objective == "multi:softprob" and len(read.base) == 2:
+        raise TypeError(
+            "XGBClassifier with objective='multi:softprob' and two classes is not supported: its predict answers two "
+            "columns and no labels. Use objective='binary:logistic', or wrap its get_booster()."
+        )
     missing = float(model.missing) if model.missing is not None else math.nan
     if math.isinf(missing):
         raise TypeError("XGBClassifier with an infinite 'missing' is not supported. Use NaN or a finite number.")
@@ -173,14 +186,14 @@ def _half_in_float32() -> float:
     return largest_not_above_half(lambda margin: one / (one + np.exp(-margin)), np.float32, 1.0)
 
 
-def read_xgboost_model(raw: bytes | bytearray, n_iterations: int | None = None) -> XGBoostModel:
+def read_xgboost_model(raw: bytes | bytearray, best_iteration: int | None = None) -> XGBoostModel:
     """Read a booster's JSON or UBJSON.
 
     Parameters
     ----------
     raw : bytes
-    n_iterations : int or None, default=None
-        Number of boosting rounds to keep; None: all.
+    best_iteration : int or None, default=None
+        The last boosting round to keep; None, or -1 as in XGBoost: all.
 
     Returns
     -------
@@ -192,7 +205,8 @@ def read_xgboost_model(raw: bytes | bytearray, n_iterations: int | None = None) 
         If it is no such model, or one that wald does not read.
     """
     try:
-        document = read_ubjson(bytes(raw)) if raw[:2] != b'{"' and raw[:2] != b"{\n" else json.loads(raw)
+        is_json = bytes(raw[:64]).lstrip()[1:].lstrip()[:1] == b'"'
+        document = json.loads(raw) if is_json else read_ubjson(bytes(raw))
         learner = document["learner"]
         booster, objective = learner["gradient_booster"], learner["objective"]["name"]
         parameters = learner["learner_model_param"]
@@ -203,8 +217,14 @@ def read_xgboost_model(raw: bytes | bytearray, n_iterations: int | None = None) 
         n_outputs = max(1, int(parameters["num_class"]), int(parameters.get("num_target", 1)))
         trees, outputs = model["trees"], model["tree_info"]
         require_sizes("XGBoost", int(parameters["num_feature"]), n_outputs, len(trees), len(raw))
-        if n_iterations is not None:
-            kept = int(model["iteration_indptr"][n_iterations])
+        if best_iteration is not None and best_iteration != -1:
+            ends = model["iteration_indptr"]
+            if not 0 <= best_iteration < len(ends) - 1:
+                raise ValueError(
+                    f"This XGBoost model has best_iteration {best_iteration} and {len(ends) - 1} rounds, and XGBoost "
+                    "refuses to predict with it. Set best_iteration to a round that it has."
+                )
+            kept = int(ends[best_iteration + 1])
             trees, outputs = trees[:kept], outputs[:kept]
         builder = TreesBuilder(int(parameters["num_feature"]), most_words(len(raw)))
         base = _base(parameters["base_score"], objective, n_outputs)
@@ -265,16 +285,15 @@ def _base(text: Any, objective: str, n_outputs: int) -> Floats:
     """The score to which leaves are added, of each output, in float32."""
     numbers = [np.float32(part) for part in str(text).strip("[]").split(",")]
     base = np.array(numbers * n_outputs if len(numbers) == 1 else numbers, dtype=np.float32)
-    if len(base) != n_outputs or not np.isfinite(base).all() or (objective in LOGISTIC and not _within(base)):
+    if len(base) != n_outputs or not np.isfinite(base).all():
         raise ValueError(f"This XGBoost model has the base score {str(text)[:80]} and {n_outputs} outputs.")
     if objective in LOGISTIC:
-        one = np.float32(1)
+        one, least = np.float32(1), np.float32(LEAST_BASE)
+        if not ((base >= 0) & (base <= 1)).all():
+            raise ValueError(f"This XGBoost model has the base score {str(text)[:80]}, which is no probability.")
+        base = np.clip(base, least, one - least)
         base = -np.log((one / base - one).astype(np.float64)).astype(np.float32)
     return base.astype(np.float64)
-
-
-def _within(base: Any) -> bool:
-    return bool(((base > 0) & (base < 1)).all())
 
 
 def _add_tree(builder: TreesBuilder, tree: Any, output: int, dart: tuple[Any, Any] | None) -> None:
