@@ -10,7 +10,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.ensemble import AdaBoostClassifier, BaggingClassifier, RandomForestClassifier, VotingClassifier
+from sklearn.ensemble import (
+    AdaBoostClassifier,
+    BaggingClassifier,
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+    VotingClassifier,
+)
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB, MultinomialNB
@@ -211,6 +218,20 @@ def test_infinity_and_the_ends_of_the_numbers_at_ties(model: Any, n_classes: int
     for fast in (exact(model), EarlyExitClassifier(FrozenEstimator(model), risk=0).fit(odd)):
         np.testing.assert_array_equal(fast.predict(odd), own)
         assert [fast.predict_one(row) for row in odd[:20]] == own[:20].tolist()
+
+
+@pytest.mark.parametrize("n_classes", [3, 10, 30])
+def test_probabilities_of_many_classes_have_the_bits_of_the_models_own(n_classes: int) -> None:
+    y = np.random.default_rng(0).integers(0, n_classes, len(X))
+    for model in (
+        HistGradientBoostingClassifier(max_iter=2),
+        GradientBoostingClassifier(n_estimators=2),
+        lightgbm.LGBMClassifier(n_estimators=2, verbose=-1, n_jobs=1),
+        xgboost.XGBClassifier(n_estimators=2, max_depth=3, n_jobs=1),
+    ):
+        model.fit(X, y)
+        largest = np.spacing(model.predict_proba(X))
+        assert (np.abs(exact(model).predict_proba(X) - model.predict_proba(X)) <= largest).all()
 
 
 # ---- files -----------------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .boosters import BoosterClassifier
 from .decision import Decision
-from .links import NO_LINKS, Links, as_they_are, softmax_of_float32
+from .links import NO_LINKS, Links, as_they_are, by_columns, softmax_of_float32
 from .readers.attentive import ATTENTIVE_LINEAR, BOOSTED_STUMPS, read_boosted_stumps
 from .readers.catboost import CATBOOST_MODELS, read_catboost
 from .readers.centroids import CENTROID_MODELS, read_centroids
@@ -314,7 +314,7 @@ def _gradient_boosting(model: Any, decompose: Callable[[Any], AdditiveModel]) ->
 def _hist_gradient_boosting(model: Any, decompose: Callable[[Any], AdditiveModel]) -> Reading:
     terms, decision = read_hist_gradient_boosting(model)
     dtype, steps = np.dtype(np.float64), encoding_steps(model)
-    links = Links(as_they_are, model._loss.predict_proba)
+    links = Links(as_they_are, partial(by_columns, model._loss.predict_proba))
     return Reading(terms, decision, dtype, steps, row_by_row="always", dense_only=True, links=links)
 
 

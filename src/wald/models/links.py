@@ -15,7 +15,17 @@ from .decision import Decision
 from .units import Floats
 
 __all__ = [
-    *("NO_LINKS", "Link", "Links", "as_they_are", "float32_sigmoids", "float32_softmax", "sigmoids", "softmax"),
+    *(
+        "NO_LINKS",
+        "Link",
+        "Links",
+        "as_they_are",
+        "by_columns",
+        "float32_sigmoids",
+        "float32_softmax",
+        "sigmoids",
+        "softmax",
+    ),
     *("softmax_of_float32",),
 ]
 
@@ -151,6 +161,21 @@ def as_they_are(scores: Floats) -> Floats:
     float64 ndarray of shape (n_rows, n_outputs) or (n_rows,)
     """
     return scores[:, 0] if scores.shape[1] == 1 else scores
+
+
+def by_columns(function: Method, scores: Floats) -> NDArray[Any]:
+    """Call a function with scores that lie in memory column by column, which decides the order of its sums.
+
+    Parameters
+    ----------
+    function : callable
+    scores : float64 ndarray of shape (n_rows, n_outputs)
+
+    Returns
+    -------
+    ndarray
+    """
+    return function(np.asfortranarray(scores))
 
 
 def sigmoids(slope: float, scores: Floats) -> Floats:
