@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from early_exit.models import wrap
 from kinds.estimators import ONE_A_FAMILY, ONE_A_READING
@@ -11,7 +12,7 @@ from scipy import sparse
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.model_selection import FixedThresholdClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MaxAbsScaler, RobustScaler, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, RobustScaler, StandardScaler
 from sklearn.svm import SVC
 
 from wald.stopping import Lossless
@@ -133,15 +134,14 @@ def test_sparse_rows_behind_a_scale_of_float32_have_the_models_labels(scaler, ri
         np.testing.assert_array_equal(fast.predict(X[near]), model.predict(X[near]))
 
 
-@pytest.mark.parametrize("dtype", [np.float16, np.longdouble])
 @pytest.mark.parametrize("risk", [0, 0.01])
-def test_other_floats_are_answered_as_float64(dtype, risk):
+def test_extended_precision_is_answered_as_float64(risk):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(4000, 10))
     y = X[:, 0] + X[:, 1] > 0
     for model in (make_pipeline(StandardScaler(), LogisticRegression()), make_pipeline(StandardScaler(), SVC())):
         model.fit(X[:500] * 1e-4, y[:500])
-        rows = (X * 1e-4).astype(dtype)
+        rows = (X * 1e-4).astype(np.longdouble)
         as_double = rows.astype(np.float64)
         fast, same = quiet(model, rows[500:2500], risk=risk), quiet(model, as_double[500:2500], risk=risk)
         np.testing.assert_array_equal(fast.predict(rows), same.predict(as_double))
@@ -150,8 +150,40 @@ def test_other_floats_are_answered_as_float64(dtype, risk):
             np.testing.assert_array_equal(fast.predict(rows), model.predict(as_double))
         assert (fast.looks(rows).full == same.looks(as_double).full).all()
         np.testing.assert_array_equal(fast.decision_function(rows), model.decision_function(as_double))
-        if dtype == np.float16:
-            np.testing.assert_array_equal(fast.predict(pd.DataFrame(rows)), same.predict(as_double))
+
+
+def test_half_precision_is_refused_behind_steps_that_would_compute_in_it():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(4000, 10)).astype(np.float16)
+    y = X[:, 0] + X[:, 1] > 0
+    model = make_pipeline(StandardScaler(), LogisticRegression()).fit(X[:500].astype(float), y[:500])
+    assert (model.predict(X) != model.predict(X.astype(float))).any()  # why no label would be right
+    fast = quiet(model, X[500:2500].astype(float), risk=0.01)
+    calls = (fast.predict, fast.predict_proba, fast.decision_function, fast.stage_scores, fast.looks, fast.recertify)
+    for rows in (X, X[:3], pd.DataFrame(X), pa.table({f"f{c}": values for c, values in enumerate(X.T)})):
+        for call in calls:
+            with pytest.raises(ValueError, match=r"X is of dtype float16.*numpy\.float32"):
+                call(rows)
+        with pytest.raises(ValueError, match="X is of dtype float16"):
+            quiet(model, rows, risk=0.01)
+    with pytest.raises(ValueError, match="X is of dtype float16"):
+        fast.predict_one(X[0])
+    mixed = pd.DataFrame(X).astype({0: float})  # one array of them is float64
+    np.testing.assert_array_equal(fast.predict(mixed), fast.predict(X.astype(float)))
+
+
+def test_transformers_of_a_users_own_receive_half_precision_as_it_is():
+    def seen(X):
+        return np.c_[X, np.full(len(X), X.dtype == np.float16)].astype(np.float64)
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2000, 3)).astype(np.float16)
+    model = make_pipeline(FunctionTransformer(seen), LogisticRegression()).fit(X[:500], X[:500, 0] > 0)
+    model[-1].coef_[0, -1] = 100.0
+    fast = quiet(model, X[500:], risk=0)
+    assert model.predict(X).all()
+    np.testing.assert_array_equal(fast.predict(X), model.predict(X))
+    np.testing.assert_array_equal(fast.predict_proba(X), model.predict_proba(X))
 
 
 # ---- ranges that lossless exits rely on ----------------------------------------------------------------------------

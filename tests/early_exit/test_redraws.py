@@ -15,8 +15,6 @@ import pytest
 from scipy import stats
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from wald import EarlyExitClassifier
@@ -36,8 +34,7 @@ class Setting:
     labels: np.ndarray = field(init=False)
 
     def __post_init__(self) -> None:
-        as_asked = self.population.astype(np.float64) if self.population.dtype == np.float16 else self.population
-        labels = [self.model.predict(np.repeat(row[None], 64, axis=0))[0] for row in as_asked]
+        labels = [self.model.predict(np.repeat(row[None], 64, axis=0))[0] for row in self.population]
         object.__setattr__(self, "labels", np.array(labels))
 
     def draw(self, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray | None]:
@@ -88,15 +85,12 @@ def settings() -> dict[str, Setting]:
     several = np.digitize(survey[:, :4].sum(axis=1), [-3, 0, 3])
     rare_X, rare_y = easy(4000, positive=0.03)
     tiny = X * 1e-3
-    half = (X * 1e-4).astype(np.float16)
     linear = LogisticRegression().fit(X[:300], y[:300])
     rare = LogisticRegression(class_weight="balanced").fit(rare_X[:600], rare_y[:600])
-    halved = make_pipeline(StandardScaler(), LogisticRegression()).fit(half[:300].astype(np.float64), y[:300])
     return {
         "ties": Setting(*card(), promised),
         "ties of three classes": Setting(*card(3, seed=2), promised),
         "few values, kernel": Setting(SVC(C=3).fit(survey[:300], y[:300]), survey, promised),
-        "float16 behind a scaler": Setting(halved, half, promised),
         "tiny units": Setting(SVC(gamma=0.1 / 1e-6).fit(tiny[:300], y[:300]), tiny, promised),
         "rare class, each": Setting(rare, rare_X, promised | {"protect": "each", "risk": 0.2}, n_rows=1500),
         "rare class, named": Setting(rare, rare_X, promised | {"protect": {True: 0.2}}, n_rows=1500),
@@ -113,7 +107,7 @@ def made() -> dict[str, Setting]:
 
 
 NAMES = [
-    *("ties", "ties of three classes", "few values, kernel", "float16 behind a scaler", "tiny units"),
+    *("ties", "ties of three classes", "few values, kernel", "tiny units"),
     *("rare class, each", "rare class, named", "one-vs-one", "groups"),
 ]
 

@@ -247,9 +247,9 @@ def test_early_exits_of_lightgbm() -> None:
 def test_lightgbm_records_of_the_wrong_kind() -> None:
     frame, y = table(10, 1500)
     fast = EarlyExitClassifier(FrozenEstimator(fitted_lightgbm(frame, y)), risk=0).fit(frame)
-    with pytest.raises(TypeError, match=r"x\['city'\] must be a text, as its categories are. Got 3"):
+    with pytest.raises(ValueError, match=r"x\['city'\] must be a text, as its categories are. Got 3"):
         fast.predict_one({"a": 0.0, "city": 3, "b": 0.0, "size": 3})
-    with pytest.raises(TypeError, match=r"records\[1\]\['a'\] must be a number. Got 'high', a str"):
+    with pytest.raises(ValueError, match=r"records\[1\]\['a'\] must be a number. Got 'high', a str"):
         fast.predict_records([{"a": a, "city": "Ulm", "b": 0.0, "size": 3} for a in (0.0, "high")])
 
 

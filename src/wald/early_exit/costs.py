@@ -141,7 +141,7 @@ def _preprocessing_time(model: AdditiveModel, X: Any) -> float:
     """Seconds of preprocessing."""
     if model.preprocessing is None:
         return 0.0
-    rows = as_met(X)
+    rows = as_met(model, X)
     return seconds(lambda: model.preprocessing.transform(rows))
 
 

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..engine import Cascade
+from ..engine.frames import numbers_of
 from ..engine.rows import n_rows_of, pieces, take
 from ..models import AdditiveModel
 from ..utils.labels import codes_of_labels
@@ -52,8 +53,8 @@ class FullModel:
 
     def at_ties(self, X: Any) -> Codes:
         """Codes of the own labels of rows that lie within rounding of a tie."""
-        X = as_met(X)
         model = self.model
+        X = as_met(model, X)
         # a model loaded from a file has no leaf and predicts by the engine
         alone = model.row_by_row == "always" or (model.row_by_row == "sparse" and sparse.issparse(X))
         if model.leaf is None or (alone and model.preprocessing is None) or model.row_by_row == "always":
@@ -92,7 +93,7 @@ class FullModel:
         """
         if not self.model.by_product or self.model.leaf is None:
             return None
-        X, model = as_met(X), self.model
+        X, model = as_met(self.model, X), self.model
         Z = X if model.preprocessing is None else model.preprocessing.transform(X)
         most, working = 0.0, 0.0
         if not sparse.issparse(Z):  # products with sparse rows add up in a fixed order
@@ -121,17 +122,42 @@ def codes_of(model: AdditiveModel, labels: NDArray[Any]) -> Codes:
     return codes_of_labels(model.classes, labels).astype(np.int32)
 
 
-def as_met(X: Any) -> Any:
-    """Rows in the dtype that the wrapped model receives: float16 and extended precision become float64."""
+def as_met(model: AdditiveModel, X: Any) -> Any:
+    """Rows as the wrapped model receives them.
+
+    Transformers receive what the user gave. Other models receive float64 in place of float16, of extended precision, of
+    objects, and of pandas' extension types with missing values, which their own checks partly refuse, and NumPy's types
+    in place of Arrow's. Models that convert other floats to float32 by themselves do so.
+    """
+    if model.preprocessing is not None and not model.own_steps:
+        return X
+    single = model.terms.conversion.integers.type is np.float32
     if isinstance(X, np.ndarray) or sparse.issparse(X):
-        return X.astype(np.float64) if _becomes_float64(X.dtype) else X
+        if X.dtype.kind == "O":
+            return numbers_of(X)
+        return X.astype(np.float64) if _becomes_float64(X.dtype) and not single else X
     if nw.dependencies.is_pandas_dataframe(X):
-        odd = [c for c, dtype in enumerate(X.dtypes) if isinstance(dtype, np.dtype) and _becomes_float64(dtype)]
+        odd = [c for c, dtype in enumerate(X.dtypes) if _is_odd(X, c, dtype, single)]
         if odd:
             X = X.copy(deep=False)
             for c in odd:
-                X.isetitem(c, X.iloc[:, c].astype(np.float64))
+                X.isetitem(c, _as_numpy(X.iloc[:, c].to_numpy()))
     return X
+
+
+def _is_odd(X: Any, c: int, dtype: Any, single: bool) -> bool:
+    """Whether column c of a pandas frame must become an array of NumPy's floats."""
+    if isinstance(dtype, np.dtype):
+        return dtype.kind == "O" or (_becomes_float64(dtype) and not single)
+    if hasattr(dtype, "pyarrow_dtype"):  # LightGBM refuses such columns, with missing values or without
+        return dtype.kind in "biuf" or str(dtype).startswith("decimal")
+    return str(dtype) != "category" and dtype.kind in "biuf" and bool(X.iloc[:, c].isna().any())
+
+
+def _as_numpy(column: NDArray[Any]) -> NDArray[Any]:
+    if column.dtype.kind == "O":
+        return numbers_of(column)
+    return column.astype(np.float64) if _becomes_float64(column.dtype) else column
 
 
 def _becomes_float64(dtype: np.dtype[Any]) -> bool:
@@ -143,7 +169,7 @@ def predict_wrapped(model: AdditiveModel, X: Any) -> NDArray[Any]:
 
     A kernel machine that was trained on dense rows refuses sparse ones, so they are made dense.
     """
-    X = as_met(X)
+    X = as_met(model, X)
     if not (model.dense_only and sparse.issparse(X)) or model.preprocessing is not None or model.centres:
         return np.asarray(model.estimator.predict(X))
     rows = X.tocsr()

@@ -10,6 +10,7 @@ from sklearn.utils.metaestimators import available_if
 
 from ..engine.threads import effective_threads
 from .full_model import as_met
+from .rows import refuse_half_precision
 from .validation import validate_rows
 
 
@@ -53,12 +54,13 @@ class FullScores:
     def _in_full(self, method: str, X: Any) -> NDArray[Any]:
         predictor = self._ready()
         X = validate_rows(self, X)
+        refuse_half_precision(predictor.model, X)
         link = getattr(predictor.model.links, method, None)
         if link is not None:
             scores = predictor.scores(X, effective_threads(self.n_jobs))
             if not np.isnan(scores).any():  # the estimator raises its own error for values that it refuses
                 return np.asarray(link(scores))
-        return np.asarray(getattr(self.estimator_, method)(as_met(X)))
+        return np.asarray(getattr(self.estimator_, method)(as_met(predictor.model, X)))
 
     def _ready(self) -> Any:
         """Raise unless the wrapper is fitted and the estimator unchanged."""

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ..engine.frames import is_frame
+from ..engine.frames import is_frame, is_missing
 from ..engine.rows import PREPROCESSED_ROWS, n_rows_of, take, to_array
 from ..models import AdditiveModel
 
@@ -124,7 +124,7 @@ def _after_preprocessing(X: Any, model: AdditiveModel, names: Any, nan: bool, wo
             middle = (start + stop) // 2
             start, stop = (start, middle) if fails(start, middle) else (middle, stop)
     values = _row_values(X, start)
-    wrong = [c for c, value in enumerate(values) if (_is_nan(value) if nan else _is_infinite(value))]
+    wrong = [c for c, value in enumerate(values) if (is_missing(value) if nan else _is_infinite(value))]
     if not wrong:
         return f"{word} {start}, after the pipeline's transformers"
     own = _names(X, names)
@@ -142,10 +142,6 @@ def _row_values(X: Any, row: int) -> list[Any]:
         frame = nw.from_native(one, eager_only=True)
         return [frame.get_column(name)[0] for name in frame.columns]
     return list(np.asarray(one, dtype=object)[0]) if np.ndim(one) == 2 else []
-
-
-def _is_nan(value: Any) -> bool:
-    return value is None or type(value).__name__ in ("NAType", "NaTType") or bool(value != value)
 
 
 def _is_infinite(value: Any) -> bool:
@@ -172,14 +168,16 @@ def _first_non_number(X: Any) -> tuple[int, int, Any] | None:
         columns, numbers = list(table.T), list(range(table.shape[1]))
     for column, values in zip(numbers, columns, strict=True):
         for row, value in enumerate(values):
-            if isinstance(value, str | bytes | list | dict) and not _reads_as_number(value):
+            if not is_missing(value) and not _reads_as_number(value):
                 return row, column, value
     return None
 
 
 def _reads_as_number(value: Any) -> bool:
+    if isinstance(value, np.datetime64 | np.timedelta64):
+        return False
     try:
         float(value)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, OverflowError):
         return False
     return True

@@ -17,7 +17,7 @@ from ..models import AdditiveModel
 from ..plan import Plan
 from .full_model import FullModel
 from .lossless import FeatureRanges
-from .rows import check_finite, preprocessed
+from .rows import check_finite, preprocessed, refuse_half_precision
 
 #: Up to this number of rows the engine evaluates everything, because an estimator's input checks would dominate.
 FEW_ROWS = 128
@@ -108,6 +108,8 @@ class Predictor:
 
         `full`: without early exits.
         """
+        if self.model.preprocessing is None:
+            refuse_half_precision(self.model, X)
         n_stages, at_end = (0, self._at_end) if full else self._reach(budget)
         if n_stages == 0 or (sparse.issparse(X) and self.model.centres):
             codes = self._everything(X, n_threads)

@@ -15,10 +15,11 @@ from scipy import sparse
 from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
 
-from ..engine.frames import NATIVE
+from ..engine.frames import NATIVE, is_missing
 from ..models import AdditiveModel, Schema
 from ..models.categories import CategoryCodes, EncodedCategories
 from ..models.schema import listed
+from .rows import refuse_half_precision
 
 #: Libraries in which frames are built, the usual one first.
 LIBRARIES = ("pandas", "polars", "pyarrow")
@@ -66,6 +67,7 @@ def read_row(owner: Any, model: AdditiveModel, x: Any) -> tuple[Any, bool]:
         named = dict(zip(model.schema.names or (), given, strict=True))
         return read_records(owner, model, [named], lambda _: "x"), True
     if model.preprocessing is None and values.dtype not in NATIVE:
+        refuse_half_precision(model, values)
         values = _numbers(values, x, model.terms.conversion.integers)
     return values, False
 
@@ -154,11 +156,11 @@ def _values(x: Any, n: int) -> NDArray[Any]:
 
 def _numbers(values: NDArray[Any], x: Any, integers: np.dtype[Any]) -> NDArray[Any]:
     if values.dtype.kind in "biuf":
-        return values.astype(np.float64 if values.dtype.kind == "f" else integers)
+        return values.astype(integers)
     if values.dtype.kind == "O" or isinstance(x, list | tuple):
         given = x if isinstance(x, list | tuple) else values
         return np.array([_number(value, partial("x[{}]".format, c), True) for c, value in enumerate(given)])
-    raise TypeError(f"x must hold real numbers. Got dtype {values.dtype}.")
+    raise ValueError(f"x must hold real numbers. Got dtype {values.dtype}.")
 
 
 # ---- several records -------------------------------------------------------------------------------------------------
@@ -195,11 +197,13 @@ def read_records(
     if isinstance(first, CategoryCodes):
         return _codes(first, records, names, model.allow_nan, where)
     columns: dict[str, Any] = {
-        name: [record[name] for record in records] for name in allowed if all(name in record for record in records)
+        name: _column([record[name] for record in records])
+        for name in allowed
+        if all(name in record for record in records)
     }
     for name, missing in _text_columns(first, names).items():
         if name in columns:
-            texts = [missing if value is None or value != value else value for value in columns[name]]
+            texts = [missing if is_missing(value) else value for value in columns[name]]
             columns[name] = np.array(texts, dtype=object) if _library(owner) == "pandas" else texts
     frame = _frame(owner, columns)
     return first.with_categories(frame) if isinstance(first, EncodedCategories) else frame
@@ -285,14 +289,31 @@ def _codes(
     return rows
 
 
-def _number(value: Any, where: Callable[[], str], allow_none: bool) -> float:
-    if value is None:
-        if allow_none:
-            return float("nan")
-        raise ValueError(f"{where()} is None, and the model takes no missing values.")
-    if isinstance(value, Number | np.bool_) and not isinstance(value, complex | np.complexfloating):
-        return float(value)  # type: ignore[arg-type]  # Decimal and Fraction are numbers, too
-    raise TypeError(f"{where()} must be a number. Got {value!r}, a {type(value).__name__}.")
+def _column(values: list[Any]) -> Any:
+    """Values of a column for a frame: of one kind, whichever object stands for the missing ones."""
+    missing = [is_missing(value) for value in values]
+    if not any(missing):
+        return values
+    others = [value for value, lacks in zip(values, missing, strict=True) if not lacks]
+    if others and all(isinstance(value, Number) and not isinstance(value, complex) for value in others):
+        return np.array([math.nan if lacks else value for value, lacks in zip(values, missing, strict=True)], float)
+    kept = (type(value) is float for value in values)  # NaN stays NaN, which encoders tell from None
+    return [value if keep or not lacks else None for value, lacks, keep in zip(values, missing, kept, strict=True)]
+
+
+def _number(value: Any, where: Callable[[], str], allow_missing: bool) -> float:
+    """A single value as a float; NaN for None, pd.NA, NaT and the NaN of any type."""
+    if is_missing(value):
+        if allow_missing or isinstance(value, float | np.floating):  # whether NaN is taken, the engine says
+            return math.nan
+        raise ValueError(f"{where()} is {value!r}, and the model takes no missing values.")
+    no_number = complex | np.complexfloating | np.timedelta64  # though each of them is a Number
+    if isinstance(value, Number | np.bool_) and not isinstance(value, no_number):
+        try:
+            return float(value)  # type: ignore[arg-type]  # Decimal and Fraction are numbers, too
+        except OverflowError:
+            raise ValueError(f"{where()} is too large for a float64.") from None
+    raise ValueError(f"{where()} must be a number. Got {value!r}, a {type(value).__name__}.")
 
 
 def _needed(first: Any, names: Sequence[str]) -> list[str]:

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils import assert_all_finite
 
+from ..engine.frames import is_half_precision
 from ..engine.rows import take, to_array
 from ..models import AdditiveModel
 from .full_model import as_met
@@ -67,16 +68,30 @@ def preprocessed(model: AdditiveModel, X: Any) -> Any:
     Raises
     ------
     ValueError
-        If rows are sparse and the terms include a step that maps zeros to other values.
+        If rows are sparse and the terms include a step that maps zeros to other values, or if rows are float16 and the
+        terms include a step.
     """
     if model.preprocessing is not None:
-        X = model.preprocessing.transform(as_met(X))
+        X = model.preprocessing.transform(as_met(model, X))
+    refuse_half_precision(model, X)
     if sparse.issparse(X) and model.centres:
         raise ValueError(
             "X is sparse, but the plan was made on dense rows, and a step of the pipeline centres columns. Give "
             "dense rows here, or call fit on sparse rows."
         )
     return X
+
+
+def refuse_half_precision(model: AdditiveModel, X: Any) -> None:
+    """Refuse float16 rows for a model whose terms include a scaler or an imputer.
+
+    These steps compute in float16 then, with errors of a thousandth, and the terms do not.
+    """
+    if model.folded and is_half_precision(X):
+        raise ValueError(
+            "X is of dtype float16, in which the pipeline's scaler or imputer would compute, with errors of a "
+            "thousandth. Give X.astype(numpy.float32)."
+        )
 
 
 def check_finite(model: AdditiveModel, X: Any) -> None:

@@ -37,9 +37,14 @@ class Tracing:
         stage : int32 ndarray of shape (n_rows,)
             The stage at which the row exits; T stands for full evaluation.
         """
+        return self._stage_scores(X, check_input=True)
+
+    def _stage_scores(self, X: Any, check_input: bool) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+        """See `stage_scores`; feature names and their number are checked with ``check_input``."""
         predictor = self._ready()
         try:
-            X = validate_rows(self, X)
+            if check_input:
+                X = validate_rows(self, X)
             return predictor.trace(X, effective_threads(self.n_jobs))
         except (ValueError, TypeError) as error:
             locate(error, X, predictor.model, predictor.model.schema.names)
@@ -86,10 +91,11 @@ class Tracing:
         Trace
         """
         row = as_table(self, self._ready().model, x)
-        scores, stage = self.stage_scores(row)
+        converted = row is not x  # names were checked, and numbers do not have them any more
+        scores, stage = self._stage_scores(row, check_input=not converted)
         low, high = self.plan_.thresholds()
         costs, t = self.plan_.stage_costs, int(stage[0])
-        answers = answer_table(unwatched(self), row, None)
+        answers = answer_table(unwatched(self), row, None, check_input=not converted)
         return Trace(scores[0], low, high, costs, t, answers.labels[0], float(costs[t] - answers.costs[0]))
 
     def _read(self, X: Any) -> Rows:

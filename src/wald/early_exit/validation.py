@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
-from ..engine.frames import has_names, is_frame
+from ..engine.frames import has_names, is_frame, numbers_of
 from ..engine.rows import n_rows_of, take
 from ..models import AdditiveModel
 from ..models.schema import names_in
@@ -101,6 +101,8 @@ def _as_table(X: Any, **checks: Any) -> Any:
         raise TypeError(f"X must be rows of features. Got one {type(X).__name__}: for one row use predict_one.")
     try:
         return check_array(X, ensure_all_finite=False, input_name="X", **checks)
+    except TypeError:  # a missing value of another kind than None, or an object that is no number
+        return numbers_of(np.asarray(X, dtype=object))
     except ValueError as error:
         message = str(error)
         if message.startswith(("Expected 2D array", "Expected a 2-dimensional")):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from numbers import Number
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -20,6 +21,51 @@ def is_frame(X: Any) -> bool:
     if isinstance(X, np.ndarray):
         return False
     return nw.dependencies.is_pandas_dataframe(X) or nw.dependencies.is_into_dataframe(X)  # the first check is faster
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a single value stands for a missing one: None, pd.NA, NaT, or NaN of any type of number."""
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, Number | np.generic) and bool(value != value)
+
+
+def numbers_of(objects: NDArray[Any]) -> NDArray[np.float64]:
+    """Convert an array of objects to float64, with NaN for missing values.
+
+    Columns of pandas' extension types with missing values become such arrays, and so do lists that hold None.
+
+    Raises
+    ------
+    ValueError
+        If an object is no number.
+    """
+    values = objects.ravel().tolist()
+    times = {np.datetime64, np.timedelta64} & set(map(type, values))  # NumPy makes numbers of them, and of NaT
+    if not times:
+        try:
+            return objects.astype(np.float64)
+        except (TypeError, ValueError, OverflowError):
+            pass
+    values = [np.nan if is_missing(value) else value for value in values]
+    for value in values if times else ():
+        if isinstance(value, np.datetime64 | np.timedelta64):
+            raise ValueError(f"X must hold numbers. Got {value!r}: convert it.")
+    try:
+        return np.fromiter(map(float, values), np.float64, len(values)).reshape(objects.shape)
+    except (TypeError, OverflowError) as error:
+        raise ValueError(str(error)) from None
+
+
+def is_half_precision(X: Any) -> bool:
+    """Whether an array, or a frame as one array, is of dtype float16."""
+    if nw.dependencies.is_pandas_dataframe(X):
+        dtypes = {getattr(dtype, "numpy_dtype", dtype) for dtype in set(X.dtypes)}
+        numeric = len(dtypes) > 0 and all(isinstance(dtype, np.dtype) and dtype.kind in "biuf" for dtype in dtypes)
+        return numeric and np.result_type(*dtypes) == np.float16
+    if nw.dependencies.is_pyarrow_table(X):
+        return {str(kind) for kind in X.schema.types} == {"halffloat"}
+    return isinstance(getattr(X, "dtype", None), np.dtype) and X.dtype == np.float16
 
 
 def has_names(X: Any, names: NDArray[Any]) -> bool:

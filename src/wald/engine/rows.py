@@ -13,7 +13,7 @@ from scipy import sparse
 from sklearn.utils import check_array
 
 from .. import _core
-from .frames import NATIVE, column_reader, held_columns, is_frame, whole_block
+from .frames import NATIVE, column_reader, held_columns, is_frame, numbers_of, whole_block
 from .some_columns import SomeColumns
 
 #: Size of the pieces in which rows are converted, in bytes.
@@ -29,7 +29,8 @@ class Conversion:
     Parameters
     ----------
     integers : dtype
-        Dtype to which arrays of integers and booleans are converted; data frames are converted to float64.
+        Dtype to which arrays are converted that hold integers, booleans, or floating point numbers of another size or
+        byte order than the engine reads; data frames are converted to float64.
     categories : bool
         Whether columns of categories that are numbers are read as these numbers. If not, they are refused.
     """
@@ -85,10 +86,11 @@ def to_array(X: Any, conversion: Conversion = PLAIN) -> Any:
         return _canonical(X)
     if is_frame(X):
         X = _eager(X, conversion).to_numpy()
-    elif isinstance(X, np.ndarray) and X.dtype.kind in "biu" and X.dtype not in NATIVE:
+    elif isinstance(X, np.ndarray) and X.dtype.kind in "biuf" and X.dtype not in NATIVE:
         X = X.astype(conversion.integers)
     if isinstance(X, np.ndarray):
         _refuse_times(X)
+        X = numbers_of(X) if X.dtype.kind == "O" else X
     if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype in NATIVE:
         return np.asarray(X)
     return check_array(X, dtype=[np.float64, np.float32], ensure_all_finite=False, ensure_min_samples=0)
@@ -226,6 +228,7 @@ def _as_float64(column: NDArray[Any]) -> NDArray[np.float64]:
     if column.dtype.kind in "biuf":
         return column.astype(np.float64)  # a copy is aligned
     _refuse_times(column)
+    column = numbers_of(column) if column.dtype.kind == "O" else column
     given = check_array(column, ensure_2d=False, dtype=np.float64, ensure_all_finite=False, ensure_min_samples=0)
     converted: NDArray[np.float64] = np.require(given, requirements="A")
     return converted
@@ -234,7 +237,7 @@ def _as_float64(column: NDArray[Any]) -> NDArray[np.float64]:
 def _refuse_times(values: NDArray[Any]) -> None:
     """Refuse an array of dates or durations, which scikit-learn's check would turn into numbers."""
     if values.dtype.kind in "mM":
-        raise TypeError(f"X must hold numbers. Got values of dtype {values.dtype}: convert them.")
+        raise ValueError(f"X must hold numbers. Got values of dtype {values.dtype}: convert them.")
 
 
 def _refuse_columns_of_times(X: Any, frame: Any) -> None:
@@ -246,7 +249,7 @@ def _refuse_columns_of_times(X: Any, frame: Any) -> None:
         kinds = {dtype if isinstance(dtype, type) else type(dtype) for dtype in dtypes}
         times = [kind.__name__ for kind in kinds if kind.is_temporal()]  # type: ignore[attr-defined]  # a dtype's class
     if times:
-        raise TypeError(f"X must hold numbers. Got a column of dtype {times[0]}: convert it.")
+        raise ValueError(f"X must hold numbers. Got a column of dtype {times[0]}: convert it.")
 
 
 def _canonical(X: Any) -> Any:

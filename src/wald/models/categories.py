@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 
-from ..engine.frames import is_frame
+from ..engine.frames import is_frame, is_missing
 
 __all__ = ["CategoryCodes", "EncodedCategories", "NamedCategories", "OrderedCategories"]
 
@@ -95,7 +95,7 @@ class CategoryCodes(TransformerMixin, BaseEstimator):
         column : int
             Number of its column.
         value : object
-            A category; None and NaN are missing.
+            A category; None, NaN and pd.NA are missing.
 
         Returns
         -------
@@ -105,17 +105,17 @@ class CategoryCodes(TransformerMixin, BaseEstimator):
         Raises
         ------
         TypeError
-            If the value is of another kind than the categories of its column.
+            If the model does not say which columns hold categories.
         ValueError
-            If the library refuses the category.
+            If the value is of another kind than the categories of its column, or the library refuses the category.
         """
         if column not in self._positions:
             return None
-        if value is None or value != value:
+        if is_missing(value):
             return math.nan
         texts, position = self._positions[column]
         if isinstance(value, str) != texts:
-            raise TypeError(f"must be a {'text' if texts else 'number'}, as its categories are. Got {value!r}.")
+            raise ValueError(f"must be a {'text' if texts else 'number'}, as its categories are. Got {value!r}.")
         return self._position(position, value)
 
     @cached_property
@@ -293,7 +293,7 @@ class EncodedCategories(TransformerMixin, BaseEstimator):
         columns = []
         for c, known in zip(self.columns, self.encoding.named_transformers_["encoder"].categories_, strict=True):
             column = frame.get_column(frame.columns[c])
-            values = [None if value is None or value != value else value for value in column.to_list()]
+            values = [None if is_missing(value) else value for value in column.to_list()]
             if known.dtype == object and all(value is None for value in values):
                 columns.append(nw.new_series(column.name, values, nw.String, backend=frame.implementation))
         return frame.with_columns(*columns).to_native()

@@ -27,6 +27,27 @@ SEARCH: Any = next(base for base in GridSearchCV.__mro__ if base.__name__ == "Ba
 Attributes = list[tuple[Any, str]]
 
 
+@dataclass(frozen=True, eq=False)
+class Steps:
+    """Fitted transformers that are called one after the other.
+
+    A Pipeline made of them would ask its last step whether it is fitted, and a user's own transformer without fitted
+    attributes answers that it is not, though it transforms.
+
+    Parameters
+    ----------
+    steps : list of (str, transformer)
+    """
+
+    steps: list[tuple[str, Any]]
+
+    def transform(self, X: Any) -> Any:
+        """Apply all steps."""
+        for _, step in self.steps:
+            X = step.transform(X)
+        return X
+
+
 @dataclass
 class Peeled:
     """The innermost model, and the wrappers that were around it."""
@@ -130,7 +151,7 @@ def fold_steps(steps: list[tuple[str, Any]], fold: bool = True) -> tuple[Any, Co
 
     Returns
     -------
-    preprocessing : Pipeline or None
+    preprocessing : Steps or None
         All steps up to the last one that cannot be folded.
     columns : ColumnMap or None
         The map of the steps after it; None for the identity.
@@ -155,7 +176,7 @@ def fold_steps(steps: list[tuple[str, Any]], fold: bool = True) -> tuple[Any, Co
         attributes += [
             (step, name) for name in getattr(step, "__dict__", {}) if name.endswith("_") and not name.startswith("_")
         ]
-    preprocessing = Pipeline(_uniquely_named(steps[:kept])) if kept else None
+    preprocessing = Steps(_uniquely_named(steps[:kept])) if kept else None
     return preprocessing, None if columns is None or columns.is_identity else columns, len(steps) - kept, attributes
 
 
