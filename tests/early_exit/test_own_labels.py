@@ -152,10 +152,11 @@ def test_extended_precision_is_answered_as_float64(risk):
         np.testing.assert_array_equal(fast.decision_function(rows), model.decision_function(as_double))
 
 
+@pytest.mark.filterwarnings("ignore:X has feature names", "ignore:X does not have valid feature names")
 def test_half_precision_is_refused_behind_steps_that_would_compute_in_it():
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(4000, 10)).astype(np.float16)
-    y = X[:, 0] + X[:, 1] > 0
+    X = (30 + rng.normal(size=(4000, 10))).astype(np.float16)
+    y = X[:, 0].astype(float) + X[:, 1] > 60
     model = make_pipeline(StandardScaler(), LogisticRegression()).fit(X[:500].astype(float), y[:500])
     assert (model.predict(X) != model.predict(X.astype(float))).any()  # why no label would be right
     fast = quiet(model, X[500:2500].astype(float), risk=0.01)

@@ -423,3 +423,12 @@ def test_files_need_the_model_that_knows_the_codes(library: str | None, tmp_path
         other = HistGradientBoostingClassifier(max_iter=20).fit(renamed, y)
         with pytest.raises(ValueError, match="saved for another model"):
             wald.load(tmp_path / "fast.wald", estimator=other)
+
+
+@pytest.mark.filterwarnings("error:.*feature names")
+def test_tracing_a_record_warns_of_no_names() -> None:
+    frame, y = table(11, 1500)
+    model = fitted_lightgbm(frame, y)
+    fast = EarlyExitClassifier(FrozenEstimator(model), risk=0).fit(frame)
+    assert fast.trace(frame.iloc[0].to_dict()).label == model.predict(frame[:1])[0]
+    assert fast.trace(frame.iloc[0]).label == model.predict(frame[:1])[0]
