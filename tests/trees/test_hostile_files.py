@@ -143,7 +143,10 @@ HOSTILE_TEXTS = {
     "a slope of zero": (replaced(b"sigmoid:1", b"sigmoid:0"), "out of range"),
     "a slope that is NaN": (replaced(b"sigmoid:1", b"sigmoid:nan"), "out of range"),
     "linear leaves": (replaced(b"is_linear=0", b"is_linear=1"), "linear"),
-    "categories of a frame": (replaced(b"categorical:null", b'categorical:[["a", "b"]]'), "dtype category"),
+    "categories that are no lists": (replaced(b"categorical:null", b'categorical:{"a": "b"}'), "no lists"),
+    "a category that is a list": (replaced(b"categorical:null", b'categorical:[["a", []]]'), "neither texts nor"),
+    "categories that are no JSON": (replaced(b"categorical:null", b"categorical:[["), ""),
+    "categories that nest": (replaced(b"categorical:null", b"categorical:" + b"[" * 100_000), ""),
     "no trees": (LIGHTGBM[: LIGHTGBM.index(b"\nTree=0")], "no trees"),
     "no text": (LIGHTGBM.replace(b"age", b"\xff\xfe"), "damaged"),
 }

@@ -17,7 +17,8 @@ from sklearn.pipeline import Pipeline
 
 from ..engine.frames import NATIVE, is_missing
 from ..models import AdditiveModel, Schema
-from ..models.categories import CategoryCodes, EncodedCategories
+from ..models.categories import CategoryCodes
+from ..models.encoded_categories import EncodedCategories
 from ..models.schema import listed
 from .rows import refuse_half_precision
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NoReturn, Self
 
 import numpy as np
@@ -41,6 +41,8 @@ class BoosterReading:
         Names of the columns; empty if the booster does not know them.
     single : bool
         Whether leaves are added in float32.
+    steps : list of (str, transformer), default=[]
+        The codes of categories, if it was trained on columns of dtype category.
     """
 
     terms: TreeTerms
@@ -50,6 +52,7 @@ class BoosterReading:
     classes: NDArray[Any]
     names: list[str]
     single: bool = False
+    steps: list[tuple[str, Any]] = field(default_factory=list)
 
 
 def fitted_for_good(estimator: Any) -> Any:
@@ -208,7 +211,8 @@ class BoosterClassifier(ClassifierMixin, BaseEstimator):
 def _lightgbm(booster: Any) -> BoosterReading:
     read = read_lightgbm_text(booster.model_to_string())
     decision, tie_margin, link = lightgbm_rule(read, "This lightgbm.Booster")
-    return BoosterReading(read.terms(), decision, tie_margin, link, np.arange(decision.n_classes), read.names)
+    classes, steps = np.arange(decision.n_classes), read.steps(booster.pandas_categorical)
+    return BoosterReading(read.terms(), decision, tie_margin, link, classes, read.names, steps=steps)
 
 
 def _xgboost(booster: Any) -> BoosterReading:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from functools import cached_property
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import Any, Self
 
@@ -14,11 +15,34 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 
 from ..engine.frames import is_frame, is_missing
+from .category_columns import CategoryColumn
 
-__all__ = ["CategoryCodes", "EncodedCategories", "NamedCategories", "OrderedCategories"]
+__all__ = ["CategoryCodes", "CategoryTable", "NamedCategories", "OrderedCategories"]
 
 #: The categories of a column in the order of their codes: an array of objects if they are texts, or of numbers.
 Known = NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class CategoryTable:
+    """All that a step knows of the categories, as a file holds it.
+
+    Parameters
+    ----------
+    n_columns : int
+        Number of columns of the rows.
+    columns : list of int
+        Numbers of the columns of `categories`; empty if they are not known.
+    categories : list of (list or ndarray)
+        Categories of each of these columns, in the order of their codes.
+    names : list of str or None, default=None
+        Names of all columns, if the step itself finds columns by name.
+    """
+
+    n_columns: int
+    columns: list[int]
+    categories: list[Any]
+    names: list[str] | None = None
 
 
 class CategoryCodes(TransformerMixin, BaseEstimator):
@@ -73,19 +97,29 @@ class CategoryCodes(TransformerMixin, BaseEstimator):
         if not is_frame(X) or X.shape[1] != self.n_columns:  # the engine refuses another number of columns
             return X
         if nw.dependencies.is_pandas_dataframe(X):
-            given = [c for c, dtype in enumerate(X.dtypes) if str(dtype) == "category"]
+            given = [c for c, dtype in enumerate(X.dtypes) if self._may_be_named(c, dtype)]
+            names = list(X.columns)
+            columns = {c: CategoryColumn.of_pandas(X.iloc[:, c]) for c in given}
             coded = X.copy(deep=False)
-            for c, codes in self._codes(X, given).items():
+            for c, codes in self._codes(names, columns, pandas=True).items():
                 coded.isetitem(c, codes)
             return coded
         frame = nw.from_native(X, eager_only=True)
-        given = [c for c, dtype in enumerate(frame.schema.values()) if isinstance(dtype, nw.Categorical | nw.Enum)]
         names = frame.columns
+        given = [c for c, dtype in enumerate(frame.schema.values()) if self._may_be_named(c, dtype)]
+        columns = {c: CategoryColumn.of(frame.get_column(names[c])) for c in given}
         coded = [
             nw.new_series(names[c], codes, nw.Float64, backend=frame.implementation)
-            for c, codes in self._codes(frame, given).items()
+            for c, codes in self._codes(names, columns, pandas=False).items()
         ]
         return frame.with_columns(*coded).to_native()
+
+    def _may_be_named(self, column: int, dtype: Any) -> bool:
+        """Whether a column may hold categories by name: it has a dtype of categories, or texts where some belong."""
+        if isinstance(dtype, nw.Categorical | nw.Enum) or str(dtype) == "category":
+            return True
+        texts = isinstance(dtype, nw.String) or getattr(dtype, "kind", "") == "O"
+        return texts and (not self._places or column in self._places)
 
     def code_of(self, column: int, value: Any) -> float | None:
         """Code of a single value.
@@ -114,24 +148,43 @@ class CategoryCodes(TransformerMixin, BaseEstimator):
         if is_missing(value):
             return math.nan
         texts, position = self._positions[column]
-        if isinstance(value, str) != texts:
+        if texts is not None and isinstance(value, str) != texts:
             raise ValueError(f"must be a {'text' if texts else 'number'}, as its categories are. Got {value!r}.")
         return self._position(position, value)
 
     @cached_property
-    def _positions(self) -> dict[int, tuple[bool, dict[Any, int]]]:
-        """Whether the categories of a column are texts, and the code of each of them."""
-        return {
-            c: (known.dtype == object, {category: code for code, category in enumerate(known.tolist())})
-            for c, known in self._by_column().items()
-        }
+    def _positions(self) -> dict[int, tuple[bool | None, dict[Any, int]]]:
+        """Whether the categories of a column are texts (None: some are), and the code of each of them."""
+        found = {}
+        for c, known in self._by_column().items():
+            categories = known.tolist()
+            texts = {isinstance(category, str | bytes) for category in categories}
+            mixed = len(texts) > 1
+            found[c] = (None if mixed else True in texts, {each: code for code, each in enumerate(categories)})
+        return found
 
     def _position(self, position: dict[Any, int], value: Any) -> float:
         """The code of a value that is not missing."""
         return position.get(value, math.nan)
 
-    def _codes(self, X: Any, given: Sequence[int]) -> dict[int, NDArray[np.float64]]:
-        """Codes of the columns ``given``, which hold categories."""
+    @property
+    def _places(self) -> Collection[int]:
+        """Numbers of the columns of categories; empty if they are not known."""
+        return self._positions
+
+    def table(self) -> CategoryTable:
+        """All that the step knows, for a file."""
+        raise NotImplementedError
+
+    @classmethod
+    def of_table(cls, table: CategoryTable) -> Self:
+        """Make the step from its table."""
+        raise NotImplementedError
+
+    def _codes(
+        self, names: Sequence[Any], columns: dict[int, CategoryColumn], pandas: bool
+    ) -> dict[int, NDArray[np.float64]]:
+        """Codes of `columns`, which hold categories by name, of a frame with these ``names``."""
         raise NotImplementedError
 
     def _by_column(self) -> dict[int, Known]:
@@ -155,29 +208,41 @@ class OrderedCategories(CategoryCodes):
         super().__init__(categories, n_columns)
         self.columns = columns
 
-    def _codes(self, X: Any, given: Sequence[int]) -> dict[int, NDArray[np.float64]]:
-        if isinstance(X, nw.DataFrame):  # LightGBM takes the codes themselves in other frames than those of pandas
-            if given:
-                raise ValueError(
-                    f"Column {X.columns[given[0]]!r} of X holds categories, which LightGBM's models read from pandas "
-                    "frames alone. Give X.to_pandas(), or the codes."
-                )
+    def table(self) -> CategoryTable:
+        """All that the step knows, for a file."""
+        return CategoryTable(self.n_columns, list(self.columns) if self._knows_columns else [], self.categories)
+
+    @classmethod
+    def of_table(cls, table: CategoryTable) -> Self:
+        """Make the step from its table."""
+        return cls(table.categories, table.n_columns, table.columns)
+
+    def _codes(
+        self, names: Sequence[Any], columns: dict[int, CategoryColumn], pandas: bool
+    ) -> dict[int, NDArray[np.float64]]:
+        if not columns and not pandas:  # LightGBM takes the codes themselves in other frames than those of pandas
             return {}
-        if len(given) != len(self.categories):
+        if len(columns) != len(self.categories):
             raise ValueError(
-                f"X has {len(given)} columns of dtype category, and the LightGBM model was trained on "
+                f"X has {len(columns)} columns of dtype category, and the LightGBM model was trained on "
                 f"{len(self.categories)}. Convert the same columns with astype('category'), or give an array of codes."
             )
         codes = {}
-        for c, known in zip(given, self.categories, strict=True):
-            column = X.iloc[:, c]
-            if list(column.cat.categories) != list(known):
-                column = column.cat.set_categories(known)
-            codes[c] = _with_nan(column.cat.codes.to_numpy())
+        for (c, column), known in zip(columns.items(), self.categories, strict=True):
+            position = {category: code for code, category in enumerate(known)}
+            codes[c] = column.like(known, names[c]).mapped(partial(self._position, position))
         return codes
 
+    @property
+    def _places(self) -> Collection[int]:
+        return self._positions if self._knows_columns else ()
+
+    @property
+    def _knows_columns(self) -> bool:
+        return len(self.columns) == len(self.categories)
+
     def _by_column(self) -> dict[int, Known]:
-        if len(self.columns) != len(self.categories):
+        if not self._knows_columns:
             raise TypeError(
                 "This LightGBM model does not say which columns hold its categories. Pass a DataFrame with columns of "
                 "dtype category, or an array of codes."
@@ -195,47 +260,53 @@ class NamedCategories(CategoryCodes):
     n_columns : int
     """
 
-    def _codes(self, X: Any, given: Sequence[int]) -> dict[int, NDArray[np.float64]]:
-        names = list(X.columns)
+    def table(self) -> CategoryTable:
+        """All that the step knows, for a file."""
+        held = self._by_column()
+        return CategoryTable(self.n_columns, list(held), list(held.values()))
+
+    @classmethod
+    def of_table(cls, table: CategoryTable) -> Self:
+        """Make the step from its table."""
+        held = dict(zip(table.columns, table.categories, strict=True))
+        return cls([held.get(c) for c in range(table.n_columns)], table.n_columns)
+
+    def _codes(
+        self, names: Sequence[Any], columns: dict[int, CategoryColumn], pandas: bool
+    ) -> dict[int, NDArray[np.float64]]:
         for c, known in enumerate(self.categories):
-            if (known is not None) != (c in given):
+            if (known is not None) != (c in columns):
                 trained = "numbers" if known is None else "categories"
                 raise ValueError(
                     f"Column {names[c]!r} of X must hold {trained}, as in the rows on which the XGBoost model was "
                     "trained. Convert it, or give an array of codes."
                 )
-        return {c: self._column(X, c, names[c]) for c in given}
+        return {c: self._codes_of(self.categories[c], column, names[c], pandas) for c, column in columns.items()}
 
-    def _column(self, X: Any, c: int, name: Any) -> NDArray[np.float64]:
-        known = self.categories[c]
-        if not isinstance(X, nw.DataFrame):
-            held = X.iloc[:, c].cat
-            categories, codes = held.categories.to_numpy(), held.codes.to_numpy()
-            numeric = categories.dtype.kind in "iuf"
-            values = categories.tolist() if numeric else _cut_by_characters([str(each) for each in categories])
-        else:
-            texts = X.get_column(name).cast(nw.String)
-            categories = np.array([text for text in texts.unique().to_list() if text is not None], dtype=object)
-            number = {text: code for code, text in enumerate(categories)}
-            codes = np.array([number.get(text, -1) for text in texts.to_list()], dtype=np.int64)
-            numeric, values = False, [text.encode() for text in categories]
-        if numeric == (known.dtype == object) or (numeric and categories.dtype != known.dtype):
+    def _codes_of(self, known: Known, column: CategoryColumn, name: Any, pandas: bool) -> NDArray[np.float64]:
+        column = column.like(known, name)
+        categories = column.categories
+        of_dtype = pandas and not column.from_texts  # XGBoost compares the dtypes of the categories of pandas
+        numeric = categories.dtype.kind in "iuf" if of_dtype else known.dtype != object
+        if numeric == (known.dtype == object) or (of_dtype and numeric and categories.dtype != known.dtype):
             raise ValueError(
                 f"The categories of column {name!r} are of dtype {categories.dtype}, and the XGBoost model was trained "
                 f"on categories of dtype {'str' if known.dtype == object else known.dtype}. Convert them."
             )
+        if numeric:
+            read = column
+        else:
+            texts = [str(each) for each in categories]
+            read = column.renamed(_cut_by_characters(texts) if pandas else [text.encode() for text in texts])
         position = {category: code for code, category in enumerate(known.tolist())}
-        table = np.array([position.get(value, -1) for value in values], dtype=np.int64)
-        seen = codes >= 0
-        unseen = np.flatnonzero(table[codes[seen]] < 0)
+        codes = read.mapped(lambda value: position.get(value, -1))
+        unseen = np.flatnonzero(codes < 0)
         if len(unseen):
             raise ValueError(
-                f"Column {name!r} holds the category {categories[codes[seen][unseen[0]]]!r}, which the XGBoost model "
+                f"Column {name!r} holds the category {categories[column.codes[unseen[0]]]!r}, which the XGBoost model "
                 "has not seen in training, and which XGBoost refuses. Replace it by a missing value or a known one."
             )
-        found = np.full(len(codes), -1, dtype=np.int64)
-        found[seen] = table[codes[seen]]
-        return _with_nan(found)
+        return codes
 
     def _position(self, position: dict[Any, int], value: Any) -> float:
         keys = (value.encode(), *_cut_by_characters([value])) if isinstance(value, str) else (value,)
@@ -251,62 +322,10 @@ class NamedCategories(CategoryCodes):
         return {c: known for c, known in enumerate(self.categories) if known is not None}
 
 
-class EncodedCategories(TransformerMixin, BaseEstimator):
-    """scikit-learn's own encoding, which moves columns of categories to the front.
-
-    Parameters
-    ----------
-    encoding : ColumnTransformer
-        With an OrdinalEncoder named ``"encoder"``.
-    columns : list of int
-        The columns of categories.
-    """
-
-    def __init__(self, encoding: Any, columns: list[int]) -> None:
-        self.encoding = encoding
-        self.columns = columns
-        self.n_features_in_ = encoding.n_features_in_
-        if hasattr(encoding, "feature_names_in_"):
-            self.feature_names_in_ = encoding.feature_names_in_
-
-    @property
-    def source_columns(self) -> NDArray[np.int64]:
-        """The column that each column of codes and numbers comes from."""
-        others = np.setdiff1d(np.arange(self.n_features_in_), self.columns)
-        return np.concatenate([np.asarray(self.columns, dtype=np.int64), others])
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return True
-
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Return the codes as they are: the model has learned them."""
-        return self
-
-    def transform(self, X: Any) -> NDArray[np.float64]:
-        """Codes and numbers, in the order of the model's columns."""
-        coded: NDArray[np.float64] = self.encoding.transform(X)
-        return coded
-
-    def with_categories(self, X: Any) -> Any:
-        """Turn columns that hold missing values only into columns of the model's categories."""
-        frame = nw.from_native(X, eager_only=True)
-        columns = []
-        for c, known in zip(self.columns, self.encoding.named_transformers_["encoder"].categories_, strict=True):
-            column = frame.get_column(frame.columns[c])
-            values = [None if is_missing(value) else value for value in column.to_list()]
-            if known.dtype == object and all(value is None for value in values):
-                columns.append(nw.new_series(column.name, values, nw.String, backend=frame.implementation))
-        return frame.with_columns(*columns).to_native()
-
-
 def _cut_by_characters(texts: list[str]) -> list[bytes]:
     """The names that XGBoost takes from pandas: the bytes of all texts together, cut by numbers of characters."""
     together, ends = "".join(texts).encode(), np.cumsum([0, *map(len, texts)])
     return [together[start:stop] for start, stop in pairwise(ends.tolist())]
-
-
-def _with_nan(codes: NDArray[Any]) -> NDArray[np.float64]:
-    return np.where(codes < 0, np.nan, codes).astype(np.float64)
 
 
 def _known(categories: list[Any]) -> Known:

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .boosters import BoosterClassifier
 from .decision import Decision
-from .links import NO_LINKS, Links, as_they_are, by_columns, softmax_of_float32
+from .links import NO_LINKS, Link, Links, as_they_are, by_columns, softmax_of_float32
 from .readers.attentive import ATTENTIVE_LINEAR, BOOSTED_STUMPS, read_boosted_stumps
 from .readers.catboost import CATBOOST_MODELS, read_catboost
 from .readers.centroids import CENTROID_MODELS, read_centroids
@@ -265,12 +265,17 @@ def _catboost(model: Any, decompose: Callable[[Any], AdditiveModel]) -> Reading:
 def _booster(model: Any, decompose: Callable[[Any], AdditiveModel]) -> Reading:
     read = model.read()
     dtype, links = np.dtype(np.float32 if read.single else np.float64), Links(link=read.link)
-    return Reading(read.terms, read.decision, dtype, row_by_row="always", tie_margin=read.tie_margin, links=links)
+    steps = [*read.steps]
+    return Reading(
+        read.terms, read.decision, dtype, steps, row_by_row="always", tie_margin=read.tie_margin, links=links
+    )
 
 
 def _tree_classifier(model: Any, decompose: Callable[[Any], AdditiveModel]) -> Reading:
-    dtype, links = np.dtype(model.dtype), Links(link=model.link)
-    return Reading(model.terms, model.decision, dtype, row_by_row="always", tie_margin=model.tie_margin, links=links)
+    dtype, links = np.dtype(model.dtype), Links.of(model.link, decision_function=as_they_are)
+    steps = [] if model.categories is None else [("categories", model.categories)]
+    tie_margin = model.tie_margin
+    return Reading(model.terms, model.decision, dtype, steps, row_by_row="always", tie_margin=tie_margin, links=links)
 
 
 def _forest(model: Any, decompose: Callable[[Any], AdditiveModel]) -> Reading:
@@ -314,7 +319,8 @@ def _gradient_boosting(model: Any, decompose: Callable[[Any], AdditiveModel]) ->
 def _hist_gradient_boosting(model: Any, decompose: Callable[[Any], AdditiveModel]) -> Reading:
     terms, decision = read_hist_gradient_boosting(model)
     dtype, steps = np.dtype(np.float64), encoding_steps(model)
-    links = Links(as_they_are, partial(by_columns, model._loss.predict_proba))
+    link = Link("expit" if decision.kind == "sign" else "exp")
+    links = Links(as_they_are, partial(by_columns, model._loss.predict_proba), link)
     return Reading(terms, decision, dtype, steps, row_by_row="always", dense_only=True, links=links)
 
 

@@ -164,8 +164,10 @@ def _lightgbm(raw: bytes) -> TreeClassifier:
         raise ValueError(f"This text of a LightGBM model is damaged: {error}.") from None
     read = read_lightgbm_text(text)
     decision, tie_margin, link = lightgbm_rule(read, "This LightGBM file")
+    steps = dict(read.steps(read.pandas_categories))
+    classes = np.arange(decision.n_classes)
     return TreeClassifier(
-        read.terms(), decision, link, np.arange(decision.n_classes), tie_margin, read.names, library="lightgbm"
+        read.terms(), decision, link, classes, tie_margin, read.names, np.float64, "lightgbm", categories=steps.get("categories")
     )
 
 
@@ -173,10 +175,12 @@ def _xgboost(raw: bytes) -> TreeClassifier:
     read = read_xgboost_model(raw)
     if read.best_iteration is not None:
         read = read_xgboost_model(raw, read.best_iteration)
-    read.require_codes("The model of this XGBoost file")
     decision, tie_margin, link = xgboost_rule(read, "An XGBoost file")
     classes = np.arange(decision.n_classes)
-    return TreeClassifier(read.terms(), decision, link, classes, tie_margin, read.feature_names, np.float32, "xgboost")
+    codes = dict(read.steps()).get("categories")
+    return TreeClassifier(
+        read.terms(), decision, link, classes, tie_margin, read.feature_names, np.float32, "xgboost", codes
+    )
 
 
 def _catboost(raw: bytes) -> TreeClassifier:

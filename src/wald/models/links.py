@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
+from sklearn.utils import extmath
 
 from .decision import Decision
 from .units import Floats
@@ -21,6 +22,7 @@ __all__ = [
         "Links",
         "as_they_are",
         "by_columns",
+        "expit_pairs",
         "float32_sigmoids",
         "float32_softmax",
         "sigmoids",
@@ -49,16 +51,17 @@ class Link:
 
     Parameters
     ----------
-    kind : {"sigmoid", "softmax", "sigmoids", "none"}
+    kind : {"sigmoid", "softmax", "sigmoids", "expit", "exp", "none"}
         ``"sigmoid"``: the probability of class 1 of two. ``"softmax"``: probabilities of all classes. ``"sigmoids"``:
-        one probability per class; they need not add up to 1. ``"none"``: there are no probabilities.
+        one probability per class; they need not add up to 1. ``"expit"`` and ``"exp"``: sigmoid and softmax as
+        scikit-learn computes them. ``"none"``: there are no probabilities.
     slope : float, default=1.0
         Factor of the scores in a sigmoid.
     single : bool, default=False
         Whether the library computes in float32.
     """
 
-    kind: Literal["sigmoid", "softmax", "sigmoids", "none"]
+    kind: Literal["sigmoid", "softmax", "sigmoids", "expit", "exp", "none"]
     slope: float = 1.0
     single: bool = False
 
@@ -74,6 +77,10 @@ class Link:
         ndarray of shape (n_rows, n_classes)
             float32 if the library computes in float32.
         """
+        if self.kind == "expit":
+            return expit_pairs(scores)
+        if self.kind == "exp":
+            return np.asarray(by_columns(extmath.softmax, scores))
         if self.kind == "softmax":
             return float32_softmax(scores) if self.single else softmax(scores)
         return float32_sigmoids(scores) if self.single else sigmoids(self.slope, scores)
@@ -94,7 +101,7 @@ class Link:
         if self.kind == "none":
             return decision.codes(scores)
         probabilities = self.probabilities(scores)
-        codes = probabilities[:, 1] > 0.5 if self.kind == "sigmoid" else probabilities.argmax(axis=1)
+        codes = probabilities[:, 1] > 0.5 if self.kind in ("sigmoid", "expit") else probabilities.argmax(axis=1)
         return codes.astype(np.int32)
 
 
@@ -192,6 +199,21 @@ def sigmoids(slope: float, scores: Floats) -> Floats:
     """
     found: Floats = 1.0 / (1.0 + exponentials(-slope * scores))
     return np.column_stack([1.0 - found, found]) if scores.shape[1] == 1 else found
+
+
+def expit_pairs(scores: Floats) -> Floats:
+    """Compute scikit-learn's probabilities of two classes.
+
+    Parameters
+    ----------
+    scores : float64 ndarray of shape (n_rows, 1)
+
+    Returns
+    -------
+    float64 ndarray of shape (n_rows, 2)
+    """
+    found = special.expit(scores[:, 0])
+    return np.column_stack([1.0 - found, found])
 
 
 def softmax(scores: Floats) -> Floats:

@@ -59,6 +59,8 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):
         The precision in which the library adds leaves.
     library : {"scikit-learn", "lightgbm", "xgboost", "catboost"}, default="scikit-learn"
         Whose rule matches the names of columns; see `wald.models.Schema`.
+    categories : transformer or None, default=None
+        Codes of the categories in data frames, as the library learned them; None for a model of numbers.
 
     Attributes
     ----------
@@ -101,6 +103,7 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):
         feature_names: Any = (),
         dtype: Any = np.float64,
         library: Library = "scikit-learn",
+        categories: Any = None,
     ) -> None:
         self.terms = terms
         self.decision = decision
@@ -110,6 +113,7 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):
         self.feature_names = feature_names
         self.dtype = dtype
         self.library = library
+        self.categories = categories
         self.classes_ = np.array(classes)
         self.n_features_in_ = terms.n_features
         if len(feature_names):
@@ -181,7 +185,10 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):
         return self.link.probabilities(self._scores(X))
 
     def _scores(self, X: Any) -> Floats:
-        X = self._schema.table(X)
+        if not hasattr(self.categories, "feature_names_in_"):  # such codes find columns by name
+            X = self._schema.table(X)
+        if self.categories is not None:
+            X = self.categories.transform(X)
         rows = check_array(
             X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False, ensure_min_samples=0
         )

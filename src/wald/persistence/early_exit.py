@@ -80,15 +80,16 @@ def _encode_estimator(owner: EarlyExitClassifier, model: AdditiveModel, arrays: 
     by_proof = owner._ready().by_proof
     if isinstance(owner.estimator_, SavedModel):
         return None
-    if model.own_steps:
-        warn_caller(
-            f"The file holds the terms of this {type(owner.estimator_).__name__} and not the codes of its "
-            "categories: it is loaded by wald.load(path, estimator=...) alone.",
-        )
-        return None
     alone = trees.encode(model, arrays)
     if alone is not None:
         return alone
+    if model.own_steps:
+        warn_caller(
+            f"The file holds the terms of this {type(owner.estimator_).__name__} and not the codes of its "
+            "categories, which are neither texts, numbers nor booleans: it is loaded by wald.load(path, "
+            "estimator=...) alone.",
+        )
+        return None
     own: Arrays = {}
     names, vectors = model.feature_names_in, model.terms.training_rows()
     try:
@@ -260,7 +261,7 @@ def assemble(parts: Parts, estimator: Any, where: str, trusted: Sequence[str] = 
     elif estimator is not None:
         inner = estimator.estimator if isinstance(estimator, FrozenEstimator) else estimator
         model, packed = _same_model(parts, inner, where), None
-    elif parts.own_steps:
+    elif parts.own_steps and parts.estimator is None:
         raise ValueError(
             f"{where} holds the terms of a model that codes categories first, and not the codes. Pass the model "
             "itself: wald.load(path, estimator=...)."

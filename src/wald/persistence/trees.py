@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..models import AdditiveModel, Link, TreeClassifier, TreeTerms
+from . import categories
 from .arrays import Arrays, Stock, require, text_array
 from .header import Section, number
 
@@ -12,18 +13,23 @@ CLASS = "TreeClassifier"
 NAMES = "estimator_names"
 #: Links of each kind of decision.
 LIBRARIES = ("scikit-learn", "lightgbm", "xgboost", "catboost")
-LINKS = {"sign": ("sigmoid", "none"), "argmax": ("softmax", "sigmoids", "none"), "votes": ()}
+LINKS = {"sign": ("sigmoid", "expit", "none"), "argmax": ("softmax", "sigmoids", "exp", "none"), "votes": ()}
 
 
 def encode(model: AdditiveModel, arrays: Arrays) -> dict[str, Any] | None:
     """Describe the estimator of a model; None if its labels do not follow from its trees alone."""
     link = model.links.link
-    if not isinstance(model.terms, TreeTerms) or link is None or model.preprocessing is not None:
+    if not isinstance(model.terms, TreeTerms) or link is None:
+        return None
+    codes = None
+    if model.own_steps:
+        codes = categories.encode(model.preprocessing.steps[0][1], arrays)
+    if (codes is None) != (model.preprocessing is None):
         return None
     names = model.feature_names_in
     if names is not None:
         arrays[NAMES] = text_array(names, "feature_names_in_")
-    return {
+    fields = {
         "class": CLASS,
         "link": link.kind,
         "slope": number(link.slope),
@@ -31,6 +37,7 @@ def encode(model: AdditiveModel, arrays: Arrays) -> dict[str, Any] | None:
         "names": names is not None,
         "library": model.schema.library if names is not None else "scikit-learn",
     }
+    return fields if codes is None else fields | {"categories": codes}
 
 
 def decode(raw: Any, model: AdditiveModel, stock: Stock) -> TreeClassifier | None:
@@ -43,6 +50,9 @@ def decode(raw: Any, model: AdditiveModel, stock: Stock) -> TreeClassifier | Non
     link = Link(kind, section.number("slope"), section.flag("single"))
     names = stock.labels(NAMES, (), model.terms.n_features).tolist() if section.flag("names") else []
     library: Any = section.choice("library", LIBRARIES) if "library" in section else "scikit-learn"
+    n_columns = model.terms.n_features
+    coded = "categories" in section
+    codes = categories.decode(section.section("categories"), stock, n_columns, names or None) if coded else None
     section.done()
     require(kind in LINKS[model.decision.kind], "header.estimator.link does not fit the decision")
     return TreeClassifier(
@@ -54,4 +64,5 @@ def decode(raw: Any, model: AdditiveModel, stock: Stock) -> TreeClassifier | Non
         names,
         model.dtype,
         library,
+        codes,
     )

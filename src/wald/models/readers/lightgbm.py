@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -48,10 +49,12 @@ class LightGBMText:
     feature_names : list of str
     categorical : list of int
         Columns of categories.
+    ranges : list of str
+        What training saw in each column: ``[low:high]`` of numbers, the codes of categories, or ``none``.
     zero_is_missing : uint8 ndarray of shape (n_features,) or None
         Columns in which values near 0 are missing.
-    pandas_categories : bool, default=False
-        Whether the model re-codes columns of dtype category.
+    pandas_categories : list of list, default=[]
+        Categories of the columns of dtype category, in the order of their codes.
     """
 
     trees: Trees
@@ -60,14 +63,35 @@ class LightGBMText:
     average: bool
     feature_names: list[str]
     categorical: list[int]
+    ranges: list[str]
     zero_is_missing: NDArray[np.uint8] | None
-    pandas_categories: bool = False
+    pandas_categories: list[list[Any]] = field(default_factory=list)
 
     @property
     def names(self) -> list[str]:
         """Names of the columns; empty for the names that LightGBM gives to columns without any."""
         own = self.feature_names != [f"Column_{i}" for i in range(self.trees.n_features)]
         return self.feature_names if own else []
+
+    def steps(self, categories: Any) -> list[tuple[str, OrderedCategories]]:
+        """Return the codes of the categories of columns of dtype category; none if there are no such columns.
+
+        Parameters
+        ----------
+        categories : list of list or None
+            Categories of each of these columns, as the booster or its text holds them.
+        """
+        known = [list(each) for each in categories or ()]
+        if not known:
+            return []
+        sizes = list(map(len, known))
+        columns = columns_of_categories(self.ranges, sizes)
+        if not columns and all(isinstance(value, str) for each in known for value in each):
+            # numbers may be categories, too, by `categorical_feature`, but then texts are refused where numbers belong
+            columns = columns_of_categories(self.ranges, sizes, listed=True)
+        if not columns and len(self.categorical) == len(known):
+            columns = self.categorical
+        return [("categories", OrderedCategories(known, self.trees.n_features, columns))]
 
     def terms(self) -> TreeTerms:
         """Return the raw scores as terms. Scores of random forests are means."""
@@ -95,11 +119,9 @@ def lightgbm_codes(model: Any) -> list[tuple[str, OrderedCategories]]:
     list of (str, OrderedCategories)
     """
     booster = model.booster_
-    categories = [list(each) for each in booster.pandas_categorical or ()]
-    if not categories:
+    if not booster.pandas_categorical:
         return []
-    columns = read_lightgbm_text(booster.model_to_string(num_iteration=1)).categorical
-    return [("categories", OrderedCategories(categories, booster.num_feature(), columns))]
+    return read_lightgbm_text(booster.model_to_string(num_iteration=1)).steps(booster.pandas_categorical)
 
 
 def read_lightgbm(model: Any) -> tuple[TreeTerms, Decision, float, Links]:
@@ -162,11 +184,6 @@ def lightgbm_rule(read: LightGBMText, what: str, n_classes: int | None = None) -
     ValueError
         If its options are out of range.
     """
-    if read.pandas_categories and n_classes is None:
-        raise TypeError(
-            f"{what} was trained on a DataFrame with columns of dtype category. Wrap the LGBMClassifier, which takes "
-            "such frames, or train on integer codes with categorical_feature=, for instance behind an OrdinalEncoder."
-        )
     name, *options = read.objective or [""]
     settings = dict(option.split(":", 1) for option in options if ":" in option)
     slope = float(settings.get("sigmoid", 1.0))
@@ -235,6 +252,7 @@ def read_lightgbm_text(text: str) -> LightGBMText:
         if "LightGBM" in str(error):
             raise
         raise ValueError(f"This is no text of a LightGBM model that wald can read: {error!r}.") from None
+    ranges = header.get("feature_infos", "").split()
     return LightGBMText(
         trees=builder.build(),
         n_outputs=n_outputs,
@@ -242,16 +260,73 @@ def read_lightgbm_text(text: str) -> LightGBMText:
         average="average_output" in head.split("\n"),
         feature_names=names,
         # numbers have a range, and categories a list
-        categorical=[c for c, info in enumerate(header.get("feature_infos", "").split()) if info[0] not in "[n"],
+        categorical=[c for c, info in enumerate(ranges) if info[0] not in "[n"],
+        ranges=ranges,
         zero_is_missing=zero if zero.any() else None,
-        pandas_categories=_has_categories(text),
+        pandas_categories=_pandas_categories(text),
     )
 
 
-def _has_categories(text: str) -> bool:
-    """Whether the last line of a text lists categories of columns of a data frame."""
-    _, found, lists = text.rpartition("\npandas_categorical:")
-    return bool(found) and lists.split("\n", 1)[0].strip() not in ("null", "[]", "")
+def columns_of_categories(ranges: list[str], sizes: list[int], listed: bool = False) -> list[int]:
+    """Find the columns that hold the categories of a data frame, ordered ones among them.
+
+    LightGBM reads the codes of ordered categories as numbers, and its text does not say which columns these are. They
+    stand in their order, and the codes of k categories are whole numbers below k.
+
+    Parameters
+    ----------
+    ranges : list of str
+        What training saw in each column.
+    sizes : list of int
+        Number of categories of each column of categories.
+    listed : bool, default=False
+        Whether every column of which training saw codes of categories is one of them.
+
+    Returns
+    -------
+    list of int
+        Numbers of these columns; empty if more than one choice of columns, or none, fits.
+
+    Examples
+    --------
+    >>> columns_of_categories(["[-1.5:2]", "1:0:2", "[0:3]"], [3, 4])
+    [1, 2]
+    >>> columns_of_categories(["[0:3]", "[0:2]"], [4])
+    []
+    """
+    by_number: list[list[list[int]]] = [[[]], *([] for _ in sizes)]  # up to two choices of 0, 1, ... columns
+    for c, seen in enumerate(ranges):
+        must = listed and seen[:1] not in ("[", "n")
+        for k in range(len(sizes), -1, -1):
+            kept = [] if must else by_number[k]
+            taken = [[*some, c] for some in by_number[k - 1]] if k and _may_be_codes(seen, sizes[k - 1]) else []
+            by_number[k] = (kept + taken)[:2]
+    return by_number[-1][0] if len(by_number[-1]) == 1 else []
+
+
+def _may_be_codes(seen: str, n_categories: int) -> bool:
+    """Whether what training saw in a column may be codes of so many categories."""
+    if seen == "none":
+        return True
+    try:
+        codes = [float(code) for code in seen.strip("[]").split(":")]
+    except ValueError:
+        return False
+    return all(code.is_integer() and -1 <= code < n_categories for code in codes)
+
+
+def _pandas_categories(last: str) -> list[list[Any]]:
+    """The categories of columns of a data frame, from the last line of a text."""
+    _, found, lists = last.rpartition("\npandas_categorical:")
+    read = json.loads(lists.split("\n", 1)[0]) if found else None
+    if read is None:
+        return []
+    plain = str | int | float
+    if not isinstance(read, list) or not all(isinstance(each, list) for each in read):
+        raise ValueError("The categories of this LightGBM model are no lists.")
+    if not all(isinstance(value, plain) for each in read for value in each):
+        raise ValueError("The categories of this LightGBM model are neither texts nor numbers.")
+    return read
 
 
 def _fields(block: str) -> dict[str, str]:

@@ -9,8 +9,8 @@ from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier
 from sklearn.utils.validation import check_is_fitted
 
-from ..categories import EncodedCategories
 from ..decision import Decision
+from ..encoded_categories import EncodedCategories
 from ..tree_arrays import TreesBuilder
 from ..trees import TreeTerms
 from ..units import Floats
