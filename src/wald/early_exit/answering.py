@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from ..engine.rows import n_rows_of
 from .auditing import served, served_one
 from .locating import locate
 from .predictor import Predictor
-from .records import as_frame, read_records, read_row
+from .records import as_frame, read_records, read_row, require_records
 from .validation import validate_rows
 
 #: Decisions about no rows.
@@ -128,7 +129,9 @@ def _answer_read(
         raise failed
     try:
         if not is_table:
-            code, stage, skipped = served_one(owner, predictor, row, budget, group)
+            # undecided rows go to the wrapped model, which expects its feature names
+            named = partial(as_frame, owner, model, row[None]) if owner.risk == 0 else None
+            code, stage, skipped = served_one(owner, predictor, row, budget, group, named)
             return owner.classes_[code], float(predictor.plan.stage_costs[stage]) - skipped, stage
         answers = answer(owner, predictor, row, budget, None if group is None else [group])
     except (ValueError, TypeError) as error:
@@ -143,10 +146,7 @@ def answer_records(
     """Answer rows that are given as dicts."""
     predictor = owner._ready()
     model = predictor.model
-    if isinstance(records, str | bytes | Mapping) or not hasattr(records, "__len__") or hasattr(records, "columns"):
-        hint = ": for one record use predict_one" if isinstance(records, Mapping) else ""
-        hint = ": for a data frame use predict" if hasattr(records, "columns") else hint
-        raise TypeError(f"records must be a list of dicts. Got {type(records).__name__}{hint}.")
+    require_records(records, "predict_one", "predict")
     if len(records) == 0:
         return Answers(predictor, NOTHING)
     rows = as_frame(owner, model, read_records(owner, model, records, "records[{}]".format))

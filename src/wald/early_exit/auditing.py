@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -144,21 +144,26 @@ def served(
 
 
 def served_one(
-    owner: Any, predictor: Predictor, x: NDArray[Any], budget: float | None, group: Any = None
+    owner: Any,
+    predictor: Predictor,
+    x: NDArray[Any],
+    budget: float | None,
+    group: Any = None,
+    named: Callable[[], Any] | None = None,
 ) -> tuple[int, int, int]:
-    """Code, stage and skipped terms of one row, which is counted and perhaps audited."""
+    """Code, stage and skipped terms of one row, which is counted and perhaps audited; `named` as for `predict_one`."""
     monitor = _monitor(owner, budget)
     if group is not None:
         _require_groups(vars(owner).get("monitor_"))
     if monitor is None:
-        return predictor.predict_one(x, budget)
+        return predictor.predict_one(x, budget, named=named)
     if monitor.answers_in_full:
-        return predictor.predict_one(x, None, full=True)
-    code, stage, skipped = predictor.predict_one(x, None)
+        return predictor.predict_one(x, None, full=True, named=named)
+    code, stage, skipped = predictor.predict_one(x, None, named=named)
     if group is not None and len(monitor.pick([group], 1)) == 0:  # another row of this group was counted
         return code, stage, skipped
     if monitor.record_one(stage, one_per_group=group is not None):
-        own = predictor.predict_one(x, None, full=True)[0]
+        own = predictor.predict_one(x, None, full=True, named=named)[0]
         monitor.record_audit(own != code, own)
     return code, stage, skipped
 

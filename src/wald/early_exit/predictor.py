@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,7 @@ from scipy import sparse
 
 from .. import _core
 from ..engine import AtEnd, Decisions, Packed
-from ..engine.rows import PREPROCESSED_ROWS, n_rows_of, take, to_array
+from ..engine.rows import PREPROCESSED_ROWS, by_columns, n_rows_of, take, to_array
 from ..models import AdditiveModel
 from ..plan import Plan
 from .full_model import FullModel
@@ -170,7 +170,9 @@ class Predictor:
 
     def scores(self, X: Any, n_threads: int) -> NDArray[np.float64]:
         """Full scores of rows; NaN for rows that the engine refuses."""
-        parts = [self._packed.scores(rows, lambda dtype: 0.0, n_threads)[0] for rows in self._preprocessed(X)]
+        read, conversion = self._cascade.columns_read(None), self.model.terms.conversion
+        held = (by_columns(rows, read, conversion) for rows in self._preprocessed(X))
+        parts = [self._packed.scores(rows, lambda dtype: 0.0, n_threads)[0] for rows in held]
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def full_scores(self, rows: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -229,8 +231,13 @@ class Predictor:
 
     # ---- one row ---------------------------------------------------------------------------------------------------
 
-    def predict_one(self, x: NDArray[Any], budget: float | None, *, full: bool = False) -> tuple[int, int, int]:
-        """Code, stage and number of skipped terms of one row; with `full`, without early exits."""
+    def predict_one(
+        self, x: NDArray[Any], budget: float | None, *, full: bool = False, named: Callable[[], Any] | None = None
+    ) -> tuple[int, int, int]:
+        """Code, stage and number of skipped terms of one row; with `full`, without early exits.
+
+        `named` makes the row with the names of its columns, for the wrapped model.
+        """
         n_stages, at_end = (0, self._at_end) if full else self._reach(budget)
         if self.model.preprocessing is not None:
             if not isinstance(x, np.ndarray):  # x[None] would add a key to a defaultdict
@@ -248,7 +255,7 @@ class Predictor:
         if self._ranges is not None and at_end != "answer":
             self._undo_unsafe_exits(x[None], codes, stages)
         if codes[0] < 0:
-            self._hand_over(x[None], codes, 1)
+            self._hand_over(x[None] if named is None else named(), codes, 1)
         return int(codes[0]), int(stages[0]), skipped
 
     # ---- tracing ---------------------------------------------------------------------------------------------------

@@ -54,9 +54,6 @@ def read_row(owner: Any, model: AdditiveModel, x: Any) -> tuple[Any, bool]:
     if record is not None and (record is x or model.schema.names is not None):
         if not takes_raw(model):
             rows = read_records(owner, model, [record], lambda _: "x")
-            # undecided rows go to the wrapped model, which expects its feature names
-            if owner.risk == 0:
-                rows = as_frame(owner, model, rows)
             return (rows[0], False) if isinstance(rows, np.ndarray) else (rows, True)
         return [x], True
     if takes_raw(model):
@@ -165,6 +162,14 @@ def _numbers(values: NDArray[Any], x: Any, integers: np.dtype[Any]) -> NDArray[A
 
 
 # ---- several records -------------------------------------------------------------------------------------------------
+
+
+def require_records(records: Any, for_one: str, for_frames: str) -> None:
+    """Raise TypeError, naming the methods to use, for anything but a list of records."""
+    if isinstance(records, str | bytes | Mapping) or not hasattr(records, "__len__") or hasattr(records, "columns"):
+        hint = f": for one record use {for_one}" if isinstance(records, Mapping) else ""
+        hint = f": for a data frame use {for_frames}" if hasattr(records, "columns") else hint
+        raise TypeError(f"records must be a list of dicts. Got {type(records).__name__}{hint}.")
 
 
 def read_records(

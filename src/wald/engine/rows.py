@@ -97,8 +97,10 @@ def to_array(X: Any, conversion: Conversion = PLAIN) -> Any:
 
 
 def pieces(X: Any, conversion: Conversion = PLAIN) -> Iterator[Piece]:
-    """Rows of an array, a CSR matrix, a frame or nested lists, piece by piece."""
-    if sparse.issparse(X):
+    """Rows of an array, a CSR matrix, a frame or nested lists, piece by piece; a piece is given back."""
+    if isinstance(X, Piece):
+        yield X
+    elif sparse.issparse(X):
         csr = _canonical(X)
         yield Piece(0, csr.shape[0], _csr_rows(csr), _model_dtype(X.dtype))
     elif isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype in NATIVE and X.flags.aligned:
@@ -215,6 +217,35 @@ class Columns:
             in_place = values.dtype in NATIVE and values.flags.aligned
             read.append(values if in_place else _as_float64(values))
         self._rows.add(list(columns), read)
+
+
+def by_columns(X: Any, read: Sequence[int] | None, conversion: Conversion) -> Any:
+    """Read some columns of a frame, or all of them, one by one, where this is faster than converting the frame.
+
+    Parameters
+    ----------
+    X : rows
+    read : sequence of int or None
+        Numbers of the columns that are needed; None for all.
+    conversion : Conversion
+
+    Returns
+    -------
+    Piece or rows
+        A piece in which other columns are 0; ``X`` itself if it is no such frame.
+    """
+    if not is_frame(X) or min(X.shape) == 0:
+        return X
+    n_rows, n_columns = X.shape
+    needed = range(n_columns) if read is None else read
+    if max(needed, default=0) >= n_columns or whole_block(X) is not None or not reads_columns_faster(X, len(needed)):
+        return X
+    columns = Columns(X, conversion)
+    rows = columns.rows(needed)
+    others = sorted(set(range(n_columns)).difference(needed))
+    rows.add(others, [np.zeros(n_rows)] * len(others))
+    dtypes = columns.dtypes or {np.dtype(np.float64)}
+    return Piece(0, n_rows, rows, np.result_type(*dtypes))
 
 
 def _without_rows(frame: Any, numbers: Sequence[int]) -> Any:
