@@ -111,7 +111,7 @@ def test_other_models_answer_themselves() -> None:
         for each, rows in ((fast, frame[:9]), (piped, texts[:9])):
             records = rows.to_dict("records")
             own = each.estimator_.predict_proba(rows)
-            np.testing.assert_array_equal(each.predict_proba_records(records), own)
+            np.testing.assert_allclose(each.predict_proba_records(records), own, rtol=1e-14)
             for record, expected in zip(records, own, strict=True):
                 np.testing.assert_allclose(each.predict_proba_one(record), expected, rtol=1e-14)
 

@@ -66,8 +66,8 @@ class FullScores:
         Returns
         -------
         ndarray of shape (n_classes,)
-            Of tree ensembles the row of `predict_proba`, bit for bit. Other models answer for this row alone, and may
-            round it otherwise than among others.
+            Of tree ensembles the row of `predict_proba`, bit for bit. Other models answer for this row alone, and their
+            matrix products may round it otherwise than among other rows.
 
         Raises
         ------
@@ -100,8 +100,8 @@ class FullScores:
                 locate(error, table, model, names_of(self, model))
                 raise
             if not np.isnan(scores).any():  # the estimator raises its own error for values that it refuses
-                return np.asarray(link(scores))[0]
-        return np.asarray(self.estimator_.predict_proba(as_met(as_table(self, model, x))))[0]
+                return np.asarray(link(scores)[0])
+        return np.asarray(self.estimator_.predict_proba(as_met(as_table(self, model, x)))[0])
 
     @available_if(_wrapped_has("predict_proba"))  # type: ignore[untyped-decorator]
     def predict_proba_records(self, records: Sequence[Mapping[str, Any]]) -> NDArray[Any]:
@@ -125,15 +125,15 @@ class FullScores:
         --------
         >>> import pandas as pd
         >>> from sklearn.datasets import make_classification
+        >>> from sklearn.ensemble import HistGradientBoostingClassifier
         >>> from sklearn.frozen import FrozenEstimator
-        >>> from sklearn.linear_model import LogisticRegression
         >>> from wald import EarlyExitClassifier
-        >>> X, y = make_classification(3000, 4, random_state=0)
+        >>> X, y = make_classification(500, 4, random_state=0)
         >>> frame = pd.DataFrame(X, columns=["a", "b", "c", "d"])
-        >>> linear = LogisticRegression().fit(frame[:500], y[:500])
-        >>> fast = EarlyExitClassifier(FrozenEstimator(linear), risk=0.05, random_state=0).fit(frame[500:])
+        >>> model = HistGradientBoostingClassifier(max_iter=10).fit(frame, y)
+        >>> fast = EarlyExitClassifier(FrozenEstimator(model), risk=0).fit()
         >>> records = frame[:3].to_dict("records")
-        >>> bool((fast.predict_proba_records(records) == linear.predict_proba(frame[:3])).all())
+        >>> bool((fast.predict_proba_records(records) == model.predict_proba(frame[:3])).all())
         True
         """
         predictor = self._ready()
