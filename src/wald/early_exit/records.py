@@ -237,6 +237,11 @@ def _spelled(record: Any, schema: Schema) -> Any:
     return spelled
 
 
+def named(owner: Any, rows: NDArray[Any], names: Sequence[str]) -> Any:
+    """Convert an array to a frame with these names; the array itself where no library of frames is installed."""
+    return rows if _library(owner) is None else _frame(owner, dict(zip(names, rows.T, strict=True)))
+
+
 def _check_names(
     records: Sequence[Mapping[str, Any]], needed: Sequence[str], allowed: Sequence[str], where: Callable[[int], str]
 ) -> None:

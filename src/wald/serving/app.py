@@ -20,7 +20,19 @@ from ..models import is_library_file, read_model
 from ..persistence import load as load_file
 from ..utils.install import install
 from .batching import Batcher
-from .bodies import ARROW, JSON, RequestError, json_reader, read_arrow, read_json, write_arrow, write_json
+from .bodies import (
+    ARROW,
+    JSON,
+    RequestError,
+    decoded,
+    json_reader,
+    read_arrow,
+    read_json,
+    require_encoding,
+    require_media,
+    write_arrow,
+    write_json,
+)
 from .metrics import CONTENT_TYPE, Metrics
 from .rows import Rows
 
@@ -179,7 +191,7 @@ class Service:
             if body is None:  # the client is gone
                 self.metrics.errors["cut off"] += 1
                 return
-            options = _options(scope["query_string"]) if scope["query_string"] else (False, None)
+            options = _options(scope["query_string"]) if scope["query_string"] else (False, None, False)
             content = await self._answer(body, arrow, *options)
             media = ARROW if arrow else JSON
         except RequestError as error:
@@ -201,14 +213,17 @@ class Service:
 
     async def _body(self, scope: Any, receive: Any) -> tuple[bool, bytes | None]:
         """Whether a request is Arrow, and its body; None if it was cut off."""
-        media = JSON
+        media, encoding = JSON, ""
         for name, value in scope["headers"]:
             if name == b"content-type":
-                media = value.decode("latin-1").partition(";")[0].strip().lower()
+                given, _, parameters = value.decode("latin-1").partition(";")
+                media = given.strip().lower()
+                require_media(media, parameters)
+            elif name == b"content-encoding":
+                encoding = value.decode("latin-1").strip().lower()
+                require_encoding(encoding)
             elif name == b"content-length" and int(value) > self._max_body:
                 raise self._too_large()
-        if media not in (JSON, ARROW):
-            raise RequestError(415, "media type", f"content-type must be {JSON} or {ARROW}. Got {media!r}.")
         parts, size = [], 0
         try:
             async with asyncio.timeout(self._timeout):
@@ -226,12 +241,15 @@ class Service:
             raise RequestError(
                 408, "timeout", f"The body did not come within {self._timeout:g} seconds: {size} bytes did."
             ) from None
-        return media == ARROW, parts[0] if len(parts) == 1 else b"".join(parts)
+        body = parts[0] if len(parts) == 1 else b"".join(parts)
+        if encoding:
+            body = await asyncio.to_thread(decoded, body, encoding, self._max_body)
+        return media == ARROW, body
 
     def _too_large(self) -> RequestError:
         return RequestError(413, "too large", f"A body may have {self._max_body} bytes. Send several requests.")
 
-    async def _answer(self, body: bytes, arrow: bool, cost: bool, budget: float | None) -> bytes:
+    async def _answer(self, body: bytes, arrow: bool, cost: bool, budget: float | None, proba: bool) -> bytes:
         rows, batcher = self._rows, self._batcher  # a reload does not change them in the middle
         large = len(body) > LARGE_BODY
         if arrow:
@@ -240,7 +258,7 @@ class Service:
             given = await asyncio.to_thread(read_json, body, self._loads, self._max_rows)
         else:
             given = read_json(body, self._loads, self._max_rows)
-        if given.kind == "row" and budget is None:
+        if given.kind == "row" and budget is None and not proba:
             row = rows.read(given.rows)
             labels = self._labels
             label, spent, stage = batcher.one(row) if batcher.at_once() else await batcher.together(row)
@@ -249,35 +267,43 @@ class Service:
                 return labels[label]
             return write_json({"label": _plain(label), **({"cost": spent} if cost else {})})
         if arrow or large or given.n_rows * max(batcher.seconds, 1e-5) > LONG:
-            answers, costs, stages = await asyncio.to_thread(rows.answer, given, budget)
+            answers, costs, stages, found = await asyncio.to_thread(rows.answer, given, budget, proba)
         else:
-            answers, costs, stages = rows.answer(given, budget)
+            answers, costs, stages, found = rows.answer(given, budget, proba)
         self.metrics.count_rows(costs, stages)
         if arrow:
-            return write_arrow(answers, costs if cost else None)
-        if given.kind in ("row", "record"):
-            return write_json({"label": _plain(answers[0]), **({"cost": float(costs[0])} if cost else {})})
-        return write_json({"labels": answers.tolist(), **({"costs": costs.tolist()} if cost else {})})
+            named = {} if found is None else dict(zip(rows.probability_names, found.T, strict=True))
+            return write_arrow(answers, costs if cost else None, named)
+        one = given.kind in ("row", "record")
+        content: dict[str, Any] = {"label": _plain(answers[0])} if one else {"labels": answers.tolist()}
+        if cost:
+            content |= {"cost": float(costs[0])} if one else {"costs": costs.tolist()}
+        if found is not None:
+            content |= {"classes": rows.classes, "proba": (found[0] if one else found).tolist()}
+        return write_json(content)
 
 
 def _plain(label: Any) -> Any:
     return label.item() if isinstance(label, np.generic) else label
 
 
-def _options(query: bytes) -> tuple[bool, float | None]:
-    """Whether costs are wanted, and the budget."""
+def _options(query: bytes) -> tuple[bool, float | None, bool]:
+    """Whether costs are wanted, the budget, and whether probabilities are wanted."""
     try:
         given = parse_qs(query.decode("ascii"), keep_blank_values=True)
     except ValueError:
         raise RequestError(400, "query", "The query is no text.") from None
-    unknown = [name for name in given if name not in ("cost", "budget")]
+    unknown = [name for name in given if name not in ("cost", "budget", "proba")]
     if unknown:
-        raise RequestError(400, "query", f"The query has {unknown[0]!r}; it may have cost and budget.")
-    cost, budget = given.get("cost", ["false"])[-1], given.get("budget", [None])[-1]
-    if cost.lower() not in ("true", "false", "1", "0"):
-        raise RequestError(400, "query", f"cost must be true or false. Got {cost!r}.")
+        raise RequestError(400, "query", f"The query has {unknown[0]!r}; it may have cost, budget and proba.")
+    budget, wanted = given.get("budget", [None])[-1], []
+    for name in ("cost", "proba"):
+        value = given.get(name, ["false"])[-1]
+        if value.lower() not in ("true", "false", "1", "0"):
+            raise RequestError(400, "query", f"{name} must be true or false. Got {value!r}.")
+        wanted.append(value.lower() in ("true", "1"))
     try:
-        return cost.lower() in ("true", "1"), None if budget is None else float(budget)
+        return wanted[0], None if budget is None else float(budget), wanted[1]
     except ValueError:
         raise RequestError(400, "query", f"budget must be a number. Got {budget!r}.") from None
 

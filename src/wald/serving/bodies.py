@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 import json
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+
+#: Codings of bodies that are decoded.
+ENCODINGS = ("gzip", "x-gzip", "deflate")
+#: First bytes of bodies that are no JSON, and what they are.
+STARTS = {
+    b"\x1f\x8b": "is compressed by gzip, and its content-encoding does not say so",
+    b"\xff\xff\xff\xff": "is an Arrow stream: its content-type is application/vnd.apache.arrow.stream",
+    b"ARROW1": "is an Arrow file: send an Arrow stream, as application/vnd.apache.arrow.stream",
+    b"PAR1": "is a Parquet file: send an Arrow stream, as application/vnd.apache.arrow.stream",
+}
 
 ARROW = "application/vnd.apache.arrow.stream"
 JSON = "application/json"
@@ -71,11 +82,64 @@ def json_reader() -> Callable[[bytes], Any]:
     return read
 
 
+def require_media(name: str, parameters: str) -> None:
+    """Raise RequestError for a type, or a charset in its parameters, that is not read."""
+    if name not in (JSON, ARROW):
+        raise RequestError(415, "media type", f"content-type must be {JSON} or {ARROW}. Got {name!r}.")
+    for parameter in parameters.split(";"):
+        key, _, value = parameter.partition("=")
+        charset = value.strip().strip('"').lower()
+        if key.strip().lower() == "charset" and name == JSON and charset not in ("utf-8", "utf8", "us-ascii"):
+            raise RequestError(
+                415, "media type", f"JSON is sent as UTF-8. The content-type has the charset {charset!r}."
+            )
+
+
+def require_encoding(encoding: str) -> None:
+    """Raise RequestError for a Content-Encoding that is not decoded."""
+    if encoding not in ("", "identity", *ENCODINGS):
+        raise RequestError(
+            415, "encoding", f"Content-Encoding must be gzip, deflate or identity. Got {encoding[:60]!r}."
+        )
+
+
+def decoded(body: bytes, encoding: str, most: int) -> bytes:
+    """The content of a body with a Content-Encoding, of which no more than ``most`` bytes are ever unpacked."""
+    if encoding in ("", "identity"):
+        return body
+    # gzip or zlib, by their own headers; some clients send deflate without one
+    raw = encoding == "deflate" and body[:1] != b"\x78"
+    parts, left = [], most
+    try:
+        while True:
+            unpacking = zlib.decompressobj(-zlib.MAX_WBITS if raw else zlib.MAX_WBITS | 32)
+            parts.append(unpacking.decompress(body, left + 1))
+            left -= len(parts[-1])
+            if left < 0:
+                raise RequestError(413, "too large", f"A body may have {most} bytes, unpacked. Send several requests.")
+            if not unpacking.eof:
+                raise zlib.error("it is cut off")
+            body = unpacking.unused_data
+            if not body or raw:
+                return b"".join(parts)
+    except zlib.error as error:
+        raise RequestError(400, "encoding", f"The body is not encoded as {encoding}: {error}.") from None
+
+
 def read_json(body: bytes, read: Callable[[bytes], Any], max_rows: int) -> Body:
     """Read a JSON body; `read` comes from `json_reader`."""
     try:
         content = read(body)
     except (ValueError, RecursionError) as error:
+        for start, what in STARTS.items():
+            if body.startswith(start):
+                raise RequestError(415, "media type", f"The body {what}.") from None
+        if isinstance(error, UnicodeDecodeError):
+            raise RequestError(
+                400,
+                "body",
+                f"The body is no UTF-8, in which JSON is sent: byte {error.start} is {body[error.start]:#x}.",
+            ) from None
         raise RequestError(400, "body", f"The body is no JSON: {error}. {EXPECTED}") from None
     if not isinstance(content, dict):
         raise RequestError(400, "body", f"The body is a JSON {_name(content)}. {EXPECTED}")
@@ -108,17 +172,22 @@ def read_arrow(body: bytes, max_rows: int) -> Body:
             table = pa.Table.from_batches(batches, stream.schema)
         table.validate(full=True)
     except (pa.ArrowException, OSError, ValueError) as error:
+        if body.lstrip()[:1] in (b"{", b"["):
+            raise RequestError(415, "media type", f"The body is JSON: its content-type is {JSON}.") from None
         raise RequestError(400, "body", f"The body is no Arrow stream: {error}") from None
     return Body("table", table, n_rows)
 
 
-def write_arrow(labels: NDArray[Any], costs: NDArray[np.float64] | None) -> bytes:
-    """Labels, and costs if there are any, as an Arrow stream of the columns ``label`` and ``cost``."""
+def write_arrow(
+    labels: NDArray[Any], costs: NDArray[np.float64] | None, probabilities: dict[str, NDArray[Any]] | None = None
+) -> bytes:
+    """Labels, and costs and probabilities if there are any, as an Arrow stream of columns."""
     import pyarrow as pa
 
     columns = {"label": pa.array(labels.tolist() if labels.dtype.kind in "OUS" else labels)}
     if costs is not None:
         columns["cost"] = pa.array(costs)
+    columns |= {name: pa.array(values) for name, values in (probabilities or {}).items()}
     table = pa.table(columns)
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as stream:

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..early_exit import EarlyExitClassifier
 from ..early_exit.answering import answer_one, answer_records, answer_table
+from ..early_exit.records import named
 from .bodies import Body, RequestError, numbers, table_of_numbers
 
 #: Labels, costs and stages of rows.
@@ -39,6 +40,8 @@ class Rows:
         self._raw = additive.preprocessing is not None  # whether rows may hold more than numbers
         self._n_features = getattr(model, "n_features_in_", None)
         self._schema = additive.schema
+        self.classes: list[Any] = model.classes_.tolist()
+        self.probability_names = [f"proba_{label}" for label in self.classes]  # as `wald predict` names them
 
     def read(self, row: Any) -> Any:
         """A JSON row in the form that `one` takes."""
@@ -58,7 +61,36 @@ class Rows:
         labels, costs, stages = self._predict(np.stack(rows), None)
         return list(zip(labels, costs.tolist(), stages.tolist(), strict=True))
 
-    def answer(self, body: Body, budget: float | None) -> Answers:
+    def answer(self, body: Body, budget: float | None, proba: bool) -> tuple[Any, ...]:
+        """Labels, costs and stages of the rows of a body, and their probabilities, which are None unless requested."""
+        if not proba:
+            return (*self._labels(body, budget), None)
+        if not hasattr(self._model, "predict_proba"):
+            name = type(self._model.estimator_).__name__
+            raise RequestError(400, "query", f"proba: the wrapped {name} has no probabilities. Leave it out.")
+        return (*self._labels(body, budget), self._probabilities(body))
+
+    def _probabilities(self, body: Body) -> NDArray[Any]:
+        """Probabilities of rows that have labels."""
+        rows, model = body.rows, self._model
+        if body.kind in ("row", "record"):
+            found: NDArray[Any] = model.predict_proba_one(self.read(rows) if body.kind == "row" else rows)[None]
+            return found
+        if body.n_rows == 0:
+            return np.empty((0, len(self.classes)))
+        if body.kind == "records":
+            return np.asarray(model.predict_proba_records(rows))
+        if body.kind == "table":
+            rows = self._read_table(rows)
+        elif self._raw:
+            return np.array([model.predict_proba_one(row) for row in rows])
+        else:
+            rows = table_of_numbers(rows, self._n_features)
+        if isinstance(rows, np.ndarray) and self._schema.names is not None:
+            rows = named(model, rows, list(self._schema.names))
+        return np.asarray(model.predict_proba(rows))
+
+    def _labels(self, body: Body, budget: float | None) -> Answers:
         """Labels, costs and stages of the rows of a body."""
         rows = body.rows
         if body.kind in ("row", "record"):
@@ -74,7 +106,7 @@ class Rows:
             found = answer_records(self._model, rows, budget)
             return found.labels, found.costs, found.stages
         if body.kind == "table":
-            return self._table(rows, budget)
+            return self._predict(self._read_table(rows), budget)
         if self._raw:
             return self._in_turn(rows, budget)
         return self._predict(table_of_numbers(rows, self._n_features), budget)
@@ -96,7 +128,8 @@ class Rows:
         costs = np.array([cost for _, cost, _ in answers], dtype=np.float64)
         return labels, costs, np.array([stage for _, _, stage in answers], dtype=np.int32)
 
-    def _table(self, table: Any, budget: float | None) -> Answers:
+    def _read_table(self, table: Any) -> Any:
+        """The columns of an Arrow table that the model reads; as an array of numbers if it needs no more."""
         import pyarrow as pa
 
         given = list(table.column_names)
@@ -109,13 +142,13 @@ class Rows:
         if self._schema.names is not None:
             table = table.rename_columns(list(self._schema.names))
         if self._raw:
-            return self._predict(table, budget)
+            return table
         for field in table.schema:
             kind = field.type
             if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)):
                 raise RequestError(400, "rows", f"column {field.name!r} must hold numbers. Got the type {kind}.")
         columns = [np.asarray(column.cast(pa.float64()).to_numpy(), dtype=np.float64) for column in table.columns]
-        return self._predict(np.column_stack(columns), budget)
+        return np.column_stack(columns)
 
 
 def _about(name: str, error: Exception, otherwise: str = "") -> RequestError:
