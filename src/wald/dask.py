@@ -21,6 +21,7 @@ def predict(
     keep: Sequence[Any] | None = None,
     return_cost: bool = False,
     return_stage: bool = False,
+    proba: bool = False,
     budget: float | None = None,
     n_jobs: int | None = 1,
     pipeline: str | None = None,
@@ -47,6 +48,9 @@ def predict(
     return_stage : bool, default=False
         Whether to add a column ``stage``: the stage at which a row left; the number of early stages stands for full
         evaluation.
+    proba : bool, default=False
+        Whether to add the wrapped model's probabilities, in full, as float64 columns ``proba_<class>``. The labels stay
+        those of the plan.
     budget : float, default=None
         As for `EarlyExitClassifier.predict`.
     n_jobs : int or None, default=1
@@ -57,7 +61,8 @@ def predict(
     Returns
     -------
     rows : dask.dataframe.DataFrame
-        The kept columns, then ``label``, and ``cost`` and ``stage`` if requested; divisions and index are kept.
+        The kept columns, then ``label``, and ``cost``, ``stage`` and probabilities if requested. Divisions and index
+        are kept.
     certificate : Certificate or None
         The promise; None with a budget, which it does not cover.
 
@@ -66,7 +71,7 @@ def predict(
     ImportError
         If the engine's library is not installed.
     TypeError
-        If the data set or the model is of another kind.
+        If the data set or the model is of another kind, or has no probabilities that are asked for.
     ValueError
         If columns are missing, or a file of the model alone does not give its labels.
     """
@@ -84,6 +89,7 @@ def predict(
         keep=keep,
         return_cost=return_cost,
         return_stage=return_stage,
+        proba=proba,
         budget=budget,
     )
     sent = dask.delayed(shipment, name=f"wald-model-{shipment.key}-{n_jobs}", traverse=False)

@@ -21,6 +21,7 @@ def predict(
     keep: Sequence[str] | None = None,
     return_cost: bool = False,
     return_stage: bool = False,
+    proba: bool = False,
     budget: float | None = None,
     n_jobs: int | None = 1,
     pipeline: str | None = None,
@@ -48,6 +49,9 @@ def predict(
     return_stage : bool, default=False
         Whether to add a column ``stage``: the stage at which a row left; the number of early stages stands for full
         evaluation.
+    proba : bool, default=False
+        Whether to add the wrapped model's probabilities, in full, as float64 columns ``proba_<class>``. The labels stay
+        those of the plan.
     budget : float, default=None
         As for `EarlyExitClassifier.predict`.
     n_jobs : int or None, default=1
@@ -61,7 +65,7 @@ def predict(
     Returns
     -------
     rows : ray.data.Dataset
-        The kept columns, then ``label``, and ``cost`` and ``stage`` if requested.
+        The kept columns, then ``label``, and ``cost``, ``stage`` and probabilities if requested.
     certificate : Certificate or None
         The promise; None with a budget, which it does not cover.
 
@@ -70,7 +74,7 @@ def predict(
     ImportError
         If the engine's library is not installed.
     TypeError
-        If the data set or the model is of another kind.
+        If the data set or the model is of another kind, or has no probabilities that are asked for.
     ValueError
         If columns are missing, or a file of the model alone does not give its labels.
     """
@@ -88,6 +92,7 @@ def predict(
         keep=keep,
         return_cost=return_cost,
         return_stage=return_stage,
+        proba=proba,
         budget=budget,
     )
     rows = dataset.map_batches(

@@ -22,6 +22,7 @@ def predict(
     keep: Sequence[str] | None = None,
     return_cost: bool = False,
     return_stage: bool = False,
+    proba: bool = False,
     budget: float | None = None,
     n_jobs: int | None = 1,
     pipeline: str | None = None,
@@ -49,6 +50,9 @@ def predict(
     return_stage : bool, default=False
         Whether to add a column ``stage``: the stage at which a row left; the number of early stages stands for full
         evaluation.
+    proba : bool, default=False
+        Whether to add the wrapped model's probabilities, in full, as float64 columns ``proba_<class>``. The labels stay
+        those of the plan.
     budget : float, default=None
         As for `EarlyExitClassifier.predict`.
     n_jobs : int or None, default=1
@@ -59,7 +63,7 @@ def predict(
     Returns
     -------
     rows : pyspark.sql.DataFrame
-        The kept columns, then ``label``, and ``cost`` and ``stage`` if requested.
+        The kept columns, then ``label``, and ``cost``, ``stage`` and probabilities if requested.
     certificate : Certificate or None
         The promise; None with a budget, which it does not cover.
 
@@ -68,7 +72,7 @@ def predict(
     ImportError
         If the engine's library is not installed.
     TypeError
-        If the data set or the model is of another kind.
+        If the data set or the model is of another kind, or has no probabilities that are asked for.
     ValueError
         If columns are missing, or a file of the model alone does not give its labels.
     """
@@ -88,9 +92,10 @@ def predict(
         keep=keep,
         return_cost=return_cost,
         return_stage=return_stage,
+        proba=proba,
         budget=budget,
     )
-    own = _types(received)
+    own = _types(received, job)
     types = {name: own[name] for name in job.answered}
     broadcast = dataset.sparkSession.sparkContext.broadcast(shipment)
 
@@ -104,14 +109,15 @@ def predict(
     return Predictions(rows, received.certificate_ if budget is None else None)
 
 
-def _types(model: EarlyExitClassifier) -> dict[str, Any]:
+def _types(model: EarlyExitClassifier, job: Job) -> dict[str, Any]:
     """The Arrow types of wald's columns; Spark has no unsigned numbers."""
     import pyarrow as pa
 
     label = arrow_type(model.classes_)
     if pa.types.is_unsigned_integer(label):
         label = pa.int64()
-    return {"label": label, "cost": pa.float64(), "stage": pa.int32()}
+    numbers = dict.fromkeys(job.probabilities, pa.float64())
+    return {"label": label, "cost": pa.float64(), "stage": pa.int32(), **numbers}
 
 
 def _schema(dataset: Any, job: Job, types: dict[str, Any]) -> Any:

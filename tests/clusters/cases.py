@@ -74,3 +74,11 @@ def require_same(found: pandas.DataFrame, case: Case) -> None:
     assert found["label"].tolist() == case.labels.tolist()
     if "cost" in found:
         assert found["cost"].tolist() == case.cost.tolist()
+
+
+def require_probabilities(found: pandas.DataFrame, case: Case) -> None:
+    """The probabilities of one machine; matrix products may round a row otherwise in a smaller partition."""
+    found = found.sort_values("id", ignore_index=True)
+    own = case.model.predict_proba(case.rows.drop(columns="id"))
+    names = [f"proba_{label}" for label in case.model.classes_]
+    np.testing.assert_allclose(found[names].to_numpy(), own, rtol=1e-14)

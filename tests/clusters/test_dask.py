@@ -6,7 +6,7 @@ import os
 
 import numpy as np
 import pytest
-from clusters.cases import LABELS, killer, make_case, require_same
+from clusters.cases import LABELS, killer, make_case, require_probabilities, require_same
 
 import wald
 from wald.clusters import shipping
@@ -31,6 +31,14 @@ def test_labels_and_costs_are_those_of_one_machine(case):
     assert found.columns.tolist() == ["id", "label", "cost", "stage"]
     assert found.index.equals(case.rows.index)
     assert found.dtypes.equals(rows.dtypes)
+
+
+def test_probabilities_are_those_of_one_machine(case):
+    rows = wald.dask.predict(distributed_rows(case), case.model, keep=["id"], proba=True).rows
+    found = rows.compute(scheduler="sync")
+    require_same(found, case)
+    assert found.dtypes.equals(rows.dtypes)
+    require_probabilities(found, case)
 
 
 @pytest.mark.parametrize("kind", LABELS)

@@ -12,6 +12,7 @@ import warnings
 import numpy as np
 import pytest
 from clusters.cases import LABELS, make_case
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 
@@ -92,6 +93,31 @@ def test_a_budget_is_passed_on(case):
     assert job.answer_frame(shipment, case.rows)["label"].tolist() == expected.tolist()
     with pytest.raises(ValueError, match="budget must be at least"):
         job_of(case.model, case.rows.columns, budget=budget / 2)
+
+
+def test_probabilities_are_those_of_one_machine(case, kernel_case):
+    shipment, job = job_of(case.model, case.rows.columns, keep=["id"], proba=True, return_cost=True)
+    own = case.model.predict_proba(case.rows.drop(columns="id"))
+    found = job.answer_frame(shipment, case.rows)
+    assert found.columns.tolist() == ["id", "label", "cost", "stage", "proba_no", "proba_yes"]
+    assert found["label"].tolist() == case.labels.tolist()
+    np.testing.assert_array_equal(found[["proba_no", "proba_yes"]], own)
+    arrow = job.answer_arrow(shipment, pyarrow.Table.from_pandas(case.rows))
+    np.testing.assert_array_equal(np.column_stack(arrow.columns[4:]), own)
+    empty = job.answer_frame(shipment, case.rows[:0])
+    assert empty.dtypes.equals(found.dtypes)
+    _, job = job_of(case.model, [*case.rows.columns, "proba_no"], proba=True)
+    assert ("proba_no", "input_proba_no") in job.kept
+    with pytest.raises(TypeError, match="proba=True needs a model with probabilities, and this SVC has none"):
+        job_of(kernel_case.model, kernel_case.rows.columns, keep=["id"], proba=True)
+
+
+@pytest.mark.filterwarnings("error")
+def test_probabilities_of_a_model_without_names():
+    case = make_case("int", HistGradientBoostingClassifier(max_iter=20), named=False)
+    shipment, job = job_of(case.model, case.rows.columns, keep=["id"], proba=True)
+    own = case.model.estimator_.predict_proba(case.rows.drop(columns="id").to_numpy())
+    np.testing.assert_array_equal(job.answer_frame(shipment, case.rows)[["proba_3", "proba_7"]], own)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 import pytest
-from clusters.cases import killer, make_case, require_same
+from clusters.cases import killer, make_case, require_probabilities, require_same
 
 import wald
 
@@ -33,12 +33,13 @@ def distributed_rows(case, n=6):
 
 def test_labels_and_costs_are_those_of_one_machine(case, cluster):
     rows, certificate = wald.ray.predict(
-        distributed_rows(case), case.model, keep=["id"], return_cost=True, return_stage=True, workers=2
+        distributed_rows(case), case.model, keep=["id"], return_cost=True, return_stage=True, proba=True, workers=2
     )
     assert certificate == case.model.certificate_
     found = rows.to_pandas()
     require_same(found, case)
-    assert found.columns.tolist() == ["id", "label", "cost", "stage"]
+    require_probabilities(found, case)
+    assert found.columns.tolist() == ["id", "label", "cost", "stage", "proba_no", "proba_yes"]
 
 
 @pytest.mark.long

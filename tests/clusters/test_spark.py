@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from clusters.cases import killer, make_case, require_same
+from clusters.cases import killer, make_case, require_probabilities, require_same
 
 import wald
 
@@ -53,11 +53,13 @@ def pandas_of(rows):
 
 def test_labels_and_costs_are_those_of_one_machine(case, spark):
     rows, certificate = wald.spark.predict(
-        distributed_rows(spark, case), case.model, keep=["id"], return_cost=True, return_stage=True
+        distributed_rows(spark, case), case.model, keep=["id"], return_cost=True, return_stage=True, proba=True
     )
     assert certificate == case.model.certificate_
-    assert rows.columns == ["id", "label", "cost", "stage"]
-    require_same(pandas_of(rows), case)
+    assert rows.columns == ["id", "label", "cost", "stage", "proba_no", "proba_yes"]
+    found = pandas_of(rows)
+    require_same(found, case)
+    require_probabilities(found, case)
 
 
 @pytest.mark.long

@@ -23,7 +23,7 @@ def test_names_of_a_row_are_matched(last, risk):
     row_of = namedtuple("Row", NAMES)
     for i, x in enumerate(X2[5000:5050]):
         turned = dict(zip(NAMES[::-1], x[::-1].tolist(), strict=True))
-        for row in (turned, row_of(*x), FRAME.iloc[5000 + i], FRAME.iloc[5000 + i][::-1]):
+        for row in (x, turned, row_of(*x), FRAME.iloc[5000 + i], FRAME.iloc[5000 + i][::-1]):
             assert fast.predict_one(row, return_cost=True) == (expected[i], cost[i])
         assert fast.trace(turned).label == expected[i]
     records = FRAME[5000:5050].to_dict("records")

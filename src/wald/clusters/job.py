@@ -28,7 +28,7 @@ class Predictions(NamedTuple):
     Attributes
     ----------
     rows : data set of the engine
-        The kept columns, then ``label``, and ``cost`` and ``stage`` if requested.
+        The kept columns, ``label``, and ``cost``, ``stage`` and ``proba_<class>`` if requested.
     certificate : Certificate or None
         The promise about the labels; None with a budget, which it does not cover.
     """
@@ -52,6 +52,8 @@ class Job:
     answered : tuple of str
         Names of wald's own columns.
     budget : float or None
+    probabilities : tuple of str, default=()
+        Those of `answered` with the probability of each class.
     """
 
     columns: tuple[Any, ...]
@@ -59,6 +61,7 @@ class Job:
     kept: tuple[tuple[Any, Any], ...]
     answered: tuple[str, ...]
     budget: float | None
+    probabilities: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -71,6 +74,7 @@ class Job:
         return_cost: bool,
         return_stage: bool,
         budget: float | None,
+        proba: bool = False,
     ) -> Self:
         """Check a request against the names of the columns that are there.
 
@@ -80,7 +84,7 @@ class Job:
             If columns are missing, named twice, or not as many as the model's features; for a budget below the first
             stage.
         TypeError
-            If the model reads no columns, or has labels that are no plain values.
+            If the model reads no columns, has labels that are no plain values, or lacks the probabilities asked for.
         """
         there = tuple(there)
         repeated = sorted({str(name) for name in there if there.count(name) > 1})
@@ -92,6 +96,10 @@ class Job:
         if budget is not None:
             model.plan_.affordable(budget)
         string_labels(model.classes_)
+        if proba and not hasattr(model, "predict_proba"):
+            name = type(model.estimator_).__name__
+            raise TypeError(f"proba=True needs a model with probabilities, and this {name} has none. Leave it out.")
+        found = tuple(f"proba_{label}" for label in model.classes_) if proba else ()  # as `wald predict` names them
         schema = model._ready().model.schema
         kept = there if keep is None else _names("keep", keep)
         if columns is not None:
@@ -105,8 +113,8 @@ class Job:
         if len(features) != n_features:
             hint = "" if columns is not None else ": name the columns with its features by columns=[...]"
             raise ValueError(f"The model has {n_features} features, and {len(features)} columns are given{hint}.")
-        answered = ("label", *(("cost",) if return_cost else ()), *(("stage",) if return_stage else ()))
-        return cls(features, schema.names, _renamed(kept, answered), answered, budget)
+        answered = ("label", *(("cost",) if return_cost else ()), *(("stage",) if return_stage else ()), *found)
+        return cls(features, schema.names, _renamed(kept, answered), answered, budget, found)
 
     def answers(self, shipment: Shipment, features: pandas.DataFrame) -> dict[str, NDArray[Any]]:
         """Wald's own columns for rows of features.
@@ -124,11 +132,18 @@ class Job:
         model = receive(shipment)
         if len(features) == 0:
             found = {"label": model.classes_[:0], "cost": np.empty(0), "stage": np.empty(0, dtype=np.int32)}
+            found |= dict.fromkeys(self.probabilities, np.empty(0))
         else:
             if self.names is not None:
                 features = features.set_axis(list(self.names), axis=1)
             answers = answer_table(model, features, self.budget, check_input=self.names is not None)
             found = {"label": answers.labels, "cost": answers.costs, "stage": answers.stages}
+            if self.probabilities:
+                # numbers as names are no names: the model does not know any
+                unnamed = self.names is None
+                rows = features.set_axis(range(features.shape[1]), axis=1) if unnamed else features
+                table = np.asarray(model.predict_proba(rows), dtype=np.float64)
+                found |= dict(zip(self.probabilities, table.T, strict=True))
         return {name: found[name] for name in self.answered}
 
     # ---- containers ------------------------------------------------------------------------------------------------

@@ -97,7 +97,7 @@ class FullScores:
             try:
                 scores = predictor.scores(table, 1)
             except (ValueError, TypeError) as error:
-                locate(error, table, model, names_of(self, model))
+                locate(error, table, model, model.schema.names)
                 raise
             if not np.isnan(scores).any():  # the estimator raises its own error for values that it refuses
                 return np.asarray(link(scores)[0])
@@ -150,7 +150,7 @@ class FullScores:
             rows = as_frame(self, model, rows)
             return np.asarray(self.estimator_.predict_proba(as_met(rows)))
         except (ValueError, TypeError) as error:
-            locate(error, rows, model, names_of(self, model), "record")
+            locate(error, rows, model, model.schema.names, "record")
             raise
 
     def _in_full(self, method: str, X: Any) -> NDArray[Any]:

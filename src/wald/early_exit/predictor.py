@@ -249,6 +249,8 @@ class Predictor:
         if working is None:
             raise TypeError(f"x must be a float32, float64 or uint8 array. Got {x.dtype}.")
         code, stage, skipped = self._cascade.predict_one(x, n_stages, at_end, working)
+        if n_stages == 0:  # the engine counts the stages that it was asked for
+            stage = self.plan.n_stages
         if code >= 0 and self._ranges is None:
             return code, stage, skipped
         codes, stages = np.array([code], dtype=np.int32), np.array([stage], dtype=np.int32)
