@@ -403,6 +403,8 @@ def test_a_model_of_numbers_has_no_preprocessing() -> None:
     numbers = frame[["a", "b"]]
     read: AdditiveModel = decompose(HistGradientBoostingClassifier(max_iter=2).fit(numbers, y))
     assert read.preprocessing is None
+
+
 @pytest.mark.filterwarnings("error:.*feature names")
 def test_tracing_a_record_warns_of_no_names() -> None:
     frame, y = table(11, 1500)

@@ -20,8 +20,8 @@ from sklearn.utils.validation import check_is_fitted
 from ..engine.rows import n_rows_of, take
 from ..models import AdditiveModel, fitted_for_good
 from ..utils.figures import thousands
-from ..utils.warn import warn_caller
 from ..utils.label_types import require_one_type
+from ..utils.warn import warn_caller
 from .locating import locate
 
 #: `warn_of_training_rows` ignores this number, or this share if it is more, of rows that equal support vectors.

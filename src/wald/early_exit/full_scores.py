@@ -101,7 +101,7 @@ class FullScores:
                 raise
             if not np.isnan(scores).any():  # the estimator raises its own error for values that it refuses
                 return np.asarray(link(scores)[0])
-        return np.asarray(self.estimator_.predict_proba(as_met(as_table(self, model, x)))[0])
+        return np.asarray(self.estimator_.predict_proba(as_met(model, as_table(self, model, x)))[0])
 
     @available_if(_wrapped_has("predict_proba"))  # type: ignore[untyped-decorator]
     def predict_proba_records(self, records: Sequence[Mapping[str, Any]]) -> NDArray[Any]:
@@ -148,7 +148,7 @@ class FullScores:
                 if not np.isnan(scores).any():
                     return np.asarray(link(scores))
             rows = as_frame(self, model, rows)
-            return np.asarray(self.estimator_.predict_proba(as_met(rows)))
+            return np.asarray(self.estimator_.predict_proba(as_met(model, rows)))
         except (ValueError, TypeError) as error:
             locate(error, rows, model, model.schema.names, "record")
             raise

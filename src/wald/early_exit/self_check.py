@@ -175,7 +175,7 @@ class Reference:
         if self._raw:
             model = self._model
             dense = model.dense_only and sparse.issparse(rows) and model.preprocessing is None and not model.centres
-            return rows.toarray() if dense else as_met(rows)
+            return rows.toarray() if dense else as_met(model, rows)
         for step in self._model.steps:
             rows = keeping_rows(step).transform(rows)
         return rows

@@ -167,7 +167,15 @@ def _lightgbm(raw: bytes) -> TreeClassifier:
     steps = dict(read.steps(read.pandas_categories))
     classes = np.arange(decision.n_classes)
     return TreeClassifier(
-        read.terms(), decision, link, classes, tie_margin, read.names, np.float64, "lightgbm", categories=steps.get("categories")
+        read.terms(),
+        decision,
+        link,
+        classes,
+        tie_margin,
+        read.names,
+        np.float64,
+        "lightgbm",
+        categories=steps.get("categories"),
     )
 
 
