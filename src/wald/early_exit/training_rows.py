@@ -10,18 +10,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import chi2
+from sklearn.ensemble import ExtraTreesClassifier, GradientBoostingClassifier, RandomForestClassifier
 from sklearn.tree import BaseDecisionTree
 
 from ..models import AdditiveModel
 from ..utils.figures import percent
+from ..utils.warn import warn_caller
 
 #: Trees that are looked at, and the probability of a false alarm for fresh rows and a single tree.
 MOST_TREES, LEVEL = 20, 1e-4
+#: Ensembles whose trees count the training rows of their leaves.
+ENSEMBLES = (RandomForestClassifier, ExtraTreesClassifier, GradientBoostingClassifier)
 
 Counts = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
-def warn_of_leaf_counts(model: AdditiveModel, X: Any, stacklevel: int = 3) -> None:
+def warn_of_leaf_counts(model: AdditiveModel, X: Any) -> None:
     """Warn if rows seem to be training rows, because they fill the leaves as evenly as only these do.
 
     A tree keeps how many training rows each leaf has. If m fresh rows and N training rows are draws from one
@@ -34,8 +38,6 @@ def warn_of_leaf_counts(model: AdditiveModel, X: Any, stacklevel: int = 3) -> No
     model : AdditiveModel
     X : array or CSR
         Rows as the innermost model gets them.
-    stacklevel : int, default=3
-        Stack level of the warning.
     """
     found, fresh, least = [], [], []
     if model.own_steps:  # its rows are no numbers yet
@@ -54,12 +56,10 @@ def warn_of_leaf_counts(model: AdditiveModel, X: Any, stacklevel: int = 3) -> No
         freedom = (len(seen) - 1) / (1 + float(np.mean(1 / expected)) / 2)  # counts of few rows vary more
         least.append((1 + m / n) * float(chi2.ppf(LEVEL, freedom)) / freedom)
     if found and np.mean(found) < np.mean(least):
-        warnings.warn(
+        warn_caller(
             "The rows seem to be training rows: they fill the leaves of the model as these did, with "
             f"{percent(float(np.mean(found) / np.mean(fresh)))} of the variation of fresh rows. The model is surer on "
-            "them than on new ones, and the certificate does not hold; use rows that it was not trained on.",
-            UserWarning,
-            stacklevel=stacklevel,
+            "them than on new ones, and the certificate does not hold; use rows that it was not trained on."
         )
 
 
@@ -73,11 +73,13 @@ def _counts(leaf: Any, X: Any) -> Iterator[Counts]:
             trained = np.array(line.split(), dtype=np.int64)
             yield np.bincount(column, minlength=len(trained)), trained
         return
-    trees = [leaf] if isinstance(leaf, BaseDecisionTree) else np.ravel(getattr(leaf, "estimators_", []))[:MOST_TREES]
+    if isinstance(leaf, BaseDecisionTree):
+        trees = [leaf]
+    else:
+        trees = np.ravel(leaf.estimators_)[:MOST_TREES].tolist() if isinstance(leaf, ENSEMBLES) else []
+    rows = X.astype(np.float32) if trees else X
     for tree in trees:
-        if not isinstance(tree, BaseDecisionTree) or hasattr(leaf, "estimators_features_"):
-            return
         fitted = tree.tree_
         ends = fitted.children_left < 0
-        reached = np.bincount(tree.apply(X), minlength=fitted.node_count)
+        reached = np.bincount(fitted.apply(rows), minlength=fitted.node_count)
         yield reached[ends], np.asarray(fitted.n_node_samples[ends], dtype=np.int64)
