@@ -29,6 +29,9 @@ from wald.demo.pictures import draw, pixels, tradeoff  # noqa: E402
 from wald.demo.report import promise, report, table  # noqa: E402
 from wald.utils.figures import number, share  # noqa: E402
 
+# the risk could pay for more than a tenth of a class of a tenth
+pytestmark = pytest.mark.filterwarnings("ignore:The certificate's risk")
+
 PICTURES = ("cost-against-disagreement.png", "pixels-read.png", "first-support-vectors.png")
 
 

@@ -245,7 +245,7 @@ def test_no_skops(files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr("wald.commands.models.find_spec", lambda name: None)
     message = refusal("fit", files / "svc.skops", files / "fit.npy", "-o", tmp_path / "a.wald")
     assert "skops" in message
-    assert "wald[cli]" in message
+    assert "pip install '.[cli]'" in message
 
 
 # ---- rows, options, outputs ----------------------------------------------------------------------------------------

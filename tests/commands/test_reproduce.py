@@ -54,7 +54,7 @@ def test_mistakes(calls: list[Any]) -> None:
     assert "No space left" in refusal("reproduce", "broken")
     message = refusal("reproduce", "unequipped")
     assert "matplotlib" in message
-    assert "wald[cli,plot]" in message
+    assert "pip install '.[cli,plot]'" in message
 
 
 def test_a_missing_module_of_our_own_is_no_mistake(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -137,10 +137,12 @@ def test_wrong_number_of_features(display: Any, source: Any) -> None:
 
 def test_without_matplotlib(display: Any, source: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(ImportError, match=rf"{display.__name__}\.from_estimator requires matplotlib.*wald\[plot\]"):
+    with pytest.raises(
+        ImportError, match=rf"{display.__name__}\.from_estimator requires matplotlib.*pip install '\.\[plot\]'"
+    ):
         display.from_estimator(*source)
     given = dict.fromkeys(inspect.signature(display).parameters)
-    with pytest.raises(ImportError, match=rf"{display.__name__}\.plot requires matplotlib.*wald\[plot\]"):
+    with pytest.raises(ImportError, match=rf"{display.__name__}\.plot requires matplotlib.*pip install '\.\[plot\]'"):
         display(**given).plot()
 
 

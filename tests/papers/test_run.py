@@ -104,7 +104,7 @@ def test_names_and_mistakes(tmp_path, monkeypatch):
     with pytest.raises(ValueError, match=r"seeds must be at least 2.*Got 1"):
         papers.run("focus-of-attention", tmp_path, seeds=1)
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(ModuleNotFoundError, match=r"wald\[plot\]"):
+    with pytest.raises(ModuleNotFoundError, match=r"pip install '\.\[plot\]'"):
         papers.run("focus-of-attention", tmp_path / "out")
     assert not (tmp_path / "out").exists()
 

@@ -272,7 +272,8 @@ class EarlyExitClassifier(Audited, Tracing, FullScores, MetaEstimatorMixin, Clas
         if ranges is not None:
             ranges.require(given.preprocessed)
         warn_of_training_rows(model, given.preprocessed[rows])
-        warn_of_leaf_counts(model, given.preprocessed[rows])
+        if not rule.lossless:  # a proof does not depend on the rows
+            warn_of_leaf_counts(model, given.preprocessed[rows])
         request = Request.of(self, model, X, rule, protect, n_threads, rng)
         draw = partial(split_rows, rows, groups, certificate_share(self.certificate_fraction, model), rng)
         with LateBar() as progress:
@@ -316,7 +317,8 @@ class EarlyExitClassifier(Audited, Tracing, FullScores, MetaEstimatorMixin, Clas
         rows = self._read(X)
         model, plan, promise = self._predictor.model, self._predictor.plan, Promise.of(other, groups)
         warn_of_training_rows(model, rows.preprocessed)
-        warn_of_leaf_counts(model, rows.preprocessed)
+        if not checked_rule(other).lossless:
+            warn_of_leaf_counts(model, rows.preprocessed)
         scores = certificate_scores(model, plan, rows, promise, effective_threads(other.n_jobs))
         certificate, plan = certified(model, plan, self._validation, scores, groups, promise)
         other._install(model, plan, certificate, given=rows.raw)

@@ -9,7 +9,7 @@ of every other row does not depend on rounding, and is computed in the fastest a
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -137,12 +137,21 @@ def as_met(model: AdditiveModel, X: Any) -> Any:
             return numbers_of(X)
         return X.astype(np.float64) if _becomes_float64(X.dtype) and not single else X
     if nw.dependencies.is_pandas_dataframe(X):
-        odd = [c for c, dtype in enumerate(X.dtypes) if _is_odd(X, c, dtype, single)]
+        coded = _columns_of_categories(model)
+        odd = [c for c, dtype in enumerate(X.dtypes) if c not in coded and _is_odd(X, c, dtype, single)]
         if odd:
             X = X.copy(deep=False)
             for c in odd:
                 X.isetitem(c, _as_numpy(X.iloc[:, c].to_numpy()))
     return X
+
+
+def _columns_of_categories(model: AdditiveModel) -> Collection[int]:
+    """Numbers of the columns that may hold texts, of which the model's own step makes codes."""
+    if not model.own_steps:
+        return ()
+    step = model.preprocessing.steps[0][1]
+    return step.places or range(step.n_features_in_)  # all, where the model does not say which
 
 
 def _is_odd(X: Any, c: int, dtype: Any, single: bool) -> bool:

@@ -228,6 +228,8 @@ class Reference:
 
 def _numbers(reference: Reference, model: AdditiveModel, rows: Any, Z: Any, predictor: Predictor) -> Answers | None:
     """Scores or probabilities of rows, where their relation to the terms is known."""
+    if len(model.classes) == 1:
+        return None
     scores, errors = predictor.full_scores(Z)
     asked, met, links = reference.estimator, reference.met(rows), model.links
     if links.decision_function is not None and hasattr(asked, "decision_function"):

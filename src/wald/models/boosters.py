@@ -190,7 +190,7 @@ class BoosterClassifier(ClassifierMixin, BaseEstimator):
         ndarray of shape (n_rows,) or (n_rows, n_classes)
         """
         kind = _kind(self.booster)
-        if kind == CATBOOST:
+        if self.library == "catboost":
             return np.asarray(self.booster.predict(X, prediction_type="Probability"))
         if kind == LIGHTGBM:
             return np.asarray(self.booster.predict(X))

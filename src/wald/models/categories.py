@@ -119,7 +119,7 @@ class CategoryCodes(TransformerMixin, BaseEstimator):
         if isinstance(dtype, nw.Categorical | nw.Enum) or str(dtype) == "category":
             return True
         texts = isinstance(dtype, nw.String) or getattr(dtype, "kind", "") == "O"
-        return texts and (not self._places or column in self._places)
+        return texts and (not self.places or column in self.places)
 
     def code_of(self, column: int, value: Any) -> float | None:
         """Code of a single value.
@@ -168,7 +168,7 @@ class CategoryCodes(TransformerMixin, BaseEstimator):
         return position.get(value, math.nan)
 
     @property
-    def _places(self) -> Collection[int]:
+    def places(self) -> Collection[int]:
         """Numbers of the columns of categories; empty if they are not known."""
         return self._positions
 
@@ -234,7 +234,8 @@ class OrderedCategories(CategoryCodes):
         return codes
 
     @property
-    def _places(self) -> Collection[int]:
+    def places(self) -> Collection[int]:
+        """Numbers of the columns of categories; empty if they are not known."""
         return self._positions if self._knows_columns else ()
 
     @property

@@ -69,6 +69,11 @@ class EncodedCategories(TransformerMixin, BaseEstimator):
         return cls(encoding, table.columns)
 
     @property
+    def places(self) -> list[int]:
+        """Numbers of the columns of categories."""
+        return self.columns
+
+    @property
     def source_columns(self) -> NDArray[np.int64]:
         """The column that each column of codes and numbers comes from."""
         others = np.setdiff1d(np.arange(self.n_features_in_), self.columns)

@@ -35,7 +35,7 @@ def encode(model: AdditiveModel, arrays: Arrays) -> dict[str, Any] | None:
         "slope": number(link.slope),
         "single": link.single,
         "names": names is not None,
-        "library": model.schema.library if names is not None else "scikit-learn",
+        "library": model.schema.library if model.schema.library in LIBRARIES else "scikit-learn",
     }
     return fields if codes is None else fields | {"categories": codes}
 
