@@ -71,7 +71,7 @@ class StoppingPathDisplay(AxesDisplay):
     >>> from wald import EarlyExitClassifier
     >>> from wald.displays import StoppingPathDisplay
     >>> X, y = load_digits(return_X_y=True)
-    >>> model = LogisticRegression(max_iter=5000).fit(X[:600] / 16, y[:600] == 8)
+    >>> model = LogisticRegression(max_iter=5000).fit(X[:600] / 16, y[:600] > 4)
     >>> fast = EarlyExitClassifier(FrozenEstimator(model), risk=0.02, cost="units", random_state=0)
     >>> display = StoppingPathDisplay.from_estimator(fast.fit(X[600:1400] / 16), X[1400:] / 16, rows=[0, 1, 2])
     >>> len(display.lines_)

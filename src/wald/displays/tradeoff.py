@@ -78,7 +78,7 @@ class TradeoffDisplay(CurveDisplay):
     >>> from wald import EarlyExitClassifier
     >>> from wald.displays import TradeoffDisplay
     >>> X, y = load_digits(return_X_y=True)
-    >>> svc = SVC().fit(X[:600], y[:600] == 8)
+    >>> svc = SVC().fit(X[:600], y[:600] > 4)
     >>> fast = EarlyExitClassifier(FrozenEstimator(svc), risk=0.02, cost="units", random_state=0).fit(X[600:1400])
     >>> display = TradeoffDisplay.from_estimator(fast, X[1400:], name="early exit")
     >>> other = TradeoffDisplay.from_estimator(fast, X[1400:], budgeted=True, name="budgeted", ax=display.ax_)
