@@ -58,7 +58,7 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):
     dtype : dtype, default=float64
         The precision in which the library adds leaves.
     library : {"scikit-learn", "lightgbm", "xgboost", "catboost"}, default="scikit-learn"
-        Whose rule matches the names of columns; see `wald.models.Schema`.
+        Whose rule matches the names of columns; see ``wald.models.Schema``.
     categories : transformer or None, default=None
         Codes of the categories in data frames, as the library learned them; None for a model of numbers.
 
