@@ -142,13 +142,29 @@ def _whole(path: Path, n_jobs: int) -> EarlyExitClassifier | None:
 
 def schema_of_saved(fast: EarlyExitClassifier, path: Path) -> RowSchema:
     """Form of the rows of a loaded model. Raises UserError if they are no rows of a table."""
+    from ..models.file_categories import FileCategories
+
     if not hasattr(fast, "n_features_in_"):
         raise UserError(
             f"{path}: its {type(fast.estimator_).__name__} does not read tables of numbers; use wald.load from Python."
         )
     unwatched = copy.copy(fast)
     unwatched.monitor_ = None  # type: ignore[assignment]  # it would count the row that is tried
-    return _schema(fast._predictor.model, int(fast.n_features_in_), fast.schema_.array, unwatched, fast.estimator_)
+    model = fast._predictor.model
+    with as_user_error(str(path), ValueError):
+        categories = FileCategories.of(model)
+    names = fast.schema_.array
+    if categories is not None and names is not None:  # the rows are data frames
+        return RowSchema(
+            int(fast.n_features_in_),
+            tuple(map(str, names)),
+            model.allow_nan,
+            sparse=False,
+            allow_inf=True,
+            library=model.schema.library,
+            categories=categories,
+        )
+    return _schema(model, int(fast.n_features_in_), fast.schema_.array, unwatched, fast.estimator_)
 
 
 def _schema(model: AdditiveModel, n_features: int, names: NDArray[Any] | None, *predictors: Any) -> RowSchema:

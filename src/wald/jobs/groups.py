@@ -85,6 +85,9 @@ class RowGroups:
             kept = {name: pyarrow.array([], table.kind(name)) for name in self._wanted.keep}
             none = np.empty((0, len(self._fast.classes_))) if self._proba else None
             yield Answers(self._fast.classes_[:0], np.empty(0), kept, none)
+        if self._wanted.categories is not None:
+            yield from self._of_frames(table, groups)
+            return
         n_read = 0
         mine: _Group | None = None
         for group, steps, block in ahead(self._first_blocks(table, groups)):
@@ -98,6 +101,21 @@ class RowGroups:
             raise _damaged(source.name, announced, n_read)
         table.close()
         again.close()
+
+    def _of_frames(self, table: Table, groups: range) -> Iterator[Answers]:
+        """Answers of rows that hold categories, which are read whole."""
+        for group in groups:
+            where, n_read = f"{table.source.name}, row group {group}", 0
+            sizes, there = table.bytes_of(group)
+            self.bytes.decoded += int(sizes.sum()) + table.kept_bytes(group)
+            self.bytes.there += there
+            for rows, kept in table.frames(group):
+                if len(rows):
+                    n_read += len(rows)
+                    labels, costs, proba = self.predict(rows, where)
+                    yield Answers(labels, costs, kept, proba)
+            if n_read != table.group_rows[group]:
+                raise _damaged(where, table.group_rows[group], n_read)
 
     def predict(self, rows: Any, where: str) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]:
         """Labels, costs and probabilities of rows that are read whole; a JobError says where rows are refused."""

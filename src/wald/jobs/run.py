@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..early_exit import EarlyExitClassifier
+from ..models.file_categories import FileCategories
 from ..utils.files import temporary_name
 from ..utils.labels import codes_of_labels
 from .errors import JobError
@@ -193,9 +194,12 @@ def run(
     if options.proba and not hasattr(fast, "predict_proba"):
         raise JobError("proba: the model has no probabilities, or its file does not hold them; leave it out.")
     inputs = find(data, out)
-    wanted = Wanted(
-        int(fast.n_features_in_), fast.schema_, options.keep, options.drop, kinds_of([one.name for one in inputs])
-    )
+    try:
+        categories = None if fast.schema_.names is None else FileCategories.of(fast._predictor.model)
+    except ValueError as error:
+        raise JobError(str(error)) from error
+    folders = kinds_of([one.name for one in inputs])
+    wanted = Wanted(int(fast.n_features_in_), fast.schema_, options.keep, options.drop, folders, categories)
     report = Report()
     rows = _checked(inputs, wanted, reader, options.skip_bad, report)
     parts = cut(inputs, rows, SUFFIXES[options.to])

@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 
 from ..engine.some_columns import SomeColumns
 from ..models import Schema
+from ..models.file_categories import FileCategories
+from .distinct import distinct_values, holds_categories
 from .errors import JobError
 from .folders import columns_of
 from .parts import Input
@@ -46,6 +48,8 @@ class Wanted:
         Columns to copy, features or not; and columns that are left out where they are there.
     folders : dict from str to Arrow type
         Columns that folders named ``column=value`` give to the files below them.
+    categories : FileCategories or None
+        The model's columns of categories; its rows are then read whole, as data frames.
     kinds : dict from str to (Arrow type, str)
         Type of each column to copy, and the file that had it first; `require_kind` adds to it.
     """
@@ -55,6 +59,7 @@ class Wanted:
     keep: tuple[str, ...] = ()
     drop: tuple[str, ...] = ()
     folders: Mapping[str, Any] = field(default_factory=dict)
+    categories: FileCategories | None = None
     kinds: dict[str, tuple[Any, str]] = field(default_factory=dict)
 
     def require_kind(self, where: str, name: str, kind: Any) -> None:
@@ -92,7 +97,12 @@ class Wanted:
         twice = [name for name in (*features, *self.keep) if names.count(name) > 1]
         if twice:
             raise JobError(f"{where} has two columns of the name {twice[0]!r}.")
-        unfit = [name for name in features if not _is_number(schema.field(name).type)]
+        coded = {features[c] for c in (self.categories.known if self.categories is not None else ())}
+        unfit = [
+            name
+            for name in features
+            if not (_is_number(kind := schema.field(name).type) or (name in coded and holds_categories(kind)))
+        ]
         if unfit:
             hint = " Leave out what is no feature with --drop COLUMN." if self.names is None else ""
             raise JobError(f"{where}: no numbers in {listed(unfit)} (the first: {schema.field(unfit[0]).type}).{hint}")
@@ -184,7 +194,9 @@ class Table:
             wanted.require_kind(source.name, name, self.schema.field(name).type)
         named = {*self.features, *wanted.keep, *wanted.drop}
         self.left_out = [name for name in own if name not in named]
-        kinds = {self.schema.field(name).type for name in self.features} - {pyarrow.null()}
+        coded = wanted.categories.known if wanted.categories is not None else ()
+        plain = [name for c, name in enumerate(self.features) if c not in coded]
+        kinds = {self.schema.field(name).type for name in plain} - {pyarrow.null()}
         self.dtype = np.dtype(np.float32 if kinds == {pyarrow.float32()} else np.float64)
 
     def close(self) -> None:
@@ -233,6 +245,30 @@ class Table:
                     rows[c] = _numbers(self._column(batch, self.features[c]), self.dtype)
                 copied = {name: self._copied(batch, name) for name in kept}
                 yield Block(SomeColumns(batch.num_rows, rows, self.dtype), copied)
+
+    def frames(self, group: int) -> Iterator[tuple[Any, dict[str, Any]]]:
+        """Read the rows of a row group as data frames with the model's categories, and the columns to keep."""
+        categories, own = self.wanted.categories, self.wanted.names
+        assert categories is not None
+        assert own is not None
+        coded = {c: self.features[c] for c in categories.known}
+        plain = [name for c, name in enumerate(self.features) if c not in coded]
+        asked = dict.fromkeys([*self.features, *self.wanted.keep])
+        names = [name for name in asked if name not in self._constants]
+        with self._errors(group):
+            for batch in self._batches(group, names, max(1024, AT_ONCE // max(1, len(names)))):
+                numbers = np.empty((batch.num_rows, len(plain)), dtype=self.dtype)
+                for c, name in enumerate(plain):
+                    numbers[:, c] = _numbers(self._column(batch, name), self.dtype)
+                try:
+                    columns = {
+                        c: categories.column(c, name, *distinct_values(_whole(self._column(batch, name))))
+                        for c, name in coded.items()
+                    }
+                except ValueError as error:
+                    raise JobError(f"{self.source.name}, row group {group}: {error}") from error
+                copied = {name: self._copied(batch, name) for name in self.wanted.keep}
+                yield categories.frame(own, numbers, columns), copied
 
     def _column(self, batch: Any, name: str) -> Any:
         import pyarrow

@@ -12,7 +12,7 @@ from .header import Section, number
 CLASS = "TreeClassifier"
 NAMES = "estimator_names"
 #: Links of each kind of decision.
-LIBRARIES = ("scikit-learn", "lightgbm", "xgboost", "catboost")
+LIBRARIES = ("scikit-learn", "lightgbm", "xgboost", "catboost", "pipeline")
 LINKS = {"sign": ("sigmoid", "expit", "none"), "argmax": ("softmax", "sigmoids", "exp", "none"), "votes": ()}
 
 

@@ -71,7 +71,7 @@ def read_whole(path: Path, schema: RowSchema, reading: Reading, report: Callable
     for part in _arrays(path, schema, reading, whole=True):
         parts.append(part)
         report(part.done)
-    rows = parts[0].rows if len(parts) == 1 else np.concatenate([part.rows for part in parts])
+    rows = parts[0].rows if len(parts) == 1 else _joined([part.rows for part in parts])
     note_left_out(parts[0].left_out)
     groups = [part.groups for part in parts if part.groups is not None]
     whole = np.concatenate(groups) if groups else None
@@ -95,6 +95,11 @@ def _arrays(path: Path, schema: RowSchema, reading: Reading, whole: bool) -> Ite
         if kind is None and source.path == path:
             raise UserError(f"{path}: nothing is known of the suffix {path.suffix!r}; name the --format: {known}.")
         kind = kind or infer_format(source)
+        if kind in ("npy", "svmlight") and schema.categories is not None and not schema.categories.reads_arrays:
+            raise UserError(
+                f"{source} is {kind}, which holds numbers without names, and the model reads categories. Write its "
+                "rows as CSV or Parquet."
+            )
         if kind in ("npy", "svmlight") and schema.names is not None:
             note_order(source)
         yield from _of_kind(kind, source, schema, reading, whole)
@@ -126,11 +131,27 @@ def _of_kind(kind: str, source: Source, schema: RowSchema, reading: Reading, who
             yield from read_svmlight(source, schema, reading, whole)
 
 
+def _joined(rows: list[Any]) -> Any:
+    """Arrays or data frames, one below the other."""
+    import numpy as np
+
+    if isinstance(rows[0], np.ndarray):
+        return np.concatenate(rows)
+    if find_spec("pandas") is not None:
+        import pandas
+
+        return pandas.concat(rows, ignore_index=True)
+    import polars
+
+    return polars.concat(rows)
+
+
 def _named(rows: Any, schema: RowSchema) -> Any:
     """A data frame with the model's names that shares the array's memory; rows without names as they are."""
+    import numpy as np
     from scipy import sparse
 
-    if schema.names is None or sparse.issparse(rows):
+    if schema.names is None or sparse.issparse(rows) or not isinstance(rows, np.ndarray):
         return rows
     if find_spec("pandas") is not None:
         import pandas

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ..errors import UserError
 from .header import MISSING, begins_with_names, number
-from .schema import Part, Reading, RowSchema, Selection, first_bad, not_finite, note_order, select, short
+from .schema import Distinct, Part, Reading, RowSchema, Selection, first_bad, not_finite, note_order, select, short
 from .separators import CANDIDATES, infer_separator, separator_character
 from .source import Source
 
@@ -72,7 +72,7 @@ def read_delimited(source: Source, schema: RowSchema, reading: Reading, separato
         names = tuple(cells) if header else None
         if not header and schema.names is not None:
             note_order(source)
-        selection = select(source, names or len(cells), schema, reading)
+        selection, places = schema.split(select(source, names or len(cells), schema, reading))
         table = _Table(source, separator, names, len(cells), selection, schema)
         line, n_rows = line + first.count(b"\n") * header, 0
         while block := lead + _block(file, BLOCK):
@@ -83,9 +83,18 @@ def read_delimited(source: Source, schema: RowSchema, reading: Reading, separato
             if len(values):
                 groups = None if selection.groups is None else texts[selection.groups]
                 kept = {names[c] if names is not None else str(c): texts[c] for c in selection.kept}
-                yield Part(values, groups, share(), kept, selection.left_out)
+                rows: Any = values
+                if places:
+                    rows = schema.frame(source, values, {c: _distinct(texts[p]) for c, p in places.items()}, MISSING)
+                yield Part(rows, groups, share(), kept, selection.left_out)
     if n_rows == 0:
         raise UserError(f"{source} has column names, and no rows.")
+
+
+def _distinct(cells: NDArray[Any]) -> Distinct:
+    """The different cells of a column, and the number of each row's cell."""
+    number_of = {cell: i for i, cell in enumerate(dict.fromkeys(cells.tolist()))}
+    return list(number_of), np.fromiter(map(number_of.__getitem__, cells), dtype=np.intp, count=len(cells))
 
 
 def _first(source: Source, file: Any) -> tuple[int, bytes]:
@@ -153,7 +162,8 @@ def _values(table: _Table, block: bytes, line: int, parse: _Parse) -> tuple[Floa
     """Features and other columns of a block; parsed cell by cell if the library fails or a value is not finite."""
     open_quote = block.count(b'"') % 2 == 1  # polars panics on some files that end within a quoted cell
     both = not {*table.selection.features}.isdisjoint(table.selection.others)  # copied as written, and read as numbers
-    parsed = None if open_quote or both else parse(table, block)
+    whole = open_quote or both or not table.selection.features
+    parsed = None if whole else parse(table, block)
     if parsed is None or first_bad(parsed[0]) is not None:
         return _parse_cells(table, block, line)
     return parsed

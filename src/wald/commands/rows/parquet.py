@@ -10,9 +10,10 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ...jobs.distinct import distinct_values, holds_categories
 from ..answers import reason
 from ..errors import UserError
-from .schema import Part, Reading, RowSchema, first_bad, listed, not_finite, select
+from .schema import Distinct, Part, Reading, RowSchema, first_bad, listed, not_finite, select
 from .source import Source
 
 #: Largest number of values in a batch.
@@ -22,7 +23,8 @@ SINGLE = ("Float32", "float")
 
 
 T = TypeVar("T")
-Batch = tuple[NDArray[Any], dict[str, NDArray[Any]]]
+#: Numbers, other columns, and columns of categories.
+Batch = tuple[NDArray[Any], dict[str, NDArray[Any]], dict[str, Distinct]]
 
 
 class _File(Protocol):
@@ -33,7 +35,11 @@ class _File(Protocol):
 
     def is_number(self, column: str) -> bool: ...
 
-    def batches(self, features: list[str], others: list[str], single: bool, size: int) -> Iterator[Batch]: ...
+    def is_text(self, column: str) -> bool: ...
+
+    def batches(
+        self, features: list[str], others: list[str], single: bool, size: int, coded: list[str]
+    ) -> Iterator[Batch]: ...
 
 
 def read_parquet(path: Source, schema: RowSchema, reading: Reading) -> Iterator[Part]:
@@ -50,32 +56,45 @@ def read_parquet(path: Source, schema: RowSchema, reading: Reading) -> Iterator[
     Part
     """
     file = _opened(path)
-    selection = select(path, file.names, schema, reading)
+    selection, places = schema.split(select(path, file.names, schema, reading))
+    coded = {c: file.names[place] for c, place in places.items()}
     if file.n_rows == 0:
         raise UserError(f"{path} is empty: it has columns, and no rows.")
-    features, others = ([file.names[c] for c in columns] for columns in (selection.features, selection.others))
-    twice = [name for name, times in Counter(file.names).items() if times > 1 and name in {*features, *others}]
+    features = [file.names[c] for c in selection.features]
+    wanted = {*selection.kept, selection.groups} - {None}
+    others = [file.names[c] for c in selection.others if c in wanted]  # the other ones are categories
+    twice = [
+        name
+        for name, times in Counter(file.names).items()
+        if times > 1 and name in {*features, *others, *coded.values()}
+    ]
     if twice:
         raise UserError(f"{path} has more than one column called {listed(twice)}, and columns are read by name.")
     unfit = [name for name in features if not file.is_number(name)]
+    unfit += [name for name in coded.values() if not (file.is_number(name) or file.is_text(name))]
     if unfit:
         hint = schema.hint or " Leave out what is no feature with --drop COLUMN."
         if schema.names is not None:  # the model's own columns, which cannot be left out
             hint = schema.hint or " The model takes numbers in these columns."
+            hint = " The model takes texts or numbers in these columns." if unfit[0] in coded.values() else hint
         raise UserError(f"{path}: no numbers in {listed(unfit)} (the first: {file.kind(unfit[0])}).{hint}")
     single = {file.kind(name) for name in features} - {"null", "Null"} <= {*SINGLE}  # nulls are missing values
     groups = None if selection.groups is None else file.names[selection.groups]
     start = 0
-    batches = file.batches(features, others, single, max(1, AT_ONCE // max(1, len(features))))
+    size = max(1, AT_ONCE // max(1, len(features) + len(coded)))
+    batches = file.batches(features, others, single, size, list(coded.values()))
     while (batch := _checked(path, lambda: next(batches, None))) is not None:
-        values, texts = batch
+        values, texts, distinct = batch
         bad = first_bad(values, schema)
         if bad is not None:
             place = f"{path}, row {start + bad[0]} (from 0), column {features[bad[1]]!r}"
             raise not_finite(place, float(values[bad]))
         start += len(values)
         kept = {file.names[c]: texts[file.names[c]] for c in selection.kept}
-        yield Part(values, None if groups is None else texts[groups], start / file.n_rows, kept, selection.left_out)
+        rows: Any = values
+        if coded:
+            rows = schema.frame(path, values, {c: distinct[name] for c, name in coded.items()}, ())
+        yield Part(rows, None if groups is None else texts[groups], start / file.n_rows, kept, selection.left_out)
     if start != file.n_rows:
         raise UserError(f"{path} is damaged: it announces {file.n_rows} rows, and holds {start}.")
 
@@ -115,15 +134,27 @@ class _Polars:
     def is_number(self, column: str) -> bool:
         return bool(self._schema[column].is_numeric()) or self.kind(column) in ("Boolean", "Null")
 
-    def batches(self, features: list[str], others: list[str], single: bool, size: int) -> Iterator[Batch]:
+    def is_text(self, column: str) -> bool:
+        return self.kind(column).startswith(("String", "Categorical", "Enum"))
+
+    def batches(
+        self, features: list[str], others: list[str], single: bool, size: int, coded: list[str]
+    ) -> Iterator[Batch]:
         import polars
 
         kind = polars.Float32 if single else polars.Float64
-        columns = list(dict.fromkeys([*features, *others]))
+        columns = list(dict.fromkeys([*features, *others, *coded]))
         for start in range(0, self.n_rows, size):
             batch = self._frame.select(columns).slice(start, size).collect()
             values = np.ascontiguousarray(batch.select(polars.col(features).cast(kind)).to_numpy())
-            yield values, {name: batch[name].to_numpy() for name in others}
+            values = values if features else np.empty((len(batch), 0))
+            distinct = {name: _distinct(batch[name].to_list()) for name in coded}
+            yield values, {name: batch[name].to_numpy() for name in others}, distinct
+
+
+def _distinct(values: list[Any]) -> Distinct:
+    number_of = {value: i for i, value in enumerate(dict.fromkeys(values))}
+    return list(number_of), np.array([number_of[value] for value in values], dtype=np.intp)
 
 
 class _Arrow:
@@ -145,13 +176,19 @@ class _Arrow:
         fitting = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal, types.is_null)
         return any(fits(kind) for fits in fitting)
 
-    def batches(self, features: list[str], others: list[str], single: bool, size: int) -> Iterator[Batch]:
+    def is_text(self, column: str) -> bool:
+        return holds_categories(self._schema.field(column).type)
+
+    def batches(
+        self, features: list[str], others: list[str], single: bool, size: int, coded: list[str]
+    ) -> Iterator[Batch]:
         import pyarrow
 
         kind = pyarrow.float32() if single else pyarrow.float64()
-        columns = list(dict.fromkeys([*features, *others]))
+        columns = list(dict.fromkeys([*features, *others, *coded]))
         for batch in self._file.iter_batches(size, columns=columns):
             cast = [batch.column(name).cast(kind, safe=False) for name in features]
             arrays = [column.to_numpy(zero_copy_only=False) for column in cast]
             values = np.column_stack(arrays) if arrays else np.empty((batch.num_rows, 0))
-            yield values, {name: batch.column(name).to_numpy(zero_copy_only=False) for name in others}
+            distinct = {name: distinct_values(batch.column(name)) for name in coded}
+            yield values, {name: batch.column(name).to_numpy(zero_copy_only=False) for name in others}, distinct

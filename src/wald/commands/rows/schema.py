@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from ..answers import note
+from ..answers import as_user_error, note
 from ..errors import UserError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ...models import Schema
+    from ...models.file_categories import FileCategories
     from ...models.schema import Library
+
+#: The different values of a column, and the number of the value that each row has; -1: missing.
+Distinct = tuple[list[Any], "NDArray[Any]"]
 
 #: What to do with a model that reads other things than numbers.
 NUMBERS_ONLY = (
@@ -46,6 +50,8 @@ class RowSchema:
         Whether values may be infinite.
     library : str
         Whose rule matches names; see `wald.models.Schema`.
+    categories : FileCategories or None
+        Columns of categories, which are read as texts or numbers; the rows are then data frames.
     """
 
     n_features: int
@@ -55,6 +61,27 @@ class RowSchema:
     transforms: bool = False
     allow_inf: bool = False
     library: Library = "scikit-learn"
+    categories: FileCategories | None = None
+
+    def split(self, selection: Selection) -> tuple[Selection, dict[int, int]]:
+        """Selection of the numbers alone, and the place in the file of each of the model's columns of categories."""
+        places = {c: selection.features[c] for c in (self.categories.known if self.categories is not None else ())}
+        numbers = tuple(place for c, place in enumerate(selection.features) if c not in places)
+        return replace(selection, features=numbers, categories=tuple(places.values())), places
+
+    def frame(
+        self, source: object, numbers: NDArray[Any], columns: Mapping[int, Distinct], cells: Sequence[str]
+    ) -> Any:
+        """Data frame of numbers and categories; the texts ``cells`` mean a missing value.
+
+        Raises UserError for values that are no categories of the model.
+        """
+        assert self.categories is not None
+        assert self.names is not None
+        names = self.names
+        with as_user_error(str(source), ValueError):
+            made = {c: self.categories.column(c, names[c], *column, cells) for c, column in columns.items()}
+        return self.categories.frame(names, numbers, made)
 
     @property
     def columns(self) -> Schema:
@@ -139,18 +166,19 @@ class Part:
 class Selection:
     """Positions of columns in a file: features, in the model's order, the groups, and columns to copy.
 
-    Also the names of columns that the model does not know.
+    Also the names of columns that the model does not know, and positions of features that are read as categories.
     """
 
     features: tuple[int, ...]
     groups: int | None
     kept: tuple[int, ...] = ()
     left_out: tuple[str, ...] = ()
+    categories: tuple[int, ...] = ()
 
     @property
     def others(self) -> tuple[int, ...]:
-        """Columns to read that are no features."""
-        return tuple(dict.fromkeys((*(() if self.groups is None else (self.groups,)), *self.kept)))
+        """Columns to read that are no numbers."""
+        return tuple(dict.fromkeys((*(() if self.groups is None else (self.groups,)), *self.kept, *self.categories)))
 
 
 def select(path: object, columns: Sequence[str] | int, schema: RowSchema, reading: Reading) -> Selection:
