@@ -49,7 +49,7 @@ class RowSchema:
     allow_inf : bool
         Whether values may be infinite.
     library : str
-        Whose rule matches names; see `wald.models.Schema`.
+        Whose rule matches names; see ``wald.models.Schema``.
     categories : FileCategories or None
         Columns of categories, which are read as texts or numbers; the rows are then data frames.
     """
