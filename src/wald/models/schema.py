@@ -256,7 +256,7 @@ def _library(model: Any) -> Library:
     """Whose rule matches names of columns for a fitted model."""
     stated = getattr(model, "library", None)
     if stated in ("lightgbm", "xgboost", "catboost"):  # classifiers of wald's own around such a model
-        return stated  # type: ignore[no-any-return]
+        return stated  # type: ignore[no-any-return]  # one of the three, too
     for base in type(model).__mro__:
         root = base.__module__.partition(".")[0]
         if root in ("lightgbm", "xgboost", "catboost"):
