@@ -7,6 +7,7 @@ import pytest
 from early_exit.models import MODELS, wrap
 from sklearn.datasets import make_classification
 from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.linear_model import LogisticRegression
 
 from wald.early_exit import costs as measuring
 from wald.early_exit import racing
@@ -56,7 +57,7 @@ def test_a_plan_that_won_is_kept_and_costs_what_was_measured(costs, ratios):
     fast = timed()
     assert raced == [1]
     assert fast.certificate_.status == "certified"
-    assert expected_share(fast) == pytest.approx(0.5)
+    assert expected_share(fast) == pytest.approx(0.5, rel=0.2)  # .5 at the thresholds that were timed
     assert fast.plan_.cost_model.full == 20.0
 
 
@@ -89,7 +90,7 @@ def test_a_plan_that_lost_once_is_timed_again(measured, kept, costs, monkeypatch
     fast = timed()
     assert left == []
     assert fast.plan_.evaluate_all == (kept is None)
-    assert kept is None or expected_share(fast) == pytest.approx(kept)
+    assert kept is None or expected_share(fast) == pytest.approx(kept, rel=0.2)
 
 
 @pytest.mark.parametrize(
@@ -183,3 +184,18 @@ def test_the_race_itself(costs, monkeypatch, slower, kept):
         predict = racing.Predictor.predict
         monkeypatch.setattr(racing.Predictor, "predict", lambda *args: time.sleep(0.02) or predict(*args))
     assert timed().plan_.evaluate_all is not kept
+
+
+def test_whether_a_plan_pays_does_not_hang_on_its_certificate():
+    """Else plans would be kept for the certificates that are too bold by chance."""
+    rng = np.random.default_rng(0)
+    model = LogisticRegression().fit(rng.normal(size=(500, 40)), rng.integers(0, 2, 500))
+    model.coef_ = rng.normal(size=(1, 40)) * np.linspace(1, 0.1, 40)
+    kept = []
+    for full in (15.0, 16.0, 17.0, 19.0):
+        hardly_pays = CostModel(row=0.0, unit=1.0, readout=0.0, stage=1.0, full=full)
+        fast = wrap(model, rng.normal(size=(600, 40)), risk=0.05, cost=hardly_pays, n_splits=1)
+        again = [fast.recertify(rng.normal(size=(200, 40)), confidence=0.8).plan_.evaluate_all for _ in range(12)]
+        assert len(set(again)) == 1
+        kept.append(not again[0])
+    assert set(kept) == {False, True}

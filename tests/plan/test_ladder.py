@@ -5,15 +5,14 @@ from __future__ import annotations
 import itertools
 import warnings
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from plan.cases import problem
 from scipy.stats import binom
 
-from wald.plan import CertificateSize, CostModel, build_plan, shares_reached
-from wald.plan.ladder import _boldest, _ladders
+from wald.plan import CertificateSize, CostModel, boldest, build_plan, shares_reached
+from wald.plan.ladder import _ladders
 from wald.plan.recipes import recipes
 from wald.stopping import Boundary, Ladder, StageScores, q_grid
 
@@ -26,8 +25,7 @@ def test_the_rows_that_the_promise_speaks_of_err_as_rarely_as_the_certificate_wi
     stage_scores = StageScores(full=(score > 0).astype(np.int32), scores=(score + rng.normal(size=20_000))[:, None])
     boundary = Boundary.symmetric([0.0], [1.0]).restricted(protect)
     size = CertificateSize(n_certificate, 0.95)
-    task = SimpleNamespace(rule=Ladder(), risk=0.02, protect=protect, certificate_size=size)
-    q = _boldest(stage_scores, boundary, task)
+    q = boldest(stage_scores, boundary, Ladder(), 0.02, protect, size)
     left = 1.0 - shares_reached(stage_scores, boundary, q, "float64")[-1]
     kept = {"positive": [1], "negative": [0], "each": [0, 1], "all": [None]}[protect]
     masks = [np.ones(20_000, dtype=bool) if code is None else stage_scores.full == code for code in kept]
@@ -38,10 +36,10 @@ def test_the_rows_that_the_promise_speaks_of_err_as_rarely_as_the_certificate_wi
     def leaves_and_keeps(q):
         codes, stage = stage_scores.answers(*boundary.thresholds(q, np.float64))
         wrong = codes != stage_scores.full
-        return (stage == 0).mean(), all(wrong[mask].mean() <= most for mask, most in zip(masks, allowed, strict=True))
+        return (stage == 0).mean(), all(wrong[mask].mean() <= share for mask, share in zip(masks, allowed, strict=True))
 
-    boldest = max(leaves for leaves, keeps in map(leaves_and_keeps, np.geomspace(10, 0.01, 2000)) if keeps)
-    assert 0.85 * boldest <= left <= boldest + 0.005
+    most = max(leaves for leaves, keeps in map(leaves_and_keeps, np.geomspace(10, 0.01, 2000)) if keeps)
+    assert 0.85 * most <= left <= most + 0.005
 
 
 # ---- which candidate is taken --------------------------------------------------------------------------------------

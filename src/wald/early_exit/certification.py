@@ -10,11 +10,12 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_random_state
 
 from ..models import AdditiveModel
-from ..plan import Plan, shares_reached
+from ..plan import CertificateSize, Plan, boldest, shares_reached
 from ..stopping import Certificate, Rule, StageScores, certify, measure, q_grid
 from ..stopping.core.binomial import shared_confidence, upper_bound
 from ..stopping.core.boundary import Protect
 from ..stopping.core.certifying import rows_of
+from ..stopping.core.class_risks import by_code
 from ..utils.figures import percent, thousands
 from .parameters import checked_rule
 from .planning import full_codes
@@ -70,9 +71,28 @@ def certificate_scores(
     return None if by_proof else scores_at_stages(model, plan, rows, n_threads)
 
 
+def tried(model: AdditiveModel, plan: Plan, validation: StageScores, size: CertificateSize, promise: Promise) -> Plan:
+    """Set the thresholds that the validation rows let the certificate expect, and decide whether the plan pays.
+
+    This comes before the certificate is walked. A plan that was kept or dropped for what its certificate allows would
+    be kept more often where the certificate is too bold by chance.
+
+    Returns
+    -------
+    Plan
+        It evaluates everything if the plan does not pay there by its own cost model.
+    """
+    protect = by_code(promise.protect, model.classes)
+    q = boldest(validation, plan.boundary, promise.rule, promise.risk, protect, size)
+    plan = plan.at(q, shares_reached(validation, plan.boundary, q, plan.precision), evaluate_all=False)
+    if promise.risk is None:  # the rule is used as published
+        return plan
+    return replace(plan, evaluate_all=not plan.cost_model.worthwhile(expected_cost(model, plan, promise)))
+
+
 def certified(
     model: AdditiveModel,
-    plan: Plan,
+    trial: Plan,
     validation: StageScores,
     rows: StageScores | None,
     groups: ArrayLike | None,
@@ -83,7 +103,8 @@ def certified(
     Parameters
     ----------
     model : AdditiveModel
-    plan : Plan
+    trial : Plan
+        From `tried`.
     validation : StageScores
         Stage scores of the validation rows, which determine the grid of scales and the expected costs.
     rows : StageScores or None
@@ -96,26 +117,16 @@ def certified(
     -------
     certificate : Certificate
     plan : Plan
-        With the certified thresholds. It evaluates everything if that is cheaper, or if nothing could be certified.
+        With the certified thresholds. It evaluates everything if the trial does, or if nothing could be certified.
     """
-    certificate = _certificate(model, plan, validation, rows, groups, promise)
+    certificate = _certificate(model, trial, validation, rows, groups, promise)
     q = 1.0 if certificate.status in ("lossless", "measured") else certificate.q
-    reached = shares_reached(validation, plan.boundary, q, plan.precision)
-    certified_plan = plan.at(q, reached, evaluate_all=not np.isfinite(q))
-    return _if_worthwhile(model, certificate, certified_plan, validation, promise)
-
-
-def _if_worthwhile(
-    model: AdditiveModel, certificate: Certificate, plan: Plan, validation: StageScores, promise: Promise
-) -> tuple[Certificate, Plan]:
-    """Keep a certified plan, unless evaluating everything is cheaper by its own cost model."""
-    if promise.risk is None or plan.evaluate_all:  # without a risk, the rule is used as published
-        return certificate, plan
-    costs = plan.cost_model
-    if costs.worthwhile(expected_cost(model, plan, promise)):
-        return certificate, plan
-    reason = "evaluating everything is not slower" if costs.margin < 1 else "evaluating everything costs no more"
-    return evaluating_everything(model, plan, validation, promise, reason)
+    if np.isfinite(q) and trial.evaluate_all:
+        in_time = trial.cost_model.margin < 1
+        reason = "evaluating everything is not slower" if in_time else "evaluating everything costs no more"
+        return evaluating_everything(model, trial, validation, promise, reason)
+    reached = shares_reached(validation, trial.boundary, q, trial.precision)
+    return certificate, trial.at(q, reached, evaluate_all=not np.isfinite(q))
 
 
 def in_full(model: AdditiveModel) -> str:

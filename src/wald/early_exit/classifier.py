@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted, check_random_state
 from ..engine.rows import n_rows_of
 from ..engine.threads import effective_threads
 from ..models import AdditiveModel, Schema, decompose, fitted_for_good
-from ..plan import Plan
+from ..plan import CertificateSize, Plan
 from ..stopping import Certificate
 from ..stopping.core.boundary import Protect
 from ..stopping.core.certifying import one_row_per_group
@@ -29,7 +29,7 @@ from ..utils.progress import LateBar
 from ..utils.warn import warn_caller
 from .answering import answer_one, answer_records, answer_table
 from .auditing import Audited, monitor_of
-from .certification import Promise, certificate_scores, certified, rare_classes
+from .certification import Promise, certificate_scores, certified, rare_classes, tried
 from .data_split import fitted_estimator, split_rows, warn_of_training_rows
 from .full_scores import FullScores
 from .locating import locate
@@ -320,7 +320,9 @@ class EarlyExitClassifier(Audited, Tracing, FullScores, MetaEstimatorMixin, Clas
         if not checked_rule(other).lossless:
             warn_of_leaf_counts(model, rows.preprocessed)
         scores = certificate_scores(model, plan, rows, promise, effective_threads(other.n_jobs))
-        certificate, plan = certified(model, plan, self._validation, scores, groups, promise)
+        size = CertificateSize(len(rows) if groups is None else len(np.unique(groups)), promise.confidence)
+        trial = tried(model, plan, self._validation, size, promise)
+        certificate, plan = certified(model, trial, self._validation, scores, groups, promise)
         other._install(model, plan, certificate, given=rows.raw)
         rare = rare_classes(model, certificate, plan, scores)
         if rare is not None:

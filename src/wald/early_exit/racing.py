@@ -1,4 +1,4 @@
-"""Time a certified plan against the model, because its cost model was fitted on short plans without exits."""
+"""Time a plan against the model, because its cost model was fitted on short plans without exits."""
 
 from __future__ import annotations
 
@@ -51,12 +51,13 @@ def kept_if_faster(
     model: AdditiveModel,
     certificate: Certificate,
     plan: Plan,
+    trial: Plan,
     validation: StageScores,
     X: Any,
     promise: Promise,
     n_threads: int,
 ) -> tuple[Certificate, Plan]:
-    """Keep a certified plan if it is clearly faster than the model, and scale its costs to the measured time.
+    """Keep a certified plan if its trial is clearly faster than the model, and scale its costs to the measured time.
 
     Parameters
     ----------
@@ -64,6 +65,8 @@ def kept_if_faster(
     certificate : Certificate
     plan : Plan
         With its thresholds.
+    trial : Plan
+        The plan as the validation rows alone place it. It is timed, so that the certificate has no say.
     validation : StageScores
         Stage scores of the validation rows.
     X : rows for the wrapped estimator
@@ -74,13 +77,13 @@ def kept_if_faster(
     """
     if promise.risk is None:  # without a risk, the rule is used as published
         return certificate, plan
-    costs = plan.cost_model
-    expected = expected_cost(model, plan, promise)
+    costs = trial.cost_model
+    expected = expected_cost(model, trial, promise)
     # preprocessing takes the same time in both, so that no plan is many times as fast
     clear = model.preprocessing is None and CLEAR * expected < costs.full
     if plan.evaluate_all or clear:
         return certificate, replace(plan, cost_model=replace(costs, margin=UNTIMED))
-    predictor = Predictor(model, plan, promise.rule.lossless, ranges=FeatureRanges.of(model, promise.rule))
+    predictor = Predictor(model, trial, promise.rule.lossless, ranges=FeatureRanges.of(model, promise.rule))
     races = ON_ENGINE if model.terms.serves_full else ON_MODEL
     ratios = [_worst_ratio(predictor, X, n_threads)]
     if ratios[0] >= races.at_once:  # perhaps because the machine was busy for a moment

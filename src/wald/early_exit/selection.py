@@ -14,7 +14,15 @@ from ..plan import CertificateSize, CostModel, Plan, shares_reached
 from ..stopping import Certificate, StageScores
 from ..stopping.core.binomial import most_disagreements, shared_confidence
 from ..utils.warn import warn_caller
-from .certification import Promise, certificate_scores, certified, evaluating_everything, rare_classes, scores_at_stages
+from .certification import (
+    Promise,
+    certificate_scores,
+    certified,
+    evaluating_everything,
+    rare_classes,
+    scores_at_stages,
+    tried,
+)
 from .costs import n_timed
 from .data_split import Split
 from .planning import cannot_save_time, make_plan, plan_without_stages
@@ -28,8 +36,12 @@ PLANNED, TIMED_FROM = 0.8, 0.9
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """A plan with its thresholds and certificate, its scores of the validation rows, and its warnings."""
+    """A plan with its thresholds and certificate, its scores of the validation rows, and its warnings.
 
+    `trial` is the plan as the validation rows alone place it; by that one it is decided whether the plan pays.
+    """
+
+    trial: Plan
     plan: Plan
     validation: StageScores
     certificate: Certificate
@@ -82,7 +94,7 @@ def plan_and_certify(
         in_order = np.concatenate([split.validation, split.order, split.certificate])
         some = rows.take(in_order[: n_timed(model, len(in_order))]).raw
         certificate, plan = kept_if_faster(
-            model, kept.certificate, kept.plan, kept.validation, some, promise, request.n_threads
+            model, kept.certificate, kept.plan, kept.trial, kept.validation, some, promise, request.n_threads
         )
         kept = replace(kept, plan=plan, certificate=certificate)
     for warning in kept.caught:
@@ -105,7 +117,7 @@ def _everything(model: AdditiveModel, split: Split, rows: Rows, request: Request
     validation = scores_at_stages(model, plan, rows.take(split.validation), request.n_threads)
     reason = "evaluating everything is not slower"
     certificate, plan = evaluating_everything(model, plan, validation, promise, reason)
-    return Outcome(plan, validation, certificate, 0.0, split, [], None)
+    return Outcome(plan, plan, validation, certificate, 0.0, split, [], None)
 
 
 def _outcome(
@@ -127,9 +139,11 @@ def _outcome(
     report("certifying", PLANNED)
     certificate_rows = rows.take(split.certificate)
     scores = certificate_scores(model, plan, certificate_rows, promise, request.n_threads)
-    certificate, plan = certified(model, plan, validation, scores, certificate_rows.groups, promise)
+    trial = tried(model, plan, validation, size, promise)
+    certificate, plan = certified(model, trial, validation, scores, certificate_rows.groups, promise)
     cost = 0.0 if promise.n_splits == 1 else _cost(plan, scores, request, model.terms.n_outputs)
-    return Outcome(plan, validation, certificate, cost, split, caught, rare_classes(model, certificate, plan, scores))
+    rare = rare_classes(model, certificate, plan, scores)
+    return Outcome(trial, plan, validation, certificate, cost, split, caught, rare)
 
 
 def _require_rows(split: Split, rows: Rows) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from .boldness import boldest, shares_reached
 from .cost import CostModel
-from .ladder import build_plan, shares_reached
+from .ladder import build_plan
 from .passes import PassTimes
 from .plan import Plan
 from .problem import CertificateSize, Evaluation, Problem, Recipe
@@ -17,6 +18,7 @@ __all__ = [
     "Plan",
     "Problem",
     "Recipe",
+    "boldest",
     "build_plan",
     "shares_reached",
     "zero_stages",

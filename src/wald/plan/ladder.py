@@ -8,21 +8,15 @@ part, the validation rows, at the boldest scale q whose share of disagreements t
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..engine import Stages
-from ..models.terms import Precision
-from ..stopping import Boundary, Ladder, StageScores, Walk, q_grid
-from ..stopping.core.boundary import Protect
-from ..stopping.core.certificate import Stratum
-from ..stopping.core.certifying import counts_along
-from ..stopping.core.fixed_sequence import fixed_sequence
+from ..stopping import Boundary, Ladder, Walk
 from ..utils.warn import warn_caller
+from .boldness import boldest, shares_reached
 from .cost import CostModel, thinned
 from .moments import Floats
 from .passes import PassTimes, cheapest_passes
@@ -96,7 +90,7 @@ def _draft(recipe: Recipe, walk: Walk, evaluation: Evaluation, problem: Problem)
         warnings.simplefilter("always")
         boundary = _boundary(walk, recipe, evaluation.cost_model, problem)
     seen = walk.stage_scores.astype(evaluation.dtype)
-    q = _boldest(seen, boundary, problem)
+    q = boldest(seen, boundary, problem.rule, problem.risk, problem.protect, problem.certificate_size)
     reached = shares_reached(seen, boundary, q, evaluation.dtype)
     early, costs = _passes(recipe, evaluation, reached)
     if problem.races and early.passes is not None and np.isfinite(q):
@@ -129,43 +123,6 @@ def _boundary(walk: Walk, recipe: Recipe, costs: CostModel | None, problem: Prob
     if costs is not None and costs.rows_per_line > 1 and isinstance(problem.rule, Ladder):
         return boundary.rescaled(recipe.stage_terms.astype(np.float64) ** -LATE_BOLDNESS)
     return boundary
-
-
-def _boldest(seen: StageScores, boundary: Boundary, problem: Problem) -> float:
-    """The boldest scale q at which no larger share of the validation rows disagrees than the certificate will allow."""
-    rule, risk = problem.rule, problem.risk
-    if risk is None or rule.lossless or rule.forced:
-        return 1.0
-    members, risks = _members(seen, problem.protect)
-
-    @cache
-    def allowed(n_rows: int, own: float | None) -> float:
-        return problem.certificate_size.allowed_share(n_rows / seen.n_rows, risk if own is None else own)
-
-    def holds(step: tuple[float, tuple[Stratum, ...]]) -> bool:
-        return all(s.n_disagreements / max(1, s.n_rows) <= allowed(s.n_rows, s.risk) for s in step[1])
-
-    found = fixed_sequence(counts_along(seen, boundary, q_grid(seen, boundary), members, risks), holds)
-    return np.inf if found.passed is None else float(found.passed[0])
-
-
-def _members(seen: StageScores, protect: Protect) -> tuple[dict[str, NDArray[np.bool_]], dict[str, float]]:
-    """Masks of the sets of rows that must keep the promise, and the sets' own risks."""
-    everything = {"rows": np.ones(seen.n_rows, dtype=bool)}
-    if isinstance(protect, Mapping):
-        members = {str(code): seen.full == code for code in protect}
-        return everything | members, {str(code): risk for code, risk in protect.items()}
-    if protect == "all":
-        return everything, {}
-    codes = {"positive": [1], "negative": [0]}.get(protect) or np.unique(seen.full).tolist()
-    return {str(code): seen.full == code for code in codes}, {}
-
-
-def shares_reached(seen: StageScores, boundary: Boundary, q: float, dtype: Precision) -> Floats:
-    """Share of the rows that reach each stage, the full model's included."""
-    _, stage = seen.answers(*boundary.thresholds(q, dtype))
-    left = np.bincount(stage, minlength=seen.n_stages + 1)
-    return 1.0 - np.concatenate([[0], np.cumsum(left)[:-1]]) / max(1, seen.n_rows)
 
 
 def _plan(

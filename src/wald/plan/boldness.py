@@ -1,0 +1,73 @@
+"""How bold a plan may be, as its validation rows say before any row of the certificate is seen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..models.terms import Precision
+from ..stopping import Boundary, Rule, StageScores, q_grid
+from ..stopping.core.boundary import Protect
+from ..stopping.core.certificate import Stratum
+from ..stopping.core.certifying import counts_along
+from ..stopping.core.fixed_sequence import fixed_sequence
+from .moments import Floats
+from .problem import CertificateSize
+
+
+def boldest(
+    seen: StageScores, boundary: Boundary, rule: Rule, risk: float | None, protect: Protect, size: CertificateSize
+) -> float:
+    """Find the boldest scale q at which no larger share of the validation rows disagrees than a certificate allows.
+
+    Parameters
+    ----------
+    seen : StageScores
+        Those of the validation rows.
+    boundary : Boundary
+    rule : Rule
+    risk : float or None
+    protect : Protect
+        By code.
+    size : CertificateSize
+
+    Returns
+    -------
+    float
+        Infinite if no scale is allowed; 1 for rules that are used as they are.
+    """
+    if risk is None or rule.lossless or rule.forced:
+        return 1.0
+    members, risks = _members(seen, protect)
+
+    @cache
+    def allowed(n_rows: int, own: float | None) -> float:
+        return size.allowed_share(n_rows / max(1, seen.n_rows), risk if own is None else own)
+
+    def holds(step: tuple[float, tuple[Stratum, ...]]) -> bool:
+        return all(s.n_disagreements / max(1, s.n_rows) <= allowed(s.n_rows, s.risk) for s in step[1])
+
+    found = fixed_sequence(counts_along(seen, boundary, q_grid(seen, boundary), members, risks), holds)
+    return np.inf if found.passed is None else float(found.passed[0])
+
+
+def _members(seen: StageScores, protect: Protect) -> tuple[dict[str, NDArray[np.bool_]], dict[str, float]]:
+    """Masks of the sets of rows that must keep the promise, and the sets' own risks."""
+    everything = {"rows": np.ones(seen.n_rows, dtype=bool)}
+    if isinstance(protect, Mapping):
+        members = {str(code): seen.full == code for code in protect}
+        return everything | members, {str(code): risk for code, risk in protect.items()}
+    if protect == "all":
+        return everything, {}
+    codes = {"positive": [1], "negative": [0]}.get(protect) or np.unique(seen.full).tolist()
+    return {str(code): seen.full == code for code in codes}, {}
+
+
+def shares_reached(seen: StageScores, boundary: Boundary, q: float, dtype: Precision) -> Floats:
+    """Share of the rows that reach each stage, the full model's included."""
+    _, stage = seen.answers(*boundary.thresholds(q, dtype))
+    left = np.bincount(stage, minlength=seen.n_stages + 1)
+    return 1.0 - np.concatenate([[0], np.cumsum(left)[:-1]]) / max(1, seen.n_rows)
