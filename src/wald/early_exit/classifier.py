@@ -315,6 +315,7 @@ class EarlyExitClassifier(Audited, Tracing, FullScores, MetaEstimatorMixin, Clas
         require_proof(self, checked_rule(other), other.risk)
         by_code(other.protect, self.classes_)
         rows = self._read(X)
+        groups = None if groups is None else group_numbers(groups, len(rows))
         model, plan, promise = self._predictor.model, self._predictor.plan, Promise.of(other, groups)
         warn_of_training_rows(model, rows.preprocessed)
         if not checked_rule(other).lossless:
