@@ -7,6 +7,7 @@
 
 #include "bindings/arrays.hpp"
 #include "core/models/magnitude.hpp"
+#include "core/models/ranges.hpp"
 
 namespace wald::bindings {
 
@@ -214,6 +215,29 @@ inline double largest(BoundRows& b, int n_threads) {
     return largest_magnitude(b.view(), std::clamp(n_threads, 1, thread_limit()));
 }
 
+inline Ranges ranges_of(const Doubles& low, const Doubles& high, bool allow_nan) {
+    require(low.size() == high.size(), "every feature needs a lower and an upper bound");
+    return Ranges(span_of(low), span_of(high), allow_nan);
+}
+
+inline auto rows_outside(const Ranges& ranges, BoundRows& b, const Longs& ids, int n_threads) {
+    require(!b.subset && b.rows.n_columns == ranges.n_features(), "rows need a column for every range");
+    for (const Column& c : b.columns)
+        require(c.data != nullptr || b.rows.n_rows == 0, "a comparison with ranges needs every column");
+    std::int64_t previous = -1;
+    for (const std::int64_t id : span_of(ids)) {
+        require(id > previous && id < b.rows.n_rows, "row ids must ascend, and lie within the rows");
+        previous = id;
+    }
+    auto outside = new_array<bool>({ids.size()});
+    {
+        nb::gil_scoped_release release;
+        ranges.outside(b.view(), span_of(ids), std::clamp(n_threads, 1, thread_limit()),
+                       reinterpret_cast<std::uint8_t*>(outside.data()));
+    }
+    return outside;
+}
+
 inline void bind_rows(nb::module_& m) {
     using namespace nb::literals;
     nb::class_<BoundRows>(
@@ -249,6 +273,16 @@ others : list of int
         .def("largest_magnitude", &largest, "n_threads"_a,
              "Largest absolute value of all rows; infinity or NaN if one is there. Bytes count as 255.")
         .def("__len__", &BoundRows::size);
+    nb::class_<Ranges>(m, "Ranges", "Ranges of the features, with which rows are compared. Never changes.")
+        .def(
+            "__init__",
+            [](Ranges* self, const Doubles& low, const Doubles& high, bool allow_nan) {
+                new (self) Ranges(ranges_of(low, high, allow_nan));
+            },
+            "low"_a.noconvert(), "high"_a.noconvert(), "allow_nan"_a,
+            "Infinity is always outside, and NaN unless ``allow_nan``.")
+        .def("outside", &rows_outside, "rows"_a, "ids"_a.noconvert(), "n_threads"_a,
+             "Whether each of the rows ``ids``, which ascend, holds a value outside.");
 }
 
 }  // namespace wald::bindings

@@ -147,4 +147,54 @@ T largest(const T* x, std::int64_t n) {
     return out;
 }
 
+// bound(b, i) is the panel of bounds that begins at value i, from b: an array, or one number for all values.
+template <class T>
+Pack<T> bound(const T* bounds, std::int64_t i) {
+    return Pack<T>::load(bounds + i);
+}
+template <class T>
+Pack<T> bound(T one, std::int64_t) {
+    return Pack<T>::set(one);
+}
+
+template <bool Nan, class T, class B>
+bool outside(const T* x, std::int64_t n, B low, B high) {
+    using P = Pack<T>;
+    typename P::I wrong[P::kRegisters] = {};
+    const auto compare = [&](const P& v, const P& least, const P& most) {
+        for (int k = 0; k < P::kRegisters; ++k)
+            wrong[k] |=
+                Nan ? (v.r[k] < least.r[k]) | (v.r[k] > most.r[k]) : ~((v.r[k] >= least.r[k]) & (v.r[k] <= most.r[k]));
+    };
+    std::int64_t i = 0;
+    for (; i + P::kSize <= n; i += P::kSize) {
+        __builtin_prefetch(a_page_ahead(x + i));
+        compare(P::load(x + i), bound(low, i), bound(high, i));
+    }
+    if (i < n && n >= P::kSize) {  // the last panel overlaps the one before
+        compare(P::load(x + n - P::kSize), bound(low, n - P::kSize), bound(high, n - P::kSize));
+        i = n;
+    }
+    bool any = false;
+    for (int k = 0; k < P::kRegisters; ++k)
+        for (int j = 0; j < P::kPerRegister; ++j) any |= wrong[k][j] != 0;
+    for (; i < n; ++i) {
+        T least, most;
+        if constexpr (std::is_pointer_v<B>) least = low[i], most = high[i];
+        else least = low, most = high;
+        any |= Nan ? (x[i] < least) | (x[i] > most) : !((x[i] >= least) & (x[i] <= most));
+    }
+    return any;
+}
+
+template <class T>
+bool any_outside(const T* x, std::int64_t n, const T* low, const T* high, bool allow_nan) {
+    return allow_nan ? outside<true>(x, n, low, high) : outside<false>(x, n, low, high);
+}
+
+template <class T>
+bool any_outside_one(const T* x, std::int64_t n, T low, T high, bool allow_nan) {
+    return allow_nan ? outside<true>(x, n, low, high) : outside<false>(x, n, low, high);
+}
+
 }  // namespace WALD_ISA

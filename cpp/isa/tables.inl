@@ -39,6 +39,8 @@ template <class T>
 inline constexpr wald::Kernels<T> cascade_table{
     .scan = &scan<T>,
     .largest = &largest<T>,
+    .any_outside = &any_outside<T>,
+    .any_outside_one = &any_outside_one<T>,
     .rows_f32 = row_table<T, float>,
     .rows_f64 = row_table<T, double>,
     .rows_u8 = row_table<T, std::uint8_t>,

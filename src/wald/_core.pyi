@@ -93,6 +93,15 @@ class Rows:
 
     def __len__(self) -> int: ...
 
+class Ranges:
+    """Ranges of the features, with which rows are compared. Never changes."""
+
+    def __init__(self, low: NDArray[numpy.float64], high: NDArray[numpy.float64], allow_nan: bool) -> None:
+        """Infinity is always outside, and NaN unless ``allow_nan``."""
+
+    def outside(self, rows: Rows, ids: NDArray[numpy.int64], n_threads: int) -> NDArray[numpy.bool_]:
+        """Whether each of the rows ``ids``, which ascend, holds a value outside."""
+
 class Model:
     """A model as terms, packed for the engine. Never changes."""
 

@@ -98,6 +98,10 @@ struct Kernels {
     T (*scan)(const T* x, std::int64_t n, std::int64_t* nonzeros);
     // The largest absolute value of n contiguous values; infinity or NaN if one is there.
     T (*largest)(const T* x, std::int64_t n);
+    // Whether one of n contiguous values lies outside of its range, or of the one range of all of them. NaN does,
+    // unless it is allowed; the bounds are numbers.
+    bool (*any_outside)(const T* x, std::int64_t n, const T* low, const T* high, bool allow_nan);
+    bool (*any_outside_one)(const T* x, std::int64_t n, T low, T high, bool allow_nan);
     RowKernels<T, float> rows_f32;
     RowKernels<T, double> rows_f64;
     RowKernels<T, std::uint8_t> rows_u8;

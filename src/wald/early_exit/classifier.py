@@ -136,7 +136,8 @@ class EarlyExitClassifier(Audited, Tracing, FullScores, MetaEstimatorMixin, Clas
     -----
     The promise holds when the rows given to ``fit`` and those to be served are independent draws from one source, and
     when the model was not trained on these rows. If rows depend on each other, as those of one user do, ``groups``
-    makes a promise about a random row of a random group. Columns that no stage reads are not checked.
+    makes a promise about a random row of a random group. Columns that a row did not read are not checked;
+    with ``Lossless(low=, high=)``, whose proof rests on them, they are.
 
     References
     ----------
@@ -380,8 +381,9 @@ class EarlyExitClassifier(Audited, Tracing, FullScores, MetaEstimatorMixin, Clas
         Raises
         ------
         ValueError
-            If rows do not fit the model, a value that is read is NaN or infinite, the budget is below the first stage,
-            or the model has changed since ``fit``; for ``groups`` where no promise about groups is watched.
+            If rows do not fit the model, a value that is read or compared with ranges is NaN or infinite, the budget is
+            below the first stage, or the model has changed since ``fit``; for ``groups`` where no promise about groups
+            is watched.
         """
         return answer_table(self, X, budget, check_input, groups).labels_or_both(return_cost)
 
@@ -392,8 +394,9 @@ class EarlyExitClassifier(Audited, Tracing, FullScores, MetaEstimatorMixin, Clas
         ----------
         x : array-like of shape (n_features,), or dict from feature name to value
             A float32 or float64 array is read in place, and only its length and dtype are checked; NaN is an error
-            only where it is read. Other numbers are converted to float64. If the wrapped model or the rows of ``fit``
-            have feature names, a dict, a named tuple or a Series with these names is read by name.
+            only where it is read, or compared with ``Lossless(low=, high=)``. Other numbers are converted to float64.
+            If the wrapped model or the rows of ``fit`` have feature names, a dict, a named tuple or a Series with these
+            names is read by name.
         budget, return_cost
             As in `predict`.
         group : object, default=None

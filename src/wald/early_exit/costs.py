@@ -18,6 +18,7 @@ from ..plan import CostModel, Evaluation, Recipe, zero_stages
 from ..plan.timing import measure_cost_model, seconds
 from ..stopping import Walk
 from .full_model import as_met, predict_wrapped
+from .lossless import FeatureRanges
 from .request import Request, without_exits
 from .rows import Rows, preprocessed
 
@@ -45,11 +46,11 @@ class Costs:
     def __init__(self, model: AdditiveModel, rows: Rows, units: Units, precision: str, request: Request) -> None:
         self._model, self._units, self._precision, self._request = model, units, precision, request
         self._rows = rows.first(n_timed(model, len(rows)))
-        self._full, self._preprocessing = math.nan, 0.0
+        self._full, self._besides = math.nan, 0.0
         if request.cost == "time":
             raw, n = self._rows.raw, len(self._rows)
             self._full = min(full_time(model, raw, threads) for threads in {1, request.n_threads}) / n
-            self._preprocessing = _preprocessing_time(model, raw) / n
+            self._besides = (_preprocessing_time(model, raw) + self._checking_time()) / n
 
     def evaluation(self, recipe: Recipe, packed: Packed, walk: Walk, dtype: Precision) -> Evaluation:
         """The walk of a recipe with the costs of its stages, on terms that are packed for it."""
@@ -62,12 +63,12 @@ class Costs:
         every = terms.pass_work(np.arange(terms.n_terms), np.array([terms.n_terms]), self._request.columnar)
         shared = None if self._units.buys is not None else work
         costs = None if timed and len(early) else self._cost_model(recipe, packed)
-        return Evaluation(walk, dtype, costs, shared, self._full, every(0, terms.n_terms, 0, 1.0), self._preprocessing)
+        return Evaluation(walk, dtype, costs, shared, self._full, every(0, terms.n_terms, 0, 1.0), self._besides)
 
     def _cost_model(self, recipe: Recipe, packed: Packed) -> CostModel:
         """Costs of the stages of a recipe, on terms that are packed for it."""
         costs = self._without_preprocessing(recipe, packed)
-        return replace(costs, row=costs.row + self._preprocessing)  # the full model's time includes preprocessing, too
+        return replace(costs, row=costs.row + self._besides)  # the full model's time includes preprocessing, too
 
     def _without_preprocessing(self, recipe: Recipe, packed: Packed) -> CostModel:
         request, model, terms = self._request, self._model, self._model.terms
@@ -75,7 +76,7 @@ class Costs:
             return request.cost
         if request.cost == "units" or len(recipe.terms) == 0:  # without stages there is nothing to time
             return CostModel.of_units(self._units.total)
-        rows = np.asfortranarray(self._rows.preprocessed) if request.columnar else self._rows.preprocessed
+        rows = self._as_served()
         n_terms, n_outputs = len(recipe.terms), terms.n_outputs
 
         def ladder(stage_terms: tuple[int, ...]) -> Callable[[], object]:
@@ -104,6 +105,19 @@ class Costs:
             by_columns=by_columns,
             key=(*self._speed_depends_on(rows), min(n_terms, 192), step),
         )
+
+    def _as_served(self) -> Any:
+        """The rows in the memory order of those that will be served."""
+        rows = self._rows.preprocessed
+        return np.asfortranarray(rows) if self._request.columnar else rows
+
+    def _checking_time(self) -> float:
+        """Seconds of comparing all rows with the ranges on which exits rely."""
+        ranges = FeatureRanges.of(self._model, self._request.rule)
+        if ranges is None:
+            return 0.0
+        rows, every = self._as_served(), np.arange(len(self._rows))
+        return seconds(lambda: ranges.violated_by(rows, every, 1))
 
     def _everything(self, packed: Packed, rows: Any) -> Callable[[], object]:
         whole = without_exits(self._model, packed, NO_STAGES)

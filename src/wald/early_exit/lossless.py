@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ..engine.frames import columns_of, is_frame
+from .. import _core
+from ..engine.rows import Conversion, pieces
 from ..models import AdditiveModel
 from ..plan import Recipe
 from ..plan.moments import Floats
 from ..stopping import Lossless, Rule
-
-#: Number of rows that are compared with ranges at a time.
-CHECKED_ROWS = 4096
 
 
 def remainders(model: AdditiveModel, recipe: Recipe, rule: Lossless) -> tuple[Floats, Floats, Floats]:
@@ -49,51 +46,64 @@ def remainders(model: AdditiveModel, recipe: Recipe, rule: Lossless) -> tuple[Fl
     return below, above, tolerance
 
 
-@dataclass(frozen=True, eq=False)
 class FeatureRanges:
     """The user's bounds of the features, on which lossless exits of linear models rely.
 
-    Attributes
+    They bound the terms that were not evaluated, so a row may leave only if all of its columns lie inside, read or not.
+
+    Parameters
     ----------
     low, high : float64 ndarray of shape (n_features,)
+    allow_nan : bool
+        Whether NaN counts as inside, because the model fills it.
+    conversion : Conversion
+        Conversion of rows that are not compared in place.
     """
 
-    low: Floats
-    high: Floats
+    def __init__(self, low: Floats, high: Floats, allow_nan: bool, conversion: Conversion) -> None:
+        self._low, self._high, self._given = low, high, (low, high, allow_nan, conversion)
+        self._ranges, self._conversion = _core.Ranges(low, high, allow_nan), conversion
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), self._given  # the extension's object is made anew
 
     @classmethod
     def of(cls, model: AdditiveModel, rule: Rule) -> FeatureRanges | None:
         """Read the ranges of a rule; None if it has none, or if the model does not use them."""
         if not isinstance(rule, Lossless) or (rule.low is None and rule.high is None):
             return None
-        return cls(*_feature_ranges(model, rule)) if model.terms.needs_feature_ranges() else None
+        if not model.terms.needs_feature_ranges():
+            return None
+        return cls(*_feature_ranges(model, rule), model.allow_nan, model.terms.conversion)
 
     def require(self, X: Any) -> None:
         """Raise ValueError if a value of an array or CSR matrix lies outside."""
-        for start in range(0, X.shape[0], CHECKED_ROWS):
-            rows = X[start : start + CHECKED_ROWS]
-            values = rows.toarray() if sparse.issparse(rows) else rows
-            outside = self._outside(values, slice(None))
-            if outside.any():
-                row, column = np.argwhere(outside)[0]
-                raise ValueError(
-                    f"X holds {values[row, column]:g} in row {start + row}, column {column}, but the rule says that "
-                    f"this feature lies in [{self.low[column]:g}, {self.high[column]:g}]. Give Lossless(low=, high=) "
-                    "ranges that hold for all rows."
-                )
+        outside = np.flatnonzero(self.violated_by(X, np.arange(X.shape[0]), 1))
+        if len(outside):
+            row = X[outside[:1]]
+            values = np.ravel(row.toarray() if sparse.issparse(row) else row)
+            column = np.flatnonzero((values < self._low) | (values > self._high))[0]
+            raise ValueError(
+                f"X holds {values[column]:g} in row {outside[0]}, column {column}, but the rule says that this feature "
+                f"lies in [{self._low[column]:g}, {self._high[column]:g}]. Give Lossless(low=, high=) ranges that hold "
+                "for all rows."
+            )
 
-    def violated_by(self, X: Any, columns: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Whether each row of an array, CSR matrix or frame has a value outside in one of the given columns."""
-        if sparse.issparse(X):
-            values = X.tocsr()[:, columns].toarray()
-        elif is_frame(X):
-            values = np.column_stack([np.asarray(v, dtype=np.float64) for v in columns_of(X, columns.tolist())])
-        else:
-            values = np.asarray(X)[:, columns]
-        return np.asarray(self._outside(values, columns).any(axis=1))
+    def violated_by(self, X: Any, rows: NDArray[np.int64], n_threads: int) -> NDArray[np.bool_]:
+        """Whether each of some rows holds a value outside; infinity is outside, and NaN where it is not filled.
 
-    def _outside(self, values: NDArray[Any], columns: Any) -> NDArray[np.bool_]:
-        return np.asarray((values < self.low[columns]) | (values > self.high[columns]))
+        Parameters
+        ----------
+        X : rows in any container
+        rows : int64 ndarray
+            Numbers of the rows, ascending.
+        n_threads : int
+        """
+        found = []
+        for piece in pieces(X, self._conversion):
+            here = slice(*np.searchsorted(rows, (piece.start, piece.stop)))
+            found.append(self._ranges.outside(piece.rows, rows[here] - piece.start, n_threads))
+        return found[0] if len(found) == 1 else np.concatenate(found)
 
 
 def _feature_ranges(model: AdditiveModel, rule: Lossless) -> tuple[Floats, Floats]:

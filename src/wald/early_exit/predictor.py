@@ -72,7 +72,7 @@ class Predictor:
     packed : Packed or None, default=None
         The model's terms, packed in the plan's order; None to pack them here.
     ranges : FeatureRanges or None, default=None
-        Ranges on which exits rely; a row with a value outside is evaluated in full.
+        Ranges on which exits rely; a row with a value outside, in any column, is evaluated in full.
     """
 
     def __init__(
@@ -117,8 +117,8 @@ class Predictor:
                 return Decisions(codes, np.full(len(codes), self.plan.n_stages, dtype=np.int32))
         decided = Decisions.concatenated(list(self._answers(X, n_stages, at_end, n_threads)))
         codes, stages = decided.codes, decided.stages
-        if self._ranges is not None and at_end != "answer":
-            self._undo_unsafe_exits(X, codes, stages)
+        if n_stages > 0 and at_end != "answer":
+            self._undo_unsafe_exits(X, codes, stages, n_threads)
         if codes.size and codes.min() < 0:
             self._hand_over(X, codes, n_threads)
         return decided if n_stages > 0 else Decisions(codes, np.full_like(stages, self.plan.n_stages))
@@ -186,8 +186,11 @@ class Predictor:
     # ---- some stages -----------------------------------------------------------------------------------------------
 
     def columns_by_stage(self) -> list[NDArray[np.intp]] | None:
-        """Columns that the first 1, 2, ... stages read, and last those of all terms; None if rows are read whole."""
-        if self.model.preprocessing is not None:
+        """Columns that the first 1, 2, ... stages read, and last those of all terms; None if rows are read whole.
+
+        Exits that rely on ranges of the features take whole rows, since the unread columns must lie inside, too.
+        """
+        if self.model.preprocessing is not None or self._ranges is not None:
             return None
         n_stages = 0 if self.plan.evaluate_all else self.plan.n_stages
         found = [self._cascade.columns_read(t) for t in range(1, n_stages + 1)]
@@ -199,21 +202,16 @@ class Predictor:
 
     def first_stages(self, X: Any, n_stages: int, n_threads: int) -> Decisions:
         """Decide rows by the first stages; the code of a row that they do not decide is negative."""
-        decided = self._cascade.predict(X, n_stages, "pending", n_threads)
-        if self._ranges is not None:
-            self._undo_unsafe_exits(X, decided.codes, decided.stages)
-        return decided
+        return self._cascade.predict(X, n_stages, "pending", n_threads)
 
-    def _undo_unsafe_exits(self, X: Any, codes: Codes, stages: Codes) -> None:
-        """Undo the exits of rows with a value outside of the ranges among the features that were read."""
-        assert self._ranges is not None
-        for stage in range(self.plan.n_stages):
-            exited = np.flatnonzero((stages == stage) & (codes >= 0))
-            if len(exited):
-                columns = self.model.terms.columns_read(self.plan.terms[: self.plan.stage_terms[stage]])
-                assert columns is not None  # only terms that read single features have ranges of features
-                unsafe = exited[self._ranges.violated_by(take(X, exited), columns)]
-                codes[unsafe], stages[unsafe] = _core.PENDING, self.plan.n_stages
+    def _undo_unsafe_exits(self, X: Any, codes: Codes, stages: Codes, n_threads: int) -> None:
+        """Undo the exits of rows with a value outside of the ranges, in columns that were read or in others."""
+        if self._ranges is None:
+            return
+        exited = np.flatnonzero((codes >= 0) & (stages < self.plan.n_stages))
+        if len(exited):
+            unsafe = exited[self._ranges.violated_by(X, exited, n_threads)]
+            codes[unsafe], stages[unsafe] = _core.PENDING, self.plan.n_stages
 
     def _hand_over(self, X: Any, codes: Codes, n_threads: int) -> None:
         """Label the rows without a code by the wrapped model; raise if one of them is not finite."""
@@ -224,6 +222,7 @@ class Predictor:
             pending = np.flatnonzero(codes == _core.PENDING)
             if len(pending):
                 rows = take(X, pending)
+                check_finite(self.model, rows)
                 codes[pending] = self._full.evaluated(rows, rows, n_threads)
         unlabelled = np.flatnonzero(codes < 0)
         if len(unlabelled):
@@ -254,8 +253,8 @@ class Predictor:
         if code >= 0 and self._ranges is None:
             return code, stage, skipped
         codes, stages = np.array([code], dtype=np.int32), np.array([stage], dtype=np.int32)
-        if self._ranges is not None and at_end != "answer":
-            self._undo_unsafe_exits(x[None], codes, stages)
+        if n_stages > 0 and at_end != "answer":
+            self._undo_unsafe_exits(x[None], codes, stages, 1)
         if codes[0] < 0:
             self._hand_over(x[None] if named is None else named(), codes, 1)
         return int(codes[0]), int(stages[0]), skipped
@@ -272,8 +271,7 @@ class Predictor:
         full, _ = self._packed.scores(Z, lambda dtype: 0.0, n_threads)
         last = full[:, 0] if decision.n_outputs == 1 else decision.judge(full)[1]
         codes, stages, _ = self._cascade.predict(Z, *self._reach(None), n_threads)
-        if self._ranges is not None:
-            self._undo_unsafe_exits(Z, codes, stages)
+        self._undo_unsafe_exits(Z, codes, stages, n_threads)
         if self.plan.evaluate_all:
             stages = np.full_like(stages, self.plan.n_stages)
         return np.column_stack([early.astype(np.float64), last]), stages

@@ -82,8 +82,8 @@ class Lossless:
     ----------
     low, high : float or array-like of shape (n_features,), optional
         Known range of the features, for linear models; 0 and 255 for grey levels, say. Kernels have bounds of their
-        own. Rows given to ``fit`` must lie within the range. A row with a value outside, among the features read up to
-        its exit, is evaluated in full; values of features that are never read are not checked.
+        own. Rows given to ``fit`` must lie within the range. Before a row leaves, all of its values are compared with
+        it, also those of features that were not read; a row with a value outside is evaluated in full.
 
     Raises
     ------
