@@ -66,3 +66,37 @@ def test_rows_of_other_dtypes_are_read_as_by_the_library(made, name, dtype):
     np.testing.assert_allclose(fast.predict_proba(rows), probabilities, rtol=1e-6)
     if isinstance(rows, np.ndarray):
         assert [fast.predict_one(row) for row in rows[:200]] == own[:200].tolist()
+
+
+# ---- Arrow tables of LightGBM --------------------------------------------------------------------------------------
+
+ZERO = float(np.float32(1e-35))
+#: Numbers on both sides of LightGBM's bounds of zero, which are thresholds of models that were trained on zeros.
+NEAR_ZERO = [
+    *(sign * size for size in (5e-324, 5e-36, 1e-35, np.nextafter(ZERO, 0), ZERO, 2e-35, 1.0) for sign in (1, -1)),
+    *(np.nextafter(ZERO, 1), -np.nextafter(ZERO, 1), 0.0, -0.0),
+]
+
+
+@pytest.mark.filterwarnings("ignore:X has feature names")
+@pytest.mark.parametrize("missing", [{}, {"use_missing": False}, {"zero_as_missing": True}], ids=str)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_lightgbm_reads_one_number_of_arrow_tables_otherwise_and_wald_does_not(missing, dtype):
+    pyarrow = pytest.importorskip("pyarrow")
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 3)) * (rng.random((3000, 3)) < 0.6)
+    model = LGBMClassifier(n_estimators=50, verbose=-1, n_jobs=1, **missing).fit(X, (X > 0).sum(axis=1) > 1)
+    thresholds = model.booster_.trees_to_dataframe().threshold.to_numpy(dtype=float)
+    assert np.isin([-ZERO, ZERO], thresholds).any(), "no bound of zero is among the thresholds"
+    rows = rng.choice(np.array(NEAR_ZERO, dtype=dtype), size=(2000, 3))
+    table = pyarrow.table({f"Column_{c}": rows[:, c] for c in range(3)})
+    own = model.predict_proba(rows)
+    differ = (model.predict_proba(table) != own).any(axis=1)
+    assert differ.any() == ("zero_as_missing" not in missing)
+    assert (rows[differ] == -ZERO).any(axis=1).all()
+    fast = EarlyExitClassifier(FrozenEstimator(model), risk=0).fit()
+    np.testing.assert_array_equal(fast.predict_proba(table), own)
+    np.testing.assert_array_equal(fast.predict(table), model.predict(rows))
+    others = np.where(rows == -ZERO, dtype(0), rows)
+    table = pyarrow.table({f"Column_{c}": others[:, c] for c in range(3)})
+    np.testing.assert_array_equal(fast.predict_proba(table), model.predict_proba(table))
