@@ -337,7 +337,7 @@ class EarlyExitClassifier(Audited, Tracing, FullScores, MetaEstimatorMixin, Clas
         """Compile a plan with its thresholds, compare answers with the model's own, and warn if no row may leave."""
         ranges = FeatureRanges.of(model, checked_rule(self))
         predictor = Predictor(model, plan, by_proof=self.risk == 0, ranges=ranges)
-        require_own_answers(predictor, given)
+        self._agreement = require_own_answers(predictor, given)
         self.certificate_, self.plan_, self._predictor = certificate, plan, predictor
         self.__dict__.pop("monitor_", None)
         if (monitor := monitor_of(self, self._predictor)) is not None:

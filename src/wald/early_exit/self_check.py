@@ -7,32 +7,35 @@ probabilities where their relation to the terms is known.
 
 from __future__ import annotations
 
+import copy
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property
 from typing import Any
 
+import joblib
 import numpy as np
 import sklearn
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.pipeline import Pipeline
 
 from ..engine.rows import n_rows_of, take, to_array
 from ..models import AdditiveModel, TreeClassifier
 from ..models.families import family_of
 from ..models.wrappers import peel
-from .full_model import as_met, keeping_rows, predict_wrapped
+from .full_model import as_met, keeping_rows
 from .predictor import Predictor
 from .rows import preprocessed
 
 #: Numbers of rows: as given, at thresholds of the model, and segments that are searched for a change of the label.
-GIVEN_ROWS, THRESHOLD_ROWS, SEGMENTS = 16, 24, 8
-#: Halvings of a segment; both ends after half of them, and after all, are compared.
-HALVINGS = 16
-#: A call of the wrapped object gets as many rows as it answers in this time, but at least `FEWEST`.
-SECONDS, FEWEST = 0.004, 2
+GIVEN_ROWS, THRESHOLD_ROWS, SEGMENTS = 16, 48, 8
+#: Halvings of a segment; both ends after half of them, and after all, are compared. They end after some seconds.
+HALVINGS, SECONDS = 16, 0.004
+#: As many rows of a kind are compared as the engine evaluates in this time, but at least `FEWEST`.
+ENGINE_SECONDS, FEWEST = 0.002, 4
 #: Differences of numbers that are added in the same order, in units of the last place of the largest.
 ULPS = 64
 #: Tolerated differences relative to the largest number, where the order of additions is not the same.
@@ -51,7 +54,19 @@ class Answers:
     tolerance: NDArray[np.float64]
 
 
-def require_own_answers(predictor: Predictor, X: Any = None) -> None:
+@dataclass(frozen=True)
+class Agreement:
+    """How many rows were compared, and whether their scores were, too."""
+
+    n_rows: int = 0
+    scores: bool = False
+
+    def __str__(self) -> str:
+        same = "labels and scores" if self.scores else "labels"
+        return f"checked against the wrapped model on {self.n_rows} rows: {same} agree"
+
+
+def require_own_answers(predictor: Predictor, X: Any = None) -> Agreement:
     """Compare the engine's full answers with the wrapped object's own.
 
     Nothing is compared for a model that was loaded without its object, whose labels are the engine's.
@@ -63,6 +78,10 @@ def require_own_answers(predictor: Predictor, X: Any = None) -> None:
         Some of these rows are compared, and rows made from them, near a change of the label. None: only rows at the
         thresholds of the model, where it has some.
 
+    Returns
+    -------
+    Agreement
+
     Raises
     ------
     ValueError
@@ -70,44 +89,99 @@ def require_own_answers(predictor: Predictor, X: Any = None) -> None:
     """
     model = predictor.model
     if model.leaf is None or isinstance(model.leaf, TreeClassifier):
-        return
-    with warnings.catch_warnings(), sklearn.config_context(transform_output="default"):
+        return Agreement()
+    with (
+        warnings.catch_warnings(),
+        sklearn.config_context(transform_output="default"),
+        joblib.parallel_config("sequential"),  # for few rows, threads only cost time
+    ):
+        warnings.resetwarnings()  # scikit-learn sets every filter again for each tree of a forest
         warnings.simplefilter("ignore")  # about names that arrays lack
-        if X is not None and n_rows_of(X):
-            n = n_rows_of(X)
-            chosen = np.unique(np.linspace(0, n - 1, min(n, GIVEN_ROWS)).astype(np.intp))
-            whole = Reference(predictor, on_raw_rows=True)
-            most = whole.affordable(lambda few: take(X, chosen[few]), len(chosen))
-            whole.compare(take(X, chosen[:most]), lambda i: f"row {chosen[i]} of X")
-            _compare_made_rows(predictor, take(X, chosen))
-        else:
-            _compare_made_rows(predictor, None)
+        n = 0 if X is None else n_rows_of(X)
+        chosen = np.unique(np.linspace(0, n - 1, min(n, GIVEN_ROWS)).astype(np.intp))
+        if not n:
+            return _compare(predictor, None, None, chosen)
+        given = take(X, chosen)
+        Z = preprocessed(model, given)
+        chosen = chosen[: _affordable(predictor, Z)]
+        few = np.arange(len(chosen))
+        return _compare(predictor, take(given, few), take(Z, few), chosen)
 
 
-def _compare_made_rows(predictor: Predictor, given: Any) -> None:
-    """Compare rows at the model's thresholds, and near a change of the label between these and given rows."""
+def _affordable(predictor: Predictor, Z: Any) -> int:
+    """Number of preprocessed rows that the engine evaluates in time; the wrapped object is slower, but not by much."""
+    n = n_rows_of(Z)
+    few = take(Z, np.arange(min(n, FEWEST)))
+    spent = np.inf
+    for _ in range(2):  # the first call may be slow
+        start = time.perf_counter()
+        predictor.full_codes(few)
+        spent = min(spent, time.perf_counter() - start)
+    return n if spent * n <= ENGINE_SECONDS * FEWEST else max(min(n, FEWEST), int(FEWEST * ENGINE_SECONDS / spent))
+
+
+def _compare(predictor: Predictor, given: Any, Z: Any, chosen: NDArray[np.intp]) -> Agreement:
+    """Compare given rows, also preprocessed (`Z`), and made rows, in as few calls of the wrapped object as possible.
+
+    `chosen` numbers the given rows, for messages.
+    """
     model = predictor.model
-    reference = Reference(predictor, on_raw_rows=model.preprocessing is None)
-    if not reference.takes_arrays:
-        return
-    rng = np.random.default_rng(0)
+    whole, inner = Reference(predictor, True), Reference(predictor, on_raw_rows=model.preprocessing is None)
+
+    def name(rows: Any, i: int) -> str:
+        return f"row {chosen[i]} of X" if i < len(chosen) else f"the row {_shown(rows, i)}"
+
+    made = _made_rows(predictor, Z) if inner.takes_arrays else None
+    together = model.preprocessing is None and _are_alike(given, made)
+    n_given, scores = len(chosen), False
+    if n_given and not together:
+        scores = whole.judge(given, Z, whole.ask(given), name)
+    for some in () if made is None else _with_and_without_nan(made):
+        rows = _stacked([given, some]) if together else some
+        try:
+            answers = inner.ask(rows)
+            predictor.full_codes(rows[:1])
+        except Exception:  # whatever a library raises for made values that it refuses
+            continue
+        scores |= inner.judge(rows, rows, answers, name if together else lambda rows, i: f"the row {_shown(rows, i)}")
+        return Agreement(n_rows_of(some) + n_given, scores)
+    if n_given and together:
+        scores = whole.judge(given, Z, whole.ask(given), name)
+    return Agreement(n_given, scores)
+
+
+def _made_rows(predictor: Predictor, Z: Any) -> Any:
+    """Rows at the model's thresholds, and near a change of the label between these and preprocessed rows; or None."""
+    terms = predictor.model.terms
     ends = None
-    if given is not None:
-        ends = to_array(preprocessed(model, given), model.terms.conversion)
+    if Z is not None:
+        ends = to_array(Z, terms.conversion)
         if not sparse.issparse(ends):
             ends = np.asarray(ends, dtype=np.float64 if ends.dtype.kind != "f" else ends.dtype)
-    made = model.terms.at_thresholds(THRESHOLD_ROWS, rng)
-    parts: list[Any] = []
+    made = terms.at_thresholds(THRESHOLD_ROWS, np.random.default_rng(0))
     if made is not None:
-        made = made if reference.accepts(made) else np.nan_to_num(made)
-        parts.append(made)
+        made = made[: _affordable(predictor, made)]
         ends = made if ends is None or sparse.issparse(ends) else np.vstack([ends, made])
-    if ends is not None:
-        parts.append(_near_a_change(predictor, ends))
-    for rows in parts:
-        if rows is not None and reference.accepts(rows):
-            some = rows[: reference.affordable(rows.__getitem__, rows.shape[0])]
-            reference.compare(some, partial(_name_of_made, some))
+    near = None if ends is None else _near_a_change(predictor, ends)
+    parts = [rows for rows in (made, near) if rows is not None]
+    return _stacked(parts) if parts else None
+
+
+def _with_and_without_nan(rows: Any) -> Iterator[Any]:
+    yield rows
+    if not sparse.issparse(rows) and np.isnan(rows).any():
+        yield np.nan_to_num(rows)
+
+
+def _are_alike(given: Any, made: Any) -> bool:
+    """Whether given and made rows can be one array, or one sparse matrix, without a change of their values."""
+    if given is None or made is None or sparse.issparse(given) != sparse.issparse(made):
+        return False
+    return (sparse.issparse(given) or isinstance(given, np.ndarray)) and bool(given.dtype == made.dtype)
+
+
+def _stacked(parts: list[Any]) -> Any:
+    return sparse.vstack(parts, format="csr") if sparse.issparse(parts[0]) else np.vstack(parts)
 
 
 def _near_a_change(predictor: Predictor, ends: Any) -> Any:
@@ -131,7 +205,7 @@ def _near_a_change(predictor: Predictor, ends: Any) -> Any:
         if time.perf_counter() > deadline:
             break
     kept = [_between(a, b, low), _between(a, b, high), *kept]
-    return sparse.vstack(kept, format="csr") if sparse.issparse(ends) else np.vstack(kept)
+    return _stacked(kept)
 
 
 def _between(a: Any, b: Any, t: Floats) -> Any:
@@ -180,74 +254,113 @@ class Reference:
             rows = keeping_rows(step).transform(rows)
         return rows
 
-    def labels(self, rows: Any) -> NDArray[Any]:
-        """Its labels."""
-        if self._raw:
-            return np.ravel(predict_wrapped(self._model, rows))
-        return np.ravel(self.estimator.predict(self.met(rows)))
+    @cached_property
+    def method(self) -> str | None:
+        """Name of its method for scores or probabilities whose relation to the terms is known, if there is one."""
+        asked, model = self.estimator, self._model
+        links = model.links
+        if len(model.classes) == 1:
+            return None
+        if links.decision_function is not None and hasattr(asked, "decision_function"):
+            return "decision_function"
+        if links.predict_proba is not None and hasattr(asked, "predict_proba"):
+            return "predict_proba"
+        if links.link is not None and links.link.kind != "none":
+            return next((name for name in ("predict_proba", "numbers") if hasattr(asked, name)), None)
+        family = family_of(model.leaf)
+        decides = family is not None and "decision_function" in family.methods
+        if decides and not model.ruled and hasattr(asked, "decision_function"):
+            return "decision_function"
+        joint = not model.ruled and hasattr(model.leaf, "predict_joint_log_proba")
+        return "predict_log_proba" if joint and hasattr(asked, "predict_log_proba") else None
 
-    def accepts(self, rows: Any) -> bool:
-        """Whether it answers made rows, which may hold values that it refuses."""
-        try:
-            self.labels(rows[:1])
-            self._predictor.full_codes(rows[:1])
-        except Exception:  # whatever a library raises for values that it refuses
-            return False
-        return True
+    def ask(self, rows: Any) -> tuple[NDArray[Any], NDArray[Any] | None]:
+        """Its labels, and what its `method` answers; work that both share is done once."""
+        rows = self.met(rows)
+        if self.method is None:
+            return np.ravel(self.estimator.predict(rows)), None
+        heard: list[Any] = []
+        asked = _overheard(self.estimator, self.method, heard)
+        labels = np.ravel(asked.predict(rows))
+        if len(heard) != 1 or n_rows_of(heard[0]) != len(labels):
+            heard = [getattr(asked, self.method)(rows)]
+        return labels, np.asarray(heard[0])
 
-    def affordable(self, some: Callable[[slice], Any], n: int) -> int:
-        """Number of rows that it answers in time."""
-        few = min(n, FEWEST)
-        start = time.perf_counter()
-        self.labels(some(slice(few)))
-        once = time.perf_counter() - start
-        return n if once <= SECONDS else max(few, min(n, int(n * SECONDS / once)))
+    def judge(
+        self,
+        rows: Any,
+        Z: Any,
+        answers: tuple[NDArray[Any], NDArray[Any] | None],
+        name: Callable[[Any, int], str],
+    ) -> bool:
+        """Raise ValueError if its answers for rows are not those of the engine for these rows, preprocessed.
 
-    def compare(self, rows: Any, name: Callable[[int], str]) -> None:
-        """Raise ValueError if labels or scores of rows differ."""
-        model = self._model
-        Z = preprocessed(model, rows) if self._raw else rows
+        Returns whether scores or probabilities were among the answers.
+        """
+        model, (own, numbers) = self._model, answers
         codes = self._predictor.full_codes(Z)
-        own = self.labels(rows)
         settled = np.flatnonzero(codes >= 0)  # the others are labelled by the wrapped object
         wrong = settled[model.classes.take(codes[settled]) != own[settled]]
         if len(wrong):
             i = int(wrong[0])
-            raise ValueError(_message(model, "predict", name(i), own[i], model.classes[codes[i]]))
-        answers = _numbers(self, model, rows, Z, self._predictor)
-        if answers is None or answers.own.shape != answers.ours.shape:
-            return
+            raise ValueError(_message(model, "predict", name(rows, i), own[i], model.classes[codes[i]]))
+        if numbers is None:
+            return False
+        compared = self._compared(numbers, *self._predictor.full_scores(Z))
+        if compared.own.shape != compared.ours.shape:
+            return False
         with np.errstate(invalid="ignore"):
-            beyond = np.abs(answers.own.astype(np.float64) - answers.ours) > answers.tolerance
-        off = np.asarray(beyond & np.isfinite(answers.own) & np.isfinite(answers.ours))
+            beyond = np.abs(compared.own.astype(np.float64) - compared.ours) > compared.tolerance
+        off = np.asarray(beyond & np.isfinite(compared.own) & np.isfinite(compared.ours))
         differs = np.flatnonzero(off.reshape(len(off), -1).any(axis=1))
         if len(differs):
             i = int(differs[0])
-            raise ValueError(_message(model, answers.method, name(i), answers.own[i], answers.ours[i]))
+            raise ValueError(_message(model, compared.method, name(rows, i), compared.own[i], compared.ours[i]))
+        return True
+
+    def _compared(self, own: NDArray[Any], scores: Floats, errors: Floats) -> Answers:
+        """What the `method` answered beside the same numbers by the engine."""
+        model, links, method = self._model, self._model.links, self.method
+        if method == "decision_function":
+            if links.decision_function is not None:
+                return _exact(method, own, links.decision_function(scores))
+            return _bounded(model, method, own, scores, errors)
+        if method == "predict_proba" and links.predict_proba is not None:
+            return _exact(method, own, links.predict_proba(scores))
+        if method == "predict_log_proba":
+            own = own.astype(np.float64)
+            ours = scores if scores.shape[1] > 1 else np.column_stack([np.zeros(len(scores)), scores])
+            # both are known up to a number for each row
+            return _bounded(model, method, own - own[:, :1], ours - ours[:, :1], errors)
+        assert links.link is not None
+        if method == "numbers" and (own.ndim == 1 or own.shape[1] == 1):
+            own = np.column_stack([1 - own.ravel(), own.ravel()])
+        # the exponential function is one of the library, or of its booster
+        ours = np.asarray(links.link.probabilities(scores), dtype=np.float64)
+        return Answers("predict_proba", own, ours, np.asarray(2e-6))
 
 
-def _numbers(reference: Reference, model: AdditiveModel, rows: Any, Z: Any, predictor: Predictor) -> Answers | None:
-    """Scores or probabilities of rows, where their relation to the terms is known."""
-    if len(model.classes) == 1:
-        return None
-    scores, errors = predictor.full_scores(Z)
-    asked, met, links = reference.estimator, reference.met(rows), model.links
-    if links.decision_function is not None and hasattr(asked, "decision_function"):
-        return _exact("decision_function", asked.decision_function(met), links.decision_function(scores))
-    if links.predict_proba is not None and hasattr(asked, "predict_proba"):
-        return _exact("predict_proba", asked.predict_proba(met), links.predict_proba(scores))
-    if links.link is not None and links.link.kind != "none":
-        return _by_link(asked, met, links.link.probabilities(scores))
-    family = family_of(model.leaf)
-    decides = family is not None and "decision_function" in family.methods
-    if decides and not model.ruled and hasattr(asked, "decision_function"):
-        return _bounded(model, "decision_function", asked.decision_function(met), scores, errors)
-    if not model.ruled and hasattr(model.leaf, "predict_joint_log_proba") and hasattr(asked, "predict_log_proba"):
-        own = np.asarray(asked.predict_log_proba(met), dtype=np.float64)
-        ours = scores if scores.shape[1] > 1 else np.column_stack([np.zeros(len(scores)), scores])
-        # both are known up to a number for each row
-        return _bounded(model, "predict_log_proba", own - own[:, :1], ours - ours[:, :1], errors)
-    return None
+def _overheard(estimator: Any, method: str, heard: list[Any]) -> Any:
+    """A copy of an estimator whose `predict` leaves in `heard` what its own `method` answers on the way.
+
+    Objects of other libraries than scikit-learn are returned as they are.
+    """
+    if type(estimator) is Pipeline:
+        other = copy.copy(estimator)
+        name, last = estimator.steps[-1]
+        other.steps = [*estimator.steps[:-1], (name, _overheard(last, method, heard))]
+        return other
+    own = getattr(estimator, method, None)
+    if own is None or not type(estimator).predict.__module__.startswith("sklearn."):
+        return estimator
+
+    def answer(*args: Any, **params: Any) -> Any:
+        heard.append(own(*args, **params))
+        return heard[-1]
+
+    other = copy.copy(estimator)
+    setattr(other, method, answer)
+    return other
 
 
 def _exact(method: str, own: Any, ours: Any) -> Answers:
@@ -255,18 +368,6 @@ def _exact(method: str, own: Any, ours: Any) -> Answers:
     own, ours = np.asarray(own), np.asarray(ours, dtype=np.float64)
     eps = float(np.finfo(own.dtype).eps) if own.dtype.kind == "f" else 2.0**-52
     return Answers(method, own, ours, np.asarray(ULPS * eps * _largest(own)))
-
-
-def _by_link(asked: Any, met: Any, ours: NDArray[Any]) -> Answers | None:
-    """Probabilities of a library that has an exponential function of its own, or of its booster."""
-    if hasattr(asked, "predict_proba"):
-        own = np.asarray(asked.predict_proba(met))
-    elif hasattr(asked, "numbers"):
-        found = asked.numbers(met)
-        own = found if found.ndim == 2 and found.shape[1] > 1 else np.column_stack([1 - found.ravel(), found.ravel()])
-    else:
-        return None
-    return Answers("predict_proba", own, np.asarray(ours, dtype=np.float64), np.asarray(2e-6))
 
 
 def _bounded(model: AdditiveModel, method: str, own: Any, scores: Floats, errors: Floats) -> Answers:
@@ -288,10 +389,6 @@ def _bounded(model: AdditiveModel, method: str, own: Any, scores: Floats, errors
 def _largest(numbers: NDArray[Any]) -> float:
     finite = np.abs(numbers[np.isfinite(numbers)])
     return float(finite.max(initial=0.0))
-
-
-def _name_of_made(rows: Any, i: int) -> str:
-    return f"the row {_shown(rows, i)}"
 
 
 def _shown(rows: Any, i: int) -> str:

@@ -219,7 +219,9 @@ def _parents_first(left: Ints, right: Ints, n: int, n_leaves: int) -> Ints:
 
 
 def rows_at_thresholds(trees: Trees, n_rows: int, rng: np.random.Generator, nan: bool) -> Floats:
-    """Make rows whose values lie next to thresholds of random nodes.
+    """Make rows whose values lie next to thresholds of random nodes, half of them the first of a tree.
+
+    Every row gets to the first node of a tree, and few rows to any other one.
 
     Parameters
     ----------
@@ -239,6 +241,7 @@ def rows_at_thresholds(trees: Trees, n_rows: int, rng: np.random.Generator, nan:
     if n_nodes == 0:
         return rows
     node = rng.integers(n_nodes, size=(n_rows, min(MOST_PICKED, 4 * trees.n_features)))
+    node[:, ::2] = rng.choice(np.unique(trees.first_node[:-1][np.diff(trees.first_node) > 0]), size=node[:, ::2].shape)
     exact = np.clip(np.nan_to_num(trees.threshold[node]), -LARGEST_PICKED, LARGEST_PICKED)
     single = exact.astype(np.float32)
     beside = rng.choice([-np.inf, np.inf], size=node.shape)
