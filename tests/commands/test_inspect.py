@@ -7,7 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import skops.io
 from commands.running import done, refusal, said
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 
@@ -121,6 +123,24 @@ def test_files_of_other_formats(files: Path, tmp_path: Path) -> None:
     assert "svc.skops" in refusal("inspect", files / "svc.skops")
     assert "No such file" in refusal("inspect", tmp_path / "none.wald")
     assert "another model" in refusal("inspect", files / "svc.wald", "--model", files / "words.skops")
+
+
+def test_answers_are_compared_with_those_of_the_model_that_is_given(tmp_path: Path) -> None:
+    X = np.random.default_rng(0).normal(size=(900, 3))
+    forest = RandomForestClassifier(10, random_state=0).fit(X[:300], X[:300, 0] > 0)
+    model, file = tmp_path / "forest.skops", tmp_path / "forest.wald"
+    skops.io.dump(forest, model)
+    np.save(tmp_path / "rows.npy", X[300:])
+    trust = ["--trust-type", "sklearn.tree._tree.Tree"]
+    told = said("fit", model, tmp_path / "rows.npy", "-o", file, "--risk", "0.05", *trust)
+    words = r"checked against the wrapped model on (\d+) rows: labels and scores agree"
+    found = re.fullmatch(words, told["model"]["checked"])
+    assert found is not None
+    assert int(found[1]) > 16
+    assert said("inspect", file)["model"]["checked"] is None  # nobody is asked
+    assert "checked" not in done("inspect", file).stdout.lower()
+    assert re.fullmatch(words, said("inspect", file, "--model", model, *trust)["model"]["checked"])
+    assert re.search(words.capitalize() + r"\.", done("inspect", file, "--model", model, *trust).stdout)
 
 
 def test_files_of_other_models_are_for_python(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 import wald
+from wald.reporting import sections
 from wald.reporting.gather import MOST_ROWS, gather
 from wald.reporting.values import MOST_VALUES, RowValues
 
@@ -175,3 +176,10 @@ def test_rows_that_do_not_fit(cases: dict[str, Case]) -> None:
     broken[2, 3] = np.nan
     with pytest.raises(ValueError, match="NaN"):
         wald.report(fast, broken)
+
+
+def test_a_page_says_that_answers_were_compared_with_the_model(cases: dict[str, Case]) -> None:
+    words = "labels and scores agree"
+    case = cases["trees"]
+    assert words in facts_of(case).model["checked"]
+    assert words in str(sections.model(facts_of(case)))

@@ -139,6 +139,7 @@ def least_costs(plan: Plan) -> Floats:
 def model_facts(fast: Any) -> dict[str, Any]:
     """The wrapped model: its family, terms, features and classes."""
     model = fast._predictor.model
+    agreement = getattr(fast, "_agreement", None)  # files do not hold it
     return {
         "family": model.terms.family,
         "description": model.terms.description,
@@ -149,4 +150,5 @@ def model_facts(fast: Any) -> dict[str, Any]:
         "feature_names": [str(name) for name in getattr(fast, "feature_names_in_", ())] or None,
         "classes": fast.classes_,
         "binary": model.decision.n_outputs == 1,
+        "checked": str(agreement) if agreement is not None and agreement.n_rows else None,
     }

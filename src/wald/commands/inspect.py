@@ -9,7 +9,7 @@ import typer
 
 from ..utils.figures import between, number, share_between, thousands
 from . import options
-from .answers import EXIT_NO, as_json, handling_errors, monitor_facts, note, show
+from .answers import EXIT_NO, as_json, as_user_error, handling_errors, monitor_facts, note, show
 from .facts import certificate_facts, model_facts, plan_facts
 from .models import load_fast, load_model
 
@@ -32,6 +32,11 @@ def inspect(
     with handling_errors("inspect", debug):
         wrapped = None if model is None else load_model(model, trust_pickle, trust_type or ())
         fast = load_fast(file, 1, wrapped, trust_type or ())
+        if wrapped is not None:
+            from ..early_exit.self_check import require_own_answers
+
+            with as_user_error(str(file), ValueError):
+                fast._agreement = require_own_answers(fast._predictor)
         certificate, facts = certificate_facts(fast.certificate_), model_facts(fast)
         plan = plan_facts(fast.plan_, fast._validation.n_rows)
         if json:
@@ -39,7 +44,8 @@ def inspect(
             as_json(told | monitor_facts(fast))
         else:
             stages = [] if plan["evaluate_all"] else [_table(facts, plan)]
-            show(certificate["sentence"], _described(facts, plan), *stages)
+            checked = [facts["checked"].capitalize() + "."] if facts["checked"] else []
+            show(certificate["sentence"], _described(facts, plan), *checked, *stages)
             if (monitor := getattr(fast, "monitor_", None)) is not None:
                 show(repr(monitor))
         if not certificate["holds"]:

@@ -32,11 +32,12 @@ def model(facts: Facts) -> Markup:
         ("Kind", own["description"]),
         ("Size", f"{thousands(own['terms'])} {own['unit']}"),
     ]
-    known = ("family", "description", "terms", "unit", "n_features", "feature_names", "classes", "binary")
+    known = ("family", "description", "terms", "unit", "n_features", "feature_names", "classes", "binary", "checked")
     entries += [(key.capitalize(), _listed(value)) for key, value in own.items() if key not in known]
     entries += [
         ("Features", read),
         ("Classes", f"{thousands(len(own['classes']))}: {', '.join(classes[:12])}{more}"),
+        *([("Reading", own["checked"])] if own["checked"] else []),
         ("Cost of a row", f"counted in {facts.unit}; {number(facts.full_cost)} in full"),
     ]
     return joined(
